@@ -3,7 +3,14 @@
 //!
 //! Modules in reading order; each may use those above it only (DESIGN.md, "Layers").
 
-pub mod diagnostic;
-pub mod lang;
 pub mod span;
+
+pub mod diagnostic;
+
 pub mod value;
+
+pub mod lang;
+
+pub mod vm;
+
+pub mod host;

@@ -1,0 +1,92 @@
+//! Models: one trait, several ways to reach one.
+//!
+//! A reply is a stream; dropping it closes the connection. A model that fails is an item of that stream, never
+//! a Rust error of ours (spec `architecture.md`, invariant 10).
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use tokio_stream::Stream;
+
+use crate::vm::protocol::{ChatMessage, ReplyEnd, TurnData, Usage};
+
+/// Who asks, which may mean another model id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// A turn of a playbook.
+    Turn,
+    /// A trigger classifier.
+    Classifier,
+    /// Generation of a plan.
+    Plan,
+}
+
+/// A request to a model.
+#[derive(Clone, Debug)]
+pub struct LlmRequest {
+    /// Who asks.
+    pub purpose: Purpose,
+    /// System message first, then user and assistant.
+    pub messages: Vec<ChatMessage>,
+    /// The JSON Schema the reply should keep to, where the model is configured with `constrain`.
+    pub schema: Option<Arc<serde_json::Value>>,
+    /// The turn as data, for executors that do not read prompts; none for other callers.
+    pub turn: Option<Arc<TurnData>>,
+}
+
+/// One item of a reply. After an [`ReplyPart::End`] the stream is over.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReplyPart {
+    /// Bytes of the reply. A provider's separate reasoning text comes wrapped in `<think>…</think>` lines, with
+    /// every `</` inside it written as `<\/`, so that it cannot close the block by itself.
+    Bytes(Vec<u8>),
+    /// The end, always the last item. A stream that ends without it has broken off.
+    End {
+        /// How.
+        end: ReplyEnd,
+        /// What the server counted.
+        usage: Option<Usage>,
+    },
+}
+
+/// A reply in progress; dropping it closes its connection at once.
+pub type ReplyStream = Pin<Box<dyn Stream<Item = ReplyPart> + Send>>;
+
+/// A model.
+pub trait Llm: Send + Sync {
+    /// The model's id as people write it (`openai:gpt-4.1-mini`, `script:greeting.jsonl`).
+    fn id(&self) -> Arc<str>;
+
+    /// Whether its replies begin inside a think block (`starts_in_think`).
+    fn starts_in_think(&self) -> bool {
+        false
+    }
+
+    /// Tokens that fit into one request, if known.
+    fn context_tokens(&self) -> Option<u64> {
+        None
+    }
+
+    /// Asks. Nothing is retried here: that is the machine's decision and the session's delay.
+    fn request(&self, request: LlmRequest) -> ReplyStream;
+
+    /// A request that was answered before this process began (found while a journal was replayed). Scripted
+    /// models count it as answered; others have nothing to do.
+    fn replayed(&self, request: &LlmRequest) {
+        let _ = request;
+    }
+
+    /// What is left over when a session ends and should be told to the user: unused script entries.
+    fn left_over(&self) -> Vec<LeftOver> {
+        Vec::new()
+    }
+}
+
+/// A remark on something a scripted model never used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOver {
+    /// For people.
+    pub message: String,
+    /// Whether the run counts as failed because of it.
+    pub is_failure: bool,
+}

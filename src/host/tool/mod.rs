@@ -1,0 +1,67 @@
+//! Tools: one trait, a registry, time-outs.
+//!
+//! A tool that fails is an event for the program; a tool that panics is an error of that call
+//! (spec `architecture.md`, invariant 10).
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::value::{Map, Value};
+use crate::vm::protocol::ToolSignature;
+
+/// What a call is given besides its arguments.
+#[derive(Clone, Debug)]
+pub struct CallContext {
+    /// The session's id.
+    pub session: Arc<str>,
+    /// The call's key: session id and call number. The same for every attempt of one call, so a tool that keeps
+    /// it does its work once.
+    pub call_id: Arc<str>,
+    /// When the call will be given up.
+    pub deadline: Instant,
+    /// Cancelled when nobody wants the result any more.
+    pub cancel: CancellationToken,
+    /// For news while the call runs; sending never waits, what does not fit is dropped.
+    pub progress: tokio::sync::mpsc::Sender<Value>,
+    /// A person's answer to the question an earlier attempt of this call asked ([`ToolOutcome::Needs`]).
+    pub ask: Option<Value>,
+}
+
+/// What came of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ToolOutcome {
+    /// Its result.
+    Value(Value),
+    /// A result that is shown to nobody but the program.
+    Secret(Value),
+    /// It failed, in words for the program's model.
+    Error(String),
+    /// A person must answer first; the call is then made again with the answer, also after a restart.
+    Needs(String),
+}
+
+/// A call in progress.
+pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>>;
+
+/// A tool.
+pub trait Tool: Send + Sync {
+    /// Its name, parameters, summary and effect class.
+    fn signature(&self) -> ToolSignature;
+
+    /// The JSON Schema of its parameters, where it is more than the signature says.
+    fn schema(&self) -> Option<serde_json::Value> {
+        None
+    }
+
+    /// How long a call may take.
+    fn timeout(&self) -> Duration {
+        Duration::from_secs(60)
+    }
+
+    /// Calls it. The arguments have been checked against the signature.
+    fn call(&self, context: CallContext, arguments: Map) -> ToolFuture<'_>;
+}

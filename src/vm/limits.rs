@@ -1,0 +1,91 @@
+//! Every bound and switch of the machine, in one place, with its default and the reason for it.
+
+/// Bounds and switches of one session. Part of what the machine's state is a function of: the journal keeps it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Frames on the stack. 256: deeper is runaway recursion in every program seen.
+    pub depth: usize,
+    /// Model turns of the session. 10,000: a day of conversation; a loop that asks for nothing ends.
+    pub turns: u64,
+    /// Prompt and completion tokens of the session.
+    pub tokens: u64,
+    /// Calls in one frame's queue.
+    pub queue: usize,
+    /// Size of one value in bytes of JSON. 1 MiB: larger things are files.
+    pub value_bytes: usize,
+    /// Utterances shown in CONVERSATION.
+    pub conversation: usize,
+    /// Tokens of one request; 8,000 fits every model in use.
+    pub context_tokens: u64,
+    /// Turns of one chat session before it is begun afresh.
+    pub max_session_turns: u32,
+    /// Protocol failures in a row.
+    pub max_repairs: u32,
+    /// Turns in a row without progress.
+    pub max_turns_without_progress: u32,
+    /// What happens after too many of either.
+    pub on_protocol_failure: OnProtocolFailure,
+    /// Broken streams in a row.
+    pub max_retries: u32,
+    /// First delay before a broken stream is tried again, in milliseconds; doubled each time.
+    pub retry_delay_ms: u64,
+    /// The longest such delay.
+    pub max_retry_delay_ms: u64,
+    /// Others that no reachable line names but a free-text line may want.
+    pub max_unnamed: usize,
+    /// Turns of a goal-mode frame between two messages of the user.
+    pub goal_turns: u64,
+    /// Directives without blocking before the machine gives way.
+    pub budget: u32,
+    /// Actions of one reply.
+    pub reply_actions: usize,
+    /// Bytes of one reply.
+    pub reply_bytes: usize,
+    /// Whether replies begin inside a think block.
+    pub starts_in_think: bool,
+    /// Whether a frame that another playbook ran above goes on in a fresh chat session.
+    pub resume_fresh: bool,
+    /// Whether explicit lines are performed by the interpreter.
+    pub explicit_lines: bool,
+    /// Bytes of JSON up to which a value is shown whole to the model.
+    pub shown_value_bytes: usize,
+}
+
+/// What happens when a model cannot be brought to keep to the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnProtocolFailure {
+    /// Its prose is said and the frame waits for the user.
+    Speak,
+    /// The session fails.
+    Stop,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            depth: 256,
+            turns: 10_000,
+            tokens: 20_000_000,
+            queue: 100,
+            value_bytes: 1 << 20,
+            conversation: 10,
+            context_tokens: 8_000,
+            max_session_turns: 12,
+            max_repairs: 3,
+            max_turns_without_progress: 5,
+            on_protocol_failure: OnProtocolFailure::Speak,
+            max_retries: 5,
+            retry_delay_ms: 500,
+            max_retry_delay_ms: 30_000,
+            max_unnamed: 20,
+            goal_turns: 25,
+            budget: 10_000,
+            reply_actions: 1_000,
+            reply_bytes: 1 << 20,
+            starts_in_think: false,
+            resume_fresh: false,
+            explicit_lines: true,
+            shown_value_bytes: 2_000,
+        }
+    }
+}

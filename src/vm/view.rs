@@ -1,0 +1,128 @@
+//! Plain snapshots of a machine for debuggers, terminals and tests: complete, and cheap (values are shared).
+
+use std::sync::Arc;
+
+use crate::value::Tracked;
+use crate::vm::protocol::{CallId, CallKind, FrameId, Location, Outcome, TurnId, Wait};
+
+/// The whole state of a machine as plain data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    /// The frames, the bottom one first.
+    pub stack: Vec<FrameView>,
+    /// The session's other variables, by agent in program order.
+    pub others: Vec<(Arc<str>, Vec<VariableView>)>,
+    /// What the machine waits for, if it is blocked.
+    pub wait: Option<Wait>,
+    /// How it ended, if it has.
+    pub outcome: Option<Outcome>,
+    /// User messages that wait for a frame to ask.
+    pub messages: Vec<Arc<str>>,
+    /// The last utterances of the session.
+    pub conversation: Vec<Utterance>,
+    /// What has been counted.
+    pub counters: Counters,
+}
+
+/// One frame.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FrameView {
+    /// Its id.
+    pub id: FrameId,
+    /// The agent's name.
+    pub agent: Arc<str>,
+    /// The playbook's name.
+    pub name: Arc<str>,
+    /// Its location.
+    pub location: Location,
+    /// The pointer's line id; none at the heading.
+    pub line: Option<Arc<str>>,
+    /// Why the frame exists: `begin`, `call at Name:03`.
+    pub origin: String,
+    /// The caller's variable that gets the result.
+    pub result_name: Option<Arc<str>>,
+    /// How many callers were skipped because they would only have returned.
+    pub n_elided: u32,
+    /// Its variables in the order they were made.
+    pub variables: Vec<VariableView>,
+    /// Its queued calls in order.
+    pub queue: Vec<CallView>,
+    /// Its loops, the outermost first: `02.01, item 3 of 5`.
+    pub loops: Vec<String>,
+    /// Messages of its chat session.
+    pub n_messages: usize,
+    /// Model turns taken in it.
+    pub n_turns: u64,
+    /// The turn in progress.
+    pub turn: Option<TurnId>,
+}
+
+/// One variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VariableView {
+    /// Its name, without `$`.
+    pub name: Arc<str>,
+    /// Its value; not masked: whoever shows it honours `secret`.
+    pub value: Tracked,
+    /// Its value before the last change.
+    pub old: Option<Tracked>,
+    /// The line of the last change.
+    pub changed_at: Option<Location>,
+    /// The turn of the last change.
+    pub changed_in: Option<TurnId>,
+}
+
+/// One queued call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallView {
+    /// Its id.
+    pub call: CallId,
+    /// The callable.
+    pub name: Arc<str>,
+    /// What it is.
+    pub kind: CallKind,
+    /// By parameter name.
+    pub arguments: Vec<(Arc<str>, Tracked)>,
+    /// `queued`, `running`, `needs approval`, `done`, `failed`.
+    pub state: &'static str,
+    /// The variable that gets the result.
+    pub result_name: Option<Arc<str>>,
+}
+
+/// One utterance of the conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Utterance {
+    /// Whether the user said it.
+    pub by_user: bool,
+    /// The words.
+    pub text: Arc<str>,
+}
+
+/// What has been counted since the session began; the keys of `--summary`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Model turns.
+    pub turns: u64,
+    /// Tokens of all requests.
+    pub prompt_tokens: u64,
+    /// Of these, from the provider's cache.
+    pub cached_tokens: u64,
+    /// Tokens of all replies.
+    pub completion_tokens: u64,
+    /// Tokens generated and not used.
+    pub discarded_tokens: u64,
+    /// Tool calls.
+    pub tool_calls: u64,
+    /// Playbook calls.
+    pub playbook_calls: u64,
+    /// Lines that the interpreter performed without a model.
+    pub explicit_lines: u64,
+    /// Times the model was told of a mistake.
+    pub repairs: u64,
+    /// Broken streams tried again.
+    pub retries: u64,
+    /// The most frames there were at once.
+    pub max_depth: u64,
+    /// Milliseconds from the start of turns to the end of their replies.
+    pub model_ms: u64,
+}
