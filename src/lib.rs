@@ -7,3 +7,4 @@ pub mod diagnostic;
 pub mod lang;
 pub mod span;
 pub mod value;
+pub mod vm;
