@@ -54,6 +54,7 @@ fn describe(rest: &[u8]) -> String {
             format!("`{quote}` (JSON knows plain double quotes only)")
         }
         Some('\'') => "a single quote (JSON knows double quotes only)".to_owned(),
+        Some('`') => "a backtick".to_owned(),
         Some('/') => "`/` (JSON has no comments)".to_owned(),
         Some(character) if character.is_control() => format!("the control character {:?}", character),
         Some(character) => format!("`{character}`"),

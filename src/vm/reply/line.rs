@@ -19,9 +19,9 @@ const KNOWN_KEYS: [&str; 10] = ["at", "say", "set", "call", "args", "as", "think
 const OTHER_NAMES: &[(&str, &[&str])] = &[
     ("say", &["speak", "message", "text", "respond", "response", "answer", "reply", "ask", "print", "output", "tell"]),
     ("set", &["var", "vars", "variable", "variables", "assign", "update", "updates", "let", "store"]),
-    ("call", &["tool", "function", "invoke", "execute", "run", "tool_call", "queue"]),
+    ("call", &["tool", "function", "invoke", "execute", "run", "tool_call", "queue", "name"]),
     ("args", &["arguments", "parameters", "params", "kwargs", "input"]),
-    ("as", &["result", "into", "assign_to", "save_as"]),
+    ("as", &["into", "assign_to", "save_as"]),
     ("think", &["thought", "thoughts", "reasoning", "comment", "note", "plan", "recap"]),
     ("wait", &["yield", "yld", "await", "pause", "wait_for"]),
     ("return", &["returns", "result_value", "value"]),
@@ -116,6 +116,7 @@ impl<'a> Object<'a> {
                 Key::Say | Key::Set | Key::Think | Key::Wait | Key::Return | Key::End => has_action = true,
                 Key::Call => has_call = true,
                 Key::Args | Key::As => part_of_call = part_of_call.or(Some(entry.key.name())),
+                Key::Unknown(key) if key == "trace" => return Err(misplaced_trace(&self.raw(&entry.value))),
                 Key::Unknown(key) => unknown = unknown.or(Some((key.as_str(), &entry.value))),
                 Key::At => {}
             }
@@ -295,9 +296,20 @@ fn shorten(text: &str) -> String {
     }
 }
 
-fn unknown_action(key: &str, raw: &str) -> Fault {
-    if key == "trace" {
+/// A wrapper of the whole reply is met by the scanner; here the key is something else.
+fn misplaced_trace(raw: &str) -> Fault {
+    if !raw.starts_with('[') {
         return wrong("trace", "an array of objects", raw);
+    }
+    let message = "`trace` holds all lines of a reply; it can't stand behind other keys of a line".to_owned();
+    (ReadFaultKind::WrongShape, message)
+}
+
+fn unknown_action(key: &str, raw: &str) -> Fault {
+    const RESULTS: [&str; 5] = ["result", "results", "returned", "observation", "tool_result"];
+    if RESULTS.contains(&key) {
+        let message = format!("`{key}` is no action: results come from the interpreter, after a `wait`");
+        return (ReadFaultKind::UnknownAction, message);
     }
     let hint = match (KNOWN_KEYS.iter().find(|known| raw == format!("\"{known}\"")), meant(key)) {
         (Some(known), _) => format!(" (the action itself is the key: {{\"{known}\": …}})"),
@@ -314,7 +326,10 @@ fn unknown_action(key: &str, raw: &str) -> Fault {
 /// The known key that was probably meant.
 fn meant(key: &str) -> Option<&'static str> {
     let key = key.to_lowercase();
-    let key = key.trim_start_matches('$');
+    if key.starts_with('$') {
+        return Some("set");
+    }
+    let key = key.as_str();
     if let Some((name, _)) = OTHER_NAMES.iter().find(|(_, others)| others.contains(&key)) {
         return Some(name);
     }

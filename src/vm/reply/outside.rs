@@ -204,14 +204,21 @@ impl Outside {
         if self.blank || range.is_empty() {
             return;
         }
-        let bytes = window.slice(range.clone());
-        let start = range.start + (bytes.len() - bytes.trim_ascii_start().len());
-        let bytes = bytes.trim_ascii();
-        let text = String::from_utf8_lossy(bytes);
-        if !text.trim().is_empty() {
-            readings.push(Reading::Prose { text: text.into_owned(), span: span(start..start + bytes.len()) });
+        let text = String::from_utf8_lossy(window.slice(range.clone()));
+        // What is trimmed is valid UTF-8, so it has the same length in the reply.
+        let n_before = text.len() - text.trim_start_matches(is_blank).len();
+        let n_behind = text.len() - text.trim_end_matches(is_blank).len();
+        let text = text.trim_matches(is_blank);
+        if !text.is_empty() {
+            let span = span(range.start + n_before..range.end - n_behind);
+            readings.push(Reading::Prose { text: text.to_owned(), span });
         }
     }
+}
+
+/// What is trimmed from prose and thoughts: white space and byte order marks.
+pub(super) fn is_blank(character: char) -> bool {
+    character.is_whitespace() || character == '\u{feff}'
 }
 
 /// Whether a line is the beginning or the end of a fenced block: three backticks or tildes, then one word at

@@ -4,7 +4,7 @@
 //! the members of the object stand, and decodes a `say` that is the first action while it is still arriving.
 //! Positions are relative to the object's beginning.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,6 +13,8 @@ use super::{ReadFaultKind, Reading};
 
 /// Deeper nesting is a fault; serde_json has the same limit.
 const MAX_DEPTH: usize = 128;
+
+pub(super) const HALF_SURROGATE: &str = "half a surrogate pair in a \\uXXXX escape; write the character itself";
 
 /// A key of the protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -170,12 +172,14 @@ pub(super) struct Scan {
     /// Where the current string, number or word begins.
     token: usize,
     in_key: bool,
+    /// Whether the last value was a string: then a quote in it may be the fault.
+    behind_text: bool,
     last_comma: usize,
     /// The key whose value is read, at the top level.
     key: Option<(Key, usize)>,
     value: usize,
     seen: u16,
-    seen_unknown: HashSet<String>,
+    seen_unknown: BTreeSet<String>,
     at: Option<Arc<str>>,
     may_speak: bool,
     speech: Option<Speech>,
@@ -321,9 +325,9 @@ impl Scan {
                     Expect::Colon => "expected `:` behind the key, found ".to_owned(),
                     _ => {
                         let closing = if self.in_array() { ']' } else { '}' };
-                        format!(
-                            "expected `,` or `{closing}` behind the value (a double quote inside a string is written \\\"), found "
-                        )
+                        let hint = " (a double quote inside a string is written \\\")";
+                        let hint = if self.behind_text { hint } else { "" };
+                        format!("expected `,` or `{closing}` behind the value{hint}, found ")
                     }
                 };
                 return Err(self.unexpected(message));
@@ -391,6 +395,7 @@ impl Scan {
     /// A value ended before `cursor`.
     fn end_value(&mut self, bytes: &[u8]) {
         self.expect = Expect::Next;
+        self.behind_text = bytes[self.cursor - 1] == b'"';
         if self.depth == 1
             && let Some((key, key_start)) = self.key.take()
         {
@@ -634,9 +639,8 @@ impl Scan {
     }
 
     fn lone_surrogate(&self) -> ScanFault {
-        let message = "half a surrogate pair in a \\uXXXX escape; write the character itself".to_owned();
         let at = self.speech.as_ref().map_or(self.cursor, |speech| speech.from) - 1;
-        self.fault(ReadFaultKind::Json, at, message)
+        self.fault(ReadFaultKind::Json, at, HALF_SURROGATE.to_owned())
     }
 
     fn fault(&self, kind: ReadFaultKind, at: usize, message: String) -> ScanFault {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::outside::is_blank;
 use super::{Reading, Window, span};
 
 const NAMES: [&str; 3] = ["think", "thinking", "reasoning"];
@@ -79,11 +80,11 @@ impl Think {
     /// Gives the block, which ends with the closing tag `closing` (empty at the end of the reply).
     pub(super) fn give(&self, window: &Window, closing: Range<usize>, readings: &mut Vec<Reading>) {
         let text = String::from_utf8_lossy(window.slice(self.text..closing.start));
-        let mut text = text.trim_matches(|character: char| character.is_whitespace() || character == '\u{feff}');
+        let mut text = text.trim_matches(is_blank);
         if self.name.is_none() {
             // Some models open the block all the same.
             for tag in ["<think>", "<thinking>", "<reasoning>"] {
-                text = text.strip_prefix(tag).unwrap_or(text).trim_start();
+                text = text.strip_prefix(tag).unwrap_or(text).trim_start_matches(is_blank);
             }
         }
         if !text.is_empty() {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::ReadFaultKind;
+use super::scan::HALF_SURROGATE;
 use crate::value::{Map, Value};
 
 /// Reads the JSON text of one value.
@@ -22,6 +23,9 @@ pub(super) fn read_value(text: &str) -> Result<Value, (ReadFaultKind, String)> {
 /// serde_json's words without its line and column, which count from the value's beginning.
 pub(super) fn json_message(error: &serde_json::Error) -> String {
     let message = error.to_string();
+    if message.contains("surrogate") || message.contains("hex escape") {
+        return HALF_SURROGATE.to_owned();
+    }
     message.split(" at line ").next().unwrap_or(&message).to_owned()
 }
 
