@@ -531,3 +531,16 @@ impl Playbook {
         }
     }
 }
+/// What can still be named from a place on. TEMP
+pub struct Reach {
+    /// names
+    pub names: std::collections::BTreeSet<Arc<str>>,
+    /// free
+    pub free: bool,
+}
+impl Program {
+    /// TEMP
+    pub fn names_from(&self, _p: PlaybookId, _n: crate::lang::flow_graph::Node) -> Arc<Reach> {
+        Arc::new(Reach { names: Default::default(), free: true })
+    }
+}

@@ -51,7 +51,8 @@ impl Machine {
         };
         machine.declare_variables();
         if machine.entries.is_empty() {
-            machine.fault_at_begin("the program has no playbook to begin with; write one under an H2 heading".to_owned());
+            machine
+                .fault_at_begin("the program has no playbook to begin with; write one under an H2 heading".to_owned());
         } else {
             machine.take_arguments();
         }
@@ -59,8 +60,7 @@ impl Machine {
     }
 
     fn fault_at_begin(&mut self, message: String) {
-        self.outcome =
-            Some(Outcome::Failed(Fault { kind: FaultKind::Begin, place: None, message: message.into() }));
+        self.outcome = Some(Outcome::Failed(Fault { kind: FaultKind::Begin, place: None, message: message.into() }));
     }
 
     fn declare_variables(&mut self) {
@@ -111,8 +111,7 @@ impl Machine {
             if let Some(value) = self.arguments.get(&parameter.name)
                 && !parameter.ty.accepts(value)
             {
-                let message =
-                    format!("--arg {}: must be {}, not {}", parameter.name, parameter.ty, value.kind());
+                let message = format!("--arg {}: must be {}, not {}", parameter.name, parameter.ty, value.kind());
                 return self.fault_at_begin(message);
             }
         }

@@ -56,7 +56,10 @@ impl Machine {
         if self.top().queue.len() >= self.settings.queue {
             self.fail(
                 FaultKind::Limit,
-                format!("more than {} calls are queued, the limit `queue`; wait for some, or raise it", self.settings.queue),
+                format!(
+                    "more than {} calls are queued, the limit `queue`; wait for some, or raise it",
+                    self.settings.queue
+                ),
             );
             return None;
         }
@@ -213,8 +216,7 @@ impl Machine {
                 let CallState::Running { attempt, confirmed } = queued.state else { continue };
                 let is_safe = matches!(class, EffectClass::ReadOnly | EffectClass::Idempotent);
                 if confirmed && !is_safe {
-                    queued.state =
-                        CallState::Done(Err("outcome unknown: the process stopped during the call".into()));
+                    queued.state = CallState::Done(Err("outcome unknown: the process stopped during the call".into()));
                     continue;
                 }
                 let attempt = if confirmed { attempt + 1 } else { attempt };
@@ -316,4 +318,3 @@ pub(crate) fn shorten(value: &Tracked, limit: usize) -> String {
     let start = Value::str(&json[..end]).to_json();
     format!("({}, {size}, begins with {start})", value.value.kind())
 }
-

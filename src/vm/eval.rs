@@ -7,7 +7,7 @@ use crate::value::{Map, Origin, PathStep, Reference, Tracked, Value};
 
 /// Why an expression has no value.
 #[derive(Clone, Debug, PartialEq)]
-pub enum EvalFault {
+pub(crate) enum EvalFault {
     /// A variable that is not set. Its value may still be on its way.
     Unset(Arc<str>),
     /// Anything else, in words.
@@ -24,13 +24,13 @@ impl std::fmt::Display for EvalFault {
 }
 
 /// Where variables are read.
-pub trait Lookup {
+pub(crate) trait Lookup {
     /// The variable's value, if it is set.
     fn lookup(&self, name: &str) -> Option<&Tracked>;
 }
 
 /// Evaluates `expr`; the result's origin is that of everything that went into it.
-pub fn eval(expr: &Expr, scope: &dyn Lookup) -> Result<Tracked, EvalFault> {
+pub(crate) fn eval(expr: &Expr, scope: &dyn Lookup) -> Result<Tracked, EvalFault> {
     match &expr.kind {
         ExprKind::Literal(value) => Ok(Tracked::new(value.clone(), Origin::CODE)),
         ExprKind::Reference(reference) => read(reference, scope),
@@ -55,12 +55,12 @@ pub fn eval(expr: &Expr, scope: &dyn Lookup) -> Result<Tracked, EvalFault> {
         ExprKind::Unary(operator, operand) => {
             let operand = eval(operand, scope)?;
             let value = match (operator, &operand.value) {
-                (UnaryOperator::Negate, Value::Int(int)) => {
-                    Value::Int(int.checked_neg().ok_or_else(|| overflow("-"))?)
-                }
+                (UnaryOperator::Negate, Value::Int(int)) => Value::Int(int.checked_neg().ok_or_else(|| overflow("-"))?),
                 (UnaryOperator::Negate, Value::Float(float)) => Value::Float(-float),
                 (UnaryOperator::Not, Value::Bool(truth)) => Value::Bool(!truth),
-                (UnaryOperator::Negate, other) => return Err(wrong(format!("`-` needs a number, not {}", describe(other)))),
+                (UnaryOperator::Negate, other) => {
+                    return Err(wrong(format!("`-` needs a number, not {}", describe(other))));
+                }
                 (UnaryOperator::Not, other) => {
                     return Err(wrong(format!("`not` needs true or false, not {}", describe(other))));
                 }
@@ -118,12 +118,12 @@ pub fn eval(expr: &Expr, scope: &dyn Lookup) -> Result<Tracked, EvalFault> {
 }
 
 /// Evaluates a condition: only booleans are conditions.
-pub fn eval_condition(expr: &Expr, scope: &dyn Lookup) -> Result<bool, EvalFault> {
+pub(crate) fn eval_condition(expr: &Expr, scope: &dyn Lookup) -> Result<bool, EvalFault> {
     truth(&eval(expr, scope)?.value)
 }
 
 /// Reads a reference: the variable, then the path into its value.
-pub fn read(reference: &Reference, scope: &dyn Lookup) -> Result<Tracked, EvalFault> {
+pub(crate) fn read(reference: &Reference, scope: &dyn Lookup) -> Result<Tracked, EvalFault> {
     let variable = scope.lookup(&reference.name).ok_or_else(|| EvalFault::Unset(reference.name.clone()))?;
     match variable.value.at(&reference.path) {
         Ok(value) => Ok(Tracked { value: value.clone(), origin: variable.origin, secret: variable.secret }),
@@ -238,11 +238,7 @@ fn compare(left: &Value, right: &Value) -> Result<std::cmp::Ordering, EvalFault>
         _ => None,
     };
     order.ok_or_else(|| {
-        wrong(format!(
-            "only two numbers or two strings have an order, not {} and {}",
-            describe(left),
-            describe(right)
-        ))
+        wrong(format!("only two numbers or two strings have an order, not {} and {}", describe(left), describe(right)))
     })
 }
 

@@ -190,14 +190,14 @@ impl Machine {
         if self.unwinding.is_some() {
             return self.step_unwinding();
         }
-        let Some(frame) = self.frames.last() else {
+        if self.frames.is_empty() {
             self.step_empty_stack();
             return None;
-        };
+        }
         if self.limit_reached() {
             return None;
         }
-        match &frame.playbook().phase {
+        match &self.top().phase {
             Phase::Ready => {
                 self.step_ready();
                 None

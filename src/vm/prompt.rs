@@ -6,6 +6,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, context};
 
 use crate::lang::program::{AgentId, Mode, Playbook, Program, Signature, Step, StepKind, Type};
@@ -45,7 +46,8 @@ impl Prompts {
             let tools: Vec<String> =
                 tools.iter().map(|tool| summary_line(&tool.signature.name, &tool.signature)).collect();
             let agent = program.agent(agent);
-            let context = context! { agent => &*agent.title, description => agent.description.trim(), playbooks, tools };
+            let context =
+                context! { agent => &*agent.title, description => agent.description.trim(), playbooks, tools };
             render("system", context).into()
         };
         match self.agents.get(agent.0 as usize) {
@@ -71,9 +73,12 @@ impl Prompts {
 fn callable_playbooks(program: &Program, agent: AgentId) -> impl Iterator<Item = (String, &Playbook)> {
     let own = program.agent(agent).playbooks.iter().map(|&id| program.playbook(id));
     let others = program.agents.iter().filter(move |other| other.id != agent).flat_map(|other| {
-        other.playbooks.iter().map(|&id| program.playbook(id)).filter(|playbook| playbook.public).map(|playbook| {
-            (format!("{}.{}", other.name, playbook.name), playbook)
-        })
+        other
+            .playbooks
+            .iter()
+            .map(|&id| program.playbook(id))
+            .filter(|playbook| playbook.public)
+            .map(|playbook| (format!("{}.{}", other.name, playbook.name), playbook))
     });
     own.map(|playbook| (playbook.name.to_string(), playbook)).chain(others)
 }
@@ -94,8 +99,9 @@ fn render(template: &str, context: minijinja::Value) -> String {
     static ENVIRONMENT: OnceLock<Environment<'static>> = OnceLock::new();
     let environment = ENVIRONMENT.get_or_init(|| {
         let mut environment = Environment::new();
-        environment.set_trim_blocks(true);
-        environment.set_lstrip_blocks(true);
+        if let Ok(syntax) = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build() {
+            environment.set_syntax(syntax);
+        }
         // The templates are part of the binary; a test renders each, so a mistake in one cannot ship.
         let system = environment.add_template("system", include_str!("../../prompts/system.md"));
         let turn = environment.add_template("turn", include_str!("../../prompts/turn.md"));
@@ -127,8 +133,12 @@ impl Machine {
         self.counters.turns += 1;
         let program = self.program.clone();
         let callables = self.prompts.callables(&program, &self.tools, self.top().agent);
-        let variables =
-            self.reader().all().into_iter().map(|(name, variable)| (name.clone(), variable.value.value.clone())).collect();
+        let variables = self
+            .reader()
+            .all()
+            .into_iter()
+            .map(|(name, variable)| (name.clone(), variable.value.value.clone()))
+            .collect();
         let frame = self.top_mut();
         frame.here.ask_model = false;
         frame.phase = Phase::Turn;
@@ -179,11 +189,16 @@ impl Machine {
     fn session_limit(&self) -> Option<String> {
         let counters = &self.counters;
         if counters.turns >= self.settings.turns {
-            return Some(format!("the session has taken {} turns, the limit `turns`; raise it to go on", counters.turns));
+            return Some(format!(
+                "the session has taken {} turns, the limit `turns`; raise it to go on",
+                counters.turns
+            ));
         }
         let tokens = counters.prompt_tokens + counters.completion_tokens;
         if tokens >= self.settings.tokens {
-            return Some(format!("the session has used {tokens} tokens, more than the limit `tokens`; raise it to go on"));
+            return Some(format!(
+                "the session has used {tokens} tokens, more than the limit `tokens`; raise it to go on"
+            ));
         }
         let frame = self.top();
         let playbook = self.program.playbook(frame.playbook);

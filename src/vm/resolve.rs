@@ -18,12 +18,7 @@ impl Machine {
         Ok(result)
     }
 
-    fn resolve_into(
-        &self,
-        value: &Value,
-        result: &mut Tracked,
-        names: &mut Vec<Arc<str>>,
-    ) -> Result<Value, EvalFault> {
+    fn resolve_into(&self, value: &Value, result: &mut Tracked, names: &mut Vec<Arc<str>>) -> Result<Value, EvalFault> {
         match value {
             Value::Str(text) => self.resolve_text(text, result, names),
             Value::List(items) => {

@@ -7,9 +7,7 @@ use crate::lang::program::{Mode, OnLimit, PlaybookId, StepId};
 use crate::value::{Origin, Tracked, Value};
 use crate::vm::Machine;
 use crate::vm::fault::FaultKind;
-use crate::vm::frame::{
-    CallState, Callee, Chat, Frame, Here, News, Phase, PlaybookFrame, ReturnValue, Spent, Then,
-};
+use crate::vm::frame::{CallState, Callee, Chat, Frame, Here, News, Phase, PlaybookFrame, ReturnValue, Spent, Then};
 use crate::vm::protocol::{Effect, Fact, FrameId, FrameOrigin, Outcome, Progress, TimerId, Wait};
 use crate::vm::scope::Scope;
 
@@ -178,8 +176,7 @@ impl Machine {
             return self.tell_problem(problem);
         }
         if playbook.mode == Mode::Goal && !playbook.steps.is_empty() {
-            let skipped: Vec<&_> =
-                playbook.steps.iter().filter(|step| !frame.reached.contains(&step.id)).collect();
+            let skipped: Vec<&_> = playbook.steps.iter().filter(|step| !frame.reached.contains(&step.id)).collect();
             if !skipped.is_empty() {
                 let lines: Vec<Arc<str>> = skipped.iter().map(|step| step.label.clone()).collect();
                 if !frame.told_skipped {
@@ -252,9 +249,10 @@ impl Machine {
     /// Running tools are awaited, then the frames are dropped.
     pub(crate) fn step_unwinding(&mut self) -> Option<Wait> {
         let unwinding = self.unwinding.clone()?;
-        let running = self.frames[unwinding.depth..].iter().flat_map(|frame| &frame.playbook().queue).find(|call| {
-            matches!(call.callee, Callee::Tool(_)) && matches!(call.state, CallState::Running { .. })
-        });
+        let running = self.frames[unwinding.depth..]
+            .iter()
+            .flat_map(|frame| &frame.playbook().queue)
+            .find(|call| matches!(call.callee, Callee::Tool(_)) && matches!(call.state, CallState::Running { .. }));
         if let Some(call) = running {
             return Some(Wait::Call(call.id));
         }
@@ -400,10 +398,7 @@ impl Machine {
 }
 
 /// A call without arguments: every parameter must have a default.
-fn bind_defaults(
-    program: &crate::lang::program::Program,
-    id: PlaybookId,
-) -> Result<Vec<(Arc<str>, Tracked)>, String> {
+fn bind_defaults(program: &crate::lang::program::Program, id: PlaybookId) -> Result<Vec<(Arc<str>, Tracked)>, String> {
     program
         .playbook(id)
         .parameters

@@ -71,7 +71,10 @@ pub(crate) enum Todo {
     Set(Arc<str>, Value),
     Act(Action),
     /// The line in hand took effect; its bytes, and where it ends in the reply.
-    Applied { source: Arc<str>, end: u64 },
+    Applied {
+        source: Arc<str>,
+        end: u64,
+    },
 }
 
 /// An utterance in progress.
@@ -376,9 +379,7 @@ impl Machine {
         let frame = self.top();
         let playbook = self.program.playbook(frame.playbook);
         let is_said = frame.here.performed.is_some()
-            && frame
-                .pointer
-                .is_some_and(|step| matches!(playbook.step(step).kind, StepKind::Say { literal: Some(_) }));
+            && frame.pointer.is_some_and(|step| matches!(playbook.step(step).kind, StepKind::Say { literal: Some(_) }));
         if is_said {
             self.report(Fact::Ignored { cause: "the interpreter has said this line itself".into() });
         }

@@ -36,7 +36,7 @@ impl<'a> Reader<'a> {
     /// All visible variables, nearest first; of two of a name the nearer.
     pub(crate) fn all(self) -> Vec<(&'a Arc<str>, &'a Variable)> {
         let mut seen = BTreeSet::new();
-        self.scopes().flat_map(Scope::iter).filter(|(name, _)| seen.insert(name.as_ref())).collect()
+        self.scopes().flat_map(Scope::iter).filter(|&(name, _)| seen.insert(name)).collect()
     }
 }
 
@@ -275,8 +275,6 @@ fn size_of(value: &Value) -> usize {
         Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => 4,
         Value::Str(text) => text.len() + 2,
         Value::List(items) => items.iter().map(|item| size_of(item) + 1).sum::<usize>() + 2,
-        Value::Map(members) => {
-            members.iter().map(|(key, member)| key.len() + 4 + size_of(member)).sum::<usize>() + 2
-        }
+        Value::Map(members) => members.iter().map(|(key, member)| key.len() + 4 + size_of(member)).sum::<usize>() + 2,
     }
 }

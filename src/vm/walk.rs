@@ -119,9 +119,8 @@ impl Machine {
     pub(crate) fn has_done_work(&self, step: StepId, strictly: bool) -> bool {
         let frame = self.top();
         let playbook = self.program.playbook(frame.playbook);
-        let set_since = |name: &str, since: Stamp| {
-            self.reader().variable(name).is_some_and(|variable| variable.set > since)
-        };
+        let set_since =
+            |name: &str, since: Stamp| self.reader().variable(name).is_some_and(|variable| variable.set > since);
         match &playbook.step(step).kind {
             StepKind::Ask { targets } => {
                 let since = if strictly || frame.moved_back { frame.fresh_since } else { Stamp(0) };
@@ -402,9 +401,10 @@ impl Machine {
     /// The header of the interpreter's loop whose next round an `at` to an earlier line means: the header
     /// itself, or the body's first line when the rest of the body may be passed.
     fn next_round(&self, playbook: &Playbook, from: StepId, target: StepId) -> Option<StepId> {
-        let state = self.top().loops.iter().rev().find(|state| {
-            state.header == target || playbook.step(state.header).children.first() == Some(&target)
-        })?;
+        let state =
+            self.top().loops.iter().rev().find(|state| {
+                state.header == target || playbook.step(state.header).children.first() == Some(&target)
+            })?;
         if state.header == from || !is_inside(playbook, from, state.header) {
             return None;
         }

@@ -1,3 +1,7 @@
 //! The one test binary.
+#![allow(clippy::unwrap_used)]
 
-fn main() {}
+mod chunks;
+mod fuzz_reply;
+mod reply;
+mod template;
