@@ -19,6 +19,7 @@ mod frame;
 mod prompt;
 mod resolve;
 mod scope;
+mod speech;
 mod stack;
 mod turn;
 mod turn_end;

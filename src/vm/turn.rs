@@ -10,13 +10,11 @@ use crate::vm::Machine;
 use crate::vm::calls::{Given, bind};
 use crate::vm::eval::EvalFault;
 use crate::vm::fault::FaultKind;
-use crate::vm::frame::{CallState, Callee, OpenUtterance, Phase, ReturnValue, Then};
-use crate::vm::protocol::{
-    CallId, Close, Effect, Fact, Place, ReplyEnd, Timestamp, TurnEnd, TurnId, Usage, UtteranceId, Wait,
-};
+use crate::vm::frame::{CallState, Callee, Phase, ReturnValue, Then};
+use crate::vm::protocol::{CallId, Close, Fact, Place, ReplyEnd, Timestamp, TurnEnd, TurnId, Usage, Wait};
 use crate::vm::reply::{Action, CallArguments, ReadEnd, Reading, ReplyReader, TraceLine, WaitFor};
-use crate::vm::resolve::Spoken;
-use crate::vm::template::{Part, TextScanner, scan_text};
+use crate::vm::speech::{Speech, say_line};
+use crate::vm::template::Part;
 use crate::vm::walk::{Walk, Way};
 
 /// A reply that is being read.
@@ -75,17 +73,6 @@ pub(crate) enum Todo {
         source: Arc<str>,
         end: u64,
     },
-}
-
-/// An utterance in progress.
-#[derive(Clone, Debug)]
-pub(crate) struct Speech {
-    pub(crate) utterance: OpenUtterance,
-    /// Bytes of the utterance that an earlier reply delivered.
-    pub(crate) n_before: usize,
-    scanner: TextScanner,
-    /// The interpreter has said this line itself.
-    swallowed: bool,
 }
 
 /// A reply that is not wanted any more.
@@ -224,13 +211,7 @@ impl Machine {
             Todo::At(label) => self.at(&label),
             Todo::Move(target) => self.move_towards(target),
             Todo::OpenSay => self.open_say(),
-            Todo::SayText(text) => {
-                let Some(turn) = self.turn.as_mut() else { return };
-                let Some(speech) = turn.speech.as_mut() else { return };
-                let mut parts = Vec::new();
-                speech.scanner.push(&text, &mut parts);
-                turn.todo.push_front(Todo::SayParts(parts.into()));
-            }
+            Todo::SayText(text) => self.scan_speech(&text),
             Todo::SayParts(parts) => self.say_parts(parts),
             Todo::CloseSay => self.close_say(),
             Todo::Set(name, value) => self.set(&name, &value),
@@ -358,7 +339,7 @@ impl Machine {
 
     /// Something refers to the result of a call that is not there yet. A tool is waited for; for a playbook it
     /// is as if `"wait": "calls"` stood before the line.
-    fn hold_for(&mut self, name: &str) {
+    pub(crate) fn hold_for(&mut self, name: &str) {
         let pending = self.top().pending(name).map(|call| (call.id, call.callee));
         match pending {
             Some((call, Callee::Tool(_))) => {
@@ -372,138 +353,6 @@ impl Machine {
                 self.after_turn(Then::GoOn);
             }
         }
-    }
-
-    fn open_say(&mut self) {
-        self.touch_line();
-        let frame = self.top();
-        let playbook = self.program.playbook(frame.playbook);
-        let is_said = frame.here.performed.is_some()
-            && frame.pointer.is_some_and(|step| matches!(playbook.step(step).kind, StepKind::Say { literal: Some(_) }));
-        if is_said {
-            self.report(Fact::Ignored { cause: "the interpreter has said this line itself".into() });
-        }
-        let utterance = match self.top_mut().saying.take() {
-            Some(open) if !is_said => open,
-            open => {
-                self.top_mut().saying = open;
-                OpenUtterance { id: self.next_utterance(), text: String::new() }
-            }
-        };
-        if let Some(turn) = self.turn.as_mut() {
-            let n_before = utterance.text.len();
-            turn.speech = Some(Speech { utterance, n_before, scanner: TextScanner::default(), swallowed: is_said });
-        }
-    }
-
-    fn next_utterance(&mut self) -> UtteranceId {
-        self.next.utterance += 1;
-        UtteranceId(self.next.utterance)
-    }
-
-    /// Delivers what can be delivered; at a result that is not there yet the rest waits.
-    fn say_parts(&mut self, mut parts: VecDeque<Part>) {
-        let mut text = String::new();
-        let mut pending = None;
-        while let Some(part) = parts.pop_front() {
-            match part {
-                Part::Text(piece) => text.push_str(&piece),
-                Part::Reference { reference, braced, source } => {
-                    match self.speak_reference(&reference, braced, &source) {
-                        Spoken::Text(piece) => text.push_str(&piece),
-                        Spoken::Unknown => {
-                            text.push_str(&source);
-                            let cause = format!("`{source}` in `say` is no visible variable; it was said as written");
-                            self.report(Fact::Ignored { cause: cause.into() });
-                        }
-                        Spoken::Pending(name) => {
-                            parts.push_front(Part::Reference { reference, braced, source });
-                            pending = Some(name);
-                            break;
-                        }
-                    }
-                }
-            }
-        }
-        self.speak(text);
-        if let Some(name) = pending {
-            self.todo_first(Todo::SayParts(parts));
-            self.hold_for(&name);
-        }
-    }
-
-    fn speak(&mut self, text: String) {
-        let Some(place) = self.place() else { return };
-        let Some(turn) = self.turn.as_mut() else { return };
-        let Some(speech) = turn.speech.as_mut() else { return };
-        if text.is_empty() || speech.swallowed {
-            return;
-        }
-        speech.utterance.text.push_str(&text);
-        turn.progress = true;
-        let utterance = speech.utterance.id;
-        self.emit(Effect::Say { utterance, text, last: false, place });
-    }
-
-    fn close_say(&mut self) {
-        let Some(turn) = self.turn.as_mut() else { return };
-        let Some(speech) = turn.speech.as_mut() else { return };
-        let mut parts = Vec::new();
-        speech.scanner.finish(&mut parts);
-        if !parts.is_empty() {
-            turn.todo.push_front(Todo::CloseSay);
-            turn.todo.push_front(Todo::SayParts(parts.into()));
-            return;
-        }
-        let Some(speech) = turn.speech.take() else { return };
-        if speech.swallowed {
-            return;
-        }
-        turn.line_said = Some(speech.utterance.text[speech.n_before..].to_owned());
-        self.complete_utterance(speech.utterance);
-    }
-
-    /// An utterance has its whole text.
-    pub(crate) fn complete_utterance(&mut self, utterance: OpenUtterance) {
-        let Some(place) = self.place() else { return };
-        self.emit(Effect::Say { utterance: utterance.id, text: String::new(), last: true, place });
-        if utterance.text.is_empty() {
-            return;
-        }
-        let text: Arc<str> = utterance.text.into();
-        self.conversation.push(false, text.clone(), self.settings.conversation.max(1));
-        self.report(Fact::Said { text });
-        let heard = self.conversation.n_total();
-        self.top_mut().chat.heard = heard;
-    }
-
-    /// Says a text of the program's own, with its references.
-    pub(crate) fn say_whole(&mut self, text: &str) -> Result<String, EvalFault> {
-        let mut said = String::new();
-        for part in scan_text(text) {
-            match part {
-                Part::Text(piece) => said.push_str(&piece),
-                Part::Reference { reference, braced, source } => {
-                    match self.speak_reference(&reference, braced, &source) {
-                        Spoken::Text(piece) => said.push_str(&piece),
-                        Spoken::Pending(name) => return Err(EvalFault::Unset(name)),
-                        Spoken::Unknown if braced => return Err(EvalFault::Unset(reference.name)),
-                        Spoken::Unknown => said.push_str(&source),
-                    }
-                }
-            }
-        }
-        self.say_text(said.clone());
-        Ok(said)
-    }
-
-    /// One whole utterance of the interpreter's.
-    pub(crate) fn say_text(&mut self, text: String) {
-        let id = self.next_utterance();
-        if let Some(place) = self.place() {
-            self.emit(Effect::Say { utterance: id, text: text.clone(), last: false, place });
-        }
-        self.complete_utterance(OpenUtterance { id, text });
     }
 
     fn set(&mut self, name: &Arc<str>, value: &Value) {
@@ -653,7 +502,7 @@ impl Machine {
         }
     }
 
-    fn todo_first(&mut self, todo: Todo) {
+    pub(crate) fn todo_first(&mut self, todo: Todo) {
         if let Some(turn) = self.turn.as_mut() {
             turn.todo.push_front(todo);
         }
@@ -665,7 +514,7 @@ impl Machine {
         }
     }
 
-    fn touch_line(&mut self) {
+    pub(crate) fn touch_line(&mut self) {
         self.top_mut().here.touched = true;
     }
 
@@ -727,16 +576,6 @@ pub(crate) fn append_line(applied: &mut String, source: &str) {
         Some(Ok(value)) => applied.push_str(&value.to_json()),
         Some(Err(_)) | None => applied.push_str(source),
     }
-}
-
-/// A `say` line with what was delivered of it.
-pub(crate) fn say_line(at: Option<&Arc<str>>, said: &str) -> String {
-    let mut members = Map::new();
-    if let Some(at) = at {
-        members.insert("at".into(), Value::Str(at.clone()));
-    }
-    members.insert("say".into(), Value::from(said));
-    Value::map(members).to_json()
 }
 
 pub(crate) fn first_line(text: &str) -> &str {

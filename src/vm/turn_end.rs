@@ -10,8 +10,9 @@ use crate::vm::fault::FaultKind;
 use crate::vm::frame::{Phase, ReturnValue, Then};
 use crate::vm::limits::OnProtocolFailure;
 use crate::vm::protocol::{ChatMessage, Close, Effect, Fact, Finish, ReplyEnd, Report, Role, TurnEnd, Usage};
+use crate::vm::speech::say_line;
 use crate::vm::stack::null;
-use crate::vm::turn::{ClosingTurn, Todo, append_line, estimate_tokens, say_line};
+use crate::vm::turn::{ClosingTurn, Todo, append_line, estimate_tokens};
 
 /// Said when a model cannot be brought to keep to the protocol and has said nothing that could be said instead.
 const NOTHING_TO_SAY: &str = "Sorry, I could not go on with that. Could you say it in other words?";
