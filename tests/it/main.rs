@@ -1,7 +1,11 @@
-//! The one test binary.
+//! All integration tests, in one binary.
 #![allow(clippy::unwrap_used)]
 
 mod chunks;
 mod fuzz_reply;
+mod golden;
+mod lang;
 mod reply;
 mod template;
+mod vm;
+mod world;
