@@ -1,3 +1,5 @@
-//! The one test binary.
+//! The one test binary: one file per topic.
 
-fn main() {}
+#![allow(clippy::unwrap_used)]
+
+mod test_file;

@@ -324,7 +324,7 @@ impl Reader {
             if text == "(nothing)" {
                 nothing = Some(line);
             } else if !text.is_empty() {
-                self.unexpected(line, heading.text(), "begin every line of an utterance with `> `");
+                self.unexpected(line, &in_ticks(heading), "begin every line of an utterance with `> `");
                 good = false;
             }
         }
@@ -469,7 +469,7 @@ impl Reader {
             } else if text == "(nothing)" {
                 nothing = Some(line);
             } else if !text.is_empty() {
-                self.unexpected(line, heading.text(), "begin every item with `- `, on one line");
+                self.unexpected(line, &in_ticks(heading), "begin every item with `- `, on one line");
             }
         }
         self.check_nothing(heading, nothing, n_items, "one item a line (`- …`)");
@@ -507,4 +507,8 @@ fn fences_close(lines: &[Line<'_>]) -> bool {
         }
     }
     fence == 0
+}
+
+fn in_ticks(heading: Line<'_>) -> String {
+    format!("`{}`", heading.text())
 }
