@@ -184,10 +184,8 @@ fn outcomes() {
     let outcome = |line: &str| {
         let file = read(&format!("{TOP}\n## Outcome\n\n{line}\n"));
         assert!(file.render().ends_with(&format!("\n{line}\n")));
-        match &file.steps[0].kind {
-            TestStepKind::ExpectOutcome(outcome) => outcome.clone(),
-            other => panic!("{other:?}"),
-        }
+        let TestStepKind::ExpectOutcome(outcome) = &file.steps[0].kind else { panic!("not an outcome") };
+        outcome.clone()
     };
     let failed = |message: Option<&str>| ExpectedOutcome::Failed {
         kind: "model".to_owned(),

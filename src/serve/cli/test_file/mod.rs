@@ -81,7 +81,7 @@ pub struct ScriptedReply {
 pub enum Chunks {
     /// One byte each.
     Bytes,
-    /// These sizes in bytes, the last one repeated.
+    /// These sizes in bytes; what is left over is the last chunk.
     Sizes(Vec<usize>),
 }
 
