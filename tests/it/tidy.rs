@@ -1,8 +1,10 @@
 //! The invariants of DESIGN.md that can be seen in the text of the sources. Every check is a function from texts
 //! to offences, and a test shows of each that it can fail.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use regex::Regex;
 
@@ -52,11 +54,16 @@ struct Source {
     /// Its path from the package's folder, with `/`.
     path: String,
     text: String,
+    /// Of a Rust file: its text without comments and literals.
+    code: String,
+    /// Of a Rust file: what `paths` finds, with lines.
+    paths: Vec<(usize, String)>,
 }
 
 impl Source {
     fn new(path: &str, text: &str) -> Source {
-        Source { path: path.to_owned(), text: text.to_owned() }
+        let code = if path.ends_with(".rs") { code_only(text) } else { String::new() };
+        Source { path: path.to_owned(), text: text.to_owned(), paths: paths(path, &code), code }
     }
 
     fn is_rust(&self) -> bool {
@@ -73,7 +80,12 @@ impl Source {
 }
 
 /// All text files of the package that are ours.
-fn sources() -> Vec<Source> {
+fn sources() -> &'static [Source] {
+    static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(read_sources);
+    &SOURCES
+}
+
+fn read_sources() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
     for folder in ["src", "tests", "benches", "examples", "docs", "prompts", "playbooks", ".ci", ".cargo"] {
@@ -103,14 +115,15 @@ fn collect(root: &Path, folder: &Path, found: &mut Vec<Source>) {
 fn add(root: &Path, path: &Path, found: &mut Vec<Source>) {
     if let Ok(text) = fs::read_to_string(path) {
         let path = path.strip_prefix(root).unwrap().to_string_lossy().replace('\\', "/");
-        found.push(Source { path, text });
+        found.push(Source::new(&path, &text));
     }
 }
 
 /// The text with comments and the insides of string and character literals blanked; line breaks stay.
 fn code_only(text: &str) -> String {
-    let pattern = r##"(?xs) //[^\n]* | /\*.*?\*/ | b?r\#"(?:.*?)"\# | b?r"[^"]*" | b?"(?:\\.|[^"\\])*" | b?'(?:\\.[^']*|[^'\\])' "##;
-    Regex::new(pattern).unwrap().replace_all(text, blank).into_owned()
+    const PATTERN: &str = r##"(?xs) //[^\n]* | /\*.*?\*/ | b?r\#"(?:.*?)"\# | b?r"[^"]*" | b?"(?:\\.|[^"\\])*" | b?'(?:\\.[^']*|[^'\\])' "##;
+    static LITERALS: LazyLock<Regex> = LazyLock::new(|| Regex::new(PATTERN).unwrap());
+    LITERALS.replace_all(text, blank).into_owned()
 }
 
 /// As many spaces as bytes, so that places stay.
@@ -120,21 +133,25 @@ fn blank(found: &regex::Captures<'_>) -> String {
 
 /// Every path that the code imports or names from `crate` or `std`, from the root on: `vm::protocol::Event`,
 /// `std::time::Instant`. Relative imports (`super::…`) are resolved by the file's place.
-fn paths(source: &Source, code: &str) -> Vec<(usize, String)> {
-    let line_of = |offset: usize| code[..offset].matches('\n').count() + 1;
+fn paths(file: &str, code: &str) -> Vec<(usize, String)> {
+    static IMPORTS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\buse\s+([^;]+);").unwrap());
+    static INLINE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b(?:crate|std|super)(?:::\w+)+").unwrap());
     let mut found = Vec::new();
-    let imports = Regex::new(r"\buse\s+([^;]+);").unwrap();
-    for import in imports.captures_iter(code) {
+    for import in IMPORTS.captures_iter(code) {
         let tree = import.get(1).unwrap();
         for path in expand(tree.as_str()) {
-            found.push((line_of(tree.start()), resolve(source, &path)));
+            found.push((line_of(code, tree.start()), resolve(file, &path)));
         }
     }
-    let code = imports.replace_all(code, blank);
-    for path in Regex::new(r"\b(?:crate|std|super)(?:::\w+)+").unwrap().find_iter(&code) {
-        found.push((line_of(path.start()), resolve(source, path.as_str())));
+    let code = IMPORTS.replace_all(code, blank);
+    for path in INLINE.find_iter(&code) {
+        found.push((line_of(&code, path.start()), resolve(file, path.as_str())));
     }
     found
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text[..offset].matches('\n').count() + 1
 }
 
 /// The paths of a use tree: `a::{b, c::{d, e as f}}` is `a::b`, `a::c::d`, `a::c::e`.
@@ -155,11 +172,11 @@ fn expand(tree: &str) -> Vec<String> {
 }
 
 /// The path from the crate's root on, without `crate::`; paths of other crates as they are.
-fn resolve(source: &Source, path: &str) -> String {
+fn resolve(file: &str, path: &str) -> String {
     if let Some(path) = path.strip_prefix("crate::") {
         return path.to_owned();
     }
-    let inside = source.path.trim_start_matches("src/").trim_end_matches(".rs").trim_end_matches("/mod");
+    let inside = file.trim_start_matches("src/").trim_end_matches(".rs").trim_end_matches("/mod");
     let mut module: Vec<&str> = inside.split('/').collect();
     let mut rest = path;
     while let Some(outer) = rest.strip_prefix("super::") {
@@ -178,13 +195,13 @@ fn layer_offences(sources: &[Source]) -> Vec<String> {
             offences.push(format!("{}: `{layer}` is no layer; add it to DESIGN.md and to LAYERS", source.path));
             continue;
         };
-        for (line, path) in paths(source, &code_only(&source.text)) {
+        for (line, path) in &source.paths {
             let used = path.split("::").next().unwrap_or("");
             let is_layer = LAYERS.iter().any(|(name, _)| *name == used);
             if is_layer && used != layer && !allowed.contains(&used) {
                 offences.push(format!("{}:{line}: `{layer}` must not use `{path}`", source.path));
             }
-            if FORBIDDEN_ITEMS.iter().any(|(of, item)| *of == layer && starts_with_path(&path, item)) {
+            if FORBIDDEN_ITEMS.iter().any(|(of, item)| *of == layer && starts_with_path(path, item)) {
                 offences.push(format!("{}:{line}: `{layer}` must not touch `{path}`", source.path));
             }
         }
@@ -198,15 +215,14 @@ fn starts_with_path(path: &str, prefix: &str) -> bool {
 
 /// Words or paths that the files must not name.
 fn word_offences(sources: &[Source], concerns: impl Fn(&Source) -> bool, words: &[&str], why: &str) -> Vec<String> {
+    let patterns: Vec<Regex> =
+        words.iter().map(|word| Regex::new(&format!(r"\b{}\b", regex::escape(word))).unwrap()).collect();
     let mut offences = Vec::new();
     for source in sources.iter().filter(|source| source.is_rust() && concerns(source)) {
-        let code = code_only(&source.text);
-        let named = paths(source, &code);
-        for word in words {
-            let pattern = Regex::new(&format!(r"\b{}\b", regex::escape(word))).unwrap();
-            let in_line = code.lines().enumerate().filter(|(_, line)| pattern.is_match(line)).map(|(at, _)| at + 1);
-            let imported = named.iter().filter(|(_, path)| starts_with_path(path, word)).map(|(line, _)| *line);
-            let mut lines: Vec<usize> = in_line.chain(imported).collect();
+        for (word, pattern) in words.iter().zip(&patterns) {
+            let named = pattern.find_iter(&source.code).map(|found| line_of(&source.code, found.start()));
+            let imported = source.paths.iter().filter(|(_, path)| starts_with_path(path, word)).map(|(line, _)| *line);
+            let mut lines: Vec<usize> = named.chain(imported).collect();
             lines.sort_unstable();
             lines.dedup();
             offences.extend(lines.into_iter().map(|line| format!("{}:{line}: `{word}` {why}", source.path)));
@@ -285,11 +301,13 @@ fn length_offences(sources: &[Source]) -> Vec<String> {
     sources.iter().filter(long).map(|source| format!("{}: more than {MAX_LINES} lines", source.path)).collect()
 }
 
-/// Lines of any of our texts that match, outside this file, which has to name what it looks for.
+/// Lines of any of our texts that match, outside this file, which has to name what it looks for, and outside
+/// the cases of tests, which hold whatever they test.
 fn line_offences(sources: &[Source], pattern: &str, what: &str) -> Vec<String> {
     let pattern = Regex::new(pattern).unwrap();
+    let is_ours = |source: &&Source| source.path != "tests/it/tidy.rs" && !source.path.starts_with("tests/cases/");
     let mut offences = Vec::new();
-    for source in sources.iter().filter(|source| source.path != "tests/it/tidy.rs") {
+    for source in sources.iter().filter(is_ours) {
         for (index, line) in source.text.lines().enumerate() {
             if pattern.is_match(line) {
                 offences.push(format!("{}:{}: {what}", source.path, index + 1));
@@ -324,7 +342,8 @@ fn gone_module_offences(sources: &[Source], design: &str) -> Vec<String> {
     let named = Regex::new(r"`([a-z_/]+\.rs)`").unwrap();
     let is_there =
         |path: &str| sources.iter().any(|source| source.path == format!("src/{path}") || source.path == path);
-    let gone = named.captures_iter(design).map(|found| found[1].to_owned()).filter(|path| !is_there(path));
+    let named: BTreeSet<String> = named.captures_iter(design).map(|found| found[1].to_owned()).collect();
+    let gone = named.into_iter().filter(|path| !is_there(path));
     gone.map(|path| format!("DESIGN.md names `{path}`, which is not there")).collect()
 }
 
@@ -349,7 +368,7 @@ fn expect_none(offences: &[String]) {
 }
 
 macro_rules! holds {
-    ($($name:ident: $check:ident;)*) => { $(#[test] fn $name() { expect_none(&$check(&sources())); })* };
+    ($($name:ident: $check:ident;)*) => { $(#[test] fn $name() { expect_none(&$check(sources())); })* };
 }
 
 holds! {
@@ -370,14 +389,14 @@ holds! {
 #[test]
 fn the_design_names_every_module() {
     let sources = sources();
-    expect_none(&unnamed_module_offences(&sources, &design(&sources)));
+    expect_none(&unnamed_module_offences(sources, &design(sources)));
 }
 
 #[test]
 #[ignore = "DESIGN.md names modules that are still on their way; to be removed with the last of them"]
 fn the_design_names_no_module_that_is_gone() {
     let sources = sources();
-    expect_none(&gone_module_offences(&sources, &design(&sources)));
+    expect_none(&gone_module_offences(sources, &design(sources)));
 }
 
 #[test]
