@@ -7,5 +7,7 @@ mod golden;
 mod lang;
 mod reply;
 mod template;
+mod test_file;
+mod tidy;
 mod vm;
 mod world;
