@@ -1,3 +1,4 @@
 //! The one test binary.
+#![allow(clippy::unwrap_used)]
 
-fn main() {}
+mod script;
