@@ -3,6 +3,7 @@
 //! A reply is a stream; dropping it closes the connection. A model that fails is an item of that stream, never
 //! a Rust error of ours (spec `architecture.md`, invariant 10).
 
+pub mod openai;
 pub mod replay;
 pub mod script;
 mod script_file;
