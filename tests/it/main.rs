@@ -4,8 +4,12 @@
 mod chunks;
 mod fuzz_reply;
 mod golden;
+mod http_server;
 mod lang;
+mod openai;
+mod replay;
 mod reply;
+mod script;
 mod template;
 mod test_file;
 mod tidy;
