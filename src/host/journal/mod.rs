@@ -7,6 +7,12 @@
 
 pub mod record;
 
+mod read;
+
+pub mod memory;
+
+pub mod file;
+
 pub mod wire;
 
 use std::path::PathBuf;
