@@ -1,3 +1,7 @@
 //! The one test binary.
+#![allow(clippy::unwrap_used)]
 
-fn main() {}
+mod http_server;
+mod openai;
+mod replay;
+mod script;

@@ -8,7 +8,7 @@
 
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -73,11 +73,6 @@ impl FileJournal {
         Ok(journal)
     }
 
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Replaces the tail by one record, together with `line`, if it is there.
     fn replace_tail(&mut self, tail: Tail, line: &[u8]) -> Result<(), JournalError> {
         let body = RecordBody::Chunk { turn: tail.turn, text: ChunkText(tail.bytes.into()) };
@@ -118,6 +113,10 @@ impl FileJournal {
 }
 
 impl Journal for FileJournal {
+    fn place(&self) -> PathBuf {
+        self.path.clone()
+    }
+
     fn records(&mut self) -> Result<Vec<Record>, JournalError> {
         let bytes = read_all(&self.file).map_err(|cause| io_error(&self.path, "read", cause))?;
         let found = read::read(&self.path, &bytes)?;
@@ -254,7 +253,7 @@ fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
 #[cfg(not(unix))]
 fn write_all_at(mut file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     file.seek(SeekFrom::Start(offset))?;
-    file.write_all(bytes)
+    io::Write::write_all(&mut file, bytes)
 }
 
 /// A new file's name outlives a power cut only once its folder is synced; where folders cannot be, nothing is lost

@@ -1,5 +1,6 @@
 //! A journal in memory: for tests and for sessions that need not outlive their process.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::host::journal::record::{ChunkText, Record, RecordBody};
@@ -35,6 +36,10 @@ impl MemoryJournal {
 }
 
 impl Journal for MemoryJournal {
+    fn place(&self) -> PathBuf {
+        "memory".into()
+    }
+
     fn records(&mut self) -> Result<Vec<Record>, JournalError> {
         Ok(self.snapshot())
     }

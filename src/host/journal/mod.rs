@@ -27,6 +27,9 @@ pub type SyncFuture = Pin<Box<dyn Future<Output = Result<(), JournalError>> + Se
 /// Where a session's records are kept. One session owns it; implementations see to it that no second process
 /// writes the same one.
 pub trait Journal: Send {
+    /// Where it is kept, for messages.
+    fn place(&self) -> PathBuf;
+
     /// Everything written so far, in order: `seq` is 1, 2, 3, …
     ///
     /// # Errors

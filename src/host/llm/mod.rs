@@ -3,6 +3,12 @@
 //! A reply is a stream; dropping it closes the connection. A model that fails is an item of that stream, never
 //! a Rust error of ours (spec `architecture.md`, invariant 10).
 
+pub mod openai;
+pub mod replay;
+pub mod script;
+mod script_file;
+
+use std::borrow::Cow;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -89,4 +95,22 @@ pub struct LeftOver {
     pub message: String,
     /// Whether the run counts as failed because of it.
     pub is_failure: bool,
+}
+
+/// Whether asking again may help, after an answer with this HTTP status.
+fn status_is_transient(status: u16) -> bool {
+    matches!(status, 408 | 409 | 425 | 429) || status >= 500
+}
+
+/// The beginning and the end of a long text: what a message shows of a prompt or of an error page.
+fn shorten(text: &str, n_characters: usize) -> Cow<'_, str> {
+    let text = text.trim();
+    let n_all = text.chars().count();
+    if n_all <= n_characters {
+        return Cow::Borrowed(text);
+    }
+    let n_head = n_characters / 2;
+    let head: String = text.chars().take(n_head).collect();
+    let tail: String = text.chars().skip(n_all - (n_characters - n_head)).collect();
+    Cow::Owned(format!("{head} […] {tail}"))
 }

@@ -9,21 +9,34 @@ mod input;
 
 mod listeners;
 
+pub mod replay;
+
 mod task;
 
+mod turns;
+
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 
 use crate::host::clock::Clock;
+use crate::host::events::EventMaker;
+use crate::host::journal::record::RecordBody;
 use crate::host::journal::{Journal, JournalError};
 use crate::host::llm::Llm;
 use crate::host::program::ProgramText;
+use crate::host::session::replay::{Stop, Witnesses};
+use crate::host::session::task::{Calls, Task};
+use crate::host::session::turns::Turns;
 use crate::host::tool::registry::Registry;
 use crate::lang::program::{PlaybookId, Program};
 use crate::value::Map;
 use crate::vm::limits::Settings;
+use crate::vm::protocol::{Event, Timestamp};
+use crate::vm::{Begin, Machine};
 
 pub use crate::host::session::handle::{EndResult, Ending, SessionHandle};
 pub use crate::host::session::listeners::{Interest, Notice, Subscription};
@@ -124,7 +137,7 @@ const INBOX: usize = 16;
 
 /// A session that has begun or been read from its journal, and is not running yet.
 pub struct Session {
-    task: task::Task,
+    task: Box<Task>,
     handle: SessionHandle,
 }
 
@@ -134,8 +147,17 @@ impl Session {
     /// # Errors
     /// The journal cannot be written, or holds a session already.
     pub fn start(world: World, journal: Box<dyn Journal>, start: Start) -> Result<Session, SessionError> {
-        let _ = (world, journal, start);
-        Err(SessionError::Vanished)
+        let mut journal = journal;
+        if !journal.records()?.is_empty() {
+            return Err(JournalError::Exists { path: journal.place() }.into());
+        }
+        let time = world.clock.now();
+        let tools = world.tools.signatures();
+        let begun = replay::begun(&start, &world.llm.id(), &tools);
+        journal.append(time, RecordBody::Begun(Box::new(begun)))?;
+        let Start { id, program, text: _, settings, entry, arguments } = start;
+        let machine = Machine::begin(Begin { program, settings, tools, entry, arguments, time });
+        Ok(Session::new(world, journal, machine, id, time, false))
     }
 
     /// Goes on with the session a journal holds: replays it and appends `Reopened`, unless the program had ended.
@@ -144,8 +166,66 @@ impl Session {
     /// # Errors
     /// The journal cannot be read or written, holds no session, or does not fit this program's version.
     pub fn resume(world: World, journal: Box<dyn Journal>) -> Result<Session, SessionError> {
-        let _ = (world, journal);
-        Err(SessionError::Vanished)
+        let mut journal = journal;
+        let records = journal.records()?;
+        let witnesses = Witnesses { llm: &*world.llm, tools: &world.tools };
+        let replayed = replay::replay(&records, Some(witnesses))?;
+        drop(records);
+        let id = replayed.session.clone();
+        let mut session = Session::new(world, journal, replayed.machine, id, replayed.time, true);
+        let task = &mut session.task;
+        if let Stop::Finished(_) = replayed.stop {
+            return Ok(session);
+        }
+        task.owes_waiting = true;
+        task.pending.push_back(Event::Reopened);
+        let tools = task.world.tools.signatures();
+        if tools != replayed.tools {
+            task.pending.push_back(Event::SignaturesChanged { tools });
+        }
+        let now = task.world.clock.now();
+        task.timers = replayed
+            .timers
+            .iter()
+            .map(|(timer, due)| {
+                (*timer, Instant::now() + Duration::from_millis(due.0.saturating_sub(now.0).max(0) as u64))
+            })
+            .collect();
+        Ok(session)
+    }
+
+    fn new(
+        world: World,
+        journal: Box<dyn Journal>,
+        machine: Machine,
+        id: Arc<str>,
+        time: Timestamp,
+        is_resumed: bool,
+    ) -> Session {
+        let (inbox_sender, inbox) = mpsc::channel(INBOX);
+        let (end_sender, end) = watch::channel(None);
+        let maker = EventMaker::new(id.clone(), machine.program().clone());
+        let task = Box::new(Task {
+            id: id.clone(),
+            machine,
+            maker,
+            journal,
+            since: world.clock.now(),
+            world,
+            inbox,
+            end: end_sender,
+            listeners: Vec::new(),
+            turns: Turns::default(),
+            calls: Calls::default(),
+            timers: Vec::new(),
+            pending: VecDeque::new(),
+            time,
+            is_resumed,
+            owes_waiting: false,
+            abandoned: false,
+            sleep: None,
+        });
+        Session { task, handle: SessionHandle { id, inbox: inbox_sender, end } }
     }
 
     /// The door to the session.

@@ -1,0 +1,309 @@
+//! Any OpenAI-compatible server, through async-openai with request and chunk types of our own.
+//!
+//! Read on in the order of the data: `config` says where and what, `wire` what is sent and received, `transport`
+//! looks at the answer, `reader` makes a reply of it, `errors` finds the words when there is none.
+
+mod config;
+mod errors;
+mod reader;
+mod transport;
+mod wire;
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use async_openai::Client;
+use async_openai::config::Config;
+use async_openai::error::OpenAIError;
+use futures_util::Stream;
+use reqwest::Url;
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use secrecy::SecretString;
+use tokio::time::Sleep;
+
+pub use self::config::{OpenAiConfig, OpenAiConfigError, Secret};
+use self::reader::ReplyReader;
+use self::transport::Transport;
+use self::wire::{Chunk, RequestBody};
+use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
+use crate::vm::protocol::{ReplyEnd, Usage};
+
+/// How long a server may take for its counts after it has said that the reply is complete.
+const COUNTS_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// So many bytes that have arrived together are handed on together.
+const MAX_PART_BYTES: usize = 16 * 1024;
+
+/// A model on a server.
+#[derive(Debug)]
+pub struct OpenAi {
+    id: Arc<str>,
+    server: Arc<Server>,
+    /// Made with the first request: it may cost the loading of the system's certificates.
+    client: OnceLock<Result<Arc<Client<Endpoint>>, Arc<str>>>,
+}
+
+/// What all requests of a model share.
+#[derive(Debug)]
+struct Server {
+    config: OpenAiConfig,
+    /// The base URL as it may be shown: without password and query.
+    shown_url: String,
+    endpoint: Endpoint,
+    /// Whether TLS is needed.
+    is_secure: bool,
+    /// Whether it is this machine, which no proxy can reach for us.
+    is_loopback: bool,
+}
+
+/// Where requests go and with which headers. async-openai's own configuration type reads the environment, and
+/// panics at a key that is no header value.
+#[derive(Clone)]
+struct Endpoint {
+    base_url: String,
+    headers: HeaderMap,
+    /// The trait wants one; the key is in the headers.
+    no_key: SecretString,
+}
+
+impl OpenAi {
+    /// Checks a configuration. Nothing is connected or loaded before the first request.
+    pub fn new(config: OpenAiConfig) -> Result<OpenAi, OpenAiConfigError> {
+        if config.model.trim().is_empty() {
+            return Err(OpenAiConfigError::Model);
+        }
+        let base_url = config.base_url.trim().trim_end_matches('/');
+        let base_url = base_url.strip_suffix("/chat/completions").unwrap_or(base_url).to_owned();
+        let unusable = |cause: String| OpenAiConfigError::BaseUrl { url: config.base_url.clone(), cause };
+        let url = Url::parse(&base_url).map_err(|error| unusable(error.to_string()))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(unusable(format!("its scheme is {:?}, not http or https", url.scheme())));
+        }
+        if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
+            let cause = String::from("it holds a user name, a password or a query");
+            // The password is not to be shown.
+            return Err(OpenAiConfigError::BaseUrl { url: String::from("…"), cause });
+        }
+        let is_loopback = match url.host_str() {
+            Some("localhost" | "[::1]") => true,
+            Some(host) => host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback()),
+            None => false,
+        };
+        let headers = headers(&config)?;
+        Ok(OpenAi {
+            id: Arc::from(format!("openai:{}", config.model)),
+            server: Arc::new(Server {
+                shown_url: base_url.clone(),
+                endpoint: Endpoint { base_url, headers, no_key: SecretString::from("") },
+                is_secure: url.scheme() == "https",
+                is_loopback,
+                config,
+            }),
+            client: OnceLock::new(),
+        })
+    }
+
+    fn client(&self) -> Result<Arc<Client<Endpoint>>, Arc<str>> {
+        self.client.get_or_init(|| build_client(&self.server)).clone()
+    }
+}
+
+fn headers(config: &OpenAiConfig) -> Result<HeaderMap, OpenAiConfigError> {
+    let mut headers = HeaderMap::new();
+    if let Some(key) = &config.api_key {
+        let value = HeaderValue::from_str(&format!("Bearer {}", key.expose()));
+        let mut value = value.map_err(|_| OpenAiConfigError::ApiKey)?;
+        value.set_sensitive(true);
+        headers.insert(AUTHORIZATION, value);
+    }
+    for (name, value) in &config.extra_headers {
+        let problem = |part| OpenAiConfigError::Header { name: name.clone(), part };
+        let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| problem("name"))?;
+        let mut value = HeaderValue::from_str(value).map_err(|_| problem("value"))?;
+        value.set_sensitive(true);
+        headers.insert(header, value);
+    }
+    Ok(headers)
+}
+
+fn build_client(server: &Arc<Server>) -> Result<Arc<Client<Endpoint>>, Arc<str>> {
+    // An error says that a provider is installed already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut http = reqwest::Client::builder()
+        .user_agent(concat!("playhouse/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(server.config.connect_timeout)
+        .read_timeout(server.config.read_timeout)
+        // A redirect would carry the key and the conversation to a host that nobody has named.
+        .redirect(reqwest::redirect::Policy::none());
+    if !server.is_secure {
+        // Without this the system's certificates are read and parsed for nothing.
+        http = http.tls_certs_only([]);
+    }
+    if server.is_loopback {
+        http = http.no_proxy();
+    }
+    let http = http.build().map_err(|error| {
+        let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+        Arc::<str>::from(format!("no connection to {} can be prepared: {cause}", server.shown_url))
+    })?;
+    let transport = Transport { http: http.clone(), server: server.clone() };
+    // Not `Client::with_config`, which first makes a reqwest client of its own, certificates and all.
+    Ok(Arc::new(Client::build(http, server.endpoint.clone()).with_http_service(transport)))
+}
+
+impl Llm for OpenAi {
+    fn id(&self) -> Arc<str> {
+        self.id.clone()
+    }
+
+    fn starts_in_think(&self) -> bool {
+        self.server.config.starts_in_think()
+    }
+
+    fn context_tokens(&self) -> Option<u64> {
+        self.server.config.context_tokens
+    }
+
+    fn request(&self, request: LlmRequest) -> ReplyStream {
+        let state = match self.client() {
+            Ok(client) => {
+                let server = self.server.clone();
+                State::Opening(Box::pin(async move {
+                    let body = RequestBody { config: &server.config, request: &request };
+                    client.chat().create_stream_byot::<_, Chunk>(&body).await
+                }))
+            }
+            Err(reason) => State::Ending(ReplyEnd::Refused { reason }, None),
+        };
+        Box::pin(OpenAiReply {
+            reader: ReplyReader::new(self.starts_in_think()),
+            server: self.server.clone(),
+            state,
+            part: Vec::new(),
+            counts_deadline: None,
+        })
+    }
+}
+
+type ChunkStream = Pin<Box<dyn Stream<Item = Result<Chunk, OpenAIError>> + Send>>;
+
+/// A reply in progress.
+struct OpenAiReply {
+    server: Arc<Server>,
+    reader: ReplyReader,
+    state: State,
+    /// Bytes that have arrived and are not handed on yet.
+    part: Vec<u8>,
+    /// Runs once the reply is complete.
+    counts_deadline: Option<Pin<Box<Sleep>>>,
+}
+
+enum State {
+    Opening(Pin<Box<dyn Future<Output = Result<ChunkStream, OpenAIError>> + Send>>),
+    Reading(ChunkStream),
+    Ending(ReplyEnd, Option<Usage>),
+    Over,
+}
+
+impl OpenAiReply {
+    /// Ends the reply; the connection is let go at once.
+    fn end_with(&mut self, end: ReplyEnd) {
+        // Whatever think block is open is closed too.
+        let _ = self.reader.end(&mut self.part);
+        self.state = State::Ending(errors::redact(&self.server, end), self.reader.usage());
+    }
+
+    fn end(&mut self) {
+        let (end, usage) = self.reader.end(&mut self.part);
+        self.state = State::Ending(end, usage);
+    }
+
+    fn poll_counts_deadline(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let timeout = COUNTS_TIMEOUT.min(self.server.config.read_timeout);
+        let deadline = self.counts_deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
+        deadline.as_mut().poll(context)
+    }
+}
+
+impl Stream for OpenAiReply {
+    type Item = ReplyPart;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<ReplyPart>> {
+        let this = &mut *self;
+        loop {
+            match &mut this.state {
+                State::Opening(opening) => match ready!(opening.as_mut().poll(context)) {
+                    Ok(chunks) => this.state = State::Reading(chunks),
+                    Err(error) => {
+                        let end = errors::end_from_openai(&this.server, error);
+                        this.end_with(end);
+                    }
+                },
+                State::Reading(chunks) => match chunks.as_mut().poll_next(context) {
+                    Poll::Ready(Some(Ok(chunk))) => {
+                        if let Err(end) = this.reader.read(chunk, &mut this.part) {
+                            this.end_with(end);
+                        } else if this.part.len() >= MAX_PART_BYTES {
+                            return Poll::Ready(Some(ReplyPart::Bytes(std::mem::take(&mut this.part))));
+                        }
+                    }
+                    Poll::Ready(Some(Err(_))) if this.reader.is_complete() => this.end(),
+                    Poll::Ready(Some(Err(error))) => {
+                        let end = errors::end_from_openai(&this.server, error);
+                        this.end_with(end);
+                    }
+                    Poll::Ready(None) => this.end(),
+                    Poll::Pending if !this.part.is_empty() => {
+                        return Poll::Ready(Some(ReplyPart::Bytes(std::mem::take(&mut this.part))));
+                    }
+                    Poll::Pending if this.reader.is_complete() => {
+                        ready!(this.poll_counts_deadline(context));
+                        this.end();
+                    }
+                    Poll::Pending => return Poll::Pending,
+                },
+                State::Ending(..) if !this.part.is_empty() => {
+                    return Poll::Ready(Some(ReplyPart::Bytes(std::mem::take(&mut this.part))));
+                }
+                State::Ending(..) => {
+                    let State::Ending(end, usage) = std::mem::replace(&mut this.state, State::Over) else {
+                        return Poll::Ready(None);
+                    };
+                    return Poll::Ready(Some(ReplyPart::End { end, usage }));
+                }
+                State::Over => return Poll::Ready(None),
+            }
+        }
+    }
+}
+
+impl Config for Endpoint {
+    fn headers(&self) -> HeaderMap {
+        self.headers.clone()
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base_url)
+    }
+
+    fn query(&self) -> Vec<(&str, &str)> {
+        Vec::new()
+    }
+
+    fn api_base(&self) -> &str {
+        &self.base_url
+    }
+
+    fn api_key(&self) -> &SecretString {
+        &self.no_key
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint").field("base_url", &self.base_url).finish_non_exhaustive()
+    }
+}

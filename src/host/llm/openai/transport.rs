@@ -1,0 +1,229 @@
+//! Between async-openai and reqwest: one request, one answer, nothing hidden.
+//!
+//! async-openai's own path retries below our journal, drops the status of an error whose `code` is a number, drops
+//! `Retry-After` and all but the outermost text of a broken connection. So our service looks at the answer first,
+//! and gives it an event stream that never fails: what goes wrong is the stream's last event.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use async_openai::error::OpenAIError;
+use async_openai::middleware::HttpRequestFactory;
+use futures_util::{Stream, StreamExt, stream};
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{Body, Response};
+use serde_json::{Value, json};
+use tower_service::Service;
+
+use super::Server;
+use super::errors::{self, Failure};
+
+/// Of an error's body, so much is read.
+const MAX_ERROR_BYTES: usize = 64 * 1024;
+
+/// How long an error's body may take: its status says most of it.
+const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The longest line of a stream. A reply holds at most 1 MiB, and escapes make six bytes of one at worst.
+const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
+
+/// The longest stream, framing included: async-openai queues without bound what we have not taken yet.
+const MAX_STREAM_BYTES: usize = 256 * 1024 * 1024;
+
+/// How long the end of an answer may take after `[DONE]`. It has mostly arrived with it; having read it, the
+/// connection can be used again.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
+
+/// Sends requests.
+#[derive(Clone)]
+pub(super) struct Transport {
+    pub(super) http: reqwest::Client,
+    pub(super) server: Arc<Server>,
+}
+
+impl Service<HttpRequestFactory> for Transport {
+    type Response = Response;
+    type Error = OpenAIError;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, OpenAIError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), OpenAIError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, factory: HttpRequestFactory) -> Self::Future {
+        let Transport { http, server } = self.clone();
+        Box::pin(async move {
+            let request = factory.build().await?;
+            let response = http.execute(request).await;
+            let response = response.map_err(|error| Failure(errors::end_from_reqwest(&server, error)).into_error())?;
+            open(server, response).await.map_err(Failure::into_error)
+        })
+    }
+}
+
+/// Looks at an answer: an event stream, or a failure.
+async fn open(server: Arc<Server>, response: Response) -> Result<Response, Failure> {
+    let status = response.status();
+    if !status.is_success() {
+        let headers = response.headers().clone();
+        let body = read_at_most(response, MAX_ERROR_BYTES).await;
+        return Err(Failure(errors::end_from_status(&server, status, &headers, &body)));
+    }
+    let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+    let content_type = content_type.to_ascii_lowercase();
+    if content_type.starts_with("text/html") {
+        let body = read_at_most(response, MAX_ERROR_BYTES).await;
+        let page = errors::text_of_page(&String::from_utf8_lossy(&body));
+        let page = crate::host::llm::shorten(&page, 100);
+        let url = &server.shown_url;
+        let reason = format!("{url} answers with a web page ({page}), not with a reply; check --base-url");
+        return Err(Failure(errors::refused(&reason)));
+    }
+    let lines = Lines::new(server, Box::pin(response.bytes_stream()));
+    let body = if content_type.starts_with("application/json") {
+        // The server does not stream, or reports an error with status 200: its whole answer is one event.
+        Body::wrap_stream(stream::once(lines.into_single_event()).map(Ok::<_, Infallible>))
+    } else {
+        Body::wrap_stream(stream::unfold(lines, Lines::next).map(Ok::<_, Infallible>))
+    };
+    Ok(Response::from(http::Response::new(body)))
+}
+
+async fn read_at_most(mut response: Response, max_bytes: usize) -> Vec<u8> {
+    let mut body = Vec::new();
+    let read = async {
+        while let Ok(Some(bytes)) = response.chunk().await {
+            body.extend_from_slice(&bytes);
+            if body.len() >= max_bytes {
+                break;
+            }
+        }
+    };
+    // Too late or broken: what has come is better than nothing.
+    let _ = tokio::time::timeout(ERROR_BODY_TIMEOUT, read).await;
+    body.truncate(max_bytes);
+    body
+}
+
+/// An event that says what ended the connection. The empty lines complete what stands before it.
+fn transport_event(reason: &str) -> Vec<u8> {
+    format!("\n\ndata: {}\n\n", json!({ "playhouse_transport": reason })).into_bytes()
+}
+
+/// An answer's bytes, cut after line ends: the parser behind it searches an incomplete line again from its
+/// beginning with every piece, which makes a long line quadratic, and it panics at a byte order mark.
+struct Lines<S> {
+    server: Arc<Server>,
+    bytes: S,
+    /// The beginning of a line that is not complete yet.
+    partial: Vec<u8>,
+    n_bytes: usize,
+    is_over: bool,
+}
+
+impl<S, B> Lines<S>
+where
+    S: Stream<Item = reqwest::Result<B>> + Unpin,
+    B: AsRef<[u8]>,
+{
+    fn new(server: Arc<Server>, bytes: S) -> Lines<S> {
+        Lines { server, bytes, partial: Vec::new(), n_bytes: 0, is_over: false }
+    }
+
+    async fn next(mut self) -> Option<(Vec<u8>, Self)> {
+        while !self.is_over {
+            let lines = match self.bytes.next().await {
+                Some(Ok(bytes)) => self.push(bytes.as_ref()),
+                Some(Err(error)) => {
+                    self.is_over = true;
+                    transport_event(&errors::reason_from_reqwest(&self.server, error))
+                }
+                None => {
+                    // Some servers leave out the last line end.
+                    self.is_over = true;
+                    let mut last = std::mem::take(&mut self.partial);
+                    last.extend_from_slice(b"\n\n");
+                    last
+                }
+            };
+            let done = done_position(&lines);
+            if let Some(done) = done {
+                self.is_over = true;
+                self.drain().await;
+                return Some((lines[..done].to_vec(), self));
+            }
+            if !lines.is_empty() {
+                return Some((lines, self));
+            }
+        }
+        None
+    }
+
+    /// Takes bytes in, gives complete lines out.
+    fn push(&mut self, mut bytes: &[u8]) -> Vec<u8> {
+        if self.n_bytes == 0 {
+            bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+        }
+        self.n_bytes += bytes.len();
+        let mut lines = Vec::new();
+        match bytes.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')) {
+            Some(last) => {
+                lines = std::mem::take(&mut self.partial);
+                lines.extend_from_slice(&bytes[..=last]);
+                self.partial.extend_from_slice(&bytes[last + 1..]);
+            }
+            None => self.partial.extend_from_slice(bytes),
+        }
+        if self.partial.len() > MAX_LINE_BYTES || self.n_bytes > MAX_STREAM_BYTES {
+            self.is_over = true;
+            let what = if self.n_bytes > MAX_STREAM_BYTES { "a stream" } else { "a line" };
+            let mebibytes = if self.n_bytes > MAX_STREAM_BYTES { MAX_STREAM_BYTES } else { MAX_LINE_BYTES } >> 20;
+            let reason = format!("{} sent {what} of more than {mebibytes} MiB", self.server.shown_url);
+            lines.extend(transport_event(&reason));
+        }
+        lines
+    }
+
+    /// Reads the answer to its end.
+    async fn drain(&mut self) {
+        let _ = tokio::time::timeout(DRAIN_TIMEOUT, async { while let Some(Ok(_)) = self.bytes.next().await {} }).await;
+    }
+
+    /// The whole answer, which is a JSON text, as one event.
+    async fn into_single_event(mut self) -> Vec<u8> {
+        let mut all = Vec::new();
+        while let Some(bytes) = self.bytes.next().await {
+            match bytes {
+                Ok(bytes) => all.extend_from_slice(bytes.as_ref()),
+                Err(error) => return transport_event(&errors::reason_from_reqwest(&self.server, error)),
+            }
+            if all.len() > MAX_LINE_BYTES {
+                return transport_event(&format!("{} sent too long an answer", self.server.shown_url));
+            }
+        }
+        // Written anew, because a line break would end the event.
+        match serde_json::from_slice::<Value>(&all) {
+            Ok(value) => format!("data: {value}\n\n").into_bytes(),
+            Err(error) => transport_event(&format!("{} sent no JSON: {error}", self.server.shown_url)),
+        }
+    }
+}
+
+/// Where the line `data: [DONE]` begins.
+fn done_position(lines: &[u8]) -> Option<usize> {
+    const MARK: &[u8] = b"[DONE]";
+    let mut begin = 0;
+    // Nearly all pieces end in `}` and line ends; looking at their ends first would save nothing measurable.
+    for line in lines.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
+        if let Some(data) = line.strip_prefix(b"data:")
+            && data.trim_ascii() == MARK
+        {
+            return Some(begin);
+        }
+        begin += line.len();
+    }
+    None
+}

@@ -1,0 +1,232 @@
+//! What goes over the wire: our own request and chunk types.
+//!
+//! The chunks are lenient: fields that are missing, null, unknown or of an odd type do no harm, because servers
+//! that call themselves compatible differ in all of these.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::json;
+
+use super::config::OpenAiConfig;
+use crate::host::llm::LlmRequest;
+use crate::vm::protocol::{Role, Usage};
+
+/// The body of a request.
+pub(super) struct RequestBody<'a> {
+    pub(super) config: &'a OpenAiConfig,
+    pub(super) request: &'a LlmRequest,
+}
+
+#[derive(serde::Serialize)]
+struct WireMessage<'a> {
+    role: &'static str,
+    content: &'a str,
+}
+
+impl Serialize for RequestBody<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let config = self.config;
+        let messages: Vec<WireMessage<'_>> = self
+            .request
+            .messages
+            .iter()
+            .map(|message| WireMessage {
+                role: match message.role {
+                    Role::System => "system",
+                    Role::User => "user",
+                    Role::Assistant => "assistant",
+                },
+                content: &message.text,
+            })
+            .collect();
+        let mut body = serializer.serialize_map(None)?;
+        body.serialize_entry("model", &config.model)?;
+        body.serialize_entry("messages", &messages)?;
+        body.serialize_entry("stream", &true)?;
+
+        let schema = self.request.schema.as_ref().filter(|_| config.constrain);
+        let response_format = schema.map(|schema| {
+            json!({"type": "json_schema", "json_schema": {"name": "trace", "strict": false, "schema": &**schema}})
+        });
+        let own = [
+            ("stream_options", Some(json!({"include_usage": true}))),
+            ("temperature", config.temperature.map(serde_json::Value::from)),
+            ("max_tokens", config.max_tokens.map(serde_json::Value::from)),
+            ("response_format", response_format),
+        ];
+        for (name, value) in own {
+            if let (Some(value), false) = (value, config.extra_body.contains_key(name)) {
+                body.serialize_entry(name, &value)?;
+            }
+        }
+        for (name, value) in &config.extra_body {
+            if !matches!(name.as_str(), "model" | "messages" | "stream") && !value.is_null() {
+                body.serialize_entry(name, value)?;
+            }
+        }
+        body.end()
+    }
+}
+
+/// One event of the stream.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(default)]
+pub(super) struct Chunk {
+    pub(super) choices: Option<Vec<Choice>>,
+    pub(super) usage: Option<WireUsage>,
+    pub(super) error: Option<serde_json::Value>,
+    /// Made by our own transport: what ended the connection. It travels as an event because async-openai keeps of
+    /// an error only its outermost text.
+    pub(super) playhouse_transport: Option<String>,
+}
+
+/// One of the alternatives of a reply; only the first is read.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(default)]
+pub(super) struct Choice {
+    index: Count,
+    delta: Option<Delta>,
+    /// In place of `delta`, where a server sends the reply as a whole.
+    message: Option<Delta>,
+    pub(super) finish_reason: Text,
+}
+
+/// New text.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(default)]
+pub(super) struct Delta {
+    pub(super) content: Text,
+    pub(super) refusal: Text,
+    pub(super) reasoning_content: Text,
+    pub(super) reasoning: Text,
+}
+
+/// The counts of a reply, under all the names they go by.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(default)]
+pub(super) struct WireUsage {
+    prompt_tokens: Count,
+    input_tokens: Count,
+    completion_tokens: Count,
+    output_tokens: Count,
+    prompt_tokens_details: Option<WireUsageDetails>,
+    prompt_cache_hit_tokens: Count,
+    cached_tokens: Count,
+}
+
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(default)]
+struct WireUsageDetails {
+    cached_tokens: Count,
+}
+
+/// A text: a string, or a list of parts. Anything else is no text.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Text {
+    pub(super) text: String,
+    /// Parts that are marked as reasoning.
+    pub(super) reasoning: String,
+}
+
+/// A number, where it is one.
+#[derive(Debug, Default, Clone, Copy)]
+struct Count(Option<u64>);
+
+impl Choice {
+    pub(super) fn is_first(&self) -> bool {
+        self.index.0.unwrap_or(0) == 0
+    }
+
+    pub(super) fn into_delta(self) -> Delta {
+        self.delta.or(self.message).unwrap_or_default()
+    }
+}
+
+impl WireUsage {
+    /// None where nothing was counted (some servers send zeros until the end).
+    pub(super) fn to_usage(&self) -> Option<Usage> {
+        let details = self.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens.0);
+        let usage = Usage {
+            prompt_tokens: self.prompt_tokens.0.or(self.input_tokens.0).unwrap_or(0),
+            cached_tokens: details.or(self.prompt_cache_hit_tokens.0).or(self.cached_tokens.0).unwrap_or(0),
+            completion_tokens: self.completion_tokens.0.or(self.output_tokens.0).unwrap_or(0),
+        };
+        (usage.prompt_tokens > 0 || usage.completion_tokens > 0).then_some(usage)
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Text, D::Error> {
+        deserializer.deserialize_any(TextVisitor)
+    }
+}
+
+struct TextVisitor;
+
+impl<'de> Visitor<'de> for TextVisitor {
+    type Value = Text;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Text, E> {
+        Ok(Text { text: text.to_owned(), reasoning: String::new() })
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Text, E> {
+        Ok(Text { text, reasoning: String::new() })
+    }
+
+    fn visit_unit<E>(self) -> Result<Text, E> {
+        Ok(Text::default())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Text, E> {
+        Ok(Text::default())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Text, E> {
+        Ok(Text::default())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Text, E> {
+        Ok(Text::default())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Text, E> {
+        Ok(Text::default())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Text, A::Error> {
+        let mut all = Text::default();
+        while let Some(part) = parts.next_element::<Text>()? {
+            all.text.push_str(&part.text);
+            all.reasoning.push_str(&part.reasoning);
+        }
+        Ok(all)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut part: A) -> Result<Text, A::Error> {
+        let mut all = Text::default();
+        while let Some(key) = part.next_key::<String>()? {
+            match key.as_str() {
+                "text" => all.text.push_str(&part.next_value::<Text>()?.text),
+                "thinking" | "reasoning" => all.reasoning.push_str(&part.next_value::<Text>()?.text),
+                _ => {
+                    part.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Count, D::Error> {
+        let value = serde_json::Value::deserialize(deserializer)?;
+        Ok(Count(value.as_u64().or_else(|| value.as_f64().map(|number| number as u64))))
+    }
+}
