@@ -5,6 +5,10 @@
 
 pub mod registry;
 
+pub mod builtin;
+
+pub mod canned;
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
