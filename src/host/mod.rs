@@ -1,4 +1,17 @@
 //! The world: models, tools, journals, clock and configuration, and the session that drives a machine with them.
 
+pub mod clock;
+
 pub mod llm;
+
 pub mod tool;
+
+pub mod journal;
+
+pub mod program;
+
+pub mod events;
+
+pub mod session;
+
+pub mod sessions;

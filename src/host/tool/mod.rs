@@ -3,6 +3,12 @@
 //! A tool that fails is an event for the program; a tool that panics is an error of that call
 //! (spec `architecture.md`, invariant 10).
 
+pub mod registry;
+
+pub mod builtin;
+
+pub mod canned;
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +17,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::value::{Map, Value};
-use crate::vm::protocol::ToolSignature;
+use crate::vm::protocol::{StartCall, ToolSignature};
 
 /// What a call is given besides its arguments.
 #[derive(Clone, Debug)]
@@ -60,6 +66,13 @@ pub trait Tool: Send + Sync {
     /// How long a call may take.
     fn timeout(&self) -> Duration {
         Duration::from_secs(60)
+    }
+
+    /// A call of this tool begins, or began before this process did (found while a journal was replayed). Comes in
+    /// the order of the calls and before [`Tool::call`]; canned tools choose their answers by it, so that a resumed
+    /// session goes on in order. Others have nothing to do.
+    fn begun(&self, session: &str, call: &StartCall) {
+        let _ = (session, call);
     }
 
     /// Calls it. The arguments have been checked against the signature.

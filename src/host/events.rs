@@ -1,0 +1,471 @@
+//! Public events: what a machine did, in the words of `--events` (spec `cli.md`, "Events"). Made here from
+//! [`Progress`] and nowhere else; what is secret comes out as `"***"`.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::lang::program::Program;
+use crate::value::{Map, Tracked, Value};
+use crate::vm::protocol::{
+    CallKind, Close, Effect, Fact, FrameOrigin, Location, Outcome, Place, Progress, Report, TurnEnd, TurnKind, Wait,
+};
+use crate::vm::view::Counters;
+
+/// One line of `--events`. A public interface: fields are added, never changed or removed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PublicEvent {
+    /// Counted from 1 in this process' life of the session.
+    pub seq: u64,
+    /// The session's id.
+    pub session: Arc<str>,
+    /// The event's name.
+    #[serde(rename = "type")]
+    pub name: &'static str,
+    /// The agent's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Arc<str>>,
+    /// The playbook's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub playbook: Option<Arc<str>>,
+    /// The line id, `02.01`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<Arc<str>>,
+    /// How many frames lie below.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth: Option<usize>,
+    /// The turn, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u64>,
+    /// What belongs to this kind of event.
+    #[serde(flatten)]
+    pub body: PublicBody,
+}
+
+/// The fields of each kind of event; [`PublicBody::name`] is the kind's name.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+#[allow(missing_docs, reason = "the fields are those of spec cli.md, under the same names")]
+pub enum PublicBody {
+    SessionStarted {
+        program: Arc<str>,
+        model: Arc<str>,
+    },
+    SessionResumed {
+        program: Arc<str>,
+        model: Arc<str>,
+    },
+    TurnStarted {
+        kind: &'static str,
+        messages: usize,
+        prompt_tokens: u64,
+    },
+    TurnFinished {
+        end: &'static str,
+        prompt_tokens: u64,
+        cached_tokens: u64,
+        completion_tokens: u64,
+        discarded_tokens: u64,
+        estimated: bool,
+        ms: u64,
+    },
+    LineReached {},
+    SaidDelta {
+        text: String,
+        /// Which utterance it belongs to, from 1.
+        utterance: u64,
+    },
+    Said {
+        text: Arc<str>,
+    },
+    VariableSet {
+        #[serde(rename = "name")]
+        variable: Arc<str>,
+        value: Value,
+        old: Option<Value>,
+        scope: &'static str,
+        origin: &'static str,
+    },
+    VariableRemoved {
+        #[serde(rename = "name")]
+        variable: Arc<str>,
+        reason: &'static str,
+    },
+    CallQueued {
+        call: u64,
+        #[serde(rename = "name")]
+        callable: Arc<str>,
+        kind: &'static str,
+        args: Value,
+    },
+    CallStarted {
+        call: u64,
+        #[serde(rename = "name")]
+        callable: Arc<str>,
+        kind: &'static str,
+        attempt: u32,
+    },
+    CallFinished {
+        call: u64,
+        #[serde(rename = "name")]
+        callable: Arc<str>,
+        kind: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        result: Option<Value>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<Arc<str>>,
+        ms: u64,
+    },
+    StreamCancelled {
+        reason: Arc<str>,
+        discarded_bytes: u64,
+    },
+    FramePushed {
+        origin: &'static str,
+    },
+    FramePopped {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        value: Option<Value>,
+    },
+    Repair {
+        cause: Arc<str>,
+        attempt: u32,
+    },
+    Degraded {
+        cause: Arc<str>,
+    },
+    Retry {
+        cause: Arc<str>,
+        attempt: u32,
+    },
+    Ignored {
+        cause: Arc<str>,
+    },
+    SessionRenewed {
+        reason: &'static str,
+    },
+    LinesSkipped {
+        lines: Vec<Arc<str>>,
+    },
+    ApprovalAsked {
+        call: u64,
+        question: Arc<str>,
+    },
+    ApprovalGiven {
+        call: u64,
+    },
+    UserMessage {
+        text: Arc<str>,
+    },
+    Waiting {
+        /// `user`, `approval`, `timer`, `reply`, `call`.
+        #[serde(rename = "for")]
+        whom: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        call: Option<u64>,
+    },
+    Finished {
+        value: Value,
+    },
+    Failed {
+        fault: String,
+        message: Arc<str>,
+    },
+}
+
+impl PublicBody {
+    /// The event's name: its `type`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            PublicBody::SessionStarted { .. } => "session_started",
+            PublicBody::SessionResumed { .. } => "session_resumed",
+            PublicBody::TurnStarted { .. } => "turn_started",
+            PublicBody::TurnFinished { .. } => "turn_finished",
+            PublicBody::LineReached {} => "line_reached",
+            PublicBody::SaidDelta { .. } => "said_delta",
+            PublicBody::Said { .. } => "said",
+            PublicBody::VariableSet { .. } => "variable_set",
+            PublicBody::VariableRemoved { .. } => "variable_removed",
+            PublicBody::CallQueued { .. } => "call_queued",
+            PublicBody::CallStarted { .. } => "call_started",
+            PublicBody::CallFinished { .. } => "call_finished",
+            PublicBody::StreamCancelled { .. } => "stream_cancelled",
+            PublicBody::FramePushed { .. } => "frame_pushed",
+            PublicBody::FramePopped { .. } => "frame_popped",
+            PublicBody::Repair { .. } => "repair",
+            PublicBody::Degraded { .. } => "degraded",
+            PublicBody::Retry { .. } => "retry",
+            PublicBody::Ignored { .. } => "ignored",
+            PublicBody::SessionRenewed { .. } => "session_renewed",
+            PublicBody::LinesSkipped { .. } => "lines_skipped",
+            PublicBody::ApprovalAsked { .. } => "approval_asked",
+            PublicBody::ApprovalGiven { .. } => "approval_given",
+            PublicBody::UserMessage { .. } => "user_message",
+            PublicBody::Waiting { .. } => "waiting",
+            PublicBody::Finished { .. } => "finished",
+            PublicBody::Failed { .. } => "failed",
+        }
+    }
+}
+
+/// Makes the public events of one session, in order.
+#[derive(Clone, Debug)]
+pub struct EventMaker {
+    session: Arc<str>,
+    program: Arc<Program>,
+    n_events: u64,
+    told_end: bool,
+}
+
+impl EventMaker {
+    /// A maker whose first event is number 1.
+    pub fn new(session: Arc<str>, program: Arc<Program>) -> EventMaker {
+        EventMaker { session, program, n_events: 0, told_end: false }
+    }
+
+    /// The session begins.
+    pub fn started(&mut self, model: Arc<str>) -> PublicEvent {
+        let body = PublicBody::SessionStarted { program: self.program_name(), model };
+        self.event(None, body)
+    }
+
+    /// The session goes on after a restart of the process.
+    pub fn resumed(&mut self, model: Arc<str>) -> PublicEvent {
+        let body = PublicBody::SessionResumed { program: self.program_name(), model };
+        self.event(None, body)
+    }
+
+    /// The machine was found waiting, and nobody has been told yet (after a restart of the process).
+    pub fn waiting(&mut self, wait: &Wait) -> PublicEvent {
+        self.event(None, waiting_body(wait))
+    }
+
+    /// The event of what one `advance` did, if watchers are told of it.
+    pub fn from_progress(&mut self, progress: &Progress) -> Option<PublicEvent> {
+        match progress {
+            Progress::Emit(effect) => self.from_effect(effect),
+            Progress::Reached(place) => Some(self.event(Some(*place), PublicBody::LineReached {})),
+            Progress::Blocked(_) => None,
+            Progress::Finished(outcome) => self.from_outcome(outcome),
+        }
+    }
+
+    fn from_effect(&mut self, effect: &Effect) -> Option<PublicEvent> {
+        match effect {
+            Effect::Say { utterance, text, place, last: _ } => {
+                // The last piece may be empty: `said` tells the end of an utterance.
+                let body = PublicBody::SaidDelta { text: text.clone(), utterance: utterance.0 };
+                (!text.is_empty()).then(|| self.event(Some(*place), body))
+            }
+            Effect::Report(report) => Some(self.from_report(report)),
+            // Their facts are told by reports.
+            Effect::StartTurn(_)
+            | Effect::CloseReply { close: Close::Grace | Close::Now, .. }
+            | Effect::StartCall(_)
+            | Effect::StartTimer { .. } => None,
+        }
+    }
+
+    fn from_report(&mut self, report: &Report) -> PublicEvent {
+        let mut event = self.event(report.place, fact_body(&report.fact));
+        if let Fact::TurnFinished { turn, .. } = &report.fact {
+            // The frame may have moved on; the event is about this turn.
+            event.turn = Some(turn.0);
+        }
+        event
+    }
+
+    /// Once: a finished machine answers `Finished` to every further `advance`.
+    fn from_outcome(&mut self, outcome: &Outcome) -> Option<PublicEvent> {
+        if std::mem::replace(&mut self.told_end, true) {
+            return None;
+        }
+        Some(match outcome {
+            Outcome::Done { value } => self.event(None, PublicBody::Finished { value: value.clone() }),
+            Outcome::Failed(fault) => {
+                let body = PublicBody::Failed { fault: fault.kind.to_string(), message: fault.message.clone() };
+                self.event(fault.place, body)
+            }
+        })
+    }
+
+    fn event(&mut self, place: Option<Place>, body: PublicBody) -> PublicEvent {
+        self.n_events += 1;
+        let mut event = PublicEvent {
+            seq: self.n_events,
+            session: self.session.clone(),
+            name: body.name(),
+            agent: None,
+            playbook: None,
+            line: None,
+            depth: None,
+            turn: None,
+            body,
+        };
+        if let Some(place) = place {
+            let Location::Line { playbook, step } = place.location;
+            let playbook = self.program.playbook(playbook);
+            event.agent = Some(self.program.agent(place.agent).name.clone());
+            event.playbook = Some(playbook.name.clone());
+            event.line = step.map(|step| playbook.step(step).label.clone());
+            event.depth = Some(place.depth);
+            event.turn = place.turn.map(|turn| turn.0);
+        }
+        event
+    }
+
+    fn program_name(&self) -> Arc<str> {
+        self.program.sources.iter().next().map_or_else(|| "".into(), |(_, file)| file.name.clone())
+    }
+}
+
+fn fact_body(fact: &Fact) -> PublicBody {
+    match fact {
+        Fact::TurnStarted { kind, n_messages, prompt_tokens } => PublicBody::TurnStarted {
+            kind: match kind {
+                TurnKind::Start => "start",
+                TurnKind::Resume => "resume",
+                TurnKind::Continue => "continue",
+            },
+            messages: *n_messages,
+            prompt_tokens: *prompt_tokens,
+        },
+        Fact::TurnFinished { turn: _, end, usage, discarded_tokens, estimated, ms } => PublicBody::TurnFinished {
+            end: match end {
+                TurnEnd::Wait => "wait",
+                TurnEnd::Return => "return",
+                TurnEnd::End => "end",
+                TurnEnd::Cut => "cut",
+                TurnEnd::Ended => "ended",
+                TurnEnd::Error => "error",
+            },
+            prompt_tokens: usage.prompt_tokens,
+            cached_tokens: usage.cached_tokens,
+            completion_tokens: usage.completion_tokens,
+            discarded_tokens: *discarded_tokens,
+            estimated: *estimated,
+            ms: *ms,
+        },
+        Fact::Said { text } => PublicBody::Said { text: text.clone() },
+        Fact::VariableSet { name, value, old, local } => PublicBody::VariableSet {
+            variable: name.clone(),
+            value: value.shown(),
+            old: old.clone(),
+            scope: if *local { "local" } else { "other" },
+            origin: value.origin.name(),
+        },
+        Fact::VariableRemoved { name, reason } => PublicBody::VariableRemoved { variable: name.clone(), reason },
+        Fact::CallQueued { call, name, kind, arguments } => PublicBody::CallQueued {
+            call: call.0,
+            callable: name.clone(),
+            kind: kind_name(*kind),
+            args: shown_arguments(arguments),
+        },
+        Fact::CallStarted { call, name, kind, attempt } => {
+            PublicBody::CallStarted { call: call.0, callable: name.clone(), kind: kind_name(*kind), attempt: *attempt }
+        }
+        Fact::CallFinished { call, name, kind, result, ms } => PublicBody::CallFinished {
+            call: call.0,
+            callable: name.clone(),
+            kind: kind_name(*kind),
+            result: result.as_ref().ok().map(Tracked::shown),
+            error: result.as_ref().err().cloned(),
+            ms: *ms,
+        },
+        Fact::StreamCancelled { reason, discarded_bytes } => {
+            PublicBody::StreamCancelled { reason: reason.clone(), discarded_bytes: *discarded_bytes }
+        }
+        Fact::FramePushed { origin } => PublicBody::FramePushed {
+            origin: match origin {
+                FrameOrigin::Begin => "begin",
+                FrameOrigin::Call { .. } => "call",
+            },
+        },
+        Fact::FramePopped { value } => PublicBody::FramePopped { value: value.as_ref().map(Tracked::shown) },
+        Fact::Repair { cause, attempt } => PublicBody::Repair { cause: cause.clone(), attempt: *attempt },
+        Fact::Degraded { cause } => PublicBody::Degraded { cause: cause.clone() },
+        Fact::Retry { cause, attempt } => PublicBody::Retry { cause: cause.clone(), attempt: *attempt },
+        Fact::Ignored { cause } => PublicBody::Ignored { cause: cause.clone() },
+        Fact::SessionRenewed { reason } => PublicBody::SessionRenewed { reason },
+        Fact::LinesSkipped { lines } => PublicBody::LinesSkipped { lines: lines.clone() },
+        Fact::ApprovalAsked { call, question } => {
+            PublicBody::ApprovalAsked { call: call.0, question: question.clone() }
+        }
+        Fact::ApprovalGiven { call } => PublicBody::ApprovalGiven { call: call.0 },
+        Fact::UserMessage { text } => PublicBody::UserMessage { text: text.clone() },
+        Fact::Waiting { wait } => waiting_body(wait),
+    }
+}
+
+fn waiting_body(wait: &Wait) -> PublicBody {
+    let (whom, call) = match wait {
+        Wait::User => ("user", None),
+        Wait::Approval(call) => ("approval", Some(call.0)),
+        Wait::Timer(_) => ("timer", None),
+        Wait::Reply(_) => ("reply", None),
+        Wait::Call(call) => ("call", Some(call.0)),
+        Wait::Budget => ("budget", None),
+    };
+    PublicBody::Waiting { whom, call }
+}
+
+fn kind_name(kind: CallKind) -> &'static str {
+    match kind {
+        CallKind::Tool => "tool",
+        CallKind::Playbook => "playbook",
+    }
+}
+
+fn shown_arguments(arguments: &[(Arc<str>, Tracked)]) -> Value {
+    Value::map(arguments.iter().map(|(name, value)| (name.clone(), value.shown())).collect::<Map>())
+}
+
+/// The object of `--summary` (spec `cli.md`). The counters of features that do not exist yet are 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[allow(missing_docs, reason = "the keys are those of spec cli.md, under the same names")]
+pub struct Summary {
+    pub turns: u64,
+    pub prompt_tokens: u64,
+    pub cached_tokens: u64,
+    pub completion_tokens: u64,
+    pub discarded_tokens: u64,
+    pub tool_calls: u64,
+    pub playbook_calls: u64,
+    pub tail_calls: u64,
+    pub inlined_calls: u64,
+    pub explicit_lines: u64,
+    pub trigger_evaluations: u64,
+    pub classifier_calls: u64,
+    pub trigger_matches: u64,
+    pub repairs: u64,
+    pub retries: u64,
+    pub max_depth: u64,
+    /// From the start or resumption of the session in this process to its end, in milliseconds.
+    pub wall_ms: u64,
+    pub model_ms: u64,
+    /// `finished`, `failed`, `waiting` (for the user) or `stopped`.
+    pub outcome: &'static str,
+}
+
+impl Summary {
+    /// The summary of a session that has counted `counters` and stands at `outcome` after `wall_ms`.
+    pub fn new(counters: &Counters, outcome: &'static str, wall_ms: u64) -> Summary {
+        Summary {
+            turns: counters.turns,
+            prompt_tokens: counters.prompt_tokens,
+            cached_tokens: counters.cached_tokens,
+            completion_tokens: counters.completion_tokens,
+            discarded_tokens: counters.discarded_tokens,
+            tool_calls: counters.tool_calls,
+            playbook_calls: counters.playbook_calls,
+            explicit_lines: counters.explicit_lines,
+            repairs: counters.repairs,
+            retries: counters.retries,
+            max_depth: counters.max_depth,
+            wall_ms,
+            model_ms: counters.model_ms,
+            outcome,
+            ..Summary::default()
+        }
+    }
+}

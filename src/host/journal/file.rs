@@ -1,0 +1,279 @@
+//! A journal in a file: one JSON object per line (`.jsonl`), mode 0600, one process at a time.
+//!
+//! A process may be killed at any byte of any write without a handled event being lost. Records are only ever
+//! appended, with one exception: when the tail is replaced, the joined record (with the event that ended the tail)
+//! is first *appended*, then written once more over the tail, then the file is cut behind it. In every state
+//! between, the complete copy at the end is found by [`read`], which lets a chunk take the place of the chunks
+//! that were written with its number or a higher one.
+
+use std::cell::RefCell;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+
+use crate::host::journal::read::{self, Tail};
+use crate::host::journal::record::{ChunkText, Record, RecordBody};
+use crate::host::journal::{Journal, JournalError, SyncFuture};
+use crate::vm::protocol::Timestamp;
+
+/// Synchronisations at one time in a process: more do not make a disk faster, but each costs a thread.
+static SYNCS: Semaphore = Semaphore::const_new(8);
+
+thread_local! {
+    /// Where records are put together before they are written: one for each thread, so that an idle session
+    /// keeps none.
+    static LINES: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A journal in a file. The file is locked as long as this lives.
+#[derive(Debug)]
+pub struct FileJournal {
+    path: PathBuf,
+    file: Arc<File>,
+    /// Where the next record goes.
+    end: u64,
+    next_seq: u64,
+    tail: Option<Box<Tail>>,
+    dirty: bool,
+    /// The file's name has not been synced into its folder yet.
+    is_new: bool,
+}
+
+impl FileJournal {
+    /// Opens the file, or creates it with its folders; it is empty then ([`Journal::records`]).
+    ///
+    /// # Errors
+    /// It cannot be opened, another process has it, or what it holds is no journal.
+    pub fn open(path: impl Into<PathBuf>) -> Result<FileJournal, JournalError> {
+        let path = path.into();
+        let error = |action, cause| io_error(&path, action, cause);
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(|cause| error("make the folder of", cause))?;
+        }
+        let file = open_private(&path).map_err(|cause| error("open", cause))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let holder = std::fs::read_to_string(lock_path(&path)).unwrap_or_default();
+                let holder = holder.trim();
+                let holder = if holder.is_empty() { String::new() } else { format!(" (process id {holder})") };
+                return Err(JournalError::Locked { path, holder });
+            }
+            Err(TryLockError::Error(cause)) => return Err(error("lock", cause)),
+        }
+        // Only to tell others who holds it: nothing depends on this file.
+        let _ = std::fs::write(lock_path(&path), std::process::id().to_string());
+        let mut journal =
+            FileJournal { path, file: Arc::new(file), end: 0, next_seq: 1, tail: None, dirty: false, is_new: false };
+        journal.records()?;
+        journal.is_new = journal.end == 0;
+        Ok(journal)
+    }
+
+    /// Replaces the tail by one record, together with `line`, if it is there.
+    fn replace_tail(&mut self, tail: Tail, line: &[u8]) -> Result<(), JournalError> {
+        let body = RecordBody::Chunk { turn: tail.turn, text: ChunkText(tail.bytes.into()) };
+        let mut lines = Vec::with_capacity(line.len() + 256);
+        put_line(&mut lines, &Record { seq: tail.seq, time: tail.time, body });
+        let n_joined = lines.len() as u64;
+        let room = self.end - tail.start;
+        let with_line = n_joined + line.len() as u64 <= room;
+        if with_line {
+            lines.extend_from_slice(line);
+        }
+        let n_bytes = lines.len() as u64;
+        self.write_at(self.end, &lines)?;
+        if n_bytes <= room {
+            self.write_at(tail.start, &lines)?;
+            self.end = tail.start + n_bytes;
+            self.file.set_len(self.end).map_err(|cause| io_error(&self.path, "write", cause))?;
+        } else {
+            // The joined form can be longer than the parts only if it is no UTF-8. The copy at the end counts.
+            self.end += n_bytes;
+        }
+        if !with_line {
+            self.write_at(self.end, line)?;
+            self.end += line.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), JournalError> {
+        write_all_at(&self.file, bytes, offset).map_err(|cause| {
+            // What was written of it must not stand in the way of what comes after it is read again.
+            if offset == self.end {
+                let _ = self.file.set_len(self.end);
+            }
+            io_error(&self.path, "write", cause)
+        })
+    }
+}
+
+impl Journal for FileJournal {
+    fn place(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    fn records(&mut self) -> Result<Vec<Record>, JournalError> {
+        let bytes = read_all(&self.file).map_err(|cause| io_error(&self.path, "read", cause))?;
+        let found = read::read(&self.path, &bytes)?;
+        if found.end < bytes.len() as u64 {
+            tracing::warn!(path = %self.path.display(), "dropped what a killed process had not written completely");
+            self.file.set_len(found.end).map_err(|cause| io_error(&self.path, "mend", cause))?;
+        }
+        self.end = found.end;
+        self.next_seq = found.records.len() as u64 + 1;
+        self.tail = found.tail.map(Box::new);
+        Ok(found.records)
+    }
+
+    fn append(&mut self, time: Timestamp, body: RecordBody) -> Result<u64, JournalError> {
+        LINES.with_borrow_mut(|lines| {
+            lines.clear();
+            lines.shrink_to(1 << 16);
+            self.dirty = true;
+            if let RecordBody::Chunk { turn, text } = &body {
+                let goes_on = self.tail.as_ref().is_some_and(|tail| tail.turn == *turn);
+                if let Some(tail) = self.tail.take_if(|tail| !goes_on && tail.n_chunks > 1) {
+                    self.next_seq = tail.seq + 1;
+                    self.replace_tail(*tail, b"")?;
+                }
+                let (turn, bytes, seq, start) = (*turn, text.0.clone(), self.next_seq, self.end);
+                put_line(lines, &Record { seq, time: time.0, body });
+                self.write_at(start, lines)?;
+                self.end += lines.len() as u64;
+                match self.tail.as_mut().filter(|_| goes_on) {
+                    Some(tail) => tail.push(time.0, &bytes),
+                    None => self.tail = Some(Box::new(Tail::new(start, seq, turn, time.0, &bytes))),
+                }
+                self.next_seq = seq + 1;
+                return Ok(seq);
+            }
+            let tail = self.tail.take().filter(|tail| tail.n_chunks > 1);
+            let seq = tail.as_ref().map_or(self.next_seq, |tail| tail.seq + 1);
+            put_line(lines, &Record { seq, time: time.0, body });
+            match tail {
+                Some(tail) => self.replace_tail(*tail, lines)?,
+                None => {
+                    self.write_at(self.end, lines)?;
+                    self.end += lines.len() as u64;
+                }
+            }
+            self.next_seq = seq + 1;
+            Ok(seq)
+        })
+    }
+
+    fn sync(&mut self) -> SyncFuture {
+        if !std::mem::take(&mut self.dirty) {
+            return Box::pin(std::future::ready(Ok(())));
+        }
+        let (file, path) = (self.file.clone(), self.path.clone());
+        let is_new = std::mem::take(&mut self.is_new);
+        Box::pin(async move {
+            // Closed never: the error cannot happen, and without a permit nothing is lost but restraint.
+            let _permit = SYNCS.acquire().await;
+            let work = tokio::task::spawn_blocking(move || {
+                file.sync_data().map_err(|cause| io_error(&path, "sync", cause))?;
+                if is_new {
+                    sync_folder(&path);
+                }
+                Ok(())
+            });
+            match work.await {
+                Ok(result) => result,
+                Err(cause) => Err(io_error(Path::new("journal"), "sync", io::Error::other(cause))),
+            }
+        })
+    }
+}
+
+impl Drop for FileJournal {
+    fn drop(&mut self) {
+        // Before the lock goes with the file: afterwards it could be another process' file.
+        let _ = std::fs::remove_file(lock_path(&self.path));
+    }
+}
+
+/// Reads a journal that may be open in another process. A record that is being written is left out.
+///
+/// # Errors
+/// It cannot be read, or is no journal.
+pub fn read_file(path: &Path) -> Result<Vec<Record>, JournalError> {
+    let bytes = std::fs::read(path).map_err(|cause| io_error(path, "read", cause))?;
+    Ok(read::read(path, &bytes)?.records)
+}
+
+/// Whether a process has the journal open, and its id where known.
+pub fn holder(path: &Path) -> Option<String> {
+    let file = File::open(path).ok()?;
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => {
+            Some(std::fs::read_to_string(lock_path(path)).unwrap_or_default().trim().to_owned())
+        }
+        Ok(()) | Err(TryLockError::Error(_)) => None,
+    }
+}
+
+fn put_line(lines: &mut Vec<u8>, record: &Record) {
+    // Writing JSON of our own types into memory cannot fail: all keys are text and no number is infinite.
+    let _ = serde_json::to_writer(&mut *lines, record);
+    lines.push(b'\n');
+}
+
+fn lock_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    name.into()
+}
+
+fn open_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+fn read_all(mut file: &File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(unix)]
+fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
+}
+
+#[cfg(not(unix))]
+fn write_all_at(mut file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    file.seek(SeekFrom::Start(offset))?;
+    io::Write::write_all(&mut file, bytes)
+}
+
+/// A new file's name outlives a power cut only once its folder is synced; where folders cannot be, nothing is lost
+/// that could be kept.
+fn sync_folder(path: &Path) {
+    if let Some(folder) = path.parent().and_then(|folder| File::open(folder).ok()) {
+        let _ = folder.sync_all();
+    }
+}
+
+fn io_error(path: &Path, action: &'static str, cause: io::Error) -> JournalError {
+    let advice = match cause.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free some space, then resume the session with --session"
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "make it writable, or choose another place with --journal"
+        }
+        io::ErrorKind::IsADirectory => "name a file with --journal",
+        _ => "choose another place with --journal, or mend the cause and resume with --session",
+    };
+    JournalError::Io { path: path.to_owned(), action, cause, advice }
+}

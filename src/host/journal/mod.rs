@@ -1,0 +1,102 @@
+//! Journals: the list of a session's events, from which everything else can be rebuilt (spec `architecture.md`,
+//! "Journal").
+//!
+//! A record is written before the machine sees its event. Chunks of the reply in progress stand in a *tail*; the
+//! next other record replaces them by one. [`Journal::sync`] is called before a tool starts that is not
+//! read-only, and when the machine waits for the user.
+
+pub mod record;
+
+mod read;
+
+pub mod memory;
+
+pub mod file;
+
+pub mod wire;
+
+use std::path::PathBuf;
+use std::pin::Pin;
+
+use crate::host::journal::record::{Record, RecordBody};
+use crate::vm::protocol::Timestamp;
+
+/// A synchronisation in progress.
+pub type SyncFuture = Pin<Box<dyn Future<Output = Result<(), JournalError>> + Send>>;
+
+/// Where a session's records are kept. One session owns it; implementations see to it that no second process
+/// writes the same one.
+pub trait Journal: Send {
+    /// Where it is kept, for messages.
+    fn place(&self) -> PathBuf;
+
+    /// Everything written so far, in order: `seq` is 1, 2, 3, …
+    ///
+    /// # Errors
+    /// It cannot be read, or what is read is no journal.
+    fn records(&mut self) -> Result<Vec<Record>, JournalError>;
+
+    /// Writes a record and gives its `seq`. When this returns, a killed process does not lose it.
+    ///
+    /// # Errors
+    /// It cannot be written; then nothing of it is there when the journal is read again.
+    fn append(&mut self, time: Timestamp, body: RecordBody) -> Result<u64, JournalError>;
+
+    /// Makes everything written so far outlive a power cut. The work is done when the future is awaited, and
+    /// never on an async thread.
+    fn sync(&mut self) -> SyncFuture;
+}
+
+/// Why a journal cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// The operating system refuses.
+    #[error("{path}: cannot {action} the journal: {cause}; {advice}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What was tried: `open`, `write`, …
+        action: &'static str,
+        /// What the system said.
+        cause: std::io::Error,
+        /// What can be done.
+        advice: &'static str,
+    },
+    /// Another process writes it.
+    #[error("{path}: the session is open in another process{holder}; wait for that process or end it, then try again")]
+    Locked {
+        /// The file.
+        path: PathBuf,
+        /// ` (process id 4711)`, if known.
+        holder: String,
+    },
+    /// A line in the middle cannot be read.
+    #[error(
+        "{path}:{line}: the journal is damaged: {cause}; restore the file from a copy, or remove this and all \
+         following lines to go on from the state before them"
+    )]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// It was written by a newer program.
+    #[error("{path}: the journal has format {found}, this program reads up to {known}; use a newer playhouse")]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// Ours.
+        known: u32,
+    },
+    /// A new session was to be begun in a journal that is not empty.
+    #[error("{path}: the journal already holds a session; resume it with --session, or choose another --journal")]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+}

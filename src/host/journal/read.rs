@@ -1,0 +1,177 @@
+//! Reads the lines of a journal file, whatever state a killed process left it in.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::host::journal::JournalError;
+use crate::host::journal::record::{FORMAT, Record, RecordBody};
+
+/// What a file holds.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// The records, numbered 1, 2, 3, …
+    pub(crate) records: Vec<Record>,
+    /// Where the last whole record ends; what follows was not written completely.
+    pub(crate) end: u64,
+    /// The chunks at the end.
+    pub(crate) tail: Option<Tail>,
+}
+
+/// The chunks of the reply in progress, at the end of the file.
+#[derive(Debug)]
+pub(crate) struct Tail {
+    /// Where the first one's line begins.
+    pub(crate) start: u64,
+    /// The first one's number.
+    pub(crate) seq: u64,
+    /// Whose reply.
+    pub(crate) turn: u64,
+    /// The last one's time.
+    pub(crate) time: i64,
+    /// The bytes of all.
+    pub(crate) bytes: Vec<u8>,
+    /// How many.
+    pub(crate) n_chunks: u64,
+}
+
+impl Tail {
+    pub(crate) fn new(start: u64, seq: u64, turn: u64, time: i64, bytes: &[u8]) -> Tail {
+        Tail { start, seq, turn, time, bytes: bytes.to_vec(), n_chunks: 1 }
+    }
+
+    pub(crate) fn push(&mut self, time: i64, bytes: &[u8]) {
+        self.time = time;
+        self.bytes.extend_from_slice(bytes);
+        self.n_chunks += 1;
+    }
+}
+
+/// A place from which on nothing fits.
+struct Break {
+    line: usize,
+    offset: u64,
+    cause: String,
+    /// Whether a readable record follows: then it is damage, not an unfinished write.
+    is_damage: bool,
+}
+
+/// The records of a file.
+///
+/// A last line that is cut off is left out. A chunk may take the place of chunks with its number and higher ones
+/// (see `file.rs`), also behind a stretch that a stopped overwriting left unreadable.
+///
+/// # Errors
+/// Something in the middle cannot be read, or the format is newer than ours.
+pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Found, JournalError> {
+    let mut found = Found { records: Vec::new(), end: 0, tail: None };
+    let mut broken: Option<Break> = None;
+    let mut offset = 0;
+    for (index, line) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
+        let start = offset;
+        offset += line.len() as u64;
+        let corrupt = |cause: String| JournalError::Corrupt { path: path.to_owned(), line: index + 1, cause };
+        let parsed = if line.ends_with(b"\n") { parse(line) } else { Err("the line is cut off".to_owned()) };
+        if index == 0 && line.ends_with(b"\n") {
+            check_first(path, line, &parsed)?;
+        }
+        match parsed {
+            Ok(record) => {
+                let expected = found.records.len() as u64 + 1;
+                if fits(&found.records, &record, broken.is_some()) {
+                    let goes_on = broken.is_none() && record.seq == expected;
+                    found.records.truncate(usize::try_from(record.seq).unwrap_or(1) - 1);
+                    found.put(record, start, goes_on);
+                    found.end = offset;
+                    broken = None;
+                } else if record.seq < expected && broken.is_none() {
+                    return Err(corrupt(format!("record {} comes after record {}", record.seq, expected - 1)));
+                } else if let Some(broken) = &mut broken {
+                    broken.is_damage = true;
+                } else {
+                    let cause = format!("record {} comes after record {}", record.seq, expected - 1);
+                    broken = Some(Break { line: index + 1, offset: start, cause, is_damage: true });
+                }
+            }
+            Err(cause) => {
+                broken.get_or_insert(Break { line: index + 1, offset: start, cause, is_damage: false });
+            }
+        }
+    }
+    if let Some(broken) = broken {
+        if broken.is_damage {
+            return Err(JournalError::Corrupt { path: path.to_owned(), line: broken.line, cause: broken.cause });
+        }
+        found.end = broken.offset;
+    }
+    Ok(found)
+}
+
+impl Found {
+    fn put(&mut self, record: Record, start: u64, goes_on: bool) {
+        match &record.body {
+            RecordBody::Chunk { turn, text } => match self.tail.as_mut().filter(|tail| goes_on && tail.turn == *turn) {
+                Some(tail) => tail.push(record.time, &text.0),
+                None => self.tail = Some(Tail::new(start, record.seq, *turn, record.time, &text.0)),
+            },
+            RecordBody::Begun(_)
+            | RecordBody::ReplyEnded { .. }
+            | RecordBody::CallStarted { .. }
+            | RecordBody::CallEnded { .. }
+            | RecordBody::Message { .. }
+            | RecordBody::TimerFired { .. }
+            | RecordBody::Approved { .. }
+            | RecordBody::Interrupted
+            | RecordBody::Edited { .. }
+            | RecordBody::SignaturesChanged { .. }
+            | RecordBody::GoOn
+            | RecordBody::Reopened => self.tail = None,
+        }
+        self.records.push(record);
+    }
+}
+
+/// Whether a record can stand here: it is the next one, or a chunk that takes the place of chunks. Behind an
+/// unreadable stretch only a chunk can.
+fn fits(records: &[Record], record: &Record, behind_break: bool) -> bool {
+    let n_records = records.len() as u64;
+    let is_chunk = matches!(record.body, RecordBody::Chunk { .. });
+    if record.seq == n_records + 1 {
+        return !behind_break || is_chunk;
+    }
+    if !is_chunk || record.seq == 0 || record.seq > n_records {
+        return false;
+    }
+    let first = usize::try_from(record.seq).unwrap_or(1) - 1;
+    // The copy of a joined record may find the same one in place, with the event behind it and old chunks behind both.
+    let replaced = &records[first..];
+    let n_copied = if replaced[0] == *record { 2 } else { 0 };
+    replaced.iter().skip(n_copied).all(|old| matches!(old.body, RecordBody::Chunk { .. }))
+}
+
+fn parse(line: &[u8]) -> Result<Record, String> {
+    serde_json::from_slice(line).map_err(|error| error.to_string())
+}
+
+#[derive(Deserialize)]
+struct FirstLine {
+    #[serde(rename = "type")]
+    kind: String,
+    format: Option<u32>,
+}
+
+/// The first line says what the file is, also if we cannot read the rest of it.
+fn check_first(path: &Path, line: &[u8], parsed: &Result<Record, String>) -> Result<(), JournalError> {
+    let corrupt = |cause: &str| JournalError::Corrupt { path: path.to_owned(), line: 1, cause: cause.to_owned() };
+    let Ok(first) = serde_json::from_slice::<FirstLine>(line) else {
+        return Err(corrupt("this is not a session journal"));
+    };
+    match first.format {
+        Some(found) if found > FORMAT => {
+            return Err(JournalError::Newer { path: path.to_owned(), found, known: FORMAT });
+        }
+        _ if first.kind != "begun" => return Err(corrupt("the first record must be `begun`")),
+        _ => {}
+    }
+    parsed.as_ref().map(|_| ()).map_err(|cause| corrupt(cause))
+}

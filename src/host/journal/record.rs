@@ -1,0 +1,382 @@
+//! Records: what a journal holds, one JSON object per line, and their conversion to and from the machine's events.
+//!
+//! **What is stored of secrets.** Replay needs every value that came from outside, so a journal holds in plain
+//! text: arguments given for variables declared `secret`, secret results of tools, a debugger's edits, and what
+//! users wrote. That is why journal files have mode 0600. What is shown of a journal goes through
+//! [`Record::shown`], which masks the marked values.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::host::journal::wire::{FileWire, SettingsWire, ToolWire};
+use crate::value::{Map, Value};
+use crate::vm::protocol::{CallId, CallOutcome, Event, Finish, FrameId, ReplyEnd, TimerId, Timestamp, TurnId, Usage};
+
+/// The version of the records' form. A program reads journals of its own and all earlier formats.
+pub const FORMAT: u32 = 1;
+
+/// One record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// 1, 2, 3, …
+    pub seq: u64,
+    /// When, in milliseconds since the Unix epoch: the machine's only clock.
+    pub time: i64,
+    /// What.
+    #[serde(flatten)]
+    pub body: RecordBody,
+}
+
+/// What a record tells: the session's beginning, then one variant per [`Event`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[allow(missing_docs, reason = "variants and fields are those of Event, under the same names")]
+pub enum RecordBody {
+    Begun(Box<Begun>),
+    Chunk {
+        turn: u64,
+        text: ChunkText,
+    },
+    ReplyEnded {
+        turn: u64,
+        #[serde(flatten)]
+        end: EndWire,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<UsageWire>,
+    },
+    CallStarted {
+        call: u64,
+        attempt: u32,
+    },
+    CallEnded {
+        call: u64,
+        #[serde(flatten)]
+        outcome: OutcomeWire,
+    },
+    Message {
+        text: Arc<str>,
+    },
+    TimerFired {
+        timer: u64,
+    },
+    Approved {
+        call: u64,
+        answer: Value,
+    },
+    Interrupted,
+    Edited {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        frame: Option<u64>,
+        name: Arc<str>,
+        value: Value,
+    },
+    SignaturesChanged {
+        tools: Vec<ToolWire>,
+    },
+    GoOn,
+    Reopened,
+}
+
+/// All that is needed to begin the session again without any file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Begun {
+    /// [`FORMAT`] of the program that wrote it.
+    pub format: u32,
+    /// The session's id.
+    pub session: Arc<str>,
+    /// The model's id.
+    pub model: Arc<str>,
+    /// [`text_hash`] of all files.
+    pub hash: String,
+    /// The names of the files that were given; the others were imported.
+    pub roots: Vec<Arc<str>>,
+    /// All files in load order.
+    pub files: Vec<FileWire>,
+    /// Bounds and switches.
+    pub settings: SettingsWire,
+    /// The tools there were.
+    pub tools: Vec<ToolWire>,
+    /// The playbook that was asked for; none: the program's entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<EntryWire>,
+    /// Its arguments.
+    #[serde(default, skip_serializing_if = "is_empty_map")]
+    pub arguments: Value,
+    /// The names of variables and arguments that may not be shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<Arc<str>>,
+}
+
+/// A playbook by name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntryWire {
+    /// Its agent's name.
+    pub agent: Arc<str>,
+    /// Its own.
+    pub playbook: Arc<str>,
+}
+
+/// Bytes of a reply: JSON text where they are UTF-8, else `{"hex": "e282"}` (a chunk may end inside a character).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChunkText(pub Arc<[u8]>);
+
+/// [`ReplyEnd`] as JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "end", rename_all = "snake_case")]
+#[allow(missing_docs, reason = "variants and fields are those of ReplyEnd, under the same names")]
+pub enum EndWire {
+    Complete {
+        finish: Arc<str>,
+    },
+    Broken {
+        reason: Arc<str>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_after_ms: Option<u64>,
+    },
+    Refused {
+        reason: Arc<str>,
+    },
+    Closed,
+}
+
+/// [`Usage`] as JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the fields are those of Usage, under the same names")]
+pub struct UsageWire {
+    pub prompt_tokens: u64,
+    pub cached_tokens: u64,
+    pub completion_tokens: u64,
+}
+
+/// [`CallOutcome`] as JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+#[allow(missing_docs, reason = "variants and fields are those of CallOutcome, under the same names")]
+pub enum OutcomeWire {
+    Value {
+        value: Value,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        secret: bool,
+    },
+    Error {
+        error: Arc<str>,
+    },
+    Needs {
+        question: Arc<str>,
+    },
+}
+
+impl RecordBody {
+    /// The record of an event.
+    pub fn from_event(event: &Event) -> RecordBody {
+        match event {
+            Event::Chunk { turn, bytes } => RecordBody::Chunk { turn: turn.0, text: ChunkText(bytes.clone()) },
+            Event::ReplyEnded { turn, end, usage } => RecordBody::ReplyEnded {
+                turn: turn.0,
+                end: EndWire::from_end(end),
+                usage: usage.map(|usage| UsageWire {
+                    prompt_tokens: usage.prompt_tokens,
+                    cached_tokens: usage.cached_tokens,
+                    completion_tokens: usage.completion_tokens,
+                }),
+            },
+            Event::CallStarted { call, attempt } => RecordBody::CallStarted { call: call.0, attempt: *attempt },
+            Event::CallEnded { call, outcome } => RecordBody::CallEnded {
+                call: call.0,
+                outcome: match outcome {
+                    CallOutcome::Value { value, secret } => {
+                        OutcomeWire::Value { value: value.clone(), secret: *secret }
+                    }
+                    CallOutcome::Error(error) => OutcomeWire::Error { error: error.clone() },
+                    CallOutcome::Needs { question } => OutcomeWire::Needs { question: question.clone() },
+                },
+            },
+            Event::Message { text } => RecordBody::Message { text: text.clone() },
+            Event::TimerFired { timer } => RecordBody::TimerFired { timer: timer.0 },
+            Event::Approved { call, answer } => RecordBody::Approved { call: call.0, answer: answer.clone() },
+            Event::Interrupted => RecordBody::Interrupted,
+            Event::Edited { frame, name, value } => {
+                RecordBody::Edited { frame: frame.map(|frame| frame.0), name: name.clone(), value: value.clone() }
+            }
+            Event::SignaturesChanged { tools } => {
+                RecordBody::SignaturesChanged { tools: tools.iter().map(ToolWire::from_tool).collect() }
+            }
+            Event::GoOn => RecordBody::GoOn,
+            Event::Reopened => RecordBody::Reopened,
+        }
+    }
+
+    /// The event of a record; none for the beginning.
+    pub fn to_event(&self) -> Option<Event> {
+        Some(match self {
+            RecordBody::Begun(_) => return None,
+            RecordBody::Chunk { turn, text } => Event::Chunk { turn: TurnId(*turn), bytes: text.0.clone() },
+            RecordBody::ReplyEnded { turn, end, usage } => Event::ReplyEnded {
+                turn: TurnId(*turn),
+                end: end.to_end(),
+                usage: usage.map(|usage| Usage {
+                    prompt_tokens: usage.prompt_tokens,
+                    cached_tokens: usage.cached_tokens,
+                    completion_tokens: usage.completion_tokens,
+                }),
+            },
+            RecordBody::CallStarted { call, attempt } => Event::CallStarted { call: CallId(*call), attempt: *attempt },
+            RecordBody::CallEnded { call, outcome } => Event::CallEnded {
+                call: CallId(*call),
+                outcome: match outcome {
+                    OutcomeWire::Value { value, secret } => {
+                        CallOutcome::Value { value: value.clone(), secret: *secret }
+                    }
+                    OutcomeWire::Error { error } => CallOutcome::Error(error.clone()),
+                    OutcomeWire::Needs { question } => CallOutcome::Needs { question: question.clone() },
+                },
+            },
+            RecordBody::Message { text } => Event::Message { text: text.clone() },
+            RecordBody::TimerFired { timer } => Event::TimerFired { timer: TimerId(*timer) },
+            RecordBody::Approved { call, answer } => Event::Approved { call: CallId(*call), answer: answer.clone() },
+            RecordBody::Interrupted => Event::Interrupted,
+            RecordBody::Edited { frame, name, value } => {
+                Event::Edited { frame: frame.map(FrameId), name: name.clone(), value: value.clone() }
+            }
+            RecordBody::SignaturesChanged { tools } => {
+                Event::SignaturesChanged { tools: tools.iter().map(ToolWire::to_tool).collect() }
+            }
+            RecordBody::GoOn => Event::GoOn,
+            RecordBody::Reopened => Event::Reopened,
+        })
+    }
+}
+
+impl Record {
+    /// When.
+    pub fn timestamp(&self) -> Timestamp {
+        Timestamp(self.time)
+    }
+
+    /// The record as it may be shown: secret values masked. `begun` is the journal's first record.
+    #[must_use]
+    pub fn shown(&self, begun: &Begun) -> Record {
+        let mask = || Value::str("***");
+        let is_secret = |name: &str| begun.secrets.iter().any(|secret| &**secret == name);
+        let mut shown = self.clone();
+        match &mut shown.body {
+            RecordBody::Begun(begun) => {
+                if let Value::Map(arguments) = &begun.arguments {
+                    let masked = arguments
+                        .iter()
+                        .map(|(name, value)| (name.clone(), if is_secret(name) { mask() } else { value.clone() }));
+                    begun.arguments = Value::map(masked.collect::<Map>());
+                }
+            }
+            RecordBody::CallEnded { outcome: OutcomeWire::Value { value, secret: true }, .. } => *value = mask(),
+            RecordBody::Edited { name, value, .. } if is_secret(name) => *value = mask(),
+            RecordBody::Chunk { .. }
+            | RecordBody::ReplyEnded { .. }
+            | RecordBody::CallStarted { .. }
+            | RecordBody::CallEnded { .. }
+            | RecordBody::Message { .. }
+            | RecordBody::TimerFired { .. }
+            | RecordBody::Approved { .. }
+            | RecordBody::Interrupted
+            | RecordBody::Edited { .. }
+            | RecordBody::SignaturesChanged { .. }
+            | RecordBody::GoOn
+            | RecordBody::Reopened => {}
+        }
+        shown
+    }
+}
+
+impl EndWire {
+    fn from_end(end: &ReplyEnd) -> EndWire {
+        match end {
+            ReplyEnd::Complete(finish) => EndWire::Complete {
+                finish: match finish {
+                    Finish::Stop => "stop".into(),
+                    Finish::Length => "length".into(),
+                    Finish::Other(name) => name.clone(),
+                },
+            },
+            ReplyEnd::Broken { reason, retry_after_ms } => {
+                EndWire::Broken { reason: reason.clone(), retry_after_ms: *retry_after_ms }
+            }
+            ReplyEnd::Refused { reason } => EndWire::Refused { reason: reason.clone() },
+            ReplyEnd::Closed => EndWire::Closed,
+        }
+    }
+
+    fn to_end(&self) -> ReplyEnd {
+        match self {
+            EndWire::Complete { finish } => ReplyEnd::Complete(match &**finish {
+                "stop" => Finish::Stop,
+                "length" => Finish::Length,
+                _ => Finish::Other(finish.clone()),
+            }),
+            EndWire::Broken { reason, retry_after_ms } => {
+                ReplyEnd::Broken { reason: reason.clone(), retry_after_ms: *retry_after_ms }
+            }
+            EndWire::Refused { reason } => ReplyEnd::Refused { reason: reason.clone() },
+            EndWire::Closed => ReplyEnd::Closed,
+        }
+    }
+}
+
+impl Serialize for ChunkText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Ok(text) = std::str::from_utf8(&self.0) {
+            return serializer.serialize_str(text);
+        }
+        let mut hex = String::with_capacity(self.0.len() * 2);
+        for byte in self.0.iter() {
+            let _ = write!(hex, "{byte:02x}");
+        }
+        HexWire { hex }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ChunkText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let hex = match ChunkWire::deserialize(deserializer)? {
+            ChunkWire::Text(text) => return Ok(ChunkText(text.into_bytes().into())),
+            ChunkWire::Hex(HexWire { hex }) => hex,
+        };
+        let digits = hex.as_bytes().chunks(2);
+        let bytes: Option<Vec<u8>> =
+            digits.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect();
+        bytes.map(|bytes| ChunkText(bytes.into())).ok_or_else(|| serde::de::Error::custom("hex digits expected"))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct HexWire {
+    hex: String,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum ChunkWire {
+    Text(String),
+    Hex(HexWire),
+}
+
+/// A name for the texts of a program: FNV-1a (64 bits) over names and texts in load order. It tells whether two
+/// programs are the same one, not whether somebody has tampered with one.
+pub fn text_hash<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for part in files.into_iter().flat_map(|(name, text)| [name, "\0", text, "\0"]) {
+        for byte in part.bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    format!("fnv1a64:{hash:016x}")
+}
+
+fn is_empty_map(value: &Value) -> bool {
+    match value {
+        Value::Map(members) => members.is_empty(),
+        Value::Null => true,
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::List(_) => false,
+    }
+}

@@ -1,0 +1,311 @@
+//! The journal's own forms of what a session begins with: settings, tools, program texts. Versioned by
+//! [`super::record::FORMAT`]; nothing in `vm` is serialised itself (DESIGN.md, invariant 9).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::lang::program::{Parameter, Signature, Type, TypeKind};
+use crate::value::Value;
+use crate::vm::limits::{OnProtocolFailure, Settings};
+use crate::vm::protocol::{EffectClass, ToolSignature};
+
+/// One file of the program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileWire {
+    /// Its name as shown to people.
+    pub name: Arc<str>,
+    /// Its whole text.
+    pub text: Arc<str>,
+    /// Which file each path meant that the text imports: path as written to the file's name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub imports: BTreeMap<String, Arc<str>>,
+}
+
+/// [`Settings`] as JSON. A key that an older journal lacks has its default, so a new setting's default must keep
+/// the behaviour from before it existed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs, reason = "the fields are those of Settings, under the same names")]
+pub struct SettingsWire {
+    pub depth: usize,
+    pub turns: u64,
+    pub tokens: u64,
+    pub queue: usize,
+    pub value_bytes: usize,
+    pub conversation: usize,
+    pub context_tokens: u64,
+    pub max_session_turns: u32,
+    pub max_repairs: u32,
+    pub max_turns_without_progress: u32,
+    pub on_protocol_failure: OnProtocolFailureWire,
+    pub max_retries: u32,
+    pub retry_delay_ms: u64,
+    pub max_retry_delay_ms: u64,
+    pub max_unnamed: usize,
+    pub goal_turns: u64,
+    pub budget: u32,
+    pub reply_actions: usize,
+    pub reply_bytes: usize,
+    pub starts_in_think: bool,
+    pub resume_fresh: bool,
+    pub explicit_lines: bool,
+    pub shown_value_bytes: usize,
+}
+
+/// [`OnProtocolFailure`] as JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnProtocolFailureWire {
+    /// Its prose is said and the frame waits for the user.
+    Speak,
+    /// The session fails.
+    Stop,
+}
+
+impl Default for SettingsWire {
+    fn default() -> Self {
+        SettingsWire::from_settings(&Settings::default())
+    }
+}
+
+impl SettingsWire {
+    /// The wire form of `settings`.
+    pub fn from_settings(settings: &Settings) -> SettingsWire {
+        // Taken apart in full, so that a new setting cannot be forgotten here.
+        let Settings {
+            depth,
+            turns,
+            tokens,
+            queue,
+            value_bytes,
+            conversation,
+            context_tokens,
+            max_session_turns,
+            max_repairs,
+            max_turns_without_progress,
+            on_protocol_failure,
+            max_retries,
+            retry_delay_ms,
+            max_retry_delay_ms,
+            max_unnamed,
+            goal_turns,
+            budget,
+            reply_actions,
+            reply_bytes,
+            starts_in_think,
+            resume_fresh,
+            explicit_lines,
+            shown_value_bytes,
+        } = settings.clone();
+        let on_protocol_failure = match on_protocol_failure {
+            OnProtocolFailure::Speak => OnProtocolFailureWire::Speak,
+            OnProtocolFailure::Stop => OnProtocolFailureWire::Stop,
+        };
+        SettingsWire {
+            depth,
+            turns,
+            tokens,
+            queue,
+            value_bytes,
+            conversation,
+            context_tokens,
+            max_session_turns,
+            max_repairs,
+            max_turns_without_progress,
+            on_protocol_failure,
+            max_retries,
+            retry_delay_ms,
+            max_retry_delay_ms,
+            max_unnamed,
+            goal_turns,
+            budget,
+            reply_actions,
+            reply_bytes,
+            starts_in_think,
+            resume_fresh,
+            explicit_lines,
+            shown_value_bytes,
+        }
+    }
+
+    /// The settings.
+    pub fn to_settings(&self) -> Settings {
+        Settings {
+            depth: self.depth,
+            turns: self.turns,
+            tokens: self.tokens,
+            queue: self.queue,
+            value_bytes: self.value_bytes,
+            conversation: self.conversation,
+            context_tokens: self.context_tokens,
+            max_session_turns: self.max_session_turns,
+            max_repairs: self.max_repairs,
+            max_turns_without_progress: self.max_turns_without_progress,
+            on_protocol_failure: match self.on_protocol_failure {
+                OnProtocolFailureWire::Speak => OnProtocolFailure::Speak,
+                OnProtocolFailureWire::Stop => OnProtocolFailure::Stop,
+            },
+            max_retries: self.max_retries,
+            retry_delay_ms: self.retry_delay_ms,
+            max_retry_delay_ms: self.max_retry_delay_ms,
+            max_unnamed: self.max_unnamed,
+            goal_turns: self.goal_turns,
+            budget: self.budget,
+            reply_actions: self.reply_actions,
+            reply_bytes: self.reply_bytes,
+            starts_in_think: self.starts_in_think,
+            resume_fresh: self.resume_fresh,
+            explicit_lines: self.explicit_lines,
+            shown_value_bytes: self.shown_value_bytes,
+        }
+    }
+}
+
+/// [`ToolSignature`] as JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolWire {
+    /// The tool's name.
+    pub name: Arc<str>,
+    /// Its parameters in order.
+    pub parameters: Vec<ParameterWire>,
+    /// What it gives back (`str | None`).
+    pub returns: TypeWire,
+    /// One line.
+    pub summary: Arc<str>,
+    /// What it does to the world.
+    pub effect: EffectWire,
+}
+
+/// [`Parameter`] as JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ParameterWire {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub ty: TypeWire,
+    /// Its default; absent: required. `null` is a default too.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub default: Option<Value>,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub description: Arc<str>,
+}
+
+/// [`EffectClass`] as JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectWire {
+    /// It changes nothing.
+    ReadOnly,
+    /// The same call with the same key has its effect once.
+    Idempotent,
+    /// Anything else.
+    #[default]
+    Write,
+}
+
+/// [`Type`] as programs write it: `int | None`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct TypeWire(pub Type);
+
+impl From<TypeWire> for String {
+    fn from(ty: TypeWire) -> String {
+        ty.0.to_string()
+    }
+}
+
+impl TryFrom<String> for TypeWire {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<TypeWire, String> {
+        let (kind, optional) = match text.strip_suffix("| None") {
+            Some(kind) => (kind.trim_end(), true),
+            None => (text.trim(), false),
+        };
+        let kind = match kind {
+            "any" => TypeKind::Any,
+            "str" => TypeKind::Str,
+            "int" => TypeKind::Int,
+            "float" => TypeKind::Float,
+            "bool" => TypeKind::Bool,
+            "list" => TypeKind::List,
+            "dict" => TypeKind::Dict,
+            _ => return Err(format!("unknown type `{text}`; known: any, str, int, float, bool, list, dict")),
+        };
+        Ok(TypeWire(Type { kind, optional }))
+    }
+}
+
+impl EffectWire {
+    /// The wire form of `effect`.
+    pub fn from_effect(effect: EffectClass) -> EffectWire {
+        match effect {
+            EffectClass::ReadOnly => EffectWire::ReadOnly,
+            EffectClass::Idempotent => EffectWire::Idempotent,
+            EffectClass::Write => EffectWire::Write,
+        }
+    }
+
+    /// The effect class.
+    pub fn to_effect(self) -> EffectClass {
+        match self {
+            EffectWire::ReadOnly => EffectClass::ReadOnly,
+            EffectWire::Idempotent => EffectClass::Idempotent,
+            EffectWire::Write => EffectClass::Write,
+        }
+    }
+}
+
+impl ToolWire {
+    /// The wire form of `tool`.
+    pub fn from_tool(tool: &ToolSignature) -> ToolWire {
+        let Signature { name, parameters, returns, summary } = &tool.signature;
+        ToolWire {
+            name: name.clone(),
+            parameters: parameters
+                .iter()
+                .map(|parameter| ParameterWire {
+                    name: parameter.name.clone(),
+                    ty: TypeWire(parameter.ty),
+                    default: parameter.default.clone(),
+                    description: parameter.description.clone(),
+                })
+                .collect(),
+            returns: TypeWire(*returns),
+            summary: summary.clone(),
+            effect: EffectWire::from_effect(tool.effect),
+        }
+    }
+
+    /// The tool's signature.
+    pub fn to_tool(&self) -> ToolSignature {
+        ToolSignature {
+            signature: Signature {
+                name: self.name.clone(),
+                parameters: self
+                    .parameters
+                    .iter()
+                    .map(|parameter| Parameter {
+                        name: parameter.name.clone(),
+                        ty: parameter.ty.0,
+                        default: parameter.default.clone(),
+                        description: parameter.description.clone(),
+                        span: None,
+                    })
+                    .collect(),
+                returns: self.returns.0,
+                summary: self.summary.clone(),
+            },
+            effect: self.effect.to_effect(),
+        }
+    }
+}
+
+/// Reads a member that is there: `null` is a value, not an absence.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}

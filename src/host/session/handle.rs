@@ -1,0 +1,145 @@
+//! The door to a running session: a cheap handle that can be cloned and sent anywhere.
+
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::host::events::Summary;
+use crate::host::llm::LeftOver;
+use crate::host::session::input::Input;
+use crate::host::session::listeners::{Interest, Queue, Subscription};
+use crate::host::session::{SessionError, SessionGone};
+use crate::value::Value;
+use crate::vm::protocol::{CallId, FrameId, Outcome, ToolSignature};
+use crate::vm::view::View;
+
+/// How a session's task ended.
+#[derive(Clone, Debug)]
+pub struct Ending {
+    /// The program's outcome; none: the task was stopped before, and the journal can be resumed.
+    pub outcome: Option<Outcome>,
+    /// The machine's last state.
+    pub view: Arc<View>,
+    /// What was counted.
+    pub summary: Summary,
+    /// What a scripted model never used.
+    pub left_over: Vec<LeftOver>,
+}
+
+/// What [`SessionHandle::outcome`] gives; the error is shared by all who ask.
+pub type EndResult = Result<Arc<Ending>, Arc<SessionError>>;
+
+/// A running session. The task goes on until the program ends, somebody stops it, or the last handle is dropped
+/// and nothing is left to be done but wait for a person.
+#[derive(Clone, Debug)]
+pub struct SessionHandle {
+    pub(crate) id: Arc<str>,
+    pub(crate) inbox: mpsc::Sender<Input>,
+    pub(crate) end: watch::Receiver<Option<EndResult>>,
+}
+
+impl SessionHandle {
+    /// The session's id.
+    pub fn id(&self) -> &Arc<str> {
+        &self.id
+    }
+
+    /// The user says something. Waits while the session's inbox is full; messages keep their order.
+    ///
+    /// # Errors
+    /// The session has ended.
+    pub async fn send(&self, text: impl Into<Arc<str>>) -> Result<(), SessionGone> {
+        self.put(Input::Message(text.into())).await
+    }
+
+    /// Cancels what is going on: the reply is closed and the program waits for the user.
+    ///
+    /// # Errors
+    /// The session has ended.
+    pub async fn interrupt(&self) -> Result<(), SessionGone> {
+        self.put(Input::Interrupt).await
+    }
+
+    /// A person answers a call's question: false refuses, anything else is handed to the tool.
+    ///
+    /// # Errors
+    /// The session has ended.
+    pub async fn approve(&self, call: CallId, answer: Value) -> Result<(), SessionGone> {
+        self.put(Input::Approve(Box::new((call, answer)))).await
+    }
+
+    /// A debugger changes a variable of a frame; no frame: one of the agent's others.
+    ///
+    /// # Errors
+    /// The session has ended.
+    pub async fn edit(
+        &self,
+        frame: Option<FrameId>,
+        name: impl Into<Arc<str>>,
+        value: Value,
+    ) -> Result<(), SessionGone> {
+        self.put(Input::Edit(Box::new((frame, name.into(), value)))).await
+    }
+
+    /// The set of tools has changed.
+    ///
+    /// # Errors
+    /// The session has ended.
+    pub async fn change_tools(&self, tools: Arc<[ToolSignature]>) -> Result<(), SessionGone> {
+        self.put(Input::SignaturesChanged(tools)).await
+    }
+
+    /// Listens from now on. To hear a session from its first event, subscribe before it is spawned
+    /// ([`crate::host::session::Session::subscribe`]).
+    ///
+    /// # Errors
+    /// The session has ended.
+    pub async fn subscribe(&self, interest: Interest) -> Result<Subscription, SessionGone> {
+        let (queue, subscription) = Queue::open(interest);
+        self.put(Input::Subscribe(queue)).await?;
+        Ok(subscription)
+    }
+
+    /// The machine's state: between two events, or its last one if the session has ended.
+    ///
+    /// # Errors
+    /// The session's task has failed.
+    pub async fn view(&self) -> Result<Arc<View>, Arc<SessionError>> {
+        let (sender, answer) = oneshot::channel();
+        if self.inbox.send(Input::View(sender)).await.is_ok()
+            && let Ok(view) = answer.await
+        {
+            return Ok(view);
+        }
+        self.outcome().await.map(|ending| ending.view.clone())
+    }
+
+    /// Waits for the end.
+    ///
+    /// # Errors
+    /// Our own infrastructure failed (the journal cannot be written), or a bug of ours ended the task.
+    pub async fn outcome(&self) -> EndResult {
+        let mut end = self.end.clone();
+        match end.wait_for(Option::is_some).await {
+            Ok(result) => result.clone().unwrap_or_else(|| Err(Arc::new(SessionError::Vanished))),
+            // The task was dropped without a word: it panicked, or its runtime was shut down.
+            Err(_) => Err(Arc::new(SessionError::Vanished)),
+        }
+    }
+
+    /// Whether the session has ended.
+    pub fn has_ended(&self) -> bool {
+        self.end.borrow().is_some() || self.inbox.is_closed()
+    }
+
+    /// Stops the task: the reply in progress is closed, running tools are cancelled, the journal is synced. The
+    /// session can be resumed. Does not wait: see [`SessionHandle::outcome`].
+    pub async fn stop(&self) {
+        // A session that has ended needs no stopping.
+        let _ = self.inbox.send(Input::Stop).await;
+    }
+
+    async fn put(&self, input: Input) -> Result<(), SessionGone> {
+        self.inbox.send(input).await.map_err(|_| SessionGone)
+    }
+}

@@ -1,0 +1,54 @@
+//! Everything that wakes a session's task: one closed enum.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use crate::host::session::listeners::Queue;
+use crate::value::Value;
+use crate::vm::protocol::{CallId, CallOutcome, FrameId, ReplyEnd, TimerId, ToolSignature, TurnId, Usage};
+use crate::vm::view::View;
+
+/// One reason to wake up. Kept small (channels hold blocks of 32): what is large or rare is boxed.
+#[derive(Debug)]
+pub(crate) enum Input {
+    /// The user said something.
+    Message(Arc<str>),
+    /// The user cancels what is going on.
+    Interrupt,
+    /// A person's answer to a call's question.
+    Approve(Box<(CallId, Value)>),
+    /// A debugger changes a variable.
+    Edit(Box<(Option<FrameId>, Arc<str>, Value)>),
+    /// The set of tools has changed.
+    SignaturesChanged(Arc<[ToolSignature]>),
+    /// Somebody wants to see the machine.
+    View(oneshot::Sender<Arc<View>>),
+    /// Somebody wants to listen.
+    Subscribe(Arc<Queue>),
+    /// The task is to end.
+    Stop,
+    /// All handles are gone: nobody can say anything any more.
+    Abandoned,
+    /// Bytes of a reply.
+    ReplyBytes(TurnId, Vec<u8>),
+    /// A reply is over.
+    ReplyEnded(TurnId, Box<(ReplyEnd, Option<Usage>)>),
+    /// A tool's call is over.
+    CallEnded(Box<(CallId, CallOutcome)>),
+    /// A moment that was waited for has come.
+    Due(Due),
+}
+
+/// What a moment was waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// The machine's timer.
+    Timer(TimerId),
+    /// The delay before a turn is asked again.
+    Delay(TurnId),
+    /// The grace of a reply whose rest is not wanted.
+    Grace(TurnId),
+    /// The longest time a turn may take.
+    Cap(TurnId),
+}

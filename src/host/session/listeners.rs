@@ -1,0 +1,183 @@
+//! Listeners of a session: bounded queues. A slow listener misses events and is told how many, or, where it
+//! listens to speech, gets the pieces of an utterance joined; it never slows the session.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::host::events::{PublicBody, PublicEvent};
+
+/// What a listener wants to hear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// Every event; of more than `capacity` that wait to be read the oldest are lost ([`Notice::Missed`]).
+    Everything {
+        /// How many events may wait; at least 1.
+        capacity: usize,
+    },
+    /// What a conversation needs (speech, waiting, approvals, trouble, the end), without loss: pieces of one
+    /// utterance that wait to be read are joined.
+    Speech,
+}
+
+/// What a listener is given.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Notice {
+    /// An event.
+    Event(Arc<PublicEvent>),
+    /// The listener was too slow: so many events before the next one are lost.
+    Missed(u64),
+}
+
+/// The reading end of a listener's queue. Dropping it ends the subscription.
+#[derive(Debug)]
+pub struct Subscription {
+    queue: Arc<Queue>,
+}
+
+impl Subscription {
+    /// The next notice; none once the session has ended and everything was read.
+    pub async fn next(&mut self) -> Option<Notice> {
+        loop {
+            {
+                let mut state = self.queue.state();
+                if let Some(notice) = state.take() {
+                    return Some(notice);
+                }
+                if state.closed {
+                    return None;
+                }
+            }
+            // `notify_one` keeps a permit, so nothing pushed since the look above is slept through.
+            self.queue.changed.notified().await;
+        }
+    }
+
+    /// The next notice if one is there.
+    pub fn try_next(&mut self) -> Option<Notice> {
+        self.queue.state().take()
+    }
+}
+
+/// One listener's queue, shared by the session (which pushes) and the [`Subscription`] (which takes).
+#[derive(Debug)]
+pub(crate) struct Queue {
+    interest: Interest,
+    state: Mutex<QueueState>,
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct QueueState {
+    events: VecDeque<Arc<PublicEvent>>,
+    n_missed: u64,
+    closed: bool,
+}
+
+impl QueueState {
+    fn take(&mut self) -> Option<Notice> {
+        if self.n_missed > 0 {
+            return Some(Notice::Missed(std::mem::take(&mut self.n_missed)));
+        }
+        let event = self.events.pop_front().map(Notice::Event);
+        if self.events.is_empty() && self.events.capacity() > 64 {
+            // A burst must not cost an idle session memory for good.
+            self.events = VecDeque::new();
+        }
+        event
+    }
+}
+
+impl Queue {
+    /// A queue and its reading end.
+    pub(crate) fn open(interest: Interest) -> (Arc<Queue>, Subscription) {
+        let queue = Arc::new(Queue { interest, state: Mutex::default(), changed: Notify::new() });
+        (queue.clone(), Subscription { queue })
+    }
+
+    /// Gives the listener an event; false if it has gone.
+    pub(crate) fn push(self: &Arc<Self>, event: &Arc<PublicEvent>) -> bool {
+        if Arc::strong_count(self) == 1 {
+            return false;
+        }
+        {
+            let mut state = self.state();
+            match self.interest {
+                Interest::Everything { capacity } => {
+                    if state.events.len() >= capacity.max(1) {
+                        state.events.pop_front();
+                        state.n_missed += 1;
+                    }
+                    state.events.push_back(event.clone());
+                }
+                Interest::Speech => {
+                    if !is_conversation(&event.body) {
+                        return true;
+                    }
+                    if !joined(&mut state.events, event) {
+                        state.events.push_back(event.clone());
+                    }
+                }
+            }
+        }
+        self.changed.notify_one();
+        true
+    }
+
+    /// Nothing more comes.
+    pub(crate) fn close(&self) {
+        self.state().closed = true;
+        self.changed.notify_one();
+    }
+
+    /// Never held over an await; a panic while it is held cannot leave it half changed.
+    fn state(&self) -> MutexGuard<'_, QueueState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Joins a piece of speech with the one before it, if that still waits to be read.
+fn joined(events: &mut VecDeque<Arc<PublicEvent>>, event: &PublicEvent) -> bool {
+    let PublicBody::SaidDelta { text: more, utterance } = &event.body else { return false };
+    let Some(last) = events.back_mut() else { return false };
+    if !matches!(&last.body, PublicBody::SaidDelta { utterance: pending, .. } if pending == utterance) {
+        return false;
+    }
+    if let PublicBody::SaidDelta { text, .. } = &mut Arc::make_mut(last).body {
+        text.push_str(more);
+    }
+    true
+}
+
+fn is_conversation(body: &PublicBody) -> bool {
+    match body {
+        PublicBody::SessionStarted { .. }
+        | PublicBody::SessionResumed { .. }
+        | PublicBody::SaidDelta { .. }
+        | PublicBody::Said { .. }
+        | PublicBody::Degraded { .. }
+        | PublicBody::Retry { .. }
+        | PublicBody::ApprovalAsked { .. }
+        | PublicBody::Waiting { .. }
+        | PublicBody::Finished { .. }
+        | PublicBody::Failed { .. } => true,
+        PublicBody::TurnStarted { .. }
+        | PublicBody::TurnFinished { .. }
+        | PublicBody::LineReached {}
+        | PublicBody::VariableSet { .. }
+        | PublicBody::VariableRemoved { .. }
+        | PublicBody::CallQueued { .. }
+        | PublicBody::CallStarted { .. }
+        | PublicBody::CallFinished { .. }
+        | PublicBody::StreamCancelled { .. }
+        | PublicBody::FramePushed { .. }
+        | PublicBody::FramePopped { .. }
+        | PublicBody::Repair { .. }
+        | PublicBody::Ignored { .. }
+        | PublicBody::SessionRenewed { .. }
+        | PublicBody::LinesSkipped { .. }
+        | PublicBody::ApprovalGiven { .. }
+        | PublicBody::UserMessage { .. } => false,
+    }
+}

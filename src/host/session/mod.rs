@@ -1,0 +1,257 @@
+//! A session: one task owns one machine, one enum of inputs wakes it, nothing is locked.
+//!
+//! The order is sacred (spec `execution.md`, "The machine is pure"): the task calls `advance` until the machine is
+//! blocked or finished and performs what it says; only then is *one* event written to the journal and handled.
+
+mod handle;
+
+mod input;
+
+mod listeners;
+
+pub mod replay;
+
+mod task;
+
+mod turns;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+
+use crate::host::clock::Clock;
+use crate::host::events::EventMaker;
+use crate::host::journal::record::RecordBody;
+use crate::host::journal::{Journal, JournalError};
+use crate::host::llm::Llm;
+use crate::host::program::ProgramText;
+use crate::host::session::replay::{Stop, Witnesses};
+use crate::host::session::task::{Calls, Task};
+use crate::host::session::turns::Turns;
+use crate::host::tool::registry::Registry;
+use crate::lang::program::{PlaybookId, Program};
+use crate::value::Map;
+use crate::vm::limits::Settings;
+use crate::vm::protocol::{Event, Timestamp};
+use crate::vm::{Begin, Machine};
+
+pub use crate::host::session::handle::{EndResult, Ending, SessionHandle};
+pub use crate::host::session::listeners::{Interest, Notice, Subscription};
+
+/// What a session acts through. Cheap to clone; sessions of a process share it.
+#[derive(Clone)]
+pub struct World {
+    /// The model.
+    pub llm: Arc<dyn Llm>,
+    /// The tools.
+    pub tools: Arc<Registry>,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// Times and sizes of the session's task; not of the machine.
+    pub options: SessionOptions,
+}
+
+/// Times of the session's task. They decide when events come, never what the machine makes of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionOptions {
+    /// How long a connection may run on after the model has yielded, for its usage.
+    pub yield_grace: Duration,
+    /// The longest time from a request to the end of its reply.
+    pub turn_timeout: Duration,
+    /// The JSON Schema that replies should keep to, where the model is configured with `constrain`.
+    pub schema: Option<Arc<serde_json::Value>>,
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        SessionOptions { yield_grace: Duration::from_secs(1), turn_timeout: Duration::from_secs(600), schema: None }
+    }
+}
+
+/// What a new session begins with.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// The session's id ([`crate::host::sessions::new_id`]).
+    pub id: Arc<str>,
+    /// The program.
+    pub program: Arc<Program>,
+    /// Its texts, for the journal.
+    pub text: ProgramText,
+    /// Bounds and switches of the machine.
+    pub settings: Settings,
+    /// The playbook to begin with; none: the program's entry.
+    pub entry: Option<PlaybookId>,
+    /// Its arguments; without `entry` they become variables of the agent that the session begins with.
+    pub arguments: Map,
+}
+
+/// Why a session cannot begin or go on: our own infrastructure failed, never the program, a tool or a model.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The journal cannot be read or written.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The journal to resume is empty, or does not begin with a beginning.
+    #[error("the journal holds no session: {0}; start a new session instead")]
+    NoSession(String),
+    /// The program's text in the journal is no longer understood.
+    #[error("the program kept in the journal cannot be loaded: {0}; use the playhouse version that began the session")]
+    Program(String),
+    /// What the machine does differs from what the journal says it did.
+    #[error(
+        "internal error: replay does not follow the journal at record {seq}: {found}; use the playhouse version \
+         that wrote it, and please report this"
+    )]
+    Replay {
+        /// The record.
+        seq: u64,
+        /// What the machine says instead.
+        found: String,
+    },
+    /// Too many sessions are open.
+    #[error("{limit} sessions are open already; end one, or raise max_sessions in playhouse.toml")]
+    TooMany {
+        /// The limit.
+        limit: usize,
+    },
+    /// A session with this id is open in this process.
+    #[error("session {0} is open already in this process; use it, or give the new one another id")]
+    Open(Arc<str>),
+    /// The task ended without a word.
+    #[error(
+        "internal error: the session's task ended unexpectedly; resume the session with --session, and please report this"
+    )]
+    Vanished,
+}
+
+/// The session has ended: see [`SessionHandle::outcome`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the session has ended")]
+pub struct SessionGone;
+
+/// How many inputs may wait. Senders wait when it is full; a session takes them between any two events.
+const INBOX: usize = 16;
+
+/// A session that has begun or been read from its journal, and is not running yet.
+pub struct Session {
+    task: Box<Task>,
+    handle: SessionHandle,
+}
+
+impl Session {
+    /// Begins a new session: writes the journal's first record. The journal must be empty.
+    ///
+    /// # Errors
+    /// The journal cannot be written, or holds a session already.
+    pub fn start(world: World, journal: Box<dyn Journal>, start: Start) -> Result<Session, SessionError> {
+        let mut journal = journal;
+        if !journal.records()?.is_empty() {
+            return Err(JournalError::Exists { path: journal.place() }.into());
+        }
+        let time = world.clock.now();
+        let tools = world.tools.signatures();
+        let begun = replay::begun(&start, &world.llm.id(), &tools);
+        journal.append(time, RecordBody::Begun(Box::new(begun)))?;
+        let Start { id, program, text: _, settings, entry, arguments } = start;
+        let machine = Machine::begin(Begin { program, settings, tools, entry, arguments, time });
+        Ok(Session::new(world, journal, machine, id, time, false))
+    }
+
+    /// Goes on with the session a journal holds: replays it and appends `Reopened`, unless the program had ended.
+    /// Takes as long as the machine needs for all events; nothing is asked or called again.
+    ///
+    /// # Errors
+    /// The journal cannot be read or written, holds no session, or does not fit this program's version.
+    pub fn resume(world: World, journal: Box<dyn Journal>) -> Result<Session, SessionError> {
+        let mut journal = journal;
+        let records = journal.records()?;
+        let witnesses = Witnesses { llm: &*world.llm, tools: &world.tools };
+        let replayed = replay::replay(&records, Some(witnesses))?;
+        drop(records);
+        let id = replayed.session.clone();
+        let mut session = Session::new(world, journal, replayed.machine, id, replayed.time, true);
+        let task = &mut session.task;
+        if let Stop::Finished(_) = replayed.stop {
+            return Ok(session);
+        }
+        task.owes_waiting = true;
+        task.pending.push_back(Event::Reopened);
+        let tools = task.world.tools.signatures();
+        if tools != replayed.tools {
+            task.pending.push_back(Event::SignaturesChanged { tools });
+        }
+        let now = task.world.clock.now();
+        task.timers = replayed
+            .timers
+            .iter()
+            .map(|(timer, due)| {
+                (*timer, Instant::now() + Duration::from_millis(due.0.saturating_sub(now.0).max(0) as u64))
+            })
+            .collect();
+        Ok(session)
+    }
+
+    fn new(
+        world: World,
+        journal: Box<dyn Journal>,
+        machine: Machine,
+        id: Arc<str>,
+        time: Timestamp,
+        is_resumed: bool,
+    ) -> Session {
+        let (inbox_sender, inbox) = mpsc::channel(INBOX);
+        let (end_sender, end) = watch::channel(None);
+        let maker = EventMaker::new(id.clone(), machine.program().clone());
+        let task = Box::new(Task {
+            id: id.clone(),
+            machine,
+            maker,
+            journal,
+            since: world.clock.now(),
+            world,
+            inbox,
+            end: end_sender,
+            listeners: Vec::new(),
+            turns: Turns::default(),
+            calls: Calls::default(),
+            timers: Vec::new(),
+            pending: VecDeque::new(),
+            time,
+            is_resumed,
+            owes_waiting: false,
+            abandoned: false,
+            sleep: None,
+        });
+        Session { task, handle: SessionHandle { id, inbox: inbox_sender, end } }
+    }
+
+    /// The door to the session.
+    pub fn handle(&self) -> SessionHandle {
+        self.handle.clone()
+    }
+
+    /// Listens from the first event on.
+    pub fn subscribe(&mut self, interest: Interest) -> Subscription {
+        let (queue, subscription) = listeners::Queue::open(interest);
+        self.task.listeners.push(queue);
+        subscription
+    }
+
+    /// Runs the session as a task of its own.
+    pub fn spawn(self) -> SessionHandle {
+        let handle = self.handle();
+        tokio::spawn(self.run());
+        handle
+    }
+
+    /// Runs the session until it ends ([`SessionHandle::outcome`] tells how).
+    pub async fn run(self) {
+        let Session { task, handle } = self;
+        // Only other people's handles keep a session alive.
+        drop(handle);
+        task.run().await;
+    }
+}

@@ -1,0 +1,257 @@
+//! From a journal back to a machine: the events are fed to a fresh one, its effects are not performed again.
+
+use std::sync::Arc;
+
+use crate::diagnostic::Severity;
+use crate::host::journal::record::{Begun, EntryWire, FORMAT, Record, RecordBody};
+use crate::host::journal::wire::{SettingsWire, ToolWire};
+use crate::host::llm::Llm;
+use crate::host::program::ProgramText;
+use crate::host::session::turns;
+use crate::host::session::{SessionError, Start};
+use crate::host::tool::registry::Registry;
+use crate::lang::program::{PlaybookId, Program};
+use crate::value::{Map, Value};
+use crate::vm::protocol::{
+    CallId, Effect, Event, Fact, Outcome, Progress, StartCall, StartTurn, TimerId, Timestamp, ToolSignature, TurnId,
+    Wait,
+};
+use crate::vm::{Begin, Machine};
+
+/// Where a machine stands when it has nothing more to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stop {
+    /// It waits.
+    Blocked(Wait),
+    /// The program is over.
+    Finished(Outcome),
+}
+
+/// A machine that has handled all events of a journal.
+pub struct Replayed {
+    /// The session's id.
+    pub session: Arc<str>,
+    /// The machine.
+    pub machine: Machine,
+    /// Where it stands.
+    pub stop: Stop,
+    /// The tools it knows.
+    pub tools: Arc<[ToolSignature]>,
+    /// Timers that run, and when they run out.
+    pub timers: Vec<(TimerId, Timestamp)>,
+    /// When the session began.
+    pub began: Timestamp,
+    /// The time of the last event.
+    pub time: Timestamp,
+}
+
+/// Who is told of what a session had done before: scripted models and canned tools go on in order.
+#[derive(Clone, Copy)]
+pub struct Witnesses<'a> {
+    /// The model.
+    pub llm: &'a dyn Llm,
+    /// The tools.
+    pub tools: &'a Registry,
+}
+
+/// The journal's first record for a session that begins.
+pub(crate) fn begun(start: &Start, model: &str, tools: &[ToolSignature]) -> Begun {
+    let program = &start.program;
+    let secret = |variable: &&crate::lang::program::DeclaredVariable| variable.secret;
+    let secrets = program.agents.iter().flat_map(|agent| agent.variables.iter().filter(secret));
+    Begun {
+        format: FORMAT,
+        session: start.id.clone(),
+        model: model.into(),
+        hash: start.text.hash(),
+        roots: start.text.roots.clone(),
+        files: start.text.files.clone(),
+        settings: SettingsWire::from_settings(&start.settings),
+        tools: tools.iter().map(ToolWire::from_tool).collect(),
+        entry: start.entry.map(|id| {
+            let playbook = program.playbook(id);
+            EntryWire { agent: program.agent(playbook.agent).name.clone(), playbook: playbook.name.clone() }
+        }),
+        arguments: Value::map(start.arguments.clone()),
+        secrets: secrets.map(|variable| variable.name.clone()).collect(),
+    }
+}
+
+/// Rebuilds the machine of a journal.
+///
+/// # Errors
+/// The journal holds no session, its program cannot be loaded, or the machine does something else than recorded.
+pub fn replay(records: &[Record], witnesses: Option<Witnesses<'_>>) -> Result<Replayed, SessionError> {
+    let Some((first, events)) = records.split_first() else {
+        return Err(SessionError::NoSession("it is empty".to_owned()));
+    };
+    let RecordBody::Begun(begun) = &first.body else {
+        return Err(SessionError::NoSession("it does not begin with `begun`".to_owned()));
+    };
+    let begin = to_begin(begun, first.timestamp())?;
+    let mut replay = Replay {
+        tools: begin.tools.clone(),
+        machine: Machine::begin(begin),
+        time: first.timestamp(),
+        asked: Vec::new(),
+        started: Vec::new(),
+        calls: Vec::new(),
+        timers: Vec::new(),
+        witnesses,
+        session: begun.session.clone(),
+    };
+    let mut stop = replay.advance();
+    for record in events {
+        let Some(event) = record.body.to_event() else {
+            return Err(replay.differs(record, "a session begins twice"));
+        };
+        replay.check(record, &event, &stop)?;
+        replay.time = record.timestamp();
+        replay.machine.handle(record.timestamp(), event);
+        stop = replay.advance();
+    }
+    Ok(Replayed {
+        session: replay.session,
+        machine: replay.machine,
+        stop,
+        tools: replay.tools,
+        timers: replay.timers,
+        began: first.timestamp(),
+        time: replay.time,
+    })
+}
+
+struct Replay<'a> {
+    session: Arc<str>,
+    machine: Machine,
+    time: Timestamp,
+    tools: Arc<[ToolSignature]>,
+    /// Turns that nothing has come of yet.
+    asked: Vec<Box<StartTurn>>,
+    /// Turns that have begun to be answered.
+    started: Vec<TurnId>,
+    calls: Vec<Box<StartCall>>,
+    timers: Vec<(TimerId, Timestamp)>,
+    witnesses: Option<Witnesses<'a>>,
+}
+
+impl Replay<'_> {
+    /// Lets the machine go on as far as it can.
+    fn advance(&mut self) -> Stop {
+        loop {
+            match self.machine.advance() {
+                Progress::Emit(effect) => self.note(effect),
+                Progress::Reached(_) => {}
+                Progress::Blocked(wait) => return Stop::Blocked(wait),
+                Progress::Finished(outcome) => return Stop::Finished(outcome),
+            }
+        }
+    }
+
+    fn note(&mut self, effect: Effect) {
+        match effect {
+            Effect::StartTurn(start) => self.asked.push(start),
+            Effect::StartCall(call) => {
+                self.calls.retain(|known| known.call != call.call);
+                self.calls.push(call);
+            }
+            Effect::StartTimer { timer, after_ms } => {
+                let after = i64::try_from(after_ms).unwrap_or(i64::MAX);
+                self.timers.push((timer, Timestamp(self.time.0.saturating_add(after))));
+            }
+            Effect::CloseReply { .. } | Effect::Say { .. } | Effect::Report(_) => {}
+        }
+    }
+
+    /// Compares an event with what the machine has asked for, and tells those who must know of it.
+    fn check(&mut self, record: &Record, event: &Event, stop: &Stop) -> Result<(), SessionError> {
+        match event {
+            Event::Chunk { turn, .. } | Event::ReplyEnded { turn, .. } => {
+                if let Some(index) = self.asked.iter().position(|start| start.turn == *turn) {
+                    let start = self.asked.remove(index);
+                    self.started.push(*turn);
+                    if let Some(witnesses) = self.witnesses {
+                        witnesses.llm.replayed(&turns::request(&start, None));
+                    }
+                } else if !self.started.contains(turn) {
+                    return Err(self.differs(record, &format!("turn {} has not been started", turn.0)));
+                }
+                if matches!(event, Event::ReplyEnded { .. }) {
+                    self.started.retain(|started| started != turn);
+                }
+            }
+            Event::CallStarted { call, attempt } => {
+                let start = self.call(*call).ok_or_else(|| self.no_call(record, *call))?;
+                if *attempt == 1
+                    && let Some(witnesses) = self.witnesses
+                {
+                    witnesses.tools.replayed(&self.session, start);
+                }
+            }
+            Event::CallEnded { call, .. } => {
+                self.call(*call).ok_or_else(|| self.no_call(record, *call))?;
+            }
+            Event::TimerFired { timer } => {
+                if !self.timers.iter().any(|(running, _)| running == timer) {
+                    return Err(self.differs(record, &format!("timer {} does not run", timer.0)));
+                }
+                self.timers.retain(|(running, _)| running != timer);
+            }
+            Event::GoOn => {
+                if *stop != Stop::Blocked(Wait::Budget) {
+                    return Err(self.differs(record, &format!("the machine is at {stop:?}")));
+                }
+            }
+            Event::SignaturesChanged { tools } => self.tools = tools.clone(),
+            Event::Reopened => {
+                // Nothing more comes of what the last process had asked for.
+                self.asked.clear();
+                self.started.clear();
+            }
+            Event::Message { .. } | Event::Approved { .. } | Event::Interrupted | Event::Edited { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn call(&self, call: CallId) -> Option<&StartCall> {
+        self.calls.iter().find(|start| start.call == call).map(|start| &**start)
+    }
+
+    fn no_call(&self, record: &Record, call: CallId) -> SessionError {
+        self.differs(record, &format!("call {} has not been asked for", call.0))
+    }
+
+    fn differs(&self, record: &Record, found: &str) -> SessionError {
+        SessionError::Replay { seq: record.seq, found: found.to_owned() }
+    }
+}
+
+/// All that the machine began with, without any file.
+fn to_begin(begun: &Begun, time: Timestamp) -> Result<Begin, SessionError> {
+    let text = ProgramText { roots: begun.roots.clone(), files: begun.files.clone() };
+    let tools: Arc<[ToolSignature]> = begun.tools.iter().map(ToolWire::to_tool).collect();
+    let signatures: Vec<_> = tools.iter().map(|tool| tool.signature.clone()).collect();
+    let loaded = text.load(&signatures);
+    if let Some(fault) = loaded.diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error) {
+        let place = loaded.program.sources.place(fault.span);
+        return Err(SessionError::Program(format!("{place}: {}", fault.message)));
+    }
+    let program = Arc::new(loaded.program);
+    let entry = begun.entry.as_ref().map(|entry| find_entry(&program, entry)).transpose()?;
+    let arguments = match &begun.arguments {
+        Value::Map(arguments) => Map::clone(arguments),
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::List(_) => Map::new(),
+    };
+    Ok(Begin { program, settings: begun.settings.to_settings(), tools, entry, arguments, time })
+}
+
+fn find_entry(program: &Program, entry: &EntryWire) -> Result<PlaybookId, SessionError> {
+    let agent = program.agents.iter().find(|agent| agent.name == entry.agent);
+    let found = agent.and_then(|agent| program.find_playbook(agent.id, &entry.playbook));
+    found.ok_or_else(|| SessionError::Program(format!("there is no playbook {}.{}", entry.agent, entry.playbook)))
+}
+
+/// Whether an effect tells that the machine waits for somebody.
+pub(crate) fn tells_waiting(progress: &Progress) -> bool {
+    matches!(progress, Progress::Emit(Effect::Report(report)) if matches!(report.fact, Fact::Waiting { .. }))
+}

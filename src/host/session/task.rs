@@ -1,0 +1,386 @@
+//! The task of a session: it alone owns the machine.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, Sleep};
+use tokio_util::sync::CancellationToken;
+
+use crate::host::events::{EventMaker, PublicEvent, Summary};
+use crate::host::journal::Journal;
+use crate::host::journal::record::RecordBody;
+use crate::host::session::handle::{EndResult, Ending};
+use crate::host::session::input::{Due, Input};
+use crate::host::session::listeners::Queue;
+use crate::host::session::replay::{Stop, tells_waiting};
+use crate::host::session::turns::{self, Turns};
+use crate::host::session::{SessionError, World};
+use crate::vm::Machine;
+use crate::vm::protocol::{
+    CallId, CallOutcome, Effect, EffectClass, Event, Outcome, Progress, ReplyEnd, StartCall, StartTurn, TimerId,
+    Timestamp, TurnId, Usage, Wait,
+};
+
+/// A session's state, outside the machine.
+pub(crate) struct Task {
+    pub(crate) id: Arc<str>,
+    pub(crate) machine: Machine,
+    pub(crate) maker: EventMaker,
+    pub(crate) journal: Box<dyn Journal>,
+    pub(crate) world: World,
+    pub(crate) inbox: mpsc::Receiver<Input>,
+    pub(crate) end: watch::Sender<Option<EndResult>>,
+    pub(crate) listeners: Vec<Arc<Queue>>,
+    pub(crate) turns: Turns,
+    pub(crate) calls: Calls,
+    /// The machine's timers that run.
+    pub(crate) timers: Vec<(TimerId, Instant)>,
+    /// Events of our own making, to be handled before anything from outside.
+    pub(crate) pending: VecDeque<Event>,
+    /// The time of the last event; time does not go back, whatever the clock does.
+    pub(crate) time: Timestamp,
+    /// When this process took up the session.
+    pub(crate) since: Timestamp,
+    /// Whether it was resumed.
+    pub(crate) is_resumed: bool,
+    /// After a restart the machine may wait already, without anybody having been told.
+    pub(crate) owes_waiting: bool,
+    /// All handles are gone.
+    pub(crate) abandoned: bool,
+    /// The next moment that matters; kept between inputs, so that a chunk does not cost a timer.
+    pub(crate) sleep: Option<Pin<Box<Sleep>>>,
+}
+
+/// The calls of tools.
+#[derive(Default)]
+pub(crate) struct Calls {
+    /// Asked for by the machine; `CallStarted` has not been handled.
+    asked: VecDeque<Box<StartCall>>,
+    /// `CallStarted` has been handled; the tool does not run yet.
+    begun: Vec<Box<StartCall>>,
+    running: Vec<Running>,
+    tasks: JoinSet<CallOutcome>,
+}
+
+struct Running {
+    task: tokio::task::Id,
+    call: CallId,
+    cancel: CancellationToken,
+}
+
+impl Task {
+    /// Runs the session to its end and tells all who wait for it.
+    pub(crate) async fn run(mut self: Box<Self>) {
+        let result = self.drive().await;
+        self.calls.cancel();
+        self.turns = Turns::default();
+        let end = match result {
+            Ok(outcome) => Ok(Arc::new(self.ending(outcome))),
+            Err(error) => {
+                tracing::error!(session = &*self.id, "the session ends: {error}");
+                Err(Arc::new(error))
+            }
+        };
+        // The journal's file is free for others before anybody hears of the end.
+        let Task { journal, end: ended, listeners, .. } = *self;
+        drop(journal);
+        ended.send_replace(Some(end));
+        for queue in &listeners {
+            queue.close();
+        }
+    }
+
+    /// The loop. Its end is the program's, or none if the task is to stop before.
+    async fn drive(&mut self) -> Result<Option<Outcome>, SessionError> {
+        let model = self.world.llm.id();
+        let first = if self.is_resumed { self.maker.resumed(model) } else { self.maker.started(model) };
+        self.publish(first);
+        loop {
+            let stop = self.advance();
+            if let Some(event) = self.pending.pop_front() {
+                self.happened(event)?;
+                continue;
+            }
+            if let Some(call) = self.calls.asked.pop_front() {
+                self.happened(Event::CallStarted { call: call.call, attempt: call.attempt })?;
+                self.calls.begun.push(call);
+                continue;
+            }
+            self.start_calls().await?;
+            match &stop {
+                Stop::Finished(outcome) if self.turns.is_empty() => {
+                    self.journal.sync().await?;
+                    return Ok(Some(outcome.clone()));
+                }
+                Stop::Blocked(wait @ (Wait::User | Wait::Approval(_))) => {
+                    self.tell_waiting(wait);
+                    if self.inbox.is_empty() {
+                        self.journal.sync().await?;
+                    }
+                    if self.abandoned && self.is_idle() {
+                        return Ok(None);
+                    }
+                }
+                Stop::Blocked(Wait::Reply(_) | Wait::Call(_) | Wait::Timer(_) | Wait::Budget) | Stop::Finished(_) => {}
+            }
+            let input = if stop == Stop::Blocked(Wait::Budget) {
+                // Other sessions have their turn before this one uses another budget.
+                tokio::task::yield_now().await;
+                self.next_input().now_or_never()
+            } else {
+                Some(self.next_input().await)
+            };
+            match input {
+                None => self.happened(Event::GoOn)?,
+                Some(Input::Stop) => {
+                    self.journal.sync().await?;
+                    return Ok(None);
+                }
+                Some(input) => self.take(input)?,
+            }
+        }
+    }
+
+    /// Lets the machine go on as far as it can, and performs what it says.
+    fn advance(&mut self) -> Stop {
+        loop {
+            let progress = self.machine.advance();
+            if tells_waiting(&progress) {
+                self.owes_waiting = false;
+            }
+            if let Some(event) = self.maker.from_progress(&progress) {
+                self.publish(event);
+            }
+            match progress {
+                Progress::Emit(effect) => self.perform(effect),
+                Progress::Reached(_) => {}
+                Progress::Blocked(wait) => return Stop::Blocked(wait),
+                Progress::Finished(outcome) => return Stop::Finished(outcome),
+            }
+        }
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::StartTurn(start) => self.start_turn(&start),
+            Effect::CloseReply { turn, close } => {
+                if self.turns.close(turn, close, self.world.options.yield_grace) {
+                    self.pending.push_back(Event::ReplyEnded { turn, end: ReplyEnd::Closed, usage: None });
+                }
+            }
+            Effect::StartCall(call) => self.calls.asked.push_back(call),
+            Effect::StartTimer { timer, after_ms } => {
+                self.timers.retain(|(running, _)| *running != timer);
+                self.timers.push((timer, Instant::now() + Duration::from_millis(after_ms)));
+            }
+            // Watchers have been told.
+            Effect::Say { .. } | Effect::Report(_) => {}
+        }
+    }
+
+    fn start_turn(&mut self, start: &StartTurn) {
+        tracing::debug!(
+            session = &*self.id,
+            turn = start.turn.0,
+            attempt = start.attempt,
+            messages = start.messages.len(),
+            prompt_tokens = start.prompt_tokens,
+            "asks the model"
+        );
+        let request = turns::request(start, self.world.options.schema.clone());
+        // Up to a quarter more, so that sessions which failed together do not come back together.
+        let delay = start.delay_ms + fastrand::u64(0..=start.delay_ms / 4);
+        let (llm, cap) = (&*self.world.llm, self.world.options.turn_timeout);
+        self.turns.start(start.turn, request, Duration::from_millis(delay), llm, cap);
+    }
+
+    /// One event: written, then handled.
+    fn happened(&mut self, event: Event) -> Result<(), SessionError> {
+        self.time = self.time.max(self.world.clock.now());
+        self.journal.append(self.time, RecordBody::from_event(&event))?;
+        self.machine.handle(self.time, event);
+        Ok(())
+    }
+
+    /// Starts the tools whose `CallStarted` stands in the journal. Never a writing one before that is on disk.
+    async fn start_calls(&mut self) -> Result<(), SessionError> {
+        if self.calls.begun.is_empty() {
+            return Ok(());
+        }
+        if self.calls.begun.iter().any(|call| call.effect != EffectClass::ReadOnly) {
+            self.journal.sync().await?;
+        }
+        for call in std::mem::take(&mut self.calls.begun) {
+            tracing::debug!(session = &*self.id, call = call.call.0, tool = &*call.name, "starts a call");
+            let cancel = CancellationToken::new();
+            let begun = self.world.tools.begin(&self.id, &call, cancel.clone());
+            let task = self.calls.tasks.spawn(begun.outcome).id();
+            self.calls.running.push(Running { task, call: call.call, cancel });
+        }
+        Ok(())
+    }
+
+    /// Waits for whatever comes first.
+    async fn next_input(&mut self) -> Input {
+        let due = self.next_due();
+        match (&mut self.sleep, due) {
+            (Some(sleep), Some((moment, _))) if sleep.deadline() == moment => {}
+            (Some(sleep), Some((moment, _))) => sleep.as_mut().reset(moment),
+            (sleep, Some((moment, _))) => *sleep = Some(Box::pin(tokio::time::sleep_until(moment))),
+            (sleep, None) => *sleep = None,
+        }
+        let Task { inbox, calls, turns, sleep, abandoned, .. } = self;
+        let moment = async {
+            match (sleep, due) {
+                (Some(sleep), Some((_, due))) => {
+                    sleep.await;
+                    Input::Due(due)
+                }
+                _ => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            // People first, then what is finished; a fast model cannot keep either waiting.
+            biased;
+            input = inbox.recv(), if !*abandoned => input.unwrap_or(Input::Abandoned),
+            input = calls.next_ended(), if !calls.running.is_empty() => input,
+            input = moment => input,
+            input = std::future::poll_fn(|context| turns.poll(context)) => input,
+        }
+    }
+
+    fn next_due(&self) -> Option<(Instant, Due)> {
+        let timers = self.timers.iter().map(|(timer, moment)| (*moment, Due::Timer(*timer)));
+        timers.chain(self.turns.next_due()).min_by_key(|(moment, _)| *moment)
+    }
+
+    /// What an input means: at most one event.
+    fn take(&mut self, input: Input) -> Result<(), SessionError> {
+        match input {
+            Input::Message(text) => self.happened(Event::Message { text }),
+            Input::Interrupt => self.happened(Event::Interrupted),
+            Input::Approve(approval) => {
+                let (call, answer) = *approval;
+                self.happened(Event::Approved { call, answer })
+            }
+            Input::Edit(edit) => {
+                let (frame, name, value) = *edit;
+                self.happened(Event::Edited { frame, name, value })
+            }
+            Input::SignaturesChanged(tools) => self.happened(Event::SignaturesChanged { tools }),
+            Input::ReplyBytes(turn, bytes) => self.happened(Event::Chunk { turn, bytes: bytes.into() }),
+            Input::ReplyEnded(turn, end) => {
+                let (end, usage) = *end;
+                self.reply_ended(turn, end, usage)
+            }
+            Input::CallEnded(ended) => {
+                let (call, outcome) = *ended;
+                self.happened(Event::CallEnded { call, outcome })
+            }
+            Input::Due(Due::Timer(timer)) => {
+                self.timers.retain(|(running, _)| *running != timer);
+                self.happened(Event::TimerFired { timer })
+            }
+            Input::Due(Due::Delay(turn)) => {
+                self.turns.ask(turn, &*self.world.llm, self.world.options.turn_timeout);
+                Ok(())
+            }
+            Input::Due(Due::Grace(turn)) => self.reply_ended(turn, ReplyEnd::Closed, None),
+            Input::Due(Due::Cap(turn)) => {
+                let seconds = self.world.options.turn_timeout.as_secs_f64();
+                let reason = format!("the reply had no end after {seconds} s (turn_timeout)").into();
+                self.reply_ended(turn, ReplyEnd::Broken { reason, retry_after_ms: None }, None)
+            }
+            Input::View(sender) => {
+                // Whoever asked may have gone.
+                let _ = sender.send(Arc::new(self.machine.view()));
+                Ok(())
+            }
+            Input::Subscribe(queue) => {
+                self.listeners.push(queue);
+                Ok(())
+            }
+            Input::Abandoned => {
+                self.abandoned = true;
+                Ok(())
+            }
+            // Seen by the loop.
+            Input::Stop => Ok(()),
+        }
+    }
+
+    fn reply_ended(&mut self, turn: TurnId, end: ReplyEnd, usage: Option<Usage>) -> Result<(), SessionError> {
+        self.turns.remove(turn);
+        match &end {
+            ReplyEnd::Broken { reason, .. } | ReplyEnd::Refused { reason } => {
+                tracing::warn!(session = &*self.id, turn = turn.0, "a reply failed: {reason}");
+            }
+            ReplyEnd::Complete(_) | ReplyEnd::Closed => {}
+        }
+        self.happened(Event::ReplyEnded { turn, end, usage })
+    }
+
+    /// Nothing is under way that could wake the machine.
+    fn is_idle(&self) -> bool {
+        self.turns.is_empty() && self.calls.running.is_empty() && self.timers.is_empty()
+    }
+
+    fn tell_waiting(&mut self, wait: &Wait) {
+        if std::mem::take(&mut self.owes_waiting) {
+            let event = self.maker.waiting(wait);
+            self.publish(event);
+        }
+    }
+
+    fn publish(&mut self, event: PublicEvent) {
+        if self.listeners.is_empty() {
+            return;
+        }
+        let event = Arc::new(event);
+        self.listeners.retain(|queue| queue.push(&event));
+    }
+
+    fn ending(&mut self, outcome: Option<Outcome>) -> Ending {
+        let view = Arc::new(self.machine.view());
+        let word = match (&outcome, &view.wait) {
+            (Some(Outcome::Done { .. }), _) => "finished",
+            (Some(Outcome::Failed(_)), _) => "failed",
+            (None, Some(Wait::User | Wait::Approval(_))) => "waiting",
+            (None, Some(Wait::Reply(_) | Wait::Call(_) | Wait::Timer(_) | Wait::Budget) | None) => "stopped",
+        };
+        let wall_ms = u64::try_from(self.world.clock.now().0 - self.since.0).unwrap_or(0);
+        let summary = Summary::new(&view.counters, word, wall_ms);
+        tracing::info!(session = &*self.id, outcome = word, turns = summary.turns, "the session's task ends");
+        Ending { outcome, view, summary, left_over: self.world.llm.left_over() }
+    }
+}
+
+impl Calls {
+    async fn next_ended(&mut self) -> Input {
+        let (task, outcome) = match self.tasks.join_next_with_id().await {
+            Some(Ok((task, outcome))) => (task, outcome),
+            Some(Err(error)) => {
+                // Panics are caught before; this is a future whose very dropping panicked, or a runtime at its end.
+                (error.id(), CallOutcome::Error(format!("the call was lost: {error}").into()))
+            }
+            None => return std::future::pending().await,
+        };
+        let Some(index) = self.running.iter().position(|running| running.task == task) else {
+            return std::future::pending().await;
+        };
+        let call = self.running.swap_remove(index).call;
+        Input::CallEnded(Box::new((call, outcome)))
+    }
+
+    fn cancel(&mut self) {
+        for running in self.running.drain(..) {
+            running.cancel.cancel();
+        }
+        self.tasks.abort_all();
+    }
+}

@@ -1,0 +1,168 @@
+//! The replies in progress of one session: at most one that the machine reads, and those that may run on for
+//! their usage after the model has yielded.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::host::llm::{Llm, LlmRequest, Purpose, ReplyPart, ReplyStream};
+use crate::host::session::input::{Due, Input};
+use crate::vm::protocol::{Close, ReplyEnd, StartTurn, TurnId, Usage};
+
+/// Bytes that are put into one event at most when more than one chunk has arrived.
+const BATCH: usize = 1 << 16;
+
+/// The replies in progress, in the order they were asked for.
+#[derive(Default)]
+pub(crate) struct Turns {
+    turns: Vec<Turn>,
+}
+
+struct Turn {
+    id: TurnId,
+    state: State,
+}
+
+enum State {
+    /// Waits before it is asked again.
+    Delayed { until: Instant, request: Box<LlmRequest> },
+    /// Asked.
+    Open {
+        stream: ReplyStream,
+        /// The end, read together with the bytes before it.
+        end: Option<Box<(ReplyEnd, Option<Usage>)>>,
+        /// When it is given up.
+        cap: Instant,
+        /// Set once the machine has all it wants: until when it may run on.
+        grace: Option<Instant>,
+    },
+}
+
+/// The request of a turn.
+pub(crate) fn request(start: &StartTurn, schema: Option<Arc<serde_json::Value>>) -> LlmRequest {
+    LlmRequest {
+        purpose: Purpose::Turn,
+        messages: start.messages.clone(),
+        schema,
+        turn: Some(Arc::new(start.data.clone())),
+    }
+}
+
+impl Turns {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.turns.is_empty()
+    }
+
+    /// Asks, now or after `delay`.
+    pub(crate) fn start(&mut self, id: TurnId, request: LlmRequest, delay: Duration, llm: &dyn Llm, cap: Duration) {
+        let state = if delay.is_zero() {
+            open(llm, request, cap)
+        } else {
+            State::Delayed { until: Instant::now() + delay, request: Box::new(request) }
+        };
+        self.turns.push(Turn { id, state });
+    }
+
+    /// Asks after the delay.
+    pub(crate) fn ask(&mut self, id: TurnId, llm: &dyn Llm, cap: Duration) {
+        let Some(turn) = self.turns.iter_mut().find(|turn| turn.id == id) else { return };
+        if let State::Delayed { request, .. } = &turn.state {
+            turn.state = open(llm, LlmRequest::clone(request), cap);
+        }
+    }
+
+    /// The machine does not want the rest. True: the reply is over now.
+    pub(crate) fn close(&mut self, id: TurnId, close: Close, yield_grace: Duration) -> bool {
+        let Some(turn) = self.turns.iter_mut().find(|turn| turn.id == id) else { return false };
+        if let (State::Open { grace, .. }, Close::Grace) = (&mut turn.state, close) {
+            *grace = Some(Instant::now() + yield_grace);
+            return false;
+        }
+        self.remove(id)
+    }
+
+    /// Drops a reply and with it its connection; false if there is none.
+    pub(crate) fn remove(&mut self, id: TurnId) -> bool {
+        let n_before = self.turns.len();
+        self.turns.retain(|turn| turn.id != id);
+        if self.turns.is_empty() {
+            self.turns = Vec::new();
+        }
+        self.turns.len() < n_before
+    }
+
+    /// The next moment that matters.
+    pub(crate) fn next_due(&self) -> Option<(Instant, Due)> {
+        let dues = self.turns.iter().map(|turn| match &turn.state {
+            State::Delayed { until, .. } => (*until, Due::Delay(turn.id)),
+            State::Open { grace: Some(grace), .. } => (*grace, Due::Grace(turn.id)),
+            State::Open { cap, grace: None, .. } => (*cap, Due::Cap(turn.id)),
+        });
+        dues.min_by_key(|(moment, _)| *moment)
+    }
+
+    /// What the streams bring: bytes (all that have arrived), or an end.
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Input> {
+        for turn in &mut self.turns {
+            if let Poll::Ready(input) = turn.poll(context) {
+                return Poll::Ready(input);
+            }
+        }
+        Poll::Pending
+    }
+}
+
+impl Turn {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Input> {
+        let State::Open { stream, end, grace, .. } = &mut self.state else { return Poll::Pending };
+        let mut bytes = Vec::new();
+        while end.is_none() && bytes.len() < BATCH {
+            match stream.as_mut().poll_next(context) {
+                Poll::Pending => break,
+                Poll::Ready(Some(ReplyPart::Bytes(more))) if grace.is_some() => {
+                    if !more.iter().all(|&byte| is_framing(byte)) {
+                        *end = Some(Box::new((ReplyEnd::Closed, None)));
+                    }
+                }
+                Poll::Ready(Some(ReplyPart::Bytes(more))) if bytes.is_empty() => bytes = more,
+                Poll::Ready(Some(ReplyPart::Bytes(more))) => bytes.extend_from_slice(&more),
+                Poll::Ready(Some(ReplyPart::End { end: how, usage })) => *end = Some(Box::new((how, usage))),
+                Poll::Ready(None) => {
+                    let reason = "the stream ended without saying that the reply is complete".into();
+                    *end = Some(Box::new((ReplyEnd::Broken { reason, retry_after_ms: None }, None)));
+                }
+            }
+        }
+        if !bytes.is_empty() {
+            return Poll::Ready(Input::ReplyBytes(self.id, bytes));
+        }
+        match end.take() {
+            Some(mut end) => {
+                if grace.is_some() {
+                    end.0 = end_in_grace(end.0);
+                }
+                Poll::Ready(Input::ReplyEnded(self.id, end))
+            }
+            None => Poll::Pending,
+        }
+    }
+}
+
+/// How a reply ended that nobody reads any more: it is complete, or we closed it; that it broke then is no matter.
+fn end_in_grace(end: ReplyEnd) -> ReplyEnd {
+    match end {
+        ReplyEnd::Complete(_) => end,
+        ReplyEnd::Broken { .. } | ReplyEnd::Refused { .. } | ReplyEnd::Closed => ReplyEnd::Closed,
+    }
+}
+
+/// What may follow a yield without meaning that the model goes on: the end of the array, object or fence.
+fn is_framing(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || b"[]{},`".contains(&byte)
+}
+
+fn open(llm: &dyn Llm, request: LlmRequest, cap: Duration) -> State {
+    State::Open { stream: llm.request(request), end: None, cap: Instant::now() + cap, grace: None }
+}

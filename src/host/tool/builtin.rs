@@ -1,0 +1,223 @@
+//! The tools every program has: files below the working directory, and the time.
+//!
+//! The working directory is a capability (cap-std): neither `..` nor an absolute path nor a symbolic link leads
+//! out of it.
+
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+
+use crate::host::clock::{Clock, iso_text};
+use crate::host::tool::registry::Registry;
+use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
+use crate::lang::program::{Parameter, Signature, Type, TypeKind};
+use crate::value::{Map, Value};
+use crate::vm::protocol::{EffectClass, ToolSignature};
+
+/// Names that `ListFiles` gives at most: more would fill any model's context.
+const MAX_NAMES: usize = 10_000;
+
+/// What a text is.
+const STR: Type = Type { kind: TypeKind::Str, optional: false };
+
+/// The folder all file tools stay below. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct WorkingDirectory {
+    folder: Arc<Dir>,
+}
+
+impl WorkingDirectory {
+    /// Opens the folder.
+    ///
+    /// # Errors
+    /// It is not there, or is no folder.
+    pub fn open(path: &Path) -> io::Result<WorkingDirectory> {
+        Ok(WorkingDirectory { folder: Arc::new(Dir::open_ambient_dir(path, ambient_authority())?) })
+    }
+
+    /// The folder.
+    pub(crate) fn folder(&self) -> &Arc<Dir> {
+        &self.folder
+    }
+}
+
+/// Adds all built-in tools. Files may have up to `max_bytes`.
+pub fn add_builtins(registry: &mut Registry, directory: &WorkingDirectory, clock: Arc<dyn Clock>, max_bytes: usize) {
+    let folder = directory.folder.clone();
+    registry.replace(Arc::new(FileTool { work: Work::Load, folder: folder.clone(), max_bytes }));
+    registry.replace(Arc::new(FileTool { work: Work::Save, folder: folder.clone(), max_bytes }));
+    registry.replace(Arc::new(FileTool { work: Work::List, folder, max_bytes }));
+    registry.replace(Arc::new(Now { clock }));
+}
+
+/// `LoadFile`, `SaveFile` or `ListFiles`.
+struct FileTool {
+    work: Work,
+    folder: Arc<Dir>,
+    max_bytes: usize,
+}
+
+#[derive(Clone, Copy)]
+enum Work {
+    Load,
+    Save,
+    List,
+}
+
+impl Tool for FileTool {
+    fn signature(&self) -> ToolSignature {
+        let path = "path of the file, relative to the working directory";
+        match self.work {
+            Work::Load => ToolSignature {
+                signature: signature(
+                    "LoadFile",
+                    vec![parameter("path", None, path)],
+                    STR,
+                    "Gives the text of a file in the working directory.",
+                ),
+                effect: EffectClass::ReadOnly,
+            },
+            Work::Save => ToolSignature {
+                signature: signature(
+                    "SaveFile",
+                    vec![parameter("path", None, path), parameter("text", None, "the file's whole new text")],
+                    STR,
+                    "Writes a text to a file in the working directory, in place of what it held, and gives its path.",
+                ),
+                // The same text written again leaves the same file.
+                effect: EffectClass::Idempotent,
+            },
+            Work::List => ToolSignature {
+                signature: signature(
+                    "ListFiles",
+                    vec![parameter("path", Some(Value::str(".")), "a folder, relative to the working directory")],
+                    Type { kind: TypeKind::List, optional: false },
+                    "Lists the names in a folder of the working directory; those of folders end in `/`.",
+                ),
+                effect: EffectClass::ReadOnly,
+            },
+        }
+    }
+
+    fn call(&self, _context: CallContext, arguments: Map) -> ToolFuture<'_> {
+        let (work, folder, max_bytes) = (self.work, self.folder.clone(), self.max_bytes);
+        Box::pin(async move {
+            let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let (path, text) = (text("path"), text("text"));
+            let result = tokio::task::spawn_blocking(move || match work {
+                Work::Load => load(&folder, &path, max_bytes),
+                Work::Save => save(&folder, &path, &text, max_bytes),
+                Work::List => list(&folder, &path),
+            });
+            match result.await {
+                Ok(Ok(value)) => ToolOutcome::Value(value),
+                Ok(Err(fault)) => ToolOutcome::Error(fault),
+                Err(lost) => ToolOutcome::Error(format!("the file could not be worked on: {lost}")),
+            }
+        })
+    }
+}
+
+fn load(folder: &Dir, path: &str, max_bytes: usize) -> Result<Value, String> {
+    let fault = |cause: io::Error| explain("load", path, &cause);
+    let is_file = folder.metadata(path).map_err(fault)?.is_file();
+    if !is_file {
+        // A pipe would never end, a device hold anything.
+        return Err(format!("cannot load `{path}`: it is not a file; `ListFiles` shows what a folder holds"));
+    }
+    let mut bytes = Vec::new();
+    folder.open(path).map_err(fault)?.take(max_bytes as u64 + 1).read_to_end(&mut bytes).map_err(fault)?;
+    check_size("load", path, bytes.len(), max_bytes)?;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Value::str(text)),
+        Err(error) => {
+            let at = error.utf8_error().valid_up_to();
+            Err(format!("cannot load `{path}`: it is no text (byte {at} is not UTF-8)"))
+        }
+    }
+}
+
+fn save(folder: &Dir, path: &str, text: &str, max_bytes: usize) -> Result<Value, String> {
+    let fault = |cause: io::Error| explain("save", path, &cause);
+    check_size("save", path, text.len(), max_bytes)?;
+    if let Some(parent) = Path::new(path).parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        folder.create_dir_all(parent).map_err(fault)?;
+    }
+    if folder.metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(format!("cannot save `{path}`: something that is not a file has this name"));
+    }
+    folder.write(path, text).map_err(fault)?;
+    Ok(Value::str(path))
+}
+
+fn list(folder: &Dir, path: &str) -> Result<Value, String> {
+    let fault = |cause: io::Error| explain("list", path, &cause);
+    let mut names = Vec::new();
+    for entry in folder.read_dir(path).map_err(fault)? {
+        let entry = entry.map_err(fault)?;
+        let mut name = entry.file_name().to_string_lossy().into_owned();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            name.push('/');
+        }
+        names.push(name);
+        if names.len() > MAX_NAMES {
+            return Err(format!("cannot list `{path}`: it holds more than {MAX_NAMES} names"));
+        }
+    }
+    names.sort_unstable();
+    Ok(Value::list(names.into_iter().map(Value::from).collect()))
+}
+
+fn check_size(action: &str, path: &str, n_bytes: usize, max_bytes: usize) -> Result<(), String> {
+    if n_bytes <= max_bytes {
+        return Ok(());
+    }
+    Err(format!("cannot {action} `{path}`: it is larger than {max_bytes} bytes (limits.value_bytes); use a part of it"))
+}
+
+fn explain(action: &str, path: &str, cause: &io::Error) -> String {
+    let why = match cause.kind() {
+        io::ErrorKind::NotFound => "there is no such file or folder".to_owned(),
+        io::ErrorKind::PermissionDenied if cause.raw_os_error().is_none() => {
+            // cap-std's answer to whatever would leave the folder.
+            "it lies outside of the working directory; paths are relative to it".to_owned()
+        }
+        _ => cause.to_string(),
+    };
+    format!("cannot {action} `{path}`: {why}")
+}
+
+/// `Now`.
+struct Now {
+    clock: Arc<dyn Clock>,
+}
+
+impl Tool for Now {
+    fn signature(&self) -> ToolSignature {
+        ToolSignature {
+            signature: signature(
+                "Now",
+                Vec::new(),
+                STR,
+                "Gives the date and time, ISO 8601 with the local offset (`2026-11-21T14:48:05-08:00`).",
+            ),
+            effect: EffectClass::ReadOnly,
+        }
+    }
+
+    fn call(&self, _context: CallContext, _arguments: Map) -> ToolFuture<'_> {
+        let text = iso_text(self.clock.now(), &self.clock.zone());
+        Box::pin(std::future::ready(ToolOutcome::Value(Value::from(text))))
+    }
+}
+
+fn signature(name: &str, parameters: Vec<Parameter>, returns: Type, summary: &str) -> Signature {
+    Signature { name: name.into(), parameters, returns, summary: summary.into() }
+}
+
+fn parameter(name: &str, default: Option<Value>, description: &str) -> Parameter {
+    Parameter { name: name.into(), ty: STR, default, description: description.into(), span: None }
+}
