@@ -1,9 +1,12 @@
-//! Expressions: the tree of conditions, explicit lines and references, and (below) their one lexer and parser.
+//! Expressions: the tree of conditions, explicit lines and references.
 //!
-//! The grammar is that of spec `language.md`, "Expressions". Evaluation is `vm::eval`.
+//! The grammar is that of spec `language.md`, "Expressions"; it is read by `lexer` and `expr_parser`. Evaluation
+//! is `vm::eval`.
 
 use std::sync::Arc;
 
+pub use crate::lang::expr_parser::{ExprError, MAX_DEPTH, parse};
+pub(crate) use crate::lang::expr_parser::{parse_arguments, parse_prefix};
 use crate::span::Span;
 use crate::value::{PathStep, Reference, Value};
 
@@ -149,4 +152,40 @@ pub fn scan_reference(text: &str) -> Option<(Reference, usize)> {
         }
     }
     Some((Reference { name: rest[..name_length].into(), path }, length))
+}
+
+impl Expr {
+    /// Calls `visit` with every reference, in order of mention.
+    pub fn for_each_reference<'a>(&'a self, visit: &mut impl FnMut(&'a Reference)) {
+        match &self.kind {
+            ExprKind::Literal(_) => {}
+            ExprKind::Reference(reference) => visit(reference),
+            ExprKind::List(items) => items.iter().for_each(|item| item.for_each_reference(visit)),
+            ExprKind::Map(members) => members.iter().for_each(|(_, value)| value.for_each_reference(visit)),
+            ExprKind::Unary(_, operand) | ExprKind::Length(operand) => operand.for_each_reference(visit),
+            ExprKind::Test { subject, .. } => subject.for_each_reference(visit),
+            ExprKind::Binary(_, left, right) => {
+                left.for_each_reference(visit);
+                right.for_each_reference(visit);
+            }
+        }
+    }
+
+    /// The value, if the expression is made of literals only (lists and maps of them included).
+    pub fn as_constant(&self) -> Option<Value> {
+        match &self.kind {
+            ExprKind::Literal(value) => Some(value.clone()),
+            ExprKind::List(items) => items.iter().map(Expr::as_constant).collect::<Option<_>>().map(Value::list),
+            ExprKind::Map(members) => members
+                .iter()
+                .map(|(key, value)| Some((key.clone(), value.as_constant()?)))
+                .collect::<Option<_>>()
+                .map(Value::map),
+            ExprKind::Reference(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Length(_)
+            | ExprKind::Test { .. } => None,
+        }
+    }
 }

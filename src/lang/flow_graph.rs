@@ -1,6 +1,7 @@
 //! The control-flow graph of one playbook: which line can follow which.
 
-use crate::lang::program::StepId;
+use crate::lang::program::{Arm, Step, StepId, StepKind};
+use crate::lang::words::phrase_in;
 
 /// A place in the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -50,5 +51,152 @@ impl FlowGraph {
     /// The successors of a line; none for a line the graph does not know.
     pub fn successors(&self, step: StepId) -> &[Edge] {
         self.successors.get(step.0 as usize).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Builds the graph of a playbook whose lines are `steps`, in document order.
+///
+/// Chains of `If`, `Else if`, `Otherwise` are siblings; the last line of an arm leads behind the whole chain.
+/// The last line of a loop's body leads back to its header. A line with nested lines that is neither leads into
+/// them and past them. `Return` and `End` lead to [`Node::End`]; words that look like one of them, or like
+/// leaving a loop, add an edge and take none away.
+pub(crate) fn build(steps: &[Step]) -> FlowGraph {
+    let mut graph = FlowGraph { entry: Node::End, successors: vec![Vec::new(); steps.len()] };
+    let roots: Vec<StepId> = steps.iter().filter(|step| step.parent.is_none()).map(|step| step.id).collect();
+    graph.entry = roots.first().map_or(Node::End, |&first| Node::Step(first));
+    let mut pending = vec![Siblings { steps: &roots, follow: Node::End, around: None }];
+    while let Some(siblings) = pending.pop() {
+        // What follows the chain of arms that a line stands in.
+        let mut behind = siblings.follow;
+        let mut arms = Vec::with_capacity(siblings.steps.len());
+        for &id in siblings.steps.iter().rev() {
+            arms.push(behind);
+            if !goes_on_chain(&steps[id.0 as usize]) {
+                behind = Node::Step(id);
+            }
+        }
+        for (index, &id) in siblings.steps.iter().enumerate() {
+            let step = &steps[id.0 as usize];
+            let behind = arms[siblings.steps.len() - 1 - index];
+            let (edges, children_follow) = successors(step, &siblings, index, behind);
+            graph.successors[id.0 as usize] = edges;
+            if !step.children.is_empty() {
+                let around =
+                    if let StepKind::Loop(_) = step.kind { Some((id, siblings.next(index))) } else { siblings.around };
+                pending.push(Siblings { steps: &step.children, follow: children_follow, around });
+            }
+        }
+    }
+    graph
+}
+
+/// Lines side by side.
+#[derive(Clone, Copy)]
+struct Siblings<'a> {
+    steps: &'a [StepId],
+    /// What follows the last of them.
+    follow: Node,
+    /// The innermost loop around them and what follows it.
+    around: Option<(StepId, Node)>,
+}
+
+impl Siblings<'_> {
+    fn next(&self, index: usize) -> Node {
+        self.steps.get(index + 1).map_or(self.follow, |&next| Node::Step(next))
+    }
+}
+
+fn goes_on_chain(step: &Step) -> bool {
+    matches!(step.kind, StepKind::Branch { arm: Arm::ElseIf | Arm::Else, .. })
+}
+
+/// The edges of one line, and what follows its nested lines.
+fn successors(step: &Step, siblings: &Siblings<'_>, index: usize, behind: Node) -> (Vec<Edge>, Node) {
+    let next = siblings.next(index);
+    let inside = step.children.first().map(|&child| Node::Step(child));
+    let edge = |kind, to| Edge { kind, to };
+    match &step.kind {
+        StepKind::Branch { arm, action, .. } => {
+            let done = match action.as_deref() {
+                Some(StepKind::Return(_) | StepKind::End) => Node::End,
+                _ => inside.unwrap_or(behind),
+            };
+            let mut edges = vec![edge(EdgeKind::Then, done)];
+            if *arm != Arm::Else {
+                edges.push(edge(EdgeKind::Else, next));
+            }
+            if let Some(StepKind::Free) = action.as_deref() {
+                add_hints(&mut edges, step, siblings);
+            }
+            (edges, behind)
+        }
+        StepKind::Loop(_) => {
+            let mut edges = Vec::new();
+            if let Some(inside) = inside {
+                edges.push(edge(EdgeKind::Then, inside));
+            }
+            edges.push(edge(EdgeKind::Else, next));
+            (edges, Node::Step(step.id))
+        }
+        StepKind::Return(_) | StepKind::End => match inside {
+            Some(inside) => (vec![edge(EdgeKind::Then, inside), edge(EdgeKind::Else, Node::End)], Node::End),
+            None => (vec![edge(EdgeKind::Next, Node::End)], Node::End),
+        },
+        StepKind::Call(_) | StepKind::Assign { .. } | StepKind::Ask { .. } | StepKind::Say { .. } | StepKind::Free => {
+            let mut edges = match inside {
+                Some(inside) => vec![edge(EdgeKind::Then, inside), edge(EdgeKind::Else, next)],
+                None => vec![edge(EdgeKind::Next, next)],
+            };
+            if let StepKind::Free = step.kind {
+                add_hints(&mut edges, step, siblings);
+            }
+            (edges, next)
+        }
+    }
+}
+
+/// Words of free text that may leave the sequence.
+fn add_hints(edges: &mut Vec<Edge>, step: &Step, siblings: &Siblings<'_>) {
+    const ENDS: [&str; 6] =
+        ["return", "end program", "end the program", "end conversation", "end the conversation", "exit"];
+    const BREAKS: [&str; 5] = ["break", "exit the loop", "leave the loop", "stop the loop", "end the loop"];
+    const CONTINUES: [&str; 4] = ["continue with the next", "skip to the next", "go on with the next", "next item"];
+    let mut hint = |to| {
+        if edges.iter().all(|edge| edge.to != to) {
+            edges.push(Edge { kind: EdgeKind::Next, to });
+        }
+    };
+    if let Some((header, behind)) = siblings.around {
+        if BREAKS.iter().any(|phrase| phrase_in(&step.text, phrase)) {
+            hint(behind);
+        }
+        if CONTINUES.iter().any(|phrase| phrase_in(&step.text, phrase)) {
+            hint(Node::Step(header));
+        }
+    }
+    if ENDS.iter().any(|phrase| phrase_in(&step.text, phrase)) {
+        hint(Node::End);
+    }
+}
+
+impl FlowGraph {
+    /// Per line, whether it can be reached from the beginning.
+    pub fn reachable(&self) -> Vec<bool> {
+        self.reachable_from(self.entry)
+    }
+
+    /// Per line, whether it can be reached from `from`, that one included.
+    pub fn reachable_from(&self, from: Node) -> Vec<bool> {
+        let mut reached = vec![false; self.successors.len()];
+        let mut pending = vec![from];
+        while let Some(node) = pending.pop() {
+            if let Node::Step(id) = node
+                && let Some(seen) = reached.get_mut(id.0 as usize)
+                && !std::mem::replace(seen, true)
+            {
+                pending.extend(self.successors(id).iter().map(|edge| edge.to));
+            }
+        }
+        reached
     }
 }

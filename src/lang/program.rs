@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::lang::expr::Expr;
 use crate::lang::flow_graph::FlowGraph;
+use crate::lang::names::ReachCache;
 use crate::span::{Sources, Span};
 use crate::value::Value;
 
@@ -45,6 +46,8 @@ pub struct Program {
     pub settings: FrontMatter,
     /// What the session begins with.
     pub entry: Entry,
+    /// What [`Program::names_from`] has computed so far.
+    pub(crate) reach: ReachCache,
 }
 
 /// What a session begins with when no `--playbook` is given (spec `language.md`, "File").

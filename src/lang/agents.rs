@@ -1,0 +1,183 @@
+//! Which agents a program has, and which trees each is made of: imported files add playbooks to the agent that
+//! imports them, as if their text stood there.
+
+use crate::diagnostic::Diagnostic;
+use crate::lang::ast::{AgentTree, Body, PlaybookTree};
+use crate::lang::load::Files;
+use crate::lang::program::{Agent, AgentId, AgentKind, DeclaredVariable, PlaybookId};
+use crate::lang::settings::{file_start, read_metadata, read_variables};
+use crate::lang::signature::identifier;
+use crate::lang::steps::join_paragraphs;
+use crate::span::Span;
+
+/// An agent and the trees it is made of.
+pub(crate) struct AgentPlan<'a> {
+    pub(crate) name: String,
+    title: String,
+    pub(crate) title_span: Span,
+    kind: AgentKind,
+    description: String,
+    variables: Vec<DeclaredVariable>,
+    /// Its own body first, then those of imported files without an agent.
+    pub(crate) bodies: Vec<&'a Body>,
+    pub(crate) playbooks: Vec<&'a PlaybookTree>,
+}
+
+impl AgentPlan<'_> {
+    pub(crate) fn to_agent(&self, id: AgentId, playbooks: Vec<PlaybookId>) -> Agent {
+        Agent {
+            id,
+            name: self.name.as_str().into(),
+            title: self.title.as_str().into(),
+            title_span: self.title_span,
+            description: self.description.as_str().into(),
+            playbooks,
+            variables: self.variables.clone(),
+            kind: self.kind,
+        }
+    }
+}
+
+/// Finds all agents: those of the given files in order, then those of imported files.
+pub(crate) fn plan_agents<'a>(files: &'a Files, diagnostics: &mut Vec<Diagnostic>) -> Vec<AgentPlan<'a>> {
+    let mut plans = Vec::new();
+    // Per file, the plans of its agents.
+    let mut plans_of: Vec<Vec<usize>> = Vec::new();
+    for file in &files.files {
+        let source = files.sources.get(file.tree.file).map_or("", |file| &*file.text);
+        let settings = file.settings.iter().filter(|setting| setting.key == "variables");
+        let variables: Vec<DeclaredVariable> = settings.flat_map(|s| read_variables(s, diagnostics)).collect();
+        let mut own = Vec::new();
+        for tree in &file.tree.agents {
+            own.push(plans.len());
+            plans.push(plan_agent(tree, source, &variables, diagnostics));
+        }
+        plans_of.push(own);
+    }
+    for (index, file) in files.files.iter().enumerate() {
+        let preamble = &file.tree.preamble;
+        let has_text = !preamble.body.text.is_empty();
+        if preamble.playbooks.is_empty() && !has_text {
+            continue;
+        }
+        let mut owners: Vec<usize> = importers(files, index, &plans_of);
+        if owners.is_empty() {
+            if let Some(first) = preamble.playbooks.first() {
+                let message = "no agent's heading stands before this playbook; write `# Name` above it";
+                diagnostics.push(Diagnostic::error("playbook-without-agent", first.heading.title, message));
+            }
+            let fallback = plans_of[index].first().copied().or((!plans.is_empty()).then_some(0));
+            owners.push(fallback.unwrap_or_else(|| {
+                plans.push(agent_without_heading(files, index, diagnostics));
+                plans.len() - 1
+            }));
+        }
+        let source = files.sources.get(file.tree.file).map_or("", |file| &*file.text);
+        for owner in owners {
+            let plan: &mut AgentPlan<'a> = &mut plans[owner];
+            let text = join_paragraphs(source, &preamble.body.text);
+            if has_text && plan.description.is_empty() {
+                plan.description = text;
+            } else if has_text {
+                plan.description = format!("{}\n\n{text}", plan.description);
+            }
+            plan.bodies.push(&preamble.body);
+            plan.playbooks.extend(&preamble.playbooks);
+        }
+    }
+    plans
+}
+
+/// The agents that a file without an agent of its own is pulled into.
+fn importers(files: &Files, to: usize, plans_of: &[Vec<usize>]) -> Vec<usize> {
+    let mut owners = Vec::new();
+    let mut seen = vec![false; files.files.len()];
+    let mut pending = vec![to];
+    while let Some(at) = pending.pop() {
+        for edge in files.imports.iter().filter(|edge| edge.to == at) {
+            let agent = plans_of[edge.from].get(edge.agent.unwrap_or(0));
+            match agent {
+                Some(&owner) if !owners.contains(&owner) => owners.push(owner),
+                Some(_) => {}
+                // An import by a file that has no agent either belongs to whoever imports that one.
+                None if !std::mem::replace(&mut seen[edge.from], true) => pending.push(edge.from),
+                None => {}
+            }
+        }
+    }
+    owners.sort_unstable();
+    owners
+}
+
+/// A text without any heading is the description of an agent that has the file's name.
+fn agent_without_heading<'a>(files: &Files, index: usize, diagnostics: &mut Vec<Diagnostic>) -> AgentPlan<'a> {
+    let tree = &files.files[index].tree;
+    let path = files.sources.get(tree.file).map_or("", |file| &*file.name);
+    let settings = &files.files[index].settings;
+    let stem = path.rsplit(['/', '\\']).next().unwrap_or("").split('.').next().unwrap_or("");
+    let given = settings.iter().find(|setting| setting.key == "name").and_then(|setting| setting.value.as_str());
+    let title = given.unwrap_or(stem);
+    let name = Some(identifier(title)).filter(|name| !name.is_empty()).unwrap_or_else(|| "Agent".to_owned());
+    let variables = settings.iter().filter(|setting| setting.key == "variables");
+    AgentPlan {
+        name,
+        title: title.to_owned(),
+        title_span: file_start(tree.file),
+        kind: AgentKind::Playbooks,
+        description: String::new(),
+        variables: variables.flat_map(|setting| read_variables(setting, diagnostics)).collect(),
+        bodies: Vec::new(),
+        playbooks: Vec::new(),
+    }
+}
+
+fn plan_agent<'a>(
+    tree: &'a AgentTree,
+    source: &str,
+    declared: &[DeclaredVariable],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> AgentPlan<'a> {
+    let title_span = tree.heading.map_or(file_start(crate::span::FileId(0)), |heading| heading.title);
+    let title = source.get(title_span.range()).unwrap_or("");
+    let (words, mut kind) = match title.rsplit_once(':') {
+        Some((words, "Human")) => (words, AgentKind::Human),
+        Some((words, "MCP")) => (words, AgentKind::Remote),
+        Some((words, "AI")) => (words, AgentKind::Playbooks),
+        _ => (title, AgentKind::Playbooks),
+    };
+    let mut name = identifier(words);
+    if name.is_empty() {
+        diagnostics.push(Diagnostic::error("bad-signature", title_span, "this agent has no name; write `# Name`"));
+        name = "Agent".to_owned();
+    }
+    let mut variables = declared.to_vec();
+    for metadata in &tree.body.metadata {
+        let setting = read_metadata(source, metadata);
+        match setting.key.as_str() {
+            "variables" => variables.extend(read_variables(&setting, diagnostics)),
+            "remote" => kind = AgentKind::Remote,
+            key => {
+                let message = format!("`{key}:` of an agent is recognised, but not supported; it has no effect");
+                diagnostics.push(Diagnostic::warning("unsupported-metadata", setting.span, message));
+            }
+        }
+    }
+    let unsupported = match kind {
+        AgentKind::Playbooks => None,
+        AgentKind::Human => Some("agents that stand for a person are recognised, but not supported"),
+        AgentKind::Remote => Some("remote agents are recognised, but not supported"),
+    };
+    if let Some(message) = unsupported {
+        diagnostics.push(Diagnostic::warning("unsupported-agent", title_span, message));
+    }
+    AgentPlan {
+        name,
+        title: title.to_owned(),
+        title_span,
+        kind,
+        description: join_paragraphs(source, &tree.body.text),
+        variables,
+        bodies: vec![&tree.body],
+        playbooks: tree.playbooks.iter().collect(),
+    }
+}

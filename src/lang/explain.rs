@@ -1,0 +1,250 @@
+//! A program as text, as it was understood: for `check --explain` and the golden tests.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use crate::lang::program::{
+    Agent, AgentKind, Arm, Entry, Loop, Mode, Playbook, PlaybookId, Program, Returned, Signature, Step, StepKind,
+    Target, TriggerKind, Type,
+};
+
+/// Describes every agent and playbook: signature, mode, names, triggers, each line with what it was read as
+/// (`=` marks explicit ones), and who calls whom. Ends with a line break.
+pub fn explain(program: &Program) -> String {
+    let mut text = String::new();
+    // Writing to a `String` can't fail.
+    let _ = writeln!(text, "entry: {}", entry(program));
+    if let Some(model) = &program.settings.model {
+        let _ = writeln!(text, "model: {model}");
+    }
+    for (key, value, _) in &program.settings.other {
+        let _ = writeln!(text, "setting {key}: {}", value.to_json());
+    }
+    let callers = callers(program);
+    for agent in &program.agents {
+        explain_agent(&mut text, agent);
+        for playbook in program.playbooks.iter().filter(|playbook| playbook.agent == agent.id) {
+            explain_playbook(&mut text, program, playbook, &callers[playbook.id.0 as usize]);
+        }
+    }
+    text
+}
+
+fn entry(program: &Program) -> String {
+    let name = |id: &PlaybookId| program.playbook(*id).name.to_string();
+    match &program.entry {
+        Entry::Beginning(ids) => format!("at the beginning: {}", ids.iter().map(name).collect::<Vec<_>>().join(", ")),
+        Entry::Single(id) => format!("the only playbook: {}", name(id)),
+        Entry::Root(id) => format!("no `At the beginning`, so: {}", name(id)),
+        Entry::None => "none".to_owned(),
+    }
+}
+
+/// Per playbook the playbooks that call it.
+fn callers(program: &Program) -> Vec<BTreeSet<PlaybookId>> {
+    let mut callers = vec![BTreeSet::new(); program.playbooks.len()];
+    for playbook in &program.playbooks {
+        for callee in playbook.steps.iter().filter_map(|step| step.call()?.playbook) {
+            callers[callee.0 as usize].insert(playbook.id);
+        }
+    }
+    callers
+}
+
+fn explain_agent(text: &mut String, agent: &Agent) {
+    let kind = match agent.kind {
+        AgentKind::Playbooks => "",
+        AgentKind::Human => " (a person: not supported)",
+        AgentKind::Remote => " (remote: not supported)",
+    };
+    let _ = writeln!(text, "\nagent {}{kind}", agent.name);
+    if *agent.name != *agent.title {
+        let _ = writeln!(text, "  title: {}", quoted(&agent.title));
+    }
+    if !agent.description.is_empty() {
+        let _ = writeln!(text, "  description: {}", quoted(&agent.description));
+    }
+    for variable in &agent.variables {
+        let value = variable.value.as_ref().map_or(String::new(), |value| format!(" = {}", value.to_json()));
+        let secret = if variable.secret { " (secret)" } else { "" };
+        let _ = writeln!(text, "  variable ${}: {}{value}{secret}", variable.name, variable.ty);
+    }
+}
+
+fn explain_playbook(text: &mut String, program: &Program, playbook: &Playbook, callers: &BTreeSet<PlaybookId>) {
+    let mode = match playbook.mode {
+        Mode::Steps => "steps",
+        Mode::Goal => "goal",
+    };
+    let mut marks = vec![mode];
+    marks.extend(playbook.public.then_some("public"));
+    marks.extend((!playbook.strict).then_some("not strict"));
+    marks.extend(playbook.implicit.then_some("implicit"));
+    let _ = writeln!(text, "\n  playbook {} [{}]", signature(&playbook.signature()), marks.join(", "));
+    if !playbook.title.starts_with(&*playbook.name) {
+        let _ = writeln!(text, "    title: {}", quoted(&playbook.title));
+    }
+    if !playbook.description.is_empty() {
+        let _ = writeln!(text, "    description: {}", quoted(&playbook.description));
+    }
+    if playbook.limits != Default::default() {
+        let limits = &playbook.limits;
+        let number = |limit: Option<u64>| limit.map_or("-".to_owned(), |limit| limit.to_string());
+        let (tokens, turns, seconds) = (number(limits.tokens), number(limits.turns), number(limits.seconds));
+        let _ =
+            writeln!(text, "    limits: tokens {tokens}, turns {turns}, seconds {seconds}, then {:?}", limits.on_limit);
+    }
+    explain_names(text, "own", &playbook.own);
+    explain_names(text, "outer", &playbook.outer);
+    for trigger in &playbook.triggers {
+        let kind = match trigger.kind {
+            TriggerKind::Beginning => "beginning",
+            TriggerKind::Unclassified => "unclassified",
+        };
+        let _ = writeln!(text, "    {} ({kind}): {}", program.trigger_name(trigger.id), quoted(&trigger.text));
+    }
+    for step in &playbook.steps {
+        explain_step(text, program, playbook, step);
+    }
+    if !playbook.notes.is_empty() {
+        let _ = writeln!(text, "    notes: {}", quoted(&playbook.notes));
+    }
+    if !callers.is_empty() {
+        let names: Vec<&str> = callers.iter().map(|id| &*program.playbook(*id).name).collect();
+        let _ = writeln!(text, "    called by: {}", names.join(", "));
+    }
+}
+
+fn explain_names(text: &mut String, what: &str, names: &BTreeSet<Arc<str>>) {
+    if !names.is_empty() {
+        let names: Vec<String> = names.iter().map(|name| format!("${name}")).collect();
+        let _ = writeln!(text, "    {what}: {}", names.join(", "));
+    }
+}
+
+fn explain_step(text: &mut String, program: &Program, playbook: &Playbook, step: &Step) {
+    let mark = if step.explicit { '=' } else { ' ' };
+    let indent = "  ".repeat(step.label.matches('.').count());
+    let _ = write!(text, "    {}{mark} {indent}{}", step.label, quoted(&step.text));
+    if playbook.mode == Mode::Goal {
+        text.push('\n');
+        return;
+    }
+    let _ = write!(text, "\n       {indent}{}", kind(program, &step.kind));
+    if program.tail_call(playbook.id, step.id).is_some() {
+        text.push_str(" (tail call)");
+    }
+    let names = |names: &[Arc<str>]| names.iter().map(|name| format!(" ${name}")).collect::<String>();
+    if !step.reads.is_empty() {
+        let _ = write!(text, "; reads{}", names(&step.reads));
+    }
+    if !step.writes.is_empty() {
+        let _ = write!(text, "; writes{}", names(&step.writes));
+    }
+    let edges = playbook.flow.successors(step.id).iter().map(|edge| edge_text(playbook, edge));
+    let _ = writeln!(text, "; {}", edges.collect::<Vec<_>>().join(", "));
+}
+
+fn edge_text(playbook: &Playbook, edge: &crate::lang::flow_graph::Edge) -> String {
+    use crate::lang::flow_graph::{EdgeKind, Node};
+    let kind = match edge.kind {
+        EdgeKind::Next => "next",
+        EdgeKind::Then => "then",
+        EdgeKind::Else => "else",
+    };
+    match edge.to {
+        Node::Step(id) => format!("{kind} {}", playbook.step(id).label),
+        Node::End => format!("{kind} end"),
+    }
+}
+
+fn kind(program: &Program, step: &StepKind) -> String {
+    let read = |found: bool| if found { "an expression" } else { "in words" };
+    match step {
+        StepKind::Branch { arm, condition, action } => {
+            let arm = match arm {
+                Arm::If => "if",
+                Arm::ElseIf => "else if",
+                Arm::Else => "else",
+            };
+            let condition = match condition {
+                Some(condition) => format!(" {condition}"),
+                None if arm == "else" => String::new(),
+                None => " (in words)".to_owned(),
+            };
+            let action = action.as_ref().map_or(String::new(), |action| format!(": {}", kind(program, action)));
+            format!("branch {arm}{condition}{action}")
+        }
+        StepKind::Loop(Loop::ForEach { variable, list }) => match list {
+            Some(list) => format!("loop for each {} in {list}", target(variable)),
+            None => format!("loop for each {} in words", target(variable)),
+        },
+        StepKind::Loop(Loop::Repeat { count }) => match count {
+            Some(count) => format!("loop {count} times"),
+            None => "loop, count in words".to_owned(),
+        },
+        StepKind::Loop(Loop::While { condition }) => match condition {
+            Some(condition) => format!("loop while {condition}"),
+            None => "loop, the model's own".to_owned(),
+        },
+        StepKind::Loop(Loop::Until { condition }) => match condition {
+            Some(condition) => format!("loop until {condition}"),
+            None => "loop until, in words".to_owned(),
+        },
+        StepKind::Return(Returned::Nothing) => "return".to_owned(),
+        StepKind::Return(Returned::Value(value)) => format!("return {value}"),
+        StepKind::Return(Returned::Call(call)) => format!("return {}", call_text(program, call)),
+        StepKind::Return(Returned::Words) => "return in words".to_owned(),
+        StepKind::End => "end".to_owned(),
+        StepKind::Call(call) => call_text(program, call),
+        StepKind::Assign { target: variable, value } => match value {
+            Some(value) => format!("assign {} = {value}", target(variable)),
+            None => format!("assign {}, value {}", target(variable), read(false)),
+        },
+        StepKind::Ask { targets } => {
+            format!("ask{}", targets.iter().map(|variable| format!(" {}", target(variable))).collect::<String>())
+        }
+        StepKind::Say { literal: Some(literal) } => format!("say {}", quoted(literal)),
+        StepKind::Say { literal: None } => "say in words".to_owned(),
+        StepKind::Free => "free".to_owned(),
+    }
+}
+
+fn call_text(program: &Program, call: &crate::lang::program::CallSite) -> String {
+    let what = match call.playbook {
+        Some(id) => format!("playbook {}", program.playbook(id).name),
+        None => format!("tool {}", call.callee),
+    };
+    let result = call.result.as_ref().map_or(String::new(), |result| format!(" as {}", target(result)));
+    let arguments = match &call.arguments {
+        Some(arguments) => {
+            let shown = arguments.iter().map(|argument| match &argument.name {
+                Some(name) => format!("{name}={}", argument.value),
+                None => argument.value.to_string(),
+            });
+            format!("({})", shown.collect::<Vec<_>>().join(", "))
+        }
+        None => ", arguments in words".to_owned(),
+    };
+    format!("call {what}{arguments}{result}")
+}
+
+fn target(target: &Target) -> String {
+    if target.ty == Type::ANY { format!("${}", target.name) } else { format!("${}: {}", target.name, target.ty) }
+}
+
+/// `Name($a: str, $b = 3) -> dict`.
+pub fn signature(signature: &Signature) -> String {
+    let parameters = signature.parameters.iter().map(|parameter| {
+        let ty = if parameter.ty == Type::ANY { String::new() } else { format!(": {}", parameter.ty) };
+        let default = parameter.default.as_ref().map_or(String::new(), |value| format!(" = {}", value.to_json()));
+        format!("${}{ty}{default}", parameter.name)
+    });
+    let returns = if signature.returns == Type::ANY { String::new() } else { format!(" -> {}", signature.returns) };
+    format!("{}({}){returns}", signature.name, parameters.collect::<Vec<_>>().join(", "))
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_default()
+}

@@ -1,0 +1,189 @@
+//! Texts and what they import to trees: follows `!import` and `import:`, finds cycles and what is missing.
+
+use crate::diagnostic::Diagnostic;
+use crate::lang::ast::FileTree;
+use crate::lang::parse;
+use crate::lang::settings::{Setting, read_front_matter};
+use crate::lang::{ImportRequest, SourceText};
+use crate::span::{Sources, Span};
+use crate::value::Value;
+
+/// More files than any program has; a bound for a reader that makes up new ones without end.
+const MAX_FILES: usize = 1_000;
+
+/// A file with its front matter read.
+pub(crate) struct LoadedFile {
+    pub(crate) tree: FileTree,
+    pub(crate) settings: Vec<Setting>,
+    /// Whether it was given, not imported.
+    pub(crate) root: bool,
+}
+
+/// One file pulled in by another.
+pub(crate) struct ImportEdge {
+    pub(crate) from: usize,
+    /// The agent in `from` whose text holds the import, by its position; none for front matter and preamble.
+    pub(crate) agent: Option<usize>,
+    pub(crate) to: usize,
+    span: Span,
+}
+
+/// All files of a program.
+#[derive(Default)]
+pub(crate) struct Files {
+    pub(crate) sources: Sources,
+    pub(crate) files: Vec<LoadedFile>,
+    pub(crate) imports: Vec<ImportEdge>,
+    /// The names of imported plans.
+    pub(crate) plans: Vec<String>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+struct Wanted {
+    from: usize,
+    agent: Option<usize>,
+    path: String,
+    span: Span,
+}
+
+/// Reads `roots` and all they import.
+pub(crate) fn load_files(
+    roots: Vec<SourceText>,
+    read: &mut dyn FnMut(&ImportRequest<'_>) -> Result<SourceText, String>,
+) -> Files {
+    let mut files = Files::default();
+    let mut wanted = Vec::new();
+    for root in roots {
+        files.add(root, true, &mut wanted);
+    }
+    // A queue, so that imported files stand in the order in which a reader meets them.
+    let mut next = 0;
+    while next < wanted.len() {
+        let Wanted { from, agent, path, span } = &wanted[next];
+        let (from, agent, path, span) = (*from, *agent, path.clone(), *span);
+        next += 1;
+        files.follow(from, agent, &path, span, read, &mut wanted);
+    }
+    files
+}
+
+impl Files {
+    fn add(&mut self, source: SourceText, root: bool, wanted: &mut Vec<Wanted>) -> usize {
+        let from = self.files.len();
+        let file = self.sources.add(source.name, source.text);
+        let text = self.sources.get(file).map(|file| file.text.clone()).unwrap_or_default();
+        let tree = parse::parse(file, &text);
+        let settings = match tree.front_matter {
+            Some(span) => read_front_matter(&text, span, &mut self.diagnostics),
+            None => Vec::new(),
+        };
+        for setting in settings.iter().filter(|setting| setting.key == "import") {
+            let paths = match &setting.value {
+                Value::List(paths) => paths.iter().filter_map(Value::as_str).collect(),
+                value => value.as_str().into_iter().collect::<Vec<_>>(),
+            };
+            if paths.is_empty() {
+                let message = "an import needs a path; write `import: [other.md]`";
+                self.diagnostics.push(Diagnostic::error("bad-import", setting.span, message));
+            }
+            let want = |path: &str| Wanted { from, agent: None, path: path.to_owned(), span: setting.span };
+            wanted.extend(paths.into_iter().map(want));
+        }
+        let agents = tree.agents.iter().enumerate().map(|(index, agent)| (Some(index), agent));
+        for (agent, tree) in [(None, &tree.preamble)].into_iter().chain(agents) {
+            let bodies = [&tree.body].into_iter().chain(tree.playbooks.iter().map(|playbook| &playbook.body));
+            for import in bodies.flat_map(|body| &body.imports) {
+                let path = text[import.path.range()].trim_matches(['"', '\'']).to_owned();
+                wanted.push(Wanted { from, agent, path, span: import.span });
+            }
+        }
+        self.files.push(LoadedFile { tree, settings, root });
+        from
+    }
+
+    fn follow(
+        &mut self,
+        from: usize,
+        agent: Option<usize>,
+        path: &str,
+        span: Span,
+        read: &mut dyn FnMut(&ImportRequest<'_>) -> Result<SourceText, String>,
+        wanted: &mut Vec<Wanted>,
+    ) {
+        if path.starts_with("http://") || path.starts_with("https://") {
+            let message = format!("imports of URLs are not supported: download `{path}` and import the file");
+            self.diagnostics.push(Diagnostic::error("url-import", span, message));
+            return;
+        }
+        if let Some((stem, kind)) = plan_name(path) {
+            let message = format!("`{path}` is a {kind} plan: it is recognised, but plans are not run yet");
+            self.diagnostics.push(Diagnostic::warning("unsupported-plan", span, message));
+            self.plans.push(stem);
+            return;
+        }
+        if self.files.len() >= MAX_FILES {
+            let message = format!("a program has at most {MAX_FILES} files; import less");
+            self.diagnostics.push(Diagnostic::error("too-many-files", span, message));
+            return;
+        }
+        let importer = self.sources.get(self.files[from].tree.file).map(|file| file.name.clone());
+        let request =
+            ImportRequest { path: path.strip_prefix("file://").unwrap_or(path), from: &importer.unwrap_or_default() };
+        let source = match read(&request) {
+            Ok(source) => source,
+            Err(why) => {
+                let message = format!("`{path}` can't be imported: {why}");
+                self.diagnostics.push(Diagnostic::error("import-missing", span, message));
+                return;
+            }
+        };
+        let known = self.sources.iter().position(|(_, file)| *file.name == *source.name);
+        let to = match known {
+            Some(to) => to,
+            None => self.add(source, false, wanted),
+        };
+        if let Some(back) = self.path_between(to, from) {
+            let mut error =
+                Diagnostic::error("import-cycle", span, format!("`{path}` imports this file; remove one import"));
+            if let Some(back) = back {
+                error = error.with_place(back, "the way back begins here");
+            }
+            self.diagnostics.push(error);
+            return;
+        }
+        self.imports.push(ImportEdge { from, agent, to, span });
+    }
+
+    /// Whether `from` imports `to`, directly or not, and the import by which it begins to (none: they are one).
+    fn path_between(&self, from: usize, to: usize) -> Option<Option<Span>> {
+        if from == to {
+            return Some(None);
+        }
+        let mut seen = vec![false; self.files.len()];
+        let mut pending: Vec<(usize, Option<Span>)> = vec![(from, None)];
+        while let Some((at, first)) = pending.pop() {
+            for edge in self.imports.iter().filter(|edge| edge.from == at) {
+                let first = first.or(Some(edge.span));
+                if edge.to == to {
+                    return Some(first);
+                }
+                if !std::mem::replace(&mut seen[edge.to], true) {
+                    pending.push((edge.to, first));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The name and kind of a plan, if `path` is one.
+fn plan_name(path: &str) -> Option<(String, &'static str)> {
+    let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let (stem, extension) = file.rsplit_once('.')?;
+    let kind = match extension.to_ascii_lowercase().as_str() {
+        "json" => "JSON",
+        "yaml" | "yml" => "YAML",
+        _ => return None,
+    };
+    Some((stem.to_owned(), kind))
+}

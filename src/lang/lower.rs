@@ -1,0 +1,399 @@
+//! Trees to program: names, signatures, metadata, lines, graphs, and what a session begins with.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use crate::diagnostic::Diagnostic;
+use crate::lang::LoadOptions;
+use crate::lang::agents::{AgentPlan, plan_agents};
+use crate::lang::ast::{Body, ItemTree, PlaybookTree, SectionKind};
+use crate::lang::callables::{Callable, Names};
+use crate::lang::flow_graph;
+use crate::lang::lines::Surroundings;
+use crate::lang::load::Files;
+use crate::lang::names::{ReachCache, sort_names};
+use crate::lang::parse::is_code;
+use crate::lang::program::{
+    Agent, AgentId, Entry, FrameLimits, FrontMatter, Mode, Playbook, PlaybookId, Program, Trigger, TriggerId,
+    TriggerKind,
+};
+use crate::lang::settings::{is_true, read_limits, read_metadata};
+use crate::lang::signature::{Heading, read_heading};
+use crate::lang::steps::{join_paragraphs, join_pieces, lower_steps, spread_types};
+use crate::lang::words::Words;
+use crate::span::Span;
+
+/// What `lower` gives: the program, and what the checks need besides it.
+pub(crate) struct Lowered {
+    pub(crate) program: Program,
+    /// Names that exist but can't be run yet: plans, functions in Python fences.
+    pub(crate) later: Vec<String>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// Makes the program of all files.
+pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>) -> Lowered {
+    let mut diagnostics = std::mem::take(&mut files.diagnostics);
+    let plans = plan_agents(&files, &mut diagnostics);
+    let mut later = files.plans.clone();
+    let mut shells = Vec::new();
+    for (index, plan) in plans.iter().enumerate() {
+        let agent = AgentId(u32::try_from(index).unwrap_or(u32::MAX));
+        for body in &plan.bodies {
+            note_fences(&files, body, &mut later, &mut diagnostics);
+        }
+        for tree in &plan.playbooks {
+            note_fences(&files, &tree.body, &mut later, &mut diagnostics);
+            shells.push(Shell::read(agent, tree, source_of(&files, tree.heading.title), &mut diagnostics));
+        }
+    }
+    check_duplicates(&plans, &shells, &mut diagnostics);
+    let agent_names: Vec<String> = plans.iter().map(|plan| plan.name.clone()).collect();
+    let callables = shells.iter().enumerate().map(|(index, shell)| Callable {
+        id: playbook_id(index),
+        agent: shell.agent,
+        agent_name: &agent_names[shell.agent.0 as usize],
+        name: &shell.heading.name,
+        public: shell.public,
+        n_parameters: shell.heading.parameters.len(),
+    });
+    let names = Names::new(callables.collect(), options.tools, &later);
+    let mut playbooks: Vec<Playbook> = Vec::new();
+    for (index, shell) in shells.iter().enumerate() {
+        let source = source_of(&files, shell.tree.heading.title);
+        let around = Surroundings { names: &names, agent: shell.agent, has_children: false };
+        playbooks.push(shell.lower(playbook_id(index), source, around, &mut diagnostics));
+    }
+    let mut agents: Vec<Agent> = Vec::new();
+    for (index, plan) in plans.iter().enumerate() {
+        let id = AgentId(u32::try_from(index).unwrap_or(u32::MAX));
+        let own = playbooks.iter().filter(|playbook| playbook.agent == id).map(|playbook| playbook.id).collect();
+        agents.push(plan.to_agent(id, own));
+    }
+    let entry = find_entry(&agents, &playbooks);
+    if let Entry::Root(id) = entry
+        && let (Some(agent), Some(plan)) = (agents.first(), plans.first())
+    {
+        let around = Surroundings { names: &names, agent: agent.id, has_children: false };
+        playbooks.push(root_playbook(id, agent, plan, &playbooks, &files, around));
+    }
+    sort_all_names(&agents, &mut playbooks);
+    let settings = read_settings(&files, &mut diagnostics);
+    let reach = ReachCache::new(&playbooks);
+    let program = Program { sources: files.sources, agents, playbooks, settings, entry, reach };
+    Lowered { program, later, diagnostics }
+}
+
+fn playbook_id(index: usize) -> PlaybookId {
+    PlaybookId(u32::try_from(index).unwrap_or(u32::MAX))
+}
+
+fn source_of(files: &Files, span: Span) -> &str {
+    files.sources.get(span.file).map_or("", |file| &file.text)
+}
+
+/// Warns of code that is not run, and collects the names it defines.
+fn note_fences(files: &Files, body: &Body, later: &mut Vec<String>, diagnostics: &mut Vec<Diagnostic>) {
+    for fence in body.fences.iter().filter(|fence| is_code(&fence.language) && fence.language != "public.json") {
+        let text = files.sources.text(fence.span);
+        let first = Span::new(fence.span.file, fence.span.start as usize, fence.span.start as usize + 3);
+        let message = "python is recognised and kept, but not run yet";
+        diagnostics.push(Diagnostic::warning("python-not-run", first, message));
+        let mut marked = false;
+        for line in text.lines().map(str::trim) {
+            marked |= line.starts_with("@playbook");
+            let Some(function) = line.strip_prefix("async def ").or_else(|| line.strip_prefix("def ")) else {
+                continue;
+            };
+            if std::mem::take(&mut marked) {
+                later.push(function.split('(').next().unwrap_or("").trim().to_owned());
+            }
+        }
+    }
+}
+
+/// A playbook before its lines are read.
+struct Shell<'a> {
+    agent: AgentId,
+    tree: &'a PlaybookTree,
+    heading: Heading,
+    public: bool,
+    strict: bool,
+    limits: FrameLimits,
+}
+
+impl<'a> Shell<'a> {
+    fn read(agent: AgentId, tree: &'a PlaybookTree, source: &str, diagnostics: &mut Vec<Diagnostic>) -> Self {
+        let title = source.get(tree.heading.title.range()).unwrap_or("");
+        let heading = read_heading(title, tree.heading.title, diagnostics);
+        let mut shell = Shell { agent, tree, heading, public: false, strict: true, limits: FrameLimits::default() };
+        for metadata in &tree.body.metadata {
+            let setting = read_metadata(source, metadata);
+            match setting.key.as_str() {
+                "public" => shell.public = is_true(&setting.value),
+                "strict" => shell.strict = is_true(&setting.value),
+                "limits" => shell.limits = read_limits(&setting, diagnostics),
+                "execution_mode" => match setting.value.as_str() {
+                    Some("raw") => {
+                        let message = "`execution_mode: raw` is not supported; the playbook runs in goal mode";
+                        diagnostics.push(Diagnostic::warning("unsupported-mode", setting.span, message));
+                    }
+                    // What is run follows from whether there are steps.
+                    _ => {}
+                },
+                key => {
+                    let message = format!("`{key}:` is recognised, but not supported; it has no effect");
+                    diagnostics.push(Diagnostic::warning("unsupported-metadata", setting.span, message));
+                }
+            }
+        }
+        warn_of_near_headings(tree, source, diagnostics);
+        shell
+    }
+
+    fn sections(&self, kind: SectionKind) -> impl Iterator<Item = &'a crate::lang::ast::Section> {
+        self.tree.sections.iter().filter(move |section| section.kind == kind)
+    }
+
+    fn lower(
+        &self,
+        id: PlaybookId,
+        source: &str,
+        around: Surroundings<'_>,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Playbook {
+        let tree = self.tree;
+        let items: Vec<&ItemTree> = self.sections(SectionKind::Steps).flat_map(|section| &section.items).collect();
+        let mode = if items.is_empty() { Mode::Goal } else { Mode::Steps };
+        if let (Mode::Goal, Some(section)) = (mode, self.sections(SectionKind::Steps).next()) {
+            let message = "no lines stand under this heading, so the playbook runs in goal mode";
+            let warning = Diagnostic::warning("no-steps", section.heading.title, message);
+            diagnostics.push(warning.with_note("write each line as a list item: `- Ask user for $name`"));
+        }
+        let mut text = tree.body.text.clone();
+        for section in self.sections(SectionKind::Steps).filter(|_| mode == Mode::Steps) {
+            for piece in &section.other {
+                let message = "this text is no list item, so it is no line; it is kept as part of the description";
+                diagnostics.push(Diagnostic::warning("text-in-steps", *piece, message));
+            }
+            text.extend(&section.other);
+        }
+        if mode == Mode::Goal {
+            text.extend(self.sections(SectionKind::Steps).flat_map(|section| &section.text));
+        }
+        let items = if mode == Mode::Goal { tree.body.items.iter().collect() } else { items };
+        let mut steps = lower_steps(&items, mode, source, around, diagnostics);
+        spread_types(&mut steps, &self.heading.parameters, source);
+        let flow = if mode == Mode::Steps { flow_graph::build(&steps) } else { flow_graph::FlowGraph::default() };
+        let notes: Vec<Span> = self.sections(SectionKind::Notes).flat_map(|section| section.text.clone()).collect();
+        Playbook {
+            id,
+            agent: self.agent,
+            name: self.heading.name.clone(),
+            title: source.get(tree.heading.title.range()).unwrap_or("").into(),
+            title_span: tree.heading.title,
+            span: tree.span,
+            parameters: self.heading.parameters.clone(),
+            returns: self.heading.returns,
+            public: self.public,
+            strict: self.strict,
+            limits: self.limits.clone(),
+            description: join_paragraphs(source, &text).into(),
+            triggers: self.triggers(id, source),
+            mode,
+            steps,
+            notes: join_paragraphs(source, &notes).into(),
+            flow,
+            own: BTreeSet::new(),
+            outer: BTreeSet::new(),
+            implicit: false,
+        }
+    }
+
+    /// One trigger per outermost item; a paragraph without a bullet is one too.
+    fn triggers(&self, playbook: PlaybookId, source: &str) -> Vec<Trigger> {
+        let mut found: Vec<(Vec<Span>, bool)> = Vec::new();
+        for section in self.sections(SectionKind::Triggers) {
+            for item in &section.items {
+                if item.level == 0 || found.is_empty() {
+                    let begins = item.prefix.is_some_and(|prefix| source[prefix.range()].ends_with("BGN"));
+                    found.push((item.text.clone(), begins));
+                } else if let Some((pieces, _)) = found.last_mut() {
+                    pieces.extend(&item.text);
+                }
+            }
+            found.extend(section.other.iter().map(|piece| (vec![*piece], false)));
+        }
+        found.retain(|(pieces, _)| !pieces.is_empty());
+        found.sort_by_key(|(pieces, _)| pieces[0].start);
+        let to_trigger = |(index, (pieces, begins)): (usize, (Vec<Span>, bool))| {
+            let text = join_pieces(source, &pieces);
+            let kind = if begins || is_beginning(&text) { TriggerKind::Beginning } else { TriggerKind::Unclassified };
+            let index = u32::try_from(index).unwrap_or(u32::MAX);
+            Trigger { id: TriggerId { playbook, index }, text: text.into(), span: pieces[0], kind }
+        };
+        found.into_iter().enumerate().map(to_trigger).collect()
+    }
+}
+
+/// `At the beginning` and its variants.
+fn is_beginning(text: &str) -> bool {
+    const BEGINNINGS: [&str; 14] = [
+        "at the beginning",
+        "at the very beginning",
+        "at beginning",
+        "at the start",
+        "at start",
+        "at startup",
+        "on start",
+        "on startup",
+        "in the beginning",
+        "when the program starts",
+        "when program starts",
+        "when the program begins",
+        "when the agent starts",
+        "when the session starts",
+    ];
+    let text = text.trim().to_lowercase();
+    BEGINNINGS.iter().any(|beginning| {
+        text.strip_prefix(beginning).is_some_and(|rest| !rest.starts_with(crate::lang::expr::continues_name))
+    })
+}
+
+/// `### Step` and the like: text, but probably meant as one of ours.
+fn warn_of_near_headings(tree: &PlaybookTree, source: &str, diagnostics: &mut Vec<Diagnostic>) {
+    for heading in &tree.body.unknown_headings {
+        let title = source.get(heading.title.range()).unwrap_or("").to_lowercase();
+        let near = |known: &&&str| strsim::damerau_levenshtein(&title, &known.to_lowercase()) <= 2;
+        if title.len() <= 12
+            && let Some(known) = ["Steps", "Triggers", "Notes"].iter().find(near)
+        {
+            let message = "this heading is none of Triggers, Steps and Notes; what stands under it is description";
+            let warning = Diagnostic::warning("unknown-heading", heading.title, message);
+            diagnostics.push(warning.with_fix(format!("write `{known}`"), heading.title, *known));
+        }
+    }
+}
+
+fn check_duplicates(plans: &[AgentPlan<'_>], shells: &[Shell<'_>], diagnostics: &mut Vec<Diagnostic>) {
+    let mut agents: HashMap<&str, Span> = HashMap::new();
+    for plan in plans {
+        if let Some(first) = agents.get(plan.name.as_str()) {
+            let message = format!("agent `{}` stands twice; rename one", plan.name);
+            let error = Diagnostic::error("duplicate-agent", plan.title_span, message);
+            diagnostics.push(error.with_place(*first, "first here"));
+        } else {
+            agents.insert(&plan.name, plan.title_span);
+        }
+    }
+    let mut playbooks: HashMap<(AgentId, &str), Span> = HashMap::new();
+    for shell in shells.iter().filter(|shell| !shell.heading.name.is_empty()) {
+        let (key, span) = ((shell.agent, &*shell.heading.name), shell.tree.heading.title);
+        if let Some(first) = playbooks.get(&key) {
+            let message = format!("playbook `{}` stands twice in its agent; rename one", shell.heading.name);
+            diagnostics.push(Diagnostic::error("duplicate-playbook", span, message).with_place(*first, "first here"));
+        } else {
+            playbooks.insert(key, span);
+        }
+    }
+}
+
+fn find_entry(agents: &[Agent], playbooks: &[Playbook]) -> Entry {
+    let begins = |id: &PlaybookId| {
+        playbooks[id.0 as usize].triggers.iter().any(|trigger| trigger.kind == TriggerKind::Beginning)
+    };
+    for agent in agents {
+        let found: Vec<PlaybookId> = agent.playbooks.iter().copied().filter(begins).collect();
+        if !found.is_empty() {
+            return Entry::Beginning(found);
+        }
+    }
+    match (playbooks, agents.first()) {
+        ([single], _) => Entry::Single(single.id),
+        (_, None) => Entry::None,
+        ([], Some(agent)) if agent.description.is_empty() => Entry::None,
+        (_, Some(_)) => Entry::Root(playbook_id(playbooks.len())),
+    }
+}
+
+/// The frame that a session without an entry begins with: goal mode, its goal is the agent's description.
+fn root_playbook(
+    id: PlaybookId,
+    agent: &Agent,
+    plan: &AgentPlan<'_>,
+    playbooks: &[Playbook],
+    files: &Files,
+    around: Surroundings<'_>,
+) -> Playbook {
+    let taken = |name: &str| playbooks.iter().any(|playbook| playbook.agent == agent.id && &*playbook.name == name);
+    let mut name = format!("{}Root", agent.name);
+    while taken(&name) {
+        name.push('_');
+    }
+    let mut steps = Vec::new();
+    if let Some(body) = plan.bodies.first() {
+        let items: Vec<&ItemTree> = body.items.iter().collect();
+        steps = lower_steps(&items, Mode::Goal, source_of(files, plan.title_span), around, &mut Vec::new());
+    }
+    Playbook {
+        id,
+        agent: agent.id,
+        name: name.as_str().into(),
+        title: name.into(),
+        title_span: agent.title_span,
+        span: agent.title_span,
+        parameters: Vec::new(),
+        returns: None,
+        public: false,
+        strict: true,
+        limits: FrameLimits::default(),
+        description: agent.description.clone(),
+        triggers: Vec::new(),
+        mode: Mode::Goal,
+        steps,
+        notes: "".into(),
+        flow: flow_graph::FlowGraph::default(),
+        own: BTreeSet::new(),
+        outer: BTreeSet::new(),
+        implicit: true,
+    }
+}
+
+fn sort_all_names(agents: &[Agent], playbooks: &mut [Playbook]) {
+    let names_in = |text: &str| {
+        let span = Span::new(crate::span::FileId(0), 0, text.len());
+        Words::new(text, span).mentions().into_iter().map(|mention| mention.name).collect::<Vec<_>>()
+    };
+    for playbook in playbooks {
+        let in_triggers: BTreeSet<Arc<str>> =
+            playbook.triggers.iter().flat_map(|trigger| names_in(&trigger.text)).collect();
+        let in_texts = [&playbook.description, &playbook.notes].into_iter().flat_map(|text| names_in(text)).collect();
+        let variables = &agents[playbook.agent.0 as usize].variables;
+        let declared = |name: &str| variables.iter().any(|variable| &*variable.name == name);
+        sort_names(playbook, &in_triggers, &in_texts, &declared);
+    }
+}
+
+/// The front matter of all files together; of a key that stands in several files the first counts.
+fn read_settings(files: &Files, diagnostics: &mut Vec<Diagnostic>) -> FrontMatter {
+    let mut settings = FrontMatter::default();
+    let mut first: HashMap<&str, Span> = HashMap::new();
+    for setting in files.files.iter().flat_map(|file| &file.settings) {
+        // Both are read where they stand, for each file by itself.
+        if matches!(setting.key.as_str(), "import" | "variables") {
+            continue;
+        }
+        if let Some(first) = first.get(setting.key.as_str()) {
+            let message = format!("`{}` is set in another file already; this one has no effect", setting.key);
+            let warning = Diagnostic::warning("duplicate-setting", setting.span, message);
+            diagnostics.push(warning.with_place(*first, "this one counts"));
+            continue;
+        }
+        first.insert(&setting.key, setting.span);
+        match (setting.key.as_str(), setting.value.as_str()) {
+            ("model", Some(model)) => settings.model = Some(model.to_owned()),
+            _ => settings.other.push((setting.key.clone(), setting.value.clone(), setting.span)),
+        }
+    }
+    settings
+}

@@ -1,0 +1,238 @@
+//! List items to the lines of a playbook: texts, line ids, nesting, kinds, names.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::diagnostic::Diagnostic;
+use crate::lang::ast::ItemTree;
+use crate::lang::lines::{Surroundings, read_line};
+use crate::lang::markdown::MAX_NESTING;
+use crate::lang::program::{Arm, Loop, Mode, Parameter, Returned, Step, StepId, StepKind, Target, Type};
+use crate::lang::words::Words;
+use crate::span::Span;
+
+/// Makes lines of `items`. In goal mode only numbered items are lines (what is nested in one without a number
+/// is part of its text) and none is read: the model is free there.
+pub(crate) fn lower_steps(
+    items: &[&ItemTree],
+    mode: Mode,
+    source: &str,
+    around: Surroundings<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut pieces: Vec<Vec<Span>> = Vec::new();
+    let mut plain: Vec<bool> = Vec::new();
+    // The lines above the present item, outermost first, with their levels and how many children they have.
+    let mut open: Vec<(usize, StepId)> = Vec::new();
+    let mut n_roots = 0_usize;
+    for (index, item) in items.iter().enumerate() {
+        while open.last().is_some_and(|(level, _)| *level >= item.level) {
+            open.pop();
+        }
+        if mode == Mode::Goal && !item.ordered {
+            if let (Some((_, owner)), Some(last)) = (open.last(), item.text.last()) {
+                pieces[owner.0 as usize].push(item.bullet.to(*last));
+            }
+            continue;
+        }
+        if item.lifted {
+            diagnostics.push(too_deep(item));
+        }
+        let nested = items.get(index + 1).is_some_and(|next| next.level > item.level);
+        if item.text.is_empty() && !nested {
+            continue;
+        }
+        let id = StepId(u32::try_from(steps.len()).unwrap_or(u32::MAX));
+        let parent = open.last().map(|(_, parent)| *parent);
+        let label = match parent {
+            Some(parent) => {
+                let parent = &mut steps[parent.0 as usize];
+                parent.children.push(id);
+                format!("{}.{:02}", parent.label, parent.children.len())
+            }
+            None => {
+                n_roots += 1;
+                format!("{n_roots:02}")
+            }
+        };
+        let span = item.text.first().copied().unwrap_or(item.bullet);
+        steps.push(Step {
+            id,
+            label: label.into(),
+            parent,
+            children: Vec::new(),
+            text: "".into(),
+            span,
+            kind: StepKind::Free,
+            explicit: false,
+            reads: Vec::new(),
+            writes: Vec::new(),
+        });
+        pieces.push(item.text.clone());
+        plain.push(item.plain);
+        open.push((item.level, id));
+    }
+    for (step, pieces) in steps.iter_mut().zip(&pieces) {
+        step.text = join_pieces(source, pieces).into();
+    }
+    if mode == Mode::Steps {
+        for (index, step) in steps.iter_mut().enumerate() {
+            let words = Words::new(source, step.span);
+            let reading = read_line(words, Surroundings { has_children: !step.children.is_empty(), ..around });
+            step.kind = reading.kind;
+            step.explicit = reading.explicit && plain[index] && stands_alone(step);
+        }
+        settle_arms(&mut steps, diagnostics);
+    }
+    for (step, pieces) in steps.iter_mut().zip(&pieces) {
+        fill_names(step, source, pieces);
+    }
+    steps
+}
+
+fn too_deep(item: &ItemTree) -> Diagnostic {
+    let message = format!("this line is nested deeper than {MAX_NESTING} levels and is read as one level higher");
+    Diagnostic::warning("nested-too-deep", item.bullet, message).with_note("move it into a playbook of its own")
+}
+
+/// Nested lines belong to branches and loops; under any other line they say more about it than was read.
+fn stands_alone(step: &Step) -> bool {
+    step.children.is_empty() || matches!(step.kind, StepKind::Branch { .. } | StepKind::Loop(_))
+}
+
+/// Decides for each else arm whether it is explicit, and finds those without an `If`.
+fn settle_arms(steps: &mut [Step], diagnostics: &mut Vec<Diagnostic>) {
+    // Per parent (none: outermost): whether a chain is open there, and whether all its conditions were read.
+    let mut chains: HashMap<Option<StepId>, bool> = HashMap::new();
+    for step in steps {
+        let StepKind::Branch { arm, condition, .. } = &step.kind else {
+            chains.remove(&step.parent);
+            continue;
+        };
+        let chain = chains.get(&step.parent).copied();
+        match (arm, chain) {
+            (Arm::If, _) => {
+                chains.insert(step.parent, condition.is_some());
+            }
+            (Arm::ElseIf | Arm::Else, None) => {
+                step.explicit = false;
+                let message = "no `If` stands directly before this line; it is left to the model";
+                diagnostics.push(Diagnostic::warning("else-without-if", step.span, message));
+            }
+            (Arm::ElseIf, Some(all_read)) => {
+                chains.insert(step.parent, all_read && condition.is_some());
+            }
+            (Arm::Else, Some(all_read)) => {
+                step.explicit &= all_read;
+                chains.remove(&step.parent);
+            }
+        }
+    }
+}
+
+/// Fills `reads` and `writes`: what a line is certain to write is no read; free words may do either.
+fn fill_names(step: &mut Step, source: &str, pieces: &[Span]) {
+    let targets: Vec<Target> = step.kind.targets().into_iter().cloned().collect();
+    let is_target = |span: Span| targets.iter().any(|target| target.span == span);
+    let mut reads: Vec<Arc<str>> = Vec::new();
+    let mut add = |name: &Arc<str>| {
+        if !reads.contains(name) {
+            reads.push(name.clone());
+        }
+    };
+    for mention in pieces.iter().flat_map(|piece| Words::new(source, *piece).mentions()) {
+        if !is_target(mention.span) {
+            add(&mention.name);
+        }
+    }
+    // A built-in that was read as an assignment names its variable without a `$`.
+    if let StepKind::Assign { value: Some(value), .. } = &step.kind {
+        value.for_each_reference(&mut |reference| add(&reference.name));
+    }
+    let mut writes: Vec<Arc<str>> = targets.into_iter().map(|target| target.name).collect();
+    if step.is_free() {
+        writes.extend(reads.iter().cloned());
+    }
+    let mut seen = std::collections::HashSet::new();
+    writes.retain(|name| seen.insert(name.clone()));
+    step.reads = reads;
+    step.writes = writes;
+}
+
+/// Gives every target without a type the one written beside the name elsewhere in the playbook.
+pub(crate) fn spread_types(steps: &mut [Step], parameters: &[Parameter], source: &str) {
+    let mut types: HashMap<Arc<str>, Type> = HashMap::new();
+    for parameter in parameters {
+        types.entry(parameter.name.clone()).or_insert(parameter.ty);
+    }
+    for step in &*steps {
+        for mention in Words::new(source, step.span).mentions() {
+            if let Some(ty) = mention.ty {
+                types.entry(mention.name).or_insert(ty);
+            }
+        }
+    }
+    if types.is_empty() {
+        return;
+    }
+    for step in steps {
+        for_each_target(&mut step.kind, &mut |target| {
+            if target.ty == Type::ANY
+                && let Some(ty) = types.get(&target.name)
+            {
+                target.ty = *ty;
+            }
+        });
+    }
+}
+
+fn for_each_target(kind: &mut StepKind, visit: &mut dyn FnMut(&mut Target)) {
+    match kind {
+        StepKind::Assign { target, .. } => visit(target),
+        StepKind::Ask { targets } => targets.iter_mut().for_each(visit),
+        StepKind::Call(call) => call.result.iter_mut().for_each(visit),
+        StepKind::Loop(Loop::ForEach { variable, .. }) => visit(variable),
+        StepKind::Branch { action: Some(action), .. } => for_each_target(action, visit),
+        StepKind::Branch { action: None, .. }
+        | StepKind::Loop(Loop::Repeat { .. } | Loop::While { .. } | Loop::Until { .. })
+        | StepKind::Return(Returned::Nothing | Returned::Value(_) | Returned::Call(_) | Returned::Words)
+        | StepKind::End
+        | StepKind::Say { .. }
+        | StepKind::Free => {}
+    }
+}
+
+/// Pieces of text as one, each without the indentation it has in the file.
+pub(crate) fn join_pieces(source: &str, pieces: &[Span]) -> String {
+    let mut text = String::new();
+    for piece in pieces {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let raw = source.get(piece.range()).unwrap_or("");
+        if !raw.contains('\n') {
+            text.push_str(raw);
+            continue;
+        }
+        let line_start = source[..piece.start as usize].rfind('\n').map_or(0, |at| at + 1);
+        let column = piece.start as usize - line_start;
+        for (index, line) in raw.split('\n').enumerate() {
+            let line = line.trim_end_matches('\r');
+            if index > 0 {
+                text.push('\n');
+                let indent = line.bytes().take(column).take_while(|b| matches!(b, b' ' | b'\t')).count();
+                text.push_str(&line[indent..]);
+            } else {
+                text.push_str(line);
+            }
+        }
+    }
+    text
+}
+
+/// Pieces of free text as one, as they stand: a description is cut where something was taken out of it.
+pub(crate) fn join_paragraphs(source: &str, pieces: &[Span]) -> String {
+    let pieces = pieces.iter().map(|piece| source.get(piece.range()).unwrap_or("").replace("\r\n", "\n"));
+    pieces.collect::<Vec<_>>().join("\n\n")
+}

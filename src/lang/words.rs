@@ -1,0 +1,251 @@
+//! A piece of a line with its place, and the small questions that reading English asks of it.
+
+use std::sync::Arc;
+
+use crate::lang::expr::{Expr, continues_name, parse, scan_name, scan_reference};
+use crate::lang::program::{Target, Type};
+use crate::lang::signature::read_type;
+use crate::span::{FileId, Span};
+
+/// A piece of a file's text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Words<'a> {
+    /// The text itself.
+    pub(crate) text: &'a str,
+    file: FileId,
+    offset: usize,
+}
+
+impl<'a> Words<'a> {
+    /// The text at `span` of a file whose whole text is `source`.
+    pub(crate) fn new(source: &'a str, span: Span) -> Self {
+        let text = source.get(span.range()).unwrap_or("");
+        Words { text, file: span.file, offset: span.start as usize }
+    }
+
+    /// Where it stands.
+    pub(crate) fn span(self) -> Span {
+        Span::new(self.file, self.offset, self.offset + self.text.len())
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// What stands from byte `at` on.
+    pub(crate) fn from(self, at: usize) -> Words<'a> {
+        Words { text: self.text.get(at..).unwrap_or(""), file: self.file, offset: self.offset + at }
+    }
+
+    /// What stands before byte `at`.
+    pub(crate) fn until(self, at: usize) -> Words<'a> {
+        Words { text: self.text.get(..at).unwrap_or(self.text), ..self }
+    }
+
+    pub(crate) fn trim(self) -> Words<'a> {
+        let at = self.text.len() - self.text.trim_start().len();
+        let from = self.from(at);
+        Words { text: from.text.trim_end(), ..from }
+    }
+
+    /// Without the full stops and colons that end a line.
+    pub(crate) fn trim_end_marks(self) -> Words<'a> {
+        Words { text: self.text.trim_end_matches(|c: char| matches!(c, '.' | ':') || c.is_whitespace()), ..self }
+    }
+
+    /// What follows `phrase` (words of small letters, one space between them), if it begins so; case and kind of
+    /// white space do not matter.
+    pub(crate) fn strip(self, phrase: &str) -> Option<Words<'a>> {
+        let mut rest = self;
+        for word in phrase.split(' ') {
+            rest = rest.trim();
+            let start = rest.text.get(..word.len())?;
+            if !start.eq_ignore_ascii_case(word) || rest.text[word.len()..].starts_with(continues_name) {
+                return None;
+            }
+            rest = rest.from(word.len());
+        }
+        Some(rest.trim())
+    }
+
+    /// What follows the first of `phrases` that it begins with.
+    pub(crate) fn strip_any(self, phrases: &[&str]) -> Option<Words<'a>> {
+        phrases.iter().find_map(|phrase| self.strip(phrase))
+    }
+
+    /// What follows `prefix`, a mark and no word.
+    pub(crate) fn strip_mark(self, prefix: char) -> Option<Words<'a>> {
+        self.text.starts_with(prefix).then(|| self.from(prefix.len_utf8()).trim())
+    }
+
+    /// What follows a `(` at the very beginning.
+    pub(crate) fn strip_bracket(self) -> Option<Words<'a>> {
+        self.text.starts_with('(').then(|| self.from(1))
+    }
+
+    /// Whether it is `phrase` and nothing else.
+    pub(crate) fn is(self, phrase: &str) -> bool {
+        self.strip(phrase).is_some_and(Words::is_empty)
+    }
+
+    /// Where the words of `phrase` (one word) begin, outside of quotes.
+    pub(crate) fn find_word(self, word: &str) -> Option<usize> {
+        self.words().find(|(_, found)| found.eq_ignore_ascii_case(word)).map(|(at, _)| at)
+    }
+
+    /// Its words with their places: runs of letters and digits outside of quotes, and not variables.
+    pub(crate) fn words(self) -> impl Iterator<Item = (usize, &'a str)> {
+        let text = self.text;
+        let (mut at, mut quote) = (0, false);
+        std::iter::from_fn(move || {
+            while let Some(character) = text[at..].chars().next() {
+                let here = at;
+                if continues_name(character) {
+                    at += text[at..].find(|c| !continues_name(c)).unwrap_or(text.len() - at);
+                    if !quote {
+                        return Some((here, &text[here..at]));
+                    }
+                    continue;
+                }
+                at += character.len_utf8();
+                if matches!(character, '"' | '“' | '”') {
+                    quote = !quote;
+                } else if character == '$' {
+                    at += scan_name(&text[at..]);
+                }
+            }
+            None
+        })
+    }
+
+    /// The whole text as an expression.
+    pub(crate) fn expr(self) -> Option<Expr> {
+        parse(self.text, self.file, self.offset).ok()
+    }
+
+    /// `$x` or `$x:int` at the beginning, and what follows. A path (`$x.a`) is no target.
+    pub(crate) fn target(self) -> Option<(Target, Words<'a>)> {
+        let rest = self.text.strip_prefix('$')?;
+        let length = scan_name(rest);
+        if length == 0 {
+            return None;
+        }
+        let name: Arc<str> = rest[..length].into();
+        let span = self.until(1 + length).span();
+        let rest = self.from(1 + length);
+        if rest.text.starts_with('[') || (rest.text.starts_with('.') && scan_name(&rest.text[1..]) > 0) {
+            return None;
+        }
+        let (ty, rest) = rest.type_suffix();
+        Some((Target { name, ty: ty.unwrap_or(Type::ANY), span }, rest))
+    }
+
+    /// `:int` or `:str | None` at the beginning, and what follows.
+    fn type_suffix(self) -> (Option<Type>, Words<'a>) {
+        let Some(written) = self.text.strip_prefix(':') else { return (None, self) };
+        let spaces = written.len() - written.trim_start_matches(' ').len();
+        let length = scan_name(&written[spaces..]);
+        if length == 0 || spaces > 1 {
+            return (None, self);
+        }
+        let mut end = spaces + length;
+        if written[end..].starts_with('[')
+            && let Some(close) = written[end..].bytes().take(64).position(|byte| byte == b']')
+        {
+            end += close + 1;
+        }
+        let none = written[end..].trim_start().strip_prefix('|').map(str::trim_start);
+        if let Some(none) = none
+            && none.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("none"))
+        {
+            end = written.len() - none.len() + 4;
+        }
+        match read_type(&written[..end]) {
+            Some(ty) => (Some(ty), self.from(1 + end)),
+            None => (None, self),
+        }
+    }
+
+    /// All variables mentioned, each with the place of its `$name` and the type beside it. `$$` is no variable.
+    pub(crate) fn mentions(self) -> Vec<Mention> {
+        let mut mentions = Vec::new();
+        let mut at = 0;
+        while let Some(found) = self.text[at..].find('$') {
+            at += found;
+            if self.text[at..].starts_with("$$") {
+                at += 2;
+            } else if let Some((reference, length)) = scan_reference(&self.text[at..]) {
+                let span = self.from(at).until(1 + reference.name.len()).span();
+                let ty = if reference.path.is_empty() { self.from(at + length).type_suffix().0 } else { None };
+                mentions.push(Mention { name: reference.name, span, ty });
+                at += length;
+            } else {
+                at += 1;
+            }
+        }
+        mentions
+    }
+}
+
+/// A variable's name as it stands in a text.
+#[derive(Clone, Debug)]
+pub(crate) struct Mention {
+    /// Its name, without `$`.
+    pub(crate) name: Arc<str>,
+    /// The place of `$name`.
+    pub(crate) span: Span,
+    /// The type written beside it.
+    pub(crate) ty: Option<Type>,
+}
+
+/// Whether the words of `phrase` (small letters) stand in `text`, one after the other.
+pub(crate) fn phrase_in(text: &str, phrase: &str) -> bool {
+    let wanted: Vec<&str> = phrase.split(' ').collect();
+    let words = || text.split(|c: char| !continues_name(c)).filter(|word| !word.is_empty());
+    let mut rest = words();
+    loop {
+        if rest.clone().zip(&wanted).filter(|(word, wanted)| word.eq_ignore_ascii_case(wanted)).count() == wanted.len()
+        {
+            return true;
+        }
+        if rest.next().is_none() {
+            return false;
+        }
+    }
+}
+
+/// The words of a name or of plain text, in small letters, without articles: `GetTheOrderStatus` and
+/// `get order status` are the same. `None` if something else than words stands in it, or too many words.
+pub(crate) fn plain_words(text: &str) -> Option<Vec<String>> {
+    const MAX_WORDS: usize = 24;
+    let mut words = Vec::new();
+    for part in text.split_whitespace() {
+        if !part.chars().all(continues_name) {
+            return None;
+        }
+        split_camel_case(part, &mut words);
+        if words.len() > MAX_WORDS {
+            return None;
+        }
+    }
+    words.retain(|word| !matches!(word.as_str(), "the" | "a" | "an"));
+    (!words.is_empty()).then_some(words)
+}
+
+/// Adds the words of an identifier: `HTTPServer2` is `http`, `server2`.
+pub(crate) fn split_camel_case(identifier: &str, words: &mut Vec<String>) {
+    for part in identifier.split('_').filter(|part| !part.is_empty()) {
+        let characters: Vec<char> = part.chars().collect();
+        let mut word = String::new();
+        for (index, &character) in characters.iter().enumerate() {
+            let before = index.checked_sub(1).map(|before| characters[before]);
+            let after_small = before.is_some_and(|before| !before.is_uppercase());
+            let before_small = characters.get(index + 1).is_some_and(|next| next.is_lowercase());
+            if character.is_uppercase() && !word.is_empty() && (after_small || before_small) {
+                words.push(std::mem::take(&mut word));
+            }
+            word.extend(character.to_lowercase());
+        }
+        words.push(word);
+    }
+}

@@ -1,0 +1,43 @@
+//! Golden files: a case is a text, its expected output stands beside it. `BLESS=1 cargo test` rewrites.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// All cases below `tests/cases/<folder>` with one of `extensions`, sorted, with their paths from there.
+pub fn cases(folder: &str, extensions: &[&str]) -> Vec<(String, PathBuf)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(folder);
+    let mut found = Vec::new();
+    let mut pending = vec![root.clone()];
+    while let Some(folder) = pending.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                pending.push(path);
+            } else if path.extension().is_some_and(|end| extensions.iter().any(|wanted| end == *wanted)) {
+                found.push((path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned(), path));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Compares what `run` makes of each case's text with the golden file beside it, and shows every difference.
+pub fn check(folder: &str, extensions: &[&str], run: impl Fn(&str, &str) -> String) {
+    let mut failures = String::new();
+    for (name, path) in cases(folder, extensions) {
+        let actual = run(&name, &fs::read_to_string(&path).unwrap());
+        let golden = path.with_extension("golden");
+        if std::env::var_os("BLESS").is_some() {
+            fs::write(&golden, &actual).unwrap();
+            continue;
+        }
+        let expected = fs::read_to_string(&golden).unwrap_or_default();
+        if expected != actual {
+            let diff = similar::TextDiff::from_lines(&expected, &actual);
+            let shown = diff.unified_diff().header(&format!("{name}: expected"), "actual").to_string();
+            failures.push_str(&shown);
+        }
+    }
+    assert!(failures.is_empty(), "{failures}\nif this is right: BLESS=1 cargo test");
+}
