@@ -10,6 +10,8 @@ mod journal;
 
 mod tool;
 
+mod config;
+
 mod openai;
 mod replay;
 mod script;
