@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used)]
 
 mod chunks;
+mod config;
 mod fuzz_reply;
 mod golden;
 mod http_server;
+mod journal;
 mod lang;
 mod openai;
 mod replay;
@@ -13,5 +15,6 @@ mod script;
 mod template;
 mod test_file;
 mod tidy;
+mod tool;
 mod vm;
 mod world;
