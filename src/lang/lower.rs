@@ -20,7 +20,7 @@ use crate::lang::program::{
 use crate::lang::settings::{is_true, read_limits, read_metadata};
 use crate::lang::signature::{Heading, read_heading};
 use crate::lang::steps::{join_paragraphs, join_pieces, lower_steps, spread_types};
-use crate::lang::words::Words;
+use crate::lang::words::mentioned_names;
 use crate::span::Span;
 
 /// What `lower` gives: the program, and what the checks need besides it.
@@ -360,14 +360,11 @@ fn root_playbook(
 }
 
 fn sort_all_names(agents: &[Agent], playbooks: &mut [Playbook]) {
-    let names_in = |text: &str| {
-        let span = Span::new(crate::span::FileId(0), 0, text.len());
-        Words::new(text, span).mentions().into_iter().map(|mention| mention.name).collect::<Vec<_>>()
-    };
     for playbook in playbooks {
         let in_triggers: BTreeSet<Arc<str>> =
-            playbook.triggers.iter().flat_map(|trigger| names_in(&trigger.text)).collect();
-        let in_texts = [&playbook.description, &playbook.notes].into_iter().flat_map(|text| names_in(text)).collect();
+            playbook.triggers.iter().flat_map(|trigger| mentioned_names(&trigger.text)).collect();
+        let in_texts =
+            [&playbook.description, &playbook.notes].into_iter().flat_map(|text| mentioned_names(text)).collect();
         let variables = &agents[playbook.agent.0 as usize].variables;
         let declared = |name: &str| variables.iter().any(|variable| &*variable.name == name);
         sort_names(playbook, &in_triggers, &in_texts, &declared);

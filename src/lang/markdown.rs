@@ -51,16 +51,6 @@ pub(crate) struct Item {
     pub(crate) lifted: bool,
 }
 
-impl Block {
-    /// Where the block begins.
-    pub(crate) fn start(&self) -> usize {
-        match self {
-            Block::Heading { range, .. } | Block::Fence { range, .. } | Block::Text(range) => range.start,
-            Block::Item(item) => item.marker.start,
-        }
-    }
-}
-
 /// Splits `text[from..]` into blocks, in order; all ranges count from the beginning of `text`.
 pub(crate) fn parse(text: &str, from: usize) -> Vec<Block> {
     let mut reader = Reader { text, blocks: Vec::new(), open: Vec::new(), columns: Vec::new(), line: (0, 0, 0) };

@@ -59,7 +59,7 @@ fn unindented(text: &str, span: Span) -> String {
 
 /// The error is a line (from 1) and what is wrong there.
 fn read_yaml(source: &str) -> Result<Value, (usize, String)> {
-    let options = serde_saphyr::options! { with_snippet: false, reject_non_finite_typeless_float: true };
+    let options = serde_saphyr::options! { with_snippet: false };
     serde_saphyr::from_str_with_options(source, options).map_err(|error| {
         let line = error.location().map_or(1, |location| usize::try_from(location.line()).unwrap_or(1));
         let message = error.to_string();

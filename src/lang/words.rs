@@ -1,5 +1,6 @@
 //! A piece of a line with its place, and the small questions that reading English asks of it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::lang::expr::{Expr, continues_name, parse, scan_name, scan_reference};
@@ -196,6 +197,12 @@ pub(crate) struct Mention {
     pub(crate) span: Span,
     /// The type written beside it.
     pub(crate) ty: Option<Type>,
+}
+
+/// The names of all variables mentioned in `text`.
+pub(crate) fn mentioned_names(text: &str) -> BTreeSet<Arc<str>> {
+    let whole = Words::new(text, Span::new(FileId(0), 0, text.len()));
+    whole.mentions().into_iter().map(|mention| mention.name).collect()
 }
 
 /// Whether the words of `phrase` (small letters) stand in `text`, one after the other.
