@@ -1,7 +1,7 @@
 //! The call graph: tail calls and recursion (spec `execution.md`, "Fewer model calls").
 
 use crate::lang::flow_graph::{EdgeKind, Node};
-use crate::lang::program::{CallSite, PlaybookId, Program, Returned, Step, StepId, StepKind};
+use crate::lang::program::{Arm, CallSite, PlaybookId, Program, Returned, Step, StepId, StepKind};
 
 impl Program {
     /// The call that the line does, if nothing is left to do in its playbook afterwards: the whole line is the
@@ -19,11 +19,16 @@ impl Program {
         let (call, returned) = match &line.kind {
             StepKind::Call(call) => (call, false),
             StepKind::Return(Returned::Call(call)) => (call, true),
-            StepKind::Branch { action: Some(action), .. } if line.children.is_empty() => match &**action {
-                StepKind::Call(call) => (call, false),
-                StepKind::Return(Returned::Call(call)) => (call, true),
-                _ => return None,
-            },
+            // A condition in words is the model's to judge, and so is what follows from it.
+            StepKind::Branch { arm, condition, action: Some(action) }
+                if line.children.is_empty() && (condition.is_some() || *arm == Arm::Else) =>
+            {
+                match &**action {
+                    StepKind::Call(call) => (call, false),
+                    StepKind::Return(Returned::Call(call)) => (call, true),
+                    _ => return None,
+                }
+            }
             _ => return None,
         };
         let is_branch = matches!(line.kind, StepKind::Branch { .. });

@@ -15,6 +15,7 @@ use crate::lang::program::{
 };
 use crate::lang::unused::check_unused;
 use crate::lang::words::mentioned_names;
+use crate::span::Span;
 
 /// All findings about a program that is put together already.
 pub(crate) fn check(program: &Program, later: &[String], options: &LoadOptions<'_>) -> Vec<Diagnostic> {
@@ -26,7 +27,7 @@ pub(crate) fn check(program: &Program, later: &[String], options: &LoadOptions<'
         public: playbook.public,
         n_parameters: playbook.parameters.len(),
     });
-    let names = Names::new(callables.collect(), options.tools, later);
+    let names = Names::new(callables.collect(), options.tools, later, &[]);
     let mut check = Check { program, names, open_world: options.open_world, diagnostics: Vec::new() };
     let cycles = program.call_cycles();
     for playbook in &program.playbooks {
@@ -96,7 +97,7 @@ impl Check<'_> {
         }
     }
 
-    fn unknown_callee(&mut self, playbook: &Playbook, callee: &str, span: crate::span::Span) {
+    fn unknown_callee(&mut self, playbook: &Playbook, callee: &str, span: Span) {
         let owner = callee.split_once('.').map(|(owner, _)| owner);
         // What a remote agent or a person can do is known only at run time.
         let is_foreign = |agent: &&Agent| agent.kind != AgentKind::Playbooks;
@@ -216,7 +217,7 @@ impl Check<'_> {
             }
         }
         for playbook in playbooks {
-            let mut told: BTreeSet<&str> = BTreeSet::new();
+            let mut told: BTreeSet<Arc<str>> = BTreeSet::new();
             let mut written: HashMap<&str, Vec<&Step>> = HashMap::new();
             for step in &playbook.steps {
                 step.writes.iter().for_each(|name| written.entry(name).or_default().push(step));
@@ -224,18 +225,18 @@ impl Check<'_> {
             let described = mentioned_names(&playbook.description);
             for step in &playbook.steps {
                 for (name, span) in needed_names(step) {
-                    let is_known = playbook.own.contains(name)
-                        || is_given(name)
-                        || agent.variables.iter().any(|variable| variable.name == *name)
-                        || in_agent.contains(name)
-                        || described.contains(name);
+                    let is_known = playbook.own.contains(&name)
+                        || is_given(&name)
+                        || agent.variables.iter().any(|variable| variable.name == name)
+                        || in_agent.contains(&name)
+                        || described.contains(&name);
                     let elsewhere = |writers: &BTreeSet<usize>| writers.iter().any(|&id| id != playbook.id.0 as usize);
                     let before = |line: &&Step| line.id < step.id || in_until(playbook, step, line);
                     // The first place where a name is needed decides.
-                    if !told.insert(name)
+                    if !told.insert(name.clone())
                         || is_known
-                        || writers.get(&**name).is_some_and(elsewhere)
-                        || written.get(&**name).is_some_and(|lines| lines.iter().any(before))
+                        || writers.get(&*name).is_some_and(elsewhere)
+                        || written.get(&*name).is_some_and(|lines| lines.iter().any(before))
                     {
                         continue;
                     }
@@ -249,7 +250,7 @@ impl Check<'_> {
     }
 
     fn triggers(&mut self, agent: &Agent) {
-        let mut first: HashMap<String, crate::span::Span> = HashMap::new();
+        let mut first: HashMap<String, Span> = HashMap::new();
         for trigger in agent.playbooks.iter().flat_map(|&id| &self.program.playbook(id).triggers) {
             let words: Vec<&str> = trigger.text.split_whitespace().collect();
             let text = words.join(" ").trim_end_matches('.').to_lowercase();
@@ -292,10 +293,7 @@ fn in_until(playbook: &Playbook, header: &Step, line: &Step) -> bool {
 }
 
 /// The names that a callee is certain to write into its own frame and that its caller has in its own too.
-fn shared_names<'a>(
-    caller: &'a Playbook,
-    callee: &'a Playbook,
-) -> impl Iterator<Item = (&'a Arc<str>, crate::span::Span)> {
+fn shared_names<'a>(caller: &'a Playbook, callee: &'a Playbook) -> impl Iterator<Item = (&'a Arc<str>, Span)> {
     let is_bound = |name: &str| {
         let in_loop = |step: &Step| {
             matches!(step.kind, StepKind::Loop(_)) && step.kind.targets().iter().any(|target| *target.name == *name)
@@ -310,19 +308,19 @@ fn shared_names<'a>(
 }
 
 /// The names without whose values the line can't be done, each with a place.
-fn needed_names(step: &Step) -> Vec<(&Arc<str>, crate::span::Span)> {
+fn needed_names(step: &Step) -> Vec<(Arc<str>, Span)> {
     let mut needed = Vec::new();
-    add_needed(&step.kind, step, &mut needed);
+    add_needed(&step.kind, step.span, &mut needed);
     needed
 }
 
-fn add_needed<'a>(kind: &'a StepKind, step: &'a Step, needed: &mut Vec<(&'a Arc<str>, crate::span::Span)>) {
-    let mut add = |expr: &'a Expr| add_references(expr, needed);
+fn add_needed(kind: &StepKind, line: Span, needed: &mut Vec<(Arc<str>, Span)>) {
+    let mut add = |expr: &Expr| add_references(expr, needed);
     match kind {
         StepKind::Branch { condition, action, .. } => {
             condition.iter().for_each(add);
             if let Some(action) = action {
-                add_needed(action, step, needed);
+                add_needed(action, line, needed);
             }
         }
         StepKind::Loop(Loop::ForEach { list: expr, .. } | Loop::Repeat { count: expr })
@@ -332,7 +330,9 @@ fn add_needed<'a>(kind: &'a StepKind, step: &'a Step, needed: &mut Vec<(&'a Arc<
         StepKind::Return(Returned::Call(call)) | StepKind::Call(call) => {
             call.arguments.iter().flatten().for_each(|argument: &Argument| add(&argument.value));
         }
-        StepKind::Say { literal: Some(_) } => needed.extend(step.reads.iter().map(|name| (name, step.span))),
+        StepKind::Say { literal: Some(text) } => {
+            needed.extend(mentioned_names(text).into_iter().map(|name| (name, line)));
+        }
         StepKind::Return(Returned::Nothing | Returned::Words)
         | StepKind::End
         | StepKind::Ask { .. }
@@ -342,10 +342,10 @@ fn add_needed<'a>(kind: &'a StepKind, step: &'a Step, needed: &mut Vec<(&'a Arc<
 }
 
 /// A name whose presence is asked for may be missing.
-fn add_references<'a>(expr: &'a Expr, needed: &mut Vec<(&'a Arc<str>, crate::span::Span)>) {
+fn add_references(expr: &Expr, needed: &mut Vec<(Arc<str>, Span)>) {
     match &expr.kind {
         ExprKind::Literal(_) | ExprKind::Test { .. } => {}
-        ExprKind::Reference(reference) => needed.push((&reference.name, expr.span)),
+        ExprKind::Reference(reference) => needed.push((reference.name.clone(), expr.span)),
         ExprKind::List(items) => items.iter().for_each(|item| add_references(item, needed)),
         ExprKind::Map(members) => members.iter().for_each(|(_, value)| add_references(value, needed)),
         ExprKind::Unary(_, operand) | ExprKind::Length(operand) => add_references(operand, needed),
@@ -391,7 +391,7 @@ fn wrong_arguments(name: &str, parameters: &[Parameter], call: &CallSite) -> Opt
 fn nearest(name: &str, candidates: impl Iterator<Item = String>) -> Option<String> {
     let wanted = name.to_lowercase();
     let distance = |candidate: &String| {
-        let allowed = (name.len().max(candidate.len()) / 3).max(1);
+        let allowed = name.len().max(candidate.len()) / 3;
         (candidate.len().abs_diff(name.len()) <= allowed)
             .then(|| strsim::damerau_levenshtein(&wanted, &candidate.to_lowercase()))
             .filter(|distance| *distance <= allowed)

@@ -20,6 +20,18 @@ pub struct ExprError {
     pub message: String,
 }
 
+/// What is said of an expression that is nested too deep.
+pub(crate) fn too_deep_message() -> String {
+    format!("expression is nested deeper than {MAX_DEPTH} levels; split it into several lines")
+}
+
+impl ExprError {
+    /// Whether it would be an expression, were it not so deep.
+    pub(crate) fn is_too_deep(&self) -> bool {
+        self.message == too_deep_message()
+    }
+}
+
 /// Reads the whole of `text` as one expression. `offset` is the place of `text` in `file`; all spans are in
 /// the file. The error tells the first place that does not fit.
 pub fn parse(text: &str, file: FileId, offset: usize) -> Result<Expr, ExprError> {
@@ -35,13 +47,12 @@ pub(crate) fn parse_prefix(text: &str, file: FileId, offset: usize) -> Result<(E
     Ok((expr, parser.end))
 }
 
+/// The arguments of a call, each with its name if it has one.
+pub(crate) type Arguments = Vec<(Option<Arc<str>>, Expr)>;
+
 /// Reads what stands between the brackets of a call, `text` beginning behind the `(`: expressions, each with a
 /// `name=` in front if it has one. Gives them with the length read, the `)` included.
-pub(crate) fn parse_arguments(
-    text: &str,
-    file: FileId,
-    offset: usize,
-) -> Result<(Vec<(Option<Arc<str>>, Expr)>, usize), ExprError> {
+pub(crate) fn parse_arguments(text: &str, file: FileId, offset: usize) -> Result<(Arguments, usize), ExprError> {
     let mut parser = Parser::new(text, file, offset);
     let mut arguments = Vec::new();
     while !parser.eat_symbol(")") {
@@ -145,10 +156,7 @@ impl<'a> Parser<'a> {
 
     fn node(&self, kind: ExprKind, span: Span, height: usize) -> Result<Parsed, ExprError> {
         if height > MAX_DEPTH {
-            return Err(ExprError {
-                span,
-                message: format!("expression is nested deeper than {MAX_DEPTH} levels; split it into several lines"),
-            });
+            return Err(ExprError { span, message: too_deep_message() });
         }
         Ok(Parsed { expr: Expr { kind, span }, height })
     }
@@ -166,7 +174,7 @@ impl<'a> Parser<'a> {
 
     fn binary(&mut self, power: u8, depth: usize) -> Result<Parsed, ExprError> {
         if depth > MAX_DEPTH {
-            return Err(self.error(&format!("expression is nested deeper than {MAX_DEPTH} levels")));
+            return Err(ExprError { span: self.span(self.next.start, self.next.end), message: too_deep_message() });
         }
         let mut left = self.unary(depth)?;
         loop {

@@ -57,7 +57,7 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>) -> Lowered {
         public: shell.public,
         n_parameters: shell.heading.parameters.len(),
     });
-    let names = Names::new(callables.collect(), options.tools, &later);
+    let names = Names::new(callables.collect(), options.tools, &later, &agent_names);
     let mut playbooks: Vec<Playbook> = Vec::new();
     for (index, shell) in shells.iter().enumerate() {
         let source = source_of(&files, shell.tree.heading.title);
@@ -141,6 +141,8 @@ impl<'a> Shell<'a> {
                     // What is run follows from whether there are steps.
                     _ => {}
                 },
+                // What is switched off is what happens anyway.
+                _ if setting.value == crate::value::Value::Bool(false) => {}
                 key => {
                     let message = format!("`{key}:` is recognised, but not supported; it has no effect");
                     diagnostics.push(Diagnostic::warning("unsupported-metadata", setting.span, message));
@@ -238,6 +240,17 @@ impl<'a> Shell<'a> {
 
 /// `At the beginning` and its variants.
 fn is_beginning(text: &str) -> bool {
+    const OF_WHAT: [&str; 9] = [
+        "of the program",
+        "of program",
+        "of the session",
+        "of the conversation",
+        "of the chat",
+        "of the agent",
+        "of execution",
+        "running",
+        "execution",
+    ];
     const BEGINNINGS: [&str; 14] = [
         "at the beginning",
         "at the very beginning",
@@ -256,7 +269,11 @@ fn is_beginning(text: &str) -> bool {
     ];
     let text = text.trim().to_lowercase();
     BEGINNINGS.iter().any(|beginning| {
-        text.strip_prefix(beginning).is_some_and(|rest| !rest.starts_with(crate::lang::expr::continues_name))
+        text.strip_prefix(beginning).map(str::trim_start).is_some_and(|rest| {
+            // `At the start of the day` is another matter.
+            let rest = OF_WHAT.iter().find_map(|what| rest.strip_prefix(what)).unwrap_or(rest);
+            rest.is_empty() || rest.starts_with([',', '.', ':', ';', '(', '-'])
+        })
     })
 }
 

@@ -63,7 +63,9 @@ fn read_yaml(source: &str) -> Result<Value, (usize, String)> {
     serde_saphyr::from_str_with_options(source, options).map_err(|error| {
         let line = error.location().map_or(1, |location| usize::try_from(location.line()).unwrap_or(1));
         let message = error.to_string();
-        (line, message.lines().next().unwrap_or("it can't be read").to_owned())
+        // The place is shown by the diagnostic; the parser's counts from the first line of the YAML.
+        let message = message.lines().next().and_then(|message| message.split(" at line ").next());
+        (line, message.unwrap_or("it can't be read").to_owned())
     })
 }
 
@@ -149,9 +151,8 @@ fn read_variable(name: &str, value: &Value, span: Span) -> Result<DeclaredVariab
         }
     };
     let ty = match declaration.get("type").and_then(Value::as_str) {
-        Some(text) => {
-            read_type(text).ok_or_else(|| format!("type `{text}` of `${name}` is unknown; use str, int, …"))?
-        }
+        Some(text) => read_type(text)
+            .ok_or_else(|| format!("type `{text}` of `${name}` is unknown; use str, int, float, bool, list or dict"))?,
         None => Type::ANY,
     };
     let first = declaration.get("value").cloned();

@@ -12,6 +12,10 @@ pub(crate) fn cases(folder: &str, extensions: &[&str]) -> Vec<(String, PathBuf)>
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
+                // What cases import is no case.
+                if path.ends_with("parts") {
+                    continue;
+                }
                 pending.push(path);
             } else if path.extension().is_some_and(|end| extensions.iter().any(|wanted| end == *wanted)) {
                 found.push((path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned(), path));

@@ -9,12 +9,26 @@ use crate::golden;
 fn load_case(name: &str, text: &str) -> Loaded {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/lang");
     let mut read = |request: &ImportRequest<'_>| {
-        let path = std::path::Path::new(request.from).with_file_name(request.path);
-        let text = std::fs::read_to_string(folder.join(&path)).map_err(|_| "there is no such file".to_owned())?;
-        Ok(SourceText { name: path.to_str().unwrap().to_owned(), text })
+        let name = resolve(request);
+        let text = std::fs::read_to_string(folder.join(&name)).map_err(|_| "there is no such file".to_owned())?;
+        Ok(SourceText { name, text })
     };
     let root = SourceText { name: name.to_owned(), text: text.to_owned() };
     load(vec![root], &mut read, &LoadOptions::default())
+}
+
+/// The imported path relative to the folder of all cases.
+fn resolve(request: &ImportRequest<'_>) -> String {
+    let mut parts: Vec<&str> = request.from.split('/').collect();
+    parts.pop();
+    for part in request.path.split('/') {
+        if part == ".." {
+            parts.pop();
+        } else {
+            parts.push(part);
+        }
+    }
+    parts.join("/")
 }
 
 #[test]
