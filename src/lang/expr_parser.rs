@@ -65,6 +65,29 @@ pub(crate) fn parse_arguments(text: &str, file: FileId, offset: usize) -> Result
     Ok((arguments, parser.end))
 }
 
+/// Only booleans are conditions. `$a is "x" or "y"` is English for something else than it says here.
+fn expect_condition(expr: &Expr) -> Result<(), ExprError> {
+    let never = match &expr.kind {
+        ExprKind::Literal(value) => !matches!(value, Value::Bool(_)),
+        ExprKind::List(_) | ExprKind::Map(_) | ExprKind::Length(_) => true,
+        ExprKind::Unary(operator, _) => *operator == UnaryOperator::Negate,
+        ExprKind::Binary(operator, ..) => matches!(
+            operator,
+            BinaryOperator::Add
+                | BinaryOperator::Subtract
+                | BinaryOperator::Multiply
+                | BinaryOperator::Divide
+                | BinaryOperator::Remainder
+        ),
+        ExprKind::Reference(_) | ExprKind::Test { .. } => false,
+    };
+    if never {
+        let message = "this is no condition; `and`, `or` and `not` need comparisons, such as `$x is 3`".to_owned();
+        return Err(ExprError { span: expr.span, message });
+    }
+    Ok(())
+}
+
 /// An expression and the height of its tree.
 struct Parsed {
     expr: Expr,
@@ -162,6 +185,10 @@ impl<'a> Parser<'a> {
     }
 
     fn combine(&self, operator: BinaryOperator, left: Parsed, right: Parsed) -> Result<Parsed, ExprError> {
+        if let BinaryOperator::And | BinaryOperator::Or = operator {
+            expect_condition(&left.expr)?;
+            expect_condition(&right.expr)?;
+        }
         let span = left.expr.span.to(right.expr.span);
         let height = left.height.max(right.height) + 1;
         self.node(ExprKind::Binary(operator, Box::new(left.expr), Box::new(right.expr)), span, height)
@@ -321,6 +348,7 @@ impl<'a> Parser<'a> {
         let start = self.next.start;
         if self.eat_word("not") {
             let operand = self.binary(NOT, depth + 1)?;
+            expect_condition(&operand.expr)?;
             let span = self.span(start, start).to(operand.expr.span);
             let height = operand.height + 1;
             return self.node(ExprKind::Unary(UnaryOperator::Not, Box::new(operand.expr)), span, height);

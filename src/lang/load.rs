@@ -76,9 +76,10 @@ impl Files {
             None => Vec::new(),
         };
         for setting in settings.iter().filter(|setting| setting.key == "import") {
-            let paths = match &setting.value {
-                Value::List(paths) => paths.iter().filter_map(Value::as_str).collect(),
-                value => value.as_str().into_iter().collect::<Vec<_>>(),
+            let paths: Vec<&str> = if let Value::List(paths) = &setting.value {
+                paths.iter().filter_map(Value::as_str).collect()
+            } else {
+                setting.value.as_str().into_iter().collect()
             };
             if paths.is_empty() {
                 let message = "an import needs a path; write `import: [other.md]`";

@@ -133,14 +133,12 @@ impl<'a> Shell<'a> {
                 "public" => shell.public = is_true(&setting.value),
                 "strict" => shell.strict = is_true(&setting.value),
                 "limits" => shell.limits = read_limits(&setting, diagnostics),
-                "execution_mode" => match setting.value.as_str() {
-                    Some("raw") => {
-                        let message = "`execution_mode: raw` is not supported; the playbook runs in goal mode";
-                        diagnostics.push(Diagnostic::warning("unsupported-mode", setting.span, message));
-                    }
-                    // What is run follows from whether there are steps.
-                    _ => {}
-                },
+                "execution_mode" if setting.value.as_str() == Some("raw") => {
+                    let message = "`execution_mode: raw` is not supported; the playbook runs in goal mode";
+                    diagnostics.push(Diagnostic::warning("unsupported-mode", setting.span, message));
+                }
+                // What is run follows from whether there are steps.
+                "execution_mode" => {}
                 // What is switched off is what happens anyway.
                 _ if setting.value == crate::value::Value::Bool(false) => {}
                 key => {

@@ -145,7 +145,13 @@ fn read_variable(name: &str, value: &Value, span: Span) -> Result<DeclaredVariab
     let declaration = match value {
         // A map with other keys is the value itself.
         Value::Map(members) if members.keys().all(|key| KEYS.contains(&&**key)) => members,
-        _ => {
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Str(_)
+        | Value::List(_)
+        | Value::Map(_) => {
             let name = name.into();
             return Ok(DeclaredVariable { name, ty: Type::ANY, value: Some(value.clone()), secret: false, span });
         }

@@ -1,5 +1,6 @@
 //! All integration tests, in one binary.
 #![allow(clippy::unwrap_used)]
 
+mod fuzz;
 mod golden;
 mod lang;
