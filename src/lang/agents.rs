@@ -61,7 +61,8 @@ pub(crate) fn plan_agents<'a>(files: &'a Files, diagnostics: &mut Vec<Diagnostic
             continue;
         }
         let mut owners: Vec<usize> = importers(files, index, &plans_of);
-        if owners.is_empty() {
+        let imported = !owners.is_empty();
+        if !imported {
             if let Some(first) = preamble.playbooks.first() {
                 let message = "no agent's heading stands before this playbook; write `# Name` above it";
                 diagnostics.push(Diagnostic::error("playbook-without-agent", first.heading.title, message));
@@ -76,13 +77,12 @@ pub(crate) fn plan_agents<'a>(files: &'a Files, diagnostics: &mut Vec<Diagnostic
         for owner in owners {
             let plan: &mut AgentPlan<'a> = &mut plans[owner];
             let text = join_paragraphs(source, &preamble.body.text);
-            if has_text && plan.description.is_empty() {
-                plan.description = text;
-            } else if has_text {
-                plan.description = format!("{}\n\n{text}", plan.description);
-            }
+            // What stands before an agent in its own file comes first, what is imported into it last.
+            let at = if imported { plan.playbooks.len() } else { 0 };
+            let texts = if imported { [plan.description.as_str(), &text] } else { [text.as_str(), &plan.description] };
+            plan.description = texts.iter().filter(|text| !text.is_empty()).copied().collect::<Vec<_>>().join("\n\n");
             plan.bodies.push(&preamble.body);
-            plan.playbooks.extend(&preamble.playbooks);
+            plan.playbooks.splice(at..at, &preamble.playbooks);
         }
     }
     plans
