@@ -4,7 +4,11 @@
 mod check;
 mod completions;
 mod console;
+mod conversation;
+mod ending;
 mod later;
+mod lines;
+mod run;
 pub mod test_file;
 mod world;
 
@@ -38,6 +42,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Run(Box<run::RunArguments>),
     Check(check::CheckArguments),
     Completions(completions::CompletionsArguments),
     /// Commands that are not there: those that come later have a word of their own.
@@ -66,6 +71,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
 
 fn perform(console: &Console, command: Command) -> Result<Exit, Failure> {
     match command {
+        Command::Run(arguments) => run::run(console, &arguments),
         Command::Check(arguments) => check::check(console, &arguments),
         Command::Completions(arguments) => completions::completions(&arguments),
         Command::Other(words) => {
