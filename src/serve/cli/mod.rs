@@ -9,7 +9,10 @@ mod ending;
 mod later;
 mod lines;
 mod run;
+mod test;
+mod test_compare;
 pub mod test_file;
+mod test_session;
 mod world;
 
 use std::ffi::OsString;
@@ -44,6 +47,7 @@ struct Arguments {
 enum Command {
     Run(Box<run::RunArguments>),
     Check(check::CheckArguments),
+    Test(test::TestArguments),
     Completions(completions::CompletionsArguments),
     /// Commands that are not there: those that come later have a word of their own.
     #[command(external_subcommand)]
@@ -72,6 +76,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
 fn perform(console: &Console, command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Run(arguments) => run::run(console, &arguments),
+        Command::Test(arguments) => test::test(console, &arguments),
         Command::Check(arguments) => check::check(console, &arguments),
         Command::Completions(arguments) => completions::completions(&arguments),
         Command::Other(words) => {
