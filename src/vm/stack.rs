@@ -382,6 +382,13 @@ impl Machine {
     /// The process was restarted: what was in progress is taken up again.
     pub(crate) fn handle_reopened(&mut self) {
         self.blocked = None;
+        // A model that could not be reached may answer now.
+        if matches!(&self.outcome, Some(Outcome::Failed(fault)) if fault.kind == FaultKind::Model) {
+            self.outcome = None;
+            if let Some(frame) = self.frames.last_mut() {
+                frame.playbook_mut().n_attempts = 0;
+            }
+        }
         self.reopen_turns();
         self.reopen_calls();
         if let Some(frame) = self.frames.last().map(Frame::playbook)

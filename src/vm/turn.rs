@@ -12,7 +12,7 @@ use crate::vm::eval::EvalFault;
 use crate::vm::fault::FaultKind;
 use crate::vm::frame::{CallState, Callee, Phase, ReturnValue, Then};
 use crate::vm::protocol::{CallId, Close, Fact, Place, ReplyEnd, Timestamp, TurnEnd, TurnId, Usage, Wait};
-use crate::vm::reply::{Action, CallArguments, ReadEnd, Reading, ReplyReader, TraceLine, WaitFor};
+use crate::vm::reply::{Action, CallArguments, ReadEnd, ReadFaultKind, Reading, ReplyReader, TraceLine, WaitFor};
 use crate::vm::speech::{Speech, say_line};
 use crate::vm::template::Part;
 use crate::vm::walk::{Walk, Way};
@@ -36,6 +36,8 @@ pub(crate) struct Turn {
     pub(crate) line_start: usize,
     /// The `at` of the line in hand.
     pub(crate) line_at: Option<Arc<str>>,
+    /// The bytes of the line in hand, once it is complete.
+    pub(crate) line_source: Option<Arc<str>>,
     /// What the line in hand has said so far, once its string is complete.
     pub(crate) line_said: Option<String>,
     pub(crate) n_lines: usize,
@@ -44,6 +46,8 @@ pub(crate) struct Turn {
     pub(crate) progress: bool,
     pub(crate) speech: Option<Speech>,
     pub(crate) prose: String,
+    /// It ended in the middle of a sentence, which the next reply goes on with.
+    pub(crate) is_cut_short: bool,
     /// The process was restarted while it was being read.
     pub(crate) reopened: bool,
 }
@@ -194,14 +198,16 @@ impl Machine {
             Reading::Ignored { key, .. } => {
                 self.report(Fact::Ignored { cause: format!("the key `{key}` means nothing here").into() });
             }
+            // What was heard of a sentence is not said again: the model goes on in the middle of it.
+            Reading::Fault(fault) if fault.kind == ReadFaultKind::CutOff && turn.has_spoken() => {
+                turn.is_cut_short = true;
+                self.cut_turn("the reply ended in a sentence");
+                self.after_turn(Then::GoOn);
+            }
             Reading::Fault(fault) => {
                 // The reader names what it could not read; whatever it gave before has taken effect.
-                let problem = if fault.excerpt.is_empty() {
-                    fault.message
-                } else {
-                    format!("{}; the line was: {}", fault.message, Value::from(fault.excerpt).to_json())
-                };
-                self.fail_turn(&problem);
+                turn.line_source = Some(fault.excerpt.into()).filter(|excerpt: &Arc<str>| !excerpt.is_empty());
+                self.fail_turn(&fault.message);
             }
         }
     }
@@ -258,6 +264,12 @@ impl Machine {
         let Some(pointer) = self.top().pointer else { return };
         if self.top().here.performed.is_none() {
             match self.perform(pointer) {
+                // A decision in words about a result that the model has not seen would be made up.
+                Walk::Left if self.decides_on_pending(pointer) => {
+                    self.drop_line();
+                    self.cut_turn("the line decides on a result that is on its way");
+                    return self.after_turn(Then::GoOn);
+                }
                 Walk::Left => {}
                 Walk::NeedsCalls => {
                     self.todo_first(Todo::Move(target));
@@ -269,6 +281,11 @@ impl Machine {
                 }
                 Walk::Done => {
                     self.progressed();
+                    // What the model writes for the lines behind it would come before what the playbook does.
+                    if self.top().queue.iter().any(|call| matches!(call.callee, Callee::Playbook(_))) {
+                        self.cut_turn("the line calls a playbook");
+                        return self.after_turn(Then::GoOn);
+                    }
                     if self.hides_list(pointer) {
                         self.cut_turn("the list is too long to be shown whole");
                         return self.after_turn(Then::GoOn);
@@ -313,6 +330,14 @@ impl Machine {
         }
     }
 
+    /// Whether a line is a branch or loop that names a result which is not there yet.
+    fn decides_on_pending(&self, step: StepId) -> bool {
+        let frame = self.top();
+        let line = self.program.playbook(frame.playbook).step(step);
+        matches!(line.kind, StepKind::Branch { .. } | StepKind::Loop(_))
+            && line.reads.iter().any(|name| frame.pending(name).is_some())
+    }
+
     /// Whether a loop's list was too long for the model to see, so that it must be told each item.
     fn hides_list(&self, step: StepId) -> bool {
         let frame = self.top();
@@ -326,30 +351,32 @@ impl Machine {
             })
     }
 
-    /// The pointer's line needs results of calls that are on their way.
+    /// The pointer's line must wait for a call.
     fn wait_for_results(&mut self, step: StepId) {
-        let program = self.program.clone();
-        let line = program.playbook(self.top().playbook).step(step);
-        let pending = line.reads.iter().find_map(|name| self.top().pending(name)).map(|call| call.result_name.clone());
-        match pending.flatten() {
-            Some(name) => self.hold_for(&name),
-            None => self.fail_turn("a result that line needs is missing"),
+        match self.blocking_call(step) {
+            Some(call) => self.hold_for_call(call),
+            None => self.todo_first(Todo::Move(step)),
         }
     }
 
     /// Something refers to the result of a call that is not there yet. A tool is waited for; for a playbook it
     /// is as if `"wait": "calls"` stood before the line.
     pub(crate) fn hold_for(&mut self, name: &str) {
-        let pending = self.top().pending(name).map(|call| (call.id, call.callee));
-        match pending {
-            Some((call, Callee::Tool(_))) => {
+        if let Some(call) = self.top().pending(name).map(|call| call.id) {
+            self.hold_for_call(call);
+        }
+    }
+
+    fn hold_for_call(&mut self, call: CallId) {
+        match self.top_mut().call_mut(call).map(|queued| queued.callee) {
+            Some(Callee::Tool(_)) => {
                 if let Some(turn) = self.turn.as_mut() {
                     turn.gate = Gate::Held(call);
                 }
             }
-            Some((_, Callee::Playbook(_))) | None => {
+            Some(Callee::Playbook(_)) | None => {
                 self.drop_line();
-                self.end_turn(TurnEnd::Cut, Close::Now, "the line needs the result of a playbook");
+                self.cut_turn("the line needs the result of a playbook");
                 self.after_turn(Then::GoOn);
             }
         }
@@ -531,11 +558,17 @@ impl Machine {
 }
 
 impl Turn {
+    /// Whether something was heard of an utterance that is not complete.
+    pub(crate) fn has_spoken(&self) -> bool {
+        self.speech.as_ref().is_some_and(|speech| speech.utterance.text.len() > speech.n_before)
+    }
+
     /// A new line is in hand.
     fn begin_line(&mut self, at: Option<Arc<str>>) {
         self.line_start = self.applied.len();
         self.line_at = at;
         self.line_said = None;
+        self.line_source = None;
         self.n_lines += 1;
     }
 
@@ -544,6 +577,7 @@ impl Turn {
         if !line.streamed_say {
             self.begin_line(line.at.clone());
         }
+        self.line_source = Some(line.source.clone());
         let said_at = line.streamed_say && line.at_index == 0;
         let skip = usize::from(line.streamed_say);
         let applied = Todo::Applied { source: line.source.clone(), end: line.span.end };
