@@ -2,8 +2,8 @@
 //!
 //! Tolerant in framing, strict in meaning (spec `turn-protocol.md`, "Reading it"). Where the bytes are cut
 //! into pieces never changes what is read, and the work is linear in the length of the reply: every byte is
-//! looked at once by the framing ([`outside`]) or by the JSON scanner ([`scan`]); when an object closes, the
-//! values in it (but for a streamed `say`) are read a second time, by serde_json ([`line`]).
+//! looked at once by the framing (`outside.rs`) or by the JSON scanner (`scan.rs`); when an object closes, the
+//! values in it (but for a streamed `say`) are read a second time, by serde_json (`line.rs`).
 
 mod fault;
 mod key;

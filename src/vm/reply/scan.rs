@@ -212,7 +212,13 @@ impl Scan {
                 let message = match self.expect {
                     Expect::KeyOrEnd | Expect::Key => "expected a key in double quotes or `}`, found ".to_owned(),
                     Expect::Colon => "expected `:` behind the key, found ".to_owned(),
-                    _ => {
+                    Expect::Next
+                    | Expect::Value
+                    | Expect::ItemOrEnd
+                    | Expect::Item
+                    | Expect::Text(_)
+                    | Expect::Number
+                    | Expect::Word => {
                         let closing = if self.in_array() { ']' } else { '}' };
                         let hint = " (a double quote inside a string is written \\\")";
                         let hint = if self.behind_text { hint } else { "" };
@@ -438,16 +444,14 @@ impl Scan {
             return Err(self.fault(ReadFaultKind::Json, self.token, message));
         };
         let key = Key::new(text);
-        let is_new = match &key {
-            Key::Unknown(text) => self.seen_unknown.insert(text.clone()),
-            known => self.seen & known.bit() == 0,
-        };
+        let bit = key.bit();
+        let is_new = if bit == 0 { self.seen_unknown.insert(text.to_owned()) } else { self.seen & bit == 0 };
         if !is_new {
             let text: String = text.chars().take(40).collect();
             let message = format!("the key `{text}` stands twice in this object; write two lines");
             return Err(self.fault(ReadFaultKind::DuplicateKey, self.token, message));
         }
-        self.seen |= key.bit();
+        self.seen |= bit;
         self.key = Some((key, self.token));
         Ok(())
     }
