@@ -1,7 +1,7 @@
 //! Any bytes, cut anywhere: the reader never panics, its spans lie inside the reply, and the pieces do not
 //! change what is read.
 
-use playhouse::value::Value;
+use playhouse::value::{PathStep, Value};
 use playhouse::vm::reply::{Action, ReadEnd, ReadFaultKind, ReaderOptions, Reading};
 
 use crate::reply::{check_readings, read};
@@ -61,9 +61,9 @@ fn reply_read() {
     bolero::check!().with_type::<(Vec<u8>, Vec<u8>, u8)>().for_each(|(input, cuts, flags)| {
         let mut reply = Vec::new();
         for byte in input {
-            match PIECES.get(usize::from(*byte)) {
+            match PIECES.get(usize::from(*byte % 64)) {
                 Some(piece) => reply.extend_from_slice(piece.as_bytes()),
-                None => reply.push(byte.wrapping_sub(64)),
+                None => reply.push(byte.rotate_left(3)),
             }
         }
         let options = ReaderOptions {
@@ -144,9 +144,14 @@ const TOKENS: [&str; 48] = [
 #[test]
 fn scanner_agrees_with_serde_json() {
     bolero::check!().with_type::<Vec<u8>>().for_each(|input| {
-        let tokens: String = input.iter().map(|byte| TOKENS[usize::from(*byte) % TOKENS.len()]).collect();
+        let Some((length, tokens)) = input.split_first() else {
+            return;
+        };
+        // Few tokens: many are hardly ever JSON.
+        let tokens = tokens.iter().take(usize::from(length % 10));
+        let tokens: String = tokens.map(|byte| TOKENS[usize::from(*byte) % TOKENS.len()]).collect();
         let reply = format!("{{\"return\":{tokens}}}");
-        let by_serde = serde_json::from_str::<serde_json::Value>(&reply);
+        let by_serde = Value::from_json(&reply);
         let readings = read(&ReaderOptions::default(), [reply.as_bytes()], ReadEnd::Complete);
         match readings.as_slice() {
             [Reading::Line(line)] if line.source.len() == reply.len() => {
@@ -157,7 +162,7 @@ fn scanner_agrees_with_serde_json() {
                 }
                 let by_serde = by_serde.unwrap_or_else(|error| panic!("{error}: {reply}"));
                 if let Some(Action::Return(value)) = line.actions.last() {
-                    assert_eq!(*value, Value::from_json(&by_serde["return"].to_string()).unwrap(), "{reply}");
+                    assert_eq!(Some(value), by_serde.step(&PathStep::Member("return".into())), "{reply}");
                 }
             }
             [Reading::Fault(fault)] => {
