@@ -419,7 +419,10 @@ fn number_items(playbook: &Playbook) -> (String, usize) {
 impl Chat {
     pub(crate) fn push_assistant(&mut self, lines: String) {
         self.tokens += estimate_tokens(lines.len() as u64);
-        self.messages.push(ChatMessage { role: Role::Assistant, text: lines.into() });
+        match self.messages.last_mut() {
+            Some(last) if last.role == Role::Assistant => last.text = format!("{}\n{lines}", last.text).into(),
+            _ => self.messages.push(ChatMessage { role: Role::Assistant, text: lines.into() }),
+        }
     }
 
     /// Appends to the last message if that is the user's too: many servers refuse anything but alternation.

@@ -92,9 +92,10 @@ pub(crate) struct ClosingTurn {
 }
 
 impl Turn {
-    /// An estimate of what the turn has cost so far.
+    /// An estimate of what the turn has cost so far. Counted in whole lines, so that where the reply is cut into
+    /// chunks makes no difference to when a limit is reached.
     pub(crate) fn spent_tokens(&self) -> u64 {
-        self.prompt_tokens + estimate_tokens(self.reader.n_bytes())
+        self.prompt_tokens + estimate_tokens(self.n_used)
     }
 }
 

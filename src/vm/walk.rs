@@ -210,7 +210,7 @@ impl Machine {
             | StepKind::Free => false,
         };
         // A return waits for its queue anyway.
-        if matches!(line.kind, StepKind::Return(Returned::Nothing | Returned::Value(_)) | StepKind::End) {
+        if matches!(line.kind, StepKind::Return(Returned::Nothing)) {
             return None;
         }
         let is_quiet = |callee: Callee| callee == Callee::Tool(EffectClass::ReadOnly);

@@ -376,7 +376,11 @@ impl World {
             }
             Happening::Chunk(text) => {
                 let turn = self.turn.expect("nothing was asked");
-                for chunk in cut(format!("{text}\n").as_bytes(), chunking) {
+                let end = if text.ends_with('}') { "\n" } else { "" };
+                for chunk in cut(format!("{text}{end}").as_bytes(), chunking) {
+                    if self.turn != Some(turn) {
+                        break;
+                    }
                     self.handle(Event::Chunk { turn, bytes: chunk.into() });
                     let _ = self.settle();
                 }
