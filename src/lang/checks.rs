@@ -271,9 +271,8 @@ impl Check<'_> {
     }
 
     fn entry(&mut self) {
-        if let Entry::Root(_) = self.program.entry
-            && let Some(agent) = self.program.agents.first()
-        {
+        if let Entry::Root(id) = self.program.entry {
+            let agent = self.program.agent(self.program.playbook(id).agent);
             let message =
                 "no playbook has `At the beginning`, so a session begins with this agent's description as goal";
             self.diagnostics.push(Diagnostic::note("implicit-root", agent.title_span, message));

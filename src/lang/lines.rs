@@ -322,6 +322,11 @@ fn read_assign(line: Words<'_>, around: Surroundings<'_>) -> Option<Reading> {
         let explicit = call.arguments.is_some();
         return Some(Reading::new(StepKind::Call(call), explicit));
     }
+    // `$name = ask the user for their name` asks.
+    if let Some(Reading { kind: StepKind::Ask { mut targets }, .. }) = read_ask(value, around) {
+        targets.insert(0, target);
+        return Some(Reading::new(StepKind::Ask { targets }, false));
+    }
     Some(Reading::new(StepKind::Assign { target, value: None }, false))
 }
 

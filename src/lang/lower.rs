@@ -14,8 +14,8 @@ use crate::lang::load::Files;
 use crate::lang::names::{ReachCache, sort_names};
 use crate::lang::parse::is_code;
 use crate::lang::program::{
-    Agent, AgentId, Entry, FrameLimits, FrontMatter, Mode, Playbook, PlaybookId, Program, Trigger, TriggerId,
-    TriggerKind,
+    Agent, AgentId, AgentKind, Entry, FrameLimits, FrontMatter, Mode, Playbook, PlaybookId, Program, Trigger,
+    TriggerId, TriggerKind,
 };
 use crate::lang::settings::{is_true, read_limits, read_metadata};
 use crate::lang::signature::{Heading, read_heading};
@@ -72,7 +72,7 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>) -> Lowered {
     }
     let entry = find_entry(&agents, &playbooks);
     if let Entry::Root(id) = entry
-        && let (Some(agent), Some(plan)) = (agents.first(), plans.first())
+        && let Some((agent, plan)) = agents.iter().zip(&plans).find(|(agent, _)| agent.kind == AgentKind::Playbooks)
     {
         let around = Surroundings { names: &names, agent: agent.id, has_children: false };
         playbooks.push(root_playbook(id, agent, plan, &playbooks, &files, around));
@@ -323,7 +323,7 @@ fn find_entry(agents: &[Agent], playbooks: &[Playbook]) -> Entry {
             return Entry::Beginning(found);
         }
     }
-    match (playbooks, agents.first()) {
+    match (playbooks, agents.iter().find(|agent| agent.kind == AgentKind::Playbooks)) {
         ([single], _) => Entry::Single(single.id),
         (_, None) => Entry::None,
         ([], Some(agent)) if agent.description.is_empty() => Entry::None,
