@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod chunks;
+mod fuzz;
 mod fuzz_reply;
 mod golden;
 mod http_server;
