@@ -14,3 +14,5 @@ pub mod lang;
 pub mod vm;
 
 pub mod host;
+
+pub mod serve;

@@ -1,1 +1,3 @@
+//! The `playhouse` program.
+
 fn main() {}

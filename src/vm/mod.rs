@@ -8,15 +8,40 @@
 pub mod fault;
 pub mod limits;
 pub mod protocol;
+pub mod reply;
+pub mod template;
 pub mod view;
 
+mod begin;
+mod calls;
+mod eval;
+mod frame;
+mod prompt;
+mod resolve;
+mod scope;
+mod speech;
+mod stack;
+mod turn;
+mod turn_end;
+mod variables;
+mod walk;
+
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::lang::program::{AgentId, PlaybookId, Program};
-use crate::value::Map;
+use crate::value::{Map, Origin, Tracked, Value};
+use crate::vm::fault::{Fault, FaultKind};
+use crate::vm::frame::{CallState, Frame, Phase, PlaybookFrame};
 use crate::vm::limits::Settings;
-use crate::vm::protocol::{Event, Progress, Timestamp, ToolSignature};
-use crate::vm::view::View;
+use crate::vm::prompt::Prompts;
+use crate::vm::protocol::{
+    CallOutcome, Effect, Event, Fact, Outcome, Place, Progress, Report, Timestamp, ToolSignature, TurnId, Wait,
+};
+use crate::vm::scope::{Scope, Stamp};
+use crate::vm::stack::Unwinding;
+use crate::vm::turn::{ClosingTurn, Turn};
+use crate::vm::view::{CallView, Counters, FrameView, Utterance, View};
 
 /// All that a session begins with; the journal's first record holds it as text.
 #[derive(Clone, Debug)]
@@ -29,8 +54,8 @@ pub struct Begin {
     pub tools: Arc<[ToolSignature]>,
     /// The playbook to begin with; none: the program's entry.
     pub entry: Option<PlaybookId>,
-    /// Arguments of that playbook, by parameter name; without `entry` they become variables of the agent that
-    /// the session begins with.
+    /// Arguments by name: a name that is a parameter of the first playbook is bound to it; any other becomes a
+    /// variable of its agent.
     pub arguments: Map,
     /// When.
     pub time: Timestamp,
@@ -39,45 +64,326 @@ pub struct Begin {
 /// One session's interpreter. A value: cloning it is a snapshot.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    begin: Begin,
+    program: Arc<Program>,
+    settings: Arc<Settings>,
+    tools: Arc<[ToolSignature]>,
+    prompts: Arc<Prompts>,
+    now: Timestamp,
+    frames: Vec<Frame>,
+    /// The session's other variables, by agent.
+    others: Vec<Scope>,
+    /// The reply that is being read; it belongs to the top frame.
+    turn: Option<Turn>,
+    /// Replies that are not wanted any more and have not ended yet.
+    closing: Vec<ClosingTurn>,
+    unwinding: Option<Unwinding>,
+    /// Playbooks still to begin with, and the arguments for them.
+    entries: VecDeque<PlaybookId>,
+    arguments: Map,
+    /// What the last frame of the stack returned.
+    last_value: Tracked,
+    messages: VecDeque<Arc<str>>,
+    conversation: Conversation,
+    /// What the last reply said outside its lines.
+    last_prose: String,
+    outbox: VecDeque<Progress>,
+    outcome: Option<Outcome>,
+    blocked: Option<Wait>,
+    n_directives: u32,
+    next: NextIds,
+    stamp: Stamp,
+    counters: Counters,
+}
+
+/// The numbers the next things get.
+#[derive(Clone, Copy, Debug, Default)]
+struct NextIds {
+    turn: u64,
+    call: u64,
+    frame: u64,
+    timer: u64,
+    utterance: u64,
+}
+
+/// The last utterances of the session, and how many there were before them.
+#[derive(Clone, Debug, Default)]
+struct Conversation {
+    utterances: VecDeque<Utterance>,
+    n_forgotten: u64,
+}
+
+impl Conversation {
+    fn push(&mut self, by_user: bool, text: Arc<str>, keep: usize) {
+        self.utterances.push_back(Utterance { by_user, text });
+        while self.utterances.len() > keep.max(1) {
+            self.utterances.pop_front();
+            self.n_forgotten += 1;
+        }
+    }
+
+    fn n_total(&self) -> u64 {
+        self.n_forgotten + self.utterances.len() as u64
+    }
+
+    /// The utterances from the `first` of the session on, as far as they are remembered.
+    fn since(&self, first: u64) -> impl Iterator<Item = &Utterance> {
+        let skip = first.saturating_sub(self.n_forgotten);
+        self.utterances.iter().skip(usize::try_from(skip).unwrap_or(usize::MAX))
+    }
 }
 
 impl Machine {
-    /// A machine at its beginning: nothing has been done yet.
-    pub fn begin(begin: Begin) -> Machine {
-        Machine { begin }
-    }
-
     /// Something happened in the world. To be called only when `advance` has answered `Blocked` or `Finished`.
     pub fn handle(&mut self, time: Timestamp, event: Event) {
-        let _ = (time, event, &self.begin);
+        let passed = u64::try_from(time.0 - self.now.0).unwrap_or(0);
+        self.now = self.now.max(time);
+        self.n_directives = 0;
+        self.spend_time(passed);
+        match event {
+            Event::Chunk { turn, bytes } => self.handle_chunk(turn, &bytes),
+            Event::ReplyEnded { turn, end, usage } => self.handle_reply_ended(turn, end, usage),
+            Event::CallStarted { call, attempt } => self.handle_call_started(call, attempt),
+            Event::CallEnded { call, outcome } => self.handle_call_ended(call, outcome),
+            Event::Message { text } => self.messages.push_back(text),
+            Event::TimerFired { timer } => self.handle_timer(timer),
+            Event::Approved { call, answer } => self.handle_approved(call, answer),
+            Event::Interrupted => self.handle_interrupted(),
+            Event::Edited { frame, name, value } => self.handle_edited(frame, &name, value),
+            Event::SignaturesChanged { tools } => {
+                self.prompts = Arc::new(Prompts::new(&self.program, &tools));
+                self.tools = tools;
+            }
+            Event::GoOn => {}
+            Event::Reopened => self.handle_reopened(),
+        }
     }
 
     /// Moves by at most one directive.
     pub fn advance(&mut self) -> Progress {
-        Progress::Blocked(protocol::Wait::User)
+        loop {
+            if let Some(progress) = self.outbox.pop_front() {
+                return progress;
+            }
+            if let Some(outcome) = &self.outcome {
+                self.blocked = None;
+                return Progress::Finished(outcome.clone());
+            }
+            if self.n_directives >= self.settings.budget {
+                return Progress::Blocked(Wait::Budget);
+            }
+            self.n_directives += 1;
+            match self.step() {
+                None => self.blocked = None,
+                Some(wait) if self.blocked.as_ref() == Some(&wait) => return Progress::Blocked(wait),
+                Some(wait) => {
+                    self.blocked = Some(wait.clone());
+                    if matches!(wait, Wait::Reply(_) | Wait::Budget) {
+                        return Progress::Blocked(wait);
+                    }
+                    self.report(Fact::Waiting { wait });
+                }
+            }
+        }
     }
 
-    /// The whole state as plain data.
-    pub fn view(&self) -> View {
-        View {
-            stack: Vec::new(),
-            others: Vec::new(),
-            wait: None,
-            outcome: None,
-            messages: Vec::new(),
-            conversation: Vec::new(),
-            counters: view::Counters::default(),
+    /// One transition; what it waits for, if it cannot make one.
+    fn step(&mut self) -> Option<Wait> {
+        if self.unwinding.is_some() {
+            return self.step_unwinding();
         }
+        if self.frames.is_empty() {
+            self.step_empty_stack();
+            return None;
+        }
+        if self.limit_reached() {
+            return None;
+        }
+        match &self.top().phase {
+            Phase::Ready => {
+                self.step_ready();
+                None
+            }
+            Phase::Turn => self.step_turn(),
+            Phase::Draining(_) => self.step_draining(),
+            Phase::WaitingUser => match self.messages.pop_front() {
+                Some(text) => {
+                    self.deliver(text);
+                    None
+                }
+                None => Some(Wait::User),
+            },
+            Phase::WaitingTimer(timer) => Some(Wait::Timer(*timer)),
+        }
+    }
+
+    /// A user's message reaches the top frame.
+    fn deliver(&mut self, text: Arc<str>) {
+        self.conversation.push(true, text.clone(), self.settings.conversation.max(1));
+        self.report(Fact::UserMessage { text: text.clone() });
+        let agent = self.top().agent;
+        let value = Tracked::new(Value::Str(text.clone()), Origin::USER);
+        self.set_other(agent, "user_message", value);
+        for frame in &mut self.frames {
+            frame.playbook_mut().spent.turns_since_user = 0;
+        }
+        let frame = self.top_mut();
+        frame.news.user = Some(text);
+        frame.phase = Phase::Ready;
     }
 
     /// The program it runs.
     pub fn program(&self) -> &Arc<Program> {
-        &self.begin.program
+        &self.program
     }
 
     /// The system message of an agent: the same bytes for all its turns.
-    pub fn system_message(&self, _agent: AgentId) -> Arc<str> {
-        "".into()
+    pub fn system_message(&self, agent: AgentId) -> Arc<str> {
+        self.prompts.system(&self.program, &self.tools, agent)
+    }
+
+    /// The whole state as plain data.
+    pub fn view(&self) -> View {
+        let turn = self.turn.as_ref().map(|turn| turn.id);
+        View {
+            stack: self
+                .frames
+                .iter()
+                .enumerate()
+                .map(|(depth, frame)| {
+                    let is_top = depth + 1 == self.frames.len();
+                    self.view_frame(frame.playbook(), turn.filter(|_| is_top))
+                })
+                .collect(),
+            others: self
+                .others
+                .iter()
+                .enumerate()
+                .map(|(index, scope)| (self.program.agents[index].name.clone(), scope.view()))
+                .collect(),
+            wait: self.blocked.clone(),
+            outcome: self.outcome.clone(),
+            messages: self.messages.iter().cloned().collect(),
+            conversation: self.conversation.utterances.iter().cloned().collect(),
+            counters: self.counters,
+        }
+    }
+
+    fn view_frame(&self, frame: &PlaybookFrame, turn: Option<TurnId>) -> FrameView {
+        let playbook = self.program.playbook(frame.playbook);
+        let result_name = self
+            .frames
+            .iter()
+            .flat_map(|caller| &caller.playbook().queue)
+            .find(|queued| matches!(frame.origin, protocol::FrameOrigin::Call { call, .. } if call == queued.id))
+            .and_then(|queued| queued.result_name.clone());
+        FrameView {
+            id: frame.id,
+            agent: self.program.agent(frame.agent).name.clone(),
+            name: playbook.name.clone(),
+            location: frame.location(),
+            line: frame.pointer.map(|step| playbook.step(step).label.clone()),
+            origin: self.describe_origin(frame.origin),
+            result_name,
+            n_elided: frame.n_elided,
+            variables: frame.scope.view(),
+            queue: frame
+                .queue
+                .iter()
+                .map(|queued| CallView {
+                    call: queued.id,
+                    name: queued.name.clone(),
+                    kind: queued.callee.kind(),
+                    arguments: queued.arguments.clone(),
+                    state: match &queued.state {
+                        CallState::Queued => "queued",
+                        CallState::Running { .. } => "running",
+                        CallState::Asking { .. } => "needs approval",
+                        CallState::Done(Ok(_)) => "done",
+                        CallState::Done(Err(_)) => "failed",
+                    },
+                    result_name: queued.result_name.clone(),
+                })
+                .collect(),
+            loops: frame
+                .loops
+                .iter()
+                .map(|state| {
+                    let label = &playbook.step(state.header).label;
+                    match state.n_rounds {
+                        Some(n) => format!("{label}, item {} of {n}", state.round),
+                        None => format!("{label}, round {}", state.round),
+                    }
+                })
+                .collect(),
+            n_messages: frame.chat.messages.len(),
+            n_turns: frame.spent.turns,
+            turn,
+        }
+    }
+
+    /// `begin`, `call at Name:03`.
+    fn describe_origin(&self, origin: protocol::FrameOrigin) -> String {
+        match origin {
+            protocol::FrameOrigin::Begin => "begin".to_owned(),
+            protocol::FrameOrigin::Call { from, .. } => format!("call at {}", self.describe(from)),
+        }
+    }
+
+    /// `Name:03`, or `Name` for its heading.
+    pub fn describe(&self, location: protocol::Location) -> String {
+        match location {
+            protocol::Location::Line { playbook, step } => {
+                let playbook = self.program.playbook(playbook);
+                match step {
+                    Some(step) => format!("{}:{}", playbook.name, playbook.step(step).label),
+                    None => playbook.name.to_string(),
+                }
+            }
+        }
+    }
+
+    fn top(&self) -> &PlaybookFrame {
+        self.frames.last().expect("a step is made only with a frame on the stack").playbook()
+    }
+
+    fn top_mut(&mut self) -> &mut PlaybookFrame {
+        self.frames.last_mut().expect("a step is made only with a frame on the stack").playbook_mut()
+    }
+
+    /// Where the top frame is.
+    fn place(&self) -> Option<Place> {
+        let turn = self.turn.as_ref().map(|turn| turn.id);
+        let depth = self.frames.len().checked_sub(1)?;
+        Some(self.frames[depth].playbook().place(depth, turn))
+    }
+
+    fn emit(&mut self, effect: Effect) {
+        self.outbox.push_back(Progress::Emit(effect));
+    }
+
+    fn report(&mut self, fact: Fact) {
+        let report = Report { place: self.place(), fact };
+        self.emit(Effect::Report(Box::new(report)));
+    }
+
+    /// Ends the session with a fault at the top frame's place. The frames stay, so that they can be looked at.
+    fn fail(&mut self, kind: FaultKind, message: impl Into<Arc<str>>) {
+        let fault = Fault { kind, place: self.place(), message: message.into() };
+        self.close_turn_now("the session failed");
+        self.outcome = Some(Outcome::Failed(fault));
+    }
+
+    fn next_stamp(&mut self) -> Stamp {
+        self.stamp.0 += 1;
+        self.stamp
+    }
+}
+
+/// What came of a call, as the program is told.
+fn result_of(outcome: CallOutcome) -> Result<Tracked, Arc<str>> {
+    match outcome {
+        CallOutcome::Value { value, secret } => Ok(Tracked { value, origin: Origin::TOOL, secret }),
+        CallOutcome::Error(error) => Err(error),
+        CallOutcome::Needs { question } => Err(question),
     }
 }

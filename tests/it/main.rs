@@ -1,17 +1,20 @@
 //! All integration tests, in one binary.
 #![allow(clippy::unwrap_used)]
 
+mod chunks;
+mod config;
+mod fuzz_reply;
 mod golden;
 mod http_server;
-
-mod lang;
-
 mod journal;
-
-mod tool;
-
-mod config;
-
+mod lang;
 mod openai;
 mod replay;
+mod reply;
 mod script;
+mod template;
+mod test_file;
+mod tidy;
+mod tool;
+mod vm;
+mod world;

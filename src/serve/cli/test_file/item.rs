@@ -1,0 +1,136 @@
+//! The one-line items of a test file: values, variables, calls, outcomes.
+
+use super::{ExpectedCall, ExpectedOutcome, ExpectedResult};
+use crate::lang::expr::scan_name;
+use crate::value::{Map, Value};
+
+/// The ways to write an outcome.
+pub(super) const OUTCOMES: &str =
+    "write `waits for the user`, `finished`, `finished: JSON`, `failed: KIND` or `failed: KIND: TEXT`";
+
+/// A finding about one line.
+pub(super) struct Wrong {
+    pub(super) code: &'static str,
+    pub(super) message: String,
+    /// What to do about it.
+    pub(super) next: String,
+}
+
+fn wrong(code: &'static str, message: impl Into<String>, next: impl Into<String>) -> Wrong {
+    Wrong { code, message: message.into(), next: next.into() }
+}
+
+/// JSON if it is JSON, else text: the rule of `--arg`.
+pub(super) fn json_or_text(value: &str) -> Value {
+    Value::from_json(value).unwrap_or_else(|_| Value::str(value))
+}
+
+fn json(text: &str) -> Result<Value, Wrong> {
+    Value::from_json(text.trim()).map_err(|error| {
+        let next = "write JSON; text stands in double quotes";
+        wrong("bad-json", format!("`{}` is no JSON value: {error}", text.trim()), next)
+    })
+}
+
+/// `$name = JSON` or `$name is not set`.
+pub(super) fn variable(item: &str) -> Result<(String, Option<Value>), Wrong> {
+    let form = || {
+        wrong(
+            "bad-variable",
+            format!("`{item}` is no variable and value"),
+            "write `$name = JSON` or `$name is not set`",
+        )
+    };
+    let item = item.strip_prefix('$').ok_or_else(form)?;
+    let length = scan_name(item);
+    let (name, rest) = item.split_at(length);
+    let rest = rest.trim();
+    if length == 0 {
+        Err(form())
+    } else if rest == "is not set" {
+        Ok((name.to_owned(), None))
+    } else {
+        let value = rest.strip_prefix('=').ok_or_else(form)?;
+        Ok((name.to_owned(), Some(json(value)?)))
+    }
+}
+
+/// `Name(argument: JSON, …)`, with ` -> JSON` or ` !! error` behind it.
+pub(super) fn call(item: &str) -> Result<ExpectedCall, Wrong> {
+    let form = || {
+        wrong(
+            "bad-call",
+            format!("`{item}` is no call"),
+            "write `Name(argument: JSON)`, with ` -> JSON` or ` !! error` behind it to compare the result",
+        )
+    };
+    let (name, mut rest) = item.split_once('(').ok_or_else(form)?;
+    let name = name.trim();
+    if name.is_empty() || name.contains(char::is_whitespace) {
+        return Err(form());
+    }
+    let mut arguments = Map::new();
+    loop {
+        rest = rest.trim_start();
+        if let Some(behind) = rest.strip_prefix(')') {
+            rest = behind.trim();
+            break;
+        }
+        let (argument, behind) = rest.split_once(':').ok_or_else(form)?;
+        let argument = argument.trim();
+        if argument.is_empty() || scan_name(argument) != argument.len() {
+            return Err(form());
+        }
+        let length = value_length(behind).ok_or_else(form)?;
+        arguments.insert(argument.into(), json(&behind[..length])?);
+        rest = behind[length..].strip_prefix(',').unwrap_or(&behind[length..]);
+    }
+    let result = if rest.is_empty() {
+        None
+    } else if let Some(value) = rest.strip_prefix("->") {
+        Some(ExpectedResult::Value(json(value)?))
+    } else if let Some(error) = rest.strip_prefix("!!") {
+        Some(ExpectedResult::Error(error.trim().to_owned()))
+    } else {
+        return Err(form());
+    };
+    Ok(ExpectedCall { name: name.to_owned(), arguments, result })
+}
+
+/// How far the JSON value at the beginning of `text` goes: to the next `,` or `)` outside strings and brackets.
+fn value_length(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut in_string = false;
+    let mut escaped = false;
+    for (index, byte) in text.bytes().enumerate() {
+        if in_string {
+            in_string = escaped || byte != b'"';
+            escaped = !escaped && byte == b'\\';
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b',' | b')' if depth == 0 => return Some(index),
+            _ => {}
+        }
+    }
+    None
+}
+
+pub(super) fn outcome(text: &str) -> Result<ExpectedOutcome, Wrong> {
+    let form = || wrong("bad-outcome", format!("`{text}` is no outcome"), OUTCOMES);
+    let (word, rest) = text.split_once(':').map_or((text, None), |(word, rest)| (word.trim(), Some(rest.trim())));
+    match (word, rest) {
+        ("waits for the user", None) => Ok(ExpectedOutcome::Waits),
+        ("finished", None) => Ok(ExpectedOutcome::Finished { value: None }),
+        ("finished", Some(value)) => Ok(ExpectedOutcome::Finished { value: Some(json(value)?) }),
+        ("failed", Some(rest)) if !rest.is_empty() => {
+            let (kind, message) =
+                rest.split_once(':').map_or((rest, None), |(kind, message)| (kind.trim(), Some(message.trim())));
+            Ok(ExpectedOutcome::Failed { kind: kind.to_owned(), message: message.map(str::to_owned) })
+        }
+        _ => Err(form()),
+    }
+}

@@ -1,0 +1,514 @@
+//! Reading a test file: line by line, strict. Every finding says what to do next.
+
+use std::collections::HashMap;
+
+use super::item::{OUTCOMES, Wrong, call, json_or_text, outcome, variable};
+use super::{Chunks, ExpectedOutcome, ScriptedReply, TestFile, TestStep, TestStepKind};
+use crate::diagnostic::{Diagnostic, Note, Severity};
+use crate::span::{FileId, Span};
+use crate::value::Map;
+
+/// The headings there are.
+const HEADINGS: [&str; 6] = ["User", "Model", "Says", "Calls", "Variables", "Outcome"];
+
+/// What can stand in the list at the top.
+const KEYS: &str = "`program`, `tools`, `playbook`, `argument NAME` and `setting NAME`";
+
+/// One line of the text.
+#[derive(Clone, Copy)]
+struct Line<'t> {
+    /// From 1.
+    number: usize,
+    /// Where it begins.
+    offset: usize,
+    /// Its text as it is, without the line break.
+    raw: &'t str,
+}
+
+impl<'t> Line<'t> {
+    fn text(self) -> &'t str {
+        self.raw.trim_end()
+    }
+}
+
+/// A level-2 heading and the lines below it.
+struct Section<'t> {
+    heading: Line<'t>,
+    lines: Vec<Line<'t>>,
+}
+
+/// Reads the text.
+pub(super) fn read(file: FileId, text: &str) -> Result<TestFile, Vec<Diagnostic>> {
+    let mut reader = Reader { file, findings: Vec::new() };
+    let (top, sections) = split(text);
+    let mut test = reader.read_top(&top);
+    let mut stretch = StretchReader::default();
+    for section in &sections {
+        let Some(kind) = reader.read_section(section) else { continue };
+        reader.check_order(&mut stretch, section.heading, &kind);
+        test.steps.push(TestStep { line: section.heading.number, kind });
+    }
+    if sections.is_empty() && reader.findings.is_empty() {
+        let line = top.last().copied().unwrap_or(Line { number: 1, offset: 0, raw: "" });
+        reader.report(line, "no-steps", "the file holds no conversation", "begin with `## Model` and what it replies");
+    }
+    reader.findings.sort_by_key(|finding| finding.span.start);
+    if reader.findings.is_empty() { Ok(test) } else { Err(reader.findings) }
+}
+
+/// The lines above the first level-2 heading, and the sections. Headings inside fences are text.
+fn split(text: &str) -> (Vec<Line<'_>>, Vec<Section<'_>>) {
+    let mut top = Vec::new();
+    let mut sections: Vec<Section<'_>> = Vec::new();
+    let mut fence = 0;
+    let mut offset = 0;
+    for (index, whole) in text.split_inclusive('\n').enumerate() {
+        let raw = whole.strip_suffix('\n').unwrap_or(whole);
+        let raw = raw.strip_suffix('\r').unwrap_or(raw);
+        let line = Line { number: index + 1, offset, raw };
+        offset += whole.len();
+        let n_ticks = n_ticks(line);
+        if fence == 0 {
+            fence = if n_ticks >= 3 { n_ticks } else { 0 };
+        } else if closes(line, fence) {
+            fence = 0;
+        }
+        if fence == 0 && line.raw.starts_with("## ") {
+            sections.push(Section { heading: line, lines: Vec::new() });
+        } else {
+            sections.last_mut().map_or(&mut top, |section| &mut section.lines).push(line);
+        }
+    }
+    (top, sections)
+}
+
+/// How many backticks the line begins with.
+fn n_ticks(line: Line<'_>) -> usize {
+    line.raw.bytes().take_while(|&byte| byte == b'`').count()
+}
+
+/// Whether the line closes a fence of `n` backticks.
+fn closes(line: Line<'_>, n: usize) -> bool {
+    n_ticks(line) >= n && line.text().bytes().all(|byte| byte == b'`')
+}
+
+/// What the present stretch holds so far.
+#[derive(Default)]
+struct StretchReader {
+    /// The expected parts, by heading.
+    expected: HashMap<&'static str, Span>,
+    /// The file's outcome.
+    outcome: Option<Span>,
+}
+
+struct Reader {
+    file: FileId,
+    findings: Vec<Diagnostic>,
+}
+
+impl Reader {
+    fn span(&self, line: Line<'_>) -> Span {
+        let indent = line.raw.len() - line.raw.trim_start().len();
+        Span::new(self.file, line.offset + indent, line.offset + line.text().len())
+    }
+
+    fn report(&mut self, line: Line<'_>, code: &'static str, message: impl Into<String>, next: impl Into<String>) {
+        let span = self.span(line);
+        let notes = vec![Note { span: None, message: next.into() }];
+        self.findings.push(Diagnostic {
+            code,
+            severity: Severity::Error,
+            span,
+            message: message.into(),
+            notes,
+            fix: None,
+        });
+    }
+
+    /// Adds another place to the last finding.
+    fn also(&mut self, span: Span, message: &str) {
+        if let Some(finding) = self.findings.last_mut() {
+            finding.notes.push(Note { span: Some(span), message: message.to_owned() });
+        }
+    }
+
+    /// Title, description and the list of what is run.
+    fn read_top(&mut self, lines: &[Line<'_>]) -> TestFile {
+        let mut test = TestFile {
+            title: String::new(),
+            description: String::new(),
+            program: String::new(),
+            tools: None,
+            playbook: None,
+            arguments: Map::new(),
+            settings: Map::new(),
+            steps: Vec::new(),
+        };
+        let mut lines = lines.iter().copied().skip_while(|line| line.text().is_empty()).peekable();
+        let first = lines.peek().copied().unwrap_or(Line { number: 1, offset: 0, raw: "" });
+        match first.text().strip_prefix("# ") {
+            Some(title) => {
+                title.trim().clone_into(&mut test.title);
+                lines.next();
+            }
+            None => self.report(first, "no-title", "the file has no title", "begin it with `# ` and a title"),
+        }
+        let mut keys: HashMap<String, Span> = HashMap::new();
+        let mut description: Vec<&str> = Vec::new();
+        for line in lines {
+            let text = line.text();
+            if let Some(item) = text.strip_prefix("- ") {
+                self.read_key(&mut test, &mut keys, line, item);
+            } else if text.starts_with('#') {
+                self.unknown_heading(line, text);
+            } else if keys.is_empty() {
+                description.push(text);
+            } else if !text.is_empty() {
+                self.unexpected(line, "the list at the top", "put descriptions above the list");
+            }
+        }
+        description.join("\n").trim_matches('\n').clone_into(&mut test.description);
+        if test.program.is_empty() && !self.findings.iter().any(|finding| finding.code == "empty-value") {
+            self.report(
+                first,
+                "no-program",
+                "the file does not name its program",
+                "add `- program: FILE.md` below the title",
+            );
+        }
+        test
+    }
+
+    fn read_key(&mut self, test: &mut TestFile, keys: &mut HashMap<String, Span>, line: Line<'_>, item: &str) {
+        let Some((key, value)) = item.split_once(':') else {
+            self.report(
+                line,
+                "unknown-key",
+                format!("`{item}` has no value"),
+                format!("write `- key: value`; keys are {KEYS}"),
+            );
+            return;
+        };
+        let (key, value) = (key.trim(), value.trim());
+        if value.is_empty() {
+            self.report(
+                line,
+                "empty-value",
+                format!("`{key}` has no value"),
+                "write one behind the colon, or leave the line out",
+            );
+            return;
+        }
+        if let Some(&first) = keys.get(key) {
+            self.report(line, "duplicate-key", format!("`{key}` is given twice"), "leave one of them out");
+            self.also(first, "given here first");
+            return;
+        }
+        keys.insert(key.to_owned(), self.span(line));
+        match key.split_once(' ').map(|(word, name)| (word, name.trim())) {
+            None if key == "program" => value.clone_into(&mut test.program),
+            None if key == "tools" => test.tools = Some(value.to_owned()),
+            None if key == "playbook" => test.playbook = Some(value.to_owned()),
+            Some(("argument", name)) => {
+                test.arguments.insert(name.into(), json_or_text(value));
+            }
+            Some(("setting", name)) => {
+                test.settings.insert(name.into(), json_or_text(value));
+            }
+            None | Some(_) => {
+                self.report(line, "unknown-key", format!("there is no key `{key}`"), format!("keys are {KEYS}"));
+            }
+        }
+    }
+
+    fn read_section(&mut self, section: &Section<'_>) -> Option<TestStepKind> {
+        let heading = section.heading;
+        let lines: Vec<Line<'_>> = section.lines.clone();
+        match heading.text().trim_start_matches('#').trim() {
+            "User" => self.read_user(heading, &lines).map(TestStepKind::User),
+            "Model" => self.read_reply(heading, &lines).map(TestStepKind::Reply),
+            "Says" => self.read_quotes(heading, &lines).map(TestStepKind::ExpectSay),
+            "Calls" => self.read_items(heading, &lines, call).map(TestStepKind::ExpectCalls),
+            "Variables" => self.read_items(heading, &lines, variable).map(TestStepKind::ExpectVariables),
+            "Outcome" => self.read_outcome(heading, &lines).map(TestStepKind::ExpectOutcome),
+            _ => {
+                self.unknown_heading(heading, heading.text());
+                None
+            }
+        }
+    }
+
+    /// Expected parts stand behind the replies of their stretch, each once; the outcome stands last.
+    fn check_order(&mut self, stretch: &mut StretchReader, heading: Line<'_>, kind: &TestStepKind) {
+        if let Some(outcome) = stretch.outcome {
+            let message = format!("`## {}` stands behind the outcome", kind.heading());
+            self.report(heading, "after-outcome", message, "move `## Outcome` to the end of the file");
+            self.also(outcome, "the outcome is here");
+            return;
+        }
+        match kind {
+            TestStepKind::User(_) => stretch.expected.clear(),
+            TestStepKind::Reply(_) => {
+                if let Some((first, &span)) = stretch.expected.iter().min_by_key(|(_, span)| span.start) {
+                    let message = format!("`## Model` stands behind the `## {first}` of the same stretch");
+                    let next = "put replies first: expected parts are compared when the program waits for the user";
+                    self.report(heading, "reply-after-expected", message, next);
+                    self.also(span, "the expected part is here");
+                }
+            }
+            TestStepKind::ExpectSay(_)
+            | TestStepKind::ExpectVariables(_)
+            | TestStepKind::ExpectCalls(_)
+            | TestStepKind::ExpectOutcome(_) => {
+                let span = self.span(heading);
+                if let Some(&first) = stretch.expected.get(kind.heading()) {
+                    let message = format!("a second `## {}` before the next user line", kind.heading());
+                    self.report(heading, "duplicate-section", message, "put both into one section");
+                    self.also(first, "the first one is here");
+                } else {
+                    stretch.expected.insert(kind.heading(), span);
+                }
+                if matches!(kind, TestStepKind::ExpectOutcome(_)) {
+                    stretch.outcome = Some(span);
+                }
+            }
+        }
+    }
+
+    fn unknown_heading(&mut self, line: Line<'_>, text: &str) {
+        let words = text.trim_start_matches('#').trim();
+        let near = HEADINGS
+            .into_iter()
+            .find(|known| strsim::damerau_levenshtein(&words.to_lowercase(), &known.to_lowercase()) <= 2);
+        let next = match near {
+            Some(known) => format!("did you mean `## {known}`?"),
+            None => {
+                "headings are `## User`, `## Model`, `## Says`, `## Calls`, `## Variables` and `## Outcome`".to_owned()
+            }
+        };
+        self.report(line, "unknown-heading", format!("there is no heading `{text}`"), next);
+    }
+
+    fn unexpected(&mut self, line: Line<'_>, place: &str, next: &str) {
+        if line.raw.starts_with('#') {
+            return self.unknown_heading(line, line.text());
+        }
+        self.report(line, "unexpected-text", format!("this line does not belong in {place}"), next);
+    }
+
+    fn empty(&mut self, heading: Line<'_>, next: &str) {
+        self.report(heading, "empty-section", format!("`{}` is empty", heading.text()), next);
+    }
+
+    /// Block quotes, one utterance each; none at all is written `(nothing)`.
+    fn read_quotes(&mut self, heading: Line<'_>, lines: &[Line<'_>]) -> Option<Vec<String>> {
+        let mut quotes: Vec<String> = Vec::new();
+        let mut nothing = None;
+        let mut inside = false;
+        let mut good = true;
+        for &line in lines {
+            let text = line.text();
+            if let Some(quoted) = text.strip_prefix('>') {
+                let quoted = quoted.strip_prefix(' ').unwrap_or(quoted);
+                match quotes.last_mut() {
+                    Some(quote) if inside => {
+                        quote.push('\n');
+                        quote.push_str(quoted);
+                    }
+                    _ => quotes.push(quoted.to_owned()),
+                }
+                inside = true;
+                continue;
+            }
+            inside = false;
+            if text == "(nothing)" {
+                nothing = Some(line);
+            } else if !text.is_empty() {
+                self.unexpected(line, &in_ticks(heading), "begin every line of an utterance with `> `");
+                good = false;
+            }
+        }
+        let agrees = self.check_nothing(heading, nothing, quotes.len(), "an utterance as a block quote (`> …`)");
+        (agrees && good).then_some(quotes)
+    }
+
+    /// `(nothing)` stands alone, and an empty section says it.
+    fn check_nothing(&mut self, heading: Line<'_>, nothing: Option<Line<'_>>, n_items: usize, item: &str) -> bool {
+        match nothing {
+            Some(line) if n_items > 0 => {
+                self.report(line, "not-nothing", "`(nothing)` stands beside something", "leave one of them out");
+                false
+            }
+            None if n_items == 0 => {
+                self.empty(heading, &format!("write {item}, or `(nothing)`"));
+                false
+            }
+            Some(_) | None => true,
+        }
+    }
+
+    fn read_user(&mut self, heading: Line<'_>, lines: &[Line<'_>]) -> Option<String> {
+        if lines.iter().all(|line| line.text().is_empty()) {
+            self.empty(heading, "write the message as a block quote (`> …`)");
+            return None;
+        }
+        let mut quotes = self.read_quotes(heading, lines)?;
+        if quotes.len() != 1 {
+            let next = "give every message its own `## User`; `>` alone is an empty line inside a message";
+            self.report(heading, "one-message", format!("a user line holds one message, not {}", quotes.len()), next);
+            return None;
+        }
+        quotes.pop()
+    }
+
+    fn read_reply(&mut self, heading: Line<'_>, lines: &[Line<'_>]) -> Option<ScriptedReply> {
+        let n_findings = self.findings.len();
+        let mut reply = ScriptedReply::default();
+        let mut has_text = false;
+        let mut rest = lines.iter().copied();
+        while let Some(line) = rest.next() {
+            let text = line.text();
+            if n_ticks(line) >= 3 && !has_text {
+                has_text = true;
+                let body: Vec<&str> =
+                    rest.by_ref().take_while(|inner| !closes(*inner, n_ticks(line))).map(|inner| inner.raw).collect();
+                reply.text = body.join("\n");
+            } else if let (Some(option), false) = (text.strip_prefix("- "), has_text) {
+                self.read_reply_option(&mut reply, line, option);
+            } else if !text.is_empty() {
+                self.unexpected(line, "`## Model`", "a reply is options (`- when: …`), then one fenced block");
+            }
+        }
+        if let (Some(first), false) = (lines.iter().find(|line| n_ticks(**line) >= 3), fences_close(lines)) {
+            self.report(*first, "open-fence", "this fence is not closed", "close it with a line of as many backticks");
+        }
+        if !has_text && reply.error.is_none() && self.findings.len() == n_findings {
+            self.empty(heading, "write the reply as a fenced block, or `- error: …` for a request that fails");
+        }
+        (self.findings.len() == n_findings).then_some(reply)
+    }
+
+    fn read_reply_option(&mut self, reply: &mut ScriptedReply, line: Line<'_>, option: &str) {
+        let (key, value) =
+            option.split_once(':').map_or((option.trim(), ""), |(key, value)| (key.trim(), value.trim()));
+        let place = match key {
+            "when" => &mut reply.when,
+            "when any" => &mut reply.when_any,
+            "error" => &mut reply.error,
+            "chunks" => {
+                let sizes: Option<Vec<usize>> =
+                    value.split(',').map(|size| size.trim().parse().ok().filter(|&size| size > 0)).collect();
+                reply.chunks = match sizes {
+                    Some(sizes) => Some(Chunks::Sizes(sizes)),
+                    None if value == "bytes" => Some(Chunks::Bytes),
+                    None => {
+                        self.report(
+                            line,
+                            "bad-chunks",
+                            format!("`{value}` is no way to cut a reply"),
+                            "write `bytes`, or sizes in bytes (`3, 5, 8`)",
+                        );
+                        None
+                    }
+                };
+                return;
+            }
+            _ => {
+                self.report(
+                    line,
+                    "unknown-key",
+                    format!("a reply has no option `{key}`"),
+                    "options are `when`, `when any`, `chunks` and `error`",
+                );
+                return;
+            }
+        };
+        if value.is_empty() {
+            self.report(
+                line,
+                "empty-value",
+                format!("`{key}` has no value"),
+                "write one behind the colon, or leave the line out",
+            );
+            return;
+        }
+        *place = Some(value.to_owned());
+        if key.starts_with("when")
+            && let Err(error) = regex::Regex::new(value)
+        {
+            let cause = error.to_string();
+            let cause = cause.lines().last().unwrap_or("").trim_start_matches("error: ").to_owned();
+            self.report(
+                line,
+                "bad-regex",
+                format!("`{value}` is no regular expression: {cause}"),
+                "mend it; a character with a meaning is written with a `\\` before it",
+            );
+        }
+    }
+
+    /// List items, one a line.
+    fn read_items<T>(
+        &mut self,
+        heading: Line<'_>,
+        lines: &[Line<'_>],
+        read_item: fn(&str) -> Result<T, Wrong>,
+    ) -> Option<Vec<T>> {
+        let n_findings = self.findings.len();
+        let mut items = Vec::new();
+        let mut nothing = None;
+        let mut n_items = 0;
+        for &line in lines {
+            let text = line.text();
+            if let Some(item) = text.strip_prefix("- ") {
+                n_items += 1;
+                match read_item(item.trim()) {
+                    Ok(item) => items.push(item),
+                    Err(wrong) => self.report(line, wrong.code, wrong.message, wrong.next),
+                }
+            } else if text == "(nothing)" {
+                nothing = Some(line);
+            } else if !text.is_empty() {
+                self.unexpected(line, &in_ticks(heading), "begin every item with `- `, on one line");
+            }
+        }
+        self.check_nothing(heading, nothing, n_items, "one item a line (`- …`)");
+        (self.findings.len() == n_findings).then_some(items)
+    }
+
+    fn read_outcome(&mut self, heading: Line<'_>, lines: &[Line<'_>]) -> Option<ExpectedOutcome> {
+        let mut filled = lines.iter().copied().filter(|line| !line.text().is_empty());
+        let Some(line) = filled.next() else {
+            self.empty(heading, OUTCOMES);
+            return None;
+        };
+        if let Some(second) = filled.next() {
+            self.unexpected(second, "`## Outcome`", "an outcome is one line");
+            return None;
+        }
+        match outcome(line.text().trim()) {
+            Ok(outcome) => Some(outcome),
+            Err(wrong) => {
+                self.report(line, wrong.code, wrong.message, wrong.next);
+                None
+            }
+        }
+    }
+}
+
+/// Whether every fence that the lines open is closed again.
+fn fences_close(lines: &[Line<'_>]) -> bool {
+    let mut fence = 0;
+    for &line in lines {
+        if fence == 0 {
+            fence = if n_ticks(line) >= 3 { n_ticks(line) } else { 0 };
+        } else if closes(line, fence) {
+            fence = 0;
+        }
+    }
+    fence == 0
+}
+
+fn in_ticks(heading: Line<'_>) -> String {
+    format!("`{}`", heading.text())
+}

@@ -1,0 +1,143 @@
+//! A test file's canonical text.
+
+use super::{Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, TestFile, TestStepKind, comparable};
+use crate::value::Value;
+
+/// Writes the file: headings and sections separated by one empty line.
+pub(super) fn write(file: &TestFile) -> String {
+    let mut text = format!("# {}\n", file.title);
+    if !file.description.is_empty() {
+        text.push_str(&format!("\n{}\n", file.description));
+    }
+    text.push_str(&format!("\n- program: {}\n", file.program));
+    for (key, value) in [("tools", &file.tools), ("playbook", &file.playbook)] {
+        if let Some(value) = value {
+            text.push_str(&format!("- {key}: {value}\n"));
+        }
+    }
+    for (key, members) in [("argument", &file.arguments), ("setting", &file.settings)] {
+        for (name, value) in members {
+            text.push_str(&format!("- {key} {name}: {}\n", bare_or_json(value)));
+        }
+    }
+    for step in &file.steps {
+        text.push_str(&format!("\n## {}\n\n", step.kind.heading()));
+        match &step.kind {
+            TestStepKind::User(message) => write_quote(&mut text, message),
+            TestStepKind::Reply(reply) => write_reply(&mut text, reply),
+            TestStepKind::ExpectSay(utterances) => {
+                write_list(&mut text, utterances, |text, utterance| write_quote(text, utterance), "\n");
+            }
+            TestStepKind::ExpectVariables(variables) => write_list(
+                &mut text,
+                variables,
+                |text, (name, value)| match value {
+                    Some(value) => text.push_str(&format!("- ${name} = {value}\n")),
+                    None => text.push_str(&format!("- ${name} is not set\n")),
+                },
+                "",
+            ),
+            TestStepKind::ExpectCalls(calls) => write_list(&mut text, calls, write_call, ""),
+            TestStepKind::ExpectOutcome(outcome) => write_outcome(&mut text, outcome),
+        }
+    }
+    text
+}
+
+/// Writes the items, or that there are none.
+fn write_list<T>(text: &mut String, items: &[T], write_item: impl Fn(&mut String, &T), separator: &str) {
+    if items.is_empty() {
+        text.push_str("(nothing)\n");
+    }
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            text.push_str(separator);
+        }
+        write_item(text, item);
+    }
+}
+
+fn write_quote(text: &mut String, utterance: &str) {
+    for line in comparable(utterance).split('\n') {
+        text.push_str(format!("> {line}").trim_end());
+        text.push('\n');
+    }
+}
+
+fn write_reply(text: &mut String, reply: &ScriptedReply) {
+    let chunks = reply.chunks.as_ref().map(|chunks| match chunks {
+        Chunks::Bytes => "bytes".to_owned(),
+        Chunks::Sizes(sizes) => sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+    });
+    let options = [("when", &reply.when), ("when any", &reply.when_any), ("chunks", &chunks), ("error", &reply.error)];
+    let mut n_options = 0;
+    for (key, value) in options {
+        if let Some(value) = value {
+            text.push_str(&format!("- {key}: {value}\n"));
+            n_options += 1;
+        }
+    }
+    if reply.text.is_empty() && reply.error.is_some() {
+        return;
+    }
+    if n_options > 0 {
+        text.push('\n');
+    }
+    let longest = reply.text.lines().map(|line| line.trim_start().bytes().take_while(|&byte| byte == b'`').count());
+    let fence = "`".repeat(longest.max().unwrap_or(0).max(2) + 1);
+    text.push_str(&format!("{fence}jsonl\n"));
+    if !reply.text.is_empty() {
+        text.push_str(&reply.text);
+        text.push('\n');
+    }
+    text.push_str(&format!("{fence}\n"));
+}
+
+fn write_call(text: &mut String, call: &ExpectedCall) {
+    let arguments: Vec<String> = call.arguments.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    text.push_str(&format!("- {}({})", call.name, arguments.join(", ")));
+    match &call.result {
+        Some(ExpectedResult::Value(value)) => text.push_str(&format!(" -> {value}")),
+        Some(ExpectedResult::Error(error)) => text.push_str(&format!(" !! {}", one_line(error))),
+        None => {}
+    }
+    text.push('\n');
+}
+
+fn write_outcome(text: &mut String, outcome: &ExpectedOutcome) {
+    let line = match outcome {
+        ExpectedOutcome::Waits => "waits for the user".to_owned(),
+        ExpectedOutcome::Finished { value: None } => "finished".to_owned(),
+        ExpectedOutcome::Finished { value: Some(value) } => format!("finished: {value}"),
+        ExpectedOutcome::Failed { kind, message: None } => format!("failed: {kind}"),
+        ExpectedOutcome::Failed { kind, message: Some(message) } => format!("failed: {kind}: {}", one_line(message)),
+    };
+    text.push_str(&line);
+    text.push('\n');
+}
+
+/// An error's first line: what comes behind is detail, and the format has no place for it.
+pub(super) fn one_line(text: &str) -> &str {
+    text.lines().next().unwrap_or("").trim()
+}
+
+/// Text as it is where it can't be taken for JSON, everything else as JSON.
+fn bare_or_json(value: &Value) -> String {
+    match value {
+        Value::Str(text)
+            if !text.is_empty()
+                && text.trim() == &**text
+                && !text.contains(['\n', '\r'])
+                && Value::from_json(text).is_err() =>
+        {
+            text.to_string()
+        }
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Str(_)
+        | Value::List(_)
+        | Value::Map(_) => value.to_json(),
+    }
+}

@@ -1,0 +1,3 @@
+//! The doors: what people and programs use to reach sessions and analyses. Nothing here touches a machine.
+
+pub mod cli;

@@ -1,0 +1,150 @@
+//! The beginning of a session: declared variables, arguments, and which playbook is called first.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::lang::program::{Entry, Parameter, PlaybookId};
+use crate::value::{Map, Origin, Tracked, Value};
+use crate::vm::fault::{Fault, FaultKind};
+use crate::vm::frame::{Phase, Then};
+use crate::vm::prompt::Prompts;
+use crate::vm::protocol::{FrameOrigin, Outcome};
+use crate::vm::scope::{Scope, Stamp};
+use crate::vm::view::Counters;
+use crate::vm::{Begin, Conversation, Machine, NextIds};
+
+impl Machine {
+    /// A machine at its beginning: nothing has been done yet. What cannot be begun (no such playbook, wrong
+    /// arguments) is a fault that the first `advance` tells.
+    pub fn begin(begin: Begin) -> Machine {
+        let Begin { program, settings, tools, entry, arguments, time } = begin;
+        let entries: VecDeque<PlaybookId> = match (entry, &program.entry) {
+            (Some(entry), _) => VecDeque::from([entry]),
+            (None, Entry::Beginning(entries)) => entries.iter().copied().collect(),
+            (None, Entry::Single(entry) | Entry::Root(entry)) => VecDeque::from([*entry]),
+            (None, Entry::None) => VecDeque::new(),
+        };
+        let mut machine = Machine {
+            others: vec![Scope::default(); program.agents.len()],
+            prompts: Arc::new(Prompts::new(&program, &tools)),
+            program,
+            settings: Arc::new(settings),
+            tools,
+            now: time,
+            frames: Vec::new(),
+            turn: None,
+            closing: Vec::new(),
+            unwinding: None,
+            entries,
+            arguments,
+            last_value: Tracked::default(),
+            messages: VecDeque::new(),
+            conversation: Conversation::default(),
+            last_prose: String::new(),
+            outbox: VecDeque::new(),
+            outcome: None,
+            blocked: None,
+            n_directives: 0,
+            next: NextIds::default(),
+            stamp: Stamp::default(),
+            counters: Counters::default(),
+        };
+        machine.declare_variables();
+        if machine.entries.is_empty() {
+            machine
+                .fault_at_begin("the program has no playbook to begin with; write one under an H2 heading".to_owned());
+        } else {
+            machine.take_arguments();
+        }
+        machine
+    }
+
+    fn fault_at_begin(&mut self, message: String) {
+        self.outcome = Some(Outcome::Failed(Fault { kind: FaultKind::Begin, place: None, message: message.into() }));
+    }
+
+    fn declare_variables(&mut self) {
+        let program = self.program.clone();
+        for agent in &program.agents {
+            for declared in &agent.variables {
+                if let Some(value) = &declared.value {
+                    let value = Tracked { value: value.clone(), origin: Origin::CODE, secret: declared.secret };
+                    self.set_other_silently(agent.id, &declared.name, value);
+                }
+            }
+        }
+    }
+
+    /// Arguments that are no parameter of the first playbook become variables of its agent.
+    fn take_arguments(&mut self) {
+        let program = self.program.clone();
+        let first = program.playbook(self.entries[0]);
+        let arguments = std::mem::take(&mut self.arguments);
+        for (name, value) in arguments {
+            if first.parameters.iter().any(|parameter| parameter.name == name) {
+                self.arguments.insert(name, value);
+                continue;
+            }
+            if let Some(ty) = self.type_of(first.id, &name)
+                && !ty.accepts(&value)
+            {
+                return self.fault_at_begin(format!("--arg {name}: ${name} must be {ty}, not {}", value.kind()));
+            }
+            let declared = program.agent(first.agent).variables.iter().find(|declared| declared.name == name);
+            let secret = declared.is_some_and(|declared| declared.secret);
+            self.set_other_silently(first.agent, &name, Tracked { value, origin: Origin::ARGUMENT, secret });
+        }
+        let missing: Vec<String> = first
+            .parameters
+            .iter()
+            .filter(|parameter| parameter.required() && !self.arguments.contains_key(&parameter.name))
+            .map(|parameter| format!("${}: {}", parameter.name, parameter.ty))
+            .collect();
+        if !missing.is_empty() {
+            return self.fault_at_begin(format!(
+                "playbook {} needs {}; give each with --arg name=value",
+                first.name,
+                missing.join(", ")
+            ));
+        }
+        for parameter in &first.parameters {
+            if let Some(value) = self.arguments.get(&parameter.name)
+                && !parameter.ty.accepts(value)
+            {
+                let message = format!("--arg {}: must be {}, not {}", parameter.name, parameter.ty, value.kind());
+                return self.fault_at_begin(message);
+            }
+        }
+    }
+
+    /// The stack is empty: the next beginning, or the end.
+    pub(crate) fn step_empty_stack(&mut self) {
+        let Some(entry) = self.entries.pop_front() else {
+            self.outcome = Some(Outcome::Done { value: self.last_value.value.clone() });
+            return;
+        };
+        let arguments = std::mem::take(&mut self.arguments);
+        let program = self.program.clone();
+        let playbook = program.playbook(entry);
+        let bound = bind_begin(&playbook.parameters, &arguments);
+        self.push_frame(entry, bound, FrameOrigin::Begin);
+        // The implicit root has nothing to do before somebody speaks.
+        if playbook.implicit && self.outcome.is_none() {
+            self.top_mut().phase = Phase::Draining(Then::WaitUser);
+        }
+    }
+}
+
+fn bind_begin(parameters: &[Parameter], arguments: &Map) -> Vec<(Arc<str>, Tracked)> {
+    parameters
+        .iter()
+        .map(|parameter| {
+            let value = match (arguments.get(&parameter.name), &parameter.default) {
+                (Some(value), _) => Tracked::new(value.clone(), Origin::ARGUMENT),
+                (None, Some(default)) => Tracked::new(default.clone(), Origin::CODE),
+                (None, None) => Tracked::new(Value::Null, Origin::CODE),
+            };
+            (parameter.name.clone(), value)
+        })
+        .collect()
+}

@@ -1,0 +1,320 @@
+//! Queued calls: binding arguments, starting tools, running playbooks, taking results
+//! (spec `turn-protocol.md`, "Yields and the queue").
+
+use std::sync::Arc;
+
+use crate::lang::program::{Parameter, Signature};
+use crate::value::{Origin, Tracked, Value};
+use crate::vm::fault::FaultKind;
+use crate::vm::frame::{CallState, Callee, Phase, QueuedCall, ReturnValue, Then};
+use crate::vm::protocol::{CallId, CallKind, CallOutcome, Effect, EffectClass, Fact, FrameOrigin, StartCall};
+use crate::vm::{Machine, result_of};
+
+/// What a name means for a call.
+pub(crate) struct Resolved {
+    pub(crate) callee: Callee,
+    pub(crate) signature: Signature,
+}
+
+/// Arguments as they were given.
+pub(crate) enum Given {
+    Named(Vec<(Arc<str>, Tracked)>),
+    Positional(Vec<Tracked>),
+}
+
+impl Machine {
+    /// What an agent's lines and model mean by a name.
+    pub(crate) fn find_callee(&self, name: &str) -> Result<Resolved, String> {
+        let agent = self.top().agent;
+        if let Some(id) = self.program.find_playbook(agent, name) {
+            let signature = self.program.playbook(id).signature();
+            return Ok(Resolved { callee: Callee::Playbook(id), signature });
+        }
+        if let Some(tool) = self.tools.iter().find(|tool| &*tool.signature.name == name) {
+            return Ok(Resolved { callee: Callee::Tool(tool.effect), signature: tool.signature.clone() });
+        }
+        let callables = self.prompts.callables(&self.program, &self.tools, agent);
+        let near = callables
+            .iter()
+            .map(|other| (strsim::normalized_damerau_levenshtein(&name.to_lowercase(), &other.to_lowercase()), other))
+            .filter(|(likeness, _)| *likeness > 0.6)
+            .max_by(|a, b| a.0.total_cmp(&b.0));
+        Err(match near {
+            Some((_, other)) => format!("there is no playbook or tool `{name}`; did you mean `{other}`?"),
+            None if callables.is_empty() => format!("there is no playbook or tool `{name}`; nothing can be called"),
+            None => format!("there is no playbook or tool `{name}`; there are: {}", callables.join(", ")),
+        })
+    }
+
+    /// Puts a call into the top frame's queue; a tool starts at once. `None`: a limit ended the session.
+    pub(crate) fn queue_call(
+        &mut self,
+        resolved: &Resolved,
+        arguments: Vec<(Arc<str>, Tracked)>,
+        result_name: Option<Arc<str>>,
+    ) -> Option<CallId> {
+        if self.top().queue.len() >= self.settings.queue {
+            self.fail(
+                FaultKind::Limit,
+                format!(
+                    "more than {} calls are queued, the limit `queue`; wait for some, or raise it",
+                    self.settings.queue
+                ),
+            );
+            return None;
+        }
+        self.next.call += 1;
+        let id = CallId(self.next.call);
+        let place = self.place()?;
+        let name = resolved.signature.name.clone();
+        let kind = resolved.callee.kind();
+        self.report(Fact::CallQueued { call: id, name: name.clone(), kind, arguments: arguments.clone() });
+        let mut queued = QueuedCall {
+            id,
+            name: name.clone(),
+            callee: resolved.callee,
+            arguments,
+            result_name,
+            line: place.location,
+            place,
+            state: CallState::Queued,
+            started: None,
+        };
+        match resolved.callee {
+            Callee::Tool(effect) => {
+                self.counters.tool_calls += 1;
+                queued.state = CallState::Running { attempt: 1, confirmed: false };
+                self.emit(start_call(&queued, effect, 1, None));
+            }
+            Callee::Playbook(_) => self.counters.playbook_calls += 1,
+        }
+        let frame = self.top_mut();
+        frame.queue.push_back(queued);
+        frame.unclaimed_calls.push(name);
+        Some(id)
+    }
+
+    /// A playbook's turn in the queue has come.
+    pub(crate) fn run_queued(&mut self, id: CallId) {
+        let now = self.now;
+        let frame = self.top_mut();
+        let Some(queued) = frame.call_mut(id) else { return };
+        let Callee::Playbook(playbook) = queued.callee else { return };
+        queued.state = CallState::Running { attempt: 1, confirmed: true };
+        queued.started = Some(now);
+        let (name, arguments, from) = (queued.name.clone(), queued.arguments.clone(), queued.line);
+        self.report(Fact::CallStarted { call: id, name, kind: CallKind::Playbook, attempt: 1 });
+        self.push_frame(playbook, arguments, FrameOrigin::Call { call: id, from });
+    }
+
+    /// Takes a finished call's result: `as` is set, the model will be told.
+    pub(crate) fn take_call(&mut self, id: CallId) {
+        let frame = self.top_mut();
+        let Some(index) = frame.queue.iter().position(|queued| queued.id == id) else { return };
+        let Some(queued) = frame.queue.remove(index) else { return };
+        let CallState::Done(result) = queued.state else { return };
+        let line = describe_call(&queued.name, &queued.arguments);
+        let shown = self.settings.shown_value_bytes;
+        match result {
+            Ok(value) => {
+                let text = format!("{line} -> {}", shorten(&value, shown));
+                self.top_mut().news.results.push(text);
+                if let Some(name) = &queued.result_name {
+                    let playbook = self.top().playbook;
+                    match self.type_of(playbook, name) {
+                        Some(ty) if !ty.accepts(&value.value) => {
+                            let problem = format!(
+                                "${name} was not set: it must be {ty}, but {} gave {}",
+                                queued.name,
+                                value.value.kind()
+                            );
+                            self.top_mut().news.problem = Some(problem.into());
+                        }
+                        _ => {
+                            if !self.set_variable(name, value.clone()) {
+                                return;
+                            }
+                            self.top_mut().news.told_names.push(name.clone());
+                        }
+                    }
+                }
+                let frame = self.top();
+                if matches!(&frame.phase, Phase::Draining(Then::Return { value: ReturnValue::OfCall(call), .. }) if *call == id)
+                {
+                    self.top_mut().phase =
+                        Phase::Draining(Then::Return { value: ReturnValue::Value(value), failed: false });
+                }
+            }
+            Err(error) => {
+                let error = Value::Str(error).to_json();
+                let frame = self.top_mut();
+                frame.news.results.push(format!("{line} !! {error}"));
+                if let Phase::Draining(Then::Return { failed, .. }) = &mut frame.phase {
+                    *failed = true;
+                }
+            }
+        }
+    }
+
+    pub(crate) fn handle_call_started(&mut self, call: CallId, attempt: u32) {
+        let now = self.now;
+        let found = self.frames.iter_mut().find_map(|frame| frame.playbook_mut().call_mut(call));
+        let Some(queued) = found else { return };
+        queued.state = CallState::Running { attempt, confirmed: true };
+        queued.started = Some(now);
+        let (name, kind) = (queued.name.clone(), queued.callee.kind());
+        self.report(Fact::CallStarted { call, name, kind, attempt });
+    }
+
+    pub(crate) fn handle_call_ended(&mut self, call: CallId, outcome: CallOutcome) {
+        let now = self.now;
+        let limit = self.settings.value_bytes;
+        let found = self.frames.iter_mut().find_map(|frame| frame.playbook_mut().call_mut(call));
+        let Some(queued) = found else { return };
+        // A stale answer: the call has ended already, or was never started.
+        let CallState::Running { attempt, .. } = queued.state else { return };
+        if let CallOutcome::Needs { question } = outcome {
+            queued.state = CallState::Asking { attempt, question: question.clone() };
+            self.report(Fact::ApprovalAsked { call, question });
+            return;
+        }
+        let mut result = result_of(outcome);
+        if let Ok(value) = &result
+            && value.value.to_json().len() > limit
+        {
+            result = Err(format!("the result is larger than the limit `value_bytes` of {limit} bytes").into());
+        }
+        let ms = queued.started.map_or(0, |started| u64::try_from(now.0 - started.0).unwrap_or(0));
+        queued.state = CallState::Done(result.clone());
+        let (name, kind) = (queued.name.clone(), queued.callee.kind());
+        self.report(Fact::CallFinished { call, name, kind, result, ms });
+    }
+
+    /// A person answered: the call is made again with the answer, or refused.
+    pub(crate) fn handle_approved(&mut self, call: CallId, answer: Value) {
+        let found = self.frames.iter_mut().find_map(|frame| frame.playbook_mut().call_mut(call));
+        let Some(queued) = found else { return };
+        let CallState::Asking { attempt, .. } = queued.state else { return };
+        let Callee::Tool(effect) = queued.callee else { return };
+        if answer == Value::Bool(false) {
+            queued.state = CallState::Done(Err("the person who was asked refused this call".into()));
+        } else {
+            queued.state = CallState::Running { attempt: attempt + 1, confirmed: false };
+            let effect = start_call(queued, effect, attempt + 1, Some(answer));
+            self.emit(effect);
+        }
+        self.report(Fact::ApprovalGiven { call });
+    }
+
+    /// After a restart: calls that were not confirmed are started now, safe ones again; of the others nobody
+    /// knows what became (spec `architecture.md`, "After a crash").
+    pub(crate) fn reopen_calls(&mut self) {
+        let mut effects = Vec::new();
+        for frame in &mut self.frames {
+            for queued in &mut frame.playbook_mut().queue {
+                let Callee::Tool(class) = queued.callee else { continue };
+                let CallState::Running { attempt, confirmed } = queued.state else { continue };
+                let is_safe = matches!(class, EffectClass::ReadOnly | EffectClass::Idempotent);
+                if confirmed && !is_safe {
+                    queued.state = CallState::Done(Err("outcome unknown: the process stopped during the call".into()));
+                    continue;
+                }
+                let attempt = if confirmed { attempt + 1 } else { attempt };
+                queued.state = CallState::Running { attempt, confirmed: false };
+                effects.push(start_call(queued, class, attempt, None));
+            }
+        }
+        for effect in effects {
+            self.emit(effect);
+        }
+    }
+}
+
+fn start_call(queued: &QueuedCall, effect: EffectClass, attempt: u32, answer: Option<Value>) -> Effect {
+    Effect::StartCall(Box::new(StartCall {
+        call: queued.id,
+        attempt,
+        name: queued.name.clone(),
+        arguments: queued.arguments.clone(),
+        effect,
+        answer,
+        place: queued.place,
+    }))
+}
+
+/// Binds arguments to parameters; all faults are told together.
+pub(crate) fn bind(signature: &Signature, given: Given) -> Result<Vec<(Arc<str>, Tracked)>, String> {
+    let parameters = &signature.parameters;
+    let mut faults = Vec::new();
+    let mut named: Vec<(Arc<str>, Tracked)> = match given {
+        Given::Named(named) => named,
+        Given::Positional(values) => {
+            if values.len() > parameters.len() {
+                faults.push(format!("{} arguments given, it takes {}", values.len(), parameters.len()));
+            }
+            parameters.iter().zip(values).map(|(parameter, value)| (parameter.name.clone(), value)).collect()
+        }
+    };
+    for (name, _) in &named {
+        if !parameters.iter().any(|parameter| parameter.name == *name) {
+            faults.push(format!("it has no parameter `{name}`"));
+        }
+    }
+    let mut bound = Vec::with_capacity(parameters.len());
+    for parameter in parameters {
+        let index = named.iter().position(|(name, _)| *name == parameter.name);
+        match (index.map(|index| named.swap_remove(index).1), &parameter.default) {
+            (Some(value), _) if !parameter.ty.accepts(&value.value) => {
+                faults.push(format!("`{}` must be {}, not {}", parameter.name, parameter.ty, value.value.kind()));
+            }
+            (Some(value), _) => bound.push((parameter.name.clone(), value)),
+            (None, Some(default)) => bound.push((parameter.name.clone(), Tracked::new(default.clone(), Origin::CODE))),
+            (None, None) => faults.push(format!("`{}` is missing", parameter.name)),
+        }
+    }
+    if faults.is_empty() {
+        return Ok(bound);
+    }
+    let wanted: Vec<String> = parameters.iter().map(write_parameter).collect();
+    Err(format!("{}({}): {}", signature.name, wanted.join(", "), faults.join("; ")))
+}
+
+/// `order_id: str = "x"`.
+pub(crate) fn write_parameter(parameter: &Parameter) -> String {
+    let mut text = parameter.name.to_string();
+    if parameter.ty != crate::lang::program::Type::ANY {
+        text = format!("{text}: {}", parameter.ty);
+    }
+    match &parameter.default {
+        Some(default) => format!("{text} = {default}"),
+        None => text,
+    }
+}
+
+/// `Name(arg="x", other=3)`.
+pub(crate) fn describe_call(name: &str, arguments: &[(Arc<str>, Tracked)]) -> String {
+    let arguments: Vec<String> =
+        arguments.iter().map(|(name, value)| format!("{name}={}", shorten(value, 200))).collect();
+    format!("{name}({})", arguments.join(", "))
+}
+
+/// A value as the model is shown it: whole JSON up to `limit` bytes, else type, size and the first part.
+pub(crate) fn shorten(value: &Tracked, limit: usize) -> String {
+    if value.secret {
+        return "(secret)".to_owned();
+    }
+    let json = value.value.to_json();
+    if json.len() <= limit {
+        return json;
+    }
+    let size = match &value.value {
+        Value::List(items) => format!("{} items", items.len()),
+        Value::Map(members) => format!("{} keys", members.len()),
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => {
+            format!("{} bytes", json.len())
+        }
+    };
+    let end = json.floor_char_boundary(limit.min(300));
+    let start = Value::str(&json[..end]).to_json();
+    format!("({}, {size}, begins with {start})", value.value.kind())
+}

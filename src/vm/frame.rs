@@ -1,0 +1,278 @@
+//! Frames: what the interpreter keeps of a playbook that is being executed.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::lang::program::{AgentId, PlaybookId, StepId};
+use crate::value::{Tracked, Value};
+use crate::vm::protocol::{
+    CallId, CallKind, ChatMessage, EffectClass, FrameId, FrameOrigin, Location, Place, TimerId, Timestamp, TurnId,
+    UtteranceId,
+};
+use crate::vm::scope::{Scope, Stamp};
+
+/// One frame of the stack. Depth, calls, limits, journal and view know frames, not languages.
+#[derive(Clone, Debug)]
+pub(crate) enum Frame {
+    /// A playbook.
+    Playbook(PlaybookFrame),
+}
+
+/// A playbook being executed.
+#[derive(Clone, Debug)]
+pub(crate) struct PlaybookFrame {
+    pub(crate) id: FrameId,
+    pub(crate) agent: AgentId,
+    pub(crate) playbook: PlaybookId,
+    /// The line it is at; none in goal mode.
+    pub(crate) pointer: Option<StepId>,
+    /// What the interpreter has done about the pointer's line since it got there.
+    pub(crate) here: Here,
+    pub(crate) loops: Vec<LoopState>,
+    pub(crate) scope: Scope,
+    pub(crate) chat: Chat,
+    pub(crate) queue: VecDeque<QueuedCall>,
+    pub(crate) origin: FrameOrigin,
+    pub(crate) n_elided: u32,
+    pub(crate) phase: Phase,
+    pub(crate) news: News,
+    /// Everything before this was set before the frame began or before the pointer last moved back: it does
+    /// not count as the work of a line.
+    pub(crate) fresh_since: Stamp,
+    /// The pointer has moved back, or a loop has begun another round.
+    pub(crate) moved_back: bool,
+    /// Calls queued since then that no line has claimed as its work yet, by callee.
+    pub(crate) unclaimed_calls: Vec<Arc<str>>,
+    /// Call lines that have done their work since then.
+    pub(crate) done_calls: Vec<StepId>,
+    /// Lines of a skill that were named by `at`.
+    pub(crate) reached: Vec<StepId>,
+    /// Whether the model was told of a skill's lines that it skipped.
+    pub(crate) told_skipped: bool,
+    /// Speech that a broken or cut-short reply left in mid-sentence.
+    pub(crate) saying: Option<OpenUtterance>,
+    pub(crate) n_failures: u32,
+    pub(crate) n_idle_turns: u32,
+    /// Attempts in a row that brought nothing, and how long to wait before the next, in milliseconds.
+    pub(crate) n_attempts: u32,
+    pub(crate) delay_ms: u64,
+    pub(crate) spent: Spent,
+}
+
+/// What has happened on the pointer's line.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Here {
+    /// The interpreter has performed the line.
+    pub(crate) performed: Option<Performed>,
+    /// The interpreter tried, and left the line to the model.
+    pub(crate) left_to_model: bool,
+    /// The model is to be asked here, whatever has been done: something behind this line went wrong.
+    pub(crate) ask_model: bool,
+    /// The model did something on the line.
+    pub(crate) touched: bool,
+}
+
+/// The result of an explicit line.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Performed {
+    /// Where the pointer goes from here.
+    pub(crate) next: crate::lang::flow_graph::Node,
+    /// What was assigned, to compare with what a model writes for the same line.
+    pub(crate) assigned: Option<(Arc<str>, Value)>,
+}
+
+/// One running loop of the interpreter's.
+#[derive(Clone, Debug)]
+pub(crate) struct LoopState {
+    pub(crate) header: StepId,
+    /// The list as it was on entry; none for `Repeat`, `While`, `Until`.
+    pub(crate) items: Option<Arc<Vec<Value>>>,
+    /// How many rounds there are, where that is known.
+    pub(crate) n_rounds: Option<usize>,
+    /// The round in progress, from 1.
+    pub(crate) round: usize,
+}
+
+/// The messages of one frame with the model, without the system message.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Chat {
+    pub(crate) messages: Vec<ChatMessage>,
+    pub(crate) n_turns: u32,
+    /// Estimated tokens of the messages.
+    pub(crate) tokens: u64,
+    /// Utterances of the session up to which this chat knows the conversation.
+    pub(crate) heard: u64,
+}
+
+/// A call that was queued and whose result has not been taken.
+#[derive(Clone, Debug)]
+pub(crate) struct QueuedCall {
+    pub(crate) id: CallId,
+    pub(crate) name: Arc<str>,
+    pub(crate) callee: Callee,
+    pub(crate) arguments: Vec<(Arc<str>, Tracked)>,
+    /// The variable that gets the result.
+    pub(crate) result_name: Option<Arc<str>>,
+    /// The line it was queued at.
+    pub(crate) line: Location,
+    pub(crate) place: Place,
+    pub(crate) state: CallState,
+    pub(crate) started: Option<Timestamp>,
+}
+
+/// What a queued call will run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Callee {
+    Tool(EffectClass),
+    Playbook(PlaybookId),
+}
+
+impl Callee {
+    pub(crate) fn kind(self) -> CallKind {
+        match self {
+            Callee::Tool(_) => CallKind::Tool,
+            Callee::Playbook(_) => CallKind::Playbook,
+        }
+    }
+}
+
+/// How far a queued call is.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum CallState {
+    /// Not begun: a playbook waits for the end of the turn.
+    Queued,
+    /// The world was told to start this attempt of a tool; a playbook's frame is on the stack.
+    Running {
+        /// From 1.
+        attempt: u32,
+        /// The world has said that it is about to.
+        confirmed: bool,
+    },
+    /// A person must answer first.
+    Asking { attempt: u32, question: Arc<str> },
+    /// Over.
+    Done(Result<Tracked, Arc<str>>),
+}
+
+/// What a frame is doing.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Phase {
+    /// It can move: explicit lines, then the model.
+    Ready,
+    /// The model is being read.
+    Turn,
+    /// Its queue is worked off; then it goes on.
+    Draining(Then),
+    /// The user is to speak.
+    WaitingUser,
+    /// A timer is to run out.
+    WaitingTimer(TimerId),
+}
+
+/// What follows when a frame's queue is empty.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Then {
+    GoOn,
+    WaitUser,
+    WaitTimer { after_ms: u64, text: Arc<str> },
+    Return { value: ReturnValue, failed: bool },
+    End { reason: Option<Arc<str>> },
+}
+
+/// What a frame returns.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum ReturnValue {
+    /// A value.
+    Value(Tracked),
+    /// What the model wrote, with references to results that are still on their way.
+    Pending(Value),
+    /// The result of this call.
+    OfCall(CallId),
+}
+
+/// An utterance that is not complete.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct OpenUtterance {
+    pub(crate) id: UtteranceId,
+    pub(crate) text: String,
+}
+
+/// What the model has not been told yet: the blocks of the frame's next message.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct News {
+    /// `DONE`.
+    pub(crate) done: Vec<String>,
+    /// `RESULTS`.
+    pub(crate) results: Vec<String>,
+    /// `MEANWHILE`: what ran above and returned, in words.
+    pub(crate) meanwhile: Vec<String>,
+    /// When another frame was first pushed above; changes since then are told.
+    pub(crate) covered_since: Option<Stamp>,
+    /// Variables whose change another block tells already.
+    pub(crate) told_names: Vec<Arc<str>>,
+    /// `USER`.
+    pub(crate) user: Option<Arc<str>>,
+    /// `PROBLEM`.
+    pub(crate) problem: Option<Arc<str>>,
+    /// The reply was cut or broke off: the model must be told where to go on even if nothing else is new.
+    pub(crate) saying: Option<Arc<str>>,
+}
+
+/// What a frame and all frames above it have used up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spent {
+    pub(crate) turns: u64,
+    pub(crate) turns_since_user: u64,
+    pub(crate) tokens: u64,
+    /// Milliseconds, without those spent waiting for the user.
+    pub(crate) active_ms: u64,
+}
+
+impl Frame {
+    pub(crate) fn playbook(&self) -> &PlaybookFrame {
+        match self {
+            Frame::Playbook(frame) => frame,
+        }
+    }
+
+    pub(crate) fn playbook_mut(&mut self) -> &mut PlaybookFrame {
+        match self {
+            Frame::Playbook(frame) => frame,
+        }
+    }
+}
+
+impl PlaybookFrame {
+    pub(crate) fn location(&self) -> Location {
+        Location::Line { playbook: self.playbook, step: self.pointer }
+    }
+
+    pub(crate) fn place(&self, depth: usize, turn: Option<TurnId>) -> Place {
+        Place { frame: self.id, agent: self.agent, location: self.location(), depth, turn }
+    }
+
+    pub(crate) fn call_mut(&mut self, call: CallId) -> Option<&mut QueuedCall> {
+        self.queue.iter_mut().find(|queued| queued.id == call)
+    }
+
+    /// The call whose result will set `name`, if one is on its way.
+    pub(crate) fn pending(&self, name: &str) -> Option<&QueuedCall> {
+        self.queue.iter().rev().find(|queued| queued.result_name.as_deref() == Some(name))
+    }
+
+    pub(crate) fn loop_mut(&mut self, header: StepId) -> Option<&mut LoopState> {
+        self.loops.iter_mut().find(|state| state.header == header)
+    }
+}
+
+impl News {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.done.is_empty()
+            && self.results.is_empty()
+            && self.meanwhile.is_empty()
+            && self.covered_since.is_none()
+            && self.user.is_none()
+            && self.problem.is_none()
+            && self.saying.is_none()
+    }
+}

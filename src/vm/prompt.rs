@@ -1,0 +1,408 @@
+//! What the model is told: the machine's state as messages, by the templates in `prompts/`
+//! (spec `execution.md`, "The three model calls").
+//!
+//! The wording of the blocks is a public interface: scripts match on it. All text from outside the program is a
+//! JSON string, so it cannot look like a block.
+
+use std::sync::{Arc, OnceLock};
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{Environment, context};
+
+use crate::lang::program::{AgentId, Mode, Playbook, Program, Signature, Step, StepKind, Type};
+use crate::value::Value;
+use crate::vm::Machine;
+use crate::vm::calls::{shorten, write_parameter};
+use crate::vm::fault::FaultKind;
+use crate::vm::frame::{Chat, News, Phase};
+use crate::vm::limits::Settings;
+use crate::vm::protocol::{ChatMessage, Effect, Fact, Role, StartTurn, ToolSignature, TurnData, TurnId, TurnKind};
+use crate::vm::reply::{ReaderOptions, ReplyReader};
+use crate::vm::turn::{Gate, Turn, estimate_tokens};
+
+/// What is the same for all turns of an agent, made once.
+#[derive(Debug)]
+pub(crate) struct Prompts {
+    agents: Vec<AgentPrompt>,
+}
+
+#[derive(Debug, Default)]
+struct AgentPrompt {
+    system: OnceLock<Arc<str>>,
+    callables: OnceLock<Arc<[Arc<str>]>>,
+}
+
+impl Prompts {
+    pub(crate) fn new(program: &Program, _tools: &[ToolSignature]) -> Prompts {
+        Prompts { agents: program.agents.iter().map(|_| AgentPrompt::default()).collect() }
+    }
+
+    /// The system message of an agent.
+    pub(crate) fn system(&self, program: &Program, tools: &[ToolSignature], agent: AgentId) -> Arc<str> {
+        let make = || {
+            let playbooks: Vec<String> = callable_playbooks(program, agent)
+                .map(|(name, playbook)| summary_line(&name, &playbook.signature()))
+                .collect();
+            let tools: Vec<String> =
+                tools.iter().map(|tool| summary_line(&tool.signature.name, &tool.signature)).collect();
+            let agent = program.agent(agent);
+            let context =
+                context! { agent => &*agent.title, description => agent.description.trim(), playbooks, tools };
+            render("system", context).into()
+        };
+        match self.agents.get(agent.0 as usize) {
+            Some(prompt) => prompt.system.get_or_init(make).clone(),
+            None => make(),
+        }
+    }
+
+    /// The names an agent's model may call, playbooks first.
+    pub(crate) fn callables(&self, program: &Program, tools: &[ToolSignature], agent: AgentId) -> Arc<[Arc<str>]> {
+        let make = || {
+            let playbooks = callable_playbooks(program, agent).map(|(name, _)| Arc::from(name));
+            playbooks.chain(tools.iter().map(|tool| tool.signature.name.clone())).collect()
+        };
+        match self.agents.get(agent.0 as usize) {
+            Some(prompt) => prompt.callables.get_or_init(make).clone(),
+            None => make(),
+        }
+    }
+}
+
+/// An agent's own playbooks by plain name, then the public ones of other agents by `Agent.Playbook`.
+fn callable_playbooks(program: &Program, agent: AgentId) -> impl Iterator<Item = (String, &Playbook)> {
+    let own = program.agent(agent).playbooks.iter().map(|&id| program.playbook(id));
+    let others = program.agents.iter().filter(move |other| other.id != agent).flat_map(|other| {
+        other
+            .playbooks
+            .iter()
+            .map(|&id| program.playbook(id))
+            .filter(|playbook| playbook.public)
+            .map(|playbook| (format!("{}.{}", other.name, playbook.name), playbook))
+    });
+    own.map(|playbook| (playbook.name.to_string(), playbook)).chain(others)
+}
+
+/// `Name(a: str, b = 3) -> dict: what it does`.
+fn summary_line(name: &str, signature: &Signature) -> String {
+    let line = write_signature(name, signature);
+    if signature.summary.is_empty() { line } else { format!("{line}: {}", signature.summary) }
+}
+
+fn write_signature(name: &str, signature: &Signature) -> String {
+    let parameters: Vec<String> = signature.parameters.iter().map(write_parameter).collect();
+    let returns = if signature.returns == Type::ANY { String::new() } else { format!(" -> {}", signature.returns) };
+    format!("{name}({}){returns}", parameters.join(", "))
+}
+
+fn render(template: &str, context: minijinja::Value) -> String {
+    static ENVIRONMENT: OnceLock<Environment<'static>> = OnceLock::new();
+    let environment = ENVIRONMENT.get_or_init(|| {
+        let mut environment = Environment::new();
+        if let Ok(syntax) = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build() {
+            environment.set_syntax(syntax);
+        }
+        // The templates are part of the binary; a test renders each, so a mistake in one cannot ship.
+        let system = environment.add_template("system", include_str!("../../prompts/system.md"));
+        let turn = environment.add_template("turn", include_str!("../../prompts/turn.md"));
+        debug_assert!(system.is_ok() && turn.is_ok(), "{system:?} {turn:?}");
+        environment
+    });
+    let rendered = environment.get_template(template).and_then(|template| template.render(context));
+    debug_assert!(rendered.is_ok(), "{rendered:?}");
+    rendered.unwrap_or_default()
+}
+
+impl Machine {
+    /// Asks the model to go on at the top frame's pointer.
+    pub(crate) fn start_turn(&mut self) {
+        if let Some(message) = self.session_limit() {
+            return self.fail(FaultKind::Limit, message);
+        }
+        let system = self.system_message(self.top().agent);
+        let kind = self.prepare_message(estimate_tokens(system.len() as u64));
+        self.next.turn += 1;
+        let id = TurnId(self.next.turn);
+        let now = self.now;
+        let settings = self.settings.clone();
+        for frame in &mut self.frames {
+            let spent = &mut frame.playbook_mut().spent;
+            spent.turns += 1;
+            spent.turns_since_user += 1;
+        }
+        self.counters.turns += 1;
+        let program = self.program.clone();
+        let callables = self.prompts.callables(&program, &self.tools, self.top().agent);
+        let variables = self
+            .reader()
+            .all()
+            .into_iter()
+            .map(|(name, variable)| (name.clone(), variable.value.value.clone()))
+            .collect();
+        let frame = self.top_mut();
+        frame.here.ask_model = false;
+        frame.phase = Phase::Turn;
+        let delay_ms = std::mem::take(&mut frame.delay_ms);
+        let news = std::mem::take(&mut frame.news);
+        let mut messages = Vec::with_capacity(frame.chat.messages.len() + 1);
+        messages.push(ChatMessage { role: Role::System, text: system.clone() });
+        messages.extend(frame.chat.messages.iter().cloned());
+        let prompt_tokens = frame.chat.tokens + estimate_tokens(system.len() as u64);
+        let (attempt, playbook, pointer) = (frame.n_attempts + 1, frame.playbook, frame.pointer);
+        let n_messages = messages.len();
+        self.turn = Some(Turn {
+            id,
+            started: now,
+            prompt_tokens,
+            reader: ReplyReader::new(reader_options(&settings)),
+            readings: Default::default(),
+            todo: Default::default(),
+            gate: Gate::Open,
+            ended: None,
+            applied: String::new(),
+            line_start: 0,
+            line_at: None,
+            line_said: None,
+            n_lines: 0,
+            n_used: 0,
+            progress: false,
+            speech: None,
+            prose: String::new(),
+            reopened: false,
+        });
+        self.report(Fact::TurnStarted { kind, n_messages, prompt_tokens });
+        let Some(place) = self.place() else { return };
+        let data = TurnData { playbook, pointer, variables, user: news.user, problem: news.problem };
+        self.emit(Effect::StartTurn(Box::new(StartTurn {
+            turn: id,
+            kind,
+            attempt,
+            delay_ms,
+            place,
+            messages,
+            prompt_tokens,
+            callables,
+            data,
+        })));
+    }
+
+    fn session_limit(&self) -> Option<String> {
+        let counters = &self.counters;
+        if counters.turns >= self.settings.turns {
+            return Some(format!(
+                "the session has taken {} turns, the limit `turns`; raise it to go on",
+                counters.turns
+            ));
+        }
+        let tokens = counters.prompt_tokens + counters.completion_tokens;
+        if tokens >= self.settings.tokens {
+            return Some(format!(
+                "the session has used {tokens} tokens, more than the limit `tokens`; raise it to go on"
+            ));
+        }
+        let frame = self.top();
+        let playbook = self.program.playbook(frame.playbook);
+        let is_unbounded = playbook.mode == Mode::Goal && playbook.limits.turns.is_none();
+        (is_unbounded && frame.spent.turns_since_user >= self.settings.goal_turns).then(|| {
+            format!(
+                "{} has taken {} turns without reaching its goal, the limit `goal_turns`; say when the goal is met, \
+                 or give the playbook `limits`",
+                playbook.name, frame.spent.turns_since_user
+            )
+        })
+    }
+
+    /// Puts the next user message into the frame's chat session, which is begun afresh where it must be.
+    fn prepare_message(&mut self, system_tokens: u64) -> TurnKind {
+        let frame = self.top();
+        let is_covered = frame.news.covered_since.is_some();
+        let mut kind = match (frame.chat.messages.is_empty(), is_covered) {
+            (true, _) => TurnKind::Start,
+            (false, true) if self.settings.resume_fresh => TurnKind::Start,
+            (false, true) => TurnKind::Resume,
+            (false, false) => TurnKind::Continue,
+        };
+        // A broken stream that brought nothing: the same message is sent again.
+        let is_unanswered = frame.chat.messages.last().is_some_and(|message| message.role == Role::User);
+        if kind == TurnKind::Continue && is_unanswered && frame.news.is_empty() {
+            return kind;
+        }
+        let mut text = self.render_turn(kind);
+        let frame = self.top();
+        let tokens = frame.chat.tokens + system_tokens + estimate_tokens(text.len() as u64);
+        if kind != TurnKind::Start {
+            let reason = if frame.chat.n_turns >= self.settings.max_session_turns {
+                Some("it has had many turns")
+            } else if tokens > self.settings.context_tokens {
+                Some("it would not fit into the context")
+            } else {
+                None
+            };
+            if let Some(reason) = reason {
+                kind = TurnKind::Start;
+                self.report(Fact::SessionRenewed { reason });
+                text = self.render_turn(kind);
+            }
+        }
+        let heard = self.conversation.n_total();
+        let chat = &mut self.top_mut().chat;
+        if kind == TurnKind::Start {
+            *chat = Chat::default();
+        }
+        chat.n_turns += 1;
+        chat.heard = heard;
+        chat.push_user(&text);
+        kind
+    }
+
+    fn render_turn(&self, kind: TurnKind) -> String {
+        let frame = self.top();
+        let news = &frame.news;
+        let playbook = self.program.playbook(frame.playbook);
+        let is_start = kind == TurnKind::Start;
+        let shown = self.settings.shown_value_bytes;
+        let shown_playbook = is_start.then(|| {
+            let signature = write_signature(&playbook.name, &playbook.signature());
+            let lines: Vec<String> = playbook.steps.iter().map(|step| self.write_line(playbook, step)).collect();
+            let description = playbook.description.trim();
+            let is_goal = playbook.mode == Mode::Goal;
+            context! { signature, description, is_goal, lines, notes => playbook.notes.trim() }
+        });
+        let tools: Vec<String> = if is_start { self.write_tools(playbook) } else { Vec::new() };
+        let variables: Vec<String> = if is_start {
+            let named = frame.pointer.map(|step| &playbook.step(step).reads);
+            self.reader()
+                .all()
+                .into_iter()
+                .filter(|(name, _)| &***name != "user_message")
+                .map(|(name, variable)| {
+                    // The line in hand may need the whole value.
+                    let is_named = named.is_some_and(|names| names.contains(name));
+                    let limit = if is_named { usize::MAX } else { shown };
+                    format!("${name} = {}", shorten(&variable.value, limit))
+                })
+                .collect()
+        } else {
+            Vec::new()
+        };
+        let first_heard = match kind {
+            TurnKind::Start => 0,
+            TurnKind::Resume => frame.chat.heard,
+            TurnKind::Continue => u64::MAX,
+        };
+        let mut conversation: Vec<String> = self
+            .conversation
+            .since(first_heard)
+            .map(|utterance| {
+                let by = if utterance.by_user { "user" } else { "you" };
+                format!("{by}: {}", Value::Str(utterance.text.clone()).to_json())
+            })
+            .collect();
+        // What the user has just said stands in a block of its own.
+        if news.user.is_some() && conversation.last().is_some_and(|line| line.starts_with("user: ")) {
+            conversation.pop();
+        }
+        let meanwhile = self.write_meanwhile(news, is_start);
+        let json = |text: &Arc<str>| Value::Str(text.clone()).to_json();
+        let go_on = frame.pointer.map(|step| playbook.step(step).label.to_string());
+        let text = render(
+            "turn",
+            context! {
+                playbook => shown_playbook,
+                tools,
+                variables,
+                conversation,
+                done => &news.done,
+                results => &news.results,
+                meanwhile,
+                user => news.user.as_ref().map(json),
+                problem => news.problem.as_deref(),
+                saying => news.saying.as_ref().map(json),
+                go_on,
+            },
+        );
+        text.trim_end().to_owned()
+    }
+
+    /// `02.01= text`, indented as it is nested; further lines of its text are indented with it.
+    fn write_line(&self, playbook: &Playbook, step: &Step) -> String {
+        let mut depth = 0;
+        let mut parent = step.parent;
+        while let Some(id) = parent {
+            depth += 1;
+            parent = playbook.step(id).parent;
+        }
+        let indent = "  ".repeat(depth);
+        let mark = if step.explicit && self.settings.explicit_lines { "=" } else { "" };
+        let text = step.text.replace('\n', &format!("\n{indent}   "));
+        format!("{indent}{}{mark} {text}", step.label)
+    }
+
+    /// The parameters of tools that this playbook's lines can reach, where there is more to say than the
+    /// system message's one line does.
+    fn write_tools(&self, playbook: &Playbook) -> Vec<String> {
+        let text_names = |name: &str| {
+            playbook.mode == Mode::Goal
+                || playbook.steps.iter().any(|step| match &step.kind {
+                    StepKind::Call(site) => *site.callee == *name,
+                    _ => step.text.contains(name),
+                })
+        };
+        self.tools
+            .iter()
+            .filter(|tool| {
+                tool.signature.parameters.iter().any(|parameter| !parameter.description.is_empty())
+                    && text_names(&tool.signature.name)
+            })
+            .map(|tool| {
+                let parameters: Vec<String> = tool
+                    .signature
+                    .parameters
+                    .iter()
+                    .filter(|parameter| !parameter.description.is_empty())
+                    .map(|parameter| format!("{}: {}", parameter.name, parameter.description))
+                    .collect();
+                format!("{} — {}", write_signature(&tool.signature.name, &tool.signature), parameters.join("; "))
+            })
+            .collect()
+    }
+
+    /// Which variables changed while other playbooks ran above this frame.
+    fn write_meanwhile(&self, news: &News, is_start: bool) -> Vec<String> {
+        let mut lines = news.meanwhile.clone();
+        // A fresh session shows all variables anyway.
+        if let (Some(since), false) = (news.covered_since, is_start) {
+            let changed = self.reader().all();
+            lines.extend(
+                changed
+                    .into_iter()
+                    .filter(|(name, variable)| {
+                        variable.set > since && &***name != "user_message" && !news.told_names.contains(name)
+                    })
+                    .map(|(name, variable)| {
+                        format!("${name} = {}", shorten(&variable.value, self.settings.shown_value_bytes))
+                    }),
+            );
+        }
+        lines
+    }
+}
+
+impl Chat {
+    /// Appends to the last message if that is the user's too: many servers refuse anything but alternation.
+    fn push_user(&mut self, text: &str) {
+        self.tokens += estimate_tokens(text.len() as u64);
+        match self.messages.last_mut() {
+            Some(last) if last.role == Role::User => last.text = format!("{}\n\n{text}", last.text).into(),
+            _ => self.messages.push(ChatMessage { role: Role::User, text: text.into() }),
+        }
+    }
+}
+
+fn reader_options(settings: &Settings) -> ReaderOptions {
+    ReaderOptions {
+        starts_in_think: settings.starts_in_think,
+        max_actions: settings.reply_actions,
+        max_bytes: settings.reply_bytes,
+    }
+}

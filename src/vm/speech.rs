@@ -1,0 +1,179 @@
+//! Speech: an utterance is delivered while its string is still being generated, with its references replaced
+//! (spec `turn-protocol.md`, "References").
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::lang::program::StepKind;
+use crate::value::{Map, Value};
+use crate::vm::Machine;
+use crate::vm::eval::EvalFault;
+use crate::vm::frame::OpenUtterance;
+use crate::vm::protocol::{Effect, Fact, UtteranceId};
+use crate::vm::resolve::Spoken;
+use crate::vm::template::{Part, TextScanner, scan_text};
+use crate::vm::turn::Todo;
+
+/// An utterance in progress.
+#[derive(Clone, Debug)]
+pub(crate) struct Speech {
+    pub(crate) utterance: OpenUtterance,
+    /// Bytes of the utterance that an earlier reply delivered.
+    pub(crate) n_before: usize,
+    scanner: TextScanner,
+    /// The interpreter has said this line itself.
+    swallowed: bool,
+}
+
+impl Machine {
+    pub(crate) fn open_say(&mut self) {
+        self.touch_line();
+        let frame = self.top();
+        let playbook = self.program.playbook(frame.playbook);
+        let is_said = frame.here.performed.is_some()
+            && frame.pointer.is_some_and(|step| matches!(playbook.step(step).kind, StepKind::Say { literal: Some(_) }));
+        if is_said {
+            self.report(Fact::Ignored { cause: "the interpreter has said this line itself".into() });
+        }
+        let utterance = match self.top_mut().saying.take() {
+            Some(open) if !is_said => open,
+            open => {
+                self.top_mut().saying = open;
+                OpenUtterance { id: self.next_utterance(), text: String::new() }
+            }
+        };
+        if let Some(turn) = self.turn.as_mut() {
+            let n_before = utterance.text.len();
+            turn.speech = Some(Speech { utterance, n_before, scanner: TextScanner::default(), swallowed: is_said });
+        }
+    }
+
+    fn next_utterance(&mut self) -> UtteranceId {
+        self.next.utterance += 1;
+        UtteranceId(self.next.utterance)
+    }
+
+    /// Delivers what can be delivered; at a result that is not there yet the rest waits.
+    pub(crate) fn say_parts(&mut self, mut parts: VecDeque<Part>) {
+        let mut text = String::new();
+        let mut pending = None;
+        while let Some(part) = parts.pop_front() {
+            match part {
+                Part::Text(piece) => text.push_str(&piece),
+                Part::Reference { reference, braced, source } => {
+                    match self.speak_reference(&reference, braced, &source) {
+                        Spoken::Text(piece) => text.push_str(&piece),
+                        Spoken::Unknown => {
+                            text.push_str(&source);
+                            let cause = format!("`{source}` in `say` is no visible variable; it was said as written");
+                            self.report(Fact::Ignored { cause: cause.into() });
+                        }
+                        Spoken::Pending(name) => {
+                            parts.push_front(Part::Reference { reference, braced, source });
+                            pending = Some(name);
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        self.speak(text);
+        if let Some(name) = pending {
+            self.todo_first(Todo::SayParts(parts));
+            self.hold_for(&name);
+        }
+    }
+
+    fn speak(&mut self, text: String) {
+        let Some(place) = self.place() else { return };
+        let Some(turn) = self.turn.as_mut() else { return };
+        let Some(speech) = turn.speech.as_mut() else { return };
+        if text.is_empty() || speech.swallowed {
+            return;
+        }
+        speech.utterance.text.push_str(&text);
+        turn.progress = true;
+        let utterance = speech.utterance.id;
+        self.emit(Effect::Say { utterance, text, last: false, place });
+    }
+
+    pub(crate) fn close_say(&mut self) {
+        let Some(turn) = self.turn.as_mut() else { return };
+        let Some(speech) = turn.speech.as_mut() else { return };
+        let mut parts = Vec::new();
+        speech.scanner.finish(&mut parts);
+        if !parts.is_empty() {
+            turn.todo.push_front(Todo::CloseSay);
+            turn.todo.push_front(Todo::SayParts(parts.into()));
+            return;
+        }
+        let Some(speech) = turn.speech.take() else { return };
+        if speech.swallowed {
+            return;
+        }
+        turn.line_said = Some(speech.utterance.text[speech.n_before..].to_owned());
+        self.complete_utterance(speech.utterance);
+    }
+
+    /// An utterance has its whole text.
+    pub(crate) fn complete_utterance(&mut self, utterance: OpenUtterance) {
+        let Some(place) = self.place() else { return };
+        self.emit(Effect::Say { utterance: utterance.id, text: String::new(), last: true, place });
+        if utterance.text.is_empty() {
+            return;
+        }
+        let text: Arc<str> = utterance.text.into();
+        self.conversation.push(false, text.clone(), self.settings.conversation.max(1));
+        self.report(Fact::Said { text });
+        let heard = self.conversation.n_total();
+        self.top_mut().chat.heard = heard;
+    }
+
+    /// Says a text of the program's own, with its references.
+    pub(crate) fn say_whole(&mut self, text: &str) -> Result<String, EvalFault> {
+        let mut said = String::new();
+        for part in scan_text(text) {
+            match part {
+                Part::Text(piece) => said.push_str(&piece),
+                Part::Reference { reference, braced, source } => {
+                    match self.speak_reference(&reference, braced, &source) {
+                        Spoken::Text(piece) => said.push_str(&piece),
+                        Spoken::Pending(name) => return Err(EvalFault::Unset(name)),
+                        Spoken::Unknown if braced => return Err(EvalFault::Unset(reference.name)),
+                        Spoken::Unknown => said.push_str(&source),
+                    }
+                }
+            }
+        }
+        self.say_text(said.clone());
+        Ok(said)
+    }
+
+    /// One whole utterance of the interpreter's.
+    pub(crate) fn say_text(&mut self, text: String) {
+        let id = self.next_utterance();
+        if let Some(place) = self.place() {
+            self.emit(Effect::Say { utterance: id, text: text.clone(), last: false, place });
+        }
+        self.complete_utterance(OpenUtterance { id, text });
+    }
+
+    /// Decoded text of the string arrives.
+    pub(crate) fn scan_speech(&mut self, text: &str) {
+        let Some(turn) = self.turn.as_mut() else { return };
+        let Some(speech) = turn.speech.as_mut() else { return };
+        let mut parts = Vec::new();
+        speech.scanner.push(text, &mut parts);
+        turn.todo.push_front(Todo::SayParts(parts.into()));
+    }
+}
+
+/// A `say` line with what was delivered of it.
+pub(crate) fn say_line(at: Option<&Arc<str>>, said: &str) -> String {
+    let mut members = Map::new();
+    if let Some(at) = at {
+        members.insert("at".into(), Value::Str(at.clone()));
+    }
+    members.insert("say".into(), Value::from(said));
+    Value::map(members).to_json()
+}

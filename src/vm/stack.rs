@@ -1,0 +1,415 @@
+//! Frames come and go: pushing, returning, ending, and the limits that a frame puts on itself and those above.
+
+use std::sync::Arc;
+
+use crate::lang::flow_graph::Node;
+use crate::lang::program::{Mode, OnLimit, PlaybookId, StepId};
+use crate::value::{Origin, Tracked, Value};
+use crate::vm::Machine;
+use crate::vm::fault::FaultKind;
+use crate::vm::frame::{CallState, Callee, Chat, Frame, Here, News, Phase, PlaybookFrame, ReturnValue, Spent, Then};
+use crate::vm::protocol::{Effect, Fact, FrameId, FrameOrigin, Outcome, Progress, TimerId, Wait};
+use crate::vm::scope::Scope;
+
+/// Frames are being dropped without results; running tools are awaited first.
+#[derive(Clone, Debug)]
+pub(crate) struct Unwinding {
+    /// The lowest frame concerned, by depth.
+    depth: usize,
+    then: AfterUnwinding,
+}
+
+/// What follows when the tools have ended.
+#[derive(Clone, Debug)]
+enum AfterUnwinding {
+    /// `end`: the program is over.
+    End { reason: Option<Arc<str>> },
+    /// A frame's own limit was reached.
+    Limit { what: String, on_limit: OnLimit },
+}
+
+impl Machine {
+    /// Pushes a frame. The arguments have been bound and checked.
+    pub(crate) fn push_frame(&mut self, id: PlaybookId, bound: Vec<(Arc<str>, Tracked)>, origin: FrameOrigin) {
+        if self.frames.len() >= self.settings.depth {
+            let name = self.program.playbook(id).name.clone();
+            self.fail(
+                FaultKind::Limit,
+                format!(
+                    "calling {name} would make more than {} frames, the limit `depth`; a recursion that does not \
+                     end, or raise the limit",
+                    self.settings.depth
+                ),
+            );
+            return;
+        }
+        if let Some(below) = self.frames.last_mut() {
+            let since = self.stamp;
+            below.playbook_mut().news.covered_since.get_or_insert(since);
+        }
+        let program = self.program.clone();
+        let playbook = program.playbook(id);
+        self.next.frame += 1;
+        self.frames.push(Frame::Playbook(PlaybookFrame {
+            id: FrameId(self.next.frame),
+            agent: playbook.agent,
+            playbook: id,
+            pointer: None,
+            here: Here::default(),
+            loops: Vec::new(),
+            scope: Scope::default(),
+            chat: Chat::default(),
+            queue: Default::default(),
+            origin,
+            n_elided: 0,
+            phase: Phase::Ready,
+            news: News::default(),
+            fresh_since: self.stamp,
+            moved_back: false,
+            unclaimed_calls: Vec::new(),
+            done_calls: Vec::new(),
+            reached: Vec::new(),
+            told_skipped: false,
+            saying: None,
+            n_failures: 0,
+            n_idle_turns: 0,
+            n_attempts: 0,
+            delay_ms: 0,
+            spent: Spent::default(),
+        }));
+        self.counters.max_depth = self.counters.max_depth.max(self.frames.len() as u64);
+        self.report(Fact::FramePushed { origin });
+        for (name, value) in &bound {
+            self.bind_variable(name, value.clone(), false);
+        }
+        self.top_mut().fresh_since = self.stamp;
+        match (playbook.mode, playbook.flow.entry) {
+            (Mode::Goal, _) => self.reached_heading(),
+            (Mode::Steps, node) => self.arrive(node),
+        }
+    }
+
+    fn reached_heading(&mut self) {
+        if let Some(place) = self.place() {
+            self.outbox.push_back(Progress::Reached(place));
+        }
+    }
+
+    /// Moves the top frame's pointer to a node; behind the last line the frame returns null.
+    pub(crate) fn arrive(&mut self, node: Node) {
+        match node {
+            Node::Step(step) => {
+                let frame = self.top_mut();
+                frame.pointer = Some(step);
+                frame.here = Here::default();
+                self.reached_heading();
+            }
+            Node::End => {
+                self.top_mut().phase =
+                    Phase::Draining(Then::Return { value: ReturnValue::Value(null()), failed: false });
+            }
+        }
+    }
+
+    /// The queue is worked off in order; then what was to follow follows.
+    pub(crate) fn step_draining(&mut self) -> Option<Wait> {
+        let frame = self.top();
+        if let Some(call) = frame.queue.front() {
+            let id = call.id;
+            match &call.state {
+                CallState::Done(_) => self.take_call(id),
+                CallState::Running { .. } => return Some(Wait::Call(id)),
+                CallState::Asking { .. } => return Some(Wait::Approval(id)),
+                CallState::Queued => self.run_queued(id),
+            }
+            return None;
+        }
+        let Phase::Draining(then) = frame.phase.clone() else { return None };
+        match then {
+            Then::GoOn => self.top_mut().phase = Phase::Ready,
+            Then::WaitUser => self.top_mut().phase = Phase::WaitingUser,
+            Then::WaitTimer { after_ms, text } => {
+                self.next.timer += 1;
+                let timer = TimerId(self.next.timer);
+                let frame = self.top_mut();
+                frame.phase = Phase::WaitingTimer(timer);
+                frame.news.results.push(format!("timer {text} -> is over"));
+                self.emit(Effect::StartTimer { timer, after_ms });
+            }
+            // A failed call cancels the return: the model is told, and decides.
+            Then::Return { failed: true, .. } => self.ask_again(),
+            Then::Return { value, failed: false } => self.finish_return(value),
+            Then::End { reason } => self.unwind_end(reason),
+        }
+        None
+    }
+
+    pub(crate) fn handle_timer(&mut self, timer: TimerId) {
+        if let Some(frame) = self.frames.last_mut().map(Frame::playbook_mut)
+            && frame.phase == Phase::WaitingTimer(timer)
+        {
+            frame.phase = Phase::Ready;
+        }
+    }
+
+    /// Every call has ended: the value is made, checked, and the frame popped.
+    fn finish_return(&mut self, value: ReturnValue) {
+        let value = match value {
+            ReturnValue::Value(value) => value,
+            ReturnValue::OfCall(_) => self.last_value.clone(),
+            ReturnValue::Pending(value) => match self.resolve(&value) {
+                Ok(value) => value,
+                Err(fault) => {
+                    self.ask_again();
+                    return self.tell_problem(format!("return: {fault}"));
+                }
+            },
+        };
+        let program = self.program.clone();
+        let frame = self.top();
+        let playbook = program.playbook(frame.playbook);
+        if let Some(returns) = playbook.returns
+            && !returns.accepts(&value.value)
+        {
+            let problem = format!("{} must return {returns}, not {}", playbook.name, value.value.kind());
+            self.ask_again();
+            return self.tell_problem(problem);
+        }
+        if playbook.mode == Mode::Goal && !playbook.steps.is_empty() {
+            let skipped: Vec<&_> = playbook.steps.iter().filter(|step| !frame.reached.contains(&step.id)).collect();
+            if !skipped.is_empty() {
+                let lines: Vec<Arc<str>> = skipped.iter().map(|step| step.label.clone()).collect();
+                if !frame.told_skipped {
+                    let frame = self.top_mut();
+                    frame.told_skipped = true;
+                    let text = format!("not done: {}: do them or say why in \"think\"", lines.join(", "));
+                    frame.news.problem = Some(text.into());
+                    return self.ask_again();
+                }
+                self.report(Fact::LinesSkipped { lines });
+            }
+        }
+        self.pop_frame(value);
+    }
+
+    /// A return did not come about: the model is asked at the line the pointer stands on.
+    fn ask_again(&mut self) {
+        let frame = self.top_mut();
+        frame.phase = Phase::Ready;
+        frame.here.performed = None;
+        frame.here.ask_model = true;
+    }
+
+    /// Tells the model of a mistake that has not to do with reading its reply.
+    fn tell_problem(&mut self, problem: String) {
+        let frame = self.top_mut();
+        frame.n_failures += 1;
+        if frame.n_failures >= self.settings.max_repairs {
+            return self.protocol_failure(&problem);
+        }
+        let attempt = self.top().n_failures;
+        self.counters.repairs += 1;
+        let problem: Arc<str> = problem.into();
+        self.report(Fact::Repair { cause: problem.clone(), attempt });
+        self.top_mut().news.problem = Some(problem);
+    }
+
+    /// The top frame returns `value`: its variables join the others, the caller gets the value.
+    pub(crate) fn pop_frame(&mut self, value: Tracked) {
+        self.report(Fact::FramePopped { value: Some(value.clone()) });
+        let frame = self.leave_frame();
+        if let FrameOrigin::Call { call, .. } = frame.origin {
+            let now = self.now;
+            let caller = self.frames.iter_mut().rev().find_map(|frame| frame.playbook_mut().call_mut(call));
+            if let Some(queued) = caller {
+                let ms = queued.started.map_or(0, |started| u64::try_from(now.0 - started.0).unwrap_or(0));
+                queued.state = CallState::Done(Ok(value.clone()));
+                let (name, kind) = (queued.name.clone(), queued.callee.kind());
+                self.report(Fact::CallFinished { call, name, kind, result: Ok(value.clone()), ms });
+            }
+        }
+        self.last_value = value;
+        self.remove_stale();
+    }
+
+    /// Takes the top frame off; its variables join its agent's others.
+    fn leave_frame(&mut self) -> PlaybookFrame {
+        let Some(Frame::Playbook(mut frame)) = self.frames.pop() else {
+            unreachable!("only called with a frame on the stack")
+        };
+        let scope = std::mem::take(&mut frame.scope);
+        self.others[frame.agent.0 as usize].join(scope);
+        frame
+    }
+
+    pub(crate) fn unwind_end(&mut self, reason: Option<Arc<str>>) {
+        self.unwinding = Some(Unwinding { depth: 0, then: AfterUnwinding::End { reason } });
+    }
+
+    /// Running tools are awaited, then the frames are dropped.
+    pub(crate) fn step_unwinding(&mut self) -> Option<Wait> {
+        let unwinding = self.unwinding.clone()?;
+        let running = self.frames[unwinding.depth..]
+            .iter()
+            .flat_map(|frame| &frame.playbook().queue)
+            .find(|call| matches!(call.callee, Callee::Tool(_)) && matches!(call.state, CallState::Running { .. }));
+        if let Some(call) = running {
+            return Some(Wait::Call(call.id));
+        }
+        self.unwinding = None;
+        match unwinding.then {
+            AfterUnwinding::End { reason } => {
+                while !self.frames.is_empty() {
+                    self.report(Fact::FramePopped { value: None });
+                    self.leave_frame();
+                }
+                let value = reason.map_or(Value::Null, Value::Str);
+                self.outcome = Some(Outcome::Done { value });
+            }
+            AfterUnwinding::Limit { what, on_limit } => self.apply_limit(unwinding.depth, &what, on_limit),
+        }
+        None
+    }
+
+    fn apply_limit(&mut self, depth: usize, what: &str, on_limit: OnLimit) {
+        while self.frames.len() > depth + 1 {
+            self.report(Fact::FramePopped { value: None });
+            self.leave_frame();
+        }
+        let name = self.program.playbook(self.top().playbook).name.clone();
+        match on_limit {
+            OnLimit::Fail => self.fail(
+                FaultKind::FrameLimit,
+                format!("{name} has reached its limit: {what}; raise it in the playbook's `limits`, or say what to do with `return` or `call`"),
+            ),
+            OnLimit::Return(value) => {
+                self.top_mut().queue.clear();
+                self.pop_frame(Tracked::new(value, Origin::CODE));
+            }
+            OnLimit::Call(callee) => {
+                let agent = self.top().agent;
+                let Some(id) = self.program.find_playbook(agent, &callee) else {
+                    return self.fail(
+                        FaultKind::FrameLimit,
+                        format!("{name} has reached its limit ({what}) and would call {callee}, which is no playbook"),
+                    );
+                };
+                let program = self.program.clone();
+                let bound = match bind_defaults(&program, id) {
+                    Ok(bound) => bound,
+                    Err(problem) => {
+                        return self.fail(
+                            FaultKind::FrameLimit,
+                            format!("{name} has reached its limit ({what}) and would call {callee}, but {problem}"),
+                        );
+                    }
+                };
+                // As a tail call: the callee takes over why the frame exists.
+                self.report(Fact::FramePopped { value: None });
+                let left = self.leave_frame();
+                self.push_frame(id, bound, left.origin);
+                if self.outcome.is_none() {
+                    self.top_mut().n_elided = left.n_elided + 1;
+                }
+            }
+        }
+    }
+
+    /// Whether a frame's own limit is reached; begins what the playbook wants done then.
+    pub(crate) fn limit_reached(&mut self) -> bool {
+        let at = (0..self.frames.len()).find_map(|depth| self.frame_limit(depth).map(|what| (depth, what)));
+        let Some((depth, what)) = at else { return false };
+        let on_limit = self.program.playbook(self.frames[depth].playbook().playbook).limits.on_limit.clone();
+        self.cut_turn("a limit was reached");
+        self.unwinding = Some(Unwinding { depth, then: AfterUnwinding::Limit { what, on_limit } });
+        true
+    }
+
+    fn frame_limit(&self, depth: usize) -> Option<String> {
+        let frame = self.frames[depth].playbook();
+        let limits = &self.program.playbook(frame.playbook).limits;
+        let is_asking = self.top().phase == Phase::Turn;
+        let in_turn = self.turn.as_ref().map_or(0, |turn| turn.spent_tokens());
+        if let Some(tokens) = limits.tokens
+            && frame.spent.tokens + in_turn > tokens
+        {
+            return Some(format!("{tokens} tokens"));
+        }
+        if let Some(seconds) = limits.seconds
+            && frame.spent.active_ms > seconds.saturating_mul(1_000)
+        {
+            return Some(format!("{seconds} seconds"));
+        }
+        // Turns are counted when one begins; the limit is judged before the next.
+        if let Some(turns) = limits.turns
+            && frame.spent.turns >= turns
+            && !is_asking
+            && self.top().phase == Phase::Ready
+            && !self.can_run_ahead()
+        {
+            return Some(format!("{turns} turns"));
+        }
+        None
+    }
+
+    /// Time has passed; it counts for every frame unless the user was waited for.
+    pub(crate) fn spend_time(&mut self, ms: u64) {
+        if self.frames.last().is_some_and(|frame| frame.playbook().phase != Phase::WaitingUser) {
+            for frame in &mut self.frames {
+                frame.playbook_mut().spent.active_ms += ms;
+            }
+        }
+    }
+
+    /// The user cancelled: the reply is closed and the frame waits to be told how to go on.
+    pub(crate) fn handle_interrupted(&mut self) {
+        if self.outcome.is_some() || self.unwinding.is_some() || self.frames.is_empty() {
+            return;
+        }
+        match self.top().phase {
+            Phase::Turn => {
+                self.cut_turn("interrupted by the user");
+                self.top_mut().phase = Phase::Draining(Then::WaitUser);
+            }
+            Phase::Ready | Phase::WaitingTimer(_) | Phase::Draining(Then::GoOn | Then::WaitTimer { .. }) => {
+                self.top_mut().phase = Phase::Draining(Then::WaitUser);
+            }
+            // A return or an end goes on: it would only be asked for again.
+            Phase::WaitingUser | Phase::Draining(_) => {}
+        }
+    }
+
+    /// The process was restarted: what was in progress is taken up again.
+    pub(crate) fn handle_reopened(&mut self) {
+        self.blocked = None;
+        self.reopen_turns();
+        self.reopen_calls();
+        if let Some(frame) = self.frames.last().map(Frame::playbook)
+            && let Phase::WaitingTimer(timer) = frame.phase
+        {
+            // How much of the time had passed is not known to be right after a pause: it is over now.
+            self.emit(Effect::StartTimer { timer, after_ms: 0 });
+        }
+    }
+
+    pub(crate) fn label(&self, step: StepId) -> Arc<str> {
+        self.program.playbook(self.top().playbook).step(step).label.clone()
+    }
+}
+
+/// A call without arguments: every parameter must have a default.
+fn bind_defaults(program: &crate::lang::program::Program, id: PlaybookId) -> Result<Vec<(Arc<str>, Tracked)>, String> {
+    program
+        .playbook(id)
+        .parameters
+        .iter()
+        .map(|parameter| match &parameter.default {
+            Some(default) => Ok((parameter.name.clone(), Tracked::new(default.clone(), Origin::CODE))),
+            None => Err(format!("it needs ${}", parameter.name)),
+        })
+        .collect()
+}
+
+pub(crate) fn null() -> Tracked {
+    Tracked::new(Value::Null, Origin::CODE)
+}

@@ -1,0 +1,589 @@
+//! One turn: the reply is read while it arrives, and what it says is done piece by piece
+//! (spec `turn-protocol.md`).
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::lang::program::{Loop, Mode, StepId, StepKind};
+use crate::value::{Map, Value};
+use crate::vm::Machine;
+use crate::vm::calls::{Given, bind};
+use crate::vm::eval::EvalFault;
+use crate::vm::fault::FaultKind;
+use crate::vm::frame::{CallState, Callee, Phase, ReturnValue, Then};
+use crate::vm::protocol::{CallId, Close, Fact, Place, ReplyEnd, Timestamp, TurnEnd, TurnId, Usage, Wait};
+use crate::vm::reply::{Action, CallArguments, ReadEnd, Reading, ReplyReader, TraceLine, WaitFor};
+use crate::vm::speech::{Speech, say_line};
+use crate::vm::template::Part;
+use crate::vm::walk::{Walk, Way};
+
+/// A reply that is being read.
+#[derive(Clone, Debug)]
+pub(crate) struct Turn {
+    pub(crate) id: TurnId,
+    pub(crate) started: Timestamp,
+    pub(crate) prompt_tokens: u64,
+    pub(crate) reader: ReplyReader,
+    /// What was read and not yet looked at.
+    pub(crate) readings: VecDeque<Reading>,
+    /// What is left to do of the reading in hand.
+    pub(crate) todo: VecDeque<Todo>,
+    pub(crate) gate: Gate,
+    pub(crate) ended: Option<(ReplyEnd, Option<Usage>)>,
+    /// The trace lines that took effect, as JSON Lines: what the chat session keeps.
+    pub(crate) applied: String,
+    /// Where the line in hand begins in `applied`.
+    pub(crate) line_start: usize,
+    /// The `at` of the line in hand.
+    pub(crate) line_at: Option<Arc<str>>,
+    /// What the line in hand has said so far, once its string is complete.
+    pub(crate) line_said: Option<String>,
+    pub(crate) n_lines: usize,
+    /// Bytes of the reply up to the end of the last applied line.
+    pub(crate) n_used: u64,
+    pub(crate) progress: bool,
+    pub(crate) speech: Option<Speech>,
+    pub(crate) prose: String,
+    /// The process was restarted while it was being read.
+    pub(crate) reopened: bool,
+}
+
+/// The one gate that every effect of a reply passes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Gate {
+    /// Effects take place.
+    Open,
+    /// They wait for this call's result.
+    Held(CallId),
+}
+
+/// A piece of work of a reply.
+#[derive(Clone, Debug)]
+pub(crate) enum Todo {
+    At(Arc<str>),
+    Move(StepId),
+    OpenSay,
+    SayText(String),
+    SayParts(VecDeque<Part>),
+    CloseSay,
+    Set(Arc<str>, Value),
+    Act(Action),
+    /// The line in hand took effect; its bytes, and where it ends in the reply.
+    Applied {
+        source: Arc<str>,
+        end: u64,
+    },
+}
+
+/// A reply that is not wanted any more.
+#[derive(Clone, Debug)]
+pub(crate) struct ClosingTurn {
+    pub(crate) id: TurnId,
+    pub(crate) place: Option<Place>,
+    pub(crate) started: Timestamp,
+    pub(crate) prompt_tokens: u64,
+    pub(crate) n_bytes: u64,
+    pub(crate) n_used: u64,
+    pub(crate) end: TurnEnd,
+}
+
+impl Turn {
+    /// An estimate of what the turn has cost so far.
+    pub(crate) fn spent_tokens(&self) -> u64 {
+        self.prompt_tokens + estimate_tokens(self.reader.n_bytes())
+    }
+}
+
+/// Tokens of so many bytes: about four bytes each in English and JSON.
+pub(crate) fn estimate_tokens(n_bytes: u64) -> u64 {
+    n_bytes.div_ceil(4)
+}
+
+impl Machine {
+    pub(crate) fn handle_chunk(&mut self, id: TurnId, bytes: &[u8]) {
+        if let Some(turn) = self.turn.as_mut().filter(|turn| turn.id == id && turn.ended.is_none()) {
+            let mut readings = Vec::new();
+            turn.reader.push(bytes, &mut readings);
+            turn.readings.extend(readings);
+        } else if let Some(closing) = self.closing.iter_mut().find(|closing| closing.id == id) {
+            closing.n_bytes += bytes.len() as u64;
+        }
+    }
+
+    pub(crate) fn handle_reply_ended(&mut self, id: TurnId, end: ReplyEnd, usage: Option<Usage>) {
+        if let Some(turn) = self.turn.as_mut().filter(|turn| turn.id == id && turn.ended.is_none()) {
+            let read_end = match &end {
+                ReplyEnd::Complete(crate::vm::protocol::Finish::Length)
+                | ReplyEnd::Broken { .. }
+                | ReplyEnd::Refused { .. }
+                | ReplyEnd::Closed => ReadEnd::Cut,
+                ReplyEnd::Complete(_) => ReadEnd::Complete,
+            };
+            let mut readings = Vec::new();
+            turn.reader.finish(read_end, &mut readings);
+            turn.readings.extend(readings);
+            turn.ended = Some((end, usage));
+        } else if let Some(index) = self.closing.iter().position(|closing| closing.id == id) {
+            let closing = self.closing.remove(index);
+            self.report_finished(&closing, usage);
+        }
+    }
+
+    /// The next piece of the reply in hand.
+    pub(crate) fn step_turn(&mut self) -> Option<Wait> {
+        let Some(turn) = self.turn.as_mut() else {
+            self.top_mut().phase = Phase::Ready;
+            return None;
+        };
+        if let Gate::Held(call) = turn.gate {
+            return self.step_held(call);
+        }
+        if let Some(todo) = turn.todo.pop_front() {
+            self.step_todo(todo);
+        } else if let Some(reading) = turn.readings.pop_front() {
+            self.step_reading(reading);
+        } else if turn.ended.is_some() {
+            self.end_of_reply();
+        } else {
+            return Some(Wait::Reply(turn.id));
+        }
+        None
+    }
+
+    /// A line refers to the result of a tool that is still running: it and what follows it wait.
+    fn step_held(&mut self, call: CallId) -> Option<Wait> {
+        let state = self.top_mut().call_mut(call).map(|queued| queued.state.clone());
+        match state {
+            Some(CallState::Running { .. } | CallState::Queued) => return Some(Wait::Call(call)),
+            Some(CallState::Asking { .. }) => return Some(Wait::Approval(call)),
+            Some(CallState::Done(result)) => {
+                self.take_call(call);
+                if result.is_err() {
+                    self.drop_line();
+                    self.cut_turn("a call that the next line needs has failed");
+                    self.after_turn(Then::GoOn);
+                    return None;
+                }
+            }
+            None => {}
+        }
+        if let Some(turn) = self.turn.as_mut() {
+            turn.gate = Gate::Open;
+        }
+        None
+    }
+
+    fn step_reading(&mut self, reading: Reading) {
+        let Some(turn) = self.turn.as_mut() else { return };
+        match reading {
+            Reading::SayBegan { at, .. } => {
+                turn.begin_line(at.clone());
+                turn.todo.extend(at.map(Todo::At));
+                turn.todo.push_back(Todo::OpenSay);
+            }
+            Reading::SayText(text) => turn.todo.push_back(Todo::SayText(text)),
+            Reading::SayEnded => turn.todo.push_back(Todo::CloseSay),
+            Reading::Line(line) => turn.plan(line),
+            Reading::Prose { text, .. } => {
+                if !turn.prose.is_empty() {
+                    turn.prose.push('\n');
+                }
+                turn.prose.push_str(&text);
+            }
+            Reading::Think { .. } => {}
+            Reading::Ignored { key, .. } => {
+                self.report(Fact::Ignored { cause: format!("the key `{key}` means nothing here").into() });
+            }
+            Reading::Fault(fault) => {
+                // The reader names what it could not read; whatever it gave before has taken effect.
+                let problem = if fault.excerpt.is_empty() {
+                    fault.message
+                } else {
+                    format!("{}; the line was: {}", fault.message, Value::from(fault.excerpt).to_json())
+                };
+                self.fail_turn(&problem);
+            }
+        }
+    }
+
+    fn step_todo(&mut self, todo: Todo) {
+        match todo {
+            Todo::At(label) => self.at(&label),
+            Todo::Move(target) => self.move_towards(target),
+            Todo::OpenSay => self.open_say(),
+            Todo::SayText(text) => self.scan_speech(&text),
+            Todo::SayParts(parts) => self.say_parts(parts),
+            Todo::CloseSay => self.close_say(),
+            Todo::Set(name, value) => self.set(&name, &value),
+            Todo::Act(action) => self.act_on(action),
+            Todo::Applied { source, end } => {
+                let Some(turn) = self.turn.as_mut() else { return };
+                turn.applied.truncate(turn.line_start);
+                append_line(&mut turn.applied, &source);
+                turn.n_used = end;
+            }
+        }
+    }
+
+    /// `at`: the model says which line it is at.
+    fn at(&mut self, label: &Arc<str>) {
+        let program = self.program.clone();
+        let frame = self.top();
+        let playbook = program.playbook(frame.playbook);
+        let target = playbook.find_step(label);
+        match (playbook.mode, target) {
+            (Mode::Goal, Some(step)) => {
+                if !frame.reached.contains(&step) {
+                    self.top_mut().reached.push(step);
+                    self.progressed();
+                }
+            }
+            // Lines mean nothing to a goal.
+            (Mode::Goal, None) => {}
+            (Mode::Steps, Some(step)) => self.todo_first(Todo::Move(step)),
+            (Mode::Steps, None) => {
+                let labels: Vec<&str> = playbook.steps.iter().map(|step| &*step.label).collect();
+                let known = match labels.as_slice() {
+                    [first, .., last] if labels.len() > 12 => format!("{first} to {last}"),
+                    _ => labels.join(", "),
+                };
+                let problem = format!("{} has no line {label}; its lines are {known}", playbook.name);
+                self.fail_turn(&problem);
+            }
+        }
+    }
+
+    /// One hop on the way to the line that an `at` names. Explicit lines on the way are performed.
+    fn move_towards(&mut self, target: StepId) {
+        let Some(pointer) = self.top().pointer else { return };
+        if self.top().here.performed.is_none() {
+            match self.perform(pointer) {
+                Walk::Left => {}
+                Walk::NeedsCalls => {
+                    self.todo_first(Todo::Move(target));
+                    return self.wait_for_results(pointer);
+                }
+                Walk::Yield(then) => {
+                    self.cut_turn("the interpreter has performed the line that ends the playbook");
+                    return self.after_turn(then);
+                }
+                Walk::Done => {
+                    self.progressed();
+                    if self.hides_list(pointer) {
+                        self.cut_turn("the list is too long to be shown whole");
+                        return self.after_turn(Then::GoOn);
+                    }
+                    return self.todo_first(Todo::Move(target));
+                }
+            }
+        }
+        if pointer == target {
+            return;
+        }
+        match self.way(target) {
+            Way::Through(next) => {
+                self.pass_to(next);
+                self.progressed();
+                self.todo_first(Todo::Move(target));
+            }
+            Way::Back => {
+                self.move_back(target);
+                self.progressed();
+                self.todo_first(Todo::Move(target));
+            }
+            Way::NotDone(step) => {
+                let text = self.program.playbook(self.top().playbook).step(step).text.clone();
+                let label = self.label(step);
+                let problem = format!("line {label} is not done: {}", first_line(&text));
+                self.fail_turn(&problem);
+            }
+            Way::Unreachable if self.top().here.performed.is_some() => {
+                self.drop_line();
+                self.cut_turn("the interpreter has decided otherwise");
+                self.after_turn(Then::GoOn);
+            }
+            Way::Unreachable => {
+                let problem = format!(
+                    "line {} does not lead to line {}; go on from line {0}",
+                    self.label(pointer),
+                    self.label(target)
+                );
+                self.fail_turn(&problem);
+            }
+        }
+    }
+
+    /// Whether a loop's list was too long for the model to see, so that it must be told each item.
+    fn hides_list(&self, step: StepId) -> bool {
+        let frame = self.top();
+        let kind = &self.program.playbook(frame.playbook).step(step).kind;
+        matches!(kind, StepKind::Loop(Loop::ForEach { .. }))
+            && frame.loops.iter().any(|state| {
+                state.header == step
+                    && state.items.as_ref().is_some_and(|items| {
+                        Value::List(items.clone()).to_json().len() > self.settings.shown_value_bytes
+                    })
+            })
+    }
+
+    /// The pointer's line needs results of calls that are on their way.
+    fn wait_for_results(&mut self, step: StepId) {
+        let program = self.program.clone();
+        let line = program.playbook(self.top().playbook).step(step);
+        let pending = line.reads.iter().find_map(|name| self.top().pending(name)).map(|call| call.result_name.clone());
+        match pending.flatten() {
+            Some(name) => self.hold_for(&name),
+            None => self.fail_turn("a result that line needs is missing"),
+        }
+    }
+
+    /// Something refers to the result of a call that is not there yet. A tool is waited for; for a playbook it
+    /// is as if `"wait": "calls"` stood before the line.
+    pub(crate) fn hold_for(&mut self, name: &str) {
+        let pending = self.top().pending(name).map(|call| (call.id, call.callee));
+        match pending {
+            Some((call, Callee::Tool(_))) => {
+                if let Some(turn) = self.turn.as_mut() {
+                    turn.gate = Gate::Held(call);
+                }
+            }
+            Some((_, Callee::Playbook(_))) | None => {
+                self.drop_line();
+                self.end_turn(TurnEnd::Cut, Close::Now, "the line needs the result of a playbook");
+                self.after_turn(Then::GoOn);
+            }
+        }
+    }
+
+    fn set(&mut self, name: &Arc<str>, value: &Value) {
+        self.touch_line();
+        if crate::lang::expr::scan_name(name) != name.len() || name.is_empty() {
+            return self.fail_turn(&format!("\"{name}\" in \"set\" is no variable name; use letters, digits and _"));
+        }
+        let resolved = match self.resolve(value) {
+            Ok(resolved) => resolved,
+            Err(EvalFault::Unset(unset)) if self.top().pending(&unset).is_some() => {
+                self.todo_first(Todo::Set(name.clone(), value.clone()));
+                return self.hold_for(&unset);
+            }
+            Err(fault) => return self.fail_turn(&format!("\"set\" of {name}: {fault}")),
+        };
+        let assigned = self.top().here.performed.as_ref().and_then(|performed| performed.assigned.clone());
+        if let Some((own, truth)) = assigned
+            && own == *name
+        {
+            if truth == resolved.value {
+                let cause = format!("the interpreter has set ${name} itself");
+                return self.report(Fact::Ignored { cause: cause.into() });
+            }
+            let cause = format!("the model's value of ${name} differs from the interpreter's");
+            self.report(Fact::Ignored { cause: cause.into() });
+            self.drop_line();
+            self.cut_turn("a value differs from the interpreter's");
+            return self.after_turn(Then::GoOn);
+        }
+        let playbook = self.top().playbook;
+        if let Some(ty) = self.type_of(playbook, name)
+            && !ty.accepts(&resolved.value)
+        {
+            let shown = crate::vm::calls::shorten(&resolved, 80);
+            return self.fail_turn(&format!("${name} must be {ty}, not {} {shown}", resolved.value.kind()));
+        }
+        let changed = self.reader().variable(name).is_none_or(|variable| variable.value.value != resolved.value);
+        if self.set_variable(name, resolved) && changed {
+            self.progressed();
+        }
+    }
+
+    fn act_on(&mut self, action: Action) {
+        self.touch_line();
+        match action {
+            Action::Say(text) => {
+                self.todo_first(Todo::CloseSay);
+                self.todo_first(Todo::SayText(text));
+                self.todo_first(Todo::OpenSay);
+            }
+            Action::Set(members) => {
+                for (name, value) in members.into_iter().rev() {
+                    self.todo_first(Todo::Set(name, value));
+                }
+            }
+            Action::Call { name, arguments, result } => self.call(name, arguments, result),
+            Action::Think(_) => {}
+            Action::Wait(WaitFor::Calls) => self.yield_turn(TurnEnd::Wait, Then::GoOn),
+            Action::Wait(WaitFor::User) => self.yield_turn(TurnEnd::Wait, Then::WaitUser),
+            Action::Wait(WaitFor::Timer(text)) => match timer_ms(&text) {
+                Some(after_ms) => {
+                    self.progressed();
+                    self.yield_turn(TurnEnd::Wait, Then::WaitTimer { after_ms, text: text.into() });
+                }
+                None => self.fail_turn(&format!("\"timer:{text}\" is no ISO 8601 duration, like \"timer:PT30S\"")),
+            },
+            Action::Wait(WaitFor::Agent(agent)) => self.fail(
+                FaultKind::Unsupported,
+                format!("the program waits for the agent {agent}: waiting for other agents is not supported"),
+            ),
+            Action::Return(value) => {
+                let value = match self.resolve(&value) {
+                    Ok(resolved) => ReturnValue::Value(resolved),
+                    Err(EvalFault::Unset(name)) if self.top().pending(&name).is_some() => ReturnValue::Pending(value),
+                    Err(fault) => return self.fail_turn(&format!("\"return\": {fault}")),
+                };
+                self.progressed();
+                self.yield_turn(TurnEnd::Return, Then::Return { value, failed: false });
+            }
+            Action::End(reason) => {
+                self.progressed();
+                self.yield_turn(TurnEnd::End, Then::End { reason: reason.map(Arc::from) });
+            }
+        }
+    }
+
+    fn call(&mut self, name: Arc<str>, arguments: CallArguments, result: Option<Arc<str>>) {
+        let performed = self.top().here.performed.is_some();
+        if performed && self.is_call_line(&name) {
+            let cause = format!("the interpreter has called {name} itself");
+            return self.report(Fact::Ignored { cause: cause.into() });
+        }
+        let resolved = match self.find_callee(&name) {
+            Ok(resolved) => resolved,
+            Err(problem) => return self.fail_turn(&problem),
+        };
+        if let Some(result) = &result
+            && (result.is_empty() || crate::lang::expr::scan_name(result) != result.len())
+        {
+            return self.fail_turn(&format!("\"{result}\" in \"as\" is no variable name"));
+        }
+        let given = match self.resolve_arguments(&arguments) {
+            Ok(given) => given,
+            Err(EvalFault::Unset(unset)) if self.top().pending(&unset).is_some() => {
+                self.todo_first(Todo::Act(Action::Call { name, arguments, result }));
+                return self.hold_for(&unset);
+            }
+            Err(fault) => return self.fail_turn(&format!("call of {name}: {fault}")),
+        };
+        let bound = match bind(&resolved.signature, given) {
+            Ok(bound) => bound,
+            Err(problem) => return self.fail_turn(&problem),
+        };
+        if self.queue_call(&resolved, bound, result).is_some() {
+            self.progressed();
+        }
+    }
+
+    fn resolve_arguments(&mut self, arguments: &CallArguments) -> Result<Given, EvalFault> {
+        match arguments {
+            CallArguments::Named(members) => self.resolve_members(members).map(Given::Named),
+            CallArguments::Positional(values) => {
+                let values: Result<Vec<_>, _> = values.iter().map(|value| self.resolve(value)).collect();
+                values.map(Given::Positional)
+            }
+        }
+    }
+
+    fn resolve_members(&mut self, members: &Map) -> Result<Vec<(Arc<str>, crate::value::Tracked)>, EvalFault> {
+        members.iter().map(|(name, value)| Ok((name.clone(), self.resolve(value)?))).collect()
+    }
+
+    /// Whether the pointer's line is a call of `name`.
+    fn is_call_line(&self, name: &str) -> bool {
+        let frame = self.top();
+        let Some(step) = frame.pointer else { return false };
+        match &self.program.playbook(frame.playbook).step(step).kind {
+            StepKind::Call(site) => *site.callee == *name,
+            StepKind::Branch { .. }
+            | StepKind::Loop(_)
+            | StepKind::Return(_)
+            | StepKind::End
+            | StepKind::Assign { .. }
+            | StepKind::Ask { .. }
+            | StepKind::Say { .. }
+            | StepKind::Free => false,
+        }
+    }
+
+    pub(crate) fn todo_first(&mut self, todo: Todo) {
+        if let Some(turn) = self.turn.as_mut() {
+            turn.todo.push_front(todo);
+        }
+    }
+
+    pub(crate) fn progressed(&mut self) {
+        if let Some(turn) = self.turn.as_mut() {
+            turn.progress = true;
+        }
+    }
+
+    pub(crate) fn touch_line(&mut self) {
+        self.top_mut().here.touched = true;
+    }
+
+    /// The line in hand does not take effect after all; what it has said stays said.
+    pub(crate) fn drop_line(&mut self) {
+        if let Some(turn) = self.turn.as_mut() {
+            turn.applied.truncate(turn.line_start);
+            if let Some(said) = turn.line_said.take() {
+                let line = say_line(turn.line_at.as_ref(), &said);
+                append_line(&mut turn.applied, &line);
+            }
+        }
+    }
+}
+
+impl Turn {
+    /// A new line is in hand.
+    fn begin_line(&mut self, at: Option<Arc<str>>) {
+        self.line_start = self.applied.len();
+        self.line_at = at;
+        self.line_said = None;
+        self.n_lines += 1;
+    }
+
+    /// What a line wants done, in the order written.
+    fn plan(&mut self, line: TraceLine) {
+        if !line.streamed_say {
+            self.begin_line(line.at.clone());
+        }
+        let said_at = line.streamed_say && line.at_index == 0;
+        let skip = usize::from(line.streamed_say);
+        let applied = Todo::Applied { source: line.source.clone(), end: line.span.end };
+        let mut at = line.at.filter(|_| !said_at);
+        let mut applied = Some(applied);
+        for (index, action) in line.actions.into_iter().enumerate() {
+            if index == line.at_index {
+                self.todo.extend(at.take().map(Todo::At));
+            }
+            if index < skip {
+                continue;
+            }
+            // A yield ends the turn, so the line must have been noted before it.
+            if matches!(action, Action::Wait(_) | Action::Return(_) | Action::End(_)) {
+                self.todo.extend(applied.take());
+            }
+            self.todo.push_back(Todo::Act(action));
+        }
+        self.todo.extend(at.map(Todo::At));
+        self.todo.extend(applied);
+    }
+}
+
+/// Appends a line to what the chat session keeps: one object, one line.
+pub(crate) fn append_line(applied: &mut String, source: &str) {
+    if !applied.is_empty() {
+        applied.push('\n');
+    }
+    match source.contains(['\n', '\r']).then(|| Value::from_json(source)) {
+        Some(Ok(value)) => applied.push_str(&value.to_json()),
+        Some(Err(_)) | None => applied.push_str(source),
+    }
+}
+
+pub(crate) fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or("")
+}
+
+/// Milliseconds of an ISO 8601 duration; calendar units have no fixed length and are refused.
+fn timer_ms(text: &str) -> Option<u64> {
+    let duration: jiff::SignedDuration = text.parse().ok()?;
+    u64::try_from(duration.as_millis()).ok()
+}

@@ -1,0 +1,270 @@
+//! How a turn ends: yields, cuts, ends without a yield, broken streams, and what becomes of a model that does
+//! not keep to the protocol (spec `turn-protocol.md`).
+
+use std::sync::Arc;
+
+use crate::lang::flow_graph::Node;
+use crate::lang::program::Mode;
+use crate::vm::Machine;
+use crate::vm::fault::FaultKind;
+use crate::vm::frame::{Phase, ReturnValue, Then};
+use crate::vm::limits::OnProtocolFailure;
+use crate::vm::protocol::{ChatMessage, Close, Effect, Fact, Finish, ReplyEnd, Report, Role, TurnEnd, Usage};
+use crate::vm::speech::say_line;
+use crate::vm::stack::null;
+use crate::vm::turn::{ClosingTurn, Todo, append_line, estimate_tokens};
+
+/// Said when a model cannot be brought to keep to the protocol and has said nothing that could be said instead.
+const NOTHING_TO_SAY: &str = "Sorry, I could not go on with that. Could you say it in other words?";
+
+impl Machine {
+    /// The model has yielded: the rest of the reply is not wanted, but its usage may still come.
+    pub(crate) fn yield_turn(&mut self, end: TurnEnd, then: Then) {
+        self.end_turn(end, Close::Grace, "the model has yielded");
+        self.after_turn(then);
+    }
+
+    /// The reply is cut here. The caller says how the frame goes on.
+    pub(crate) fn cut_turn(&mut self, reason: &str) {
+        self.end_turn(TurnEnd::Cut, Close::Now, reason);
+    }
+
+    /// The reply is closed because the session is over.
+    pub(crate) fn close_turn_now(&mut self, reason: &str) {
+        self.end_turn(TurnEnd::Error, Close::Now, reason);
+    }
+
+    /// Ends the turn in progress, if there is one: keeps what took effect as the assistant's message, and lets
+    /// go of the stream.
+    pub(crate) fn end_turn(&mut self, end: TurnEnd, close: Close, reason: &str) {
+        let Some(mut turn) = self.turn.take() else { return };
+        let waits_in_speech = matches!(turn.todo.front(), Some(Todo::SayParts(_)));
+        let was_cut_short = matches!(
+            turn.ended,
+            Some((ReplyEnd::Broken { .. } | ReplyEnd::Closed | ReplyEnd::Complete(Finish::Length), _))
+        );
+        if let Some(speech) = turn.speech.take() {
+            let delivered = speech.utterance.text[speech.n_before..].to_owned();
+            if !delivered.is_empty() {
+                turn.applied.truncate(turn.line_start);
+                append_line(&mut turn.applied, &say_line(turn.line_at.as_ref(), &delivered));
+            }
+            if speech.utterance.text.is_empty() {
+                // Nothing was heard of it: it is as if it had not begun.
+            } else if waits_in_speech || was_cut_short {
+                let frame = self.top_mut();
+                frame.news.saying = Some(speech.utterance.text.as_str().into());
+                frame.saying = Some(speech.utterance);
+            } else {
+                self.complete_utterance(speech.utterance);
+            }
+        }
+        self.last_prose = std::mem::take(&mut turn.prose);
+        if !turn.applied.is_empty() {
+            let tokens = estimate_tokens(turn.applied.len() as u64);
+            let chat = &mut self.top_mut().chat;
+            chat.tokens += tokens;
+            chat.messages.push(ChatMessage { role: Role::Assistant, text: turn.applied.as_str().into() });
+        }
+        // A stream that broke is not the model's idleness.
+        if turn.progress {
+            self.top_mut().n_idle_turns = 0;
+        } else if !matches!(turn.ended, Some((ReplyEnd::Broken { .. } | ReplyEnd::Closed, _))) {
+            self.top_mut().n_idle_turns += 1;
+        }
+        let n_bytes = turn.reader.n_bytes();
+        let closing = ClosingTurn {
+            id: turn.id,
+            place: self.place(),
+            started: turn.started,
+            prompt_tokens: turn.prompt_tokens,
+            n_bytes,
+            n_used: turn.n_used.min(n_bytes),
+            end,
+        };
+        let spent = turn.prompt_tokens + estimate_tokens(n_bytes);
+        for frame in &mut self.frames {
+            frame.playbook_mut().spent.tokens += spent;
+        }
+        match turn.ended {
+            Some((_, usage)) => self.report_finished(&closing, usage),
+            None => {
+                if close == Close::Now {
+                    let discarded_bytes = closing.n_bytes - closing.n_used;
+                    self.report(Fact::StreamCancelled { reason: reason.into(), discarded_bytes });
+                }
+                self.emit(Effect::CloseReply { turn: turn.id, close });
+                self.closing.push(closing);
+            }
+        }
+    }
+
+    /// The reply of a turn is over in every sense.
+    pub(crate) fn report_finished(&mut self, closing: &ClosingTurn, usage: Option<Usage>) {
+        let estimated = usage.is_none();
+        let usage = usage.unwrap_or(Usage {
+            prompt_tokens: closing.prompt_tokens,
+            cached_tokens: 0,
+            completion_tokens: estimate_tokens(closing.n_bytes),
+        });
+        let discarded_tokens = estimate_tokens(closing.n_bytes - closing.n_used);
+        let ms = u64::try_from(self.now.0 - closing.started.0).unwrap_or(0);
+        self.counters.prompt_tokens += usage.prompt_tokens;
+        self.counters.cached_tokens += usage.cached_tokens;
+        self.counters.completion_tokens += usage.completion_tokens;
+        self.counters.discarded_tokens += discarded_tokens;
+        self.counters.model_ms += ms;
+        let fact = Fact::TurnFinished { turn: closing.id, end: closing.end, usage, discarded_tokens, estimated, ms };
+        self.emit(Effect::Report(Box::new(Report { place: closing.place, fact })));
+    }
+
+    /// How the frame goes on after a turn that was no failure of the protocol.
+    pub(crate) fn after_turn(&mut self, then: Then) {
+        if self.outcome.is_some() {
+            return;
+        }
+        let frame = self.top_mut();
+        frame.n_failures = 0;
+        frame.n_attempts = 0;
+        frame.phase = Phase::Draining(then);
+        if frame.n_idle_turns >= self.settings.max_turns_without_progress {
+            let n = self.settings.max_turns_without_progress;
+            self.protocol_failure(&format!("{n} turns in a row brought nothing"));
+        }
+    }
+
+    /// The model has made a mistake: the reply is cut before the line in hand, and the model is told.
+    pub(crate) fn fail_turn(&mut self, problem: &str) {
+        self.drop_line();
+        self.end_turn(TurnEnd::Error, Close::Now, "a mistake of the model");
+        if self.outcome.is_some() {
+            return;
+        }
+        let frame = self.top_mut();
+        frame.n_failures += 1;
+        frame.n_attempts = 0;
+        frame.phase = Phase::Draining(Then::GoOn);
+        let attempt = frame.n_failures;
+        if attempt >= self.settings.max_repairs {
+            return self.protocol_failure(problem);
+        }
+        self.counters.repairs += 1;
+        self.report(Fact::Repair { cause: problem.into(), attempt });
+        self.top_mut().news.problem = Some(problem.into());
+    }
+
+    /// The model cannot be brought to keep to the protocol.
+    pub(crate) fn protocol_failure(&mut self, problem: &str) {
+        let frame = self.top_mut();
+        frame.n_failures = 0;
+        frame.n_idle_turns = 0;
+        match self.settings.on_protocol_failure {
+            OnProtocolFailure::Speak => {
+                self.report(Fact::Degraded { cause: problem.into() });
+                let prose = std::mem::take(&mut self.last_prose);
+                let text = if prose.trim().is_empty() { NOTHING_TO_SAY.to_owned() } else { prose };
+                self.say_text(text);
+                let frame = self.top_mut();
+                frame.news.problem = None;
+                frame.phase = Phase::Draining(Then::WaitUser);
+            }
+            OnProtocolFailure::Stop => {
+                let name = self.describe(self.top().location());
+                let prose = std::mem::take(&mut self.last_prose);
+                let reply =
+                    if prose.is_empty() { String::new() } else { format!("; its last reply was: {}", prose.trim()) };
+                self.fail(
+                    FaultKind::Protocol,
+                    format!(
+                        "the model did not keep to the turn protocol at {name}: {problem}{reply}; try a stronger model, \
+                         or set on_protocol_failure = \"speak\""
+                    ),
+                );
+            }
+        }
+    }
+
+    /// The reply is over and everything in it has been looked at.
+    pub(crate) fn end_of_reply(&mut self) {
+        let Some(turn) = self.turn.as_ref() else { return };
+        let Some((end, _)) = turn.ended.clone() else { return };
+        let (n_lines, reopened) = (turn.n_lines, turn.reopened);
+        let took_effect = !turn.applied.is_empty()
+            || turn.speech.as_ref().is_some_and(|speech| speech.utterance.text.len() > speech.n_before);
+        match end {
+            ReplyEnd::Refused { reason } => self.fail(FaultKind::Model, reason),
+            ReplyEnd::Broken { reason, retry_after_ms } => {
+                self.broken(&reason, retry_after_ms, took_effect, reopened);
+            }
+            ReplyEnd::Closed => self.broken(&"the reply was closed".into(), None, took_effect, reopened),
+            ReplyEnd::Complete(_) if n_lines == 0 => {
+                let problem = "your reply had no JSON line; answer with JSON Lines only, like \
+                               {\"at\":\"01\",\"say\":\"…\"}, and end with a line that has \"wait\", \"return\" or \"end\"";
+                self.fail_turn(problem);
+            }
+            ReplyEnd::Complete(_) => {
+                let then = if self.is_behind_last_line() {
+                    Then::Return { value: ReturnValue::Value(null()), failed: false }
+                } else {
+                    Then::GoOn
+                };
+                self.end_turn(TurnEnd::Ended, Close::Now, "the reply is over");
+                self.after_turn(then);
+            }
+        }
+    }
+
+    /// Whether the pointer's line has no successor and has done its work: a reply that ends here returns.
+    fn is_behind_last_line(&self) -> bool {
+        let frame = self.top();
+        let playbook = self.program.playbook(frame.playbook);
+        let Some(step) = frame.pointer.filter(|_| playbook.mode == Mode::Steps) else { return false };
+        let leads_out = match &frame.here.performed {
+            Some(performed) => performed.next == Node::End,
+            None => playbook.flow.successors(step).iter().all(|edge| edge.to == Node::End),
+        };
+        let in_speech = self.turn.as_ref().is_some_and(|turn| turn.speech.is_some());
+        leads_out
+            && !in_speech
+            && (frame.here.performed.is_some() || (frame.here.touched && self.has_done_work(step, true)))
+    }
+
+    /// The stream broke: what was applied stays, and the model is asked to go on from there.
+    fn broken(&mut self, reason: &Arc<str>, retry_after_ms: Option<u64>, took_effect: bool, reopened: bool) {
+        self.end_turn(TurnEnd::Error, Close::Now, "the stream broke");
+        let settings = self.settings.clone();
+        let frame = self.top_mut();
+        frame.phase = Phase::Draining(Then::GoOn);
+        // A restart of our own process says nothing about the server.
+        if reopened {
+            frame.delay_ms = 0;
+            return;
+        }
+        frame.n_attempts = if took_effect { 1 } else { frame.n_attempts + 1 };
+        let n_attempts = frame.n_attempts;
+        if n_attempts > settings.max_retries {
+            let state = "the session is kept: run it again with --session to go on";
+            return self.fail(FaultKind::Model, format!("no answer after {n_attempts} attempts: {reason}; {state}"));
+        }
+        let doubled = settings.retry_delay_ms.saturating_mul(1 << (n_attempts - 1).min(16));
+        // The server's own wish counts, but not for ever.
+        let wished = retry_after_ms.unwrap_or(0).min(10 * settings.max_retry_delay_ms);
+        frame.delay_ms = doubled.min(settings.max_retry_delay_ms).max(wished);
+        self.counters.retries += 1;
+        self.report(Fact::Retry { cause: reason.clone(), attempt: n_attempts + 1 });
+    }
+
+    /// After a restart a reply in progress is a broken stream; one that was only being closed is over.
+    pub(crate) fn reopen_turns(&mut self) {
+        for closing in std::mem::take(&mut self.closing) {
+            self.report_finished(&closing, None);
+        }
+        let Some(turn) = self.turn.as_mut() else { return };
+        if turn.ended.is_none() {
+            turn.reopened = true;
+            let id = turn.id;
+            let reason = "the process was restarted".into();
+            self.handle_reply_ended(id, ReplyEnd::Broken { reason, retry_after_ms: None }, None);
+        }
+    }
+}

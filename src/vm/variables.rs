@@ -1,0 +1,280 @@
+//! Reading and writing variables as one frame sees them, and forgetting what is stale
+//! (spec `execution.md`, "Variables").
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::lang::flow_graph::Node;
+use crate::lang::program::{AgentId, PlaybookId, StepKind, Type};
+use crate::value::{Origin, Tracked, Value};
+use crate::vm::Machine;
+use crate::vm::eval::Lookup;
+use crate::vm::fault::FaultKind;
+use crate::vm::protocol::{Fact, FrameId};
+use crate::vm::scope::{Scope, Stamp, Variable};
+
+/// The variables that the frame at `depth` can read.
+#[derive(Clone, Copy)]
+pub(crate) struct Reader<'a> {
+    machine: &'a Machine,
+    depth: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn scopes(self) -> impl Iterator<Item = &'a Scope> {
+        let frames = &self.machine.frames[..=self.depth];
+        let agent = frames[self.depth].playbook().agent;
+        let others = self.machine.others.get(agent.0 as usize);
+        let own = frames.iter().rev().map(|frame| frame.playbook()).filter(move |frame| frame.agent == agent);
+        own.map(|frame| &frame.scope).chain(others)
+    }
+
+    pub(crate) fn variable(self, name: &str) -> Option<&'a Variable> {
+        self.scopes().find_map(|scope| scope.get(name))
+    }
+
+    /// All visible variables, nearest first; of two of a name the nearer.
+    pub(crate) fn all(self) -> Vec<(&'a Arc<str>, &'a Variable)> {
+        let mut seen = BTreeSet::new();
+        self.scopes().flat_map(Scope::iter).filter(|&(name, _)| seen.insert(name)).collect()
+    }
+}
+
+impl Lookup for Reader<'_> {
+    fn lookup(&self, name: &str) -> Option<&Tracked> {
+        self.variable(name).map(|variable| &variable.value)
+    }
+}
+
+impl Machine {
+    /// What the top frame can read.
+    pub(crate) fn reader(&self) -> Reader<'_> {
+        Reader { machine: self, depth: self.frames.len() - 1 }
+    }
+
+    /// The type a name was declared with, as the lines of `playbook` see it.
+    pub(crate) fn type_of(&self, playbook: PlaybookId, name: &str) -> Option<Type> {
+        let playbook = self.program.playbook(playbook);
+        if let Some(parameter) = playbook.parameters.iter().find(|parameter| &*parameter.name == name) {
+            return Some(parameter.ty);
+        }
+        let declared = &self.program.agent(playbook.agent).variables;
+        if let Some(declared) = declared.iter().find(|declared| &*declared.name == name) {
+            return Some(declared.ty);
+        }
+        playbook.steps.iter().filter(|step| step.writes.iter().any(|written| &**written == name)).find_map(|step| {
+            let ty = target_type(&step.kind, name)?;
+            (ty != Type::ANY).then_some(ty)
+        })
+    }
+
+    /// Sets a variable as the top frame: an own name in the frame, any other where reading finds it, else in
+    /// the frame. The value's type has been checked. Answers false if a limit ended the session.
+    pub(crate) fn set_variable(&mut self, name: &Arc<str>, value: Tracked) -> bool {
+        let n_bytes = size_of(&value.value);
+        if n_bytes > self.settings.value_bytes {
+            self.fail(
+                FaultKind::Limit,
+                format!(
+                    "${name} would be {n_bytes} bytes of JSON, more than the limit `value_bytes` of {}; keep large \
+                     texts in files, or raise the limit",
+                    self.settings.value_bytes
+                ),
+            );
+            return false;
+        }
+        let depth = self.frames.len() - 1;
+        let frame = self.frames[depth].playbook();
+        let (agent, playbook) = (frame.agent, frame.playbook);
+        let is_own = self.program.playbook(playbook).own.contains(name);
+        let found = if is_own {
+            None
+        } else {
+            (0..=depth).rev().find(|&at| {
+                let frame = self.frames[at].playbook();
+                frame.agent == agent && frame.scope.contains(name)
+            })
+        };
+        let in_others = !is_own && found.is_none() && self.others[agent.0 as usize].contains(name);
+        let local = !in_others && found.is_none_or(|at| at == depth);
+        let stamp = self.next_stamp();
+        let changed_at = Some(frame_location(self, depth));
+        let changed_in = self.turn.as_ref().map(|turn| turn.id);
+        let scope = if in_others {
+            &mut self.others[agent.0 as usize]
+        } else {
+            &mut self.frames[found.unwrap_or(depth)].playbook_mut().scope
+        };
+        let old = scope.get(name).map(|variable| (variable.value.clone(), variable.bound));
+        let secret = value.secret || old.as_ref().is_some_and(|(old, _)| old.secret);
+        let value = Tracked { secret, ..value };
+        let variable = Variable {
+            value: value.clone(),
+            old: old.as_ref().map(|(old, _)| old.clone()),
+            changed_at,
+            changed_in,
+            set: stamp,
+            used: stamp,
+            bound: old.as_ref().is_some_and(|(_, bound)| *bound),
+        };
+        scope.insert(name.clone(), variable);
+        let old = old.map(|(old, _)| old.shown());
+        self.report(Fact::VariableSet { name: name.clone(), value, old, local });
+        true
+    }
+
+    /// Sets one of the top frame's parameters or loop variables.
+    pub(crate) fn bind_variable(&mut self, name: &Arc<str>, value: Tracked, is_update: bool) {
+        let stamp = self.next_stamp();
+        let changed_at = Some(frame_location(self, self.frames.len() - 1));
+        let changed_in = self.turn.as_ref().map(|turn| turn.id);
+        let scope = &mut self.top_mut().scope;
+        let old = scope.get(name).map(|variable| variable.value.clone());
+        let shown = old.as_ref().map(Tracked::shown);
+        scope.insert(
+            name.clone(),
+            Variable { value: value.clone(), old, changed_at, changed_in, set: stamp, used: stamp, bound: true },
+        );
+        if is_update {
+            self.report(Fact::VariableSet { name: name.clone(), value, old: shown, local: true });
+        }
+    }
+
+    /// Sets one of an agent's others, as the world does.
+    pub(crate) fn set_other(&mut self, agent: AgentId, name: &str, value: Tracked) {
+        let old = self.others[agent.0 as usize].get(name).map(|variable| variable.value.shown());
+        self.set_other_silently(agent, name, value.clone());
+        self.report(Fact::VariableSet { name: name.into(), value, old, local: false });
+    }
+
+    pub(crate) fn set_other_silently(&mut self, agent: AgentId, name: &str, value: Tracked) {
+        let stamp = self.next_stamp();
+        let scope = &mut self.others[agent.0 as usize];
+        let old = scope.get(name).map(|variable| variable.value.clone());
+        scope.insert(
+            name.into(),
+            Variable { value, old, changed_at: None, changed_in: None, set: stamp, used: stamp, bound: false },
+        );
+    }
+
+    /// A debugger's edit.
+    pub(crate) fn handle_edited(&mut self, frame: Option<FrameId>, name: &Arc<str>, value: Value) {
+        let value = Tracked::new(value, Origin::CODE);
+        let depth = frame.and_then(|id| self.frames.iter().position(|frame| frame.playbook().id == id));
+        match (depth, frame) {
+            (Some(depth), _) => {
+                let stamp = self.next_stamp();
+                let scope = &mut self.frames[depth].playbook_mut().scope;
+                let old = scope.get(name).cloned();
+                let shown = old.as_ref().map(|variable| variable.value.shown());
+                let variable = Variable {
+                    value: value.clone(),
+                    bound: old.as_ref().is_some_and(|old| old.bound),
+                    old: old.map(|old| old.value),
+                    changed_at: None,
+                    changed_in: None,
+                    set: stamp,
+                    used: stamp,
+                };
+                scope.insert(name.clone(), variable);
+                self.report(Fact::VariableSet { name: name.clone(), value, old: shown, local: true });
+            }
+            // The frame has gone meanwhile: a stale id is ignored.
+            (None, Some(_)) => {}
+            (None, None) => {
+                let agent = self.frames.last().map_or(AgentId(0), |frame| frame.playbook().agent);
+                if !self.others.is_empty() {
+                    self.set_other(agent, name, value);
+                }
+            }
+        }
+    }
+
+    /// The names were read: they are not the longest unused any more.
+    pub(crate) fn touch<'n>(&mut self, names: impl Iterator<Item = &'n Arc<str>>) {
+        let Some(agent) = self.frames.last().map(|frame| frame.playbook().agent) else { return };
+        let stamp = self.next_stamp();
+        for name in names {
+            if let Some(variable) = self.others[agent.0 as usize].get_mut(name) {
+                variable.used = stamp;
+            }
+        }
+    }
+
+    /// Removes the others that no line can want any more (spec `execution.md`, "Stale others are removed").
+    /// Called after a pop, when nothing else has changed what is reachable.
+    pub(crate) fn remove_stale(&mut self) {
+        if self.others.iter().all(Scope::is_empty) || self.frames.is_empty() {
+            return;
+        }
+        let program = self.program.clone();
+        for agent in &program.agents {
+            let others = &self.others[agent.id.0 as usize];
+            if others.is_empty() {
+                continue;
+            }
+            let mut reaches = Vec::new();
+            for frame in self.frames.iter().map(|frame| frame.playbook()).filter(|frame| frame.agent == agent.id) {
+                let from = frame.pointer.map_or(program.playbook(frame.playbook).flow.entry, Node::Step);
+                reaches.push(program.names_from(frame.playbook, from));
+            }
+            for &id in agent.playbooks.iter().filter(|&&id| !program.playbook(id).triggers.is_empty()) {
+                reaches.push(program.names_from(id, program.playbook(id).flow.entry));
+            }
+            let is_free = reaches.iter().any(|reach| reach.free);
+            let mut unnamed: Vec<(Stamp, Arc<str>)> = others
+                .iter()
+                .filter(|(name, _)| {
+                    &***name != "user_message"
+                        && !agent.variables.iter().any(|declared| declared.name == **name)
+                        && !reaches.iter().any(|reach| reach.names.contains(*name))
+                })
+                .map(|(name, variable)| (variable.used, name.clone()))
+                .collect();
+            let (keep, reason) =
+                if is_free { (self.settings.max_unnamed, "unused for long") } else { (0, "no line names it") };
+            if unnamed.len() <= keep {
+                continue;
+            }
+            unnamed.sort();
+            let n_stale = unnamed.len() - keep;
+            for (_, name) in unnamed.into_iter().take(n_stale) {
+                self.others[agent.id.0 as usize].remove(&name);
+                self.report(Fact::VariableRemoved { name, reason });
+            }
+        }
+    }
+}
+
+fn frame_location(machine: &Machine, depth: usize) -> crate::vm::protocol::Location {
+    machine.frames[depth].playbook().location()
+}
+
+/// The type that a line writes beside a name it sets.
+fn target_type(kind: &StepKind, name: &str) -> Option<Type> {
+    use crate::lang::program::Loop;
+    let target = match kind {
+        StepKind::Assign { target, .. } => Some(target),
+        StepKind::Ask { targets } => targets.iter().find(|target| &*target.name == name),
+        StepKind::Call(site) => site.result.as_ref(),
+        StepKind::Loop(Loop::ForEach { variable, .. }) => Some(variable),
+        StepKind::Branch { action: Some(action), .. } => return target_type(action, name),
+        StepKind::Loop(Loop::Repeat { .. } | Loop::While { .. } | Loop::Until { .. })
+        | StepKind::Branch { action: None, .. }
+        | StepKind::Return(_)
+        | StepKind::End
+        | StepKind::Say { .. }
+        | StepKind::Free => None,
+    };
+    target.filter(|target| &*target.name == name).map(|target| target.ty)
+}
+
+/// A lower bound of a value's size as JSON in bytes, without building the JSON: enough for a limit.
+fn size_of(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => 4,
+        Value::Str(text) => text.len() + 2,
+        Value::List(items) => items.iter().map(|item| size_of(item) + 1).sum::<usize>() + 2,
+        Value::Map(members) => members.iter().map(|(key, member)| key.len() + 4 + size_of(member)).sum::<usize>() + 2,
+    }
+}

@@ -1,0 +1,523 @@
+//! The walker: how the pointer moves over lines, and what the interpreter performs on the way.
+//!
+//! One function performs a line whose meaning is exact ([`Machine::perform`]); one decides which way a pointer
+//! may go ([`Machine::way`]). Both serve the interpreter's own running ahead and the `at`s of a model
+//! (spec `turn-protocol.md`, "The pointer").
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::lang::flow_graph::{Edge, EdgeKind, Node};
+use crate::lang::program::{Arm, CallSite, Loop, Playbook, Returned, StepId, StepKind, Type};
+use crate::value::{Origin, Tracked, Value};
+use crate::vm::Machine;
+use crate::vm::calls::{Given, bind, describe_call, shorten};
+use crate::vm::eval::{EvalFault, eval, eval_condition};
+use crate::vm::frame::{LoopState, Performed, Phase, ReturnValue, Then};
+use crate::vm::scope::Stamp;
+use crate::vm::stack::null;
+
+/// What performing a line came to.
+pub(crate) enum Walk {
+    /// It is done; `here.performed` says where to go.
+    Done,
+    /// It is not explicit, or not now: the model's.
+    Left,
+    /// It needs the result of a call that is on its way.
+    NeedsCalls,
+    /// The frame's turn at lines is over.
+    Yield(Then),
+}
+
+/// What a line did.
+enum Act {
+    /// The next line follows.
+    Next(Option<(Arc<str>, Value)>),
+    /// A branch or loop has been decided.
+    Go(EdgeKind),
+    /// The playbook is over, or waits.
+    Yield(Then),
+}
+
+/// Where an `at` may lead.
+pub(crate) enum Way {
+    /// Through this line next.
+    Through(StepId),
+    /// Back to an earlier line.
+    Back,
+    /// This line has not been done.
+    NotDone(StepId),
+    /// No path of the graph leads there.
+    Unreachable,
+}
+
+impl Machine {
+    /// One move of the top frame on its own: perform an explicit line, leave a line that is done, or ask the
+    /// model.
+    pub(crate) fn step_ready(&mut self) {
+        let Some(step) = self.top().pointer else {
+            return self.drain_or_ask();
+        };
+        if let Some(performed) = &self.top().here.performed {
+            let next = performed.next;
+            return self.arrive(next);
+        }
+        if self.top().here.ask_model {
+            return self.drain_or_ask();
+        }
+        match self.perform(step) {
+            Walk::Done => {}
+            Walk::NeedsCalls => self.top_mut().phase = Phase::Draining(Then::GoOn),
+            Walk::Yield(then) => self.top_mut().phase = Phase::Draining(then),
+            Walk::Left => match self.way_out(step) {
+                Some(next) => self.arrive(next),
+                None => self.drain_or_ask(),
+            },
+        }
+    }
+
+    fn drain_or_ask(&mut self) {
+        if self.top().queue.is_empty() {
+            self.start_turn();
+        } else {
+            self.top_mut().phase = Phase::Draining(Then::GoOn);
+        }
+    }
+
+    /// Whether the top frame can move without the model.
+    pub(crate) fn can_run_ahead(&self) -> bool {
+        let frame = self.top();
+        let Some(step) = frame.pointer else { return false };
+        if !frame.queue.is_empty() || frame.here.performed.is_some() {
+            return true;
+        }
+        let line = self.program.playbook(frame.playbook).step(step);
+        let is_explicit = line.explicit && self.settings.explicit_lines && !frame.here.left_to_model;
+        !frame.here.ask_model && (is_explicit || self.way_out(step).is_some())
+    }
+
+    /// Where a line is left to that has done its work and has one successor.
+    fn way_out(&self, step: StepId) -> Option<Node> {
+        let playbook = self.program.playbook(self.top().playbook);
+        let kind = &playbook.step(step).kind;
+        let is_work = match kind {
+            StepKind::Ask { targets } => !targets.is_empty(),
+            StepKind::Call(_) | StepKind::Assign { .. } => true,
+            StepKind::Branch { .. }
+            | StepKind::Loop(_)
+            | StepKind::Return(_)
+            | StepKind::End
+            | StepKind::Say { .. }
+            | StepKind::Free => false,
+        };
+        let [only] = playbook.flow.successors(step) else { return None };
+        (is_work && self.has_done_work(step, true)).then_some(only.to)
+    }
+
+    /// Whether a line's work is done. `strictly`: since the frame began or the pointer last moved back; else a
+    /// variable that was known before counts for a line that asks for it.
+    pub(crate) fn has_done_work(&self, step: StepId, strictly: bool) -> bool {
+        let frame = self.top();
+        let playbook = self.program.playbook(frame.playbook);
+        let set_since =
+            |name: &str, since: Stamp| self.reader().variable(name).is_some_and(|variable| variable.set > since);
+        match &playbook.step(step).kind {
+            StepKind::Ask { targets } => {
+                let since = if strictly || frame.moved_back { frame.fresh_since } else { Stamp(0) };
+                targets.iter().all(|target| set_since(&target.name, since))
+            }
+            StepKind::Assign { target, .. } => set_since(&target.name, frame.fresh_since),
+            StepKind::Call(site) => {
+                frame.done_calls.contains(&step) || frame.unclaimed_calls.iter().any(|name| names(site, name))
+            }
+            StepKind::Return(_) => false,
+            StepKind::Branch { .. } | StepKind::Loop(_) | StepKind::End | StepKind::Say { .. } | StepKind::Free => true,
+        }
+    }
+
+    /// A call line takes the queued call that is its work, so that no other line counts it too.
+    fn claim_work(&mut self, step: StepId) {
+        let program = self.program.clone();
+        let frame = self.top_mut();
+        if let StepKind::Call(site) = &program.playbook(frame.playbook).step(step).kind
+            && !frame.done_calls.contains(&step)
+            && let Some(index) = frame.unclaimed_calls.iter().position(|name| names(site, name))
+        {
+            frame.unclaimed_calls.remove(index);
+            frame.done_calls.push(step);
+        }
+    }
+
+    /// Performs the pointer's line if it is explicit and everything it needs is there. Once for each arrival.
+    pub(crate) fn perform(&mut self, step: StepId) -> Walk {
+        let program = self.program.clone();
+        let playbook = program.playbook(self.top().playbook);
+        let line = playbook.step(step);
+        if !line.explicit || !self.settings.explicit_lines || self.top().here.left_to_model {
+            return Walk::Left;
+        }
+        if line.reads.iter().any(|name| self.reader().variable(name).is_none() && self.top().pending(name).is_some()) {
+            return Walk::NeedsCalls;
+        }
+        self.touch(line.reads.iter());
+        match self.act(playbook, step, &line.kind) {
+            Ok(act) => {
+                self.counters.explicit_lines += 1;
+                let edges = playbook.flow.successors(step);
+                let (next, assigned) = match act {
+                    Act::Next(assigned) => (follow(edges, EdgeKind::Next), assigned),
+                    Act::Go(kind) => (follow(edges, kind), None),
+                    Act::Yield(then) => return Walk::Yield(then),
+                };
+                if self.outcome.is_none() {
+                    self.top_mut().here.performed = Some(Performed { next, assigned });
+                }
+                Walk::Done
+            }
+            Err(fault) => {
+                self.top_mut().here.left_to_model = true;
+                // Only worth telling where the author wrote something exact; an else-arm has nothing to read.
+                self.tell_done(step, &format!("is left to you: {fault}"));
+                Walk::Left
+            }
+        }
+    }
+
+    fn act(&mut self, playbook: &Playbook, step: StepId, kind: &StepKind) -> Result<Act, EvalFault> {
+        match kind {
+            StepKind::Assign { target, value: Some(value) } => {
+                let value = eval(value, &self.reader())?;
+                let ty = self.type_of(playbook.id, &target.name).unwrap_or(target.ty);
+                if !ty.accepts(&value.value) {
+                    return Err(other(format!("${} must be {ty}, not {}", target.name, value.value.kind())));
+                }
+                let text = format!("${} = {}", target.name, shorten(&value, self.settings.shown_value_bytes));
+                let assigned = (target.name.clone(), value.value.clone());
+                self.set_variable(&target.name, value);
+                self.tell_done(step, &text);
+                Ok(Act::Next(Some(assigned)))
+            }
+            StepKind::Branch { arm, condition, action } => {
+                let holds = match condition {
+                    Some(condition) => eval_condition(condition, &self.reader())?,
+                    None if *arm == Arm::Else => true,
+                    None => return Err(other("its condition is in words".to_owned())),
+                };
+                if condition.is_some() {
+                    self.tell_done(step, if holds { "is true" } else { "is false" });
+                }
+                if !holds {
+                    return Ok(Act::Go(EdgeKind::Else));
+                }
+                match action {
+                    Some(action) => match self.act(playbook, step, action)? {
+                        Act::Next(_) => Ok(Act::Go(EdgeKind::Then)),
+                        other @ (Act::Go(_) | Act::Yield(_)) => Ok(other),
+                    },
+                    None => Ok(Act::Go(EdgeKind::Then)),
+                }
+            }
+            StepKind::Loop(header) => self.act_loop(step, header),
+            StepKind::Return(returned) => {
+                let value = match returned {
+                    Returned::Nothing => ReturnValue::Value(null()),
+                    Returned::Value(value) => ReturnValue::Value(eval(value, &self.reader())?),
+                    Returned::Call(site) => match self.act_call(step, site)? {
+                        Some(call) => ReturnValue::OfCall(call),
+                        None => return Ok(Act::Next(None)),
+                    },
+                    Returned::Words => return Err(other("what it returns is in words".to_owned())),
+                };
+                if let (Some(ty), ReturnValue::Value(value)) = (playbook.returns, &value)
+                    && !ty.accepts(&value.value)
+                {
+                    return Err(other(format!("it must return {ty}, not {}", value.value.kind())));
+                }
+                Ok(Act::Yield(Then::Return { value, failed: false }))
+            }
+            StepKind::End => Ok(Act::Yield(Then::End { reason: None })),
+            StepKind::Call(site) => {
+                self.act_call(step, site)?;
+                Ok(Act::Next(None))
+            }
+            StepKind::Say { literal: Some(text) } => {
+                let said = self.say_whole(text)?;
+                self.tell_done(step, &format!("said {}", Value::from(said).to_json()));
+                Ok(Act::Next(None))
+            }
+            StepKind::Assign { value: None, .. }
+            | StepKind::Say { literal: None }
+            | StepKind::Ask { .. }
+            | StepKind::Free => Err(other("it is in words".to_owned())),
+        }
+    }
+
+    fn act_call(&mut self, step: StepId, site: &CallSite) -> Result<Option<crate::vm::protocol::CallId>, EvalFault> {
+        let resolved = self.find_callee(&site.callee).map_err(other)?;
+        let arguments = site.arguments.as_deref().ok_or_else(|| other("its arguments are in words".to_owned()))?;
+        let mut named = Vec::new();
+        let mut positional = Vec::new();
+        for argument in arguments {
+            let value = eval(&argument.value, &self.reader())?;
+            match &argument.name {
+                Some(name) => named.push((name.clone(), value)),
+                None => positional.push(value),
+            }
+        }
+        // Positional arguments stand first; they take the first parameters.
+        for (parameter, value) in resolved.signature.parameters.iter().zip(positional.drain(..)) {
+            named.push((parameter.name.clone(), value));
+        }
+        let bound = bind(&resolved.signature, Given::Named(named)).map_err(other)?;
+        let text = format!("called {}", describe_call(&resolved.signature.name, &bound));
+        let result_name = site.result.as_ref().map(|target| target.name.clone());
+        let call = self.queue_call(&resolved, bound, result_name);
+        self.tell_done(step, &text);
+        self.claim_work(step);
+        Ok(call)
+    }
+
+    fn act_loop(&mut self, step: StepId, header: &Loop) -> Result<Act, EvalFault> {
+        let running = self.top_mut().loop_mut(step).cloned();
+        let round = running.as_ref().map_or(0, |state| state.round);
+        let mut items = running.as_ref().and_then(|state| state.items.clone());
+        let n_rounds = match (header, &running) {
+            (Loop::ForEach { list: Some(list), .. }, None) => match eval(list, &self.reader())?.value {
+                Value::List(list) => {
+                    items = Some(list.clone());
+                    Some(list.len())
+                }
+                wrong => return Err(other(format!("it goes over a list, not {}", wrong.kind()))),
+            },
+            (Loop::Repeat { count: Some(count) }, None) => match eval(count, &self.reader())?.value {
+                Value::Int(count) => Some(usize::try_from(count).unwrap_or(0)),
+                wrong => return Err(other(format!("it is repeated an int of times, not {}", wrong.kind()))),
+            },
+            (Loop::ForEach { .. } | Loop::Repeat { .. }, Some(state)) => state.n_rounds,
+            (Loop::While { .. } | Loop::Until { .. }, _) => None,
+            (Loop::ForEach { list: None, .. } | Loop::Repeat { count: None }, None) => {
+                return Err(other("what it goes over is in words".to_owned()));
+            }
+        };
+        let goes_on = match header {
+            Loop::ForEach { .. } | Loop::Repeat { .. } => n_rounds.is_some_and(|n| round < n),
+            Loop::While { condition: Some(condition) } => eval_condition(condition, &self.reader())?,
+            Loop::Until { condition: Some(condition) } => round == 0 || !eval_condition(condition, &self.reader())?,
+            Loop::While { condition: None } | Loop::Until { condition: None } => {
+                return Err(other("its condition is in words".to_owned()));
+            }
+        };
+        let since = self.stamp;
+        let frame = self.top_mut();
+        if !goes_on {
+            frame.loops.retain(|state| state.header != step);
+            self.tell_done(step, "is over");
+            return Ok(Act::Go(EdgeKind::Else));
+        }
+        match frame.loop_mut(step) {
+            Some(state) => state.round += 1,
+            None => frame.loops.push(LoopState { header: step, items: items.clone(), n_rounds, round: 1 }),
+        }
+        // A new round: what was done in the last does not count.
+        if round > 0 {
+            frame.start_afresh(since);
+        }
+        let mut text = match n_rounds {
+            Some(n) => format!("item {} of {n}", round + 1),
+            None => format!("round {}", round + 1),
+        };
+        if let Loop::ForEach { variable, .. } = header
+            && let Some(item) = items.as_ref().and_then(|items| items.get(round))
+        {
+            if !variable.ty.accepts(item) && variable.ty != Type::ANY {
+                return Err(other(format!("${} must be {}, not {}", variable.name, variable.ty, item.kind())));
+            }
+            let item = Tracked::new(item.clone(), self.loop_origin(header));
+            text = format!("{text}: ${} = {}", variable.name, shorten(&item, self.settings.shown_value_bytes));
+            self.bind_variable(&variable.name, item, true);
+        }
+        self.tell_done(step, &text);
+        Ok(Act::Go(EdgeKind::Then))
+    }
+
+    /// An item comes from where its list came from.
+    fn loop_origin(&self, header: &Loop) -> Origin {
+        match header {
+            Loop::ForEach { list: Some(list), .. } => {
+                eval(list, &self.reader()).map_or(Origin::CODE, |list| list.origin)
+            }
+            Loop::ForEach { list: None, .. } | Loop::Repeat { .. } | Loop::While { .. } | Loop::Until { .. } => {
+                Origin::CODE
+            }
+        }
+    }
+
+    fn tell_done(&mut self, step: StepId, what: &str) {
+        if self.frames.is_empty() {
+            return;
+        }
+        let label = self.label(step);
+        let done = &mut self.top_mut().news.done;
+        // A long loop of explicit lines would fill the model's context: the last lines are what it goes on from.
+        const MAX_DONE: usize = 30;
+        if done.len() >= MAX_DONE {
+            done.remove(0);
+        }
+        done.push(format!("{label} {what}"));
+    }
+
+    /// Which way the pointer may go towards `target`.
+    pub(crate) fn way(&self, target: StepId) -> Way {
+        let frame = self.top();
+        let Some(from) = frame.pointer else { return Way::Back };
+        let playbook = self.program.playbook(frame.playbook);
+        if target <= from {
+            return match self.next_round(playbook, from, target) {
+                Some(header) => match self.path(playbook, from, header) {
+                    Ok(next) => Way::Through(next),
+                    Err(blocked) => Way::NotDone(blocked),
+                },
+                None => Way::Back,
+            };
+        }
+        // What the interpreter decided at this line is no longer open.
+        if let Some(performed) = &frame.here.performed {
+            return match performed.next {
+                Node::Step(next) if next == target => Way::Through(next),
+                Node::Step(next) if self.reaches(playbook, next, target, Some(from)) => Way::Through(next),
+                Node::Step(_) | Node::End => Way::Unreachable,
+            };
+        }
+        if !playbook.strict || self.has_done_work(from, false) {
+            return match self.path(playbook, from, target) {
+                Ok(next) => Way::Through(next),
+                Err(blocked) if blocked == target => Way::Unreachable,
+                Err(blocked) => Way::NotDone(blocked),
+            };
+        }
+        Way::NotDone(from)
+    }
+
+    /// The header of the interpreter's loop whose next round an `at` to an earlier line means: the header
+    /// itself, or the body's first line when the rest of the body may be passed.
+    fn next_round(&self, playbook: &Playbook, from: StepId, target: StepId) -> Option<StepId> {
+        let state =
+            self.top().loops.iter().rev().find(|state| {
+                state.header == target || playbook.step(state.header).children.first() == Some(&target)
+            })?;
+        if state.header == from || !is_inside(playbook, from, state.header) {
+            return None;
+        }
+        // Going back to the first line from a place where the round is not finished is a retry of the same item.
+        let is_header = state.header == target;
+        let can_finish = self.has_done_work(from, false) && self.path(playbook, from, state.header).is_ok();
+        (is_header || (can_finish && from != target)).then_some(state.header)
+    }
+
+    /// The first line of the shortest path from `from` to `target` over lines that may be passed; else the
+    /// first line that blocks the way, or `target` itself if no path leads there at all.
+    fn path(&self, playbook: &Playbook, from: StepId, target: StepId) -> Result<StepId, StepId> {
+        let mut first_hop = vec![None; playbook.steps.len()];
+        let mut blocked = None;
+        let mut queue = VecDeque::from([from]);
+        while let Some(step) = queue.pop_front() {
+            for edge in playbook.flow.successors(step) {
+                let Node::Step(next) = edge.to else { continue };
+                if next == from || first_hop[next.0 as usize].is_some() {
+                    continue;
+                }
+                let hop = first_hop[step.0 as usize].unwrap_or(next);
+                first_hop[next.0 as usize] = Some(hop);
+                if next == target {
+                    return Ok(hop);
+                }
+                if self.may_pass(playbook, next) {
+                    queue.push_back(next);
+                } else if blocked.is_none() && self.reaches(playbook, next, target, None) {
+                    blocked = Some(next);
+                }
+            }
+        }
+        Err(blocked.unwrap_or(target))
+    }
+
+    /// Whether the graph leads from `from` to `target` at all, without passing `avoid`.
+    fn reaches(&self, playbook: &Playbook, from: StepId, target: StepId, avoid: Option<StepId>) -> bool {
+        let mut seen = vec![false; playbook.steps.len()];
+        let mut stack = vec![from];
+        while let Some(step) = stack.pop() {
+            if step == target {
+                return true;
+            }
+            if Some(step) == avoid || std::mem::replace(&mut seen[step.0 as usize], true) {
+                continue;
+            }
+            stack.extend(playbook.flow.successors(step).iter().filter_map(|edge| match edge.to {
+                Node::Step(next) => Some(next),
+                Node::End => None,
+            }));
+        }
+        false
+    }
+
+    fn may_pass(&self, playbook: &Playbook, step: StepId) -> bool {
+        !playbook.strict
+            || (playbook.step(step).explicit && self.settings.explicit_lines)
+            || self.has_done_work(step, false)
+    }
+
+    /// Moves back to `target`: what was done before does not count any more, loops that do not hold it end.
+    pub(crate) fn move_back(&mut self, target: StepId) {
+        let program = self.program.clone();
+        let playbook = program.playbook(self.top().playbook);
+        let since = self.stamp;
+        let frame = self.top_mut();
+        frame.loops.retain(|state| is_inside(playbook, target, state.header));
+        frame.start_afresh(since);
+        self.arrive(Node::Step(target));
+    }
+
+    /// The pointer leaves its line for `next` on the way to an `at`.
+    pub(crate) fn pass_to(&mut self, next: StepId) {
+        if let Some(from) = self.top().pointer {
+            self.claim_work(from);
+        }
+        self.arrive(Node::Step(next));
+    }
+}
+
+impl crate::vm::frame::PlaybookFrame {
+    /// What was set and called before does not count as the work of a line any more.
+    fn start_afresh(&mut self, since: Stamp) {
+        self.fresh_since = since;
+        self.moved_back = true;
+        self.unclaimed_calls.clear();
+        self.done_calls.clear();
+    }
+}
+
+/// Whether `step` is nested under `header`, at any depth.
+fn is_inside(playbook: &Playbook, step: StepId, header: StepId) -> bool {
+    let mut at = playbook.step(step).parent;
+    while let Some(parent) = at {
+        if parent == header {
+            return true;
+        }
+        at = playbook.step(parent).parent;
+    }
+    false
+}
+
+fn follow(edges: &[Edge], kind: EdgeKind) -> Node {
+    let wanted = edges.iter().find(|edge| edge.kind == kind);
+    let next = wanted.or_else(|| edges.iter().find(|edge| edge.kind == EdgeKind::Next));
+    next.or(edges.first()).map_or(Node::End, |edge| edge.to)
+}
+
+fn names(site: &CallSite, callee: &str) -> bool {
+    *site.callee == *callee
+}
+
+fn other(message: String) -> EvalFault {
+    EvalFault::Other(message)
+}

@@ -1,0 +1,462 @@
+//! A world in memory: drives a machine with a written list of happenings, and writes down all it does.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use playhouse::lang::program::{Parameter, Signature, Type};
+use playhouse::lang::{ImportRequest, LoadOptions, SourceText, load};
+use playhouse::value::{Map, Value};
+use playhouse::vm::limits::{OnProtocolFailure, Settings};
+use playhouse::vm::protocol::{
+    CallId, CallOutcome, Effect, EffectClass, Event, Fact, Finish, FrameOrigin, Location, Outcome, Progress, ReplyEnd,
+    Timestamp, ToolSignature, TurnId, Wait,
+};
+use playhouse::vm::{Begin, Machine};
+
+/// What the world does next.
+#[derive(Clone, Debug)]
+pub enum Happening {
+    /// The model answers the open turn.
+    Reply { text: String, end: ReplyEnd },
+    /// More of the open turn's reply arrives.
+    Chunk(String),
+    /// The user speaks.
+    User(String),
+    /// The oldest running call of this tool ends.
+    Result(String, Result<Value, String>),
+    /// It asks for approval.
+    Asks(String, String),
+    /// A person answers.
+    Approve(Value),
+    /// The user cancels.
+    Interrupt,
+    /// The process is restarted.
+    Reopen,
+    /// The open timer runs out.
+    Timer,
+    /// Time passes before the next happening, in milliseconds.
+    Pass(i64),
+}
+
+/// A case: a program and what happens to it.
+pub struct Case {
+    pub program: String,
+    pub tools: Vec<ToolSignature>,
+    pub settings: Settings,
+    pub arguments: Map,
+    pub entry: Option<String>,
+    pub happenings: Vec<Happening>,
+}
+
+/// Reads a case: sections that begin with a line `--- name`.
+pub fn parse(text: &str) -> Case {
+    let mut case = Case {
+        program: String::new(),
+        tools: Vec::new(),
+        settings: Settings::default(),
+        arguments: Map::new(),
+        entry: None,
+        happenings: Vec::new(),
+    };
+    let mut sections: Vec<(String, String)> = Vec::new();
+    for line in text.lines() {
+        match (line.strip_prefix("--- "), sections.last_mut()) {
+            (Some(name), _) => sections.push((name.trim().to_owned(), String::new())),
+            (None, Some((_, body))) => {
+                body.push_str(line);
+                body.push('\n');
+            }
+            (None, None) => assert!(line.trim().is_empty(), "text before the first section: {line}"),
+        }
+    }
+    for (name, body) in sections {
+        let (kind, rest) = name.split_once(' ').unwrap_or((&name, ""));
+        let body = body.trim_end_matches('\n').to_owned();
+        let happening = match kind {
+            "program" => {
+                case.program = body + "\n";
+                continue;
+            }
+            "tools" => {
+                case.tools = body.lines().filter(|line| !line.trim().is_empty()).map(tool).collect();
+                continue;
+            }
+            "settings" => {
+                body.lines().for_each(|line| setting(&mut case.settings, line));
+                continue;
+            }
+            "argument" => {
+                let (name, value) = rest.split_once('=').unwrap();
+                case.arguments.insert(name.into(), Value::from_json(value).unwrap());
+                continue;
+            }
+            "entry" => {
+                case.entry = Some(rest.to_owned());
+                continue;
+            }
+            "reply" => {
+                let end = match rest {
+                    "" => ReplyEnd::Complete(Finish::Stop),
+                    "length" => ReplyEnd::Complete(Finish::Length),
+                    "broken" => {
+                        ReplyEnd::Broken { reason: "connection reset".into(), retry_after_ms: None }
+                    }
+                    "refused" => ReplyEnd::Refused { reason: "401: wrong key".into() },
+                    other => ReplyEnd::Broken {
+                        reason: "429: slow down".into(),
+                        retry_after_ms: Some(other.strip_prefix("after ").unwrap().parse().unwrap()),
+                    },
+                };
+                Happening::Reply { text: body, end }
+            }
+            "chunk" => Happening::Chunk(body),
+            "user" => Happening::User(rest.to_owned()),
+            "result" => Happening::Result(rest.to_owned(), Ok(Value::from_json(&body).unwrap())),
+            "error" => Happening::Result(rest.to_owned(), Err(body)),
+            "asks" => Happening::Asks(rest.to_owned(), body),
+            "approve" => Happening::Approve(Value::from_json(rest).unwrap()),
+            "interrupt" => Happening::Interrupt,
+            "reopen" => Happening::Reopen,
+            "timer" => Happening::Timer,
+            "pass" => Happening::Pass(rest.parse().unwrap()),
+            other => panic!("unknown section {other}"),
+        };
+        case.happenings.push(happening);
+    }
+    case
+}
+
+fn tool(line: &str) -> ToolSignature {
+    let (name, rest) = line.split_once('(').unwrap();
+    let (parameters, class) = rest.split_once(')').unwrap();
+    let parameters = parameters
+        .split(',')
+        .map(str::trim)
+        .filter(|parameter| !parameter.is_empty())
+        .map(|parameter| {
+            let (name, default) = match parameter.split_once('=') {
+                Some((name, default)) => (name.trim(), Some(Value::from_json(default.trim()).unwrap())),
+                None => (parameter, None),
+            };
+            Parameter { name: name.into(), ty: Type::ANY, default, description: "".into(), span: None }
+        })
+        .collect();
+    let effect = match class.trim() {
+        "read_only" => EffectClass::ReadOnly,
+        "idempotent" => EffectClass::Idempotent,
+        _ => EffectClass::Write,
+    };
+    let signature = Signature { name: name.trim().into(), parameters, returns: Type::ANY, summary: "".into() };
+    ToolSignature { signature, effect }
+}
+
+fn setting(settings: &mut Settings, line: &str) {
+    let Some((key, value)) = line.split_once('=') else { return };
+    let (key, value) = (key.trim(), value.trim());
+    let number = || value.parse::<u64>().unwrap();
+    match key {
+        "max_repairs" => settings.max_repairs = number() as u32,
+        "max_retries" => settings.max_retries = number() as u32,
+        "max_session_turns" => settings.max_session_turns = number() as u32,
+        "max_turns_without_progress" => settings.max_turns_without_progress = number() as u32,
+        "context_tokens" => settings.context_tokens = number(),
+        "depth" => settings.depth = number() as usize,
+        "turns" => settings.turns = number(),
+        "goal_turns" => settings.goal_turns = number(),
+        "queue" => settings.queue = number() as usize,
+        "value_bytes" => settings.value_bytes = number() as usize,
+        "budget" => settings.budget = number() as u32,
+        "max_unnamed" => settings.max_unnamed = number() as usize,
+        "shown_value_bytes" => settings.shown_value_bytes = number() as usize,
+        "conversation" => settings.conversation = number() as usize,
+        "resume_fresh" => settings.resume_fresh = value == "true",
+        "explicit_lines" => settings.explicit_lines = value == "true",
+        "starts_in_think" => settings.starts_in_think = value == "true",
+        "on_protocol_failure" => settings.on_protocol_failure = OnProtocolFailure::Stop,
+        other => panic!("unknown setting {other}"),
+    }
+}
+
+/// Makes the machine of a case.
+pub fn begin(case: &Case) -> Machine {
+    let mut read = |request: &ImportRequest<'_>| Err(format!("no {}", request.path));
+    let signatures: Vec<Signature> = case.tools.iter().map(|tool| tool.signature.clone()).collect();
+    let root = SourceText { name: "case.md".to_owned(), text: case.program.clone() };
+    let loaded = load(vec![root], &mut read, &LoadOptions { tools: &signatures, open_world: true });
+    let program = Arc::new(loaded.program);
+    let entry = case.entry.as_ref().map(|name| {
+        program.playbooks.iter().find(|playbook| &*playbook.name == name.as_str()).expect("no such entry").id
+    });
+    Machine::begin(Begin {
+        program,
+        settings: case.settings.clone(),
+        tools: case.tools.clone().into(),
+        entry,
+        arguments: case.arguments.clone(),
+        time: Timestamp(0),
+    })
+}
+
+/// How replies are handed to the machine.
+#[derive(Clone, Copy, Debug)]
+pub enum Chunking {
+    /// In one piece.
+    Whole,
+    /// In pieces of so many bytes.
+    Size(usize),
+    /// In two pieces.
+    CutAt(usize),
+}
+
+/// Everything that came out of a machine, and what was put into it.
+pub struct World {
+    pub machine: Machine,
+    pub log: Vec<String>,
+    pub events: Vec<(Timestamp, Event)>,
+    now: i64,
+    turn: Option<TurnId>,
+    closed: Vec<TurnId>,
+    running: VecDeque<(CallId, Arc<str>)>,
+    to_start: VecDeque<(CallId, u32, Arc<str>)>,
+    timer: Option<playhouse::vm::protocol::TimerId>,
+    speech: String,
+}
+
+impl World {
+    pub fn new(machine: Machine) -> World {
+        World {
+            machine,
+            log: Vec::new(),
+            events: Vec::new(),
+            now: 0,
+            turn: None,
+            closed: Vec::new(),
+            running: VecDeque::new(),
+            to_start: VecDeque::new(),
+            timer: None,
+            speech: String::new(),
+        }
+    }
+
+    /// Lets the machine move until it is blocked or finished.
+    pub fn settle(&mut self) -> Result<Wait, Outcome> {
+        loop {
+            let wait = loop {
+                match self.machine.advance() {
+                    Progress::Emit(effect) => self.perform(effect),
+                    Progress::Reached(place) => {
+                        let location = self.machine.describe(place.location);
+                        self.log.push(format!("reached {location}"));
+                    }
+                    Progress::Blocked(wait) => break Ok(wait),
+                    Progress::Finished(outcome) => break Err(outcome),
+                }
+            };
+            // What only waits for the machine to be blocked comes now, one event at a time.
+            if let Some(turn) = self.closed.pop() {
+                self.handle(Event::ReplyEnded { turn, end: ReplyEnd::Closed, usage: None });
+            } else if let Some((call, attempt, name)) = self.to_start.pop_front() {
+                self.running.push_back((call, name));
+                self.handle(Event::CallStarted { call, attempt });
+            } else if wait == Ok(Wait::Budget) {
+                self.handle(Event::GoOn);
+            } else {
+                return wait;
+            }
+        }
+    }
+
+    pub fn handle(&mut self, event: Event) {
+        self.events.push((Timestamp(self.now), event.clone()));
+        self.machine.handle(Timestamp(self.now), event);
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::StartTurn(start) => {
+                self.turn = Some(start.turn);
+                let delay = if start.delay_ms > 0 { format!(" after {} ms", start.delay_ms) } else { String::new() };
+                self.log.push(format!("ask {} ({:?}, attempt {}){delay}", start.turn.0, start.kind, start.attempt));
+                for message in &start.messages[1..] {
+                    let lines: Vec<String> = message.text.lines().map(|line| format!("    {line}")).collect();
+                    self.log.push(format!("  {:?}:\n{}", message.role, lines.join("\n")));
+                }
+            }
+            Effect::CloseReply { turn, close } => {
+                self.log.push(format!("close {} ({close:?})", turn.0));
+                if self.turn == Some(turn) {
+                    self.turn = None;
+                    self.closed.push(turn);
+                }
+            }
+            Effect::StartCall(start) => {
+                let arguments = Value::map(start.argument_map());
+                let answer = start.answer.as_ref().map(|answer| format!(" answer {answer}")).unwrap_or_default();
+                self.log.push(format!("start {} {} {arguments} attempt {}{answer}", start.call.0, start.name, start.attempt));
+                self.to_start.push_back((start.call, start.attempt, start.name));
+            }
+            Effect::Say { utterance, text, last, .. } => {
+                self.speech.push_str(&text);
+                if last {
+                    let text = std::mem::take(&mut self.speech);
+                    self.log.push(format!("say {} {}", utterance.0, Value::from(text)));
+                }
+            }
+            Effect::StartTimer { timer, after_ms } => {
+                self.timer = Some(timer);
+                self.log.push(format!("timer {} ms", after_ms));
+            }
+            Effect::Report(report) => {
+                if let Some(line) = self.write_fact(&report.fact) {
+                    self.log.push(line);
+                }
+            }
+        }
+    }
+
+    fn write_fact(&self, fact: &Fact) -> Option<String> {
+        Some(match fact {
+            // Told by other lines of the log, or different for each cut of the reply.
+            Fact::TurnStarted { .. } | Fact::Said { .. } | Fact::CallStarted { .. } | Fact::TurnFinished { .. } => return None,
+            Fact::StreamCancelled { reason, .. } => format!("cancelled: {reason}"),
+            Fact::VariableSet { name, value, old, local } => {
+                let old = old.as_ref().map(|old| format!(" was {old}")).unwrap_or_default();
+                let scope = if *local { "" } else { " (other)" };
+                format!("set ${name} = {} [{}]{old}{scope}", value.shown(), value.origin.name())
+            }
+            Fact::VariableRemoved { name, reason } => format!("removed ${name}: {reason}"),
+            Fact::CallQueued { call, name, .. } => format!("queued {} {name}", call.0),
+            Fact::CallFinished { call, name, result, .. } => match result {
+                Ok(value) => format!("finished {} {name}: {}", call.0, value.shown()),
+                Err(error) => format!("failed {} {name}: {error}", call.0),
+            },
+            Fact::FramePushed { origin } => match origin {
+                FrameOrigin::Begin => "push (begin)".to_owned(),
+                FrameOrigin::Call { from, .. } => format!("push (call at {})", self.machine.describe(*from)),
+            },
+            Fact::FramePopped { value } => match value {
+                Some(value) => format!("pop {}", value.shown()),
+                None => "pop".to_owned(),
+            },
+            Fact::Repair { cause, attempt } => format!("repair {attempt}: {cause}"),
+            Fact::Degraded { cause } => format!("degraded: {cause}"),
+            Fact::Retry { cause, attempt } => format!("retry {attempt}: {cause}"),
+            Fact::Ignored { cause } => format!("ignored: {cause}"),
+            Fact::SessionRenewed { reason } => format!("renewed: {reason}"),
+            Fact::LinesSkipped { lines } => format!("skipped {}", lines.join(", ")),
+            Fact::ApprovalAsked { question, .. } => format!("asks: {question}"),
+            Fact::ApprovalGiven { .. } => "approved".to_owned(),
+            Fact::UserMessage { text } => format!("user {}", Value::Str(text.clone())),
+            Fact::Waiting { wait } => match wait {
+                Wait::User => "waits for the user".to_owned(),
+                other => format!("waits for {other:?}"),
+            },
+        })
+    }
+
+    /// Makes one thing happen.
+    pub fn happen(&mut self, happening: &Happening, chunking: Chunking) {
+        match happening {
+            Happening::Reply { text, end } => {
+                let turn = self.turn.unwrap_or_else(|| panic!("nothing was asked\n{}", self.log.join("\n")));
+                for chunk in cut(text.as_bytes(), chunking) {
+                    if self.turn != Some(turn) {
+                        break;
+                    }
+                    self.handle(Event::Chunk { turn, bytes: chunk.into() });
+                    let _ = self.settle();
+                }
+                if self.turn == Some(turn) {
+                    self.turn = None;
+                    self.handle(Event::ReplyEnded { turn, end: end.clone(), usage: None });
+                }
+            }
+            Happening::Chunk(text) => {
+                let turn = self.turn.expect("nothing was asked");
+                for chunk in cut(format!("{text}\n").as_bytes(), chunking) {
+                    self.handle(Event::Chunk { turn, bytes: chunk.into() });
+                    let _ = self.settle();
+                }
+            }
+            Happening::User(text) => self.handle(Event::Message { text: text.as_str().into() }),
+            Happening::Result(name, result) => {
+                let call = self.take(name);
+                let outcome = match result {
+                    Ok(value) => CallOutcome::Value { value: value.clone(), secret: false },
+                    Err(error) => CallOutcome::Error(error.as_str().into()),
+                };
+                self.handle(Event::CallEnded { call, outcome });
+            }
+            Happening::Asks(name, question) => {
+                let call = self.take(name);
+                self.handle(Event::CallEnded { call, outcome: CallOutcome::Needs { question: question.as_str().into() } });
+            }
+            Happening::Approve(answer) => {
+                let _ = self.settle();
+                let call = self.machine.view().stack.iter().flat_map(|frame| frame.queue.clone()).find(|call| call.state == "needs approval");
+                self.handle(Event::Approved { call: call.expect("nothing asks").call, answer: answer.clone() });
+            }
+            Happening::Interrupt => self.handle(Event::Interrupted),
+            Happening::Reopen => {
+                self.turn = None;
+                self.running.clear();
+                self.handle(Event::Reopened);
+            }
+            Happening::Timer => self.handle(Event::TimerFired { timer: self.timer.expect("no timer") }),
+            Happening::Pass(ms) => self.now += ms,
+        }
+        let _ = self.settle();
+    }
+
+    fn take(&mut self, name: &str) -> CallId {
+        let index = self.running.iter().position(|(_, running)| &**running == name);
+        let index = index.unwrap_or_else(|| panic!("{name} does not run\n{}", self.log.join("\n")));
+        self.running.remove(index).unwrap().0
+    }
+}
+
+fn cut(bytes: &[u8], chunking: Chunking) -> Vec<&[u8]> {
+    match chunking {
+        Chunking::Whole => vec![bytes],
+        Chunking::Size(size) => bytes.chunks(size).collect(),
+        Chunking::CutAt(at) => {
+            let (before, after) = bytes.split_at(at.min(bytes.len()));
+            [before, after].into_iter().filter(|piece| !piece.is_empty()).collect()
+        }
+    }
+}
+
+/// Plays a case and writes down what the machine did.
+pub fn play(case: &Case, chunking: Chunking) -> World {
+    let mut world = World::new(begin(case));
+    let _ = world.settle();
+    for happening in &case.happenings {
+        world.happen(happening, chunking);
+    }
+    let end = match world.settle() {
+        Ok(wait) => format!("blocked: {wait:?}"),
+        Err(Outcome::Done { value }) => format!("done: {value}"),
+        Err(Outcome::Failed(fault)) => {
+            let place = fault.place.map(|place| world.machine.describe(place.location)).unwrap_or_default();
+            format!("failed ({}) at {place}: {}", fault.kind, fault.message)
+        }
+    };
+    world.log.push(end);
+    let view = world.machine.view();
+    for frame in &view.stack {
+        let Location::Line { .. } = frame.location;
+        let line = frame.line.as_deref().unwrap_or("-");
+        let variables: Vec<String> =
+            frame.variables.iter().map(|variable| format!("${} = {}", variable.name, variable.value.shown())).collect();
+        let loops = if frame.loops.is_empty() { String::new() } else { format!(" [{}]", frame.loops.join("; ")) };
+        world.log.push(format!("frame {}:{line}{loops} {}", frame.name, variables.join(", ")));
+    }
+    for (agent, variables) in &view.others {
+        if !variables.is_empty() {
+            let variables: Vec<String> =
+                variables.iter().map(|variable| format!("${} = {}", variable.name, variable.value.shown())).collect();
+            world.log.push(format!("others of {agent}: {}", variables.join(", ")));
+        }
+    }
+    world
+}
