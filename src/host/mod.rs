@@ -14,4 +14,6 @@ pub mod events;
 
 pub mod session;
 
+pub mod config;
+
 pub mod sessions;

@@ -2,10 +2,12 @@
 #![allow(clippy::unwrap_used)]
 
 mod chunks;
+mod config;
 mod fuzz;
 mod fuzz_reply;
 mod golden;
 mod http_server;
+mod journal;
 mod lang;
 mod openai;
 mod replay;
@@ -14,5 +16,6 @@ mod script;
 mod template;
 mod test_file;
 mod tidy;
+mod tool;
 mod vm;
 mod world;

@@ -1,0 +1,214 @@
+//! `playhouse.toml`: every key known, every value checked, every fault with its line.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::host::config::ConfigError;
+use crate::host::journal::wire::SettingsWire;
+use crate::span::LineIndex;
+use crate::vm::limits::Settings;
+
+/// The name of the file beside a program.
+const FILE_NAME: &str = "playhouse.toml";
+
+/// The keys outside of tables.
+const KEYS: &[&str] = &[
+    "base_url",
+    "connect_timeout",
+    "constrain",
+    "extra_body",
+    "extra_headers",
+    "limits",
+    "max_sessions",
+    "max_tokens",
+    "model",
+    "read_timeout",
+    "resume",
+    "starts_in_think",
+    "temperature",
+    "turn_timeout",
+    "yield_grace",
+];
+
+/// What a configuration file says. Times are written in seconds (`yield_grace = 1.5`).
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs, reason = "the fields are the file's keys; what they do stands at Config")]
+pub struct FileConfig {
+    /// The file; empty if there is none.
+    pub path: PathBuf,
+    pub model: Option<String>,
+    pub base_url: Option<String>,
+    pub temperature: Option<f64>,
+    pub max_tokens: Option<u64>,
+    pub extra_body: serde_json::Map<String, serde_json::Value>,
+    pub extra_headers: Vec<(String, String)>,
+    pub constrain: Option<bool>,
+    pub starts_in_think: Option<bool>,
+    pub resume_fresh: Option<bool>,
+    pub connect_timeout: Option<Duration>,
+    pub read_timeout: Option<Duration>,
+    pub turn_timeout: Option<Duration>,
+    pub yield_grace: Option<Duration>,
+    pub max_sessions: Option<usize>,
+    /// `[limits]`: the fields of the machine's settings, by name; checked.
+    pub limits: Vec<(String, serde_json::Value)>,
+}
+
+impl FileConfig {
+    /// Reads the file that `--config` names, or `playhouse.toml` beside the program, if there is one.
+    ///
+    /// # Errors
+    /// It cannot be read, or a key or value is wrong.
+    pub fn find(given: Option<&Path>, program: Option<&Path>) -> Result<FileConfig, ConfigError> {
+        if let Some(path) = given {
+            let text = std::fs::read_to_string(path);
+            let text = text.map_err(|cause| ConfigError::Io { path: path.to_owned(), cause })?;
+            return FileConfig::from_text(path, &text);
+        }
+        let Some(program) = program else { return Ok(FileConfig::default()) };
+        let path = program.with_file_name(FILE_NAME);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => FileConfig::from_text(&path, &text),
+            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Ok(FileConfig::default()),
+            Err(cause) => Err(ConfigError::Io { path, cause }),
+        }
+    }
+
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    /// It is no TOML, or a key or value is wrong.
+    pub fn from_text(path: &Path, text: &str) -> Result<FileConfig, ConfigError> {
+        let lines = LineIndex::new(text);
+        let fault = |offset: usize, message: String| {
+            let (line, _) = lines.line_column(offset);
+            ConfigError::File { place: format!("{}:{line}", path.display()), message }
+        };
+        let table = DeTable::parse(text).map_err(|error| {
+            let offset = error.span().map_or(0, |span| span.start);
+            fault(offset, error.message().lines().next().unwrap_or("this is no TOML").to_owned())
+        })?;
+        let mut config = FileConfig { path: path.to_owned(), ..FileConfig::default() };
+        for (key, value) in table.get_ref() {
+            let name = key.get_ref().as_ref();
+            config.set(name, value, &fault, key.span().start)?;
+        }
+        Ok(config)
+    }
+
+    fn set(
+        &mut self,
+        key: &str,
+        value: &Spanned<DeValue<'_>>,
+        fault: &dyn Fn(usize, String) -> ConfigError,
+        offset: usize,
+    ) -> Result<(), ConfigError> {
+        let at = |message: String| fault(offset, message);
+        let wanted = |what: &str| at(format!("`{key}` must be {what}"));
+        let json = to_json(value.get_ref());
+        let text = || json.as_str().map(str::to_owned).ok_or_else(|| wanted("text in quotes"));
+        let truth = || json.as_bool().ok_or_else(|| wanted("true or false"));
+        let whole = || json.as_u64().filter(|&number| number > 0).ok_or_else(|| wanted("a whole number above 0"));
+        let seconds = || {
+            let seconds = json.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+            seconds.ok_or_else(|| wanted("a number of seconds"))
+        };
+        let table = || json.as_object().cloned().ok_or_else(|| wanted("a table"));
+        match key {
+            "model" => self.model = Some(text()?),
+            "base_url" => self.base_url = Some(text()?),
+            "temperature" => self.temperature = Some(json.as_f64().ok_or_else(|| wanted("a number"))?),
+            "max_tokens" => self.max_tokens = Some(whole()?),
+            "extra_body" => self.extra_body = table()?,
+            "extra_headers" => {
+                for (name, value) in table()? {
+                    let value = value.as_str().ok_or_else(|| at(format!("header `{name}` must be text in quotes")))?;
+                    self.extra_headers.push((name, value.to_owned()));
+                }
+            }
+            "constrain" => self.constrain = Some(truth()?),
+            "starts_in_think" => self.starts_in_think = Some(truth()?),
+            "resume" => self.resume_fresh = Some(resume(json.as_str()).map_err(at)?),
+            "connect_timeout" => self.connect_timeout = Some(seconds()?),
+            "read_timeout" => self.read_timeout = Some(seconds()?),
+            "turn_timeout" => self.turn_timeout = Some(seconds()?),
+            "yield_grace" => self.yield_grace = Some(seconds()?),
+            "max_sessions" => self.max_sessions = usize::try_from(whole()?).ok(),
+            "limits" => {
+                let DeValue::Table(limits) = value.get_ref() else { return Err(wanted("a table")) };
+                let mut scratch = SettingsWire::from_settings(&Settings::default());
+                for (key, value) in limits {
+                    let name = key.get_ref().as_ref();
+                    let json = to_json(value.get_ref());
+                    set_limit(&mut scratch, name, json.clone()).map_err(|message| fault(key.span().start, message))?;
+                    self.limits.push((name.to_owned(), json));
+                }
+            }
+            _ => return Err(at(unknown_key(key, KEYS.iter().copied()))),
+        }
+        Ok(())
+    }
+}
+
+/// Sets one of the machine's settings by its name.
+///
+/// # Errors
+/// There is none of this name, or the value is not of its kind.
+pub(super) fn set_limit(settings: &mut SettingsWire, key: &str, value: serde_json::Value) -> Result<(), String> {
+    // By way of JSON, so that names and kinds are written down once, in the type.
+    let Ok(serde_json::Value::Object(mut all)) = serde_json::to_value(&*settings) else {
+        return Err("the settings cannot be written as JSON".to_owned());
+    };
+    let Some(slot) = all.get_mut(key) else {
+        return Err(unknown_key(key, all.keys().map(String::as_str)));
+    };
+    let kind = match &*slot {
+        serde_json::Value::Bool(_) => "true or false",
+        serde_json::Value::String(_) => "\"speak\" or \"stop\"",
+        serde_json::Value::Number(_) => "a whole number that is not negative",
+        serde_json::Value::Null | serde_json::Value::Array(_) | serde_json::Value::Object(_) => "something else",
+    };
+    *slot = value;
+    *settings = serde_json::from_value(all.into()).map_err(|_| format!("`{key}` must be {kind}"))?;
+    Ok(())
+}
+
+/// Reads `resume`: whether a frame goes on in a fresh chat session.
+pub(super) fn resume(text: Option<&str>) -> Result<bool, String> {
+    match text {
+        Some("fresh") => Ok(true),
+        Some("continue") => Ok(false),
+        _ => Err("`resume` must be \"continue\" or \"fresh\"".to_owned()),
+    }
+}
+
+fn unknown_key<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.collect();
+    let distance = |other: &&&str| strsim::damerau_levenshtein(key, other);
+    // A third of the letters may be wrong; beyond that a guess is a nuisance.
+    let close = known.iter().min_by_key(distance).filter(|other| distance(other) <= (key.len() / 3).max(1));
+    match close {
+        Some(other) => format!("unknown key `{key}`; did you mean `{other}`?"),
+        None => format!("unknown key `{key}`; known are {}", known.join(", ")),
+    }
+}
+
+fn to_json(value: &DeValue<'_>) -> serde_json::Value {
+    match value {
+        DeValue::String(text) => text.as_ref().into(),
+        DeValue::Integer(integer) => {
+            i64::from_str_radix(integer.as_str(), integer.radix()).map_or(serde_json::Value::Null, Into::into)
+        }
+        DeValue::Float(float) => float.as_str().parse::<f64>().map_or(serde_json::Value::Null, Into::into),
+        DeValue::Boolean(truth) => (*truth).into(),
+        DeValue::Datetime(time) => time.to_string().into(),
+        DeValue::Array(items) => items.iter().map(|item| to_json(item.get_ref())).collect(),
+        DeValue::Table(table) => {
+            let members = table.iter().map(|(key, value)| (key.get_ref().to_string(), to_json(value.get_ref())));
+            serde_json::Value::Object(members.collect())
+        }
+    }
+}

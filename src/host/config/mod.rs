@@ -1,0 +1,358 @@
+//! Configuration: the only reader of environment variables and of `playhouse.toml`.
+//!
+//! Layers, the first that says something wins: command line, the program's front matter, `playhouse.toml` (beside
+//! the program, or `--config`), environment, defaults. The model's choice has an order of its own (spec `cli.md`).
+
+mod file;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::host::journal::wire::SettingsWire;
+use crate::host::llm::openai::{OpenAiConfig, Secret};
+use crate::host::session::SessionOptions;
+use crate::lang::program::FrontMatter;
+use crate::value::Value;
+use crate::vm::limits::Settings;
+
+pub use crate::host::config::file::FileConfig;
+
+/// The model of `openai:` when only a key or a server is given.
+const DEFAULT_OPENAI_MODEL: &str = "gpt-4.1-mini";
+
+/// What the environment says. Read once, at the start of a process.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    /// `OPENAI_API_KEY`.
+    pub api_key: Option<Secret>,
+    /// `OPENAI_BASE_URL`.
+    pub base_url: Option<String>,
+    /// `PLAYHOUSE_MODEL`.
+    pub model: Option<String>,
+    /// `PLAYHOUSE_LOG`: which tracing events are written, as `playhouse=debug`.
+    pub log: Option<String>,
+    /// `NO_COLOR` is set and not empty.
+    pub no_color: bool,
+    /// `XDG_STATE_HOME`, or `$HOME/.local/state`.
+    pub state_home: Option<PathBuf>,
+}
+
+/// What the command line says that is configuration.
+#[derive(Clone, Debug, Default)]
+pub struct CommandLine {
+    /// `--model`.
+    pub model: Option<String>,
+    /// `--base-url`.
+    pub base_url: Option<String>,
+    /// The first program file; its front matter's paths are relative to its folder.
+    pub program: Option<PathBuf>,
+}
+
+/// Everything that was configured, all layers together.
+#[derive(Clone, Debug)]
+pub struct Config {
+    model: Option<(ModelId, String)>,
+    /// The server of `openai:` models; none: OpenAI's.
+    pub base_url: Option<String>,
+    /// Its key.
+    pub api_key: Option<Secret>,
+    /// Sent if set.
+    pub temperature: Option<f64>,
+    /// Sent if set.
+    pub max_tokens: Option<u64>,
+    /// Further fields of requests.
+    pub extra_body: serde_json::Map<String, serde_json::Value>,
+    /// Further headers of requests.
+    pub extra_headers: Vec<(String, String)>,
+    /// Whether replies are constrained by a schema.
+    pub constrain: bool,
+    /// Whether replies begin inside a think block; none: the model knows.
+    pub starts_in_think: Option<bool>,
+    /// How long a connection may take.
+    pub connect_timeout: Option<Duration>,
+    /// How long a server may be silent.
+    pub read_timeout: Option<Duration>,
+    /// Bounds and switches of the machine.
+    pub settings: Settings,
+    /// Whether `context_tokens` was configured; else the model may know better.
+    has_context_tokens: bool,
+    /// Times of the session's task.
+    pub session: SessionOptions,
+    /// Sessions that may be live in a process.
+    pub max_sessions: usize,
+    sessions_folder: Option<PathBuf>,
+}
+
+/// A model, by what runs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModelId {
+    /// `openai:NAME`: any OpenAI-compatible server.
+    OpenAi(String),
+    /// `script:FILE`.
+    Script(PathBuf),
+    /// `replay:SESSION`.
+    Replay(String),
+}
+
+/// A configuration that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A file cannot be read.
+    #[error("{path}: cannot read the configuration: {cause}; check the path given with --config")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        cause: std::io::Error,
+    },
+    /// A key or a value in a file is wrong.
+    #[error("{place}: {message}")]
+    File {
+        /// `playhouse.toml:3`, `program.md: front matter`.
+        place: String,
+        /// What is wrong, and what would be right.
+        message: String,
+    },
+    /// A model's id is none.
+    #[error("`{id}` ({reason}) is no model: {message}")]
+    Model {
+        /// As given.
+        id: String,
+        /// Where it was given.
+        reason: String,
+        /// What is wrong, and what would be right.
+        message: String,
+    },
+    /// No model is configured.
+    #[error(
+        "no model is configured; choose one in one of three ways:\n  \
+         1. --model openai:NAME (or `model = \"openai:NAME\"` in playhouse.toml, or PLAYHOUSE_MODEL), with \
+         OPENAI_API_KEY set\n  \
+         2. --base-url http://127.0.0.1:8080/v1 --model openai:NAME for a server of your own that speaks the \
+         OpenAI protocol\n  \
+         3. --model script:FILE for scripted replies, without any model"
+    )]
+    NoModel,
+    /// There is no place for journals.
+    #[error("there is no place for session journals: neither XDG_STATE_HOME nor HOME is set; name one with --journal")]
+    NoStateFolder,
+    /// A session's id cannot be a file's name.
+    #[error("`{0}` cannot be a session's id; use letters, digits, `-`, `_` and `.`, not first a `.`")]
+    SessionId(String),
+}
+
+impl Environment {
+    /// Reads the process' environment. A variable that is empty counts as not set.
+    // The one place where the environment is read (DESIGN.md, invariant 8).
+    #[allow(clippy::disallowed_methods)]
+    pub fn read() -> Environment {
+        Environment::from_variables(&|name| std::env::var(name).ok())
+    }
+
+    /// The environment as `get` tells it.
+    pub fn from_variables(get: &dyn Fn(&str) -> Option<String>) -> Environment {
+        let get = |name: &str| get(name).filter(|value| !value.is_empty());
+        let folder = |name: &str| get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        Environment {
+            api_key: get("OPENAI_API_KEY").map(Secret::new),
+            base_url: get("OPENAI_BASE_URL"),
+            model: get("PLAYHOUSE_MODEL"),
+            log: get("PLAYHOUSE_LOG"),
+            no_color: get("NO_COLOR").is_some(),
+            state_home: folder("XDG_STATE_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/state"))),
+        }
+    }
+}
+
+impl Config {
+    /// Puts the layers together.
+    ///
+    /// # Errors
+    /// A key of the front matter or a model's id is wrong. That no model is configured is told by
+    /// [`Config::model`], because not every command needs one.
+    pub fn resolve(
+        command_line: &CommandLine,
+        front_matter: &FrontMatter,
+        file: &FileConfig,
+        environment: &Environment,
+    ) -> Result<Config, ConfigError> {
+        let mut settings = SettingsWire::from_settings(&Settings::default());
+        let mut has_context_tokens = false;
+        for (key, value) in &file.limits {
+            has_context_tokens |= key == "context_tokens";
+            // Checked when the file was read.
+            let _ = file::set_limit(&mut settings, key, value.clone());
+        }
+        let mut starts_in_think = file.starts_in_think;
+        settings.resume_fresh = file.resume_fresh.unwrap_or(settings.resume_fresh);
+        for (key, value, _) in &front_matter.other {
+            let wrong = |message: String| ConfigError::File { place: front_place(command_line), message };
+            match (key.as_str(), value) {
+                ("limits", Value::Map(limits)) => {
+                    for (key, value) in limits.iter() {
+                        has_context_tokens |= &**key == "context_tokens";
+                        let json = serde_json::to_value(value).unwrap_or_default();
+                        file::set_limit(&mut settings, key, json).map_err(wrong)?;
+                    }
+                }
+                ("limits", _) => return Err(wrong("`limits` must be a map, as in `limits: {turns: 100}`".to_owned())),
+                ("resume", value) => settings.resume_fresh = file::resume(value.as_str()).map_err(wrong)?,
+                ("starts_in_think", Value::Bool(starts)) => starts_in_think = Some(*starts),
+                ("starts_in_think", _) => return Err(wrong("`starts_in_think` must be true or false".to_owned())),
+                // Titles, authors and what other programs read.
+                _ => {}
+            }
+        }
+        let base_url = [&command_line.base_url, &file.base_url, &environment.base_url];
+        let base_url = base_url.into_iter().flatten().next().cloned();
+        let defaults = SessionOptions::default();
+        let mut config = Config {
+            model: None,
+            base_url,
+            api_key: environment.api_key.clone(),
+            temperature: file.temperature,
+            max_tokens: file.max_tokens,
+            extra_body: file.extra_body.clone(),
+            extra_headers: file.extra_headers.clone(),
+            constrain: file.constrain.unwrap_or(false),
+            starts_in_think,
+            connect_timeout: file.connect_timeout,
+            read_timeout: file.read_timeout,
+            settings: settings.to_settings(),
+            has_context_tokens,
+            session: SessionOptions {
+                yield_grace: file.yield_grace.unwrap_or(defaults.yield_grace),
+                turn_timeout: file.turn_timeout.unwrap_or(defaults.turn_timeout),
+                schema: None,
+            },
+            max_sessions: file.max_sessions.unwrap_or(10_000),
+            sessions_folder: environment.state_home.as_ref().map(|home| home.join("playhouse/sessions")),
+        };
+        config.model = choose_model(&config, command_line, front_matter, file, environment)?;
+        Ok(config)
+    }
+
+    /// The model, and why it is this one, in one line for people.
+    ///
+    /// # Errors
+    /// None is configured.
+    pub fn model(&self) -> Result<(&ModelId, &str), ConfigError> {
+        self.model.as_ref().map(|(id, reason)| (id, reason.as_str())).ok_or(ConfigError::NoModel)
+    }
+
+    /// What the model named `name` on an OpenAI-compatible server needs.
+    pub fn openai(&self, name: &str) -> OpenAiConfig {
+        let mut config = OpenAiConfig::new(name);
+        if let Some(base_url) = &self.base_url {
+            config.base_url = base_url.clone();
+        }
+        config.api_key = self.api_key.clone();
+        config.temperature = self.temperature;
+        config.max_tokens = self.max_tokens;
+        config.extra_body = self.extra_body.clone();
+        config.extra_headers = self.extra_headers.clone();
+        config.constrain = self.constrain;
+        config.starts_in_think = self.starts_in_think;
+        config.context_tokens = self.has_context_tokens.then_some(self.settings.context_tokens);
+        config.connect_timeout = self.connect_timeout.unwrap_or(config.connect_timeout);
+        config.read_timeout = self.read_timeout.unwrap_or(config.read_timeout);
+        config
+    }
+
+    /// The machine's settings for a session with this model: what the model knows of itself fills what nobody
+    /// has configured.
+    pub fn settings_for(&self, llm: &dyn crate::host::llm::Llm) -> Settings {
+        let mut settings = self.settings.clone();
+        settings.starts_in_think = self.starts_in_think.unwrap_or(settings.starts_in_think || llm.starts_in_think());
+        if let Some(context_tokens) = llm.context_tokens().filter(|_| !self.has_context_tokens) {
+            settings.context_tokens = context_tokens;
+        }
+        settings
+    }
+
+    /// The folder of all journals that have no place of their own.
+    ///
+    /// # Errors
+    /// The environment names none.
+    pub fn sessions_folder(&self) -> Result<&Path, ConfigError> {
+        self.sessions_folder.as_deref().ok_or(ConfigError::NoStateFolder)
+    }
+
+    /// The default place of a session's journal: `$XDG_STATE_HOME/playhouse/sessions/ID.jsonl`.
+    ///
+    /// # Errors
+    /// The environment names no folder, or the id is no file's name.
+    pub fn journal_path(&self, session: &str) -> Result<PathBuf, ConfigError> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if session.is_empty() || session.starts_with('.') || !session.chars().all(is_plain) {
+            return Err(ConfigError::SessionId(session.to_owned()));
+        }
+        Ok(self.sessions_folder()?.join(format!("{session}.jsonl")))
+    }
+}
+
+impl std::fmt::Display for ModelId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ModelId::OpenAi(name) => write!(f, "openai:{name}"),
+            ModelId::Script(path) => write!(f, "script:{}", path.display()),
+            ModelId::Replay(session) => write!(f, "replay:{session}"),
+        }
+    }
+}
+
+/// The order of spec `cli.md`: `--model`, front matter, `playhouse.toml`, `PLAYHOUSE_MODEL`, a key or a base URL.
+fn choose_model(
+    config: &Config,
+    command_line: &CommandLine,
+    front_matter: &FrontMatter,
+    file: &FileConfig,
+    environment: &Environment,
+) -> Result<Option<(ModelId, String)>, ConfigError> {
+    let here = Path::new("");
+    let folder = |path: Option<&Path>| path.and_then(Path::parent).unwrap_or(here).to_owned();
+    let named = [
+        (&command_line.model, "--model".to_owned(), here.to_owned()),
+        (&front_matter.model, front_place(command_line), folder(command_line.program.as_deref())),
+        (&file.model, file.path.display().to_string(), folder(Some(&file.path))),
+        (&environment.model, "PLAYHOUSE_MODEL".to_owned(), here.to_owned()),
+    ];
+    for (id, reason, folder) in named {
+        if let Some(id) = id {
+            return Ok(Some((read_model(id, &reason, &folder)?, format!("model {id} ({reason})"))));
+        }
+    }
+    let reason = match (&config.api_key, &config.base_url) {
+        (_, Some(url)) => format!("a base URL is set: {url}"),
+        (Some(_), None) => "OPENAI_API_KEY is set".to_owned(),
+        (None, None) => return Ok(None),
+    };
+    let id = ModelId::OpenAi(DEFAULT_OPENAI_MODEL.to_owned());
+    let reason = format!("model {id} ({reason})");
+    Ok(Some((id, reason)))
+}
+
+/// Reads a model's id; `folder` is what its paths are relative to.
+fn read_model(id: &str, reason: &str, folder: &Path) -> Result<ModelId, ConfigError> {
+    let wrong = |message: &str| ConfigError::Model {
+        id: id.to_owned(),
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+    };
+    let (kind, rest) = id.split_once(':').unwrap_or((id, ""));
+    match (kind, rest) {
+        ("embedded", _) => Err(wrong("the embedded model does not exist yet; use openai:NAME or script:FILE")),
+        ("openai" | "script" | "replay", "") => Err(wrong("something must stand behind the colon, as in openai:NAME")),
+        ("openai", name) => Ok(ModelId::OpenAi(name.to_owned())),
+        ("script", path) => Ok(ModelId::Script(folder.join(path))),
+        ("replay", session) => Ok(ModelId::Replay(session.to_owned())),
+        _ => Err(wrong("write openai:NAME, script:FILE or replay:SESSION")),
+    }
+}
+
+fn front_place(command_line: &CommandLine) -> String {
+    match &command_line.program {
+        Some(program) => format!("{}: front matter", program.display()),
+        None => "front matter".to_owned(),
+    }
+}

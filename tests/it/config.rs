@@ -1,0 +1,260 @@
+//! Configuration: layers, and errors that name the line.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use playhouse::host::config::{CommandLine, Config, ConfigError, Environment, FileConfig, ModelId};
+use playhouse::host::llm::script::Script;
+use playhouse::lang::program::FrontMatter;
+use playhouse::span::{FileId, Span};
+use playhouse::value::{Map, Value};
+use playhouse::vm::limits::{OnProtocolFailure, Settings};
+
+fn file(text: &str) -> Result<FileConfig, String> {
+    FileConfig::from_text(Path::new("dir/playhouse.toml"), text).map_err(|error| error.to_string())
+}
+
+fn environment(variables: &[(&str, &str)]) -> Environment {
+    let find = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+    Environment::from_variables(&find)
+}
+
+fn front_matter(key: &str, value: Value) -> FrontMatter {
+    FrontMatter { model: None, other: vec![(key.to_owned(), value, Span::new(FileId(0), 0, 0))] }
+}
+
+fn resolve(command_line: &CommandLine, file: &FileConfig, variables: &[(&str, &str)]) -> Config {
+    Config::resolve(command_line, &FrontMatter::default(), file, &environment(variables)).unwrap()
+}
+
+fn model(config: &Config) -> (String, String) {
+    let (id, reason) = config.model().unwrap();
+    (id.to_string(), reason.to_owned())
+}
+
+#[test]
+fn every_key_is_read() {
+    let config = file(
+        r#"
+        model = "openai:small"
+        base_url = "http://127.0.0.1:1/v1"
+        constrain = true
+        starts_in_think = true
+        temperature = 0.5
+        max_tokens = 1_000
+        resume = "fresh"
+        connect_timeout = 3
+        read_timeout = 4.5
+        turn_timeout = 60
+        yield_grace = 0.25
+        max_sessions = 5
+        extra_headers = { X-Team = "a" }
+        [extra_body]
+        top_k = 4
+        nested = { a = [1, 2.5, "x", true] }
+        [limits]
+        depth = 3
+        on_protocol_failure = "stop"
+        tokens = 0x10
+        context_tokens = 32000
+        explicit_lines = false
+        "#,
+    )
+    .unwrap();
+    let config = resolve(&CommandLine::default(), &config, &[]);
+    assert_eq!(
+        config.settings,
+        Settings {
+            depth: 3,
+            on_protocol_failure: OnProtocolFailure::Stop,
+            tokens: 16,
+            context_tokens: 32_000,
+            explicit_lines: false,
+            resume_fresh: true,
+            ..Settings::default()
+        }
+    );
+    assert_eq!(config.session.yield_grace, Duration::from_millis(250));
+    assert_eq!(config.session.turn_timeout, Duration::from_secs(60));
+    assert_eq!(config.max_sessions, 5);
+    let openai = config.openai("small");
+    assert_eq!(openai.base_url, "http://127.0.0.1:1/v1");
+    assert_eq!((openai.temperature, openai.max_tokens), (Some(0.5), Some(1_000)));
+    assert_eq!(openai.extra_headers, [("X-Team".to_owned(), "a".to_owned())]);
+    assert_eq!(serde_json::to_string(&openai.extra_body).unwrap(), r#"{"nested":{"a":[1,2.5,"x",true]},"top_k":4}"#);
+    assert!(openai.constrain);
+    assert_eq!(openai.starts_in_think, Some(true));
+    assert_eq!(openai.context_tokens, Some(32_000));
+    assert_eq!((openai.connect_timeout, openai.read_timeout), (Duration::from_secs(3), Duration::from_millis(4_500)));
+}
+
+#[test]
+fn nothing_is_sent_that_is_not_configured() {
+    let config = resolve(&CommandLine::default(), &FileConfig::default(), &[("OPENAI_API_KEY", "k")]);
+    let openai = config.openai("m");
+    assert_eq!((openai.temperature, openai.max_tokens, openai.extra_body.len()), (None, None, 0));
+    assert!(openai.api_key.is_some());
+    let settings = config.settings_for(&Script::from_entries("x", Vec::new()));
+    assert_eq!(settings, Settings::default());
+}
+
+#[test]
+fn wrong_files_name_the_line() {
+    for (text, expected) in [
+        ("modle = \"x\"", "dir/playhouse.toml:1: unknown key `modle`; did you mean `model`?"),
+        (
+            "\n[limits]\nturns = 3\nmax_repair = 3",
+            "dir/playhouse.toml:4: unknown key `max_repair`; did you mean `max_repairs`?",
+        ),
+        ("\n[limit]\nturns = 3", "dir/playhouse.toml:2: unknown key `limit`; did you mean `limits`?"),
+        (
+            "nonsense_key = 1",
+            "dir/playhouse.toml:1: unknown key `nonsense_key`; known are base_url, connect_timeout, constrain, \
+             extra_body, extra_headers, limits, max_sessions, max_tokens, model, read_timeout, resume, \
+             starts_in_think, temperature, turn_timeout, yield_grace",
+        ),
+        ("model = 3", "dir/playhouse.toml:1: `model` must be text in quotes"),
+        ("max_tokens = -1", "dir/playhouse.toml:1: `max_tokens` must be a whole number above 0"),
+        ("yield_grace = \"1s\"", "dir/playhouse.toml:1: `yield_grace` must be a number of seconds"),
+        ("resume = \"new\"", "dir/playhouse.toml:1: `resume` must be \"continue\" or \"fresh\""),
+        ("[limits]\nturns = \"many\"", "dir/playhouse.toml:2: `turns` must be a whole number that is not negative"),
+        ("[limits]\nturns = -1", "dir/playhouse.toml:2: `turns` must be a whole number that is not negative"),
+        ("[limits]\nexplicit_lines = 1", "dir/playhouse.toml:2: `explicit_lines` must be true or false"),
+        (
+            "limits.on_protocol_failure = \"shout\"",
+            "dir/playhouse.toml:1: `on_protocol_failure` must be \"speak\" or \"stop\"",
+        ),
+        ("limits = 3", "dir/playhouse.toml:1: `limits` must be a table"),
+        ("model = \"a\"\nmodel = \"b\"", "dir/playhouse.toml:2: duplicate key"),
+        ("a = ", "dir/playhouse.toml:1: string values must be quoted, expected literal string"),
+    ] {
+        assert_eq!(file(text).err().as_deref(), Some(expected), "{text}");
+    }
+}
+
+#[test]
+fn the_model_is_chosen_in_order() {
+    let everything = [("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", "http://u"), ("PLAYHOUSE_MODEL", "openai:env")];
+    let given = CommandLine { model: Some("script:a.jsonl".into()), ..CommandLine::default() };
+    let toml = file("model = \"script:b.jsonl\"").unwrap();
+    let none = FileConfig::default();
+    let nothing = CommandLine::default();
+
+    let say = |command_line, file, variables| model(&resolve(command_line, file, variables));
+    let pair = |id: &str, reason: &str| (id.to_owned(), reason.to_owned());
+    assert_eq!(say(&given, &toml, &everything), pair("script:a.jsonl", "model script:a.jsonl (--model)"));
+    assert_eq!(
+        say(&nothing, &toml, &everything),
+        pair("script:dir/b.jsonl", "model script:b.jsonl (dir/playhouse.toml)")
+    );
+    assert_eq!(say(&nothing, &none, &everything), pair("openai:env", "model openai:env (PLAYHOUSE_MODEL)"));
+    assert_eq!(
+        say(&nothing, &none, &everything[..2]),
+        pair("openai:gpt-4.1-mini", "model openai:gpt-4.1-mini (a base URL is set: http://u)")
+    );
+    assert_eq!(
+        say(&nothing, &none, &everything[..1]),
+        pair("openai:gpt-4.1-mini", "model openai:gpt-4.1-mini (OPENAI_API_KEY is set)")
+    );
+    assert_eq!(
+        say(&nothing, &none, &[("OPENAI_API_KEY", "k"), ("PLAYHOUSE_MODEL", "")]).0,
+        "openai:gpt-4.1-mini",
+        "what is empty is not set"
+    );
+
+    let program = CommandLine { program: Some("progs/p.md".into()), ..CommandLine::default() };
+    let front = FrontMatter { model: Some("script:c.jsonl".into()), other: Vec::new() };
+    let config = Config::resolve(&program, &front, &toml, &environment(&everything)).unwrap();
+    assert_eq!(
+        model(&config),
+        pair("script:progs/c.jsonl", "model script:c.jsonl (progs/p.md: front matter)"),
+        "a program's paths are relative to it"
+    );
+    assert_eq!(config.model().unwrap().0, &ModelId::Script(PathBuf::from("progs/c.jsonl")));
+}
+
+#[test]
+fn no_model_names_three_ways() {
+    let error = resolve(&CommandLine::default(), &FileConfig::default(), &[]).model().unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "no model is configured; choose one in one of three ways:\n  \
+         1. --model openai:NAME (or `model = \"openai:NAME\"` in playhouse.toml, or PLAYHOUSE_MODEL), with \
+         OPENAI_API_KEY set\n  \
+         2. --base-url http://127.0.0.1:8080/v1 --model openai:NAME for a server of your own that speaks the OpenAI \
+         protocol\n  \
+         3. --model script:FILE for scripted replies, without any model"
+    );
+}
+
+#[test]
+fn wrong_models_are_named() {
+    for (id, expected) in [
+        ("gpt-4.1", "`gpt-4.1` (--model) is no model: write openai:NAME, script:FILE or replay:SESSION"),
+        ("openai:", "`openai:` (--model) is no model: something must stand behind the colon, as in openai:NAME"),
+        (
+            "embedded",
+            "`embedded` (--model) is no model: the embedded model does not exist yet; use openai:NAME or script:FILE",
+        ),
+    ] {
+        let given = CommandLine { model: Some(id.into()), ..CommandLine::default() };
+        let error = Config::resolve(&given, &FrontMatter::default(), &FileConfig::default(), &environment(&[]));
+        assert_eq!(error.unwrap_err().to_string(), expected);
+    }
+}
+
+#[test]
+fn the_command_line_wins_over_the_file_over_the_environment() {
+    let variables = [("OPENAI_BASE_URL", "http://env")];
+    let toml = file("base_url = \"http://file\"").unwrap();
+    let given = CommandLine { base_url: Some("http://given".into()), ..CommandLine::default() };
+    let url = |command_line: &CommandLine, file: &FileConfig| resolve(command_line, file, &variables).base_url;
+    assert_eq!(url(&given, &toml).as_deref(), Some("http://given"));
+    assert_eq!(url(&CommandLine::default(), &toml).as_deref(), Some("http://file"));
+    assert_eq!(url(&CommandLine::default(), &FileConfig::default()).as_deref(), Some("http://env"));
+}
+
+#[test]
+fn front_matter_sets_limits() {
+    let toml = file("[limits]\nturns = 5\ndepth = 6").unwrap();
+    let limits: Map = [("turns".into(), Value::Int(7))].into_iter().collect();
+    let front = front_matter("limits", Value::map(limits));
+    let config = Config::resolve(&CommandLine::default(), &front, &toml, &environment(&[])).unwrap();
+    assert_eq!((config.settings.turns, config.settings.depth), (7, 6));
+    let wrong: Map = [("turn".into(), Value::Int(7))].into_iter().collect();
+    let program = CommandLine { program: Some("p.md".into()), ..CommandLine::default() };
+    let front = front_matter("limits", Value::map(wrong));
+    let error = Config::resolve(&program, &front, &toml, &environment(&[])).unwrap_err();
+    assert_eq!(error.to_string(), "p.md: front matter: unknown key `turn`; did you mean `turns`?");
+    let front = front_matter("author", Value::str("somebody"));
+    assert!(Config::resolve(&program, &front, &toml, &environment(&[])).is_ok());
+}
+
+#[test]
+fn journals_have_a_place() {
+    let none = resolve(&CommandLine::default(), &FileConfig::default(), &[("XDG_STATE_HOME", "relative")]);
+    assert!(matches!(none.journal_path("a"), Err(ConfigError::NoStateFolder)));
+    let home = resolve(&CommandLine::default(), &FileConfig::default(), &[("HOME", "/home/ann")]);
+    assert_eq!(
+        home.journal_path("20261121-x").unwrap(),
+        Path::new("/home/ann/.local/state/playhouse/sessions/20261121-x.jsonl")
+    );
+    let state = resolve(&CommandLine::default(), &FileConfig::default(), &[("HOME", "/h"), ("XDG_STATE_HOME", "/s")]);
+    assert_eq!(state.sessions_folder().unwrap(), Path::new("/s/playhouse/sessions"));
+    for id in ["", "..", ".a", "a/b", "../a", "a b", "ü"] {
+        let error = state.journal_path(id).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("`{id}` cannot be a session's id")), "{error}");
+    }
+}
+
+#[test]
+fn the_file_beside_the_program_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("p.md");
+    assert_eq!(FileConfig::find(None, Some(&program)).unwrap().path, PathBuf::new());
+    std::fs::write(folder.path().join("playhouse.toml"), "model = \"openai:x\"").unwrap();
+    assert_eq!(FileConfig::find(None, Some(&program)).unwrap().model.as_deref(), Some("openai:x"));
+    let missing = folder.path().join("other.toml");
+    let error = FileConfig::find(Some(&missing), Some(&program)).unwrap_err().to_string();
+    assert!(error.contains("other.toml: cannot read the configuration"), "{error}");
+}
