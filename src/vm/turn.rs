@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::lang::program::{Loop, Mode, StepId, StepKind};
-use crate::value::{Map, Value};
+use crate::value::Value;
 use crate::vm::Machine;
-use crate::vm::calls::{Given, bind};
+use crate::vm::calls::bind;
 use crate::vm::eval::EvalFault;
 use crate::vm::fault::FaultKind;
 use crate::vm::frame::{CallState, Callee, Phase, ReturnValue, Then};
@@ -488,20 +488,6 @@ impl Machine {
         if self.queue_call(&resolved, bound, result).is_some() {
             self.progressed();
         }
-    }
-
-    fn resolve_arguments(&mut self, arguments: &CallArguments) -> Result<Given, EvalFault> {
-        match arguments {
-            CallArguments::Named(members) => self.resolve_members(members).map(Given::Named),
-            CallArguments::Positional(values) => {
-                let values: Result<Vec<_>, _> = values.iter().map(|value| self.resolve(value)).collect();
-                values.map(Given::Positional)
-            }
-        }
-    }
-
-    fn resolve_members(&mut self, members: &Map) -> Result<Vec<(Arc<str>, crate::value::Tracked)>, EvalFault> {
-        members.iter().map(|(name, value)| Ok((name.clone(), self.resolve(value)?))).collect()
     }
 
     /// Whether the pointer's line is a call of `name`.
