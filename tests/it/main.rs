@@ -12,6 +12,7 @@ mod openai;
 mod replay;
 mod reply;
 mod script;
+mod session;
 mod template;
 mod test_file;
 mod tidy;
