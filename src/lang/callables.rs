@@ -37,10 +37,17 @@ pub(crate) struct Names<'a> {
     playbooks: Vec<Callable<'a>>,
     tools: HashMap<&'a str, &'a Signature>,
     later: &'a [String],
+    agents: &'a [String],
 }
 
 impl<'a> Names<'a> {
-    pub(crate) fn new(playbooks: Vec<Callable<'a>>, tools: &'a [Signature], later: &'a [String]) -> Self {
+    /// The names of `agents` are those of the whole program; `later` are the names that can't be called yet.
+    pub(crate) fn new(
+        playbooks: Vec<Callable<'a>>,
+        tools: &'a [Signature],
+        later: &'a [String],
+        agents: &'a [String],
+    ) -> Self {
         let mut names = Names {
             qualified: HashMap::new(),
             plain: HashMap::new(),
@@ -48,6 +55,7 @@ impl<'a> Names<'a> {
             playbooks: Vec::new(),
             tools: tools.iter().map(|tool| (&*tool.name, tool)).collect(),
             later,
+            agents,
         };
         for (index, playbook) in playbooks.iter().enumerate() {
             names.qualified.entry((playbook.agent_name, playbook.name)).or_insert(index);
@@ -90,6 +98,11 @@ impl<'a> Names<'a> {
             matches!(first.as_str(), "call" | "run" | "do").then(|| found(rest.to_vec())).flatten()
         })?;
         Some(&self.playbooks[index])
+    }
+
+    /// Whether an agent has this name, whatever the case of its letters.
+    pub(crate) fn is_agent(&self, name: &str) -> bool {
+        self.agents.iter().any(|agent| agent.eq_ignore_ascii_case(name))
     }
 
     /// The playbook with `id`.

@@ -1,7 +1,7 @@
 //! The call graph: tail calls and recursion (spec `execution.md`, "Fewer model calls").
 
 use crate::lang::flow_graph::{EdgeKind, Node};
-use crate::lang::program::{CallSite, PlaybookId, Program, Returned, Step, StepId, StepKind};
+use crate::lang::program::{Arm, CallSite, PlaybookId, Program, Returned, Step, StepId, StepKind};
 
 impl Program {
     /// The call that the line does, if nothing is left to do in its playbook afterwards: the whole line is the
@@ -16,15 +16,13 @@ impl Program {
         let body = self.playbook(playbook);
         let line = body.steps.get(step.0 as usize)?;
         let edges = body.flow.successors(step);
-        let (call, returned) = match &line.kind {
-            StepKind::Call(call) => (call, false),
-            StepKind::Return(Returned::Call(call)) => (call, true),
-            StepKind::Branch { action: Some(action), .. } if line.children.is_empty() => match &**action {
-                StepKind::Call(call) => (call, false),
-                StepKind::Return(Returned::Call(call)) => (call, true),
-                _ => return None,
-            },
-            _ => return None,
+        let (call, returned) = if let StepKind::Branch { arm, condition, action } = &line.kind {
+            // A condition in words is the model's to judge, and so is what follows from it.
+            let known = condition.is_some() || *arm == Arm::Else;
+            let alone = action.as_deref().filter(|_| known && line.children.is_empty());
+            called(alone?)?
+        } else {
+            called(&line.kind)?
         };
         let is_branch = matches!(line.kind, StepKind::Branch { .. });
         let mut behind = edges.iter().filter(|edge| !is_branch || edge.kind == EdgeKind::Then).map(|edge| edge.to);
@@ -35,11 +33,9 @@ impl Program {
             (Node::Step(next), Some(result)) => returns_just(body.step(next), &result.name),
             (Node::Step(_), None) => false,
         });
-        let type_fits = match (body.returns, call.playbook) {
-            (None, _) => true,
-            (Some(_), None) => false,
-            (Some(ty), Some(callee)) => self.playbook(callee).returns == Some(ty),
-        };
+        // A tool has no frame that could take this one's place.
+        let callee = self.playbook(call.playbook?);
+        let type_fits = body.returns.is_none() || body.returns == callee.returns;
         (ends && type_fits).then_some(call)
     }
 
@@ -52,6 +48,17 @@ impl Program {
             .map(|playbook| playbook.steps.iter().filter_map(|s| Some(s.call()?.playbook?.0 as usize)).collect())
             .collect();
         strongly_connected(&callees)
+    }
+}
+
+/// The call that a line is as a whole, and whether it is the `Return` of it.
+fn called(kind: &StepKind) -> Option<(&CallSite, bool)> {
+    if let StepKind::Call(call) = kind {
+        Some((call, false))
+    } else if let StepKind::Return(Returned::Call(call)) = kind {
+        Some((call, true))
+    } else {
+        None
     }
 }
 

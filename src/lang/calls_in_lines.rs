@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::lang::builtins::{self, Builtin};
 use crate::lang::callables::Meaning;
-use crate::lang::expr::{Expr, ExprKind, parse_arguments, scan_name};
+use crate::lang::expr::{Expr, ExprKind, scan_name};
 use crate::lang::lines::{Reading, Surroundings};
 use crate::lang::program::{Argument, CallSite, StepKind, Target, Type};
 use crate::lang::signature::closing_bracket;
@@ -24,12 +24,11 @@ pub(crate) fn read_call(line: Words<'_>, result: Option<Target>, around: Surroun
         return None;
     }
     let callee = line.until(length);
-    let span = inside.span();
-    let arguments = match parse_arguments(inside.text, span.file, span.start as usize) {
-        Ok((arguments, end)) if inside.from(end).trim().is_empty() => Some(arguments),
+    let arguments = match inside.arguments() {
+        Some((arguments, end)) if inside.from(end).trim().is_empty() => Some(arguments),
         // The brackets close before the line ends: it is prose, or more than one call.
-        Ok(_) => return None,
-        Err(_) => {
+        Some(_) => return None,
+        None => {
             let close = closing_bracket(inside.text)?;
             (inside.from(close + 1).trim().is_empty()).then_some(())?;
             None
@@ -151,9 +150,9 @@ fn is_or_none(name: &Option<Arc<str>>, wanted: &str) -> bool {
 
 /// The text of `Say("user", "text")` or `Say("text")`. Braces other than `{$name}` were code there.
 fn spoken_literal(arguments: &[Given]) -> Option<Arc<str>> {
-    let text = |index: usize| match &arguments.get(index)?.1.kind {
-        ExprKind::Literal(Value::Str(text)) => Some(text.clone()),
-        _ => None,
+    let text = |index: usize| {
+        let kind = &arguments.get(index)?.1.kind;
+        if let ExprKind::Literal(Value::Str(text)) = kind { Some(text.clone()) } else { None }
     };
     let spoken = match arguments.len() {
         1 => text(0)?,

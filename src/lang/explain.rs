@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::lang::program::{
-    Agent, AgentKind, Arm, Entry, Loop, Mode, Playbook, PlaybookId, Program, Returned, Signature, Step, StepKind,
-    Target, TriggerKind, Type,
+    Agent, AgentKind, Arm, Entry, Loop, Mode, OnLimit, Playbook, PlaybookId, Program, Returned, Signature, Step,
+    StepKind, Target, TriggerKind, Type,
 };
 
 /// Describes every agent and playbook: signature, mode, names, triggers, each line with what it was read as
@@ -91,9 +91,13 @@ fn explain_playbook(text: &mut String, program: &Program, playbook: &Playbook, c
     if playbook.limits != Default::default() {
         let limits = &playbook.limits;
         let number = |limit: Option<u64>| limit.map_or("-".to_owned(), |limit| limit.to_string());
+        let then = match &limits.on_limit {
+            OnLimit::Fail => "fail".to_owned(),
+            OnLimit::Return(value) => format!("return {}", value.to_json()),
+            OnLimit::Call(name) => format!("call {name}"),
+        };
         let (tokens, turns, seconds) = (number(limits.tokens), number(limits.turns), number(limits.seconds));
-        let _ =
-            writeln!(text, "    limits: tokens {tokens}, turns {turns}, seconds {seconds}, then {:?}", limits.on_limit);
+        let _ = writeln!(text, "    limits: tokens {tokens}, turns {turns}, seconds {seconds}, then {then}");
     }
     explain_names(text, "own", &playbook.own);
     explain_names(text, "outer", &playbook.outer);

@@ -20,6 +20,18 @@ pub struct ExprError {
     pub message: String,
 }
 
+/// What is said of an expression that is nested too deep.
+pub(crate) fn too_deep_message() -> String {
+    format!("expression is nested deeper than {MAX_DEPTH} levels; split it into several lines")
+}
+
+impl ExprError {
+    /// Whether it would be an expression, were it not so deep.
+    pub(crate) fn is_too_deep(&self) -> bool {
+        self.message == too_deep_message()
+    }
+}
+
 /// Reads the whole of `text` as one expression. `offset` is the place of `text` in `file`; all spans are in
 /// the file. The error tells the first place that does not fit.
 pub fn parse(text: &str, file: FileId, offset: usize) -> Result<Expr, ExprError> {
@@ -35,13 +47,12 @@ pub(crate) fn parse_prefix(text: &str, file: FileId, offset: usize) -> Result<(E
     Ok((expr, parser.end))
 }
 
+/// The arguments of a call, each with its name if it has one.
+pub(crate) type Arguments = Vec<(Option<Arc<str>>, Expr)>;
+
 /// Reads what stands between the brackets of a call, `text` beginning behind the `(`: expressions, each with a
 /// `name=` in front if it has one. Gives them with the length read, the `)` included.
-pub(crate) fn parse_arguments(
-    text: &str,
-    file: FileId,
-    offset: usize,
-) -> Result<(Vec<(Option<Arc<str>>, Expr)>, usize), ExprError> {
+pub(crate) fn parse_arguments(text: &str, file: FileId, offset: usize) -> Result<(Arguments, usize), ExprError> {
     let mut parser = Parser::new(text, file, offset);
     let mut arguments = Vec::new();
     while !parser.eat_symbol(")") {
@@ -52,6 +63,29 @@ pub(crate) fn parse_arguments(
         }
     }
     Ok((arguments, parser.end))
+}
+
+/// Only booleans are conditions. `$a is "x" or "y"` is English for something else than it says here.
+fn expect_condition(expr: &Expr) -> Result<(), ExprError> {
+    let never = match &expr.kind {
+        ExprKind::Literal(value) => !matches!(value, Value::Bool(_)),
+        ExprKind::List(_) | ExprKind::Map(_) | ExprKind::Length(_) => true,
+        ExprKind::Unary(operator, _) => *operator == UnaryOperator::Negate,
+        ExprKind::Binary(operator, ..) => matches!(
+            operator,
+            BinaryOperator::Add
+                | BinaryOperator::Subtract
+                | BinaryOperator::Multiply
+                | BinaryOperator::Divide
+                | BinaryOperator::Remainder
+        ),
+        ExprKind::Reference(_) | ExprKind::Test { .. } => false,
+    };
+    if never {
+        let message = "this is no condition; `and`, `or` and `not` need comparisons, such as `$x is 3`".to_owned();
+        return Err(ExprError { span: expr.span, message });
+    }
+    Ok(())
 }
 
 /// An expression and the height of its tree.
@@ -145,15 +179,16 @@ impl<'a> Parser<'a> {
 
     fn node(&self, kind: ExprKind, span: Span, height: usize) -> Result<Parsed, ExprError> {
         if height > MAX_DEPTH {
-            return Err(ExprError {
-                span,
-                message: format!("expression is nested deeper than {MAX_DEPTH} levels; split it into several lines"),
-            });
+            return Err(ExprError { span, message: too_deep_message() });
         }
         Ok(Parsed { expr: Expr { kind, span }, height })
     }
 
     fn combine(&self, operator: BinaryOperator, left: Parsed, right: Parsed) -> Result<Parsed, ExprError> {
+        if let BinaryOperator::And | BinaryOperator::Or = operator {
+            expect_condition(&left.expr)?;
+            expect_condition(&right.expr)?;
+        }
         let span = left.expr.span.to(right.expr.span);
         let height = left.height.max(right.height) + 1;
         self.node(ExprKind::Binary(operator, Box::new(left.expr), Box::new(right.expr)), span, height)
@@ -166,7 +201,7 @@ impl<'a> Parser<'a> {
 
     fn binary(&mut self, power: u8, depth: usize) -> Result<Parsed, ExprError> {
         if depth > MAX_DEPTH {
-            return Err(self.error(&format!("expression is nested deeper than {MAX_DEPTH} levels")));
+            return Err(ExprError { span: self.span(self.next.start, self.next.end), message: too_deep_message() });
         }
         let mut left = self.unary(depth)?;
         loop {
@@ -313,6 +348,7 @@ impl<'a> Parser<'a> {
         let start = self.next.start;
         if self.eat_word("not") {
             let operand = self.binary(NOT, depth + 1)?;
+            expect_condition(&operand.expr)?;
             let span = self.span(start, start).to(operand.expr.span);
             let height = operand.height + 1;
             return self.node(ExprKind::Unary(UnaryOperator::Not, Box::new(operand.expr)), span, height);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::lang::callables::Names;
 use crate::lang::calls_in_lines::{read_call, read_call_of};
-use crate::lang::expr::{Expr, parse_prefix};
+use crate::lang::expr::Expr;
 use crate::lang::program::{AgentId, Arm, Loop, Returned, StepKind, Target, Type};
 use crate::lang::words::Words;
 
@@ -59,7 +59,7 @@ fn read_action(line: Words<'_>, around: Surroundings<'_>) -> Reading {
         .or_else(|| read_assign(line, around))
         .or_else(|| read_call(line, None, around))
         .or_else(|| read_call_in_plain_words(line, around))
-        .or_else(|| read_ask(line))
+        .or_else(|| read_ask(line, around))
         .or_else(|| read_say(line))
         .unwrap_or_else(Reading::free)
 }
@@ -128,8 +128,7 @@ fn condition_is_whole(condition: &Option<Expr>, action: Option<&Reading>) -> boo
 
 /// The longest expression at the beginning, if something that can end a condition follows it.
 fn read_leading_condition(rest: Words<'_>) -> Option<(Expr, Words<'_>)> {
-    let span = rest.span();
-    let (condition, length) = parse_prefix(rest.text, span.file, span.start as usize).ok()?;
+    let (condition, length) = rest.leading_expr()?;
     let behind = rest.from(length).trim();
     let ends =
         behind.trim_end_marks().is_empty() || behind.text.starts_with([',', ':']) || behind.strip("then").is_some();
@@ -323,29 +322,45 @@ fn read_assign(line: Words<'_>, around: Surroundings<'_>) -> Option<Reading> {
         let explicit = call.arguments.is_some();
         return Some(Reading::new(StepKind::Call(call), explicit));
     }
+    // `$name = ask the user for their name` asks.
+    if let Some(Reading { kind: StepKind::Ask { mut targets }, .. }) = read_ask(value, around) {
+        targets.insert(0, target);
+        return Some(Reading::new(StepKind::Ask { targets }, false));
+    }
     Some(Reading::new(StepKind::Assign { target, value: None }, false))
 }
 
-fn read_ask(line: Words<'_>) -> Option<Reading> {
+fn read_ask(line: Words<'_>, around: Surroundings<'_>) -> Option<Reading> {
     const ASKS: [&str; 5] = ["ask", "prompt the user", "prompt user", "request", "yld for user"];
     let ask = |targets| Some(Reading::new(StepKind::Ask { targets }, false));
     if let Some(rest) = line.strip_any(&ASKS) {
-        let is_request = line.strip("request").is_some();
-        let about_user = rest.find_word("user").is_some() || rest.find_word("user's").is_some();
-        return if is_request && !about_user { None } else { ask(targets_behind_for(rest)) };
+        if line.strip("request").is_some() {
+            return ask(targets_of(rest.until(find_from_user(rest)?)));
+        }
+        return if asks_agent(rest, around) { None } else { ask(targets_behind_for(rest)) };
     }
     if let Some(rest) = line.strip("wait for") {
         // Waiting for calls or for time is no question to the user.
-        let other = ["call", "calls", "result", "results", "seconds", "second", "minutes", "minute", "hours", "agent"];
+        let other = [
+            "call", "calls", "result", "results", "seconds", "second", "minutes", "minute", "hours", "agent", "meeting",
+        ];
         let answered = targets_of(rest);
         return if other.iter().any(|word| rest.find_word(word).is_some()) { None } else { ask(answered) };
     }
     let rest = line.strip_any(&["get", "collect", "obtain", "receive", "gather"])?;
-    let from = rest.find_word("from").filter(|&at| {
-        let source = rest.from(at).strip_any(&["from the user", "from user", "from them"]);
-        source.is_some()
-    })?;
-    ask(targets_of(rest.until(from)))
+    ask(targets_of(rest.until(find_from_user(rest)?)))
+}
+
+/// Where `from the user` begins.
+fn find_from_user(rest: Words<'_>) -> Option<usize> {
+    let at = rest.find_word("from")?;
+    rest.from(at).strip_any(&["from the user", "from user", "from them"]).map(|_| at)
+}
+
+/// Whether it is another agent that is asked.
+fn asks_agent(rest: Words<'_>, around: Surroundings<'_>) -> bool {
+    let asked = rest.strip("the").unwrap_or(rest);
+    asked.words().next().is_some_and(|(at, word)| at == 0 && around.names.is_agent(word))
 }
 
 /// The variables that an `Ask …` line wants to have: those behind `for`, up to a word that begins something

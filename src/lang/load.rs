@@ -15,8 +15,6 @@ const MAX_FILES: usize = 1_000;
 pub(crate) struct LoadedFile {
     pub(crate) tree: FileTree,
     pub(crate) settings: Vec<Setting>,
-    /// Whether it was given, not imported.
-    pub(crate) root: bool,
 }
 
 /// One file pulled in by another.
@@ -54,7 +52,7 @@ pub(crate) fn load_files(
     let mut files = Files::default();
     let mut wanted = Vec::new();
     for root in roots {
-        files.add(root, true, &mut wanted);
+        files.add(root, &mut wanted);
     }
     // A queue, so that imported files stand in the order in which a reader meets them.
     let mut next = 0;
@@ -68,7 +66,7 @@ pub(crate) fn load_files(
 }
 
 impl Files {
-    fn add(&mut self, source: SourceText, root: bool, wanted: &mut Vec<Wanted>) -> usize {
+    fn add(&mut self, source: SourceText, wanted: &mut Vec<Wanted>) -> usize {
         let from = self.files.len();
         let file = self.sources.add(source.name, source.text);
         let text = self.sources.get(file).map(|file| file.text.clone()).unwrap_or_default();
@@ -78,9 +76,10 @@ impl Files {
             None => Vec::new(),
         };
         for setting in settings.iter().filter(|setting| setting.key == "import") {
-            let paths = match &setting.value {
-                Value::List(paths) => paths.iter().filter_map(Value::as_str).collect(),
-                value => value.as_str().into_iter().collect::<Vec<_>>(),
+            let paths: Vec<&str> = if let Value::List(paths) = &setting.value {
+                paths.iter().filter_map(Value::as_str).collect()
+            } else {
+                setting.value.as_str().into_iter().collect()
             };
             if paths.is_empty() {
                 let message = "an import needs a path; write `import: [other.md]`";
@@ -97,7 +96,7 @@ impl Files {
                 wanted.push(Wanted { from, agent, path, span: import.span });
             }
         }
-        self.files.push(LoadedFile { tree, settings, root });
+        self.files.push(LoadedFile { tree, settings });
         from
     }
 
@@ -140,7 +139,7 @@ impl Files {
         let known = self.sources.iter().position(|(_, file)| *file.name == *source.name);
         let to = match known {
             Some(to) => to,
-            None => self.add(source, false, wanted),
+            None => self.add(source, wanted),
         };
         if let Some(back) = self.path_between(to, from) {
             let mut error =

@@ -14,13 +14,13 @@ use crate::lang::load::Files;
 use crate::lang::names::{ReachCache, sort_names};
 use crate::lang::parse::is_code;
 use crate::lang::program::{
-    Agent, AgentId, Entry, FrameLimits, FrontMatter, Mode, Playbook, PlaybookId, Program, Trigger, TriggerId,
-    TriggerKind,
+    Agent, AgentId, AgentKind, Entry, FrameLimits, FrontMatter, Mode, Playbook, PlaybookId, Program, Trigger,
+    TriggerId, TriggerKind,
 };
 use crate::lang::settings::{is_true, read_limits, read_metadata};
 use crate::lang::signature::{Heading, read_heading};
 use crate::lang::steps::{join_paragraphs, join_pieces, lower_steps, spread_types};
-use crate::lang::words::Words;
+use crate::lang::words::mentioned_names;
 use crate::span::Span;
 
 /// What `lower` gives: the program, and what the checks need besides it.
@@ -57,7 +57,7 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>) -> Lowered {
         public: shell.public,
         n_parameters: shell.heading.parameters.len(),
     });
-    let names = Names::new(callables.collect(), options.tools, &later);
+    let names = Names::new(callables.collect(), options.tools, &later, &agent_names);
     let mut playbooks: Vec<Playbook> = Vec::new();
     for (index, shell) in shells.iter().enumerate() {
         let source = source_of(&files, shell.tree.heading.title);
@@ -72,7 +72,7 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>) -> Lowered {
     }
     let entry = find_entry(&agents, &playbooks);
     if let Entry::Root(id) = entry
-        && let (Some(agent), Some(plan)) = (agents.first(), plans.first())
+        && let Some((agent, plan)) = agents.iter().zip(&plans).find(|(agent, _)| agent.kind == AgentKind::Playbooks)
     {
         let around = Surroundings { names: &names, agent: agent.id, has_children: false };
         playbooks.push(root_playbook(id, agent, plan, &playbooks, &files, around));
@@ -133,14 +133,14 @@ impl<'a> Shell<'a> {
                 "public" => shell.public = is_true(&setting.value),
                 "strict" => shell.strict = is_true(&setting.value),
                 "limits" => shell.limits = read_limits(&setting, diagnostics),
-                "execution_mode" => match setting.value.as_str() {
-                    Some("raw") => {
-                        let message = "`execution_mode: raw` is not supported; the playbook runs in goal mode";
-                        diagnostics.push(Diagnostic::warning("unsupported-mode", setting.span, message));
-                    }
-                    // What is run follows from whether there are steps.
-                    _ => {}
-                },
+                "execution_mode" if setting.value.as_str() == Some("raw") => {
+                    let message = "`execution_mode: raw` is not supported; the playbook runs in goal mode";
+                    diagnostics.push(Diagnostic::warning("unsupported-mode", setting.span, message));
+                }
+                // What is run follows from whether there are steps.
+                "execution_mode" => {}
+                // What is switched off is what happens anyway.
+                _ if setting.value == crate::value::Value::Bool(false) => {}
                 key => {
                     let message = format!("`{key}:` is recognised, but not supported; it has no effect");
                     diagnostics.push(Diagnostic::warning("unsupported-metadata", setting.span, message));
@@ -238,6 +238,17 @@ impl<'a> Shell<'a> {
 
 /// `At the beginning` and its variants.
 fn is_beginning(text: &str) -> bool {
+    const OF_WHAT: [&str; 9] = [
+        "of the program",
+        "of program",
+        "of the session",
+        "of the conversation",
+        "of the chat",
+        "of the agent",
+        "of execution",
+        "running",
+        "execution",
+    ];
     const BEGINNINGS: [&str; 14] = [
         "at the beginning",
         "at the very beginning",
@@ -256,7 +267,11 @@ fn is_beginning(text: &str) -> bool {
     ];
     let text = text.trim().to_lowercase();
     BEGINNINGS.iter().any(|beginning| {
-        text.strip_prefix(beginning).is_some_and(|rest| !rest.starts_with(crate::lang::expr::continues_name))
+        text.strip_prefix(beginning).map(str::trim_start).is_some_and(|rest| {
+            // `At the start of the day` is another matter.
+            let rest = OF_WHAT.iter().find_map(|what| rest.strip_prefix(what)).unwrap_or(rest);
+            rest.is_empty() || rest.starts_with([',', '.', ':', ';', '(', '-'])
+        })
     })
 }
 
@@ -308,7 +323,7 @@ fn find_entry(agents: &[Agent], playbooks: &[Playbook]) -> Entry {
             return Entry::Beginning(found);
         }
     }
-    match (playbooks, agents.first()) {
+    match (playbooks, agents.iter().find(|agent| agent.kind == AgentKind::Playbooks)) {
         ([single], _) => Entry::Single(single.id),
         (_, None) => Entry::None,
         ([], Some(agent)) if agent.description.is_empty() => Entry::None,
@@ -360,14 +375,11 @@ fn root_playbook(
 }
 
 fn sort_all_names(agents: &[Agent], playbooks: &mut [Playbook]) {
-    let names_in = |text: &str| {
-        let span = Span::new(crate::span::FileId(0), 0, text.len());
-        Words::new(text, span).mentions().into_iter().map(|mention| mention.name).collect::<Vec<_>>()
-    };
     for playbook in playbooks {
         let in_triggers: BTreeSet<Arc<str>> =
-            playbook.triggers.iter().flat_map(|trigger| names_in(&trigger.text)).collect();
-        let in_texts = [&playbook.description, &playbook.notes].into_iter().flat_map(|text| names_in(text)).collect();
+            playbook.triggers.iter().flat_map(|trigger| mentioned_names(&trigger.text)).collect();
+        let in_texts =
+            [&playbook.description, &playbook.notes].into_iter().flat_map(|text| mentioned_names(text)).collect();
         let variables = &agents[playbook.agent.0 as usize].variables;
         let declared = |name: &str| variables.iter().any(|variable| &*variable.name == name);
         sort_names(playbook, &in_triggers, &in_texts, &declared);

@@ -51,16 +51,6 @@ pub(crate) struct Item {
     pub(crate) lifted: bool,
 }
 
-impl Block {
-    /// Where the block begins.
-    pub(crate) fn start(&self) -> usize {
-        match self {
-            Block::Heading { range, .. } | Block::Fence { range, .. } | Block::Text(range) => range.start,
-            Block::Item(item) => item.marker.start,
-        }
-    }
-}
-
 /// Splits `text[from..]` into blocks, in order; all ranges count from the beginning of `text`.
 pub(crate) fn parse(text: &str, from: usize) -> Vec<Block> {
     let mut reader = Reader { text, blocks: Vec::new(), open: Vec::new(), columns: Vec::new(), line: (0, 0, 0) };
@@ -82,7 +72,17 @@ pub(crate) fn parse(text: &str, from: usize) -> Vec<Block> {
             }
             Event::End(_) => hidden -= 1,
             Event::Rule if hidden == 0 => reader.text_block(range),
-            _ => {}
+            Event::Rule
+            | Event::Text(_)
+            | Event::Code(_)
+            | Event::InlineMath(_)
+            | Event::DisplayMath(_)
+            | Event::Html(_)
+            | Event::InlineHtml(_)
+            | Event::FootnoteReference(_)
+            | Event::SoftBreak
+            | Event::HardBreak
+            | Event::TaskListMarker(_) => {}
         }
     }
     reader.blocks
@@ -181,16 +181,16 @@ impl Reader<'_> {
             return;
         }
         self.columns.clear();
-        match tag {
-            Tag::Heading { level, .. } if self.text[range.clone()].trim_start().starts_with('#') => {
-                let line = self.text[range.clone()].trim_end().len();
-                self.blocks.push(Block::Heading { level: *level as usize, range: range.start..range.start + line });
-            }
-            Tag::CodeBlock(CodeBlockKind::Fenced(info)) => {
-                let language = info.split_whitespace().next().unwrap_or("").to_ascii_lowercase();
-                self.blocks.push(Block::Fence { language, range });
-            }
-            _ => self.blocks.push(Block::Text(range)),
+        if let Tag::Heading { level, .. } = tag
+            && self.text[range.clone()].trim_start().starts_with('#')
+        {
+            let line = self.text[range.clone()].trim_end().len();
+            self.blocks.push(Block::Heading { level: *level as usize, range: range.start..range.start + line });
+        } else if let Tag::CodeBlock(CodeBlockKind::Fenced(info)) = tag {
+            let language = info.split_whitespace().next().unwrap_or("").to_ascii_lowercase();
+            self.blocks.push(Block::Fence { language, range });
+        } else {
+            self.blocks.push(Block::Text(range));
         }
     }
 

@@ -11,6 +11,7 @@ mod builtins;
 mod callables;
 pub mod calls;
 mod calls_in_lines;
+mod checks;
 pub mod explain;
 pub mod expr;
 mod expr_parser;
@@ -27,6 +28,7 @@ pub mod program;
 mod settings;
 mod signature;
 mod steps;
+mod unused;
 mod words;
 
 /// A text to load, with the name it is shown under (normally its path).
@@ -74,6 +76,7 @@ pub fn load(
     let files = load::load_files(roots, read);
     let lowered = lower::lower(files, options);
     let mut diagnostics = lowered.diagnostics;
+    diagnostics.extend(checks::check(&lowered.program, &lowered.later, options));
     diagnostics.sort_by(|a, b| (a.span, a.severity, a.code).cmp(&(b.span, b.severity, b.code)));
     Loaded { program: lowered.program, diagnostics }
 }

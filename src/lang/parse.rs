@@ -363,8 +363,8 @@ fn find_front_matter(text: &str, from: usize) -> Option<(Range<usize>, usize)> {
     None
 }
 
-/// The length of an old number or trigger prefix (`01:QUE `, `02.01:`, `T1:CND `), 0 if there is none. `YLD`
-/// and a `RET` without `Return` behind it are the line's meaning and stay in the text.
+/// The length of an old number or trigger prefix (`01:QUE `, `02.01:`, `T1:CND `), 0 if there is none. `YLD`,
+/// `JMP`, `CHK` and a `RET` without `Return` behind it are the line's meaning and stay in the text.
 fn scan_prefix(text: &str) -> usize {
     let numbered = text.strip_prefix('T').unwrap_or(text);
     let n_number = numbered.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
@@ -376,9 +376,9 @@ fn scan_prefix(text: &str) -> usize {
     let rest = text[colon + opcode..].trim_start();
     match &text[colon..colon + opcode] {
         "" if text[colon..].starts_with([' ', '\t']) => colon,
-        "YLD" => colon,
+        "YLD" | "JMP" | "CHK" => colon,
         "RET" if !rest.get(..6).is_some_and(|word| word.eq_ignore_ascii_case("return")) => colon,
-        "EXE" | "QUE" | "CND" | "JMP" | "RET" | "CHK" | "TNK" | "INT" | "LOP" | "ELS" | "BGN" | "EVT" => colon + opcode,
+        "EXE" | "QUE" | "CND" | "RET" | "TNK" | "INT" | "LOP" | "ELS" | "BGN" | "EVT" => colon + opcode,
         _ => 0,
     }
 }

@@ -59,11 +59,13 @@ fn unindented(text: &str, span: Span) -> String {
 
 /// The error is a line (from 1) and what is wrong there.
 fn read_yaml(source: &str) -> Result<Value, (usize, String)> {
-    let options = serde_saphyr::options! { with_snippet: false, reject_non_finite_typeless_float: true };
+    let options = serde_saphyr::options! { with_snippet: false };
     serde_saphyr::from_str_with_options(source, options).map_err(|error| {
         let line = error.location().map_or(1, |location| usize::try_from(location.line()).unwrap_or(1));
         let message = error.to_string();
-        (line, message.lines().next().unwrap_or("it can't be read").to_owned())
+        // The place is shown by the diagnostic; the parser's counts from the first line of the YAML.
+        let message = message.lines().next().and_then(|message| message.split(" at line ").next());
+        (line, message.unwrap_or("it can't be read").to_owned())
     })
 }
 
@@ -143,15 +145,20 @@ fn read_variable(name: &str, value: &Value, span: Span) -> Result<DeclaredVariab
     let declaration = match value {
         // A map with other keys is the value itself.
         Value::Map(members) if members.keys().all(|key| KEYS.contains(&&**key)) => members,
-        _ => {
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Str(_)
+        | Value::List(_)
+        | Value::Map(_) => {
             let name = name.into();
             return Ok(DeclaredVariable { name, ty: Type::ANY, value: Some(value.clone()), secret: false, span });
         }
     };
     let ty = match declaration.get("type").and_then(Value::as_str) {
-        Some(text) => {
-            read_type(text).ok_or_else(|| format!("type `{text}` of `${name}` is unknown; use str, int, …"))?
-        }
+        Some(text) => read_type(text)
+            .ok_or_else(|| format!("type `{text}` of `${name}` is unknown; use str, int, float, bool, list or dict"))?,
         None => Type::ANY,
     };
     let first = declaration.get("value").cloned();

@@ -1,14 +1,16 @@
 //! List items to the lines of a playbook: texts, line ids, nesting, kinds, names.
 
-use std::collections::HashMap;
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::lang::ast::ItemTree;
+use crate::lang::expr_parser::too_deep_message;
 use crate::lang::lines::{Surroundings, read_line};
 use crate::lang::markdown::MAX_NESTING;
 use crate::lang::program::{Arm, Loop, Mode, Parameter, Returned, Step, StepId, StepKind, Target, Type};
-use crate::lang::words::Words;
+use crate::lang::words::{Mention, Words};
 use crate::span::Span;
 
 /// Makes lines of `items`. In goal mode only numbered items are lines (what is nested in one without a number
@@ -26,7 +28,7 @@ pub(crate) fn lower_steps(
     // The lines above the present item, outermost first, with their levels and how many children they have.
     let mut open: Vec<(usize, StepId)> = Vec::new();
     let mut n_roots = 0_usize;
-    for (index, item) in items.iter().enumerate() {
+    for item in items {
         while open.last().is_some_and(|(level, _)| *level >= item.level) {
             open.pop();
         }
@@ -39,8 +41,8 @@ pub(crate) fn lower_steps(
         if item.lifted {
             diagnostics.push(too_deep(item));
         }
-        let nested = items.get(index + 1).is_some_and(|next| next.level > item.level);
-        if item.text.is_empty() && !nested {
+        // A bullet without words says nothing; what is nested in it counts as if it stood there.
+        if item.text.is_empty() {
             continue;
         }
         let id = StepId(u32::try_from(steps.len()).unwrap_or(u32::MAX));
@@ -78,10 +80,18 @@ pub(crate) fn lower_steps(
     }
     if mode == Mode::Steps {
         for (index, step) in steps.iter_mut().enumerate() {
-            let words = Words::new(source, step.span);
+            let too_deep = Cell::new(None);
+            let words = Words::new(source, step.span).noting(&too_deep);
             let reading = read_line(words, Surroundings { has_children: !step.children.is_empty(), ..around });
             step.kind = reading.kind;
             step.explicit = reading.explicit && plain[index] && stands_alone(step);
+            // `Return:` with more under it gives that back, not nothing.
+            if matches!(step.kind, StepKind::Return(Returned::Nothing)) && !(plain[index] && step.children.is_empty()) {
+                step.kind = StepKind::Return(Returned::Words);
+            }
+            if let Some(span) = too_deep.get() {
+                diagnostics.push(Diagnostic::warning("expression-too-deep", span, too_deep_message()));
+            }
         }
         settle_arms(&mut steps, diagnostics);
     }
@@ -134,15 +144,24 @@ fn settle_arms(steps: &mut [Step], diagnostics: &mut Vec<Diagnostic>) {
 /// Fills `reads` and `writes`: what a line is certain to write is no read; free words may do either.
 fn fill_names(step: &mut Step, source: &str, pieces: &[Span]) {
     let targets: Vec<Target> = step.kind.targets().into_iter().cloned().collect();
-    let is_target = |span: Span| targets.iter().any(|target| target.span == span);
+    let places: HashSet<Span> = targets.iter().map(|target| target.span).collect();
     let mut reads: Vec<Arc<str>> = Vec::new();
+    let mut seen: HashSet<Arc<str>> = HashSet::new();
     let mut add = |name: &Arc<str>| {
-        if !reads.contains(name) {
+        if seen.insert(name.clone()) {
             reads.push(name.clone());
         }
     };
+    let named: Vec<Arc<str>> = step.call().map_or_else(Vec::new, |call| {
+        call.arguments.iter().flatten().filter_map(|argument| argument.name.clone()).collect()
+    });
+    // `Name($id=7)` names a parameter of the callee, it reads nothing.
+    let is_argument_name = |mention: &Mention| {
+        let behind = source[mention.span.end as usize..].trim_start();
+        named.contains(&mention.name) && behind.starts_with('=') && !behind.starts_with("==")
+    };
     for mention in pieces.iter().flat_map(|piece| Words::new(source, *piece).mentions()) {
-        if !is_target(mention.span) {
+        if !places.contains(&mention.span) && !is_argument_name(&mention) {
             add(&mention.name);
         }
     }
@@ -154,7 +173,7 @@ fn fill_names(step: &mut Step, source: &str, pieces: &[Span]) {
     if step.is_free() {
         writes.extend(reads.iter().cloned());
     }
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     writes.retain(|name| seen.insert(name.clone()));
     step.reads = reads;
     step.writes = writes;

@@ -1,8 +1,12 @@
 //! A piece of a line with its place, and the small questions that reading English asks of it.
 
+use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::lang::expr::{Expr, continues_name, parse, scan_name, scan_reference};
+use crate::lang::expr::{
+    Arguments, Expr, ExprError, continues_name, parse, parse_arguments, parse_prefix, scan_name, scan_reference,
+};
 use crate::lang::program::{Target, Type};
 use crate::lang::signature::read_type;
 use crate::span::{FileId, Span};
@@ -14,13 +18,19 @@ pub(crate) struct Words<'a> {
     pub(crate) text: &'a str,
     file: FileId,
     offset: usize,
+    too_deep: Option<&'a Cell<Option<Span>>>,
 }
 
 impl<'a> Words<'a> {
     /// The text at `span` of a file whose whole text is `source`.
     pub(crate) fn new(source: &'a str, span: Span) -> Self {
         let text = source.get(span.range()).unwrap_or("");
-        Words { text, file: span.file, offset: span.start as usize }
+        Words { text, file: span.file, offset: span.start as usize, too_deep: None }
+    }
+
+    /// With a place where the first expression that is nested too deep is kept.
+    pub(crate) fn noting(self, too_deep: &'a Cell<Option<Span>>) -> Words<'a> {
+        Words { too_deep: Some(too_deep), ..self }
     }
 
     /// Where it stands.
@@ -34,7 +44,7 @@ impl<'a> Words<'a> {
 
     /// What stands from byte `at` on.
     pub(crate) fn from(self, at: usize) -> Words<'a> {
-        Words { text: self.text.get(at..).unwrap_or(""), file: self.file, offset: self.offset + at }
+        Words { text: self.text.get(at..).unwrap_or(""), offset: self.offset + at, ..self }
     }
 
     /// What stands before byte `at`.
@@ -120,7 +130,26 @@ impl<'a> Words<'a> {
 
     /// The whole text as an expression.
     pub(crate) fn expr(self) -> Option<Expr> {
-        parse(self.text, self.file, self.offset).ok()
+        self.note(parse(self.text, self.file, self.offset))
+    }
+
+    /// The longest expression at the beginning, and its length.
+    pub(crate) fn leading_expr(self) -> Option<(Expr, usize)> {
+        self.note(parse_prefix(self.text, self.file, self.offset))
+    }
+
+    /// What stands between the brackets of a call, up to the length given with it.
+    pub(crate) fn arguments(self) -> Option<(Arguments, usize)> {
+        self.note(parse_arguments(self.text, self.file, self.offset))
+    }
+
+    fn note<T>(self, result: Result<T, ExprError>) -> Option<T> {
+        if let (Err(error), Some(slot)) = (&result, self.too_deep)
+            && error.is_too_deep()
+        {
+            slot.set(Some(error.span));
+        }
+        result.ok()
     }
 
     /// `$x` or `$x:int` at the beginning, and what follows. A path (`$x.a`) is no target.
@@ -196,6 +225,12 @@ pub(crate) struct Mention {
     pub(crate) span: Span,
     /// The type written beside it.
     pub(crate) ty: Option<Type>,
+}
+
+/// The names of all variables mentioned in `text`.
+pub(crate) fn mentioned_names(text: &str) -> BTreeSet<Arc<str>> {
+    let whole = Words::new(text, Span::new(FileId(0), 0, text.len()));
+    whole.mentions().into_iter().map(|mention| mention.name).collect()
 }
 
 /// Whether the words of `phrase` (small letters) stand in `text`, one after the other.

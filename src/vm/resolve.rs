@@ -49,6 +49,9 @@ impl Machine {
         names: &mut Vec<Arc<str>>,
     ) -> Result<Value, EvalFault> {
         let mut absorb = |reference: Reference| -> Result<Value, EvalFault> {
+            if self.top().pending(&reference.name).is_some() {
+                return Err(EvalFault::Unset(reference.name));
+            }
             let read = read(&reference, &self.reader())?;
             result.origin = result.origin.with(read.origin);
             result.secret |= read.secret;
@@ -81,10 +84,12 @@ impl Machine {
     /// A reference inside speech as text; the error is the name of a variable that may still be on its way.
     /// An unknown one stays as it was written, and is told.
     pub(crate) fn speak_reference(&self, reference: &Reference, braced: bool, source: &str) -> Spoken {
+        if self.top().pending(&reference.name).is_some() {
+            return Spoken::Pending(reference.name.clone());
+        }
         match read(reference, &self.reader()) {
             Ok(value) if value.secret => Spoken::Text("***".to_owned()),
             Ok(value) => Spoken::Text(value.value.to_text()),
-            Err(EvalFault::Unset(name)) if self.top().pending(&name).is_some() => Spoken::Pending(name),
             // `$name.Then` is a name and the next sentence.
             Err(EvalFault::Other(_)) if !braced && !reference.path.is_empty() => {
                 let mut shorter = reference.clone();

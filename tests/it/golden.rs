@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All cases below `tests/cases/<folder>` with one of `extensions`, sorted, with their paths from there.
-pub fn cases(folder: &str, extensions: &[&str]) -> Vec<(String, PathBuf)> {
+pub(crate) fn cases(folder: &str, extensions: &[&str]) -> Vec<(String, PathBuf)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(folder);
     let mut found = Vec::new();
     let mut pending = vec![root.clone()];
@@ -12,6 +12,10 @@ pub fn cases(folder: &str, extensions: &[&str]) -> Vec<(String, PathBuf)> {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
+                // What cases import is no case.
+                if path.ends_with("parts") {
+                    continue;
+                }
                 pending.push(path);
             } else if path.extension().is_some_and(|end| extensions.iter().any(|wanted| end == *wanted)) {
                 found.push((path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned(), path));
@@ -23,7 +27,7 @@ pub fn cases(folder: &str, extensions: &[&str]) -> Vec<(String, PathBuf)> {
 }
 
 /// Compares what `run` makes of each case's text with the golden file beside it, and shows every difference.
-pub fn check(folder: &str, extensions: &[&str], run: impl Fn(&str, &str) -> String) {
+pub(crate) fn check(folder: &str, extensions: &[&str], run: impl Fn(&str, &str) -> String) {
     let mut failures = String::new();
     for (name, path) in cases(folder, extensions) {
         let actual = run(&name, &fs::read_to_string(&path).unwrap());

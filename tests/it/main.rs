@@ -3,6 +3,7 @@
 
 mod chunks;
 mod config;
+mod fuzz;
 mod fuzz_reply;
 mod golden;
 mod http_server;

@@ -303,6 +303,10 @@ pub(crate) fn check_readings(reply: &[u8], readings: &[Reading]) {
             Reading::Prose { text, span } | Reading::Think { text, span } => {
                 assert!(!text.trim().is_empty());
                 assert_eq!(text.trim(), text);
+                if matches!(reading, Reading::Prose { .. }) {
+                    let bytes = &reply[usize::try_from(span.start).unwrap()..usize::try_from(span.end).unwrap()];
+                    assert_eq!(String::from_utf8_lossy(bytes), *text);
+                }
                 Some(span.clone())
             }
             Reading::Ignored { span, .. } => Some(span.clone()),

@@ -98,9 +98,7 @@ pub fn parse(text: &str) -> Case {
                 let end = match rest {
                     "" => ReplyEnd::Complete(Finish::Stop),
                     "length" => ReplyEnd::Complete(Finish::Length),
-                    "broken" => {
-                        ReplyEnd::Broken { reason: "connection reset".into(), retry_after_ms: None }
-                    }
+                    "broken" => ReplyEnd::Broken { reason: "connection reset".into(), retry_after_ms: None },
                     "refused" => ReplyEnd::Refused { reason: "401: wrong key".into() },
                     other => ReplyEnd::Broken {
                         reason: "429: slow down".into(),
@@ -292,7 +290,10 @@ impl World {
             Effect::StartCall(start) => {
                 let arguments = Value::map(start.argument_map());
                 let answer = start.answer.as_ref().map(|answer| format!(" answer {answer}")).unwrap_or_default();
-                self.log.push(format!("start {} {} {arguments} attempt {}{answer}", start.call.0, start.name, start.attempt));
+                self.log.push(format!(
+                    "start {} {} {arguments} attempt {}{answer}",
+                    start.call.0, start.name, start.attempt
+                ));
                 self.to_start.push_back((start.call, start.attempt, start.name));
             }
             Effect::Say { utterance, text, last, .. } => {
@@ -317,7 +318,9 @@ impl World {
     fn write_fact(&self, fact: &Fact) -> Option<String> {
         Some(match fact {
             // Told by other lines of the log, or different for each cut of the reply.
-            Fact::TurnStarted { .. } | Fact::Said { .. } | Fact::CallStarted { .. } | Fact::TurnFinished { .. } => return None,
+            Fact::TurnStarted { .. } | Fact::Said { .. } | Fact::CallStarted { .. } | Fact::TurnFinished { .. } => {
+                return None;
+            }
             Fact::StreamCancelled { reason, .. } => format!("cancelled: {reason}"),
             Fact::VariableSet { name, value, old, local } => {
                 let old = old.as_ref().map(|old| format!(" was {old}")).unwrap_or_default();
@@ -373,7 +376,11 @@ impl World {
             }
             Happening::Chunk(text) => {
                 let turn = self.turn.expect("nothing was asked");
-                for chunk in cut(format!("{text}\n").as_bytes(), chunking) {
+                let end = if text.ends_with('}') { "\n" } else { "" };
+                for chunk in cut(format!("{text}{end}").as_bytes(), chunking) {
+                    if self.turn != Some(turn) {
+                        break;
+                    }
                     self.handle(Event::Chunk { turn, bytes: chunk.into() });
                     let _ = self.settle();
                 }
@@ -389,11 +396,20 @@ impl World {
             }
             Happening::Asks(name, question) => {
                 let call = self.take(name);
-                self.handle(Event::CallEnded { call, outcome: CallOutcome::Needs { question: question.as_str().into() } });
+                self.handle(Event::CallEnded {
+                    call,
+                    outcome: CallOutcome::Needs { question: question.as_str().into() },
+                });
             }
             Happening::Approve(answer) => {
                 let _ = self.settle();
-                let call = self.machine.view().stack.iter().flat_map(|frame| frame.queue.clone()).find(|call| call.state == "needs approval");
+                let call = self
+                    .machine
+                    .view()
+                    .stack
+                    .iter()
+                    .flat_map(|frame| frame.queue.clone())
+                    .find(|call| call.state == "needs approval");
                 self.handle(Event::Approved { call: call.expect("nothing asks").call, answer: answer.clone() });
             }
             Happening::Interrupt => self.handle(Event::Interrupted),

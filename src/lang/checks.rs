@@ -1,0 +1,400 @@
+//! Finds what is wrong or doubtful in a program (spec `language.md`, "Diagnostics").
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use crate::diagnostic::Diagnostic;
+use crate::lang::LoadOptions;
+use crate::lang::builtins::{Builtin, LOAD_FILE};
+use crate::lang::callables::{Callable, Meaning, Names};
+use crate::lang::expr::{Expr, ExprKind};
+use crate::lang::names::Liveness;
+use crate::lang::program::{
+    Agent, AgentKind, Argument, CallSite, Entry, Loop, Mode, OnLimit, Parameter, Playbook, Program, Returned, Step,
+    StepKind,
+};
+use crate::lang::unused::check_unused;
+use crate::lang::words::mentioned_names;
+use crate::span::Span;
+
+/// All findings about a program that is put together already.
+pub(crate) fn check(program: &Program, later: &[String], options: &LoadOptions<'_>) -> Vec<Diagnostic> {
+    let callables = program.playbooks.iter().map(|playbook| Callable {
+        id: playbook.id,
+        agent: playbook.agent,
+        agent_name: &program.agent(playbook.agent).name,
+        name: &playbook.name,
+        public: playbook.public,
+        n_parameters: playbook.parameters.len(),
+    });
+    let names = Names::new(callables.collect(), options.tools, later, &[]);
+    let mut check = Check { program, names, open_world: options.open_world, diagnostics: Vec::new() };
+    let cycles = program.call_cycles();
+    for playbook in &program.playbooks {
+        check.calls(playbook);
+        check.limits(playbook);
+        check.reachability(playbook);
+        check.recursion(playbook, &cycles);
+        check.own_names(playbook);
+    }
+    for agent in &program.agents {
+        check.reads(agent);
+        check.triggers(agent);
+    }
+    check.entry();
+    let mut diagnostics = check.diagnostics;
+    check_unused(program, &mut diagnostics);
+    diagnostics
+}
+
+struct Check<'a> {
+    program: &'a Program,
+    names: Names<'a>,
+    open_world: bool,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Check<'_> {
+    fn calls(&mut self, playbook: &Playbook) {
+        for step in &playbook.steps {
+            if let Some(call) = step.call() {
+                self.call(playbook, call);
+            }
+        }
+    }
+
+    fn call(&mut self, playbook: &Playbook, call: &CallSite) {
+        match self.names.resolve(playbook.agent, &call.callee) {
+            Meaning::Playbook(id) => {
+                let callee = self.program.playbook(id);
+                if let Some(message) = wrong_arguments(&callee.name, &callee.parameters, call) {
+                    let error = Diagnostic::error("wrong-arguments", call.callee_span, message);
+                    self.diagnostics.push(error.with_place(callee.title_span, "declared here"));
+                }
+            }
+            Meaning::Tool(tool) => {
+                if let Some(message) = wrong_arguments(&tool.name, &tool.parameters, call) {
+                    self.diagnostics.push(Diagnostic::error("wrong-arguments", call.callee_span, message));
+                }
+            }
+            Meaning::Private(id) => {
+                let callee = self.program.playbook(id);
+                let message = format!("`{}` is not public; write `public: true` under its heading", call.callee);
+                let error = Diagnostic::error("not-public", call.callee_span, message);
+                self.diagnostics.push(error.with_place(callee.title_span, "declared here"));
+            }
+            Meaning::Later => {
+                let message = format!("`{}` is known, but can't be run yet; the call fails when reached", call.callee);
+                self.diagnostics.push(Diagnostic::warning("not-run-yet", call.callee_span, message));
+            }
+            Meaning::Builtin(Builtin::Unsupported) => {
+                let message = format!("the built-in `{}` is not supported; the call fails when reached", call.callee);
+                self.diagnostics.push(Diagnostic::warning("unsupported-builtin", call.callee_span, message));
+            }
+            Meaning::Builtin(_) => {}
+            Meaning::Unknown if &*call.callee == LOAD_FILE => {}
+            Meaning::Unknown => self.unknown_callee(playbook, &call.callee, call.callee_span),
+        }
+    }
+
+    fn unknown_callee(&mut self, playbook: &Playbook, callee: &str, span: Span) {
+        let owner = callee.split_once('.').map(|(owner, _)| owner);
+        // What a remote agent or a person can do is known only at run time.
+        let is_foreign = |agent: &&Agent| agent.kind != AgentKind::Playbooks;
+        let foreign = self.program.agents.iter().filter(is_foreign).any(|agent| Some(&*agent.name) == owner);
+        let message = format!("nothing is called `{callee}`");
+        let mut found = if self.open_world || foreign {
+            Diagnostic::warning("unknown-callee", span, message).with_note("it may be a tool that is known at run time")
+        } else {
+            Diagnostic::error("unknown-callee", span, message)
+        };
+        if let Some(near) = nearest(callee, self.names.candidates(playbook.agent)) {
+            found = found.with_fix(format!("call `{near}`"), span, near);
+        }
+        self.diagnostics.push(found);
+    }
+
+    fn limits(&mut self, playbook: &Playbook) {
+        let OnLimit::Call(callee) = &playbook.limits.on_limit else { return };
+        match self.names.resolve(playbook.agent, callee) {
+            Meaning::Playbook(id) => {
+                let callee = self.program.playbook(id);
+                if let Some(parameter) = callee.parameters.iter().find(|parameter| parameter.required()) {
+                    let message =
+                        format!("`{}` is called without arguments, but needs `${}`", callee.name, parameter.name);
+                    let error = Diagnostic::error("wrong-arguments", playbook.title_span, message);
+                    self.diagnostics.push(error.with_place(callee.title_span, "declared here"));
+                }
+            }
+            Meaning::Private(_) | Meaning::Tool(_) | Meaning::Builtin(_) | Meaning::Later | Meaning::Unknown => {
+                let message = format!("the limits call `{callee}`, which is no playbook of this agent");
+                let mut error = Diagnostic::error("unknown-callee", playbook.title_span, message);
+                if let Some(near) = nearest(callee, self.names.candidates(playbook.agent)) {
+                    error = error.with_note(format!("did you mean `{near}`?"));
+                }
+                self.diagnostics.push(error);
+            }
+        }
+    }
+
+    /// The first line of each run of lines that nothing leads to.
+    fn reachability(&mut self, playbook: &Playbook) {
+        if playbook.mode == Mode::Goal {
+            return;
+        }
+        let reached = playbook.flow.reachable();
+        let is_reached = |step: &Step| reached[step.id.0 as usize];
+        for step in playbook.steps.iter().filter(|step| !is_reached(step)) {
+            let parent = step.parent.map(|parent| playbook.step(parent));
+            if parent.is_some_and(|parent| !is_reached(parent)) {
+                continue;
+            }
+            let before = playbook.steps[..step.id.0 as usize].iter().rev().find(|other| other.parent == step.parent);
+            if before.is_some_and(|before| !is_reached(before)) {
+                continue;
+            }
+            let mut warning = Diagnostic::warning("unreachable-line", step.span, "this line can't be reached");
+            if let Some(before) = before {
+                warning = warning.with_place(before.span, "nothing goes on behind this line");
+            }
+            self.diagnostics.push(warning);
+        }
+    }
+
+    fn recursion(&mut self, playbook: &Playbook, cycles: &[usize]) {
+        for step in &playbook.steps {
+            let Some(call) = step.call() else { continue };
+            let Some(callee) = call.playbook else { continue };
+            let recursive = cycles[callee.0 as usize] == cycles[playbook.id.0 as usize];
+            if recursive && self.program.tail_call(playbook.id, step.id).is_none() {
+                let message = "this recursion is not in tail position, so each round needs a frame of the call stack";
+                let warning = Diagnostic::warning("recursion-not-tail", call.callee_span, message);
+                self.diagnostics.push(warning.with_note("to run it in constant space, make it the last line"));
+            }
+        }
+    }
+
+    /// A callee that writes a name into its own frame which its caller has too and reads afterwards.
+    fn own_names(&mut self, playbook: &Playbook) {
+        let mut liveness = None;
+        for step in &playbook.steps {
+            let Some(call) = step.call() else { continue };
+            let Some(callee) = call.playbook.map(|id| self.program.playbook(id)) else { continue };
+            if callee.id == playbook.id || callee.mode == Mode::Goal {
+                continue;
+            }
+            let mut shared = shared_names(playbook, callee).peekable();
+            if shared.peek().is_none() {
+                continue;
+            }
+            let own = || playbook.own.iter().cloned();
+            let liveness = liveness.get_or_insert_with(|| Liveness::new(&playbook.steps, &playbook.flow, own()));
+            for (name, place) in shared {
+                let is_result = call.result.as_ref().is_some_and(|result| result.name == *name);
+                if !is_result && liveness.is_live_behind(&playbook.flow, step.id, name) {
+                    let message = format!(
+                        "`{}` writes `${name}` into its own frame, so this playbook does not see the new value",
+                        callee.name
+                    );
+                    let warning = Diagnostic::warning("own-name-read-by-caller", call.callee_span, message);
+                    let warning = warning.with_place(place, "written here");
+                    self.diagnostics.push(warning.with_note("return it, or declare it with `variables:`"));
+                }
+            }
+        }
+    }
+
+    /// Names that are read where nothing can have set them.
+    fn reads(&mut self, agent: &Agent) {
+        let in_agent = mentioned_names(&agent.description);
+        let mut writers: HashMap<&str, BTreeSet<usize>> = HashMap::new();
+        let playbooks = self.program.playbooks.iter().filter(|playbook| playbook.agent == agent.id);
+        for playbook in playbooks.clone() {
+            let written = playbook.steps.iter().flat_map(|step| &step.writes);
+            let parameters = playbook.parameters.iter().map(|parameter| &parameter.name);
+            for name in written.chain(parameters) {
+                writers.entry(name).or_default().insert(playbook.id.0 as usize);
+            }
+        }
+        for playbook in playbooks {
+            let mut told: BTreeSet<Arc<str>> = BTreeSet::new();
+            let mut written: HashMap<&str, Vec<&Step>> = HashMap::new();
+            for step in &playbook.steps {
+                step.writes.iter().for_each(|name| written.entry(name).or_default().push(step));
+            }
+            let described = mentioned_names(&playbook.description);
+            for step in &playbook.steps {
+                for (name, span) in needed_names(step) {
+                    let is_known = playbook.own.contains(&name)
+                        || is_given(&name)
+                        || agent.variables.iter().any(|variable| variable.name == name)
+                        || in_agent.contains(&name)
+                        || described.contains(&name);
+                    let elsewhere = |writers: &BTreeSet<usize>| writers.iter().any(|&id| id != playbook.id.0 as usize);
+                    let before = |line: &&Step| line.id < step.id || in_until(playbook, step, line);
+                    // The first place where a name is needed decides.
+                    if !told.insert(name.clone())
+                        || is_known
+                        || writers.get(&*name).is_some_and(elsewhere)
+                        || written.get(&*name).is_some_and(|lines| lines.iter().any(before))
+                    {
+                        continue;
+                    }
+                    let message = format!("`${name}` is read here, but no line sets it before");
+                    let warning = Diagnostic::warning("read-before-written", span, message);
+                    let advice = "set it in an earlier line, make it a parameter, or declare it with `variables:`";
+                    self.diagnostics.push(warning.with_note(advice));
+                }
+            }
+        }
+    }
+
+    fn triggers(&mut self, agent: &Agent) {
+        let mut first: HashMap<String, Span> = HashMap::new();
+        for trigger in agent.playbooks.iter().flat_map(|&id| &self.program.playbook(id).triggers) {
+            let words: Vec<&str> = trigger.text.split_whitespace().collect();
+            let text = words.join(" ").trim_end_matches('.').to_lowercase();
+            let is_condition = trigger.kind != crate::lang::program::TriggerKind::Beginning;
+            match first.get(&text) {
+                // Several playbooks may well begin at the beginning.
+                Some(place) if is_condition => {
+                    let message = "another trigger has the same text; both fire";
+                    let warning = Diagnostic::warning("same-trigger", trigger.span, message);
+                    self.diagnostics.push(warning.with_place(*place, "first here"));
+                }
+                Some(_) => {}
+                None => {
+                    first.insert(text, trigger.span);
+                }
+            }
+        }
+    }
+
+    fn entry(&mut self) {
+        if let Entry::Root(id) = self.program.entry {
+            let agent = self.program.agent(self.program.playbook(id).agent);
+            let message =
+                "no playbook has `At the beginning`, so a session begins with this agent's description as goal";
+            self.diagnostics.push(Diagnostic::note("implicit-root", agent.title_span, message));
+        }
+    }
+}
+
+/// Names that exist without being set by a line.
+fn is_given(name: &str) -> bool {
+    matches!(name, "user_message" | "call") || name.starts_with('_')
+}
+
+/// Whether `line` stands in the body of the `until` loop whose header is `header`: the body runs first.
+fn in_until(playbook: &Playbook, header: &Step, line: &Step) -> bool {
+    let parents = std::iter::successors(line.parent, |&id| playbook.step(id).parent);
+    matches!(header.kind, StepKind::Loop(Loop::Until { .. })) && parents.into_iter().any(|id| id == header.id)
+}
+
+/// The names that a callee is certain to write into its own frame and that its caller has in its own too.
+fn shared_names<'a>(caller: &'a Playbook, callee: &'a Playbook) -> impl Iterator<Item = (&'a Arc<str>, Span)> {
+    let is_bound = |name: &str| {
+        let in_loop = |step: &Step| {
+            matches!(step.kind, StepKind::Loop(_)) && step.kind.targets().iter().any(|target| *target.name == *name)
+        };
+        callee.parameters.iter().any(|parameter| *parameter.name == *name) || callee.steps.iter().any(in_loop)
+    };
+    let names = callee.own.iter().filter(|name| caller.own.contains(*name));
+    names.filter(move |name| !is_bound(name)).filter_map(|name| {
+        let write = callee.steps.iter().flat_map(|step| step.kind.targets()).find(|target| target.name == *name)?;
+        Some((name, write.span))
+    })
+}
+
+/// The names without whose values the line can't be done, each with a place.
+fn needed_names(step: &Step) -> Vec<(Arc<str>, Span)> {
+    let mut needed = Vec::new();
+    add_needed(&step.kind, step.span, &mut needed);
+    needed
+}
+
+fn add_needed(kind: &StepKind, line: Span, needed: &mut Vec<(Arc<str>, Span)>) {
+    let mut add = |expr: &Expr| add_references(expr, needed);
+    match kind {
+        StepKind::Branch { condition, action, .. } => {
+            condition.iter().for_each(add);
+            if let Some(action) = action {
+                add_needed(action, line, needed);
+            }
+        }
+        StepKind::Loop(Loop::ForEach { list: expr, .. } | Loop::Repeat { count: expr })
+        | StepKind::Loop(Loop::While { condition: expr } | Loop::Until { condition: expr })
+        | StepKind::Assign { value: expr, .. } => expr.iter().for_each(add),
+        StepKind::Return(Returned::Value(value)) => add(value),
+        StepKind::Return(Returned::Call(call)) | StepKind::Call(call) => {
+            call.arguments.iter().flatten().for_each(|argument: &Argument| add(&argument.value));
+        }
+        StepKind::Say { literal: Some(text) } => {
+            needed.extend(mentioned_names(text).into_iter().map(|name| (name, line)));
+        }
+        StepKind::Return(Returned::Nothing | Returned::Words)
+        | StepKind::End
+        | StepKind::Ask { .. }
+        | StepKind::Say { literal: None }
+        | StepKind::Free => {}
+    }
+}
+
+/// A name whose presence is asked for may be missing.
+fn add_references(expr: &Expr, needed: &mut Vec<(Arc<str>, Span)>) {
+    match &expr.kind {
+        ExprKind::Literal(_) | ExprKind::Test { .. } => {}
+        ExprKind::Reference(reference) => needed.push((reference.name.clone(), expr.span)),
+        ExprKind::List(items) => items.iter().for_each(|item| add_references(item, needed)),
+        ExprKind::Map(members) => members.iter().for_each(|(_, value)| add_references(value, needed)),
+        ExprKind::Unary(_, operand) | ExprKind::Length(operand) => add_references(operand, needed),
+        ExprKind::Binary(_, left, right) => {
+            add_references(left, needed);
+            add_references(right, needed);
+        }
+    }
+}
+
+/// What is wrong with the arguments of a call, if they are known.
+fn wrong_arguments(name: &str, parameters: &[Parameter], call: &CallSite) -> Option<String> {
+    let arguments = call.arguments.as_ref()?;
+    let mut given: BTreeSet<&str> = BTreeSet::new();
+    for (index, argument) in arguments.iter().enumerate() {
+        let parameter = match &argument.name {
+            Some(wanted) => match parameters.iter().find(|parameter| parameter.name == *wanted) {
+                Some(parameter) => parameter,
+                None => {
+                    let known: Vec<String> = parameters.iter().map(|parameter| parameter.name.to_string()).collect();
+                    let near = nearest(wanted, known.into_iter());
+                    let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+                    return Some(format!("`{name}` has no parameter `{wanted}`{hint}"));
+                }
+            },
+            None => match parameters.get(index) {
+                Some(parameter) => parameter,
+                None => {
+                    let (n, m) = (parameters.len(), arguments.len());
+                    return Some(format!("`{name}` takes {n} argument{}, not {m}", if n == 1 { "" } else { "s" }));
+                }
+            },
+        };
+        if !given.insert(&parameter.name) {
+            return Some(format!("`{name}` gets `{}` twice", parameter.name));
+        }
+    }
+    let missing = parameters.iter().find(|parameter| parameter.required() && !given.contains(&*parameter.name))?;
+    Some(format!("`{name}` needs an argument for `{}`", missing.name))
+}
+
+/// The candidate that `name` was probably meant to be.
+fn nearest(name: &str, candidates: impl Iterator<Item = String>) -> Option<String> {
+    let wanted = name.to_lowercase();
+    let distance = |candidate: &String| {
+        let allowed = name.len().max(candidate.len()) / 3;
+        (candidate.len().abs_diff(name.len()) <= allowed)
+            .then(|| strsim::damerau_levenshtein(&wanted, &candidate.to_lowercase()))
+            .filter(|distance| *distance <= allowed)
+    };
+    let near = candidates.filter_map(|candidate| Some((distance(&candidate)?, candidate)));
+    near.min().map(|(_, candidate)| candidate)
+}

@@ -1,0 +1,117 @@
+//! Finds the playbooks that nobody calls or triggers. A name that merely stands somewhere counts as a use: the
+//! model reads it there.
+
+use std::collections::HashMap;
+
+use crate::diagnostic::Diagnostic;
+use crate::lang::expr::scan_name;
+use crate::lang::program::{AgentKind, Entry, Mode, OnLimit, Playbook, Program};
+use crate::lang::words::split_camel_case;
+
+/// Longer names are not looked for in plain words.
+const MAX_NAME_WORDS: usize = 12;
+
+/// Adds a warning for each playbook without a use.
+pub(crate) fn check_unused(program: &Program, diagnostics: &mut Vec<Diagnostic>) {
+    let mut used: Vec<bool> = program.playbooks.iter().map(|playbook| is_used_by_itself(program, playbook)).collect();
+    for playbook in &program.playbooks {
+        for callee in playbook.steps.iter().filter_map(|step| step.call()?.playbook) {
+            used[callee.0 as usize] |= callee != playbook.id;
+        }
+        if let OnLimit::Call(name) = &playbook.limits.on_limit
+            && let Some(callee) = program.find_playbook(playbook.agent, name)
+        {
+            used[callee.0 as usize] = true;
+        }
+    }
+    if used.contains(&false) {
+        mark_mentioned(program, &mut used);
+    }
+    if used.contains(&false) {
+        mark_in_plain_words(program, &mut used);
+    }
+    // In goal mode the model chooses among all playbooks of the agent.
+    for agent in &program.agents {
+        let of_agent = |playbook: &&Playbook| playbook.agent == agent.id;
+        let goal = |playbook: &Playbook| playbook.mode == Mode::Goal && used[playbook.id.0 as usize];
+        if program.playbooks.iter().filter(of_agent).any(goal) {
+            agent.playbooks.iter().for_each(|id| used[id.0 as usize] = true);
+        }
+    }
+    for playbook in program.playbooks.iter().filter(|playbook| !used[playbook.id.0 as usize]) {
+        let message = format!("nobody calls or triggers `{}`", playbook.name);
+        let warning = Diagnostic::warning("never-called", playbook.title_span, message);
+        diagnostics.push(warning.with_note("call it, give it a trigger, or write `public: true` under its heading"));
+    }
+}
+
+fn is_used_by_itself(program: &Program, playbook: &Playbook) -> bool {
+    let is_entry = match &program.entry {
+        Entry::Beginning(ids) => ids.contains(&playbook.id),
+        Entry::Single(id) | Entry::Root(id) => *id == playbook.id,
+        Entry::None => false,
+    };
+    is_entry
+        || playbook.public
+        || !playbook.triggers.is_empty()
+        || program.agent(playbook.agent).kind != AgentKind::Playbooks
+}
+
+/// Marks those whose name stands anywhere outside of themselves: in a line, a text, a Python fence.
+fn mark_mentioned(program: &Program, used: &mut [bool]) {
+    let mut wanted: HashMap<&str, Vec<&Playbook>> = HashMap::new();
+    for playbook in program.playbooks.iter().filter(|playbook| !used[playbook.id.0 as usize]) {
+        wanted.entry(&playbook.name).or_default().push(playbook);
+    }
+    for (file, source) in program.sources.iter() {
+        let mut at = 0;
+        while at < source.text.len() {
+            let length = scan_name(&source.text[at..]);
+            if length == 0 {
+                at += source.text[at..].chars().next().map_or(1, char::len_utf8);
+                continue;
+            }
+            for playbook in wanted.get(&source.text[at..at + length]).into_iter().flatten() {
+                if playbook.span.file != file || !playbook.span.contains(at) {
+                    used[playbook.id.0 as usize] = true;
+                }
+            }
+            at += length;
+        }
+    }
+}
+
+/// Marks those whose name stands in plain words in a line or text of their agent: `then load the account`.
+fn mark_in_plain_words(program: &Program, used: &mut [bool]) {
+    let mut wanted: HashMap<Vec<String>, Vec<&Playbook>> = HashMap::new();
+    let mut lengths = [false; MAX_NAME_WORDS + 1];
+    for playbook in program.playbooks.iter().filter(|playbook| !used[playbook.id.0 as usize]) {
+        let words = words_of(&playbook.name);
+        if (1..=MAX_NAME_WORDS).contains(&words.len()) {
+            lengths[words.len()] = true;
+            wanted.entry(words).or_default().push(playbook);
+        }
+    }
+    for playbook in &program.playbooks {
+        let texts = playbook.steps.iter().map(|step| &step.text);
+        for text in texts.chain([&playbook.description, &playbook.notes]) {
+            let words = words_of(text);
+            for length in (1..=MAX_NAME_WORDS).filter(|&length| lengths[length]) {
+                for window in words.windows(length) {
+                    for found in wanted.get(window).into_iter().flatten() {
+                        used[found.id.0 as usize] |= found.id != playbook.id && found.agent == playbook.agent;
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn words_of(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for part in text.split(|c: char| !crate::lang::expr::continues_name(c)).filter(|part| !part.is_empty()) {
+        split_camel_case(part, &mut words);
+    }
+    words.retain(|word| !matches!(word.as_str(), "the" | "a" | "an"));
+    words
+}

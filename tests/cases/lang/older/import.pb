@@ -1,0 +1,8 @@
+# Test
+!import parts/shared.pb
+
+## Main
+### Triggers
+- At the beginning
+### Steps
+- Shared()

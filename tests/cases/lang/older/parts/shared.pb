@@ -1,0 +1,3 @@
+## Shared
+### Steps
+- Return 1
