@@ -60,9 +60,9 @@ pub(crate) struct Task {
 #[derive(Default)]
 pub(crate) struct Calls {
     /// Asked for by the machine; `CallStarted` has not been handled.
-    asked: VecDeque<Box<StartCall>>,
+    asked: VecDeque<StartCall>,
     /// `CallStarted` has been handled; the tool does not run yet.
-    begun: Vec<Box<StartCall>>,
+    begun: Vec<StartCall>,
     running: Vec<Running>,
     tasks: JoinSet<CallOutcome>,
 }
@@ -177,7 +177,7 @@ impl Task {
                     self.pending.push_back(Event::ReplyEnded { turn, end: ReplyEnd::Closed, usage: None });
                 }
             }
-            Effect::StartCall(call) => self.calls.asked.push_back(call),
+            Effect::StartCall(call) => self.calls.asked.push_back(*call),
             Effect::StartTimer { timer, after_ms } => {
                 self.timers.retain(|(running, _)| *running != timer);
                 self.timers.push((timer, Instant::now() + Duration::from_millis(after_ms)));
@@ -342,7 +342,7 @@ impl Task {
     }
 
     fn tell(&mut self, progress: &Progress) {
-        if let Some(event) = self.maker.from_progress(progress) {
+        if let Some(event) = self.maker.of_progress(progress) {
             self.publish(event);
         }
     }
