@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet};
 
-use crate::span::{Sources, Span};
+use crate::span::{FileId, Sources, Span};
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -161,6 +161,7 @@ const MAX_SHOWN_LINES: usize = 6;
 
 /// The lines around a span. Only they are given to the renderer: it reads all it gets, for each diagnostic.
 struct Window<'a> {
+    file: FileId,
     name: &'a str,
     text: &'a str,
     start: usize,
@@ -179,12 +180,12 @@ impl<'a> Window<'a> {
             }
             end += shown.len();
         }
-        Some(Window { name: &file.name, text: &file.text[start..end], start, line })
+        Some(Window { file: span.file, name: &file.name, text: &file.text[start..end], start, line })
     }
 
     /// The span inside the window, cut at the window's end; none if it begins elsewhere.
     fn range_of(&self, span: Span) -> Option<Range<usize>> {
-        let start = (span.start as usize).checked_sub(self.start)?;
+        let start = (span.start as usize).checked_sub(self.start).filter(|_| span.file == self.file)?;
         (start <= self.text.len()).then(|| start..(span.end as usize - self.start).min(self.text.len()))
     }
 

@@ -1,6 +1,9 @@
 //! Which agents a program has, and which trees each is made of: imported files add playbooks to the agent that
 //! imports them, as if their text stood there.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use crate::diagnostic::Diagnostic;
 use crate::lang::ast::{AgentTree, Body, PlaybookTree};
 use crate::lang::load::Files;
@@ -43,6 +46,7 @@ pub(crate) fn plan_agents<'a>(files: &'a Files, diagnostics: &mut Vec<Diagnostic
     let mut plans = Vec::new();
     // Per file, the plans of its agents.
     let mut plans_of: Vec<Vec<usize>> = Vec::new();
+    let mut variables_of: Vec<Vec<DeclaredVariable>> = Vec::new();
     for file in &files.files {
         let source = files.sources.get(file.tree.file).map_or("", |file| &*file.text);
         let settings = file.settings.iter().filter(|setting| setting.key == "variables");
@@ -53,11 +57,14 @@ pub(crate) fn plan_agents<'a>(files: &'a Files, diagnostics: &mut Vec<Diagnostic
             plans.push(plan_agent(tree, source, &variables, diagnostics));
         }
         plans_of.push(own);
+        variables_of.push(variables);
     }
     for (index, file) in files.files.iter().enumerate() {
         let preamble = &file.tree.preamble;
         let has_text = !preamble.body.text.is_empty();
-        if preamble.playbooks.is_empty() && !has_text {
+        // The variables of a file without an agent belong to whoever imports it.
+        let variables = if file.tree.agents.is_empty() { std::mem::take(&mut variables_of[index]) } else { Vec::new() };
+        if preamble.playbooks.is_empty() && !has_text && variables.is_empty() {
             continue;
         }
         let mut owners: Vec<usize> = importers(files, index, &plans_of);
@@ -69,7 +76,7 @@ pub(crate) fn plan_agents<'a>(files: &'a Files, diagnostics: &mut Vec<Diagnostic
             }
             let fallback = plans_of[index].first().copied().or((!plans.is_empty()).then_some(0));
             owners.push(fallback.unwrap_or_else(|| {
-                plans.push(agent_without_heading(files, index, diagnostics));
+                plans.push(agent_without_heading(files, index));
                 plans.len() - 1
             }));
         }
@@ -81,11 +88,28 @@ pub(crate) fn plan_agents<'a>(files: &'a Files, diagnostics: &mut Vec<Diagnostic
             let at = if imported { plan.playbooks.len() } else { 0 };
             let texts = if imported { [plan.description.as_str(), &text] } else { [text.as_str(), &plan.description] };
             plan.description = texts.iter().filter(|text| !text.is_empty()).copied().collect::<Vec<_>>().join("\n\n");
+            plan.variables.extend(variables.iter().cloned());
             plan.bodies.push(&preamble.body);
             plan.playbooks.splice(at..at, &preamble.playbooks);
         }
     }
+    for plan in &mut plans {
+        keep_last(&mut plan.variables);
+    }
     plans
+}
+
+/// What an agent declares itself stands behind what its file declares, and counts.
+fn keep_last(variables: &mut Vec<DeclaredVariable>) {
+    let mut last: HashMap<Arc<str>, usize> = HashMap::new();
+    for (index, variable) in variables.iter().enumerate() {
+        last.insert(variable.name.clone(), index);
+    }
+    let mut index = 0;
+    variables.retain(|variable| {
+        index += 1;
+        last.get(&variable.name) == Some(&(index - 1))
+    });
 }
 
 /// The agents that a file without an agent of its own is pulled into.
@@ -110,7 +134,7 @@ fn importers(files: &Files, to: usize, plans_of: &[Vec<usize>]) -> Vec<usize> {
 }
 
 /// A text without any heading is the description of an agent that has the file's name.
-fn agent_without_heading<'a>(files: &Files, index: usize, diagnostics: &mut Vec<Diagnostic>) -> AgentPlan<'a> {
+fn agent_without_heading<'a>(files: &Files, index: usize) -> AgentPlan<'a> {
     let tree = &files.files[index].tree;
     let path = files.sources.get(tree.file).map_or("", |file| &*file.name);
     let settings = &files.files[index].settings;
@@ -118,14 +142,13 @@ fn agent_without_heading<'a>(files: &Files, index: usize, diagnostics: &mut Vec<
     let given = settings.iter().find(|setting| setting.key == "name").and_then(|setting| setting.value.as_str());
     let title = given.unwrap_or(stem);
     let name = Some(identifier(title)).filter(|name| !name.is_empty()).unwrap_or_else(|| "Agent".to_owned());
-    let variables = settings.iter().filter(|setting| setting.key == "variables");
     AgentPlan {
         name,
         title: title.to_owned(),
         title_span: file_start(tree.file),
         kind: AgentKind::Playbooks,
         description: String::new(),
-        variables: variables.flat_map(|setting| read_variables(setting, diagnostics)).collect(),
+        variables: Vec::new(),
         bodies: Vec::new(),
         playbooks: Vec::new(),
     }

@@ -110,6 +110,8 @@ impl Check<'_> {
         };
         if let Some(near) = nearest(callee, self.names.candidates(playbook.agent)) {
             found = found.with_fix(format!("call `{near}`"), span, near);
+        } else if found.notes.is_empty() {
+            found = found.with_note("write a playbook of this name, configure the tool, or leave out the brackets");
         }
         self.diagnostics.push(found);
     }
@@ -271,9 +273,8 @@ impl Check<'_> {
     }
 
     fn entry(&mut self) {
-        if let Entry::Root(_) = self.program.entry
-            && let Some(agent) = self.program.agents.first()
-        {
+        if let Entry::Root(id) = self.program.entry {
+            let agent = self.program.agent(self.program.playbook(id).agent);
             let message =
                 "no playbook has `At the beginning`, so a session begins with this agent's description as goal";
             self.diagnostics.push(Diagnostic::note("implicit-root", agent.title_span, message));

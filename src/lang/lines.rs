@@ -44,7 +44,7 @@ const MAX_SPLITS: usize = 16;
 
 /// Reads a whole line.
 pub(crate) fn read_line(line: Words<'_>, around: Surroundings<'_>) -> Reading {
-    let line = line.trim();
+    let line = line.trim().without_ticks();
     if let Some(reading) = read_call_in_plain_words(line, around) {
         return reading;
     }
@@ -321,6 +321,11 @@ fn read_assign(line: Words<'_>, around: Surroundings<'_>) -> Option<Reading> {
         call.result = Some(target);
         let explicit = call.arguments.is_some();
         return Some(Reading::new(StepKind::Call(call), explicit));
+    }
+    // `$name = ask the user for their name` asks.
+    if let Some(Reading { kind: StepKind::Ask { mut targets }, .. }) = read_ask(value, around) {
+        targets.insert(0, target);
+        return Some(Reading::new(StepKind::Ask { targets }, false));
     }
     Some(Reading::new(StepKind::Assign { target, value: None }, false))
 }

@@ -1,7 +1,7 @@
 //! List items to the lines of a playbook: texts, line ids, nesting, kinds, names.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
@@ -85,6 +85,10 @@ pub(crate) fn lower_steps(
             let reading = read_line(words, Surroundings { has_children: !step.children.is_empty(), ..around });
             step.kind = reading.kind;
             step.explicit = reading.explicit && plain[index] && stands_alone(step);
+            // `Return:` with more under it gives that back, not nothing.
+            if matches!(step.kind, StepKind::Return(Returned::Nothing)) && !(plain[index] && step.children.is_empty()) {
+                step.kind = StepKind::Return(Returned::Words);
+            }
             if let Some(span) = too_deep.get() {
                 diagnostics.push(Diagnostic::warning("expression-too-deep", span, too_deep_message()));
             }
@@ -140,10 +144,11 @@ fn settle_arms(steps: &mut [Step], diagnostics: &mut Vec<Diagnostic>) {
 /// Fills `reads` and `writes`: what a line is certain to write is no read; free words may do either.
 fn fill_names(step: &mut Step, source: &str, pieces: &[Span]) {
     let targets: Vec<Target> = step.kind.targets().into_iter().cloned().collect();
-    let is_target = |span: Span| targets.iter().any(|target| target.span == span);
+    let places: HashSet<Span> = targets.iter().map(|target| target.span).collect();
     let mut reads: Vec<Arc<str>> = Vec::new();
+    let mut seen: HashSet<Arc<str>> = HashSet::new();
     let mut add = |name: &Arc<str>| {
-        if !reads.contains(name) {
+        if seen.insert(name.clone()) {
             reads.push(name.clone());
         }
     };
@@ -156,7 +161,7 @@ fn fill_names(step: &mut Step, source: &str, pieces: &[Span]) {
         named.contains(&mention.name) && behind.starts_with('=') && !behind.starts_with("==")
     };
     for mention in pieces.iter().flat_map(|piece| Words::new(source, *piece).mentions()) {
-        if !is_target(mention.span) && !is_argument_name(&mention) {
+        if !places.contains(&mention.span) && !is_argument_name(&mention) {
             add(&mention.name);
         }
     }
@@ -168,7 +173,7 @@ fn fill_names(step: &mut Step, source: &str, pieces: &[Span]) {
     if step.is_free() {
         writes.extend(reads.iter().cloned());
     }
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     writes.retain(|name| seen.insert(name.clone()));
     step.reads = reads;
     step.writes = writes;

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, context};
 
-use crate::lang::program::{AgentId, Mode, Playbook, Program, Signature, Step, StepKind, Type};
+use crate::lang::program::{AgentId, Mode, Playbook, Program, Signature, Step, Type};
 use crate::value::Value;
 use crate::vm::Machine;
 use crate::vm::calls::{shorten, write_parameter};
@@ -18,7 +18,7 @@ use crate::vm::frame::{Chat, News, Phase};
 use crate::vm::limits::Settings;
 use crate::vm::protocol::{ChatMessage, Effect, Fact, Role, StartTurn, ToolSignature, TurnData, TurnId, TurnKind};
 use crate::vm::reply::{ReaderOptions, ReplyReader};
-use crate::vm::turn::{Gate, Turn, estimate_tokens};
+use crate::vm::turn::{Gate, Turn, estimate_tokens, first_line};
 
 /// What is the same for all turns of an agent, made once.
 #[derive(Debug)]
@@ -163,11 +163,13 @@ impl Machine {
             line_start: 0,
             line_at: None,
             line_said: None,
+            line_source: None,
             n_lines: 0,
             n_used: 0,
             progress: false,
             speech: None,
             prose: String::new(),
+            is_cut_short: false,
             reopened: false,
         });
         self.report(Fact::TurnStarted { kind, n_messages, prompt_tokens });
@@ -263,9 +265,11 @@ impl Machine {
         let shown = self.settings.shown_value_bytes;
         let shown_playbook = is_start.then(|| {
             let signature = write_signature(&playbook.name, &playbook.signature());
-            let lines: Vec<String> = playbook.steps.iter().map(|step| self.write_line(playbook, step)).collect();
-            let description = playbook.description.trim();
             let is_goal = playbook.mode == Mode::Goal;
+            let (description, n_numbered) =
+                if is_goal { number_items(playbook) } else { (playbook.description.trim().to_owned(), 0) };
+            let steps = playbook.steps.iter().skip(n_numbered);
+            let lines: Vec<String> = steps.map(|step| self.write_line(playbook, step)).collect();
             context! { signature, description, is_goal, lines, notes => playbook.notes.trim() }
         });
         let tools: Vec<String> = if is_start { self.write_tools(playbook) } else { Vec::new() };
@@ -341,13 +345,8 @@ impl Machine {
     /// The parameters of tools that this playbook's lines can reach, where there is more to say than the
     /// system message's one line does.
     fn write_tools(&self, playbook: &Playbook) -> Vec<String> {
-        let text_names = |name: &str| {
-            playbook.mode == Mode::Goal
-                || playbook.steps.iter().any(|step| match &step.kind {
-                    StepKind::Call(site) => *site.callee == *name,
-                    _ => step.text.contains(name),
-                })
-        };
+        let text_names =
+            |name: &str| playbook.mode == Mode::Goal || playbook.steps.iter().any(|step| step.text.contains(name));
         self.tools
             .iter()
             .filter(|tool| {
@@ -388,7 +387,39 @@ impl Machine {
     }
 }
 
+/// The text of a skill with line ids in place of its list's numbers, and how many lines were found in it.
+fn number_items(playbook: &Playbook) -> (String, usize) {
+    let mut steps = playbook.steps.iter().peekable();
+    let mut n_found = 0;
+    let lines: Vec<String> = playbook
+        .description
+        .trim()
+        .lines()
+        .map(|line| {
+            let item = line.trim_start();
+            let text = item.trim_start_matches(|character: char| character.is_ascii_digit());
+            let text = text.strip_prefix(['.', ')']).unwrap_or(text).trim_start();
+            match steps.next_if(|step| text.len() < item.len() && text.trim_end() == first_line(&step.text)) {
+                Some(step) => {
+                    n_found += 1;
+                    format!("{}{} {text}", &line[..line.len() - item.len()], step.label)
+                }
+                None => line.to_owned(),
+            }
+        })
+        .collect();
+    (lines.join("\n"), n_found)
+}
+
 impl Chat {
+    pub(crate) fn push_assistant(&mut self, lines: String) {
+        self.tokens += estimate_tokens(lines.len() as u64);
+        match self.messages.last_mut() {
+            Some(last) if last.role == Role::Assistant => last.text = format!("{}\n{lines}", last.text).into(),
+            _ => self.messages.push(ChatMessage { role: Role::Assistant, text: lines.into() }),
+        }
+    }
+
     /// Appends to the last message if that is the user's too: many servers refuse anything but alternation.
     fn push_user(&mut self, text: &str) {
         self.tokens += estimate_tokens(text.len() as u64);

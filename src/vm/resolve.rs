@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::value::{Map, Origin, PathStep, Reference, Tracked, Value};
 use crate::vm::Machine;
+use crate::vm::calls::Given;
 use crate::vm::eval::{EvalFault, read};
+use crate::vm::reply::CallArguments;
 use crate::vm::template::{Part, scan_text, whole_reference};
 
 impl Machine {
@@ -49,6 +51,9 @@ impl Machine {
         names: &mut Vec<Arc<str>>,
     ) -> Result<Value, EvalFault> {
         let mut absorb = |reference: Reference| -> Result<Value, EvalFault> {
+            if self.top().pending(&reference.name).is_some() {
+                return Err(EvalFault::Unset(reference.name));
+            }
             let read = read(&reference, &self.reader())?;
             result.origin = result.origin.with(read.origin);
             result.secret |= read.secret;
@@ -78,13 +83,30 @@ impl Machine {
         Ok(Value::from(resolved))
     }
 
+    /// The arguments of a call.
+    pub(crate) fn resolve_arguments(&mut self, arguments: &CallArguments) -> Result<Given, EvalFault> {
+        match arguments {
+            CallArguments::Named(members) => self.resolve_members(members).map(Given::Named),
+            CallArguments::Positional(values) => {
+                let values: Result<Vec<_>, _> = values.iter().map(|value| self.resolve(value)).collect();
+                values.map(Given::Positional)
+            }
+        }
+    }
+
+    fn resolve_members(&mut self, members: &Map) -> Result<Vec<(Arc<str>, Tracked)>, EvalFault> {
+        members.iter().map(|(name, value)| Ok((name.clone(), self.resolve(value)?))).collect()
+    }
+
     /// A reference inside speech as text; the error is the name of a variable that may still be on its way.
     /// An unknown one stays as it was written, and is told.
     pub(crate) fn speak_reference(&self, reference: &Reference, braced: bool, source: &str) -> Spoken {
+        if self.top().pending(&reference.name).is_some() {
+            return Spoken::Pending(reference.name.clone());
+        }
         match read(reference, &self.reader()) {
             Ok(value) if value.secret => Spoken::Text("***".to_owned()),
             Ok(value) => Spoken::Text(value.value.to_text()),
-            Err(EvalFault::Unset(name)) if self.top().pending(&name).is_some() => Spoken::Pending(name),
             // `$name.Then` is a name and the next sentence.
             Err(EvalFault::Other(_)) if !braced && !reference.path.is_empty() => {
                 let mut shorter = reference.clone();

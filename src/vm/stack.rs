@@ -114,6 +114,12 @@ impl Machine {
     /// The queue is worked off in order; then what was to follow follows.
     pub(crate) fn step_draining(&mut self) -> Option<Wait> {
         let frame = self.top();
+        // What is queued and has not begun is dropped with the frames.
+        if let Phase::Draining(Then::End { reason }) = &frame.phase {
+            let reason = reason.clone();
+            self.unwind_end(reason);
+            return None;
+        }
         if let Some(call) = frame.queue.front() {
             let id = call.id;
             match &call.state {
@@ -139,7 +145,7 @@ impl Machine {
             // A failed call cancels the return: the model is told, and decides.
             Then::Return { failed: true, .. } => self.ask_again(),
             Then::Return { value, failed: false } => self.finish_return(value),
-            Then::End { reason } => self.unwind_end(reason),
+            Then::End { .. } => {}
         }
         None
     }
@@ -382,6 +388,13 @@ impl Machine {
     /// The process was restarted: what was in progress is taken up again.
     pub(crate) fn handle_reopened(&mut self) {
         self.blocked = None;
+        // A model that could not be reached may answer now.
+        if matches!(&self.outcome, Some(Outcome::Failed(fault)) if fault.kind == FaultKind::Model) {
+            self.outcome = None;
+            if let Some(frame) = self.frames.last_mut() {
+                frame.playbook_mut().n_attempts = 0;
+            }
+        }
         self.reopen_turns();
         self.reopen_calls();
         if let Some(frame) = self.frames.last().map(Frame::playbook)

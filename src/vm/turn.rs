@@ -5,15 +5,16 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::lang::program::{Loop, Mode, StepId, StepKind};
-use crate::value::{Map, Value};
+use crate::value::Value;
 use crate::vm::Machine;
-use crate::vm::calls::{Given, bind};
+use crate::vm::calls::bind;
 use crate::vm::eval::EvalFault;
 use crate::vm::fault::FaultKind;
 use crate::vm::frame::{CallState, Callee, Phase, ReturnValue, Then};
-use crate::vm::protocol::{CallId, Close, Fact, Place, ReplyEnd, Timestamp, TurnEnd, TurnId, Usage, Wait};
-use crate::vm::reply::{Action, CallArguments, ReadEnd, Reading, ReplyReader, TraceLine, WaitFor};
-use crate::vm::speech::{Speech, say_line};
+use crate::vm::history::{append_line, as_json_line, say_line};
+use crate::vm::protocol::{CallId, Fact, ReplyEnd, Timestamp, TurnEnd, TurnId, Usage, Wait};
+use crate::vm::reply::{Action, CallArguments, ReadEnd, ReadFaultKind, Reading, ReplyReader, TraceLine, WaitFor};
+use crate::vm::speech::Speech;
 use crate::vm::template::Part;
 use crate::vm::walk::{Walk, Way};
 
@@ -36,6 +37,8 @@ pub(crate) struct Turn {
     pub(crate) line_start: usize,
     /// The `at` of the line in hand.
     pub(crate) line_at: Option<Arc<str>>,
+    /// The bytes of the line in hand, once it is complete.
+    pub(crate) line_source: Option<Arc<str>>,
     /// What the line in hand has said so far, once its string is complete.
     pub(crate) line_said: Option<String>,
     pub(crate) n_lines: usize,
@@ -44,6 +47,8 @@ pub(crate) struct Turn {
     pub(crate) progress: bool,
     pub(crate) speech: Option<Speech>,
     pub(crate) prose: String,
+    /// It ended in the middle of a sentence, which the next reply goes on with.
+    pub(crate) is_cut_short: bool,
     /// The process was restarted while it was being read.
     pub(crate) reopened: bool,
 }
@@ -75,22 +80,11 @@ pub(crate) enum Todo {
     },
 }
 
-/// A reply that is not wanted any more.
-#[derive(Clone, Debug)]
-pub(crate) struct ClosingTurn {
-    pub(crate) id: TurnId,
-    pub(crate) place: Option<Place>,
-    pub(crate) started: Timestamp,
-    pub(crate) prompt_tokens: u64,
-    pub(crate) n_bytes: u64,
-    pub(crate) n_used: u64,
-    pub(crate) end: TurnEnd,
-}
-
 impl Turn {
-    /// An estimate of what the turn has cost so far.
+    /// An estimate of what the turn has cost so far. Counted in whole lines, so that where the reply is cut into
+    /// chunks makes no difference to when a limit is reached.
     pub(crate) fn spent_tokens(&self) -> u64 {
-        self.prompt_tokens + estimate_tokens(self.reader.n_bytes())
+        self.prompt_tokens + estimate_tokens(self.n_used)
     }
 }
 
@@ -194,14 +188,16 @@ impl Machine {
             Reading::Ignored { key, .. } => {
                 self.report(Fact::Ignored { cause: format!("the key `{key}` means nothing here").into() });
             }
+            // What was heard of a sentence is not said again: the model goes on in the middle of it.
+            Reading::Fault(fault) if fault.kind == ReadFaultKind::CutOff && turn.has_spoken() => {
+                turn.is_cut_short = true;
+                self.cut_turn("the reply ended in a sentence");
+                self.after_turn(Then::GoOn);
+            }
             Reading::Fault(fault) => {
                 // The reader names what it could not read; whatever it gave before has taken effect.
-                let problem = if fault.excerpt.is_empty() {
-                    fault.message
-                } else {
-                    format!("{}; the line was: {}", fault.message, Value::from(fault.excerpt).to_json())
-                };
-                self.fail_turn(&problem);
+                turn.line_source = Some(fault.excerpt.into()).filter(|excerpt: &Arc<str>| !excerpt.is_empty());
+                self.fail_turn(&fault.message);
             }
         }
     }
@@ -258,6 +254,12 @@ impl Machine {
         let Some(pointer) = self.top().pointer else { return };
         if self.top().here.performed.is_none() {
             match self.perform(pointer) {
+                // A decision in words about a result that the model has not seen would be made up.
+                Walk::Left if self.decides_on_pending(pointer) => {
+                    self.drop_line();
+                    self.cut_turn("the line decides on a result that is on its way");
+                    return self.after_turn(Then::GoOn);
+                }
                 Walk::Left => {}
                 Walk::NeedsCalls => {
                     self.todo_first(Todo::Move(target));
@@ -269,6 +271,11 @@ impl Machine {
                 }
                 Walk::Done => {
                     self.progressed();
+                    // What the model writes for the lines behind it would come before what the playbook does.
+                    if self.top().queue.iter().any(|call| matches!(call.callee, Callee::Playbook(_))) {
+                        self.cut_turn("the line calls a playbook");
+                        return self.after_turn(Then::GoOn);
+                    }
                     if self.hides_list(pointer) {
                         self.cut_turn("the list is too long to be shown whole");
                         return self.after_turn(Then::GoOn);
@@ -313,6 +320,14 @@ impl Machine {
         }
     }
 
+    /// Whether a line is a branch or loop that names a result which is not there yet.
+    fn decides_on_pending(&self, step: StepId) -> bool {
+        let frame = self.top();
+        let line = self.program.playbook(frame.playbook).step(step);
+        matches!(line.kind, StepKind::Branch { .. } | StepKind::Loop(_))
+            && line.reads.iter().any(|name| frame.pending(name).is_some())
+    }
+
     /// Whether a loop's list was too long for the model to see, so that it must be told each item.
     fn hides_list(&self, step: StepId) -> bool {
         let frame = self.top();
@@ -326,30 +341,32 @@ impl Machine {
             })
     }
 
-    /// The pointer's line needs results of calls that are on their way.
+    /// The pointer's line must wait for a call.
     fn wait_for_results(&mut self, step: StepId) {
-        let program = self.program.clone();
-        let line = program.playbook(self.top().playbook).step(step);
-        let pending = line.reads.iter().find_map(|name| self.top().pending(name)).map(|call| call.result_name.clone());
-        match pending.flatten() {
-            Some(name) => self.hold_for(&name),
-            None => self.fail_turn("a result that line needs is missing"),
+        match self.blocking_call(step) {
+            Some(call) => self.hold_for_call(call),
+            None => self.todo_first(Todo::Move(step)),
         }
     }
 
     /// Something refers to the result of a call that is not there yet. A tool is waited for; for a playbook it
     /// is as if `"wait": "calls"` stood before the line.
     pub(crate) fn hold_for(&mut self, name: &str) {
-        let pending = self.top().pending(name).map(|call| (call.id, call.callee));
-        match pending {
-            Some((call, Callee::Tool(_))) => {
+        if let Some(call) = self.top().pending(name).map(|call| call.id) {
+            self.hold_for_call(call);
+        }
+    }
+
+    fn hold_for_call(&mut self, call: CallId) {
+        match self.top_mut().call_mut(call).map(|queued| queued.callee) {
+            Some(Callee::Tool(_)) => {
                 if let Some(turn) = self.turn.as_mut() {
                     turn.gate = Gate::Held(call);
                 }
             }
-            Some((_, Callee::Playbook(_))) | None => {
+            Some(Callee::Playbook(_)) | None => {
                 self.drop_line();
-                self.end_turn(TurnEnd::Cut, Close::Now, "the line needs the result of a playbook");
+                self.cut_turn("the line needs the result of a playbook");
                 self.after_turn(Then::GoOn);
             }
         }
@@ -396,7 +413,9 @@ impl Machine {
     }
 
     fn act_on(&mut self, action: Action) {
-        self.touch_line();
+        if !matches!(action, Action::Think(_)) {
+            self.touch_line();
+        }
         match action {
             Action::Say(text) => {
                 self.todo_first(Todo::CloseSay);
@@ -471,20 +490,6 @@ impl Machine {
         }
     }
 
-    fn resolve_arguments(&mut self, arguments: &CallArguments) -> Result<Given, EvalFault> {
-        match arguments {
-            CallArguments::Named(members) => self.resolve_members(members).map(Given::Named),
-            CallArguments::Positional(values) => {
-                let values: Result<Vec<_>, _> = values.iter().map(|value| self.resolve(value)).collect();
-                values.map(Given::Positional)
-            }
-        }
-    }
-
-    fn resolve_members(&mut self, members: &Map) -> Result<Vec<(Arc<str>, crate::value::Tracked)>, EvalFault> {
-        members.iter().map(|(name, value)| Ok((name.clone(), self.resolve(value)?))).collect()
-    }
-
     /// Whether the pointer's line is a call of `name`.
     fn is_call_line(&self, name: &str) -> bool {
         let frame = self.top();
@@ -531,11 +536,17 @@ impl Machine {
 }
 
 impl Turn {
+    /// Whether something was heard of an utterance that is not complete.
+    pub(crate) fn has_spoken(&self) -> bool {
+        self.speech.as_ref().is_some_and(|speech| speech.utterance.text.len() > speech.n_before)
+    }
+
     /// A new line is in hand.
     fn begin_line(&mut self, at: Option<Arc<str>>) {
         self.line_start = self.applied.len();
         self.line_at = at;
         self.line_said = None;
+        self.line_source = None;
         self.n_lines += 1;
     }
 
@@ -544,9 +555,10 @@ impl Turn {
         if !line.streamed_say {
             self.begin_line(line.at.clone());
         }
+        self.line_source = Some(line.source.clone());
         let said_at = line.streamed_say && line.at_index == 0;
         let skip = usize::from(line.streamed_say);
-        let applied = Todo::Applied { source: line.source.clone(), end: line.span.end };
+        let applied = Todo::Applied { source: as_json_line(&line), end: line.span.end };
         let mut at = line.at.filter(|_| !said_at);
         let mut applied = Some(applied);
         for (index, action) in line.actions.into_iter().enumerate() {
@@ -564,17 +576,6 @@ impl Turn {
         }
         self.todo.extend(at.map(Todo::At));
         self.todo.extend(applied);
-    }
-}
-
-/// Appends a line to what the chat session keeps: one object, one line.
-pub(crate) fn append_line(applied: &mut String, source: &str) {
-    if !applied.is_empty() {
-        applied.push('\n');
-    }
-    match source.contains(['\n', '\r']).then(|| Value::from_json(source)) {
-        Some(Ok(value)) => applied.push_str(&value.to_json()),
-        Some(Err(_)) | None => applied.push_str(source),
     }
 }
 

@@ -8,14 +8,26 @@ use crate::lang::program::Mode;
 use crate::vm::Machine;
 use crate::vm::fault::FaultKind;
 use crate::vm::frame::{Phase, ReturnValue, Then};
+use crate::vm::history::{append_line, say_line};
 use crate::vm::limits::OnProtocolFailure;
-use crate::vm::protocol::{ChatMessage, Close, Effect, Fact, Finish, ReplyEnd, Report, Role, TurnEnd, Usage};
-use crate::vm::speech::say_line;
+use crate::vm::protocol::{Close, Effect, Fact, Finish, Place, ReplyEnd, Report, Timestamp, TurnEnd, TurnId, Usage};
 use crate::vm::stack::null;
-use crate::vm::turn::{ClosingTurn, Todo, append_line, estimate_tokens};
+use crate::vm::turn::{Todo, estimate_tokens};
 
 /// Said when a model cannot be brought to keep to the protocol and has said nothing that could be said instead.
 const NOTHING_TO_SAY: &str = "Sorry, I could not go on with that. Could you say it in other words?";
+
+/// A reply that is not wanted any more.
+#[derive(Clone, Debug)]
+pub(crate) struct ClosingTurn {
+    pub(crate) id: TurnId,
+    pub(crate) place: Option<Place>,
+    pub(crate) started: Timestamp,
+    pub(crate) prompt_tokens: u64,
+    pub(crate) n_bytes: u64,
+    pub(crate) n_used: u64,
+    pub(crate) end: TurnEnd,
+}
 
 impl Machine {
     /// The model has yielded: the rest of the reply is not wanted, but its usage may still come.
@@ -39,10 +51,11 @@ impl Machine {
     pub(crate) fn end_turn(&mut self, end: TurnEnd, close: Close, reason: &str) {
         let Some(mut turn) = self.turn.take() else { return };
         let waits_in_speech = matches!(turn.todo.front(), Some(Todo::SayParts(_)));
-        let was_cut_short = matches!(
-            turn.ended,
-            Some((ReplyEnd::Broken { .. } | ReplyEnd::Closed | ReplyEnd::Complete(Finish::Length), _))
-        );
+        let was_cut_short = turn.is_cut_short
+            || matches!(
+                turn.ended,
+                Some((ReplyEnd::Broken { .. } | ReplyEnd::Closed | ReplyEnd::Complete(Finish::Length), _))
+            );
         if let Some(speech) = turn.speech.take() {
             let delivered = speech.utterance.text[speech.n_before..].to_owned();
             if !delivered.is_empty() {
@@ -61,10 +74,7 @@ impl Machine {
         }
         self.last_prose = std::mem::take(&mut turn.prose);
         if !turn.applied.is_empty() {
-            let tokens = estimate_tokens(turn.applied.len() as u64);
-            let chat = &mut self.top_mut().chat;
-            chat.tokens += tokens;
-            chat.messages.push(ChatMessage { role: Role::Assistant, text: turn.applied.as_str().into() });
+            self.top_mut().chat.push_assistant(turn.applied);
         }
         // A stream that broke is not the model's idleness.
         if turn.progress {
@@ -135,6 +145,15 @@ impl Machine {
 
     /// The model has made a mistake: the reply is cut before the line in hand, and the model is told.
     pub(crate) fn fail_turn(&mut self, problem: &str) {
+        let line = self.turn.as_ref().and_then(|turn| turn.line_source.clone());
+        let problem = &match line {
+            Some(line) => {
+                let end = line.floor_char_boundary(200);
+                let more = if end < line.len() { "…" } else { "" };
+                format!("{problem}; the line was: {}{more}", line[..end].replace(['\n', '\r'], " "))
+            }
+            None => problem.to_owned(),
+        };
         self.drop_line();
         self.end_turn(TurnEnd::Error, Close::Now, "a mistake of the model");
         if self.outcome.is_some() {
@@ -149,8 +168,8 @@ impl Machine {
             return self.protocol_failure(problem);
         }
         self.counters.repairs += 1;
-        self.report(Fact::Repair { cause: problem.into(), attempt });
-        self.top_mut().news.problem = Some(problem.into());
+        self.report(Fact::Repair { cause: problem.as_str().into(), attempt });
+        self.top_mut().news.problem = Some(problem.as_str().into());
     }
 
     /// The model cannot be brought to keep to the protocol.
@@ -163,8 +182,10 @@ impl Machine {
                 self.report(Fact::Degraded { cause: problem.into() });
                 let prose = std::mem::take(&mut self.last_prose);
                 let text = if prose.trim().is_empty() { NOTHING_TO_SAY.to_owned() } else { prose };
+                let line = say_line(None, &text);
                 self.say_text(text);
                 let frame = self.top_mut();
+                frame.chat.push_assistant(line);
                 frame.news.problem = None;
                 frame.phase = Phase::Draining(Then::WaitUser);
             }
@@ -189,8 +210,7 @@ impl Machine {
         let Some(turn) = self.turn.as_ref() else { return };
         let Some((end, _)) = turn.ended.clone() else { return };
         let (n_lines, reopened) = (turn.n_lines, turn.reopened);
-        let took_effect = !turn.applied.is_empty()
-            || turn.speech.as_ref().is_some_and(|speech| speech.utterance.text.len() > speech.n_before);
+        let took_effect = !turn.applied.is_empty() || turn.has_spoken();
         match end {
             ReplyEnd::Refused { reason } => self.fail(FaultKind::Model, reason),
             ReplyEnd::Broken { reason, retry_after_ms } => {
@@ -202,31 +222,54 @@ impl Machine {
                                {\"at\":\"01\",\"say\":\"…\"}, and end with a line that has \"wait\", \"return\" or \"end\"";
                 self.fail_turn(problem);
             }
-            ReplyEnd::Complete(_) => {
-                let then = if self.is_behind_last_line() {
-                    Then::Return { value: ReturnValue::Value(null()), failed: false }
-                } else {
-                    Then::GoOn
-                };
+            ReplyEnd::Complete(Finish::Length) => {
                 self.end_turn(TurnEnd::Ended, Close::Now, "the reply is over");
-                self.after_turn(then);
+                self.after_turn(Then::GoOn);
+            }
+            ReplyEnd::Complete(Finish::Stop | Finish::Other(_)) => {
+                let next = self.line_left_behind();
+                self.end_turn(TurnEnd::Ended, Close::Now, "the reply is over");
+                match next {
+                    Some(Node::End) => {
+                        self.after_turn(Then::Return { value: ReturnValue::Value(null()), failed: false });
+                    }
+                    Some(Node::Step(next)) => {
+                        self.after_turn(Then::GoOn);
+                        if self.top().phase == Phase::Draining(Then::GoOn) {
+                            self.pass_to(next);
+                        }
+                    }
+                    None => self.after_turn(Then::GoOn),
+                }
             }
         }
     }
 
-    /// Whether the pointer's line has no successor and has done its work: a reply that ends here returns.
-    fn is_behind_last_line(&self) -> bool {
+    /// Where a reply that ends without a yield has left its last line for: behind the last line, or to a line
+    /// that is the interpreter's anyway. None: the model may have more to do on the line.
+    fn line_left_behind(&self) -> Option<Node> {
         let frame = self.top();
         let playbook = self.program.playbook(frame.playbook);
-        let Some(step) = frame.pointer.filter(|_| playbook.mode == Mode::Steps) else { return false };
-        let leads_out = match &frame.here.performed {
-            Some(performed) => performed.next == Node::End,
-            None => playbook.flow.successors(step).iter().all(|edge| edge.to == Node::End),
+        let step = frame.pointer.filter(|_| playbook.mode == Mode::Steps)?;
+        if self.turn.as_ref().is_some_and(|turn| turn.speech.is_some()) {
+            return None;
+        }
+        let next = match &frame.here.performed {
+            Some(performed) => performed.next,
+            None if frame.here.touched && self.has_done_work(step, true) => {
+                let edges = playbook.flow.successors(step);
+                let first = edges.first()?.to;
+                edges.iter().all(|edge| edge.to == first).then_some(first)?
+            }
+            None => return None,
         };
-        let in_speech = self.turn.as_ref().is_some_and(|turn| turn.speech.is_some());
-        leads_out
-            && !in_speech
-            && (frame.here.performed.is_some() || (frame.here.touched && self.has_done_work(step, true)))
+        match next {
+            Node::End => Some(Node::End),
+            Node::Step(id) => {
+                let is_interpreters = playbook.step(id).explicit && self.settings.explicit_lines;
+                (is_interpreters && frame.here.performed.is_none()).then_some(next)
+            }
+        }
     }
 
     /// The stream broke: what was applied stays, and the model is asked to go on from there.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::lang::flow_graph::Node;
-use crate::lang::program::{AgentId, PlaybookId, StepKind, Type};
+use crate::lang::program::{AgentId, PlaybookId, StepKind, TriggerKind, Type};
 use crate::value::{Origin, Tracked, Value};
 use crate::vm::Machine;
 use crate::vm::eval::Lookup;
@@ -218,7 +218,11 @@ impl Machine {
                 let from = frame.pointer.map_or(program.playbook(frame.playbook).flow.entry, Node::Step);
                 reaches.push(program.names_from(frame.playbook, from));
             }
-            for &id in agent.playbooks.iter().filter(|&&id| !program.playbook(id).triggers.is_empty()) {
+            // A beginning has been; any other trigger can still call its playbook.
+            let can_fire = |id: &&PlaybookId| {
+                program.playbook(**id).triggers.iter().any(|trigger| trigger.kind != TriggerKind::Beginning)
+            };
+            for &id in agent.playbooks.iter().filter(can_fire) {
                 reaches.push(program.names_from(id, program.playbook(id).flow.entry));
             }
             let is_free = reaches.iter().any(|reach| reach.free);

@@ -11,9 +11,10 @@ use crate::lang::flow_graph::{Edge, EdgeKind, Node};
 use crate::lang::program::{Arm, CallSite, Loop, Playbook, Returned, StepId, StepKind, Type};
 use crate::value::{Origin, Tracked, Value};
 use crate::vm::Machine;
-use crate::vm::calls::{Given, bind, describe_call, shorten};
+use crate::vm::calls::{Given, Resolved, bind, describe_call, shorten};
 use crate::vm::eval::{EvalFault, eval, eval_condition};
-use crate::vm::frame::{LoopState, Performed, Phase, ReturnValue, Then};
+use crate::vm::frame::{Callee, LoopState, Performed, Phase, ReturnValue, Then};
+use crate::vm::protocol::{CallId, EffectClass};
 use crate::vm::scope::Stamp;
 use crate::vm::stack::null;
 
@@ -156,7 +157,7 @@ impl Machine {
         if !line.explicit || !self.settings.explicit_lines || self.top().here.left_to_model {
             return Walk::Left;
         }
-        if line.reads.iter().any(|name| self.reader().variable(name).is_none() && self.top().pending(name).is_some()) {
+        if self.blocking_call(step).is_some() {
             return Walk::NeedsCalls;
         }
         self.touch(line.reads.iter());
@@ -181,6 +182,39 @@ impl Machine {
                 Walk::Left
             }
         }
+    }
+
+    /// The queued call that must be over before an explicit line is performed. Lines are done in the order
+    /// written: only tools that change nothing may still run beside the next line, and that only if it neither
+    /// needs their results nor changes anything itself.
+    pub(crate) fn blocking_call(&self, step: StepId) -> Option<CallId> {
+        let frame = self.top();
+        let line = self.program.playbook(frame.playbook).step(step);
+        // A result on its way hides any older value of its name.
+        if let Some(call) = line.reads.iter().find_map(|name| frame.pending(name)) {
+            return Some(call.id);
+        }
+        let calls_quietly = |name: &str| {
+            matches!(self.find_callee(name), Ok(Resolved { callee: Callee::Tool(EffectClass::ReadOnly), .. }))
+        };
+        let changes_something = match &line.kind {
+            StepKind::Call(site) | StepKind::Return(Returned::Call(site)) => !calls_quietly(&site.callee),
+            StepKind::Branch { action: Some(_), .. } => true,
+            StepKind::Branch { action: None, .. }
+            | StepKind::Loop(_)
+            | StepKind::Return(_)
+            | StepKind::End
+            | StepKind::Assign { .. }
+            | StepKind::Ask { .. }
+            | StepKind::Say { .. }
+            | StepKind::Free => false,
+        };
+        // A return waits for its queue anyway.
+        if matches!(line.kind, StepKind::Return(Returned::Nothing)) {
+            return None;
+        }
+        let is_quiet = |callee: Callee| callee == Callee::Tool(EffectClass::ReadOnly);
+        frame.queue.iter().find(|call| changes_something || !is_quiet(call.callee)).map(|call| call.id)
     }
 
     fn act(&mut self, playbook: &Playbook, step: StepId, kind: &StepKind) -> Result<Act, EvalFault> {
@@ -252,7 +286,7 @@ impl Machine {
         }
     }
 
-    fn act_call(&mut self, step: StepId, site: &CallSite) -> Result<Option<crate::vm::protocol::CallId>, EvalFault> {
+    fn act_call(&mut self, step: StepId, site: &CallSite) -> Result<Option<CallId>, EvalFault> {
         let resolved = self.find_callee(&site.callee).map_err(other)?;
         let arguments = site.arguments.as_deref().ok_or_else(|| other("its arguments are in words".to_owned()))?;
         let mut named = Vec::new();
@@ -282,17 +316,21 @@ impl Machine {
         let round = running.as_ref().map_or(0, |state| state.round);
         let mut items = running.as_ref().and_then(|state| state.items.clone());
         let n_rounds = match (header, &running) {
-            (Loop::ForEach { list: Some(list), .. }, None) => match eval(list, &self.reader())?.value {
-                Value::List(list) => {
-                    items = Some(list.clone());
-                    Some(list.len())
-                }
-                wrong => return Err(other(format!("it goes over a list, not {}", wrong.kind()))),
-            },
-            (Loop::Repeat { count: Some(count) }, None) => match eval(count, &self.reader())?.value {
-                Value::Int(count) => Some(usize::try_from(count).unwrap_or(0)),
-                wrong => return Err(other(format!("it is repeated an int of times, not {}", wrong.kind()))),
-            },
+            (Loop::ForEach { list: Some(list), .. }, None) => {
+                let value = eval(list, &self.reader())?.value;
+                let Value::List(list) = value else {
+                    return Err(other(format!("it goes over a list, not {}", value.kind())));
+                };
+                items = Some(list.clone());
+                Some(list.len())
+            }
+            (Loop::Repeat { count: Some(count) }, None) => {
+                let value = eval(count, &self.reader())?.value;
+                let Value::Int(count) = value else {
+                    return Err(other(format!("it is repeated an int of times, not {}", value.kind())));
+                };
+                Some(usize::try_from(count).unwrap_or(0))
+            }
             (Loop::ForEach { .. } | Loop::Repeat { .. }, Some(state)) => state.n_rounds,
             (Loop::While { .. } | Loop::Until { .. }, _) => None,
             (Loop::ForEach { list: None, .. } | Loop::Repeat { count: None }, None) => {

@@ -118,7 +118,7 @@ fn hostile_texts_take_no_more_than_linear_time_or_stack() {
     let long = |piece: &str, n: usize| piece.repeat(n);
     let head = "# A\n## Main\n### Steps\n";
     let texts = [
-        format!("{head}{}", long("- - ", 25_000)),
+        format!("{head}{}", long("- + ", 25_000)),
         format!("{head}- {}", long("> ", 50_000)),
         format!("{head}- $x = {}", long("(", 50_000)),
         format!("{head}- $x = {}", long("1 + ", 50_000)),

@@ -13,6 +13,7 @@ mod openai;
 mod replay;
 mod reply;
 mod script;
+mod session;
 mod template;
 mod test_file;
 mod tidy;

@@ -211,7 +211,7 @@ fn render_action(action: &Action) -> String {
 
 #[test]
 fn corpus_reads_as_blessed() {
-    let bless = std::env::var_os("BLESS").is_some();
+    let bless = crate::golden::is_blessing();
     let mut n_cases = 0;
     let mut wrong = Vec::new();
     for path in files() {
@@ -303,6 +303,10 @@ pub(crate) fn check_readings(reply: &[u8], readings: &[Reading]) {
             Reading::Prose { text, span } | Reading::Think { text, span } => {
                 assert!(!text.trim().is_empty());
                 assert_eq!(text.trim(), text);
+                if matches!(reading, Reading::Prose { .. }) {
+                    let bytes = &reply[usize::try_from(span.start).unwrap()..usize::try_from(span.end).unwrap()];
+                    assert_eq!(String::from_utf8_lossy(bytes), *text);
+                }
                 Some(span.clone())
             }
             Reading::Ignored { span, .. } => Some(span.clone()),

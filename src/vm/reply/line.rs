@@ -5,7 +5,8 @@ use std::fmt::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::scan::{Entry, Key, Scan};
+use super::key::{Entry, Key};
+use super::scan::Scan;
 use super::value::{json_message, read_value};
 use super::{Action, CallArguments, ReadFaultKind, TraceLine, WaitFor};
 use crate::lang::expr::scan_name;
@@ -53,9 +54,8 @@ pub(super) fn read_line(bytes: &[u8], start: u64, scan: &mut Scan) -> Result<Opt
         let raw = object.raw(&entry.value);
         match &entry.key {
             Key::At => {
-                let id =
-                    line_id(&raw).ok_or_else(|| wrong("at", "the id of a line, such as \"02\" or \"03.01\"", &raw))?;
-                at = Some(id);
+                let expected = "the id of a line, such as \"02\" or \"03.01\"";
+                at = Some(scan.at.clone().ok_or_else(|| wrong("at", expected, &raw))?);
                 at_index = actions.len();
             }
             Key::Say => actions.push(Action::Say(match said.take() {
@@ -261,6 +261,9 @@ pub(super) fn line_id(raw: &str) -> Option<Arc<str>> {
     if text.is_empty() {
         return None;
     }
+    if is_normal(text) {
+        return Some(text.into());
+    }
     let mut id = String::with_capacity(text.len() + 2);
     for level in text.split_inclusive(['.', '>']) {
         let (digits, separator) = match level.as_bytes().last() {
@@ -274,6 +277,13 @@ pub(super) fn line_id(raw: &str) -> Option<Arc<str>> {
         let _ = write!(id, "{:0>2}{separator}", digits.trim_start_matches('0'));
     }
     Some(if id.ends_with(['.', '>']) { text.into() } else { id.into() })
+}
+
+/// Whether the text is a line id as it is written normally, `03.01`.
+fn is_normal(text: &str) -> bool {
+    text.as_bytes().split(|byte| matches!(byte, b'.' | b'>')).all(|level| {
+        level.iter().all(u8::is_ascii_digit) && (level.len() == 2 || (level.len() > 2 && level[0] != b'0'))
+    })
 }
 
 fn wrong(key: &str, expected: &str, raw: &str) -> Fault {

@@ -2,15 +2,18 @@
 //!
 //! Tolerant in framing, strict in meaning (spec `turn-protocol.md`, "Reading it"). Where the bytes are cut
 //! into pieces never changes what is read, and the work is linear in the length of the reply: every byte is
-//! looked at once by the framing ([`outside`]) or by the JSON scanner ([`scan`]); when an object closes, the
-//! values in it (but for a streamed `say`) are read a second time, by serde_json ([`line`]).
+//! looked at once by the framing (`outside.rs`) or by the JSON scanner (`scan.rs`); when an object closes, the
+//! values in it (but for a streamed `say`) are read a second time, by serde_json (`line.rs`).
 
 mod fault;
+mod key;
 mod line;
 mod outside;
 mod scan;
 mod schema;
+mod speech;
 mod think;
+mod token;
 mod value;
 
 use std::ops::Range;
@@ -19,7 +22,7 @@ use std::sync::Arc;
 use crate::value::{Map, Value};
 use fault::OpenFault;
 use outside::{Found, Outside};
-use scan::{Scan, ScanEnd};
+use scan::{Scan, ScanEnd, ScanFault};
 pub use schema::agent_schema;
 use think::Think;
 
@@ -367,25 +370,17 @@ impl ReplyReader {
         let end = self.scan.advance(self.window.from(start), start as u64, readings);
         self.cursor = start + self.scan.cursor();
         match end {
-            ScanEnd::More => State::Object(start),
-            ScanEnd::Trace => {
-                for (key, range) in self.scan.unknown_keys() {
-                    readings.push(Reading::Ignored { key, span: span(start + range.start..start + range.end) });
-                }
+            Ok(ScanEnd::More) => State::Object(start),
+            Ok(ScanEnd::Trace) => {
+                self.give_ignored(start, readings);
                 State::Outside(Outside::after_item(self.cursor))
             }
-            ScanEnd::Closed => self.close_object(start, readings),
-            ScanEnd::Fault(fault) => {
+            Ok(ScanEnd::Closed) => self.close_object(start, readings),
+            Err(fault) => {
                 self.give_speech(readings);
-                let open = OpenFault {
-                    kind: fault.kind,
-                    start,
-                    at: start + fault.at,
-                    message: fault.message,
-                    names_found: fault.names_found,
-                };
+                let ScanFault { kind, at, message, names_found } = *fault;
                 self.cursor = self.window.end();
-                self.read_fault(open, readings)
+                self.read_fault(OpenFault { kind, start, at: start + at, message, names_found }, readings)
             }
         }
     }
@@ -403,14 +398,19 @@ impl ReplyReader {
             }
             Ok(Some(line)) => {
                 self.n_actions += line.actions.len();
-                for (key, range) in self.scan.unknown_keys() {
-                    readings.push(Reading::Ignored { key, span: span(start + range.start..start + range.end) });
-                }
+                self.give_ignored(start, readings);
                 readings.push(Reading::Line(line));
                 State::Outside(Outside::after_item(self.cursor))
             }
             Err((kind, message)) => self.fail_line(range, kind, message, readings),
         }
+    }
+
+    fn give_ignored(&self, start: usize, readings: &mut Vec<Reading>) {
+        readings.extend(self.scan.unknown_keys().map(|(key, range)| {
+            let span = span(start + range.start..start + range.end);
+            Reading::Ignored { key: key.to_owned(), span }
+        }));
     }
 
     fn fail_line(

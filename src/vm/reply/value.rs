@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::ReadFaultKind;
-use super::scan::HALF_SURROGATE;
+use super::speech::HALF_SURROGATE;
 use crate::value::{Map, Value};
 
 /// Reads the JSON text of one value.

@@ -33,9 +33,9 @@ const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 /// The longest stream, framing included: async-openai queues without bound what we have not taken yet.
 const MAX_STREAM_BYTES: usize = 256 * 1024 * 1024;
 
-/// How long the end of an answer may take after `[DONE]`. It has mostly arrived with it; having read it, the
-/// connection can be used again.
-const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
+/// How long the end of an answer may take after `[DONE]`. Mostly it has arrived with it. async-openai stops at
+/// `[DONE]`, which would close the connection: the next turn would pay for a new one, with its TLS handshake.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Sends requests.
 #[derive(Clone)]
@@ -216,7 +216,6 @@ where
 fn done_position(lines: &[u8]) -> Option<usize> {
     const MARK: &[u8] = b"[DONE]";
     let mut begin = 0;
-    // Nearly all pieces end in `}` and line ends; looking at their ends first would save nothing measurable.
     for line in lines.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
         if let Some(data) = line.strip_prefix(b"data:")
             && data.trim_ascii() == MARK
