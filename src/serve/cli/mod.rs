@@ -8,7 +8,10 @@ mod conversation;
 mod ending;
 mod later;
 mod lines;
+mod new;
 mod run;
+mod sessions;
+mod show;
 mod test;
 mod test_compare;
 pub mod test_file;
@@ -48,6 +51,8 @@ enum Command {
     Run(Box<run::RunArguments>),
     Check(check::CheckArguments),
     Test(test::TestArguments),
+    Sessions(sessions::SessionsArguments),
+    New(new::NewArguments),
     Completions(completions::CompletionsArguments),
     /// Commands that are not there: those that come later have a word of their own.
     #[command(external_subcommand)]
@@ -78,6 +83,8 @@ fn perform(console: &Console, command: Command) -> Result<Exit, Failure> {
         Command::Run(arguments) => run::run(console, &arguments),
         Command::Test(arguments) => test::test(console, &arguments),
         Command::Check(arguments) => check::check(console, &arguments),
+        Command::Sessions(arguments) => sessions::sessions(console, &arguments),
+        Command::New(arguments) => new::new(&arguments),
         Command::Completions(arguments) => completions::completions(&arguments),
         Command::Other(words) => {
             let name = words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();

@@ -96,8 +96,9 @@ async fn run_file(console: &Console, arguments: &TestArguments, path: &Path) -> 
         }
     }
     if !played.problems.is_empty() {
-        // What happened is not what the test is about: it is not to be kept either.
-        return Ok(Verdict::Failed(played.problems.join("\n")));
+        // What happened is not what the test is about, so it is not to be kept either.
+        let differences = compare(&name, &test, &played.stretches);
+        return Ok(Verdict::Failed(format!("{}\n{differences}", played.problems.join("\n"))));
     }
     if arguments.bless {
         let mut blessed = test.clone();
