@@ -225,13 +225,16 @@ fn list(console: &Console, format: Format) -> Result<Exit, Failure> {
 fn table(listed: &[WireListed]) -> String {
     let head = ["ID", "STATE", "STARTED", "LAST EVENT", "PROGRAM"].map(str::to_owned);
     let rows = listed.iter().map(|session| {
-        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        // To the second, without the zone: it is the reader's own.
+        let short = |time: &Option<String>| {
+            time.as_ref().map_or(String::new(), |time| time.chars().take(19).collect::<String>().replace('T', " "))
+        };
         [
             session.id.clone(),
             session.state.clone(),
-            text(&session.started),
-            text(&session.last_event),
-            text(&session.program),
+            short(&session.started),
+            short(&session.last_event),
+            session.program.clone().unwrap_or_default(),
         ]
     });
     let rows: Vec<[String; 5]> = std::iter::once(head).chain(rows).collect();

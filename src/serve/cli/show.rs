@@ -93,12 +93,12 @@ pub(crate) fn variables(view: &View) -> String {
 }
 
 /// What was said, as a terminal shows it.
-pub(crate) fn conversation(utterances: &[Utterance]) -> String {
+pub(crate) fn conversation(utterances: &[Utterance], indent: &str) -> String {
     let mut text = String::new();
     for utterance in utterances {
         let mark = if utterance.by_user { "> " } else { "" };
         for (index, line) in utterance.text.lines().enumerate() {
-            let _ = writeln!(text, "  {}{line}", if index == 0 { mark } else { "" });
+            let _ = writeln!(text, "{indent}{}{line}", if index == 0 { mark } else { "" });
         }
     }
     text
