@@ -26,8 +26,8 @@ const PLAYBOOK_KEYS: [&str; 11] = [
     "optional_attendees",
 ];
 
-/// Reads one file. Total: any text gives a tree.
-pub(crate) fn parse(file: FileId, text: &str) -> FileTree {
+/// Reads one file, whose whole text is `text`. Total: any text gives a tree, every span lies inside the file.
+pub fn parse(file: FileId, text: &str) -> FileTree {
     let mut from = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut shebang = None;
     if text[from..].starts_with("#!") {
