@@ -210,7 +210,7 @@ impl Check<'_> {
         let mut writers: HashMap<&str, BTreeSet<usize>> = HashMap::new();
         let playbooks = self.program.playbooks.iter().filter(|playbook| playbook.agent == agent.id);
         for playbook in playbooks.clone() {
-            let written = playbook.steps.iter().flat_map(|step| &step.writes);
+            let written = playbook.steps.iter().flat_map(may_write);
             let parameters = playbook.parameters.iter().map(|parameter| &parameter.name);
             for name in written.chain(parameters) {
                 writers.entry(name).or_default().insert(playbook.id.0 as usize);
@@ -220,7 +220,7 @@ impl Check<'_> {
             let mut told: BTreeSet<Arc<str>> = BTreeSet::new();
             let mut written: HashMap<&str, Vec<&Step>> = HashMap::new();
             for step in &playbook.steps {
-                step.writes.iter().for_each(|name| written.entry(name).or_default().push(step));
+                may_write(step).for_each(|name| written.entry(name).or_default().push(step));
             }
             let described = mentioned_names(&playbook.description);
             for step in &playbook.steps {
@@ -283,6 +283,11 @@ impl Check<'_> {
 /// Names that exist without being set by a line.
 fn is_given(name: &str) -> bool {
     matches!(name, "user_message" | "call") || name.starts_with('_')
+}
+
+/// The names that a line may set: a model that is asked to do a line can set whatever the line mentions.
+fn may_write(step: &Step) -> impl Iterator<Item = &Arc<str>> {
+    step.writes.iter().chain(step.reads.iter().filter(|_| !step.explicit))
 }
 
 /// Whether `line` stands in the body of the `until` loop whose header is `header`: the body runs first.

@@ -342,7 +342,8 @@ fn read_ask(line: Words<'_>, around: Surroundings<'_>) -> Option<Reading> {
     if let Some(rest) = line.strip("wait for") {
         // Waiting for calls or for time is no question to the user.
         let other = [
-            "call", "calls", "result", "results", "seconds", "second", "minutes", "minute", "hours", "agent", "meeting",
+            "call", "calls", "result", "results", "seconds", "second", "minutes", "minute", "hours", "agent", "agents",
+            "meeting",
         ];
         let answered = targets_of(rest);
         return if other.iter().any(|word| rest.find_word(word).is_some()) { None } else { ask(answered) };

@@ -252,7 +252,7 @@ fn is_beginning(text: &str) -> bool {
         "running",
         "execution",
     ];
-    const BEGINNINGS: [&str; 14] = [
+    const BEGINNINGS: [&str; 15] = [
         "at the beginning",
         "at the very beginning",
         "at beginning",
@@ -266,6 +266,7 @@ fn is_beginning(text: &str) -> bool {
         "when program starts",
         "when the program begins",
         "when the agent starts",
+        "when agent starts",
         "when the session starts",
     ];
     let text = text.trim().to_lowercase();

@@ -9,7 +9,7 @@ use crate::lang::markdown::{self, Block, Item};
 use crate::span::{FileId, Span};
 
 /// The keys that are metadata of an agent; any other `key: value` line is description.
-const AGENT_KEYS: [&str; 6] = ["model", "variables", "remote", "startup_mode", "limits", "hidden"];
+const AGENT_KEYS: [&str; 7] = ["model", "variables", "remote", "mcp", "startup_mode", "limits", "hidden"];
 
 /// The keys that are metadata of a playbook.
 const PLAYBOOK_KEYS: [&str; 11] = [
@@ -159,14 +159,20 @@ impl Builder<'_> {
     fn add_body(&self, body: &mut Body, range: Range<usize>, blocks: &Range<usize>, keys: &[&str]) {
         let start = self.add_metadata(body, range.clone(), keys);
         let mut cuts = Vec::new();
+        // Where later metadata ends: Markdown may take its YAML list for a list.
+        let mut taken = start;
         for block in &self.blocks[blocks.clone()] {
             match block {
-                Block::Item(item) if item.marker.start >= start => body.items.push(self.item(item, false)),
-                Block::Fence { language, range } if range.start >= start => {
+                Block::Item(item) if item.marker.start >= taken => body.items.push(self.item(item, false)),
+                Block::Fence { language, range } if range.start >= taken => {
                     self.add_fence(body, language, range, &mut cuts);
                 }
-                Block::Text(range) => self.add_imports(body, range.start.max(start)..range.end, &mut cuts),
-                Block::Item(_) | Block::Fence { .. } | Block::Heading { .. } => {}
+                Block::Text(text) if text.end > taken => {
+                    let from = text.start.max(taken);
+                    self.add_imports(body, from..text.end, &mut cuts);
+                    taken = self.add_late_metadata(body, from..text.end, range.end, keys, &mut cuts);
+                }
+                Block::Text(_) | Block::Item(_) | Block::Fence { .. } | Block::Heading { .. } => {}
             }
         }
         self.add_text(&mut body.text, start..range.end, &cuts);
@@ -306,6 +312,34 @@ impl Builder<'_> {
             rest = at;
         }
         rest
+    }
+
+    /// Reads metadata lines that stand behind other text, as older programs have them. Only keys that no sentence
+    /// begins with count there. Gives where the last of them ends.
+    fn add_late_metadata(
+        &self,
+        body: &mut Body,
+        text: Range<usize>,
+        limit: usize,
+        keys: &[&str],
+        cuts: &mut Vec<Range<usize>>,
+    ) -> usize {
+        let mut at = text.start;
+        while at < text.end {
+            let end = at + line_length(&self.text[at..]);
+            let line = &self.text[at..end];
+            let key = line.split(':').next().unwrap_or("");
+            let is_key = key.len() < line.len() && key != "model" && keys.contains(&key);
+            let value_end = if is_key { self.end_of_value(end, 0, limit) } else { end };
+            if is_key {
+                let value = trimmed(self.file, self.text, at + key.len() + 1..value_end);
+                body.metadata.push(Metadata { key: Span::new(self.file, at, at + key.len()), value });
+                cuts.push(at..value_end);
+            }
+            at = value_end;
+        }
+        cuts.sort_by_key(|cut| cut.start);
+        at
     }
 
     /// A value goes on over the lines that are indented more than its key, or are items of a YAML list.
