@@ -12,7 +12,7 @@ use crate::span::{FileId, Span};
 const AGENT_KEYS: [&str; 7] = ["model", "variables", "remote", "mcp", "startup_mode", "limits", "hidden"];
 
 /// The keys that are metadata of a playbook.
-const PLAYBOOK_KEYS: [&str; 11] = [
+const PLAYBOOK_KEYS: [&str; 12] = [
     "public",
     "strict",
     "limits",
@@ -20,6 +20,7 @@ const PLAYBOOK_KEYS: [&str; 11] = [
     "execution_mode",
     "export",
     "exported",
+    "cli_entry",
     "hidden",
     "meeting",
     "required_attendees",
@@ -108,17 +109,25 @@ impl Builder<'_> {
     /// Cuts the file at H1, H2 and (inside a playbook) H3.
     fn segments(&self) -> Vec<Segment> {
         let mut segments = vec![Segment { start: Start::Preamble, heading: None, blocks: 0..0, end: self.text.len() }];
-        let mut in_playbook = false;
+        let (mut in_playbook, mut too_high) = (false, false);
         for (index, block) in self.blocks.iter().enumerate() {
             if let Block::Heading { level, range } = block
                 && (*level < 3 || (*level == 3 && in_playbook))
             {
-                in_playbook = *level > 1;
-                let start = match level {
-                    1 => Start::Agent,
-                    2 => Start::Playbook,
-                    _ => self.known_section(range.clone()).map_or(Start::Unknown, Start::Known),
+                // `## Steps` directly below `## Name` is a section one level too high, as some programs have it; with
+                // text in between it is a playbook of that name.
+                let last = segments.last();
+                let nothing_between = |last: &Segment| matches!(last.start, Start::Playbook) && last.blocks.is_empty();
+                let fits = *level == 3 || (in_playbook && (too_high || last.is_some_and(nothing_between)));
+                let known = self.known_section(range.clone()).filter(|_| fits);
+                too_high = *level == 2 && known.is_some();
+                let start = match (level, known) {
+                    (1, _) => Start::Agent,
+                    (_, Some(kind)) => Start::Known(kind),
+                    (2, None) => Start::Playbook,
+                    (_, None) => Start::Unknown,
                 };
+                in_playbook = *level > 1;
                 if let Some(last) = segments.last_mut() {
                     last.end = range.start;
                 }
@@ -190,7 +199,11 @@ impl Builder<'_> {
         let mut cuts = Vec::new();
         for block in &self.blocks[blocks.clone()] {
             match block {
-                Block::Item(item) => section.items.push(self.item(item, kind != SectionKind::Notes)),
+                Block::Item(item) => {
+                    let mut item = self.item(item, kind != SectionKind::Notes);
+                    self.add_item_imports(&mut playbook.body, &mut item);
+                    section.items.push(item);
+                }
                 Block::Fence { language, range } => {
                     self.add_fence(&mut playbook.body, language, range, &mut cuts);
                     self.add_text(&mut section.other, range.clone(), &cuts);
@@ -230,6 +243,17 @@ impl Builder<'_> {
                 cuts.push(at..end);
             }
             at = end;
+        }
+    }
+
+    /// Takes `!import` lines out of an item: without an indentation they go on with its paragraph.
+    fn add_item_imports(&self, body: &mut Body, item: &mut ItemTree) {
+        for piece in std::mem::take(&mut item.text) {
+            let mut cuts = Vec::new();
+            if self.text[piece.range()].contains("!import") {
+                self.add_imports(body, piece.range(), &mut cuts);
+            }
+            self.add_text(&mut item.text, piece.range(), &cuts);
         }
     }
 

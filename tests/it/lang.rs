@@ -29,7 +29,7 @@ fn resolve(request: &ImportRequest<'_>) -> String {
     for part in request.path.split('/') {
         if part == ".." {
             parts.pop();
-        } else {
+        } else if part != "." {
             parts.push(part);
         }
     }
