@@ -7,8 +7,8 @@ use clap::Args;
 
 use crate::diagnostic::{Severity, render};
 use crate::host::clock::SystemClock;
-use crate::host::journal::file::{FileJournal, read_file};
-use crate::host::journal::record::{Begun, RecordBody};
+use crate::host::journal::file::FileJournal;
+use crate::host::journal::record::{Begun, Record, RecordBody};
 use crate::host::journal::{Journal, JournalError};
 use crate::host::program::{ProgramText, load_files};
 use crate::host::session::{Session, SessionError, Start};
@@ -164,10 +164,7 @@ pub(crate) fn resume(
 }
 
 /// The beginning that a journal holds.
-pub(crate) fn begun<'r>(
-    records: &'r [crate::host::journal::record::Record],
-    path: &Path,
-) -> Result<&'r Begun, Failure> {
+pub(crate) fn begun<'r>(records: &'r [Record], path: &Path) -> Result<&'r Begun, Failure> {
     match records.first().map(|record| &record.body) {
         Some(RecordBody::Begun(begun)) => Ok(begun),
         _ => Err(Failure::failed(format!("{}: the journal holds no session; begin a new one", path.display()))),
@@ -280,9 +277,4 @@ pub(crate) fn session_failure(error: SessionError) -> Failure {
         | SessionError::Open(_)
         | SessionError::Vanished => Failure::failed(error.to_string()),
     }
-}
-
-/// Reads a journal that may be open elsewhere.
-pub(crate) fn read_journal(path: &Path) -> Result<Vec<crate::host::journal::record::Record>, Failure> {
-    read_file(path).map_err(journal_failure)
 }
