@@ -14,7 +14,7 @@ use crate::vm::Machine;
 use crate::vm::calls::{Given, Resolved, bind, describe_call, shorten};
 use crate::vm::eval::{EvalFault, eval, eval_condition};
 use crate::vm::frame::{Callee, LoopState, Performed, Phase, ReturnValue, Then};
-use crate::vm::protocol::{CallId, EffectClass};
+use crate::vm::protocol::{CallId, EffectClass, Fact};
 use crate::vm::scope::Stamp;
 use crate::vm::stack::null;
 
@@ -542,6 +542,11 @@ impl Machine {
     /// The pointer leaves its line for `next` on the way to an `at`.
     pub(crate) fn pass_to(&mut self, next: StepId) {
         if let Some(from) = self.top().pointer {
+            if self.top().here.performed.is_none() && !self.has_done_work(from, false) {
+                // Only a playbook that is not strict lets a line be passed undone.
+                let cause = format!("line {} was passed and is not done", self.label(from));
+                self.report(Fact::Ignored { cause: cause.into() });
+            }
             self.claim_work(from);
         }
         self.arrive(Node::Step(next));

@@ -4,6 +4,7 @@
 mod chunks;
 mod config;
 mod fuzz;
+mod fuzz_machine;
 mod fuzz_reply;
 mod golden;
 mod http_server;

@@ -239,17 +239,7 @@ impl World {
     /// Lets the machine move until it is blocked or finished.
     pub(crate) fn settle(&mut self) -> Result<Wait, Outcome> {
         loop {
-            let wait = loop {
-                match self.machine.advance() {
-                    Progress::Emit(effect) => self.perform(effect),
-                    Progress::Reached(place) => {
-                        let location = self.machine.describe(place.location);
-                        self.log.push(format!("reached {location}"));
-                    }
-                    Progress::Blocked(wait) => break Ok(wait),
-                    Progress::Finished(outcome) => break Err(outcome),
-                }
-            };
+            let wait = self.run();
             // What only waits for the machine to be blocked comes now, one event at a time.
             if let Some(turn) = self.closed.pop() {
                 self.handle(Event::ReplyEnded { turn, end: ReplyEnd::Closed, usage: None });
@@ -264,9 +254,43 @@ impl World {
         }
     }
 
+    /// Whether a reply is awaited.
+    pub(crate) fn is_asking(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    /// The tool that has been running longest.
+    pub(crate) fn running_tool(&self) -> Option<String> {
+        self.running.front().map(|(_, name)| name.to_string())
+    }
+
+    /// Hands a machine at its beginning the events of another run, each when it is blocked.
+    pub(crate) fn replay(&mut self, events: &[(Timestamp, Event)]) {
+        let _ = self.run();
+        for (time, event) in events {
+            self.machine.handle(*time, event.clone());
+            let _ = self.run();
+        }
+    }
+
     pub(crate) fn handle(&mut self, event: Event) {
         self.events.push((Timestamp(self.now), event.clone()));
         self.machine.handle(Timestamp(self.now), event);
+    }
+
+    /// Advances until the machine is blocked or finished.
+    fn run(&mut self) -> Result<Wait, Outcome> {
+        loop {
+            match self.machine.advance() {
+                Progress::Emit(effect) => self.perform(effect),
+                Progress::Reached(place) => {
+                    let location = self.machine.describe(place.location);
+                    self.log.push(format!("reached {location}"));
+                }
+                Progress::Blocked(wait) => return Ok(wait),
+                Progress::Finished(outcome) => return Err(outcome),
+            }
+        }
     }
 
     fn perform(&mut self, effect: Effect) {
