@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod chunks;
+mod cli;
 mod config;
 mod fuzz;
 mod fuzz_machine;
@@ -13,6 +14,7 @@ mod lang;
 mod openai;
 mod replay;
 mod reply;
+mod run;
 mod script;
 mod session;
 mod template;
