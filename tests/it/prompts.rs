@@ -44,7 +44,7 @@ fn system_messages() {
     for name in ["hello", "greeting", "order-status", "support"] {
         let message = machine(name).system_message(AgentId(0));
         golden::compare(&format!("prompts/{name}.system.golden"), &message);
-        // Counted with the o200k_base vocabulary it is 4.2 bytes a token; 3 leave room for other vocabularies.
+        // Counted with the o200k_base vocabulary it is 3.7 bytes a token; 3 leave room for other vocabularies.
         assert!(message.len() / 3 < 2_000, "{name}: {} bytes", message.len());
     }
 }
