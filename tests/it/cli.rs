@@ -129,7 +129,7 @@ fn a_reader_that_goes_away_ends_the_run_quietly() {
     let _ = child.stdin.take().unwrap().write_all(b"Mina\n");
     let mut stderr = String::new();
     child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-    child.wait().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1));
     assert_eq!(stderr, "model script:script.jsonl (--model)\n");
 }
 
@@ -261,6 +261,17 @@ fn file_tools_stay_below_the_working_directory() {
     let run = Run::new().program(program).script("").file("inside/note.txt", "from inside");
     let done = run.args(RUN).line("--working-directory inside").code(0).stdout("from inside\n");
     done.then().args(RUN).line("--working-directory nowhere").code(2).stderr_contains("--working-directory");
+}
+
+#[test]
+fn canned_tools_answer() {
+    let program = "# A\n\n## B\n\n### Triggers\n\n- At the beginning\n\n### Steps\n\n\
+                   - $state = GetState(\"7\")\n- Say \"It is {$state}.\"\n";
+    let tools = r#"{"GetState": {"args": ["id"], "responses": [{"when": {"id": "7"}, "return": "shipped"}]}}"#;
+    let run = Run::new().program(program).script("").tools(tools);
+    let done = run.args(RUN).args(["--tools", "tools.json", "--summary"]).code(0).stdout("It is shipped.\n");
+    let done = done.stderr_contains("\"tool_calls\":1");
+    done.then().args(RUN).code(2).stderr_contains("nothing is called `GetState`");
 }
 
 #[test]

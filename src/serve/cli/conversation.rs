@@ -102,7 +102,11 @@ pub(crate) async fn converse(
             Err(cause) => console.warning(&format!("--events: {cause}; events are missing")),
         }
     }
-    talked?;
+    match talked {
+        // Nobody reads any more: a program that was stopped has not finished.
+        Err(Failure::Quiet(_)) => return Err(Failure::Quiet(Exit::Failed)),
+        other => other?,
+    }
     let ended = ended.map_err(|error| Failure::failed(error.to_string()))?;
     Ok(ending::tell(console, subject, &ended, talk.question.as_deref(), talk.input_ended, arguments.summary))
 }
