@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod chunks;
+mod cli;
 mod config;
 mod fuzz;
 mod fuzz_machine;
@@ -14,6 +15,7 @@ mod openai;
 mod prompts;
 mod replay;
 mod reply;
+mod run;
 mod script;
 mod session;
 mod template;
