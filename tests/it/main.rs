@@ -10,7 +10,7 @@ mod http_server;
 mod journal;
 mod lang;
 mod openai;
-mod replay;
+mod replayed_model;
 mod reply;
 mod script;
 mod session;
