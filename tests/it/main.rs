@@ -3,13 +3,17 @@
 
 mod chunks;
 mod config;
+mod conversation;
 mod fuzz;
 mod fuzz_reply;
 mod golden;
 mod http_server;
+mod ideal_model;
 mod journal;
 mod lang;
 mod openai;
+#[path = "replay_prefix.rs"]
+mod replay;
 mod replayed_model;
 mod reply;
 mod script;
