@@ -110,6 +110,8 @@ impl Check<'_> {
         };
         if let Some(near) = nearest(callee, self.names.candidates(playbook.agent)) {
             found = found.with_fix(format!("call `{near}`"), span, near);
+        } else if found.notes.is_empty() {
+            found = found.with_note("write a playbook of this name, configure the tool, or leave out the brackets");
         }
         self.diagnostics.push(found);
     }

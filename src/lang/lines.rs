@@ -44,7 +44,7 @@ const MAX_SPLITS: usize = 16;
 
 /// Reads a whole line.
 pub(crate) fn read_line(line: Words<'_>, around: Surroundings<'_>) -> Reading {
-    let line = line.trim();
+    let line = line.trim().without_ticks();
     if let Some(reading) = read_call_in_plain_words(line, around) {
         return reading;
     }

@@ -180,10 +180,12 @@ impl Liveness {
             return liveness;
         }
         let mut row = vec![0_u64; n_words];
-        // Backwards in document order: without loops one pass is enough, each level of loops costs one more.
-        loop {
+        // Backwards in document order: without loops one pass is enough, each level of loops costs one more. Every
+        // other pass goes forwards, for lines that lead back one by one.
+        for pass in 0_usize.. {
             let mut changed = false;
-            for step in steps.iter().rev() {
+            for index in 0..steps.len() {
+                let step = &steps[if pass % 2 == 0 { steps.len() - 1 - index } else { index }];
                 liveness.live_behind(flow, step.id, &mut row);
                 // What only one of two ways writes is not certain to be written: the action of a condition.
                 if !matches!(step.kind, StepKind::Branch { .. } | StepKind::Loop(_)) {
@@ -201,9 +203,10 @@ impl Liveness {
                 }
             }
             if !changed {
-                return liveness;
+                break;
             }
         }
+        liveness
     }
 
     fn set(&self, row: &mut [u64], name: &str, live: bool) {

@@ -14,7 +14,7 @@ use crate::vm::Machine;
 use crate::vm::calls::{Given, Resolved, bind, describe_call, shorten};
 use crate::vm::eval::{EvalFault, eval, eval_condition};
 use crate::vm::frame::{Callee, LoopState, Performed, Phase, ReturnValue, Then};
-use crate::vm::protocol::{CallId, EffectClass};
+use crate::vm::protocol::{CallId, EffectClass, Fact};
 use crate::vm::scope::Stamp;
 use crate::vm::stack::null;
 
@@ -316,17 +316,21 @@ impl Machine {
         let round = running.as_ref().map_or(0, |state| state.round);
         let mut items = running.as_ref().and_then(|state| state.items.clone());
         let n_rounds = match (header, &running) {
-            (Loop::ForEach { list: Some(list), .. }, None) => match eval(list, &self.reader())?.value {
-                Value::List(list) => {
-                    items = Some(list.clone());
-                    Some(list.len())
-                }
-                wrong => return Err(other(format!("it goes over a list, not {}", wrong.kind()))),
-            },
-            (Loop::Repeat { count: Some(count) }, None) => match eval(count, &self.reader())?.value {
-                Value::Int(count) => Some(usize::try_from(count).unwrap_or(0)),
-                wrong => return Err(other(format!("it is repeated an int of times, not {}", wrong.kind()))),
-            },
+            (Loop::ForEach { list: Some(list), .. }, None) => {
+                let value = eval(list, &self.reader())?.value;
+                let Value::List(list) = value else {
+                    return Err(other(format!("it goes over a list, not {}", value.kind())));
+                };
+                items = Some(list.clone());
+                Some(list.len())
+            }
+            (Loop::Repeat { count: Some(count) }, None) => {
+                let value = eval(count, &self.reader())?.value;
+                let Value::Int(count) = value else {
+                    return Err(other(format!("it is repeated an int of times, not {}", value.kind())));
+                };
+                Some(usize::try_from(count).unwrap_or(0))
+            }
             (Loop::ForEach { .. } | Loop::Repeat { .. }, Some(state)) => state.n_rounds,
             (Loop::While { .. } | Loop::Until { .. }, _) => None,
             (Loop::ForEach { list: None, .. } | Loop::Repeat { count: None }, None) => {
@@ -514,6 +518,11 @@ impl Machine {
     /// The pointer leaves its line for `next` on the way to an `at`.
     pub(crate) fn pass_to(&mut self, next: StepId) {
         if let Some(from) = self.top().pointer {
+            if self.top().here.performed.is_none() && !self.has_done_work(from, false) {
+                // Only a playbook that is not strict lets a line be passed undone.
+                let cause = format!("line {} was passed and is not done", self.label(from));
+                self.report(Fact::Ignored { cause: cause.into() });
+            }
             self.claim_work(from);
         }
         self.arrive(Node::Step(next));

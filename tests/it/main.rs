@@ -5,6 +5,7 @@ mod chunks;
 mod config;
 mod conversation;
 mod fuzz;
+mod fuzz_machine;
 mod fuzz_reply;
 mod golden;
 mod http_server;
