@@ -51,6 +51,11 @@ pub struct Conversation {
     signatures: Arc<[ToolSignature]>,
 }
 
+/// Those of every session here: a session that is cut often takes many turns, and is not to be begun afresh.
+fn settings() -> Settings {
+    Settings { max_session_turns: 1_000, context_tokens: 1_000_000, ..Settings::default() }
+}
+
 /// What a run came to: all that must be the same however often it was cut.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Account {
@@ -139,7 +144,7 @@ impl Conversation {
     pub fn machine(&self) -> Machine {
         Machine::begin(Begin {
             program: self.program.clone(),
-            settings: Settings::default(),
+            settings: settings(),
             tools: self.signatures.clone(),
             entry: None,
             arguments: Map::new(),
@@ -153,7 +158,7 @@ impl Conversation {
             id: "s1".into(),
             program: self.program.clone(),
             text: self.text.clone(),
-            settings: Settings::default(),
+            settings: settings(),
             entry: None,
             arguments: Map::new(),
         };

@@ -102,6 +102,28 @@ impl Lines {
         Lines { lines, part, sentence: None, entry: entry.clone() }
     }
 
+    /// Takes out a line that the chat session holds, and those before it. Of one that was cut behind its speech
+    /// the rest stays.
+    fn take(&mut self, line: &Value) {
+        self.sentence = None;
+        if let Some(place) = self.lines.iter().position(|known| known == line) {
+            self.lines.drain(..=place);
+            return;
+        }
+        let said = line["say"].as_str().unwrap_or_else(|| panic!("nobody wrote {line}"));
+        let is_it = |known: &Value| {
+            let literal = known["say"].as_str().map(|template| template.split(['$', '{']).next().unwrap_or(""));
+            known["at"] == line["at"] && literal.is_some_and(|literal| said.starts_with(literal))
+        };
+        let place = self.lines.iter().position(is_it).unwrap_or_else(|| panic!("nobody wrote {line}"));
+        self.lines.drain(..place);
+        let rest = self.lines[0].as_object_mut().unwrap();
+        rest.remove("say");
+        if rest.keys().all(|key| key == "at") {
+            self.lines.remove(0);
+        }
+    }
+
     fn entry(&self) -> ScriptEntry {
         let texts = self.lines.iter().map(Value::to_string).chain(self.part.clone());
         ScriptEntry { reply: Some(texts.collect::<Vec<_>>().join("\n")), ..self.entry.clone() }
@@ -180,10 +202,7 @@ impl IdealModel {
         let mut reply = current.reply.clone();
         let saying = saying(asked).filter(|_| !applied.is_empty());
         for line in &applied[..applied.len() - usize::from(saying.is_some())] {
-            let place = reply.lines.iter().position(|known| known == line);
-            let place = place.unwrap_or_else(|| panic!("the chat session holds a line nobody wrote: {line}"));
-            reply.lines.drain(..=place);
-            reply.sentence = None;
+            reply.take(line);
         }
         if let Some(saying) = saying {
             if reply.lines.is_empty() {
