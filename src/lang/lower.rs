@@ -173,6 +173,22 @@ impl<'a> Shell<'a> {
             let warning = Diagnostic::warning("no-steps", section.heading.title, message);
             diagnostics.push(warning.with_note("write each line as a list item: `- Ask user for $name`"));
         }
+        for section in tree.sections.iter().filter(|section| section.heading.marks.range().len() < 3) {
+            let message = "this heading belongs one level lower; it is read as a section of the playbook above";
+            let warning = Diagnostic::warning("heading-level", section.heading.marks, message);
+            diagnostics.push(warning.with_fix("write `###`", section.heading.marks, "###"));
+        }
+        let steps_spans: Vec<Span> = self.sections(SectionKind::Steps).map(|section| section.heading.marks).collect();
+        for import in &tree.body.imports {
+            // The nearest heading above decides where the import stands.
+            let above = tree.sections.iter().map(|section| section.heading.marks);
+            let above = above.filter(|marks| marks.start < import.span.start).max_by_key(|marks| marks.start);
+            if above.is_some_and(|marks| steps_spans.contains(&marks)) {
+                let message = "an import among the lines adds no lines here; what it holds joins the agent";
+                let warning = Diagnostic::warning("import-in-steps", import.span, message);
+                diagnostics.push(warning.with_note("write the imported lines as a playbook and call it"));
+            }
+        }
         let mut text = tree.body.text.clone();
         for section in self.sections(SectionKind::Steps).filter(|_| mode == Mode::Steps) {
             for piece in &section.other {
@@ -252,7 +268,7 @@ fn is_beginning(text: &str) -> bool {
         "running",
         "execution",
     ];
-    const BEGINNINGS: [&str; 14] = [
+    const BEGINNINGS: [&str; 15] = [
         "at the beginning",
         "at the very beginning",
         "at beginning",
@@ -266,6 +282,7 @@ fn is_beginning(text: &str) -> bool {
         "when program starts",
         "when the program begins",
         "when the agent starts",
+        "when agent starts",
         "when the session starts",
     ];
     let text = text.trim().to_lowercase();

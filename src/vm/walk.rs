@@ -124,15 +124,39 @@ impl Machine {
             |name: &str, since: Stamp| self.reader().variable(name).is_some_and(|variable| variable.set > since);
         match &playbook.step(step).kind {
             StepKind::Ask { targets } => {
-                let since = if strictly || frame.moved_back { frame.fresh_since } else { Stamp(0) };
-                targets.iter().all(|target| set_since(&target.name, since))
+                let is_strict = strictly || frame.moved_back;
+                let since = |name: &str| if is_strict { frame.unclaimed_since(name) } else { Stamp(0) };
+                targets.iter().all(|target| set_since(&target.name, since(&target.name)))
             }
-            StepKind::Assign { target, .. } => set_since(&target.name, frame.fresh_since),
+            StepKind::Assign { target, .. } => set_since(&target.name, frame.unclaimed_since(&target.name)),
             StepKind::Call(site) => {
                 frame.done_calls.contains(&step) || frame.unclaimed_calls.iter().any(|name| names(site, name))
             }
             StepKind::Return(_) => false,
             StepKind::Branch { .. } | StepKind::Loop(_) | StepKind::End | StepKind::Say { .. } | StepKind::Free => true,
+        }
+    }
+
+    /// The line that is left takes what was set of its names, so that a later line for the same name counts it not.
+    pub(crate) fn claim_names(&mut self) {
+        let program = self.program.clone();
+        let stamp = self.stamp;
+        let frame = self.top_mut();
+        let Some(step) = frame.pointer else { return };
+        let mut claim = |name: &Arc<str>| {
+            frame.claimed_names.retain(|(claimed, _)| claimed != name);
+            frame.claimed_names.push((name.clone(), stamp));
+        };
+        match &program.playbook(frame.playbook).step(step).kind {
+            StepKind::Ask { targets } => targets.iter().for_each(|target| claim(&target.name)),
+            StepKind::Assign { target, .. } => claim(&target.name),
+            StepKind::Branch { .. }
+            | StepKind::Loop(_)
+            | StepKind::Return(_)
+            | StepKind::End
+            | StepKind::Call(_)
+            | StepKind::Say { .. }
+            | StepKind::Free => {}
         }
     }
 
@@ -530,10 +554,17 @@ impl Machine {
 }
 
 impl crate::vm::frame::PlaybookFrame {
+    /// What was set of a name since then is not the work of an earlier line.
+    fn unclaimed_since(&self, name: &str) -> Stamp {
+        let claimed = self.claimed_names.iter().find(|(claimed, _)| **claimed == *name);
+        claimed.map_or(self.fresh_since, |(_, since)| self.fresh_since.max(*since))
+    }
+
     /// What was set and called before does not count as the work of a line any more.
     fn start_afresh(&mut self, since: Stamp) {
         self.fresh_since = since;
         self.moved_back = true;
+        self.claimed_names.clear();
         self.unclaimed_calls.clear();
         self.done_calls.clear();
     }

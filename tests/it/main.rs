@@ -13,6 +13,7 @@ mod ideal_model;
 mod journal;
 mod lang;
 mod openai;
+mod prompts;
 #[path = "replay_prefix.rs"]
 mod replay;
 mod replayed_model;

@@ -11,7 +11,7 @@ use playhouse::host::journal::memory::MemoryJournal;
 use playhouse::host::journal::record::{Record, RecordBody};
 use playhouse::host::session::replay::replay;
 
-use crate::conversation::{Account, Conversation, Ledger, Run, Snapshots, run};
+use crate::conversation::{Account, Conversation, Ledger, Run, Snapshots, run, settle};
 use crate::ideal_model::{IdealModel, Known, Pace};
 
 /// Replies arrive in pieces of so many bytes: each is a place where the process may stop.
@@ -163,10 +163,8 @@ fn state() {
         };
         let (run, seen) = tokio::join!(run(session, &conversation.lines, ledger, executed), watching);
         let states = states.lock().unwrap();
-        let mut machine_views = Vec::new();
-        let mut machine = conversation.machine();
-        crate::conversation::settle(&mut machine, &mut Ledger::default());
-        machine_views.push(machine.view());
+        let (mut machine, mut fed) = (conversation.machine(), Ledger::default());
+        settle(&mut machine, &mut fed);
         let mut n_compared = 0;
         for (index, records) in states.iter().enumerate() {
             let name = format!("{}, after {} appends", conversation.name, index + 1);
@@ -175,7 +173,7 @@ fn state() {
             if index > 0 {
                 let record = records.last().unwrap();
                 machine.handle(record.timestamp(), record.body.to_event().unwrap());
-                crate::conversation::settle(&mut machine, &mut Ledger::default());
+                settle(&mut machine, &mut fed);
             }
             assert_eq!(replayed, machine.view(), "{name}");
             for (_, view) in seen.iter().filter(|(n_appends, _)| *n_appends == index + 1) {

@@ -8,8 +8,14 @@ mod conversation;
 mod ending;
 mod later;
 mod lines;
+mod new;
 mod run;
+mod sessions;
+mod show;
+mod test;
+mod test_compare;
 pub mod test_file;
+mod test_session;
 mod world;
 
 use std::ffi::OsString;
@@ -44,6 +50,9 @@ struct Arguments {
 enum Command {
     Run(Box<run::RunArguments>),
     Check(check::CheckArguments),
+    Test(test::TestArguments),
+    Sessions(sessions::SessionsArguments),
+    New(new::NewArguments),
     Completions(completions::CompletionsArguments),
     /// Commands that are not there: those that come later have a word of their own.
     #[command(external_subcommand)]
@@ -72,7 +81,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
 fn perform(console: &Console, command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Run(arguments) => run::run(console, &arguments),
+        Command::Test(arguments) => test::test(console, &arguments),
         Command::Check(arguments) => check::check(console, &arguments),
+        Command::Sessions(arguments) => sessions::sessions(console, &arguments),
+        Command::New(arguments) => new::new(&arguments),
         Command::Completions(arguments) => completions::completions(&arguments),
         Command::Other(words) => {
             let name = words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();

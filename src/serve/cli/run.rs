@@ -7,8 +7,8 @@ use clap::Args;
 
 use crate::diagnostic::{Severity, render};
 use crate::host::clock::SystemClock;
-use crate::host::journal::file::{FileJournal, read_file};
-use crate::host::journal::record::{Begun, RecordBody};
+use crate::host::journal::file::FileJournal;
+use crate::host::journal::record::{Begun, Record, RecordBody};
 use crate::host::journal::{Journal, JournalError};
 use crate::host::program::{ProgramText, load_files};
 use crate::host::session::{Session, SessionError, Start};
@@ -156,6 +156,7 @@ pub(crate) fn resume(
     console.remark(&equipped.model_reason);
     let own_files: Vec<PathBuf> = begun.roots.iter().map(|root| PathBuf::from(&**root)).collect();
     let subject = subject(&program, &begun.session, &own_files, stored.is_elsewhere.then_some(stored.path));
+    let subject = Subject { is_resumed: true, ..subject };
     drop(records);
     runtime()?.block_on(async {
         let session = Session::resume(equipped.world, Box::new(journal)).map_err(session_failure)?;
@@ -164,10 +165,7 @@ pub(crate) fn resume(
 }
 
 /// The beginning that a journal holds.
-pub(crate) fn begun<'r>(
-    records: &'r [crate::host::journal::record::Record],
-    path: &Path,
-) -> Result<&'r Begun, Failure> {
+pub(crate) fn begun<'r>(records: &'r [Record], path: &Path) -> Result<&'r Begun, Failure> {
     match records.first().map(|record| &record.body) {
         Some(RecordBody::Begun(begun)) => Ok(begun),
         _ => Err(Failure::failed(format!("{}: the journal holds no session; begin a new one", path.display()))),
@@ -226,11 +224,13 @@ fn subject(program: &Arc<Program>, id: &str, files: &[PathBuf], journal: Option<
             program: program.clone(),
             go_on: format!("playhouse sessions resume {id}"),
             show: Some(format!("playhouse sessions show {id}")),
+            is_resumed: false,
         },
         Some(path) => Subject {
             program: program.clone(),
             go_on: format!("playhouse run {} --session {id} --journal {}", files.join(" "), path.display()),
             show: None,
+            is_resumed: false,
         },
     }
 }
@@ -280,9 +280,4 @@ pub(crate) fn session_failure(error: SessionError) -> Failure {
         | SessionError::Open(_)
         | SessionError::Vanished => Failure::failed(error.to_string()),
     }
-}
-
-/// Reads a journal that may be open elsewhere.
-pub(crate) fn read_journal(path: &Path) -> Result<Vec<crate::host::journal::record::Record>, Failure> {
-    read_file(path).map_err(journal_failure)
 }

@@ -1,0 +1,206 @@
+//! `playhouse sessions`: what is kept, how it stands, and going on with it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use crate::host::clock::{Clock, SystemClock, iso_text};
+use crate::host::stored::{self, Stored as StoredSession, StoredState};
+use crate::serve::cli::check::Format;
+use crate::serve::cli::console::{Console, Exit, Failure, put};
+use crate::serve::cli::conversation::TalkArguments;
+use crate::serve::cli::run::{Stored, resume, session_failure};
+use crate::serve::cli::show::{self, WireView};
+use crate::serve::cli::world::{self, WorldArguments};
+use crate::vm::protocol::{Outcome, Timestamp};
+
+const EXAMPLES: &str = "\
+Examples:
+  playhouse sessions list
+  playhouse sessions show 20261121-224805-k3f9
+  playhouse sessions resume 20261121-224805-k3f9";
+
+/// Lists and shows the sessions that are kept, and goes on with them
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct SessionsArguments {
+    #[command(subcommand)]
+    command: SessionsCommand,
+}
+
+#[derive(Subcommand)]
+enum SessionsCommand {
+    /// All sessions, the oldest first
+    List {
+        /// For whom: a table for people, or an array for programs
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// Where a session stands: stack, variables, conversation
+    Show {
+        /// The session
+        id: String,
+        /// For whom: text for people, or an object for programs
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// Goes on with a session, as `run` does
+    Resume(Box<ResumeArguments>),
+}
+
+#[derive(Args)]
+struct ResumeArguments {
+    /// The session
+    id: String,
+    #[command(flatten)]
+    world: WorldArguments,
+    #[command(flatten)]
+    talk: TalkArguments,
+}
+
+/// Performs one of the commands.
+pub(crate) fn sessions(console: &Console, arguments: &SessionsArguments) -> Result<Exit, Failure> {
+    match &arguments.command {
+        SessionsCommand::List { format } => list(console, *format),
+        SessionsCommand::Show { id, format } => show(console, id, *format),
+        SessionsCommand::Resume(arguments) => {
+            let path = find(console, &arguments.id)?;
+            let stored = Stored { path: &path, id: &arguments.id, is_elsewhere: false };
+            resume(console, &arguments.world, &arguments.talk, &stored, &[])
+        }
+    }
+}
+
+/// The journal of a session that is there.
+fn find(console: &Console, id: &str) -> Result<PathBuf, Failure> {
+    let path = world::places(console)?.journal_path(id).map_err(|error| Failure::wrong(error.to_string()))?;
+    match path.is_file() {
+        true => Ok(path),
+        false => {
+            Err(Failure::wrong(format!("there is no session {id}; `playhouse sessions list` shows those there are")))
+        }
+    }
+}
+
+/// What is known of a session in `list --format json` and, with the view behind it, in `show`. A public interface:
+/// fields are added, never changed or removed.
+#[derive(Serialize)]
+struct WireSession<'a> {
+    id: &'a str,
+    /// `finished`, `failed`, `waiting`, `interrupted`, `open` (in a process), `unreadable`.
+    state: &'static str,
+    program: &'a str,
+    started: Option<String>,
+    last_event: Option<String>,
+    /// Why it failed or cannot be read; the process that has it open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+}
+
+#[derive(Serialize)]
+struct WireShown<'a> {
+    #[serde(flatten)]
+    session: WireSession<'a>,
+    model: &'a str,
+    #[serde(flatten)]
+    view: WireView,
+}
+
+fn to_wire(stored: &StoredSession) -> WireSession<'_> {
+    let (is_readable, detail) = match &stored.state {
+        StoredState::Unreadable(error) => (false, Some(error.to_string())),
+        StoredState::Failed(message) => (true, Some(message.to_string())),
+        StoredState::Open(process) => (true, Some(format!("process id {process}"))),
+        StoredState::Finished | StoredState::Waiting | StoredState::Interrupted => (true, None),
+    };
+    WireSession {
+        id: &stored.id,
+        state: stored.state.name(),
+        program: &stored.program,
+        started: is_readable.then(|| local(stored.started)),
+        last_event: is_readable.then(|| local(stored.last)),
+        detail,
+    }
+}
+
+fn show(console: &Console, id: &str, format: Format) -> Result<Exit, Failure> {
+    let path = find(console, id)?;
+    let opened = stored::open(&path).map_err(session_failure)?;
+    let view = opened.replayed.machine.view();
+    let stored = stored::describe(&path);
+    let wire = to_wire(&stored);
+    if format == Format::Json {
+        let shown = WireShown { session: wire, model: &opened.begun.model, view: show::to_wire(&view) };
+        put(&json(&shown))?;
+        return Ok(Exit::Finished);
+    }
+    let mut text = format!("session {id}: {}\n", show::state(&view));
+    text.push_str(&format!("program {}, model {}\n", opened.begun.roots.join(", "), opened.begun.model));
+    text.push_str(&format!("begun {}, last event {}\n", local(stored.started), local(stored.last)));
+    if let StoredState::Open(process) = &stored.state {
+        text.push_str(&format!("open in another process (process id {process})\n"));
+    }
+    match &view.outcome {
+        Some(Outcome::Done { value }) => text.push_str(&format!("finished with {}\n", value.to_json())),
+        Some(Outcome::Failed(fault)) => text.push_str(&format!("failed: {} ({})\n", fault.message, fault.kind)),
+        None => {}
+    }
+    text.push_str(&show::all(&view));
+    put(&text)?;
+    Ok(Exit::Finished)
+}
+
+fn list(console: &Console, format: Format) -> Result<Exit, Failure> {
+    let places = world::places(console)?;
+    let folder = places.sessions_folder().map_err(|error| Failure::wrong(error.to_string()))?;
+    let stored = stored::list(folder)
+        .map_err(|cause| Failure::failed(format!("{}: cannot read: {cause}; make it readable", folder.display())))?;
+    let listed: Vec<WireSession<'_>> = stored.iter().map(to_wire).collect();
+    match format {
+        Format::Json => {
+            let lines: Vec<String> = listed.iter().map(|session| json(session).trim_end().to_owned()).collect();
+            put(&if lines.is_empty() { "[]\n".to_owned() } else { format!("[\n{}\n]\n", lines.join(",\n")) })?;
+        }
+        Format::Text if listed.is_empty() => console.tell(&format!("no sessions in {}\n", folder.display())),
+        Format::Text => put(&table(&listed))?,
+    }
+    Ok(Exit::Finished)
+}
+
+/// Columns as wide as they need to be.
+fn table(listed: &[WireSession<'_>]) -> String {
+    let head = ["ID", "STATE", "STARTED", "LAST EVENT", "PROGRAM"].map(str::to_owned);
+    let rows = listed.iter().map(|session| {
+        // To the second, without the zone: it is the reader's own.
+        let short = |time: &Option<String>| {
+            time.as_ref().map_or(String::new(), |time| time.chars().take(19).collect::<String>().replace('T', " "))
+        };
+        [
+            session.id.to_owned(),
+            session.state.to_owned(),
+            short(&session.started),
+            short(&session.last_event),
+            session.program.to_owned(),
+        ]
+    });
+    let rows: Vec<[String; 5]> = std::iter::once(head).chain(rows).collect();
+    let widths = [0, 1, 2, 3, 4].map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
+    let mut text = String::new();
+    for row in &rows {
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+fn local(time: Timestamp) -> String {
+    iso_text(time, &SystemClock.zone())
+}
+
+/// One line.
+fn json(value: &impl Serialize) -> String {
+    // Text, numbers and JSON values: writing them cannot fail.
+    serde_json::to_string(value).unwrap_or_default() + "\n"
+}
