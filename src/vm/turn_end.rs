@@ -72,6 +72,12 @@ impl Machine {
                 self.complete_utterance(speech.utterance);
             }
         }
+        // A line that ends behind its string: what was said is kept, so that it is not said again.
+        if let Some(said) = turn.line_said.take()
+            && turn.applied.len() == turn.line_start
+        {
+            append_line(&mut turn.applied, &say_line(turn.line_at.as_ref(), &said));
+        }
         self.last_prose = std::mem::take(&mut turn.prose);
         if !turn.applied.is_empty() {
             self.top_mut().chat.push_assistant(turn.applied);
@@ -210,7 +216,7 @@ impl Machine {
         let Some(turn) = self.turn.as_ref() else { return };
         let Some((end, _)) = turn.ended.clone() else { return };
         let (n_lines, reopened) = (turn.n_lines, turn.reopened);
-        let took_effect = !turn.applied.is_empty() || turn.has_spoken();
+        let took_effect = !turn.applied.is_empty() || turn.has_spoken() || turn.line_said.is_some();
         match end {
             ReplyEnd::Refused { reason } => self.fail(FaultKind::Model, reason),
             ReplyEnd::Broken { reason, retry_after_ms } => {

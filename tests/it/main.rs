@@ -4,16 +4,20 @@
 mod chunks;
 mod cli;
 mod config;
+mod conversation;
 mod fuzz;
 mod fuzz_machine;
 mod fuzz_reply;
 mod golden;
 mod http_server;
+mod ideal_model;
 mod journal;
 mod lang;
 mod openai;
 mod prompts;
+#[path = "replay_prefix.rs"]
 mod replay;
+mod replayed_model;
 mod reply;
 mod run;
 mod script;
