@@ -1,3 +1,7 @@
 //! The `playhouse` program.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(playhouse::serve::cli::main(std::env::args_os()).code())
+}

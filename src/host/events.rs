@@ -241,23 +241,23 @@ impl EventMaker {
     }
 
     /// The event of what one `advance` did, if watchers are told of it.
-    pub fn from_progress(&mut self, progress: &Progress) -> Option<PublicEvent> {
+    pub fn of_progress(&mut self, progress: &Progress) -> Option<PublicEvent> {
         match progress {
-            Progress::Emit(effect) => self.from_effect(effect),
+            Progress::Emit(effect) => self.of_effect(effect),
             Progress::Reached(place) => Some(self.event(Some(*place), PublicBody::LineReached {})),
             Progress::Blocked(_) => None,
-            Progress::Finished(outcome) => self.from_outcome(outcome),
+            Progress::Finished(outcome) => self.of_outcome(outcome),
         }
     }
 
-    fn from_effect(&mut self, effect: &Effect) -> Option<PublicEvent> {
+    fn of_effect(&mut self, effect: &Effect) -> Option<PublicEvent> {
         match effect {
             Effect::Say { utterance, text, place, last: _ } => {
                 // The last piece may be empty: `said` tells the end of an utterance.
                 let body = PublicBody::SaidDelta { text: text.clone(), utterance: utterance.0 };
                 (!text.is_empty()).then(|| self.event(Some(*place), body))
             }
-            Effect::Report(report) => Some(self.from_report(report)),
+            Effect::Report(report) => Some(self.of_report(report)),
             // Their facts are told by reports.
             Effect::StartTurn(_)
             | Effect::CloseReply { close: Close::Grace | Close::Now, .. }
@@ -266,7 +266,7 @@ impl EventMaker {
         }
     }
 
-    fn from_report(&mut self, report: &Report) -> PublicEvent {
+    fn of_report(&mut self, report: &Report) -> PublicEvent {
         let mut event = self.event(report.place, fact_body(&report.fact));
         if let Fact::TurnFinished { turn, .. } = &report.fact {
             // The frame may have moved on; the event is about this turn.
@@ -276,7 +276,7 @@ impl EventMaker {
     }
 
     /// Once: a finished machine answers `Finished` to every further `advance`.
-    fn from_outcome(&mut self, outcome: &Outcome) -> Option<PublicEvent> {
+    fn of_outcome(&mut self, outcome: &Outcome) -> Option<PublicEvent> {
         if std::mem::replace(&mut self.told_end, true) {
             return None;
         }

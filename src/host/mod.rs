@@ -16,4 +16,8 @@ pub mod session;
 
 pub mod config;
 
+mod config_file;
+
 pub mod sessions;
+
+pub mod stored;

@@ -1,4 +1,4 @@
-//! The live sessions of a process, and the stored ones of a folder.
+//! The live sessions of a process, and the ids of new ones.
 
 use std::sync::Arc;
 

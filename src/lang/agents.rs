@@ -178,7 +178,7 @@ fn plan_agent<'a>(
         let setting = read_metadata(source, metadata);
         match setting.key.as_str() {
             "variables" => variables.extend(read_variables(&setting, diagnostics)),
-            "remote" => kind = AgentKind::Remote,
+            "remote" | "mcp" => kind = AgentKind::Remote,
             key => {
                 let message = format!("`{key}:` of an agent is recognised, but not supported; it has no effect");
                 diagnostics.push(Diagnostic::warning("unsupported-metadata", setting.span, message));

@@ -37,7 +37,8 @@ pub(crate) struct Names<'a> {
     playbooks: Vec<Callable<'a>>,
     tools: HashMap<&'a str, &'a Signature>,
     later: &'a [String],
-    agents: &'a [String],
+    /// The words of each agent's name.
+    agents: Vec<Vec<String>>,
 }
 
 impl<'a> Names<'a> {
@@ -55,7 +56,7 @@ impl<'a> Names<'a> {
             playbooks: Vec::new(),
             tools: tools.iter().map(|tool| (&*tool.name, tool)).collect(),
             later,
-            agents,
+            agents: agents.iter().filter_map(|agent| plain_words(agent)).collect(),
         };
         for (index, playbook) in playbooks.iter().enumerate() {
             names.qualified.entry((playbook.agent_name, playbook.name)).or_insert(index);
@@ -100,9 +101,13 @@ impl<'a> Names<'a> {
         Some(&self.playbooks[index])
     }
 
-    /// Whether an agent has this name, whatever the case of its letters.
-    pub(crate) fn is_agent(&self, name: &str) -> bool {
-        self.agents.iter().any(|agent| agent.eq_ignore_ascii_case(name))
+    /// Whether the first of `words` are the name of an agent, whatever the case of their letters.
+    pub(crate) fn begins_with_agent<'w>(&self, words: impl Iterator<Item = &'w str> + Clone) -> bool {
+        let begins = |agent: &Vec<String>| {
+            let same = agent.iter().zip(words.clone()).filter(|(part, word)| part.eq_ignore_ascii_case(word));
+            same.count() == agent.len()
+        };
+        self.agents.iter().any(begins)
     }
 
     /// The playbook with `id`.

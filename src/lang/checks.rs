@@ -10,8 +10,8 @@ use crate::lang::callables::{Callable, Meaning, Names};
 use crate::lang::expr::{Expr, ExprKind};
 use crate::lang::names::Liveness;
 use crate::lang::program::{
-    Agent, AgentKind, Argument, CallSite, Entry, Loop, Mode, OnLimit, Parameter, Playbook, Program, Returned, Step,
-    StepKind,
+    Agent, AgentKind, Argument, CallSite, Entry, Loop, Mode, OnLimit, Parameter, Playbook, PlaybookId, Program,
+    Returned, Step, StepKind,
 };
 use crate::lang::unused::check_unused;
 use crate::lang::words::mentioned_names;
@@ -110,6 +110,8 @@ impl Check<'_> {
         };
         if let Some(near) = nearest(callee, self.names.candidates(playbook.agent)) {
             found = found.with_fix(format!("call `{near}`"), span, near);
+        } else if found.notes.is_empty() {
+            found = found.with_note("write a playbook of this name, configure the tool, or leave out the brackets");
         }
         self.diagnostics.push(found);
     }
@@ -176,20 +178,18 @@ impl Check<'_> {
 
     /// A callee that writes a name into its own frame which its caller has too and reads afterwards.
     fn own_names(&mut self, playbook: &Playbook) {
-        let mut liveness = None;
-        for step in &playbook.steps {
-            let Some(call) = step.call() else { continue };
+        let mut shared: HashMap<PlaybookId, Vec<(Arc<str>, Span)>> = HashMap::new();
+        for callee in playbook.steps.iter().filter_map(|step| step.call()?.playbook) {
+            let body = self.program.playbook(callee);
+            if callee != playbook.id && body.mode == Mode::Steps {
+                shared.entry(callee).or_insert_with(|| shared_names(playbook, body));
+            }
+        }
+        let names = shared.values().flatten().map(|(name, _)| name.clone());
+        let liveness = Liveness::new(&playbook.steps, &playbook.flow, names);
+        for (step, call) in playbook.steps.iter().filter_map(|step| Some((step, step.call()?))) {
             let Some(callee) = call.playbook.map(|id| self.program.playbook(id)) else { continue };
-            if callee.id == playbook.id || callee.mode == Mode::Goal {
-                continue;
-            }
-            let mut shared = shared_names(playbook, callee).peekable();
-            if shared.peek().is_none() {
-                continue;
-            }
-            let own = || playbook.own.iter().cloned();
-            let liveness = liveness.get_or_insert_with(|| Liveness::new(&playbook.steps, &playbook.flow, own()));
-            for (name, place) in shared {
+            for (name, place) in shared.get(&callee.id).into_iter().flatten().map(|(name, place)| (name, *place)) {
                 let is_result = call.result.as_ref().is_some_and(|result| result.name == *name);
                 if !is_result && liveness.is_live_behind(&playbook.flow, step.id, name) {
                     let message = format!(
@@ -210,7 +210,7 @@ impl Check<'_> {
         let mut writers: HashMap<&str, BTreeSet<usize>> = HashMap::new();
         let playbooks = self.program.playbooks.iter().filter(|playbook| playbook.agent == agent.id);
         for playbook in playbooks.clone() {
-            let written = playbook.steps.iter().flat_map(|step| &step.writes);
+            let written = playbook.steps.iter().flat_map(may_write);
             let parameters = playbook.parameters.iter().map(|parameter| &parameter.name);
             for name in written.chain(parameters) {
                 writers.entry(name).or_default().insert(playbook.id.0 as usize);
@@ -220,7 +220,7 @@ impl Check<'_> {
             let mut told: BTreeSet<Arc<str>> = BTreeSet::new();
             let mut written: HashMap<&str, Vec<&Step>> = HashMap::new();
             for step in &playbook.steps {
-                step.writes.iter().for_each(|name| written.entry(name).or_default().push(step));
+                may_write(step).for_each(|name| written.entry(name).or_default().push(step));
             }
             let described = mentioned_names(&playbook.description);
             for step in &playbook.steps {
@@ -285,25 +285,32 @@ fn is_given(name: &str) -> bool {
     matches!(name, "user_message" | "call") || name.starts_with('_')
 }
 
+/// The names that a line may set: a model that is asked to do a line can set whatever the line mentions.
+fn may_write(step: &Step) -> impl Iterator<Item = &Arc<str>> {
+    step.writes.iter().chain(step.reads.iter().filter(|_| !step.explicit))
+}
+
 /// Whether `line` stands in the body of the `until` loop whose header is `header`: the body runs first.
 fn in_until(playbook: &Playbook, header: &Step, line: &Step) -> bool {
     let parents = std::iter::successors(line.parent, |&id| playbook.step(id).parent);
     matches!(header.kind, StepKind::Loop(Loop::Until { .. })) && parents.into_iter().any(|id| id == header.id)
 }
 
-/// The names that a callee is certain to write into its own frame and that its caller has in its own too.
-fn shared_names<'a>(caller: &'a Playbook, callee: &'a Playbook) -> impl Iterator<Item = (&'a Arc<str>, Span)> {
-    let is_bound = |name: &str| {
-        let in_loop = |step: &Step| {
-            matches!(step.kind, StepKind::Loop(_)) && step.kind.targets().iter().any(|target| *target.name == *name)
-        };
-        callee.parameters.iter().any(|parameter| *parameter.name == *name) || callee.steps.iter().any(in_loop)
-    };
-    let names = callee.own.iter().filter(|name| caller.own.contains(*name));
-    names.filter(move |name| !is_bound(name)).filter_map(|name| {
-        let write = callee.steps.iter().flat_map(|step| step.kind.targets()).find(|target| target.name == *name)?;
-        Some((name, write.span))
-    })
+/// The names that a callee is certain to write into its own frame and that its caller has in its own too, each
+/// with the first place where it is written. Names that are bound anew each time are not meant: parameters and
+/// loop variables.
+fn shared_names(caller: &Playbook, callee: &Playbook) -> Vec<(Arc<str>, Span)> {
+    let loops = callee.steps.iter().filter(|step| matches!(step.kind, StepKind::Loop(_)));
+    let mut seen: BTreeSet<&str> = loops.flat_map(|step| step.kind.targets()).map(|target| &*target.name).collect();
+    seen.extend(callee.parameters.iter().map(|parameter| &*parameter.name));
+    let mut shared = Vec::new();
+    for target in callee.steps.iter().flat_map(|step| step.kind.targets()) {
+        let both_own = callee.own.contains(&target.name) && caller.own.contains(&target.name);
+        if both_own && seen.insert(&target.name) {
+            shared.push((target.name.clone(), target.span));
+        }
+    }
+    shared
 }
 
 /// The names without whose values the line can't be done, each with a place.

@@ -1,5 +1,7 @@
 //! The control-flow graph of one playbook: which line can follow which.
 
+use std::collections::HashMap;
+
 use crate::lang::program::{Arm, Step, StepId, StepKind};
 use crate::lang::words::phrase_in;
 
@@ -62,6 +64,7 @@ impl FlowGraph {
 /// leaving a loop, add an edge and take none away.
 pub(crate) fn build(steps: &[Step]) -> FlowGraph {
     let mut graph = FlowGraph { entry: Node::End, successors: vec![Vec::new(); steps.len()] };
+    let labels: HashMap<&str, StepId> = steps.iter().map(|step| (&*step.label, step.id)).collect();
     let roots: Vec<StepId> = steps.iter().filter(|step| step.parent.is_none()).map(|step| step.id).collect();
     graph.entry = roots.first().map_or(Node::End, |&first| Node::Step(first));
     let mut pending = vec![Siblings { steps: &roots, follow: Node::End, around: None }];
@@ -78,7 +81,10 @@ pub(crate) fn build(steps: &[Step]) -> FlowGraph {
         for (index, &id) in siblings.steps.iter().enumerate() {
             let step = &steps[id.0 as usize];
             let behind = arms[siblings.steps.len() - 1 - index];
-            let (edges, children_follow) = successors(step, &siblings, index, behind);
+            let (mut edges, children_follow) = successors(step, &siblings, index, behind);
+            if step.is_free() {
+                add_hints(&mut edges, step, &siblings, &labels);
+            }
             graph.successors[id.0 as usize] = edges;
             if !step.children.is_empty() {
                 let around =
@@ -125,9 +131,6 @@ fn successors(step: &Step, siblings: &Siblings<'_>, index: usize, behind: Node) 
             if *arm != Arm::Else {
                 edges.push(edge(EdgeKind::Else, next));
             }
-            if let Some(StepKind::Free) = action.as_deref() {
-                add_hints(&mut edges, step, siblings);
-            }
             (edges, behind)
         }
         StepKind::Loop(_) => {
@@ -143,20 +146,17 @@ fn successors(step: &Step, siblings: &Siblings<'_>, index: usize, behind: Node) 
             None => (vec![edge(EdgeKind::Next, Node::End)], Node::End),
         },
         StepKind::Call(_) | StepKind::Assign { .. } | StepKind::Ask { .. } | StepKind::Say { .. } | StepKind::Free => {
-            let mut edges = match inside {
+            let edges = match inside {
                 Some(inside) => vec![edge(EdgeKind::Then, inside), edge(EdgeKind::Else, next)],
                 None => vec![edge(EdgeKind::Next, next)],
             };
-            if let StepKind::Free = step.kind {
-                add_hints(&mut edges, step, siblings);
-            }
             (edges, next)
         }
     }
 }
 
 /// Words of free text that may leave the sequence.
-fn add_hints(edges: &mut Vec<Edge>, step: &Step, siblings: &Siblings<'_>) {
+fn add_hints(edges: &mut Vec<Edge>, step: &Step, siblings: &Siblings<'_>, labels: &HashMap<&str, StepId>) {
     const ENDS: [&str; 6] =
         ["return", "end program", "end the program", "end conversation", "end the conversation", "exit"];
     const BREAKS: [&str; 5] = ["break", "exit the loop", "leave the loop", "stop the loop", "end the loop"];
@@ -177,6 +177,28 @@ fn add_hints(edges: &mut Vec<Edge>, step: &Step, siblings: &Siblings<'_>) {
     if ENDS.iter().any(|phrase| phrase_in(&step.text, phrase)) {
         hint(Node::End);
     }
+    for label in labels_in(&step.text) {
+        if let Some(&to) = labels.get(label.as_str()) {
+            hint(Node::Step(to));
+        }
+    }
+}
+
+/// The line ids that a text names: `go to step 2.1`, `line 03`, and `JMP 03` of the older project.
+fn labels_in(text: &str) -> impl Iterator<Item = String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let named = move |index: usize| {
+        let before = words.get(index)?;
+        let is_jump = ["step", "line", "jmp"].iter().any(|word| before.eq_ignore_ascii_case(word));
+        let label = words.get(index + 1)?.trim_end_matches(|c: char| !c.is_ascii_digit());
+        let is_label = !label.is_empty() && label.len() <= 64 && label.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        (is_jump && is_label).then(|| {
+            let parts = label.split('.').map(|part| format!("{:0>2}", part.trim_start_matches('0')));
+            parts.collect::<Vec<_>>().join(".")
+        })
+    };
+    let n_words = text.split_whitespace().count();
+    (0..n_words).filter_map(named)
 }
 
 impl FlowGraph {

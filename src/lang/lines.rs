@@ -9,7 +9,7 @@ use crate::lang::callables::Names;
 use crate::lang::calls_in_lines::{read_call, read_call_of};
 use crate::lang::expr::Expr;
 use crate::lang::program::{AgentId, Arm, Loop, Returned, StepKind, Target, Type};
-use crate::lang::words::Words;
+use crate::lang::words::{Words, split_camel_case};
 
 /// Where a line stands, as far as its reading depends on it.
 #[derive(Clone, Copy)]
@@ -44,7 +44,7 @@ const MAX_SPLITS: usize = 16;
 
 /// Reads a whole line.
 pub(crate) fn read_line(line: Words<'_>, around: Surroundings<'_>) -> Reading {
-    let line = line.trim();
+    let line = line.trim().without_ticks();
     if let Some(reading) = read_call_in_plain_words(line, around) {
         return reading;
     }
@@ -342,7 +342,8 @@ fn read_ask(line: Words<'_>, around: Surroundings<'_>) -> Option<Reading> {
     if let Some(rest) = line.strip("wait for") {
         // Waiting for calls or for time is no question to the user.
         let other = [
-            "call", "calls", "result", "results", "seconds", "second", "minutes", "minute", "hours", "agent", "meeting",
+            "call", "calls", "result", "results", "seconds", "second", "minutes", "minute", "hours", "agent", "agents",
+            "meeting",
         ];
         let answered = targets_of(rest);
         return if other.iter().any(|word| rest.find_word(word).is_some()) { None } else { ask(answered) };
@@ -360,7 +361,11 @@ fn find_from_user(rest: Words<'_>) -> Option<usize> {
 /// Whether it is another agent that is asked.
 fn asks_agent(rest: Words<'_>, around: Surroundings<'_>) -> bool {
     let asked = rest.strip("the").unwrap_or(rest);
-    asked.words().next().is_some_and(|(at, word)| at == 0 && around.names.is_agent(word))
+    let words: Vec<String> = asked.words().take(8).fold(Vec::new(), |mut words, (_, word)| {
+        split_camel_case(word, &mut words);
+        words
+    });
+    around.names.begins_with_agent(words.iter().map(String::as_str))
 }
 
 /// The variables that an `Ask …` line wants to have: those behind `for`, up to a word that begins something

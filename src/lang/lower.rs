@@ -119,6 +119,8 @@ struct Shell<'a> {
     heading: Heading,
     public: bool,
     strict: bool,
+    /// `execution_mode: react` or `raw`.
+    goal: bool,
     limits: FrameLimits,
 }
 
@@ -126,7 +128,8 @@ impl<'a> Shell<'a> {
     fn read(agent: AgentId, tree: &'a PlaybookTree, source: &str, diagnostics: &mut Vec<Diagnostic>) -> Self {
         let title = source.get(tree.heading.title.range()).unwrap_or("");
         let heading = read_heading(title, tree.heading.title, diagnostics);
-        let mut shell = Shell { agent, tree, heading, public: false, strict: true, limits: FrameLimits::default() };
+        let limits = FrameLimits::default();
+        let mut shell = Shell { agent, tree, heading, public: false, strict: true, goal: false, limits };
         for metadata in &tree.body.metadata {
             let setting = read_metadata(source, metadata);
             match setting.key.as_str() {
@@ -136,9 +139,9 @@ impl<'a> Shell<'a> {
                 "execution_mode" if setting.value.as_str() == Some("raw") => {
                     let message = "`execution_mode: raw` is not supported; the playbook runs in goal mode";
                     diagnostics.push(Diagnostic::warning("unsupported-mode", setting.span, message));
+                    shell.goal = true;
                 }
-                // What is run follows from whether there are steps.
-                "execution_mode" => {}
+                "execution_mode" => shell.goal = setting.value.as_str() == Some("react"),
                 // What is switched off is what happens anyway.
                 _ if setting.value == crate::value::Value::Bool(false) => {}
                 key => {
@@ -164,11 +167,27 @@ impl<'a> Shell<'a> {
     ) -> Playbook {
         let tree = self.tree;
         let items: Vec<&ItemTree> = self.sections(SectionKind::Steps).flat_map(|section| &section.items).collect();
-        let mode = if items.is_empty() { Mode::Goal } else { Mode::Steps };
-        if let (Mode::Goal, Some(section)) = (mode, self.sections(SectionKind::Steps).next()) {
+        let mode = if items.is_empty() || self.goal { Mode::Goal } else { Mode::Steps };
+        if let (true, Some(section)) = (items.is_empty(), self.sections(SectionKind::Steps).next()) {
             let message = "no lines stand under this heading, so the playbook runs in goal mode";
             let warning = Diagnostic::warning("no-steps", section.heading.title, message);
             diagnostics.push(warning.with_note("write each line as a list item: `- Ask user for $name`"));
+        }
+        for section in tree.sections.iter().filter(|section| section.heading.marks.range().len() < 3) {
+            let message = "this heading belongs one level lower; it is read as a section of the playbook above";
+            let warning = Diagnostic::warning("heading-level", section.heading.marks, message);
+            diagnostics.push(warning.with_fix("write `###`", section.heading.marks, "###"));
+        }
+        let steps_spans: Vec<Span> = self.sections(SectionKind::Steps).map(|section| section.heading.marks).collect();
+        for import in &tree.body.imports {
+            // The nearest heading above decides where the import stands.
+            let above = tree.sections.iter().map(|section| section.heading.marks);
+            let above = above.filter(|marks| marks.start < import.span.start).max_by_key(|marks| marks.start);
+            if above.is_some_and(|marks| steps_spans.contains(&marks)) {
+                let message = "an import among the lines adds no lines here; what it holds joins the agent";
+                let warning = Diagnostic::warning("import-in-steps", import.span, message);
+                diagnostics.push(warning.with_note("write the imported lines as a playbook and call it"));
+            }
         }
         let mut text = tree.body.text.clone();
         for section in self.sections(SectionKind::Steps).filter(|_| mode == Mode::Steps) {
@@ -181,7 +200,7 @@ impl<'a> Shell<'a> {
         if mode == Mode::Goal {
             text.extend(self.sections(SectionKind::Steps).flat_map(|section| &section.text));
         }
-        let items = if mode == Mode::Goal { tree.body.items.iter().collect() } else { items };
+        let items = if mode == Mode::Goal { tree.body.items.iter().chain(items).collect() } else { items };
         let mut steps = lower_steps(&items, mode, source, around, diagnostics);
         spread_types(&mut steps, &self.heading.parameters, source);
         let flow = if mode == Mode::Steps { flow_graph::build(&steps) } else { flow_graph::FlowGraph::default() };
@@ -249,7 +268,7 @@ fn is_beginning(text: &str) -> bool {
         "running",
         "execution",
     ];
-    const BEGINNINGS: [&str; 14] = [
+    const BEGINNINGS: [&str; 15] = [
         "at the beginning",
         "at the very beginning",
         "at beginning",
@@ -263,6 +282,7 @@ fn is_beginning(text: &str) -> bool {
         "when program starts",
         "when the program begins",
         "when the agent starts",
+        "when agent starts",
         "when the session starts",
     ];
     let text = text.trim().to_lowercase();

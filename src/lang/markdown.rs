@@ -30,7 +30,7 @@ pub(crate) enum Block {
         /// The fences included.
         range: Range<usize>,
     },
-    /// Anything else outside of lists: paragraphs, HTML, quotations, rules.
+    /// Anything else outside of lists, but rules: paragraphs, HTML, quotations.
     Text(Range<usize>),
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn parse(text: &str, from: usize) -> Vec<Block> {
                 hidden += 1;
             }
             Event::End(_) => hidden -= 1,
-            Event::Rule if hidden == 0 => reader.text_block(range),
+            Event::Rule if hidden == 0 => reader.rule(),
             Event::Rule
             | Event::Text(_)
             | Event::Code(_)
@@ -194,12 +194,12 @@ impl Reader<'_> {
         }
     }
 
-    fn text_block(&mut self, range: Range<usize>) {
+    /// A rule says nothing, so it is no block; but it ends lists.
+    fn rule(&mut self) {
         if let Some(Open::Item { n_blocks, .. }) = self.open.last_mut() {
             *n_blocks += 1;
         } else {
             self.columns.clear();
-            self.blocks.push(Block::Text(range));
         }
     }
 

@@ -23,7 +23,7 @@ mod load;
 mod lower;
 mod markdown;
 pub mod names;
-mod parse;
+pub mod parse;
 pub mod program;
 mod settings;
 mod signature;

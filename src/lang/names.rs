@@ -180,10 +180,12 @@ impl Liveness {
             return liveness;
         }
         let mut row = vec![0_u64; n_words];
-        // Backwards in document order: without loops one pass is enough, each level of loops costs one more.
-        loop {
+        // Backwards in document order: without loops one pass is enough, each level of loops costs one more. Every
+        // other pass goes forwards, for lines that lead back one by one.
+        for pass in 0_usize.. {
             let mut changed = false;
-            for step in steps.iter().rev() {
+            for index in 0..steps.len() {
+                let step = &steps[if pass % 2 == 0 { steps.len() - 1 - index } else { index }];
                 liveness.live_behind(flow, step.id, &mut row);
                 // What only one of two ways writes is not certain to be written: the action of a condition.
                 if !matches!(step.kind, StepKind::Branch { .. } | StepKind::Loop(_)) {
@@ -201,9 +203,10 @@ impl Liveness {
                 }
             }
             if !changed {
-                return liveness;
+                break;
             }
         }
+        liveness
     }
 
     fn set(&self, row: &mut [u64], name: &str, live: bool) {
@@ -241,6 +244,10 @@ impl Liveness {
     }
 }
 
+/// How many names are solved for together: a bound for the memory that a hostile playbook takes, which is this
+/// many bits per line.
+const NAMES_AT_ONCE: usize = 4096;
+
 /// Sorts the names of a playbook into own and outer. `in_triggers` count as read first, `declared` exist from
 /// the start and are never own, `in_texts` are mentioned by description and notes.
 pub(crate) fn sort_names(
@@ -254,10 +261,14 @@ pub(crate) fn sort_names(
     if playbook.mode == Mode::Steps {
         let loops = playbook.steps.iter().filter(|step| matches!(step.kind, StepKind::Loop(_)));
         own.extend(loops.flat_map(|step| step.kind.targets()).map(|target| target.name.clone()));
-        let written = || playbook.steps.iter().flat_map(|step| step.kind.targets()).map(|target| target.name.clone());
-        let liveness = Liveness::new(&playbook.steps, &playbook.flow, written());
-        let entry = playbook.flow.entry;
-        own.extend(written().filter(|name| !in_triggers.contains(name) && !liveness.is_live_at(entry, name)));
+        let targets = playbook.steps.iter().flat_map(|step| step.kind.targets());
+        let written: BTreeSet<Arc<str>> = targets.map(|target| target.name.clone()).collect();
+        let written: Vec<Arc<str>> = written.into_iter().filter(|name| !in_triggers.contains(name)).collect();
+        for names in written.chunks(NAMES_AT_ONCE) {
+            let liveness = Liveness::new(&playbook.steps, &playbook.flow, names.iter().cloned());
+            let entry = playbook.flow.entry;
+            own.extend(names.iter().filter(|name| !liveness.is_live_at(entry, name)).cloned());
+        }
         own.retain(|name| parameters.contains(name) || !declared(name));
     }
     let mentioned = playbook.steps.iter().flat_map(|step| step.reads.iter().chain(&step.writes));

@@ -9,10 +9,10 @@ use crate::lang::markdown::{self, Block, Item};
 use crate::span::{FileId, Span};
 
 /// The keys that are metadata of an agent; any other `key: value` line is description.
-const AGENT_KEYS: [&str; 6] = ["model", "variables", "remote", "startup_mode", "limits", "hidden"];
+const AGENT_KEYS: [&str; 7] = ["model", "variables", "remote", "mcp", "startup_mode", "limits", "hidden"];
 
 /// The keys that are metadata of a playbook.
-const PLAYBOOK_KEYS: [&str; 11] = [
+const PLAYBOOK_KEYS: [&str; 12] = [
     "public",
     "strict",
     "limits",
@@ -20,14 +20,15 @@ const PLAYBOOK_KEYS: [&str; 11] = [
     "execution_mode",
     "export",
     "exported",
+    "cli_entry",
     "hidden",
     "meeting",
     "required_attendees",
     "optional_attendees",
 ];
 
-/// Reads one file. Total: any text gives a tree.
-pub(crate) fn parse(file: FileId, text: &str) -> FileTree {
+/// Reads one file, whose whole text is `text`. Total: any text gives a tree, every span lies inside the file.
+pub fn parse(file: FileId, text: &str) -> FileTree {
     let mut from = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut shebang = None;
     if text[from..].starts_with("#!") {
@@ -108,17 +109,25 @@ impl Builder<'_> {
     /// Cuts the file at H1, H2 and (inside a playbook) H3.
     fn segments(&self) -> Vec<Segment> {
         let mut segments = vec![Segment { start: Start::Preamble, heading: None, blocks: 0..0, end: self.text.len() }];
-        let mut in_playbook = false;
+        let (mut in_playbook, mut too_high) = (false, false);
         for (index, block) in self.blocks.iter().enumerate() {
             if let Block::Heading { level, range } = block
                 && (*level < 3 || (*level == 3 && in_playbook))
             {
-                in_playbook = *level > 1;
-                let start = match level {
-                    1 => Start::Agent,
-                    2 => Start::Playbook,
-                    _ => self.known_section(range.clone()).map_or(Start::Unknown, Start::Known),
+                // `## Steps` directly below `## Name` is a section one level too high, as some programs have it; with
+                // text in between it is a playbook of that name.
+                let last = segments.last();
+                let nothing_between = |last: &Segment| matches!(last.start, Start::Playbook) && last.blocks.is_empty();
+                let fits = *level == 3 || (in_playbook && (too_high || last.is_some_and(nothing_between)));
+                let known = self.known_section(range.clone()).filter(|_| fits);
+                too_high = *level == 2 && known.is_some();
+                let start = match (level, known) {
+                    (1, _) => Start::Agent,
+                    (_, Some(kind)) => Start::Known(kind),
+                    (2, None) => Start::Playbook,
+                    (_, None) => Start::Unknown,
                 };
+                in_playbook = *level > 1;
                 if let Some(last) = segments.last_mut() {
                     last.end = range.start;
                 }
@@ -159,14 +168,20 @@ impl Builder<'_> {
     fn add_body(&self, body: &mut Body, range: Range<usize>, blocks: &Range<usize>, keys: &[&str]) {
         let start = self.add_metadata(body, range.clone(), keys);
         let mut cuts = Vec::new();
+        // Where later metadata ends: Markdown may take its YAML list for a list.
+        let mut taken = start;
         for block in &self.blocks[blocks.clone()] {
             match block {
-                Block::Item(item) if item.marker.start >= start => body.items.push(self.item(item, false)),
-                Block::Fence { language, range } if range.start >= start => {
+                Block::Item(item) if item.marker.start >= taken => body.items.push(self.item(item, false)),
+                Block::Fence { language, range } if range.start >= taken => {
                     self.add_fence(body, language, range, &mut cuts);
                 }
-                Block::Text(range) => self.add_imports(body, range.start.max(start)..range.end, &mut cuts),
-                Block::Item(_) | Block::Fence { .. } | Block::Heading { .. } => {}
+                Block::Text(text) if text.end > taken => {
+                    let from = text.start.max(taken);
+                    self.add_imports(body, from..text.end, &mut cuts);
+                    taken = self.add_late_metadata(body, from..text.end, range.end, keys, &mut cuts);
+                }
+                Block::Text(_) | Block::Item(_) | Block::Fence { .. } | Block::Heading { .. } => {}
             }
         }
         self.add_text(&mut body.text, start..range.end, &cuts);
@@ -184,7 +199,11 @@ impl Builder<'_> {
         let mut cuts = Vec::new();
         for block in &self.blocks[blocks.clone()] {
             match block {
-                Block::Item(item) => section.items.push(self.item(item, kind != SectionKind::Notes)),
+                Block::Item(item) => {
+                    let mut item = self.item(item, kind != SectionKind::Notes);
+                    self.add_item_imports(&mut playbook.body, &mut item);
+                    section.items.push(item);
+                }
                 Block::Fence { language, range } => {
                     self.add_fence(&mut playbook.body, language, range, &mut cuts);
                     self.add_text(&mut section.other, range.clone(), &cuts);
@@ -224,6 +243,17 @@ impl Builder<'_> {
                 cuts.push(at..end);
             }
             at = end;
+        }
+    }
+
+    /// Takes `!import` lines out of an item: without an indentation they go on with its paragraph.
+    fn add_item_imports(&self, body: &mut Body, item: &mut ItemTree) {
+        for piece in std::mem::take(&mut item.text) {
+            let mut cuts = Vec::new();
+            if self.text[piece.range()].contains("!import") {
+                self.add_imports(body, piece.range(), &mut cuts);
+            }
+            self.add_text(&mut item.text, piece.range(), &cuts);
         }
     }
 
@@ -306,6 +336,34 @@ impl Builder<'_> {
             rest = at;
         }
         rest
+    }
+
+    /// Reads metadata lines that stand behind other text, as older programs have them. Only keys that no sentence
+    /// begins with count there. Gives where the last of them ends.
+    fn add_late_metadata(
+        &self,
+        body: &mut Body,
+        text: Range<usize>,
+        limit: usize,
+        keys: &[&str],
+        cuts: &mut Vec<Range<usize>>,
+    ) -> usize {
+        let mut at = text.start;
+        while at < text.end {
+            let end = at + line_length(&self.text[at..]);
+            let line = &self.text[at..end];
+            let key = line.split(':').next().unwrap_or("");
+            let is_key = key.len() < line.len() && key != "model" && keys.contains(&key);
+            let value_end = if is_key { self.end_of_value(end, 0, limit) } else { end };
+            if is_key {
+                let value = trimmed(self.file, self.text, at + key.len() + 1..value_end);
+                body.metadata.push(Metadata { key: Span::new(self.file, at, at + key.len()), value });
+                cuts.push(at..value_end);
+            }
+            at = value_end;
+        }
+        cuts.sort_by_key(|cut| cut.start);
+        at
     }
 
     /// A value goes on over the lines that are indented more than its key, or are items of a YAML list.

@@ -1,15 +1,15 @@
 //! Finds the playbooks that nobody calls or triggers. A name that merely stands somewhere counts as a use: the
 //! model reads it there.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::diagnostic::Diagnostic;
 use crate::lang::expr::scan_name;
 use crate::lang::program::{AgentKind, Entry, Mode, OnLimit, Playbook, Program};
 use crate::lang::words::split_camel_case;
 
-/// Longer names are not looked for in plain words.
-const MAX_NAME_WORDS: usize = 12;
+/// How often a name is compared with a text before the search is given up.
+const MAX_COMPARED: usize = 1_000_000;
 
 /// Adds a warning for each playbook without a use.
 pub(crate) fn check_unused(program: &Program, diagnostics: &mut Vec<Diagnostic>) {
@@ -81,26 +81,29 @@ fn mark_mentioned(program: &Program, used: &mut [bool]) {
     }
 }
 
-/// Marks those whose name stands in plain words in a line or text of their agent: `then load the account`.
+/// Marks those whose name's words all stand in one line or text of their agent: `Get the user's order` may well
+/// mean `GetOrder`. When there is too much to compare, all are marked: a lint is not worth the time.
 fn mark_in_plain_words(program: &Program, used: &mut [bool]) {
-    let mut wanted: HashMap<Vec<String>, Vec<&Playbook>> = HashMap::new();
-    let mut lengths = [false; MAX_NAME_WORDS + 1];
+    let mut by_first_word: HashMap<String, Vec<(Vec<String>, &Playbook)>> = HashMap::new();
     for playbook in program.playbooks.iter().filter(|playbook| !used[playbook.id.0 as usize]) {
         let words = words_of(&playbook.name);
-        if (1..=MAX_NAME_WORDS).contains(&words.len()) {
-            lengths[words.len()] = true;
-            wanted.entry(words).or_default().push(playbook);
+        if let Some(first) = words.first() {
+            by_first_word.entry(first.clone()).or_default().push((words, playbook));
         }
     }
+    let mut n_compared = 0_usize;
     for playbook in &program.playbooks {
         let texts = playbook.steps.iter().map(|step| &step.text);
         for text in texts.chain([&playbook.description, &playbook.notes]) {
-            let words = words_of(text);
-            for length in (1..=MAX_NAME_WORDS).filter(|&length| lengths[length]) {
-                for window in words.windows(length) {
-                    for found in wanted.get(window).into_iter().flatten() {
-                        used[found.id.0 as usize] |= found.id != playbook.id && found.agent == playbook.agent;
-                    }
+            let words: HashSet<String> = words_of(text).into_iter().collect();
+            for (name, found) in words.iter().filter_map(|word| by_first_word.get(word)).flatten() {
+                n_compared += 1;
+                if n_compared > MAX_COMPARED {
+                    used.fill(true);
+                    return;
+                }
+                if found.id != playbook.id && found.agent == playbook.agent {
+                    used[found.id.0 as usize] |= name.iter().all(|word| words.contains(word));
                 }
             }
         }

@@ -88,6 +88,15 @@ impl<'a> Words<'a> {
         self.text.starts_with(prefix).then(|| self.from(prefix.len_utf8()).trim())
     }
 
+    /// Without the backticks around it, if it is one piece of code and nothing else.
+    pub(crate) fn without_ticks(self) -> Words<'a> {
+        let inside = self.text.strip_prefix('`').and_then(|rest| rest.trim_end_matches('.').strip_suffix('`'));
+        match inside {
+            Some(inside) if !inside.contains('`') => self.from(1).until(inside.len()),
+            _ => self,
+        }
+    }
+
     /// What follows a `(` at the very beginning.
     pub(crate) fn strip_bracket(self) -> Option<Words<'a>> {
         self.text.starts_with('(').then(|| self.from(1))

@@ -158,10 +158,10 @@ fn absorb(into: &mut Tracked, part: Tracked) -> Value {
 }
 
 fn truth(value: &Value) -> Result<bool, EvalFault> {
-    match value {
-        Value::Bool(truth) => Ok(*truth),
-        other => Err(wrong(format!("a condition must be true or false, not {}", describe(other)))),
+    if let Value::Bool(truth) = value {
+        return Ok(*truth);
     }
+    Err(wrong(format!("a condition must be true or false, not {}", describe(value))))
 }
 
 fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Value, EvalFault> {
@@ -169,15 +169,10 @@ fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Value
     match operator {
         Op::Equal => Ok(Value::Bool(left == right)),
         Op::NotEqual => Ok(Value::Bool(left != right)),
-        Op::Less | Op::LessOrEqual | Op::Greater | Op::GreaterOrEqual => {
-            let order = compare(left, right)?;
-            Ok(Value::Bool(match operator {
-                Op::Less => order.is_lt(),
-                Op::LessOrEqual => order.is_le(),
-                Op::Greater => order.is_gt(),
-                _ => order.is_ge(),
-            }))
-        }
+        Op::Less => Ok(Value::Bool(compare(left, right)?.is_lt())),
+        Op::LessOrEqual => Ok(Value::Bool(compare(left, right)?.is_le())),
+        Op::Greater => Ok(Value::Bool(compare(left, right)?.is_gt())),
+        Op::GreaterOrEqual => Ok(Value::Bool(compare(left, right)?.is_ge())),
         Op::In => contains(right, left).map(Value::Bool),
         Op::Contains => contains(left, right).map(Value::Bool),
         Op::Add => match (left, right) {

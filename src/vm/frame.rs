@@ -41,6 +41,9 @@ pub(crate) struct PlaybookFrame {
     pub(crate) fresh_since: Stamp,
     /// The pointer has moved back, or a loop has begun another round.
     pub(crate) moved_back: bool,
+    /// Names that a line which was left since then had to set, and when it was left: what was set before that was
+    /// its work, not the work of a later line for the same name.
+    pub(crate) claimed_names: Vec<(Arc<str>, Stamp)>,
     /// Calls queued since then that no line has claimed as its work yet, by callee.
     pub(crate) unclaimed_calls: Vec<Arc<str>>,
     /// Call lines that have done their work since then.

@@ -16,6 +16,7 @@ mod begin;
 mod calls;
 mod eval;
 mod frame;
+mod history;
 mod prompt;
 mod resolve;
 mod scope;
@@ -40,7 +41,8 @@ use crate::vm::protocol::{
 };
 use crate::vm::scope::{Scope, Stamp};
 use crate::vm::stack::Unwinding;
-use crate::vm::turn::{ClosingTurn, Turn};
+use crate::vm::turn::Turn;
+use crate::vm::turn_end::ClosingTurn;
 use crate::vm::view::{CallView, Counters, FrameView, Utterance, View};
 
 /// All that a session begins with; the journal's first record holds it as text.

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, context};
 
-use crate::lang::program::{AgentId, Mode, Playbook, Program, Signature, Step, StepKind, Type};
+use crate::lang::program::{AgentId, Mode, Playbook, Program, Signature, Step, Type};
 use crate::value::Value;
 use crate::vm::Machine;
 use crate::vm::calls::{shorten, write_parameter};
@@ -345,13 +345,8 @@ impl Machine {
     /// The parameters of tools that this playbook's lines can reach, where there is more to say than the
     /// system message's one line does.
     fn write_tools(&self, playbook: &Playbook) -> Vec<String> {
-        let text_names = |name: &str| {
-            playbook.mode == Mode::Goal
-                || playbook.steps.iter().any(|step| match &step.kind {
-                    StepKind::Call(site) => *site.callee == *name,
-                    _ => step.text.contains(name),
-                })
-        };
+        let text_names =
+            |name: &str| playbook.mode == Mode::Goal || playbook.steps.iter().any(|step| step.text.contains(name));
         self.tools
             .iter()
             .filter(|tool| {

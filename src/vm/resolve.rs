@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::value::{Map, Origin, PathStep, Reference, Tracked, Value};
 use crate::vm::Machine;
+use crate::vm::calls::Given;
 use crate::vm::eval::{EvalFault, read};
+use crate::vm::reply::CallArguments;
 use crate::vm::template::{Part, scan_text, whole_reference};
 
 impl Machine {
@@ -79,6 +81,21 @@ impl Machine {
             return Ok(Value::Str(text.clone()));
         }
         Ok(Value::from(resolved))
+    }
+
+    /// The arguments of a call.
+    pub(crate) fn resolve_arguments(&mut self, arguments: &CallArguments) -> Result<Given, EvalFault> {
+        match arguments {
+            CallArguments::Named(members) => self.resolve_members(members).map(Given::Named),
+            CallArguments::Positional(values) => {
+                let values: Result<Vec<_>, _> = values.iter().map(|value| self.resolve(value)).collect();
+                values.map(Given::Positional)
+            }
+        }
+    }
+
+    fn resolve_members(&mut self, members: &Map) -> Result<Vec<(Arc<str>, Tracked)>, EvalFault> {
+        members.iter().map(|(name, value)| Ok((name.clone(), self.resolve(value)?))).collect()
     }
 
     /// A reference inside speech as text; the error is the name of a variable that may still be on its way.

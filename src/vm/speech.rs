@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::lang::program::StepKind;
-use crate::value::{Map, Value};
 use crate::vm::Machine;
 use crate::vm::eval::EvalFault;
 use crate::vm::frame::OpenUtterance;
@@ -166,14 +165,4 @@ impl Machine {
         speech.scanner.push(text, &mut parts);
         turn.todo.push_front(Todo::SayParts(parts.into()));
     }
-}
-
-/// A `say` line with what was delivered of it.
-pub(crate) fn say_line(at: Option<&Arc<str>>, said: &str) -> String {
-    let mut members = Map::new();
-    if let Some(at) = at {
-        members.insert("at".into(), Value::Str(at.clone()));
-    }
-    members.insert("say".into(), Value::from(said));
-    Value::map(members).to_json()
 }

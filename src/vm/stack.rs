@@ -66,6 +66,7 @@ impl Machine {
             news: News::default(),
             fresh_since: self.stamp,
             moved_back: false,
+            claimed_names: Vec::new(),
             unclaimed_calls: Vec::new(),
             done_calls: Vec::new(),
             reached: Vec::new(),
@@ -99,6 +100,7 @@ impl Machine {
     pub(crate) fn arrive(&mut self, node: Node) {
         match node {
             Node::Step(step) => {
+                self.claim_names();
                 let frame = self.top_mut();
                 frame.pointer = Some(step);
                 frame.here = Here::default();

@@ -5,15 +5,16 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::lang::program::{Loop, Mode, StepId, StepKind};
-use crate::value::{Map, Value};
+use crate::value::Value;
 use crate::vm::Machine;
-use crate::vm::calls::{Given, bind};
+use crate::vm::calls::bind;
 use crate::vm::eval::EvalFault;
 use crate::vm::fault::FaultKind;
 use crate::vm::frame::{CallState, Callee, Phase, ReturnValue, Then};
-use crate::vm::protocol::{CallId, Close, Fact, Place, ReplyEnd, Timestamp, TurnEnd, TurnId, Usage, Wait};
+use crate::vm::history::{append_line, as_json_line, say_line};
+use crate::vm::protocol::{CallId, Fact, ReplyEnd, Timestamp, TurnEnd, TurnId, Usage, Wait};
 use crate::vm::reply::{Action, CallArguments, ReadEnd, ReadFaultKind, Reading, ReplyReader, TraceLine, WaitFor};
-use crate::vm::speech::{Speech, say_line};
+use crate::vm::speech::Speech;
 use crate::vm::template::Part;
 use crate::vm::walk::{Walk, Way};
 
@@ -77,18 +78,6 @@ pub(crate) enum Todo {
         source: Arc<str>,
         end: u64,
     },
-}
-
-/// A reply that is not wanted any more.
-#[derive(Clone, Debug)]
-pub(crate) struct ClosingTurn {
-    pub(crate) id: TurnId,
-    pub(crate) place: Option<Place>,
-    pub(crate) started: Timestamp,
-    pub(crate) prompt_tokens: u64,
-    pub(crate) n_bytes: u64,
-    pub(crate) n_used: u64,
-    pub(crate) end: TurnEnd,
 }
 
 impl Turn {
@@ -501,20 +490,6 @@ impl Machine {
         }
     }
 
-    fn resolve_arguments(&mut self, arguments: &CallArguments) -> Result<Given, EvalFault> {
-        match arguments {
-            CallArguments::Named(members) => self.resolve_members(members).map(Given::Named),
-            CallArguments::Positional(values) => {
-                let values: Result<Vec<_>, _> = values.iter().map(|value| self.resolve(value)).collect();
-                values.map(Given::Positional)
-            }
-        }
-    }
-
-    fn resolve_members(&mut self, members: &Map) -> Result<Vec<(Arc<str>, crate::value::Tracked)>, EvalFault> {
-        members.iter().map(|(name, value)| Ok((name.clone(), self.resolve(value)?))).collect()
-    }
-
     /// Whether the pointer's line is a call of `name`.
     fn is_call_line(&self, name: &str) -> bool {
         let frame = self.top();
@@ -602,62 +577,6 @@ impl Turn {
         self.todo.extend(at.map(Todo::At));
         self.todo.extend(applied);
     }
-}
-
-/// Appends a line to what the chat session keeps: one object, one line.
-pub(crate) fn append_line(applied: &mut String, line: &str) {
-    if !applied.is_empty() {
-        applied.push('\n');
-    }
-    applied.push_str(line);
-}
-
-/// A line as the chat session keeps it: the bytes received where they are one line of strict JSON, else
-/// rewritten.
-fn as_json_line(line: &TraceLine) -> Arc<str> {
-    let source = &line.source;
-    let has_break = source.contains(['\n', '\r']);
-    let has_trailing_comma =
-        source.match_indices(',').any(|(at, _)| source[at + 1..].trim_start().starts_with(['}', ']']));
-    if !has_break && !has_trailing_comma {
-        return source.clone();
-    }
-    let mut members = Map::new();
-    for (index, action) in line.actions.iter().enumerate() {
-        if index == line.at_index {
-            members.extend(line.at.clone().map(|at| ("at".into(), Value::Str(at))));
-        }
-        write_action(action, &mut members);
-    }
-    if let Some(at) = &line.at {
-        members.entry("at".into()).or_insert(Value::Str(at.clone()));
-    }
-    Value::map(members).to_json().into()
-}
-
-fn write_action(action: &Action, members: &mut Map) {
-    let (key, value) = match action {
-        Action::Say(text) => ("say", Value::from(text.as_str())),
-        Action::Set(set) => ("set", Value::map(set.clone())),
-        Action::Call { name, arguments, result } => {
-            members.insert("call".into(), Value::Str(name.clone()));
-            let arguments = match arguments {
-                CallArguments::Named(named) => Value::map(named.clone()),
-                CallArguments::Positional(values) => Value::list(values.clone()),
-            };
-            members.insert("args".into(), arguments);
-            members.extend(result.clone().map(|result| ("as".into(), Value::Str(result))));
-            return;
-        }
-        Action::Think(text) => ("think", Value::from(text.as_str())),
-        Action::Wait(WaitFor::Calls) => ("wait", Value::from("calls")),
-        Action::Wait(WaitFor::User) => ("wait", Value::from("user")),
-        Action::Wait(WaitFor::Timer(text)) => ("wait", Value::from(format!("timer:{text}"))),
-        Action::Wait(WaitFor::Agent(name)) => ("wait", Value::from(format!("agent:{name}"))),
-        Action::Return(value) => ("return", value.clone()),
-        Action::End(reason) => ("end", reason.as_deref().map_or(Value::Bool(true), Value::from)),
-    };
-    members.insert(key.into(), value);
 }
 
 pub(crate) fn first_line(text: &str) -> &str {

@@ -8,14 +8,26 @@ use crate::lang::program::Mode;
 use crate::vm::Machine;
 use crate::vm::fault::FaultKind;
 use crate::vm::frame::{Phase, ReturnValue, Then};
+use crate::vm::history::{append_line, say_line};
 use crate::vm::limits::OnProtocolFailure;
-use crate::vm::protocol::{Close, Effect, Fact, Finish, ReplyEnd, Report, TurnEnd, Usage};
-use crate::vm::speech::say_line;
+use crate::vm::protocol::{Close, Effect, Fact, Finish, Place, ReplyEnd, Report, Timestamp, TurnEnd, TurnId, Usage};
 use crate::vm::stack::null;
-use crate::vm::turn::{ClosingTurn, Todo, append_line, estimate_tokens};
+use crate::vm::turn::{Todo, estimate_tokens};
 
 /// Said when a model cannot be brought to keep to the protocol and has said nothing that could be said instead.
 const NOTHING_TO_SAY: &str = "Sorry, I could not go on with that. Could you say it in other words?";
+
+/// A reply that is not wanted any more.
+#[derive(Clone, Debug)]
+pub(crate) struct ClosingTurn {
+    pub(crate) id: TurnId,
+    pub(crate) place: Option<Place>,
+    pub(crate) started: Timestamp,
+    pub(crate) prompt_tokens: u64,
+    pub(crate) n_bytes: u64,
+    pub(crate) n_used: u64,
+    pub(crate) end: TurnEnd,
+}
 
 impl Machine {
     /// The model has yielded: the rest of the reply is not wanted, but its usage may still come.

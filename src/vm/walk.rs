@@ -14,7 +14,7 @@ use crate::vm::Machine;
 use crate::vm::calls::{Given, Resolved, bind, describe_call, shorten};
 use crate::vm::eval::{EvalFault, eval, eval_condition};
 use crate::vm::frame::{Callee, LoopState, Performed, Phase, ReturnValue, Then};
-use crate::vm::protocol::{CallId, EffectClass};
+use crate::vm::protocol::{CallId, EffectClass, Fact};
 use crate::vm::scope::Stamp;
 use crate::vm::stack::null;
 
@@ -124,15 +124,39 @@ impl Machine {
             |name: &str, since: Stamp| self.reader().variable(name).is_some_and(|variable| variable.set > since);
         match &playbook.step(step).kind {
             StepKind::Ask { targets } => {
-                let since = if strictly || frame.moved_back { frame.fresh_since } else { Stamp(0) };
-                targets.iter().all(|target| set_since(&target.name, since))
+                let is_strict = strictly || frame.moved_back;
+                let since = |name: &str| if is_strict { frame.unclaimed_since(name) } else { Stamp(0) };
+                targets.iter().all(|target| set_since(&target.name, since(&target.name)))
             }
-            StepKind::Assign { target, .. } => set_since(&target.name, frame.fresh_since),
+            StepKind::Assign { target, .. } => set_since(&target.name, frame.unclaimed_since(&target.name)),
             StepKind::Call(site) => {
                 frame.done_calls.contains(&step) || frame.unclaimed_calls.iter().any(|name| names(site, name))
             }
             StepKind::Return(_) => false,
             StepKind::Branch { .. } | StepKind::Loop(_) | StepKind::End | StepKind::Say { .. } | StepKind::Free => true,
+        }
+    }
+
+    /// The line that is left takes what was set of its names, so that a later line for the same name counts it not.
+    pub(crate) fn claim_names(&mut self) {
+        let program = self.program.clone();
+        let stamp = self.stamp;
+        let frame = self.top_mut();
+        let Some(step) = frame.pointer else { return };
+        let mut claim = |name: &Arc<str>| {
+            frame.claimed_names.retain(|(claimed, _)| claimed != name);
+            frame.claimed_names.push((name.clone(), stamp));
+        };
+        match &program.playbook(frame.playbook).step(step).kind {
+            StepKind::Ask { targets } => targets.iter().for_each(|target| claim(&target.name)),
+            StepKind::Assign { target, .. } => claim(&target.name),
+            StepKind::Branch { .. }
+            | StepKind::Loop(_)
+            | StepKind::Return(_)
+            | StepKind::End
+            | StepKind::Call(_)
+            | StepKind::Say { .. }
+            | StepKind::Free => {}
         }
     }
 
@@ -316,17 +340,21 @@ impl Machine {
         let round = running.as_ref().map_or(0, |state| state.round);
         let mut items = running.as_ref().and_then(|state| state.items.clone());
         let n_rounds = match (header, &running) {
-            (Loop::ForEach { list: Some(list), .. }, None) => match eval(list, &self.reader())?.value {
-                Value::List(list) => {
-                    items = Some(list.clone());
-                    Some(list.len())
-                }
-                wrong => return Err(other(format!("it goes over a list, not {}", wrong.kind()))),
-            },
-            (Loop::Repeat { count: Some(count) }, None) => match eval(count, &self.reader())?.value {
-                Value::Int(count) => Some(usize::try_from(count).unwrap_or(0)),
-                wrong => return Err(other(format!("it is repeated an int of times, not {}", wrong.kind()))),
-            },
+            (Loop::ForEach { list: Some(list), .. }, None) => {
+                let value = eval(list, &self.reader())?.value;
+                let Value::List(list) = value else {
+                    return Err(other(format!("it goes over a list, not {}", value.kind())));
+                };
+                items = Some(list.clone());
+                Some(list.len())
+            }
+            (Loop::Repeat { count: Some(count) }, None) => {
+                let value = eval(count, &self.reader())?.value;
+                let Value::Int(count) = value else {
+                    return Err(other(format!("it is repeated an int of times, not {}", value.kind())));
+                };
+                Some(usize::try_from(count).unwrap_or(0))
+            }
             (Loop::ForEach { .. } | Loop::Repeat { .. }, Some(state)) => state.n_rounds,
             (Loop::While { .. } | Loop::Until { .. }, _) => None,
             (Loop::ForEach { list: None, .. } | Loop::Repeat { count: None }, None) => {
@@ -514,6 +542,11 @@ impl Machine {
     /// The pointer leaves its line for `next` on the way to an `at`.
     pub(crate) fn pass_to(&mut self, next: StepId) {
         if let Some(from) = self.top().pointer {
+            if self.top().here.performed.is_none() && !self.has_done_work(from, false) {
+                // Only a playbook that is not strict lets a line be passed undone.
+                let cause = format!("line {} was passed and is not done", self.label(from));
+                self.report(Fact::Ignored { cause: cause.into() });
+            }
             self.claim_work(from);
         }
         self.arrive(Node::Step(next));
@@ -521,10 +554,17 @@ impl Machine {
 }
 
 impl crate::vm::frame::PlaybookFrame {
+    /// What was set of a name since then is not the work of an earlier line.
+    fn unclaimed_since(&self, name: &str) -> Stamp {
+        let claimed = self.claimed_names.iter().find(|(claimed, _)| **claimed == *name);
+        claimed.map_or(self.fresh_since, |(_, since)| self.fresh_since.max(*since))
+    }
+
     /// What was set and called before does not count as the work of a line any more.
     fn start_afresh(&mut self, since: Stamp) {
         self.fresh_since = since;
         self.moved_back = true;
+        self.claimed_names.clear();
         self.unclaimed_calls.clear();
         self.done_calls.clear();
     }

@@ -234,10 +234,10 @@ fn front_matter_sets_limits() {
 fn journals_have_a_place() {
     let none = resolve(&CommandLine::default(), &FileConfig::default(), &[("XDG_STATE_HOME", "relative")]);
     assert!(matches!(none.journal_path("a"), Err(ConfigError::NoStateFolder)));
-    let home = resolve(&CommandLine::default(), &FileConfig::default(), &[("HOME", "/home/ann")]);
+    let home = resolve(&CommandLine::default(), &FileConfig::default(), &[("HOME", "/people/ann")]);
     assert_eq!(
         home.journal_path("20261121-x").unwrap(),
-        Path::new("/home/ann/.local/state/playhouse/sessions/20261121-x.jsonl")
+        Path::new("/people/ann/.local/state/playhouse/sessions/20261121-x.jsonl")
     );
     let state = resolve(&CommandLine::default(), &FileConfig::default(), &[("HOME", "/h"), ("XDG_STATE_HOME", "/s")]);
     assert_eq!(state.sessions_folder().unwrap(), Path::new("/s/playhouse/sessions"));

@@ -32,7 +32,7 @@ pub(crate) fn check(folder: &str, extensions: &[&str], run: impl Fn(&str, &str) 
     for (name, path) in cases(folder, extensions) {
         let actual = run(&name, &fs::read_to_string(&path).unwrap());
         let golden = path.with_extension("golden");
-        if std::env::var_os("BLESS").is_some() {
+        if is_blessing() {
             fs::write(&golden, &actual).unwrap();
             continue;
         }
@@ -44,4 +44,10 @@ pub(crate) fn check(folder: &str, extensions: &[&str], run: impl Fn(&str, &str) 
         }
     }
     assert!(failures.is_empty(), "{failures}\nif this is right: BLESS=1 cargo test");
+}
+
+/// Whether golden files are rewritten instead of compared.
+#[allow(clippy::disallowed_methods, reason = "how a test run is told to bless")]
+pub fn is_blessing() -> bool {
+    std::env::var_os("BLESS").is_some()
 }

@@ -29,7 +29,7 @@ fn resolve(request: &ImportRequest<'_>) -> String {
     for part in request.path.split('/') {
         if part == ".." {
             parts.pop();
-        } else {
+        } else if part != "." {
             parts.push(part);
         }
     }
@@ -133,6 +133,7 @@ fn hostile_texts_take_no_more_than_linear_time_or_stack() {
         format!("---\n{}\n---\n# A", long("[", 50_000)),
         format!("{head}{}", long("- If $a > 1\n- Else if $a > 2\n", 5_000)),
         format!("{head}{}", (0..10_000).map(|n| format!("- $x{n} = $x{}\n", n / 2)).collect::<String>()),
+        format!("{head}{}", (0..3_000).map(|n| format!("- Go back to step {n} with $x\n")).collect::<String>()),
         (0..300).map(|n| format!("{}- Level {n}\n", "  ".repeat(n))).fold(head.to_owned(), |all, line| all + &line),
     ];
     for text in texts {

@@ -4,6 +4,7 @@
 mod chunks;
 mod config;
 mod fuzz;
+mod fuzz_machine;
 mod fuzz_reply;
 mod golden;
 mod http_server;
@@ -13,6 +14,7 @@ mod openai;
 mod replay;
 mod reply;
 mod script;
+mod session;
 mod template;
 mod test_file;
 mod tidy;

@@ -20,9 +20,9 @@ fn chunks_do_not_matter() {
         for size in [1, 2, 3, 7] {
             assert_eq!(play(&case, Chunking::Size(size)).log, whole, "{name} in pieces of {size}");
         }
-        let longest = case.happenings.iter().map(|happening| match happening {
-            Happening::Reply { text, .. } | Happening::Chunk(text) => text.len(),
-            _ => 0,
+        let longest = case.happenings.iter().filter_map(|happening| {
+            let (Happening::Reply { text, .. } | Happening::Chunk(text)) = happening else { return None };
+            Some(text.len())
         });
         for at in 1..longest.max().unwrap_or(0).min(600) {
             assert_eq!(play(&case, Chunking::CutAt(at)).log, whole, "{name} cut at {at}");

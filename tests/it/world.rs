@@ -15,7 +15,7 @@ use playhouse::vm::{Begin, Machine};
 
 /// What the world does next.
 #[derive(Clone, Debug)]
-pub enum Happening {
+pub(crate) enum Happening {
     /// The model answers the open turn.
     Reply { text: String, end: ReplyEnd },
     /// More of the open turn's reply arrives.
@@ -39,17 +39,17 @@ pub enum Happening {
 }
 
 /// A case: a program and what happens to it.
-pub struct Case {
-    pub program: String,
-    pub tools: Vec<ToolSignature>,
-    pub settings: Settings,
-    pub arguments: Map,
-    pub entry: Option<String>,
-    pub happenings: Vec<Happening>,
+pub(crate) struct Case {
+    pub(crate) program: String,
+    pub(crate) tools: Vec<ToolSignature>,
+    pub(crate) settings: Settings,
+    pub(crate) arguments: Map,
+    pub(crate) entry: Option<String>,
+    pub(crate) happenings: Vec<Happening>,
 }
 
 /// Reads a case: sections that begin with a line `--- name`.
-pub fn parse(text: &str) -> Case {
+pub(crate) fn parse(text: &str) -> Case {
     let mut case = Case {
         program: String::new(),
         tools: Vec::new(),
@@ -176,7 +176,7 @@ fn setting(settings: &mut Settings, line: &str) {
 }
 
 /// Makes the machine of a case.
-pub fn begin(case: &Case) -> Machine {
+pub(crate) fn begin(case: &Case) -> Machine {
     let mut read = |request: &ImportRequest<'_>| Err(format!("no {}", request.path));
     let signatures: Vec<Signature> = case.tools.iter().map(|tool| tool.signature.clone()).collect();
     let root = SourceText { name: "case.md".to_owned(), text: case.program.clone() };
@@ -197,7 +197,7 @@ pub fn begin(case: &Case) -> Machine {
 
 /// How replies are handed to the machine.
 #[derive(Clone, Copy, Debug)]
-pub enum Chunking {
+pub(crate) enum Chunking {
     /// In one piece.
     Whole,
     /// In pieces of so many bytes.
@@ -207,10 +207,10 @@ pub enum Chunking {
 }
 
 /// Everything that came out of a machine, and what was put into it.
-pub struct World {
-    pub machine: Machine,
-    pub log: Vec<String>,
-    pub events: Vec<(Timestamp, Event)>,
+pub(crate) struct World {
+    pub(crate) machine: Machine,
+    pub(crate) log: Vec<String>,
+    pub(crate) events: Vec<(Timestamp, Event)>,
     now: i64,
     turn: Option<TurnId>,
     closed: Vec<TurnId>,
@@ -221,7 +221,7 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(machine: Machine) -> World {
+    pub(crate) fn new(machine: Machine) -> World {
         World {
             machine,
             log: Vec::new(),
@@ -237,19 +237,9 @@ impl World {
     }
 
     /// Lets the machine move until it is blocked or finished.
-    pub fn settle(&mut self) -> Result<Wait, Outcome> {
+    pub(crate) fn settle(&mut self) -> Result<Wait, Outcome> {
         loop {
-            let wait = loop {
-                match self.machine.advance() {
-                    Progress::Emit(effect) => self.perform(effect),
-                    Progress::Reached(place) => {
-                        let location = self.machine.describe(place.location);
-                        self.log.push(format!("reached {location}"));
-                    }
-                    Progress::Blocked(wait) => break Ok(wait),
-                    Progress::Finished(outcome) => break Err(outcome),
-                }
-            };
+            let wait = self.run();
             // What only waits for the machine to be blocked comes now, one event at a time.
             if let Some(turn) = self.closed.pop() {
                 self.handle(Event::ReplyEnded { turn, end: ReplyEnd::Closed, usage: None });
@@ -264,9 +254,43 @@ impl World {
         }
     }
 
-    pub fn handle(&mut self, event: Event) {
+    /// Whether a reply is awaited.
+    pub(crate) fn is_asking(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    /// The tool that has been running longest.
+    pub(crate) fn running_tool(&self) -> Option<String> {
+        self.running.front().map(|(_, name)| name.to_string())
+    }
+
+    /// Hands a machine at its beginning the events of another run, each when it is blocked.
+    pub(crate) fn replay(&mut self, events: &[(Timestamp, Event)]) {
+        let _ = self.run();
+        for (time, event) in events {
+            self.machine.handle(*time, event.clone());
+            let _ = self.run();
+        }
+    }
+
+    pub(crate) fn handle(&mut self, event: Event) {
         self.events.push((Timestamp(self.now), event.clone()));
         self.machine.handle(Timestamp(self.now), event);
+    }
+
+    /// Advances until the machine is blocked or finished.
+    fn run(&mut self) -> Result<Wait, Outcome> {
+        loop {
+            match self.machine.advance() {
+                Progress::Emit(effect) => self.perform(effect),
+                Progress::Reached(place) => {
+                    let location = self.machine.describe(place.location);
+                    self.log.push(format!("reached {location}"));
+                }
+                Progress::Blocked(wait) => return Ok(wait),
+                Progress::Finished(outcome) => return Err(outcome),
+            }
+        }
     }
 
     fn perform(&mut self, effect: Effect) {
@@ -350,15 +374,13 @@ impl World {
             Fact::ApprovalAsked { question, .. } => format!("asks: {question}"),
             Fact::ApprovalGiven { .. } => "approved".to_owned(),
             Fact::UserMessage { text } => format!("user {}", Value::Str(text.clone())),
-            Fact::Waiting { wait } => match wait {
-                Wait::User => "waits for the user".to_owned(),
-                other => format!("waits for {other:?}"),
-            },
+            Fact::Waiting { wait: Wait::User } => "waits for the user".to_owned(),
+            Fact::Waiting { wait } => format!("waits for {wait:?}"),
         })
     }
 
     /// Makes one thing happen.
-    pub fn happen(&mut self, happening: &Happening, chunking: Chunking) {
+    pub(crate) fn happen(&mut self, happening: &Happening, chunking: Chunking) {
         match happening {
             Happening::Reply { text, end } => {
                 let turn = self.turn.unwrap_or_else(|| panic!("nothing was asked\n{}", self.log.join("\n")));
@@ -443,7 +465,7 @@ fn cut(bytes: &[u8], chunking: Chunking) -> Vec<&[u8]> {
 }
 
 /// Plays a case and writes down what the machine did.
-pub fn play(case: &Case, chunking: Chunking) -> World {
+pub(crate) fn play(case: &Case, chunking: Chunking) -> World {
     let mut world = World::new(begin(case));
     let _ = world.settle();
     for happening in &case.happenings {

@@ -265,15 +265,16 @@ fn sync_folder(path: &Path) {
 }
 
 fn io_error(path: &Path, action: &'static str, cause: io::Error) -> JournalError {
-    let advice = match cause.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "free some space, then resume the session with --session"
-        }
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "make it writable, or choose another place with --journal"
-        }
-        io::ErrorKind::IsADirectory => "name a file with --journal",
-        _ => "choose another place with --journal, or mend the cause and resume with --session",
+    use io::ErrorKind::{IsADirectory, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    let kind = cause.kind();
+    let advice = if [StorageFull, QuotaExceeded].contains(&kind) {
+        "free some space, then resume the session with --session"
+    } else if [PermissionDenied, ReadOnlyFilesystem].contains(&kind) {
+        "make it writable, or choose another place with --journal"
+    } else if kind == IsADirectory {
+        "name a file with --journal"
+    } else {
+        "choose another place with --journal, or mend the cause and resume with --session"
     };
     JournalError::Io { path: path.to_owned(), action, cause, advice }
 }

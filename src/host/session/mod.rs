@@ -20,7 +20,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
-use tokio::time::Instant;
 
 use crate::host::clock::Clock;
 use crate::host::events::EventMaker;
@@ -183,14 +182,6 @@ impl Session {
         if tools != replayed.tools {
             task.pending.push_back(Event::SignaturesChanged { tools });
         }
-        let now = task.world.clock.now();
-        task.timers = replayed
-            .timers
-            .iter()
-            .map(|(timer, due)| {
-                (*timer, Instant::now() + Duration::from_millis(due.0.saturating_sub(now.0).max(0) as u64))
-            })
-            .collect();
         Ok(session)
     }
 

@@ -37,8 +37,6 @@ pub struct Replayed {
     pub stop: Stop,
     /// The tools it knows.
     pub tools: Arc<[ToolSignature]>,
-    /// Timers that run, and when they run out.
-    pub timers: Vec<(TimerId, Timestamp)>,
     /// When the session began.
     pub began: Timestamp,
     /// The time of the last event.
@@ -115,7 +113,6 @@ pub fn replay(records: &[Record], witnesses: Option<Witnesses<'_>>) -> Result<Re
         machine: replay.machine,
         stop,
         tools: replay.tools,
-        timers: replay.timers,
         began: first.timestamp(),
         time: replay.time,
     })
@@ -127,11 +124,11 @@ struct Replay<'a> {
     time: Timestamp,
     tools: Arc<[ToolSignature]>,
     /// Turns that nothing has come of yet.
-    asked: Vec<Box<StartTurn>>,
+    asked: Vec<StartTurn>,
     /// Turns that have begun to be answered.
     started: Vec<TurnId>,
-    calls: Vec<Box<StartCall>>,
-    timers: Vec<(TimerId, Timestamp)>,
+    calls: Vec<StartCall>,
+    timers: Vec<TimerId>,
     witnesses: Option<Witnesses<'a>>,
 }
 
@@ -150,15 +147,13 @@ impl Replay<'_> {
 
     fn note(&mut self, effect: Effect) {
         match effect {
-            Effect::StartTurn(start) => self.asked.push(start),
+            Effect::StartTurn(start) => self.asked.push(*start),
             Effect::StartCall(call) => {
                 self.calls.retain(|known| known.call != call.call);
-                self.calls.push(call);
+                self.calls.push(*call);
             }
-            Effect::StartTimer { timer, after_ms } => {
-                let after = i64::try_from(after_ms).unwrap_or(i64::MAX);
-                self.timers.push((timer, Timestamp(self.time.0.saturating_add(after))));
-            }
+            // The machine starts those that still run again when it hears `Reopened`.
+            Effect::StartTimer { timer, .. } => self.timers.push(timer),
             Effect::CloseReply { .. } | Effect::Say { .. } | Effect::Report(_) => {}
         }
     }
@@ -192,10 +187,10 @@ impl Replay<'_> {
                 self.call(*call).ok_or_else(|| self.no_call(record, *call))?;
             }
             Event::TimerFired { timer } => {
-                if !self.timers.iter().any(|(running, _)| running == timer) {
+                if !self.timers.contains(timer) {
                     return Err(self.differs(record, &format!("timer {} does not run", timer.0)));
                 }
-                self.timers.retain(|(running, _)| running != timer);
+                self.timers.retain(|running| running != timer);
             }
             Event::GoOn => {
                 if *stop != Stop::Blocked(Wait::Budget) {
@@ -214,7 +209,7 @@ impl Replay<'_> {
     }
 
     fn call(&self, call: CallId) -> Option<&StartCall> {
-        self.calls.iter().find(|start| start.call == call).map(|start| &**start)
+        self.calls.iter().find(|start| start.call == call)
     }
 
     fn no_call(&self, record: &Record, call: CallId) -> SessionError {

@@ -60,9 +60,9 @@ pub(crate) struct Task {
 #[derive(Default)]
 pub(crate) struct Calls {
     /// Asked for by the machine; `CallStarted` has not been handled.
-    asked: VecDeque<Box<StartCall>>,
+    asked: VecDeque<StartCall>,
     /// `CallStarted` has been handled; the tool does not run yet.
-    begun: Vec<Box<StartCall>>,
+    begun: Vec<StartCall>,
     running: Vec<Running>,
     tasks: JoinSet<CallOutcome>,
 }
@@ -115,11 +115,14 @@ impl Task {
             match &stop {
                 Stop::Finished(outcome) if self.turns.is_empty() => {
                     self.journal.sync().await?;
+                    self.tell(&Progress::Finished(outcome.clone()));
                     return Ok(Some(outcome.clone()));
                 }
                 Stop::Blocked(wait @ (Wait::User | Wait::Approval(_))) => {
                     self.tell_waiting(wait);
-                    if self.inbox.is_empty() {
+                    // Once per wait: not before the end of a reply that still runs on for its usage, and not if the
+                    // answer is here already.
+                    if self.turns.is_empty() && self.inbox.is_empty() {
                         self.journal.sync().await?;
                     }
                     if self.abandoned && self.is_idle() {
@@ -153,8 +156,9 @@ impl Task {
             if tells_waiting(&progress) {
                 self.owes_waiting = false;
             }
-            if let Some(event) = self.maker.from_progress(&progress) {
-                self.publish(event);
+            // The end is told when nothing else comes any more: a reply may still run on for its usage.
+            if !matches!(progress, Progress::Finished(_)) {
+                self.tell(&progress);
             }
             match progress {
                 Progress::Emit(effect) => self.perform(effect),
@@ -173,7 +177,7 @@ impl Task {
                     self.pending.push_back(Event::ReplyEnded { turn, end: ReplyEnd::Closed, usage: None });
                 }
             }
-            Effect::StartCall(call) => self.calls.asked.push_back(call),
+            Effect::StartCall(call) => self.calls.asked.push_back(*call),
             Effect::StartTimer { timer, after_ms } => {
                 self.timers.retain(|(running, _)| *running != timer);
                 self.timers.push((timer, Instant::now() + Duration::from_millis(after_ms)));
@@ -333,6 +337,12 @@ impl Task {
     fn tell_waiting(&mut self, wait: &Wait) {
         if std::mem::take(&mut self.owes_waiting) {
             let event = self.maker.waiting(wait);
+            self.publish(event);
+        }
+    }
+
+    fn tell(&mut self, progress: &Progress) {
+        if let Some(event) = self.maker.of_progress(progress) {
             self.publish(event);
         }
     }

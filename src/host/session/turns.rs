@@ -76,8 +76,14 @@ impl Turns {
     /// The machine does not want the rest. True: the reply is over now.
     pub(crate) fn close(&mut self, id: TurnId, close: Close, yield_grace: Duration) -> bool {
         let Some(turn) = self.turns.iter_mut().find(|turn| turn.id == id) else { return false };
-        if let (State::Open { grace, .. }, Close::Grace) = (&mut turn.state, close) {
-            *grace = Some(Instant::now() + yield_grace);
+        if let State::Open { end, grace, .. } = &mut turn.state {
+            let has_ended = end.is_some();
+            match close {
+                Close::Grace => *grace = Some(Instant::now() + yield_grace),
+                // It is over already, and its usage is known.
+                Close::Now if has_ended => *grace = Some(Instant::now()),
+                Close::Now => return self.remove(id),
+            }
             return false;
         }
         self.remove(id)
@@ -121,11 +127,6 @@ impl Turn {
         while end.is_none() && bytes.len() < BATCH {
             match stream.as_mut().poll_next(context) {
                 Poll::Pending => break,
-                Poll::Ready(Some(ReplyPart::Bytes(more))) if grace.is_some() => {
-                    if !more.iter().all(|&byte| is_framing(byte)) {
-                        *end = Some(Box::new((ReplyEnd::Closed, None)));
-                    }
-                }
                 Poll::Ready(Some(ReplyPart::Bytes(more))) if bytes.is_empty() => bytes = more,
                 Poll::Ready(Some(ReplyPart::Bytes(more))) => bytes.extend_from_slice(&more),
                 Poll::Ready(Some(ReplyPart::End { end: how, usage })) => *end = Some(Box::new((how, usage))),
@@ -134,6 +135,10 @@ impl Turn {
                     *end = Some(Box::new((ReplyEnd::Broken { reason, retry_after_ms: None }, None)));
                 }
             }
+        }
+        if grace.is_some() && !bytes.iter().all(|&byte| is_framing(byte)) {
+            // The machine still counts what it does not use.
+            *end = Some(Box::new((ReplyEnd::Closed, None)));
         }
         if !bytes.is_empty() {
             return Poll::Ready(Input::ReplyBytes(self.id, bytes));

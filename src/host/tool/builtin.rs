@@ -179,13 +179,14 @@ fn check_size(action: &str, path: &str, n_bytes: usize, max_bytes: usize) -> Res
 }
 
 fn explain(action: &str, path: &str, cause: &io::Error) -> String {
-    let why = match cause.kind() {
-        io::ErrorKind::NotFound => "there is no such file or folder".to_owned(),
-        io::ErrorKind::PermissionDenied if cause.raw_os_error().is_none() => {
-            // cap-std's answer to whatever would leave the folder.
-            "it lies outside of the working directory; paths are relative to it".to_owned()
-        }
-        _ => cause.to_string(),
+    let kind = cause.kind();
+    let why = if kind == io::ErrorKind::NotFound {
+        "there is no such file or folder".to_owned()
+    } else if kind == io::ErrorKind::PermissionDenied && cause.raw_os_error().is_none() {
+        // cap-std's answer to whatever would leave the folder.
+        "it lies outside of the working directory; paths are relative to it".to_owned()
+    } else {
+        cause.to_string()
     };
     format!("cannot {action} `{path}`: {why}")
 }

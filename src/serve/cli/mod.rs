@@ -1,3 +1,120 @@
-//! The command line.
+//! The command line: arguments to an exit code. One file per command; data goes to standard output, everything
+//! for people to standard error.
 
+mod check;
+mod completions;
+mod console;
+mod conversation;
+mod ending;
+mod later;
+mod lines;
+mod new;
+mod run;
+mod sessions;
+mod show;
+mod test;
+mod test_compare;
 pub mod test_file;
+mod test_session;
+mod world;
+
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Parser, Subcommand};
+
+pub use self::console::Exit;
+use self::console::{Console, Failure};
+use crate::host::config::Environment;
+
+const EXAMPLES: &str = "\
+Examples:
+  playhouse new shop                          a folder to start from
+  playhouse check --explain shop/program.md   what is understood of a program
+  playhouse run shop/program.md --model openai:gpt-4.1-mini
+  playhouse test shop                         its scripted conversations, without a model
+
+Exit codes: 0 done; 1 the program (or a test) failed; 2 the command or the program's text is wrong;
+3 the program waits for the user and standard input has ended.";
+
+/// Runs playbooks: Markdown procedures that a language model carries out line by line, while an interpreter keeps
+/// the call stack, the current line, the variables and the calls.
+#[derive(Parser)]
+#[command(name = "playhouse", version, after_help = EXAMPLES, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Run(Box<run::RunArguments>),
+    Check(check::CheckArguments),
+    Test(test::TestArguments),
+    Sessions(sessions::SessionsArguments),
+    New(new::NewArguments),
+    Completions(completions::CompletionsArguments),
+    /// Commands that are not there: those that come later have a word of their own.
+    #[command(external_subcommand)]
+    Other(Vec<OsString>),
+}
+
+/// Runs the command line `arguments`, the program's name first.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
+    let environment = Environment::read();
+    let console = Console::new(environment);
+    console::start_log(&console);
+    let result = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => perform(&console, arguments.command),
+        Err(error) => Err(failure_from_clap(error)),
+    };
+    match result {
+        Ok(exit) => exit,
+        Err(Failure::Quiet(exit)) => exit,
+        Err(Failure::Told { message, exit }) => {
+            console.error(&message);
+            exit
+        }
+    }
+}
+
+fn perform(console: &Console, command: Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Run(arguments) => run::run(console, &arguments),
+        Command::Test(arguments) => test::test(console, &arguments),
+        Command::Check(arguments) => check::check(console, &arguments),
+        Command::Sessions(arguments) => sessions::sessions(console, &arguments),
+        Command::New(arguments) => new::new(&arguments),
+        Command::Completions(arguments) => completions::completions(&arguments),
+        Command::Other(words) => {
+            let name = words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
+            Err(later::unknown_command(&name))
+        }
+    }
+}
+
+/// The whole command line as clap knows it, for completions and tests of the help text.
+fn command() -> clap::Command {
+    Arguments::command()
+}
+
+/// Help and version are no failures; an option that comes later is told as such.
+fn failure_from_clap(error: clap::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // A closed pipe is the only way this fails.
+            let _ = error.print();
+            return Failure::Quiet(Exit::Finished);
+        }
+        ErrorKind::UnknownArgument => {
+            if let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg)
+                && let Some(failure) = later::later_option(argument)
+            {
+                return failure;
+            }
+        }
+        _ => {}
+    }
+    let _ = error.print();
+    Failure::Quiet(Exit::Wrong)
+}

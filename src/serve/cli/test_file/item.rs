@@ -21,7 +21,7 @@ fn wrong(code: &'static str, message: impl Into<String>, next: impl Into<String>
 }
 
 /// JSON if it is JSON, else text: the rule of `--arg`.
-pub(super) fn json_or_text(value: &str) -> Value {
+pub(crate) fn json_or_text(value: &str) -> Value {
     Value::from_json(value).unwrap_or_else(|_| Value::str(value))
 }
 

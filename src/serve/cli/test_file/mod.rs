@@ -10,6 +10,7 @@ mod write;
 
 use std::ops::Range;
 
+pub(crate) use self::item::json_or_text;
 use crate::diagnostic::Diagnostic;
 use crate::span::FileId;
 use crate::value::{Map, Value};

@@ -3,11 +3,10 @@
 //! Layers, the first that says something wins: command line, the program's front matter, `playhouse.toml` (beside
 //! the program, or `--config`), environment, defaults. The model's choice has an order of its own (spec `cli.md`).
 
-mod file;
-
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::host::config_file as file;
 use crate::host::journal::wire::SettingsWire;
 use crate::host::llm::openai::{OpenAiConfig, Secret};
 use crate::host::session::SessionOptions;
@@ -15,7 +14,7 @@ use crate::lang::program::FrontMatter;
 use crate::value::Value;
 use crate::vm::limits::Settings;
 
-pub use crate::host::config::file::FileConfig;
+pub use crate::host::config_file::FileConfig;
 
 /// The model of `openai:` when only a key or a server is given.
 const DEFAULT_OPENAI_MODEL: &str = "gpt-4.1-mini";

@@ -157,7 +157,7 @@ impl FileConfig {
 ///
 /// # Errors
 /// There is none of this name, or the value is not of its kind.
-pub(super) fn set_limit(settings: &mut SettingsWire, key: &str, value: serde_json::Value) -> Result<(), String> {
+pub(crate) fn set_limit(settings: &mut SettingsWire, key: &str, value: serde_json::Value) -> Result<(), String> {
     // By way of JSON, so that names and kinds are written down once, in the type.
     let Ok(serde_json::Value::Object(mut all)) = serde_json::to_value(&*settings) else {
         return Err("the settings cannot be written as JSON".to_owned());
@@ -177,7 +177,7 @@ pub(super) fn set_limit(settings: &mut SettingsWire, key: &str, value: serde_jso
 }
 
 /// Reads `resume`: whether a frame goes on in a fresh chat session.
-pub(super) fn resume(text: Option<&str>) -> Result<bool, String> {
+pub(crate) fn resume(text: Option<&str>) -> Result<bool, String> {
     match text {
         Some("fresh") => Ok(true),
         Some("continue") => Ok(false),

@@ -1,0 +1,151 @@
+//! `playhouse check FILE…`: what is wrong with a program, and what was understood of it.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use crate::diagnostic::{Diagnostic, Severity, render};
+use crate::host::program::load_files;
+use crate::lang::explain::explain;
+use crate::serve::cli::console::{Console, Exit, Failure, count, put};
+use crate::serve::cli::world;
+use crate::span::{Sources, Span};
+
+const EXAMPLES: &str = "\
+Examples:
+  playhouse check program.md
+  playhouse check --explain program.md --tools tools.json
+  playhouse check --format json program.md";
+
+/// Finds what is wrong with a program, without running it and without a model
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct CheckArguments {
+    /// The program's files
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Also write what was understood: names, kinds of lines, triggers, calls
+    #[arg(long)]
+    explain: bool,
+    /// How findings are written: text to standard error, or json to standard output
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// A file of canned tools, which count as declared
+    #[arg(long, value_name = "FILE")]
+    tools: Vec<PathBuf>,
+}
+
+/// For whom output is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// Checks a program.
+pub(crate) fn check(console: &Console, arguments: &CheckArguments) -> Result<Exit, Failure> {
+    if arguments.explain && arguments.format == Format::Json {
+        return Err(Failure::wrong("`--explain` is text for people; leave out `--format json`"));
+    }
+    world::refuse_plans(&arguments.files)?;
+    let tools = world::signatures(&world::tools(&arguments.tools, ".".as_ref())?);
+    let (_, loaded) = load_files(&arguments.files, &tools).map_err(|error| Failure::wrong(error.to_string()))?;
+    let sources = &loaded.program.sources;
+    let n_of = |severity| loaded.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
+    let n_errors = n_of(Severity::Error);
+    match arguments.format {
+        Format::Json => put(&to_json(&loaded.diagnostics, sources))?,
+        Format::Text => {
+            if arguments.explain {
+                put(&explain(&loaded.program))?;
+            }
+            let findings = render(&loaded.diagnostics, sources, console.color);
+            if !findings.is_empty() {
+                console.tell(&format!("{findings}\n"));
+            }
+            console.tell(&format!("{}, {}\n", count(n_errors, "error"), count(n_of(Severity::Warning), "warning")));
+        }
+    }
+    Ok(if n_errors > 0 { Exit::Wrong } else { Exit::Finished })
+}
+
+/// One finding in `--format json`. A public interface: fields are added, never changed or removed.
+#[derive(Serialize)]
+struct WireDiagnostic<'a> {
+    code: &'a str,
+    severity: &'static str,
+    #[serde(flatten)]
+    place: WirePlace<'a>,
+    message: &'a str,
+    notes: Vec<WireNote<'a>>,
+    fix: Option<WireFix<'a>>,
+}
+
+/// A range of a file. Lines and columns count from 1, columns in characters; the end is behind the last character.
+#[derive(Serialize)]
+struct WirePlace<'a> {
+    file: &'a str,
+    line: usize,
+    column: usize,
+    end_line: usize,
+    end_column: usize,
+}
+
+#[derive(Serialize)]
+struct WireNote<'a> {
+    message: &'a str,
+    #[serde(flatten)]
+    place: Option<WirePlace<'a>>,
+}
+
+#[derive(Serialize)]
+struct WireFix<'a> {
+    message: &'a str,
+    #[serde(flatten)]
+    place: WirePlace<'a>,
+    replacement: &'a str,
+}
+
+/// One array, a finding per line.
+fn to_json(diagnostics: &[Diagnostic], sources: &Sources) -> String {
+    let wires = diagnostics.iter().map(|diagnostic| WireDiagnostic {
+        code: diagnostic.code,
+        severity: match diagnostic.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        },
+        place: to_place(diagnostic.span, sources),
+        message: &diagnostic.message,
+        notes: diagnostic
+            .notes
+            .iter()
+            .map(|note| WireNote { message: &note.message, place: note.span.map(|span| to_place(span, sources)) })
+            .collect(),
+        fix: diagnostic.fix.as_ref().map(|fix| WireFix {
+            message: &fix.message,
+            place: to_place(fix.span, sources),
+            replacement: &fix.replacement,
+        }),
+    });
+    // Text and numbers: writing them as JSON cannot fail.
+    let lines: Vec<String> = wires.map(|wire| serde_json::to_string(&wire).unwrap_or_default()).collect();
+    if lines.is_empty() { "[]\n".to_owned() } else { format!("[\n{}\n]\n", lines.join(",\n")) }
+}
+
+fn to_place(span: Span, sources: &Sources) -> WirePlace<'_> {
+    let Some(file) = sources.get(span.file) else {
+        return WirePlace { file: "", line: 1, column: 1, end_line: 1, end_column: 1 };
+    };
+    let place = |offset: u32| {
+        let offset = (offset as usize).min(file.text.len());
+        let (line, column) = file.lines.line_column(offset);
+        let start = offset + 1 - column;
+        (line, file.text.get(start..offset).map_or(column, |text| text.chars().count() + 1))
+    };
+    let ((line, column), (end_line, end_column)) = (place(span.start), place(span.end));
+    WirePlace { file: &file.name, line, column, end_line, end_column }
+}

@@ -1,0 +1,143 @@
+//! Where commands write: data to standard output, words for people to standard error; exit codes; the log.
+
+use std::io::{self, IsTerminal, Write};
+
+use tracing_subscriber::EnvFilter;
+
+use crate::host::config::Environment;
+
+/// How a command ends; the numbers are a public interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Done; of `run`: the program finished.
+    Finished,
+    /// The program, or a test, failed.
+    Failed,
+    /// The command, or the program's text, is wrong.
+    Wrong,
+    /// The program waits for the user, and nobody says anything more.
+    Waits,
+}
+
+impl Exit {
+    /// The process' exit code.
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Finished => 0,
+            Exit::Failed => 1,
+            Exit::Wrong => 2,
+            Exit::Waits => 3,
+        }
+    }
+}
+
+/// Why a command ends before its time.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// A message for people.
+    Told {
+        /// Place, cause and next step, in lower case.
+        message: String,
+        /// The exit code.
+        exit: Exit,
+    },
+    /// Everything has been said, or nobody listens any more.
+    Quiet(Exit),
+}
+
+impl Failure {
+    /// The command is wrong: another one would work.
+    pub(crate) fn wrong(message: impl Into<String>) -> Failure {
+        Failure::Told { message: message.into(), exit: Exit::Wrong }
+    }
+
+    /// It went wrong while it was done.
+    pub(crate) fn failed(message: impl Into<String>) -> Failure {
+        Failure::Told { message: message.into(), exit: Exit::Failed }
+    }
+}
+
+/// What is known about the process' surroundings, read once.
+pub(crate) struct Console {
+    /// The environment's configuration.
+    pub(crate) environment: Environment,
+    /// Whether a person types and reads: a conversation with a prompt.
+    pub(crate) is_conversation: bool,
+    /// Whether standard error takes colours.
+    pub(crate) color: bool,
+}
+
+impl Console {
+    /// Looks around.
+    pub(crate) fn new(environment: Environment) -> Console {
+        let color = io::stderr().is_terminal() && !environment.no_color;
+        Console { environment, is_conversation: io::stdin().is_terminal(), color }
+    }
+
+    /// Tells people that something went wrong.
+    pub(crate) fn error(&self, message: &str) {
+        self.marked("error", "1;31", message);
+    }
+
+    /// Tells people that something is odd.
+    pub(crate) fn warning(&self, message: &str) {
+        self.marked("warning", "1;33", message);
+    }
+
+    fn marked(&self, mark: &str, style: &str, message: &str) {
+        if self.color {
+            self.tell(&format!("\u{1b}[{style}m{mark}\u{1b}[0m: {message}\n"));
+        } else {
+            self.tell(&format!("{mark}: {message}\n"));
+        }
+    }
+
+    /// A remark that is less important than what the program says.
+    pub(crate) fn remark(&self, message: &str) {
+        if self.color {
+            self.tell(&format!("\u{1b}[2m{message}\u{1b}[0m\n"));
+        } else {
+            self.tell(&format!("{message}\n"));
+        }
+    }
+
+    /// Text for people, as it is. That nobody can read it is no reason to stop.
+    pub(crate) fn tell(&self, text: &str) {
+        let mut stderr = io::stderr().lock();
+        let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+    }
+}
+
+/// Data, to standard output, at once.
+pub(crate) fn put(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(output_failure)
+}
+
+/// A reader that has gone away wants no more, and no message either.
+fn output_failure(cause: io::Error) -> Failure {
+    match cause.kind() {
+        io::ErrorKind::BrokenPipe => Failure::Quiet(Exit::Finished),
+        _ => Failure::failed(format!("standard output: {cause}; the output is incomplete")),
+    }
+}
+
+/// Writes tracing events to standard error, if `PLAYHOUSE_LOG` asks for them.
+pub(crate) fn start_log(console: &Console) {
+    let Some(filter) = &console.environment.log else { return };
+    match EnvFilter::try_new(filter) {
+        Ok(filter) => {
+            let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+            // Only fails if there is a subscriber already: then that one is meant.
+            let _ = log.with_ansi(console.color).try_init();
+        }
+        Err(cause) => {
+            console.warning(&format!("PLAYHOUSE_LOG: {cause}; write for example PLAYHOUSE_LOG=playhouse=debug"));
+        }
+    }
+}
+
+/// `1 error`, `2 errors`.
+pub(crate) fn count(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}

@@ -1,0 +1,348 @@
+//! A session on standard input and output: speech out, messages in, until the program ends or nobody says anything.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use crate::host::events::{PublicBody, PublicEvent};
+use crate::host::session::{Interest, Notice, Session, SessionHandle, Subscription};
+use crate::lang::program::Program;
+use crate::serve::cli::console::{Console, Exit, Failure, put};
+use crate::serve::cli::ending;
+use crate::serve::cli::lines::Lines;
+use crate::value::Value;
+use crate::vm::protocol::CallId;
+
+/// Events that may wait to be written. More than one budget of the machine's directives can make.
+const EVENTS: usize = 100_000;
+
+/// A second Ctrl-C within this time leaves.
+const LEAVE_WITHIN: Duration = Duration::from_secs(2);
+
+/// Options of a conversation.
+#[derive(Args, Default)]
+pub(crate) struct TalkArguments {
+    /// A message of the user, given before standard input is read (can be given again)
+    #[arg(long, value_name = "TEXT")]
+    message: Vec<String>,
+    /// Write all events to this file as JSON Lines
+    #[arg(long, value_name = "FILE")]
+    events: Option<PathBuf>,
+    /// At the end, write a summary as JSON to standard error
+    #[arg(long)]
+    pub(crate) summary: bool,
+}
+
+/// What is to be known of a session besides what it tells itself.
+pub(crate) struct Subject {
+    /// Its program.
+    pub(crate) program: Arc<Program>,
+    /// The command that goes on with it.
+    pub(crate) go_on: String,
+    /// The command that shows it, if one does.
+    pub(crate) show: Option<String>,
+}
+
+/// Talks with a session until it ends or has to wait for somebody who is not there.
+pub(crate) async fn converse(
+    console: &Console,
+    arguments: &TalkArguments,
+    subject: &Subject,
+    mut session: Session,
+) -> Result<Exit, Failure> {
+    let events = match &arguments.events {
+        Some(path) => {
+            let file = File::create(path).map_err(|cause| {
+                Failure::wrong(format!("{}: cannot write: {cause}; check the path given with --events", path.display()))
+            })?;
+            let subscription = session.subscribe(Interest::Everything { capacity: EVENTS });
+            Some((path, tokio::spawn(write_events(subscription, file))))
+        }
+        None => None,
+    };
+    let subscription = session.subscribe(Interest::Speech);
+    let mut talk = Talk {
+        console,
+        handle: session.spawn(),
+        lines: Lines::default(),
+        messages: arguments.message.iter().cloned().collect(),
+        wanted: None,
+        question: None,
+        open: None,
+        cleans: std::io::stdout().is_terminal(),
+        interrupted: None,
+        input_ended: false,
+    };
+    let talked = talk.run(subscription).await;
+    talk.handle.stop().await;
+    let ended = talk.handle.outcome().await;
+    if let Some((path, task)) = events {
+        match task.await {
+            Ok(Ok(0)) => {}
+            Ok(Ok(n)) => console.warning(&format!("{}: {n} events came too fast and are missing", path.display())),
+            Ok(Err(cause)) => console.warning(&format!("{}: {cause}; events are missing", path.display())),
+            Err(cause) => console.warning(&format!("{}: internal error: {cause}", path.display())),
+        }
+    }
+    talked?;
+    let ended = ended.map_err(|error| Failure::failed(error.to_string()))?;
+    Ok(ending::tell(console, subject, &ended, talk.question.as_deref(), talk.input_ended, arguments.summary))
+}
+
+/// What the next line of the user answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    Message,
+    Approval(CallId),
+}
+
+struct Talk<'a> {
+    console: &'a Console,
+    handle: SessionHandle,
+    lines: Lines,
+    /// Messages given with `--message`.
+    messages: VecDeque<String>,
+    wanted: Option<Wanted>,
+    /// What a person was asked for the call that waits.
+    question: Option<Arc<str>>,
+    /// The utterance that is being said; true as soon as something of it was written.
+    open: Option<u64>,
+    /// Whether a terminal shows what is written: then control characters of a model stay out.
+    cleans: bool,
+    interrupted: Option<Instant>,
+    input_ended: bool,
+}
+
+impl Talk<'_> {
+    async fn run(&mut self, mut subscription: Subscription) -> Result<(), Failure> {
+        let mut interrupts = self.console.is_conversation.then(interrupts);
+        loop {
+            tokio::select! {
+                biased;
+                notice = subscription.next() => match notice {
+                    None => return Ok(()),
+                    Some(Notice::Event(event)) => {
+                        if !self.hear(&event).await? {
+                            return Ok(());
+                        }
+                    }
+                    // Speech is never missed, only joined.
+                    Some(Notice::Missed(_)) => {}
+                },
+                line = self.lines.next() => {
+                    let line = line.map_err(|cause| Failure::failed(format!("standard input: {cause}")))?;
+                    if !self.answer(line).await {
+                        return Ok(());
+                    }
+                }
+                () = next_interrupt(&mut interrupts) => {
+                    if !self.interrupt().await {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    /// False: nothing more is to be said by anybody.
+    async fn hear(&mut self, event: &PublicEvent) -> Result<bool, Failure> {
+        match &event.body {
+            PublicBody::SaidDelta { text, utterance } => {
+                if self.open.is_some_and(|open| open != *utterance) {
+                    put("\n")?;
+                }
+                self.open = Some(*utterance);
+                put(&self.clean(text))?;
+            }
+            PublicBody::Said { text } => {
+                // An empty utterance had no piece.
+                if self.open.take().is_some() || text.is_empty() {
+                    put("\n")?;
+                }
+            }
+            PublicBody::ApprovalAsked { question, .. } => self.question = Some(question.clone()),
+            PublicBody::Waiting { whom, call } => match (*whom, call) {
+                ("user", _) => return Ok(self.want(Wanted::Message).await),
+                ("approval", Some(call)) => return Ok(self.want(Wanted::Approval(CallId(*call))).await),
+                _ => self.wanted = None,
+            },
+            PublicBody::Degraded { cause } => {
+                self.end_line()?;
+                self.console.warning(&format!(
+                    "the model did not keep to the protocol: {cause}; its words are passed on, and the program waits \
+                     for the user"
+                ));
+            }
+            PublicBody::Retry { cause, attempt } => {
+                self.end_line()?;
+                self.console.remark(&format!("the model's reply failed: {cause}; attempt {attempt} begins"));
+            }
+            PublicBody::Finished { .. } | PublicBody::Failed { .. } => {
+                self.end_line()?;
+                self.wanted = None;
+            }
+            PublicBody::SessionStarted { .. }
+            | PublicBody::SessionResumed { .. }
+            | PublicBody::TurnStarted { .. }
+            | PublicBody::TurnFinished { .. }
+            | PublicBody::LineReached {}
+            | PublicBody::VariableSet { .. }
+            | PublicBody::VariableRemoved { .. }
+            | PublicBody::CallQueued { .. }
+            | PublicBody::CallStarted { .. }
+            | PublicBody::CallFinished { .. }
+            | PublicBody::StreamCancelled { .. }
+            | PublicBody::FramePushed { .. }
+            | PublicBody::FramePopped { .. }
+            | PublicBody::Repair { .. }
+            | PublicBody::Ignored { .. }
+            | PublicBody::SessionRenewed { .. }
+            | PublicBody::LinesSkipped { .. }
+            | PublicBody::ApprovalGiven { .. }
+            | PublicBody::UserMessage { .. } => {}
+        }
+        Ok(true)
+    }
+
+    /// Somebody has to say something: the next `--message`, or else the next line.
+    async fn want(&mut self, wanted: Wanted) -> bool {
+        if wanted == Wanted::Message {
+            self.question = None;
+            if let Some(message) = self.messages.pop_front() {
+                if self.console.is_conversation {
+                    self.console.tell(&format!("> {message}\n"));
+                }
+                return self.handle.send(message).await.is_ok();
+            }
+        }
+        self.wanted = Some(wanted);
+        self.prompt();
+        self.lines.ask();
+        true
+    }
+
+    /// Shows that it is the user's turn.
+    fn prompt(&self) {
+        match (self.wanted, &self.question) {
+            (Some(Wanted::Approval(_)), Some(question)) if self.console.is_conversation => {
+                self.console.tell(&format!("{question}\n(y/n, or an answer) > "));
+            }
+            (Some(Wanted::Approval(_)), Some(question)) => self.console.tell(&format!("{question}\n")),
+            (Some(_), _) if self.console.is_conversation => self.console.tell("> "),
+            _ => {}
+        }
+    }
+
+    /// A line has come. False: there is none any more.
+    async fn answer(&mut self, line: Option<String>) -> bool {
+        let Some(line) = line else {
+            self.input_ended = true;
+            if self.console.is_conversation {
+                self.console.tell("\n");
+            }
+            return false;
+        };
+        if line.trim().is_empty() && self.console.is_conversation {
+            self.prompt();
+            self.lines.ask();
+            return true;
+        }
+        // A line typed while the program was interrupted is a message.
+        match self.wanted.take().unwrap_or(Wanted::Message) {
+            Wanted::Message => self.handle.send(line).await.is_ok(),
+            Wanted::Approval(call) => {
+                self.question = None;
+                self.handle.approve(call, approval(&line)).await.is_ok()
+            }
+        }
+    }
+
+    /// Ctrl-C. False: leave.
+    async fn interrupt(&mut self) -> bool {
+        let again = self.interrupted.is_some_and(|before| before.elapsed() < LEAVE_WITHIN);
+        if again || self.wanted.is_some() {
+            self.console.tell("\n");
+            return false;
+        }
+        self.interrupted = Some(Instant::now());
+        self.console.tell("\n");
+        self.open = None;
+        self.console.remark("interrupted; Ctrl-C again leaves");
+        self.handle.interrupt().await.is_ok()
+    }
+
+    /// Before a remark: an utterance that was cut must not run into it.
+    fn end_line(&mut self) -> Result<(), Failure> {
+        if self.console.is_conversation && self.open.take().is_some() {
+            put("\n")?;
+        }
+        Ok(())
+    }
+
+    fn clean(&self, text: &str) -> String {
+        let replaced = |c: char| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c };
+        if self.cleans { text.chars().map(replaced).collect() } else { text.to_owned() }
+    }
+}
+
+/// A person's answer to a tool's question: yes, no, or text for the tool.
+pub(crate) fn approval(line: &str) -> Value {
+    match line.trim().to_lowercase().as_str() {
+        "y" | "yes" => Value::Bool(true),
+        "n" | "no" => Value::Bool(false),
+        _ => Value::str(line),
+    }
+}
+
+/// One item for every Ctrl-C from now on.
+fn interrupts() -> mpsc::UnboundedReceiver<()> {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        // Without signals Ctrl-C ends the process: the journal has all that was done.
+        while tokio::signal::ctrl_c().await.is_ok() && sender.send(()).is_ok() {}
+    });
+    receiver
+}
+
+async fn next_interrupt(interrupts: &mut Option<mpsc::UnboundedReceiver<()>>) {
+    match interrupts {
+        Some(interrupts) => match interrupts.recv().await {
+            Some(()) => {}
+            None => std::future::pending().await,
+        },
+        None => std::future::pending().await,
+    }
+}
+
+/// Writes all events; gives the number of those that were missed.
+async fn write_events(mut subscription: Subscription, file: File) -> std::io::Result<u64> {
+    let mut writer = BufWriter::new(file);
+    let mut n_missed = 0;
+    loop {
+        let notice = match subscription.try_next() {
+            Some(notice) => notice,
+            None => {
+                // Whoever follows the file sees everything there is so far.
+                writer.flush()?;
+                match subscription.next().await {
+                    Some(notice) => notice,
+                    None => return writer.flush().map(|()| n_missed),
+                }
+            }
+        };
+        match notice {
+            Notice::Event(event) => {
+                serde_json::to_writer(&mut writer, &event)?;
+                writer.write_all(b"\n")?;
+            }
+            Notice::Missed(n) => n_missed += n,
+        }
+    }
+}

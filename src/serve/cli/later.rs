@@ -1,0 +1,48 @@
+//! Commands and options that are on their way: they are not in the help text, and say so when they are used.
+
+use crate::serve::cli::console::Failure;
+
+/// Commands to come, and what can be done until then.
+const COMMANDS: [(&str, &str); 9] = [
+    ("fmt", "format the program by hand; `playhouse check` shows how it is read"),
+    ("index", "give the program its texts as files: `LoadFile` reads what lies in the working directory"),
+    ("plugin", "use the built-in tools, or canned ones with `--tools FILE`"),
+    ("debug", "use `playhouse run --events FILE`, and look at a session with `playhouse sessions show ID`"),
+    ("lsp", "use `playhouse check --format json` from the editor"),
+    ("serve", "run one session at a time with `playhouse run`"),
+    ("mcp", "run the program with `playhouse run`"),
+    ("plan", "write the program as playbooks and use `playhouse run`"),
+    ("model", "see what `playhouse run` says about its model on standard error"),
+];
+
+/// Options to come, and what can be done until then.
+const OPTIONS: [(&str, &str); 5] = [
+    ("--classifier", "only `At the beginning` triggers are evaluated; leave the option out"),
+    ("--debug-listen", "use `--events FILE` to see what a run does"),
+    ("--watch", "start the program again after a change"),
+    ("--record", "write the replies into the test file by hand"),
+    ("--compare", "run the tests of both revisions and compare what is printed"),
+];
+
+/// The answer to a command that is none of ours.
+pub(crate) fn unknown_command(name: &str) -> Failure {
+    if let Some((name, advice)) = COMMANDS.iter().find(|(later, _)| *later == name) {
+        return Failure::wrong(format!("`playhouse {name}` does not exist yet; {advice}"));
+    }
+    let known = super::command();
+    let known = known.get_subcommands().map(clap::Command::get_name);
+    let distance = |other: &&str| strsim::damerau_levenshtein(name, other);
+    // A third of the letters may be wrong; beyond that a guess is a nuisance.
+    let close = known.min_by_key(distance).filter(|other| distance(other) <= (name.len() / 3).max(1));
+    match close {
+        Some(close) => Failure::wrong(format!("there is no command `{name}`; did you mean `playhouse {close}`?")),
+        None => Failure::wrong(format!("there is no command `{name}`; `playhouse --help` lists what there is")),
+    }
+}
+
+/// The answer to an option that comes later.
+pub(crate) fn later_option(argument: &str) -> Option<Failure> {
+    let name = argument.split(['=', ' ']).next().unwrap_or(argument);
+    let (name, advice) = OPTIONS.iter().find(|(later, _)| *later == name)?;
+    Some(Failure::wrong(format!("`{name}` does not exist yet; {advice}")))
+}

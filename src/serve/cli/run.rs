@@ -1,0 +1,280 @@
+//! `playhouse run FILE…`: a program, from its beginning or from where its session stands.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+
+use crate::diagnostic::{Severity, render};
+use crate::host::clock::SystemClock;
+use crate::host::journal::file::FileJournal;
+use crate::host::journal::record::{Begun, Record, RecordBody};
+use crate::host::journal::{Journal, JournalError};
+use crate::host::program::{ProgramText, load_files};
+use crate::host::session::{Session, SessionError, Start};
+use crate::host::sessions::new_id;
+use crate::lang::program::{Entry, PlaybookId, Program, Signature};
+use crate::serve::cli::console::{Console, Exit, Failure, count};
+use crate::serve::cli::conversation::{Subject, TalkArguments, converse};
+use crate::serve::cli::test_file::json_or_text;
+use crate::serve::cli::world::{self, WorldArguments};
+use crate::value::{Map, Value};
+
+const EXAMPLES: &str = "\
+Examples:
+  playhouse run program.md --model openai:gpt-4.1-mini
+  playhouse run program.md --model openai:local --base-url http://127.0.0.1:8080/v1
+  playhouse run program.md --model script:replies.jsonl --tools tools.json < messages.txt
+  playhouse run program.md --playbook Report --arg year=2026 --session report-2026";
+
+/// Runs a program. On a terminal it is a conversation; else each line of standard input is one message of the
+/// user, and standard output gets what the program says
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct RunArguments {
+    /// The program's files
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    world: WorldArguments,
+    /// The playbook to begin with [default: the one with the trigger `At the beginning`]
+    #[arg(long, value_name = "NAME")]
+    playbook: Option<String>,
+    /// An argument, or a variable: JSON or text (can be given again)
+    #[arg(long, value_name = "NAME=VALUE", value_parser = argument)]
+    arg: Vec<(Arc<str>, Value)>,
+    /// The session's id: it is resumed, or begun if there is none
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Where the session is kept, a `.jsonl` file [default: $XDG_STATE_HOME/playhouse/sessions/ID.jsonl]
+    #[arg(long, value_name = "PATH")]
+    journal: Option<PathBuf>,
+    #[command(flatten)]
+    talk: TalkArguments,
+}
+
+/// Reads `name=value`.
+fn argument(text: &str) -> Result<(Arc<str>, Value), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().trim_start_matches('$').into(), json_or_text(value)))
+        }
+        _ => Err("write NAME=VALUE, as in `--arg year=2026`".to_owned()),
+    }
+}
+
+/// Runs a program, or goes on with its session.
+pub(crate) fn run(console: &Console, arguments: &RunArguments) -> Result<Exit, Failure> {
+    world::refuse_plans(&arguments.files)?;
+    if let Some(path) = &arguments.journal {
+        check_journal_kind(path)?;
+    }
+    if let Some(id) = &arguments.session {
+        let path = match &arguments.journal {
+            Some(path) => path.clone(),
+            None => world::places(console)?.journal_path(id).map_err(|error| Failure::wrong(error.to_string()))?,
+        };
+        if path.metadata().is_ok_and(|metadata| metadata.len() > 0) {
+            let stored = Stored { path: &path, id, is_elsewhere: arguments.journal.is_some() };
+            return resume(console, &arguments.world, &arguments.talk, &stored, &arguments.files);
+        }
+    }
+    start(console, arguments)
+}
+
+fn start(console: &Console, arguments: &RunArguments) -> Result<Exit, Failure> {
+    let tools = arguments.world.registry()?;
+    let (text, program) = load(console, &arguments.files, &world::signatures(&tools))?;
+    let entry = arguments.playbook.as_deref().map(|name| find_playbook(&program, name)).transpose()?;
+    let equipped = arguments.world.equip(console, &program, tools, None)?;
+    let id: Arc<str> = match &arguments.session {
+        Some(id) => id.as_str().into(),
+        None => new_id(&SystemClock),
+    };
+    let path = match &arguments.journal {
+        Some(path) => path.clone(),
+        None => world::places(console)?.journal_path(&id).map_err(|error| Failure::wrong(error.to_string()))?,
+    };
+    console.remark(&equipped.model_reason);
+    let subject = subject(&program, &id, &arguments.files, arguments.journal.as_deref());
+    let begun = Start {
+        id,
+        program,
+        text,
+        settings: equipped.settings,
+        entry,
+        arguments: arguments.arg.iter().cloned().collect::<Map>(),
+    };
+    runtime()?.block_on(async {
+        let journal = FileJournal::open(path).map_err(journal_failure)?;
+        let session = Session::start(equipped.world, Box::new(journal), begun).map_err(session_failure)?;
+        converse(console, &arguments.talk, &subject, session).await
+    })
+}
+
+/// A session that is kept somewhere.
+pub(crate) struct Stored<'a> {
+    /// Its journal.
+    pub(crate) path: &'a Path,
+    /// Its id, as it was given.
+    pub(crate) id: &'a str,
+    /// Whether the journal is not at its default place.
+    pub(crate) is_elsewhere: bool,
+}
+
+/// Goes on with a session. Of `files`, if there are any, only whether they have changed is told.
+pub(crate) fn resume(
+    console: &Console,
+    world: &WorldArguments,
+    talk: &TalkArguments,
+    stored: &Stored<'_>,
+    files: &[PathBuf],
+) -> Result<Exit, Failure> {
+    // Opened first: whoever else holds it is more important than anything that could be wrong here.
+    let mut journal = FileJournal::open(stored.path).map_err(journal_failure)?;
+    let records = journal.records().map_err(journal_failure)?;
+    let begun = begun(&records, stored.path)?;
+    if *begun.session != *stored.id {
+        return Err(Failure::wrong(format!(
+            "{}: this is the journal of session {}, not of {}; change --session or --journal",
+            stored.path.display(),
+            begun.session,
+            stored.id
+        )));
+    }
+    let tools = world.registry()?;
+    let signatures: Vec<Signature> = begun.tools.iter().map(|tool| tool.to_tool().signature).collect();
+    let program = Arc::new(begun_text(begun).load(&signatures).program);
+    if !files.is_empty() && has_changed(begun, files, &signatures)? {
+        console.warning(&format!(
+            "the program's text has changed since session {} began; the session goes on with the old text (run without \
+             --session for the new one)",
+            begun.session
+        ));
+    }
+    let equipped = world.equip(console, &program, tools, Some(&begun.model))?;
+    console.remark(&equipped.model_reason);
+    let own_files: Vec<PathBuf> = begun.roots.iter().map(|root| PathBuf::from(&**root)).collect();
+    let subject = subject(&program, &begun.session, &own_files, stored.is_elsewhere.then_some(stored.path));
+    drop(records);
+    runtime()?.block_on(async {
+        let session = Session::resume(equipped.world, Box::new(journal)).map_err(session_failure)?;
+        converse(console, talk, &subject, session).await
+    })
+}
+
+/// The beginning that a journal holds.
+pub(crate) fn begun<'r>(records: &'r [Record], path: &Path) -> Result<&'r Begun, Failure> {
+    match records.first().map(|record| &record.body) {
+        Some(RecordBody::Begun(begun)) => Ok(begun),
+        _ => Err(Failure::failed(format!("{}: the journal holds no session; begin a new one", path.display()))),
+    }
+}
+
+/// The program's texts that a journal holds.
+pub(crate) fn begun_text(begun: &Begun) -> ProgramText {
+    ProgramText { roots: begun.roots.clone(), files: begun.files.clone() }
+}
+
+/// Whether the files are not what the session began with, by their texts: they may have moved.
+fn has_changed(begun: &Begun, files: &[PathBuf], signatures: &[Signature]) -> Result<bool, Failure> {
+    let (text, _) = load_files(files, signatures).map_err(|error| Failure::wrong(error.to_string()))?;
+    let same = text.files.len() == begun.files.len()
+        && text.files.iter().zip(&begun.files).all(|(now, then)| now.text == then.text);
+    Ok(!same)
+}
+
+/// Loads a program; errors in its text end the command, warnings are counted.
+fn load(console: &Console, files: &[PathBuf], tools: &[Signature]) -> Result<(ProgramText, Arc<Program>), Failure> {
+    let (text, loaded) = load_files(files, tools).map_err(|error| Failure::wrong(error.to_string()))?;
+    let n_of = |severity| loaded.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
+    let (n_errors, n_warnings) = (n_of(Severity::Error), n_of(Severity::Warning));
+    if n_errors > 0 {
+        console.tell(&render(&loaded.diagnostics, &loaded.program.sources, console.color));
+        console.tell(&format!("\n{}, {}\n", count(n_errors, "error"), count(n_warnings, "warning")));
+        return Err(Failure::Quiet(Exit::Wrong));
+    }
+    if n_warnings > 0 {
+        console.remark(&format!("{}; `playhouse check` shows what and where", count(n_warnings, "warning")));
+    }
+    Ok((text, Arc::new(loaded.program)))
+}
+
+/// The playbook that `--playbook` means: of the agent the program begins with, or `Agent.Playbook`.
+pub(crate) fn find_playbook(program: &Program, name: &str) -> Result<PlaybookId, Failure> {
+    let first = match &program.entry {
+        Entry::Beginning(ids) => ids.first().map(|id| program.playbook(*id).agent),
+        Entry::Single(id) | Entry::Root(id) => Some(program.playbook(*id).agent),
+        Entry::None => None,
+    };
+    let agents = first.into_iter().chain(program.agents.iter().map(|agent| agent.id));
+    if let Some(found) = agents.into_iter().find_map(|agent| program.find_playbook(agent, name)) {
+        return Ok(found);
+    }
+    let names: Vec<&str> =
+        program.playbooks.iter().filter(|playbook| !playbook.implicit).map(|playbook| &*playbook.name).collect();
+    Err(Failure::wrong(format!("--playbook: there is no playbook `{name}`; there are {}", names.join(", "))))
+}
+
+fn subject(program: &Arc<Program>, id: &str, files: &[PathBuf], journal: Option<&Path>) -> Subject {
+    let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+    match journal {
+        None => Subject {
+            program: program.clone(),
+            go_on: format!("playhouse sessions resume {id}"),
+            show: Some(format!("playhouse sessions show {id}")),
+        },
+        Some(path) => Subject {
+            program: program.clone(),
+            go_on: format!("playhouse run {} --session {id} --journal {}", files.join(" "), path.display()),
+            show: None,
+        },
+    }
+}
+
+fn check_journal_kind(path: &Path) -> Result<(), Failure> {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
+    match extension {
+        "jsonl" => Ok(()),
+        "sqlite" | "db" => Err(Failure::wrong(format!(
+            "{}: journals in a database come later; name a `.jsonl` file with --journal",
+            path.display()
+        ))),
+        _ => Err(Failure::wrong(format!(
+            "{}: what kind of journal this is to be is not known; name a `.jsonl` file with --journal",
+            path.display()
+        ))),
+    }
+}
+
+/// One thread is enough for one session, and is there at once.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|cause| Failure::failed(format!("cannot start: {cause}; close some programs and try again")))
+}
+
+/// A journal that is there already is a matter of the command; everything else is not.
+pub(crate) fn journal_failure(error: JournalError) -> Failure {
+    match &error {
+        JournalError::Exists { .. } => Failure::wrong(error.to_string()),
+        JournalError::Io { .. }
+        | JournalError::Locked { .. }
+        | JournalError::Corrupt { .. }
+        | JournalError::Newer { .. } => Failure::failed(error.to_string()),
+    }
+}
+
+/// A session that cannot begin or go on.
+pub(crate) fn session_failure(error: SessionError) -> Failure {
+    match error {
+        SessionError::Journal(error) => journal_failure(error),
+        SessionError::NoSession(_)
+        | SessionError::Program(_)
+        | SessionError::Replay { .. }
+        | SessionError::TooMany { .. }
+        | SessionError::Open(_)
+        | SessionError::Vanished => Failure::failed(error.to_string()),
+    }
+}

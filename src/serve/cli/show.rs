@@ -1,0 +1,247 @@
+//! A machine's state as text for people: the stack, the variables, the conversation, what is waited for. The one
+//! renderer of a [`View`]; secrets are masked here.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::value::{Tracked, Value};
+use crate::vm::protocol::{CallKind, Outcome, Wait};
+use crate::vm::view::{CallView, FrameView, Utterance, VariableView, View};
+
+/// A longer value is cut: the whole one is in `--format json`.
+const MAX_SHOWN: usize = 200;
+
+/// How a session stands, in one word or two: `finished`, `failed`, `waits for the user`, ….
+pub(crate) fn state(view: &View) -> String {
+    match (&view.outcome, &view.wait) {
+        (Some(Outcome::Done { .. }), _) => "finished".to_owned(),
+        (Some(Outcome::Failed(_)), _) => "failed".to_owned(),
+        (None, Some(wait)) => waits_for(view, wait),
+        (None, None) => "was stopped".to_owned(),
+    }
+}
+
+fn waits_for(view: &View, wait: &Wait) -> String {
+    let call = |id| {
+        let calls = view.stack.iter().flat_map(|frame| &frame.queue);
+        calls.into_iter().find(|call| call.call == id).map_or("a call".to_owned(), |call| call.name.to_string())
+    };
+    match wait {
+        Wait::User => "waits for the user".to_owned(),
+        Wait::Approval(id) => format!("waits for an answer about {}", call(*id)),
+        Wait::Call(id) => format!("waits for {}", call(*id)),
+        Wait::Reply(_) => "waits for the model".to_owned(),
+        Wait::Timer(_) => "waits for a timer".to_owned(),
+        Wait::Budget => "was stopped".to_owned(),
+    }
+}
+
+/// Everything, part by part.
+pub(crate) fn all(view: &View) -> String {
+    let mut text = String::new();
+    for (title, part) in
+        [("Stack", stack(view)), ("Variables", variables(view)), ("Conversation", conversation(&view.conversation))]
+    {
+        if !part.is_empty() {
+            // Writing to a `String` can't fail.
+            let _ = write!(text, "\n{title}\n{part}");
+        }
+    }
+    if !view.messages.is_empty() {
+        let _ = writeln!(text, "\nMessages that nobody has read yet");
+        for message in &view.messages {
+            let _ = writeln!(text, "  > {message}");
+        }
+    }
+    text
+}
+
+/// The frames, the one that is executed first: `HandOver, line 02 (call at OrderStatus:05.01)`.
+pub(crate) fn stack(view: &View) -> String {
+    let mut text = String::new();
+    for frame in view.stack.iter().rev() {
+        let line = frame.line.as_ref().map_or(String::new(), |line| format!(", line {line}"));
+        let result = frame.result_name.as_ref().map_or(String::new(), |name| format!(", result to ${name}"));
+        let elided = match frame.n_elided {
+            0 => String::new(),
+            n => format!(", {n} callers left out that would only return"),
+        };
+        let _ = writeln!(text, "  {}{line} ({}{result}{elided})", frame.name, frame.origin);
+        for state in &frame.loops {
+            let _ = writeln!(text, "    loop {state}");
+        }
+        for call in &frame.queue {
+            let _ = writeln!(text, "    {} {}", call_text(call), call.state);
+        }
+    }
+    text
+}
+
+/// The variables of each frame, the one that is executed first, then the session's others.
+pub(crate) fn variables(view: &View) -> String {
+    let mut text = String::new();
+    for frame in view.stack.iter().rev().filter(|frame| !frame.variables.is_empty()) {
+        let _ = writeln!(text, "  {}", frame.name);
+        frame.variables.iter().for_each(|variable| text.push_str(&variable_text(variable)));
+    }
+    for (agent, others) in view.others.iter().filter(|(_, others)| !others.is_empty()) {
+        let _ = writeln!(text, "  others of {agent}");
+        others.iter().for_each(|variable| text.push_str(&variable_text(variable)));
+    }
+    text
+}
+
+/// What was said, as a terminal shows it.
+pub(crate) fn conversation(utterances: &[Utterance]) -> String {
+    let mut text = String::new();
+    for utterance in utterances {
+        let mark = if utterance.by_user { "> " } else { "" };
+        for (index, line) in utterance.text.lines().enumerate() {
+            let _ = writeln!(text, "  {}{line}", if index == 0 { mark } else { "" });
+        }
+    }
+    text
+}
+
+fn variable_text(variable: &VariableView) -> String {
+    format!("    ${} = {} ({})\n", variable.name, short(&variable.value), variable.value.origin.name())
+}
+
+fn call_text(call: &CallView) -> String {
+    let arguments: Vec<String> =
+        call.arguments.iter().map(|(name, value)| format!("{name}: {}", short(value))).collect();
+    format!("{}({})", call.name, arguments.join(", "))
+}
+
+fn short(value: &Tracked) -> String {
+    let json = value.shown().to_json();
+    if json.chars().count() <= MAX_SHOWN {
+        return json;
+    }
+    let head: String = json.chars().take(MAX_SHOWN).collect();
+    format!("{head}… ({} bytes)", json.len())
+}
+
+/// A view in `--format json`. A public interface: fields are added, never changed or removed.
+#[derive(Serialize)]
+pub(crate) struct WireView {
+    state: String,
+    stack: Vec<WireFrame>,
+    others: Vec<WireVariable>,
+    conversation: Vec<WireUtterance>,
+    messages: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fault: Option<WireFault>,
+}
+
+#[derive(Serialize)]
+struct WireFrame {
+    agent: String,
+    playbook: String,
+    line: Option<String>,
+    origin: String,
+    result: Option<String>,
+    variables: Vec<WireVariable>,
+    calls: Vec<WireCall>,
+    loops: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct WireVariable {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
+    name: String,
+    value: Value,
+    origin: &'static str,
+    secret: bool,
+}
+
+#[derive(Serialize)]
+struct WireCall {
+    call: u64,
+    name: String,
+    kind: &'static str,
+    args: Vec<(String, Value)>,
+    state: &'static str,
+}
+
+#[derive(Serialize)]
+struct WireUtterance {
+    by: &'static str,
+    text: String,
+}
+
+#[derive(Serialize)]
+struct WireFault {
+    kind: String,
+    message: String,
+}
+
+/// The view in its public form, the executed frame first; secrets masked.
+pub(crate) fn to_wire(view: &View) -> WireView {
+    let others = view.others.iter().flat_map(|(agent, others)| {
+        others.iter().map(|variable| WireVariable { agent: Some(agent.to_string()), ..to_wire_variable(variable) })
+    });
+    let (value, fault) = match &view.outcome {
+        Some(Outcome::Done { value }) => (Some(value.clone()), None),
+        Some(Outcome::Failed(fault)) => {
+            (None, Some(WireFault { kind: fault.kind.to_string(), message: fault.message.to_string() }))
+        }
+        None => (None, None),
+    };
+    WireView {
+        state: state(view),
+        stack: view.stack.iter().rev().map(to_wire_frame).collect(),
+        others: others.collect(),
+        conversation: view
+            .conversation
+            .iter()
+            .map(|utterance| WireUtterance {
+                by: if utterance.by_user { "user" } else { "program" },
+                text: utterance.text.to_string(),
+            })
+            .collect(),
+        messages: view.messages.iter().map(|message| message.to_string()).collect(),
+        value,
+        fault,
+    }
+}
+
+fn to_wire_frame(frame: &FrameView) -> WireFrame {
+    WireFrame {
+        agent: frame.agent.to_string(),
+        playbook: frame.name.to_string(),
+        line: frame.line.as_ref().map(ToString::to_string),
+        origin: frame.origin.clone(),
+        result: frame.result_name.as_ref().map(ToString::to_string),
+        variables: frame.variables.iter().map(to_wire_variable).collect(),
+        calls: frame.queue.iter().map(to_wire_call).collect(),
+        loops: frame.loops.clone(),
+    }
+}
+
+fn to_wire_variable(variable: &VariableView) -> WireVariable {
+    WireVariable {
+        agent: None,
+        name: variable.name.to_string(),
+        value: variable.value.shown(),
+        origin: variable.value.origin.name(),
+        secret: variable.value.secret,
+    }
+}
+
+fn to_wire_call(call: &CallView) -> WireCall {
+    WireCall {
+        call: call.call.0,
+        name: call.name.to_string(),
+        kind: match call.kind {
+            CallKind::Tool => "tool",
+            CallKind::Playbook => "playbook",
+        },
+        args: call.arguments.iter().map(|(name, value)| (name.to_string(), value.shown())).collect(),
+        state: call.state,
+    }
+}

@@ -1,0 +1,371 @@
+//! One scripted conversation is played: a session of its own, its journal in memory, its replies in order.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use regex::Regex;
+
+use crate::diagnostic::{Severity, render};
+use crate::host::clock::TestClock;
+use crate::host::config::{CommandLine, Config, Environment, FileConfig};
+use crate::host::events::{PublicBody, PublicEvent};
+use crate::host::journal::memory::MemoryJournal;
+use crate::host::llm::script::{Chunks as ScriptChunks, Script, ScriptEntry, ScriptError};
+use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
+use crate::host::program::load_files;
+use crate::host::session::{Interest, Notice, Session, SessionOptions, Start, World};
+use crate::serve::cli::console::Failure;
+use crate::serve::cli::conversation::approval;
+use crate::serve::cli::run::find_playbook;
+use crate::serve::cli::test_file::{
+    Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStepKind,
+};
+use crate::serve::cli::world::{signatures, tools};
+use crate::value::{Map, Value};
+use crate::vm::protocol::{CallId, Outcome, ReplyEnd, Timestamp};
+
+/// Events of one test that may wait to be read.
+const EVENTS: usize = 1_000_000;
+
+/// How long a scripted reply may hang where the test does not say so itself.
+const TURN_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// When every test begins: 2026-01-01T00:00:00Z.
+const BEGINNING: Timestamp = Timestamp(1_767_225_600_000);
+
+/// What happened.
+#[derive(Debug)]
+pub(crate) struct Played {
+    /// Stretch by stretch.
+    pub(crate) stretches: Vec<Stretch>,
+    /// Why the test fails whatever it expects: requests without a reply, replies and user lines left over.
+    pub(crate) problems: Vec<String>,
+}
+
+/// Plays a test. The error says why it cannot begin.
+pub(crate) async fn play(path: &Path, test: &TestFile) -> Result<Played, String> {
+    let told = |failure: Failure| match failure {
+        Failure::Told { message, .. } => message,
+        Failure::Quiet(_) => String::new(),
+    };
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let beside = |file: &str| path.with_file_name(file);
+    let canned: Vec<_> = test.tools.iter().map(|file| beside(file)).collect();
+    let registry = tools(&canned, folder).map_err(told)?;
+    let program_path = beside(&test.program);
+    let (text, loaded) =
+        load_files(std::slice::from_ref(&program_path), &signatures(&registry)).map_err(|error| error.to_string())?;
+    if loaded.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+        return Err(render(&loaded.diagnostics, &loaded.program.sources, false));
+    }
+    let program = Arc::new(loaded.program);
+    let entry = test.playbook.as_deref().map(|name| find_playbook(&program, name)).transpose().map_err(told)?;
+    let name = path.display().to_string();
+    let replies = Arc::new(Replies::new(&name, test)?);
+    let file = configuration(&program_path, test)?;
+    let command_line = CommandLine { program: Some(program_path), ..CommandLine::default() };
+    let config = Config::resolve(&command_line, &program.settings, &file, &Environment::default())
+        .map_err(|error| error.to_string())?;
+    let mut settings = config.settings_for(&*replies);
+    // Nothing gets better by waiting.
+    settings.retry_delay_ms = 0;
+    settings.max_retry_delay_ms = 0;
+    let turn_timeout = file.turn_timeout.unwrap_or(TURN_TIMEOUT);
+    let world = World {
+        llm: replies.clone(),
+        tools: Arc::new(registry),
+        clock: Arc::new(TestClock::new(BEGINNING)),
+        options: SessionOptions { turn_timeout, ..config.session.clone() },
+    };
+    let start = Start { id: "test".into(), program, text, settings, entry, arguments: test.arguments.clone() };
+    let session = Session::start(world, Box::new(MemoryJournal::new()), start).map_err(|error| error.to_string())?;
+    let mut stage = Stage { name, test, stretches: vec![Stretch::default()], calls: Vec::new() };
+    let mut problems = stage.perform(session).await?;
+    problems.splice(0..0, replies.problems());
+    Ok(Played { stretches: stage.stretches, problems })
+}
+
+/// `playhouse.toml` beside the program, and over it what the test sets.
+fn configuration(program: &Path, test: &TestFile) -> Result<FileConfig, String> {
+    let mut file = FileConfig::find(None, Some(program)).map_err(|error| error.to_string())?;
+    let text: String = test.settings.iter().map(|(key, value)| format!("{key} = {}\n", to_toml(value))).collect();
+    let own = FileConfig::from_text(Path::new("setting"), &text).map_err(|error| error.to_string())?;
+    file.limits.extend(own.limits);
+    file.resume_fresh = own.resume_fresh.or(file.resume_fresh);
+    file.starts_in_think = own.starts_in_think.or(file.starts_in_think);
+    file.turn_timeout = own.turn_timeout.or(file.turn_timeout);
+    file.yield_grace = own.yield_grace.or(file.yield_grace);
+    // Which model the program would have is none of a test's business.
+    file.model = None;
+    Ok(file)
+}
+
+/// JSON and TOML write text, numbers and lists alike; tables have a sign of their own.
+fn to_toml(value: &Value) -> String {
+    match value {
+        Value::Map(members) => {
+            let members = members.iter().map(|(key, value)| format!("{key:?} = {}", to_toml(value)));
+            format!("{{ {} }}", members.collect::<Vec<_>>().join(", "))
+        }
+        Value::List(items) => format!("[{}]", items.iter().map(to_toml).collect::<Vec<_>>().join(", ")),
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => value.to_json(),
+    }
+}
+
+/// A test while it is played.
+struct Stage<'t> {
+    name: String,
+    test: &'t TestFile,
+    stretches: Vec<Stretch>,
+    /// Where the running calls stand: id, stretch, place in it.
+    calls: Vec<(u64, usize, usize)>,
+}
+
+impl Stage<'_> {
+    /// Plays to the end; gives the user lines that nobody wanted to hear.
+    async fn perform(&mut self, mut session: Session) -> Result<Vec<String>, String> {
+        let mut events = session.subscribe(Interest::Everything { capacity: EVENTS });
+        let handle = session.spawn();
+        let mut messages = self.test.steps.iter().filter_map(|step| match &step.kind {
+            TestStepKind::User(text) => Some((step.line, text)),
+            TestStepKind::Reply(_)
+            | TestStepKind::ExpectSay(_)
+            | TestStepKind::ExpectVariables(_)
+            | TestStepKind::ExpectCalls(_)
+            | TestStepKind::ExpectOutcome(_) => None,
+        });
+        while let Some(notice) = events.next().await {
+            let Notice::Event(event) = notice else { continue };
+            let Some(wanted) = self.note(&event) else { continue };
+            let Some((_, text)) = messages.next() else {
+                handle.stop().await;
+                continue;
+            };
+            let before = self.stretches.last().map(|stretch| stretch.variables.clone()).unwrap_or_default();
+            self.stretches.push(Stretch { variables: before, ..Stretch::default() });
+            let sent = match wanted {
+                Wanted::Message => handle.send(text.as_str()).await,
+                Wanted::Approval(call) => handle.approve(call, approval(text)).await,
+            };
+            // A session that has ended says so by its last event.
+            let _ = sent;
+        }
+        let ending = handle.outcome().await.map_err(|error| error.to_string())?;
+        let outcome = match &ending.outcome {
+            Some(Outcome::Done { value }) => ExpectedOutcome::Finished { value: Some(value.clone()) },
+            Some(Outcome::Failed(fault)) => {
+                ExpectedOutcome::Failed { kind: fault.kind.to_string(), message: Some(fault.message.to_string()) }
+            }
+            None => ExpectedOutcome::Waits,
+        };
+        if let Some(last) = self.stretches.last_mut() {
+            last.outcome = Some(outcome);
+        }
+        let unheard = messages.map(|(line, _)| {
+            format!("{}:{line}: the program was over before this user line; remove it, or look at its end", self.name)
+        });
+        Ok(unheard.collect())
+    }
+
+    /// Keeps what is compared; gives what the user is asked for.
+    fn note(&mut self, event: &PublicEvent) -> Option<Wanted> {
+        let index = self.stretches.len() - 1;
+        let stretch = self.stretches.last_mut()?;
+        match &event.body {
+            PublicBody::Said { text } => stretch.said.push(text.to_string()),
+            PublicBody::VariableSet { variable, value, .. } => {
+                stretch.variables.insert(variable.clone(), value.clone());
+            }
+            PublicBody::CallQueued { call, callable, kind: "tool", args } => {
+                let arguments = match args {
+                    Value::Map(arguments) => Map::clone(arguments),
+                    Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::List(_) => {
+                        Map::new()
+                    }
+                };
+                self.calls.push((*call, index, stretch.calls.len()));
+                stretch.calls.push(ExpectedCall { name: callable.to_string(), arguments, result: None });
+            }
+            PublicBody::CallFinished { call, result, error, .. } => {
+                let result = match (result, error) {
+                    (Some(value), _) => Some(ExpectedResult::Value(value.clone())),
+                    (None, Some(error)) => Some(ExpectedResult::Error(error.to_string())),
+                    (None, None) => None,
+                };
+                if let Some((_, stretch, place)) = self.calls.iter().find(|(running, ..)| running == call) {
+                    self.stretches[*stretch].calls[*place].result = result;
+                }
+            }
+            PublicBody::Waiting { whom: "user", .. } => return Some(Wanted::Message),
+            PublicBody::Waiting { whom: "approval", call: Some(call) } => {
+                return Some(Wanted::Approval(CallId(*call)));
+            }
+            PublicBody::Waiting { .. }
+            | PublicBody::CallQueued { .. }
+            | PublicBody::SessionStarted { .. }
+            | PublicBody::SessionResumed { .. }
+            | PublicBody::TurnStarted { .. }
+            | PublicBody::TurnFinished { .. }
+            | PublicBody::LineReached {}
+            | PublicBody::SaidDelta { .. }
+            | PublicBody::VariableRemoved { .. }
+            | PublicBody::CallStarted { .. }
+            | PublicBody::StreamCancelled { .. }
+            | PublicBody::FramePushed { .. }
+            | PublicBody::FramePopped { .. }
+            | PublicBody::Repair { .. }
+            | PublicBody::Degraded { .. }
+            | PublicBody::Retry { .. }
+            | PublicBody::Ignored { .. }
+            | PublicBody::SessionRenewed { .. }
+            | PublicBody::LinesSkipped { .. }
+            | PublicBody::ApprovalAsked { .. }
+            | PublicBody::ApprovalGiven { .. }
+            | PublicBody::UserMessage { .. }
+            | PublicBody::Finished { .. }
+            | PublicBody::Failed { .. } => {}
+        }
+        None
+    }
+}
+
+/// What the user is asked for.
+enum Wanted {
+    Message,
+    Approval(CallId),
+}
+
+/// The replies of a test: in the order written, each once.
+struct Replies {
+    name: String,
+    replies: Vec<Reply>,
+    state: Mutex<RepliesState>,
+}
+
+struct Reply {
+    line: usize,
+    when: Option<Regex>,
+    when_any: Option<Regex>,
+    /// A script of this one reply.
+    script: Script,
+}
+
+#[derive(Default)]
+struct RepliesState {
+    n_used: usize,
+    problems: Vec<String>,
+}
+
+impl Replies {
+    fn new(name: &str, test: &TestFile) -> Result<Replies, String> {
+        let mut replies = Vec::new();
+        for step in &test.steps {
+            if let TestStepKind::Reply(reply) = &step.kind {
+                replies.push(Reply::new(name, step.line, reply)?);
+            }
+        }
+        Ok(Replies { name: name.to_owned(), replies, state: Mutex::default() })
+    }
+
+    /// What did not fit, and what was not asked for.
+    fn problems(&self) -> Vec<String> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = self.replies.iter().skip(state.n_used).map(|reply| {
+            format!(
+                "{}:{}: nobody asked for this reply; remove it, or look at what the program does",
+                self.name, reply.line
+            )
+        });
+        // After a request without a fitting reply nothing can be said of the replies behind it.
+        if state.problems.is_empty() { left.collect() } else { state.problems.clone() }
+    }
+
+    /// The reply to a request, or why there is none.
+    fn take(&self, request: &LlmRequest) -> Result<&Reply, String> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = request.messages.last().map_or("", |message| &*message.text);
+        let problem = match self.replies.get(state.n_used) {
+            Some(reply) => match reply.misfit(last, request) {
+                None => {
+                    state.n_used += 1;
+                    return Ok(reply);
+                }
+                Some(option) => format!("{}:{}: `{option}` does not match the request", self.name, reply.line),
+            },
+            None => {
+                format!("{}: the program asks once more than there are replies; add a `## Model` section", self.name)
+            }
+        };
+        let asked: String = last.lines().map(|line| format!("\n  | {line}")).collect();
+        let problem = format!("{problem}; what was asked:{asked}");
+        state.problems.push(problem.clone());
+        Err(problem)
+    }
+}
+
+impl Llm for Replies {
+    fn id(&self) -> Arc<str> {
+        "script:test".into()
+    }
+
+    fn request(&self, request: LlmRequest) -> ReplyStream {
+        match self.take(&request) {
+            Ok(reply) => reply.script.request(request),
+            Err(problem) => {
+                let end = ReplyEnd::Refused { reason: problem.into() };
+                Box::pin(tokio_stream::once(ReplyPart::End { end, usage: None }))
+            }
+        }
+    }
+}
+
+impl Reply {
+    fn new(name: &str, line: usize, reply: &ScriptedReply) -> Result<Reply, String> {
+        let regex = |source: &Option<String>| {
+            let regex = source.as_deref().map(Regex::new).transpose();
+            regex.map_err(|error| format!("{name}:{line}: this is no regular expression: {error}"))
+        };
+        let has_text = !reply.text.is_empty() || reply.error.is_none();
+        let error = reply.error.as_deref().map(|error| {
+            script_error(error)
+                .ok_or_else(|| format!("{name}:{line}: unknown error `{error}`; docs/testing.md lists what there is"))
+        });
+        let entry = ScriptEntry {
+            reply: has_text.then(|| reply.text.clone()),
+            chunks: match &reply.chunks {
+                None => ScriptChunks::Whole,
+                Some(Chunks::Bytes) => ScriptChunks::Every(1),
+                Some(Chunks::Sizes(sizes)) => ScriptChunks::Sizes(sizes.clone()),
+            },
+            error: error.transpose()?,
+            ..ScriptEntry::default()
+        };
+        let (when, when_any) = (regex(&reply.when)?, regex(&reply.when_any)?);
+        Ok(Reply { line, when, when_any, script: Script::from_entries(name, vec![entry]) })
+    }
+
+    /// The option that does not fit a request.
+    fn misfit(&self, last: &str, request: &LlmRequest) -> Option<&'static str> {
+        if self.when.as_ref().is_some_and(|when| !when.is_match(last)) {
+            return Some("when");
+        }
+        let when_any = self.when_any.as_ref()?;
+        let all: Vec<&str> = request.messages.iter().map(|message| &*message.text).collect();
+        (!when_any.is_match(&all.join("\n"))).then_some("when any")
+    }
+}
+
+fn script_error(name: &str) -> Option<ScriptError> {
+    Some(match name {
+        "drop" => ScriptError::Drop,
+        "hang" => ScriptError::Hang,
+        "length" => ScriptError::Length,
+        "no_finish" => ScriptError::NoFinish,
+        "quota" => ScriptError::Quota,
+        _ => ScriptError::Status(name.parse().ok().filter(|status| (400..=599).contains(status))?),
+    })
+}

@@ -1,0 +1,199 @@
+//! What commands give a session to act with: tools, a model, a configuration.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+
+use crate::host::clock::SystemClock;
+use crate::host::config::{CommandLine, Config, Environment, FileConfig, ModelId};
+use crate::host::journal::file::read_file;
+use crate::host::journal::record::Record;
+use crate::host::llm::Llm;
+use crate::host::llm::openai::OpenAi;
+use crate::host::llm::replay::{RecordedReply, Replay};
+use crate::host::llm::script::Script;
+use crate::host::session::{SessionOptions, World};
+use crate::host::tool::builtin::{WorkingDirectory, add_builtins};
+use crate::host::tool::canned;
+use crate::host::tool::registry::Registry;
+use crate::lang::program::{FrontMatter, Program, Signature};
+use crate::serve::cli::console::{Console, Failure};
+use crate::vm::limits::Settings;
+use crate::vm::protocol::{Event, ReplyEnd, TurnId};
+use crate::vm::reply::agent_schema;
+
+/// Options that say with what a program runs.
+#[derive(Args, Default)]
+pub(crate) struct WorldArguments {
+    /// The model: openai:NAME, script:FILE or replay:SESSION
+    #[arg(long, value_name = "ID")]
+    pub(crate) model: Option<String>,
+    /// An OpenAI-compatible server, such as http://127.0.0.1:8080/v1
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// The configuration [default: playhouse.toml beside the program]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// A file of canned tools
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tools: Vec<PathBuf>,
+    /// The folder that file tools stay below
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) working_directory: PathBuf,
+}
+
+/// A world, and what else its configuration says.
+pub(crate) struct Equipped {
+    /// The world.
+    pub(crate) world: World,
+    /// The machine's settings for this model.
+    pub(crate) settings: Settings,
+    /// The model and why it is this one, for people.
+    pub(crate) model_reason: String,
+}
+
+impl WorldArguments {
+    /// The tools: the built-in ones and those of `--tools`.
+    pub(crate) fn registry(&self) -> Result<Registry, Failure> {
+        tools(&self.tools, &self.working_directory)
+    }
+
+    /// Everything a session acts through. `model` is the model if no `--model` is given and comes before all
+    /// configuration: the one that a session was begun with.
+    pub(crate) fn equip(
+        &self,
+        console: &Console,
+        program: &Program,
+        tools: Registry,
+        model: Option<&str>,
+    ) -> Result<Equipped, Failure> {
+        let wrong = |error: crate::host::config::ConfigError| Failure::wrong(error.to_string());
+        let first_file = program.sources.iter().next().map(|(_, file)| PathBuf::from(&*file.name));
+        let file = FileConfig::find(self.config.as_deref(), first_file.as_deref()).map_err(wrong)?;
+        let command_line = CommandLine {
+            model: self.model.clone().or_else(|| model.map(str::to_owned)),
+            base_url: self.base_url.clone(),
+            program: first_file,
+        };
+        let config = Config::resolve(&command_line, &program.settings, &file, &console.environment).map_err(wrong)?;
+        let (id, reason) = config.model().map_err(wrong)?;
+        let model_reason = match (model, &self.model) {
+            (Some(model), None) => format!("model {model} (as the session began)"),
+            _ => reason.to_owned(),
+        };
+        let llm = open_model(&config, id)?;
+        let schema = config.constrain.then(|| Arc::new(agent_schema(&callables(program, &tools))));
+        let options = SessionOptions { schema, ..config.session.clone() };
+        let settings = config.settings_for(&*llm);
+        let world = World { llm, tools: Arc::new(tools), clock: Arc::new(SystemClock), options };
+        Ok(Equipped { world, settings, model_reason })
+    }
+}
+
+/// Where sessions are kept; a mistake elsewhere in the configuration is none of this.
+pub(crate) fn places(console: &Console) -> Result<Config, Failure> {
+    let environment = Environment { state_home: console.environment.state_home.clone(), ..Environment::default() };
+    Config::resolve(&CommandLine::default(), &FrontMatter::default(), &FileConfig::default(), &environment)
+        .map_err(|error| Failure::wrong(error.to_string()))
+}
+
+/// Plans are programs too, but of a later version.
+pub(crate) fn refuse_plans(files: &[PathBuf]) -> Result<(), Failure> {
+    let is_plan = |path: &&PathBuf| {
+        let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
+        extension.is_some_and(|extension| ["json", "yaml", "yml"].iter().any(|plan| extension == *plan))
+    };
+    match files.iter().find(is_plan) {
+        Some(path) => Err(Failure::wrong(format!(
+            "{}: plans are not supported yet; write a playbook program (`.md`)",
+            path.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The built-in tools, and the canned ones of `files` in front of them. File tools stay below `directory`.
+pub(crate) fn tools(files: &[PathBuf], directory: &Path) -> Result<Registry, Failure> {
+    let folder = WorkingDirectory::open(directory).map_err(|cause| {
+        Failure::wrong(format!(
+            "{}: cannot open the working directory: {cause}; check the path given with --working-directory",
+            directory.display()
+        ))
+    })?;
+    let mut registry = Registry::new();
+    add_builtins(&mut registry, &folder, Arc::new(SystemClock), Settings::default().value_bytes);
+    for path in files {
+        for tool in canned::load(path, &folder).map_err(|error| Failure::wrong(error.to_string()))? {
+            registry.replace(tool);
+        }
+    }
+    Ok(registry)
+}
+
+/// What the compiler needs to know of the tools.
+pub(crate) fn signatures(registry: &Registry) -> Vec<Signature> {
+    registry.signatures().iter().map(|tool| tool.signature.clone()).collect()
+}
+
+fn open_model(config: &Config, id: &ModelId) -> Result<Arc<dyn Llm>, Failure> {
+    Ok(match id {
+        ModelId::OpenAi(name) => {
+            Arc::new(OpenAi::new(config.openai(name)).map_err(|error| Failure::wrong(error.to_string()))?)
+        }
+        ModelId::Script(path) => Arc::new(Script::load(path).map_err(|error| Failure::wrong(error.to_string()))?),
+        ModelId::Replay(session) => {
+            let path = config.journal_path(session).map_err(|error| Failure::wrong(error.to_string()))?;
+            let records = read_file(&path).map_err(|error| Failure::wrong(error.to_string()))?;
+            Arc::new(Replay::of_session(session, recorded_replies(&records)))
+        }
+    })
+}
+
+/// The replies that a journal holds, in order.
+fn recorded_replies(records: &[Record]) -> Vec<RecordedReply> {
+    let mut replies = Vec::new();
+    let mut open: Vec<(TurnId, Vec<u8>)> = Vec::new();
+    for event in records.iter().filter_map(|record| record.body.to_event()) {
+        match event {
+            Event::Chunk { turn, bytes } => match open.iter_mut().find(|(of, _)| *of == turn) {
+                Some((_, so_far)) => so_far.extend_from_slice(&bytes),
+                None => open.push((turn, bytes.to_vec())),
+            },
+            Event::ReplyEnded { turn, end, usage } => {
+                let index = open.iter().position(|(of, _)| *of == turn);
+                let bytes = index.map(|index| open.remove(index).1).unwrap_or_default();
+                replies.push(RecordedReply { bytes, end, usage });
+            }
+            Event::Reopened => {
+                let end = ReplyEnd::Broken { reason: "the process was stopped".into(), retry_after_ms: None };
+                replies.extend(open.drain(..).map(|(_, bytes)| RecordedReply { bytes, end: end.clone(), usage: None }));
+            }
+            Event::CallStarted { .. }
+            | Event::CallEnded { .. }
+            | Event::Message { .. }
+            | Event::TimerFired { .. }
+            | Event::Approved { .. }
+            | Event::Interrupted
+            | Event::Edited { .. }
+            | Event::SignaturesChanged { .. }
+            | Event::GoOn => {}
+        }
+    }
+    replies
+}
+
+/// Every name that any agent of the program may call.
+fn callables(program: &Program, tools: &Registry) -> Vec<Arc<str>> {
+    let own = program.playbooks.iter().map(|playbook| playbook.name.clone());
+    let elsewhere = program.playbooks.iter().filter(|playbook| playbook.public).map(|playbook| {
+        let agent = &program.agent(playbook.agent).name;
+        Arc::from(format!("{agent}.{}", playbook.name))
+    });
+    let tools = tools.signatures();
+    let mut names: Vec<Arc<str>> =
+        own.chain(elsewhere).chain(tools.iter().map(|tool| tool.signature.name.clone())).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}

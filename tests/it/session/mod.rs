@@ -1,0 +1,203 @@
+//! Sessions: the loop around a machine, with scripted models, in memory and on tokio's paused clock.
+
+mod conversation;
+mod listeners;
+mod stored;
+mod streams;
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use playhouse::host::clock::TestClock;
+use playhouse::host::events::{PublicBody, PublicEvent};
+use playhouse::host::journal::memory::MemoryJournal;
+use playhouse::host::journal::record::{Record, RecordBody};
+use playhouse::host::journal::{Journal, JournalError, SyncFuture};
+use playhouse::host::llm::script::{Script, ScriptEntry, ScriptError};
+use playhouse::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
+use playhouse::host::program::load_texts;
+use playhouse::host::session::{
+    Ending, Interest, Notice, Session, SessionError, SessionHandle, SessionOptions, Start, Subscription, World,
+};
+use playhouse::host::sessions::{Sessions, new_id};
+use playhouse::host::tool::builtin::WorkingDirectory;
+use playhouse::host::tool::canned;
+use playhouse::host::tool::registry::Registry;
+use playhouse::lang::SourceText;
+use playhouse::value::{Map, Value};
+use playhouse::vm::limits::Settings;
+use playhouse::vm::protocol::{Finish, Outcome, ReplyEnd, Timestamp, Usage};
+use tokio::time::Instant;
+
+const ORDER_DESK: &str = r#"# Desk
+
+## Main
+### Triggers
+- At the beginning
+### Steps
+- Say "Welcome."
+- Ask the user for $order_id:str
+- $order = GetOrder($order_id)
+- Tell the user what became of it
+- Return $order.state
+"#;
+
+const ORDER_TOOLS: &str = r#"{
+  "GetOrder": {"args": ["order_id"], "required": ["order_id"],
+               "responses": [{"return": {"state": "shipped"}}, {"return": {"state": "lost"}}]}
+}"#;
+
+fn order_script() -> Vec<ScriptEntry> {
+    [
+        "{\"at\":\"02\",\"say\":\"Which number?\"}\n{\"at\":\"02\",\"wait\":\"user\"}\n",
+        "{\"at\":\"02\",\"set\":{\"order_id\":\"4334\"}}\n{\"at\":\"03\",\"wait\":\"calls\"}\n",
+        "{\"at\":\"04\",\"say\":\"It is {$order.state}.\"}\n{\"at\":\"05\"}\n",
+    ]
+    .map(ScriptEntry::reply)
+    .into()
+}
+
+struct Setup {
+    program: &'static str,
+    tools: &'static str,
+    llm: Arc<dyn Llm>,
+    settings: Settings,
+    options: SessionOptions,
+    folder: PathBuf,
+}
+
+impl Setup {
+    fn new(program: &'static str, tools: &'static str, llm: impl Llm + 'static) -> Setup {
+        Setup {
+            program,
+            tools,
+            llm: Arc::new(llm),
+            settings: Settings::default(),
+            options: SessionOptions::default(),
+            folder: std::env::temp_dir(),
+        }
+    }
+
+    fn scripted(program: &'static str, tools: &'static str, entries: Vec<ScriptEntry>) -> Setup {
+        Setup::new(program, tools, Script::from_entries("test", entries))
+    }
+
+    fn desk() -> Setup {
+        Setup::scripted(ORDER_DESK, ORDER_TOOLS, order_script())
+    }
+
+    fn world(&self) -> World {
+        let directory = WorkingDirectory::open(&self.folder).unwrap();
+        let mut tools = Registry::new();
+        for tool in canned::from_text(self.tools, &directory).unwrap() {
+            tools.add(tool).unwrap();
+        }
+        World {
+            llm: self.llm.clone(),
+            tools: Arc::new(tools),
+            clock: Arc::new(TestClock::new(Timestamp(1_795_301_285_000))),
+            options: self.options.clone(),
+        }
+    }
+
+    fn start(&self, journal: impl Journal + 'static) -> Result<Session, SessionError> {
+        let world = self.world();
+        let roots = vec![SourceText { name: "desk.md".into(), text: self.program.into() }];
+        let signatures: Vec<_> = world.tools.signatures().iter().map(|tool| tool.signature.clone()).collect();
+        let (text, loaded) = load_texts(roots, &signatures, &mut |_: &Path| Err("none".into()));
+        let start = Start {
+            id: "s1".into(),
+            program: Arc::new(loaded.program),
+            text,
+            settings: self.settings.clone(),
+            entry: None,
+            arguments: Map::new(),
+        };
+        Session::start(world, Box::new(journal), start)
+    }
+
+    fn resume(&self, journal: impl Journal + 'static) -> Result<Session, SessionError> {
+        Session::resume(self.world(), Box::new(journal))
+    }
+}
+
+/// Runs a session to its end, answering each wait for the user with the next of `lines`; stops when there is none.
+async fn converse(mut session: Session, lines: &[&str]) -> (Arc<Ending>, Vec<Arc<PublicEvent>>) {
+    let mut events = session.subscribe(Interest::Everything { capacity: 100_000 });
+    let handle = session.spawn();
+    let mut lines = lines.iter();
+    let mut seen = Vec::new();
+    while let Some(notice) = events.next().await {
+        let Notice::Event(event) = notice else { panic!("{notice:?}") };
+        if matches!(event.body, PublicBody::Waiting { whom: "user", .. }) {
+            match lines.next() {
+                Some(line) => handle.send(*line).await.unwrap(),
+                None => handle.stop().await,
+            }
+        }
+        seen.push(event);
+    }
+    (handle.outcome().await.unwrap(), seen)
+}
+
+fn said(events: &[Arc<PublicEvent>]) -> Vec<String> {
+    let texts = events
+        .iter()
+        .filter_map(|event| if let PublicBody::Said { text } = &event.body { Some(text.to_string()) } else { None });
+    texts.collect()
+}
+
+fn variables(ending: &Ending) -> Vec<(String, Value)> {
+    let all = ending.view.others.iter().flat_map(|(_, variables)| variables);
+    all.map(|variable| (variable.name.to_string(), variable.value.value.clone())).collect()
+}
+
+fn names(records: &[Record]) -> Vec<String> {
+    let name = |record: &Record| serde_json::to_value(record).unwrap()["type"].as_str().unwrap().to_owned();
+    records.iter().map(name).collect()
+}
+
+/// A journal that notes what is done to it, and fails when it is told to.
+struct Watched {
+    inner: MemoryJournal,
+    log: Arc<Mutex<Vec<String>>>,
+    fails_at: u64,
+}
+
+impl Watched {
+    fn new() -> Watched {
+        Watched { inner: MemoryJournal::new(), log: Arc::default(), fails_at: u64::MAX }
+    }
+}
+
+impl Journal for Watched {
+    fn place(&self) -> PathBuf {
+        "watched.jsonl".into()
+    }
+
+    fn records(&mut self) -> Result<Vec<Record>, JournalError> {
+        self.inner.records()
+    }
+
+    fn append(&mut self, time: Timestamp, body: RecordBody) -> Result<u64, JournalError> {
+        if self.inner.snapshot().len() as u64 + 1 >= self.fails_at {
+            return Err(JournalError::Io {
+                path: self.place(),
+                action: "write",
+                cause: std::io::ErrorKind::StorageFull.into(),
+                advice: "free some space, then resume the session with --session",
+            });
+        }
+        let seq = self.inner.append(time, body)?;
+        let records = self.inner.snapshot();
+        self.log.lock().unwrap().push(names(&records).pop().unwrap());
+        Ok(seq)
+    }
+
+    fn sync(&mut self) -> SyncFuture {
+        self.log.lock().unwrap().push("sync".to_owned());
+        self.inner.sync()
+    }
+}
