@@ -3,6 +3,7 @@
 
 mod chunks;
 mod config;
+mod faults;
 mod fuzz;
 mod fuzz_machine;
 mod fuzz_reply;
