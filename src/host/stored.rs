@@ -103,7 +103,8 @@ pub fn open(path: &Path) -> Result<Opened, SessionError> {
     }
 }
 
-fn describe(path: &Path) -> Stored {
+/// How one stored session stands.
+pub fn describe(path: &Path) -> Stored {
     let opened = open(path);
     let name = path.file_stem().map(|stem| Arc::from(stem.to_string_lossy())).unwrap_or_default();
     let mut stored = Stored {

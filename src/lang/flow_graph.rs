@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::lang::program::{Arm, Step, StepId, StepKind};
-use crate::lang::words::phrase_in;
+use crate::lang::words::{bare_words, phrase_in};
 
 /// A place in the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -161,20 +161,21 @@ fn add_hints(edges: &mut Vec<Edge>, step: &Step, siblings: &Siblings<'_>, labels
         ["return", "end program", "end the program", "end conversation", "end the conversation", "exit"];
     const BREAKS: [&str; 5] = ["break", "exit the loop", "leave the loop", "stop the loop", "end the loop"];
     const CONTINUES: [&str; 4] = ["continue with the next", "skip to the next", "go on with the next", "next item"];
+    let words = bare_words(&step.text);
     let mut hint = |to| {
         if edges.iter().all(|edge| edge.to != to) {
             edges.push(Edge { kind: EdgeKind::Next, to });
         }
     };
     if let Some((header, behind)) = siblings.around {
-        if BREAKS.iter().any(|phrase| phrase_in(&step.text, phrase)) {
+        if BREAKS.iter().any(|phrase| phrase_in(&words, phrase)) {
             hint(behind);
         }
-        if CONTINUES.iter().any(|phrase| phrase_in(&step.text, phrase)) {
+        if CONTINUES.iter().any(|phrase| phrase_in(&words, phrase)) {
             hint(Node::Step(header));
         }
     }
-    if ENDS.iter().any(|phrase| phrase_in(&step.text, phrase)) {
+    if ENDS.iter().any(|phrase| phrase_in(&words, phrase)) {
         hint(Node::End);
     }
     for label in labels_in(&step.text) {

@@ -530,7 +530,12 @@ impl Playbook {
             name: self.name.clone(),
             parameters: self.parameters.clone(),
             returns: self.returns.unwrap_or(Type::ANY),
-            summary: summary.into(),
+            summary: first_sentence(summary).into(),
         }
     }
+}
+
+/// What comes before the first full stop that ends a word and is followed by a space.
+fn first_sentence(line: &str) -> &str {
+    line.find(". ").map_or(line, |end| &line[..=end])
 }

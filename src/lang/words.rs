@@ -242,20 +242,17 @@ pub(crate) fn mentioned_names(text: &str) -> BTreeSet<Arc<str>> {
     whole.mentions().into_iter().map(|mention| mention.name).collect()
 }
 
-/// Whether the words of `phrase` (small letters) stand in `text`, one after the other.
-pub(crate) fn phrase_in(text: &str, phrase: &str) -> bool {
-    let wanted: Vec<&str> = phrase.split(' ').collect();
-    let words = || text.split(|c: char| !continues_name(c)).filter(|word| !word.is_empty());
-    let mut rest = words();
-    loop {
-        if rest.clone().zip(&wanted).filter(|(word, wanted)| word.eq_ignore_ascii_case(wanted)).count() == wanted.len()
-        {
-            return true;
-        }
-        if rest.next().is_none() {
-            return false;
-        }
-    }
+/// The words of a text, without what stands between them.
+pub(crate) fn bare_words(text: &str) -> Vec<&str> {
+    text.split(|c: char| !continues_name(c)).filter(|word| !word.is_empty()).collect()
+}
+
+/// Whether the words of `phrase` (small letters) stand in `words`, one after the other.
+pub(crate) fn phrase_in(words: &[&str], phrase: &str) -> bool {
+    (0..words.len()).any(|start| {
+        let mut rest = words[start..].iter();
+        phrase.split(' ').all(|wanted| rest.next().is_some_and(|word| word.eq_ignore_ascii_case(wanted)))
+    })
 }
 
 /// The words of a name or of plain text, in small letters, without articles: `GetTheOrderStatus` and

@@ -46,8 +46,22 @@ pub(crate) fn check(folder: &str, extensions: &[&str], run: impl Fn(&str, &str) 
     assert!(failures.is_empty(), "{failures}\nif this is right: BLESS=1 cargo test");
 }
 
+/// Compares one text with the golden file `tests/cases/<path>`.
+pub(crate) fn compare(path: &str, actual: &str) {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(path);
+    if is_blessing() {
+        fs::create_dir_all(golden.parent().unwrap()).unwrap();
+        fs::write(&golden, actual).unwrap();
+        return;
+    }
+    let expected = fs::read_to_string(&golden).unwrap_or_default();
+    let diff = similar::TextDiff::from_lines(expected.as_str(), actual);
+    let shown = diff.unified_diff().header(&format!("{path}: expected"), "actual").to_string();
+    assert!(expected == actual, "{shown}\nif this is right: BLESS=1 cargo test");
+}
+
 /// Whether golden files are rewritten instead of compared.
 #[allow(clippy::disallowed_methods, reason = "how a test run is told to bless")]
-pub fn is_blessing() -> bool {
+pub(crate) fn is_blessing() -> bool {
     std::env::var_os("BLESS").is_some()
 }

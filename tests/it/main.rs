@@ -12,6 +12,7 @@ mod http_server;
 mod journal;
 mod lang;
 mod openai;
+mod prompts;
 mod replay;
 mod reply;
 mod script;

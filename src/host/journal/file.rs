@@ -38,6 +38,8 @@ pub struct FileJournal {
     next_seq: u64,
     tail: Option<Box<Tail>>,
     dirty: bool,
+    /// What opening has found, until somebody wants it.
+    found: Option<Vec<Record>>,
     /// The file's name has not been synced into its folder yet.
     is_new: bool,
 }
@@ -66,11 +68,26 @@ impl FileJournal {
         }
         // Only to tell others who holds it: nothing depends on this file.
         let _ = std::fs::write(lock_path(&path), std::process::id().to_string());
+        let file = Arc::new(file);
         let mut journal =
-            FileJournal { path, file: Arc::new(file), end: 0, next_seq: 1, tail: None, dirty: false, is_new: false };
-        journal.records()?;
+            FileJournal { path, file, end: 0, next_seq: 1, tail: None, dirty: false, found: None, is_new: false };
+        journal.found = Some(journal.read()?);
         journal.is_new = journal.end == 0;
         Ok(journal)
+    }
+
+    /// Reads the whole file, and cuts off what was not written completely.
+    fn read(&mut self) -> Result<Vec<Record>, JournalError> {
+        let bytes = read_all(&self.file).map_err(|cause| io_error(&self.path, "read", cause))?;
+        let found = read::read(&self.path, &bytes)?;
+        if found.end < bytes.len() as u64 {
+            tracing::warn!(path = %self.path.display(), "dropped what a killed process had not written completely");
+            self.file.set_len(found.end).map_err(|cause| io_error(&self.path, "mend", cause))?;
+        }
+        self.end = found.end;
+        self.next_seq = found.records.len() as u64 + 1;
+        self.tail = found.tail.map(Box::new);
+        Ok(found.records)
     }
 
     /// Replaces the tail by one record, together with `line`, if it is there.
@@ -118,22 +135,17 @@ impl Journal for FileJournal {
     }
 
     fn records(&mut self) -> Result<Vec<Record>, JournalError> {
-        let bytes = read_all(&self.file).map_err(|cause| io_error(&self.path, "read", cause))?;
-        let found = read::read(&self.path, &bytes)?;
-        if found.end < bytes.len() as u64 {
-            tracing::warn!(path = %self.path.display(), "dropped what a killed process had not written completely");
-            self.file.set_len(found.end).map_err(|cause| io_error(&self.path, "mend", cause))?;
+        match self.found.take() {
+            Some(records) => Ok(records),
+            None => self.read(),
         }
-        self.end = found.end;
-        self.next_seq = found.records.len() as u64 + 1;
-        self.tail = found.tail.map(Box::new);
-        Ok(found.records)
     }
 
     fn append(&mut self, time: Timestamp, body: RecordBody) -> Result<u64, JournalError> {
         LINES.with_borrow_mut(|lines| {
             lines.clear();
             lines.shrink_to(1 << 16);
+            self.found = None;
             self.dirty = true;
             if let RecordBody::Chunk { turn, text } = &body {
                 let goes_on = self.tail.as_ref().is_some_and(|tail| tail.turn == *turn);

@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::host::events::Summary;
 use crate::host::llm::LeftOver;
 use crate::host::session::input::Input;
-use crate::host::session::listeners::{Interest, Queue, Subscription};
+use crate::host::session::listeners::{Interest, Publisher, Subscription};
 use crate::host::session::{SessionError, SessionGone};
 use crate::value::Value;
 use crate::vm::protocol::{CallId, FrameId, Outcome, ToolSignature};
@@ -95,8 +95,8 @@ impl SessionHandle {
     /// # Errors
     /// The session has ended.
     pub async fn subscribe(&self, interest: Interest) -> Result<Subscription, SessionGone> {
-        let (queue, subscription) = Queue::open(interest);
-        self.put(Input::Subscribe(queue)).await?;
+        let (publisher, subscription) = Publisher::open(interest);
+        self.put(Input::Subscribe(publisher)).await?;
         Ok(subscription)
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use crate::host::session::listeners::Queue;
+use crate::host::session::listeners::Publisher;
 use crate::value::Value;
 use crate::vm::protocol::{CallId, CallOutcome, FrameId, ReplyEnd, TimerId, ToolSignature, TurnId, Usage};
 use crate::vm::view::View;
@@ -25,7 +25,7 @@ pub(crate) enum Input {
     /// Somebody wants to see the machine.
     View(oneshot::Sender<Arc<View>>),
     /// Somebody wants to listen.
-    Subscribe(Arc<Queue>),
+    Subscribe(Publisher),
     /// The task is to end.
     Stop,
     /// All handles are gone: nobody can say anything any more.

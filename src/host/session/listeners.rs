@@ -60,9 +60,16 @@ impl Subscription {
     }
 }
 
-/// One listener's queue, shared by the session (which pushes) and the [`Subscription`] (which takes).
+/// The writing end of a listener's queue. However it goes (with its session, with a task that panicked, with an
+/// inbox nobody reads any more), the listener learns that nothing more comes.
 #[derive(Debug)]
-pub(crate) struct Queue {
+pub(crate) struct Publisher {
+    queue: Arc<Queue>,
+}
+
+/// What both ends share.
+#[derive(Debug)]
+struct Queue {
     interest: Interest,
     state: Mutex<QueueState>,
     changed: Notify,
@@ -89,21 +96,21 @@ impl QueueState {
     }
 }
 
-impl Queue {
-    /// A queue and its reading end.
-    pub(crate) fn open(interest: Interest) -> (Arc<Queue>, Subscription) {
+impl Publisher {
+    /// Both ends of a new queue.
+    pub(crate) fn open(interest: Interest) -> (Publisher, Subscription) {
         let queue = Arc::new(Queue { interest, state: Mutex::default(), changed: Notify::new() });
-        (queue.clone(), Subscription { queue })
+        (Publisher { queue: queue.clone() }, Subscription { queue })
     }
 
     /// Gives the listener an event; false if it has gone.
-    pub(crate) fn push(self: &Arc<Self>, event: &Arc<PublicEvent>) -> bool {
-        if Arc::strong_count(self) == 1 {
+    pub(crate) fn push(&self, event: &Arc<PublicEvent>) -> bool {
+        if Arc::strong_count(&self.queue) == 1 {
             return false;
         }
         {
-            let mut state = self.state();
-            match self.interest {
+            let mut state = self.queue.state();
+            match self.queue.interest {
                 Interest::Everything { capacity } => {
                     if state.events.len() >= capacity.max(1) {
                         state.events.pop_front();
@@ -121,16 +128,19 @@ impl Queue {
                 }
             }
         }
-        self.changed.notify_one();
+        self.queue.changed.notify_one();
         true
     }
+}
 
-    /// Nothing more comes.
-    pub(crate) fn close(&self) {
-        self.state().closed = true;
-        self.changed.notify_one();
+impl Drop for Publisher {
+    fn drop(&mut self) {
+        self.queue.state().closed = true;
+        self.queue.changed.notify_one();
     }
+}
 
+impl Queue {
     /// Never held over an await; a panic while it is held cannot leave it half changed.
     fn state(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

@@ -226,8 +226,8 @@ impl Session {
 
     /// Listens from the first event on.
     pub fn subscribe(&mut self, interest: Interest) -> Subscription {
-        let (queue, subscription) = listeners::Queue::open(interest);
-        self.task.listeners.push(queue);
+        let (publisher, subscription) = listeners::Publisher::open(interest);
+        self.task.listeners.push(publisher);
         subscription
     }
 

@@ -16,9 +16,9 @@ use crate::host::journal::Journal;
 use crate::host::journal::record::RecordBody;
 use crate::host::session::handle::{EndResult, Ending};
 use crate::host::session::input::{Due, Input};
-use crate::host::session::listeners::Queue;
+use crate::host::session::listeners::Publisher;
 use crate::host::session::replay::{Stop, tells_waiting};
-use crate::host::session::turns::{self, Turns};
+use crate::host::session::turns::{self, Turns, moment_after};
 use crate::host::session::{SessionError, World};
 use crate::vm::Machine;
 use crate::vm::protocol::{
@@ -35,7 +35,7 @@ pub(crate) struct Task {
     pub(crate) world: World,
     pub(crate) inbox: mpsc::Receiver<Input>,
     pub(crate) end: watch::Sender<Option<EndResult>>,
-    pub(crate) listeners: Vec<Arc<Queue>>,
+    pub(crate) listeners: Vec<Publisher>,
     pub(crate) turns: Turns,
     pub(crate) calls: Calls,
     /// The machine's timers that run.
@@ -90,9 +90,7 @@ impl Task {
         let Task { journal, end: ended, listeners, .. } = *self;
         drop(journal);
         ended.send_replace(Some(end));
-        for queue in &listeners {
-            queue.close();
-        }
+        drop(listeners);
     }
 
     /// The loop. Its end is the program's, or none if the task is to stop before.
@@ -180,7 +178,7 @@ impl Task {
             Effect::StartCall(call) => self.calls.asked.push_back(*call),
             Effect::StartTimer { timer, after_ms } => {
                 self.timers.retain(|(running, _)| *running != timer);
-                self.timers.push((timer, Instant::now() + Duration::from_millis(after_ms)));
+                self.timers.push((timer, moment_after(Duration::from_millis(after_ms))));
             }
             // Watchers have been told.
             Effect::Say { .. } | Effect::Report(_) => {}
@@ -198,7 +196,7 @@ impl Task {
         );
         let request = turns::request(start, self.world.options.schema.clone());
         // Up to a quarter more, so that sessions which failed together do not come back together.
-        let delay = start.delay_ms + fastrand::u64(0..=start.delay_ms / 4);
+        let delay = start.delay_ms.saturating_add(fastrand::u64(0..=start.delay_ms / 4));
         let (llm, cap) = (&*self.world.llm, self.world.options.turn_timeout);
         self.turns.start(start.turn, request, Duration::from_millis(delay), llm, cap);
     }
@@ -305,8 +303,8 @@ impl Task {
                 let _ = sender.send(Arc::new(self.machine.view()));
                 Ok(())
             }
-            Input::Subscribe(queue) => {
-                self.listeners.push(queue);
+            Input::Subscribe(publisher) => {
+                self.listeners.push(publisher);
                 Ok(())
             }
             Input::Abandoned => {
@@ -352,7 +350,7 @@ impl Task {
             return;
         }
         let event = Arc::new(event);
-        self.listeners.retain(|queue| queue.push(&event));
+        self.listeners.retain(|publisher| publisher.push(&event));
     }
 
     fn ending(&mut self, outcome: Option<Outcome>) -> Ending {

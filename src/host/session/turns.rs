@@ -50,6 +50,12 @@ pub(crate) fn request(start: &StartTurn, schema: Option<Arc<serde_json::Value>>)
     }
 }
 
+/// The moment so far from now; a time that no clock can show is a year.
+pub(crate) fn moment_after(time: Duration) -> Instant {
+    const YEAR: Duration = Duration::from_secs(365 * 24 * 3_600);
+    Instant::now() + time.min(YEAR)
+}
+
 impl Turns {
     pub(crate) fn is_empty(&self) -> bool {
         self.turns.is_empty()
@@ -60,7 +66,7 @@ impl Turns {
         let state = if delay.is_zero() {
             open(llm, request, cap)
         } else {
-            State::Delayed { until: Instant::now() + delay, request: Box::new(request) }
+            State::Delayed { until: moment_after(delay), request: Box::new(request) }
         };
         self.turns.push(Turn { id, state });
     }
@@ -79,7 +85,7 @@ impl Turns {
         if let State::Open { end, grace, .. } = &mut turn.state {
             let has_ended = end.is_some();
             match close {
-                Close::Grace => *grace = Some(Instant::now() + yield_grace),
+                Close::Grace => *grace = Some(moment_after(yield_grace)),
                 // It is over already, and its usage is known.
                 Close::Now if has_ended => *grace = Some(Instant::now()),
                 Close::Now => return self.remove(id),
@@ -169,5 +175,5 @@ fn is_framing(byte: u8) -> bool {
 }
 
 fn open(llm: &dyn Llm, request: LlmRequest, cap: Duration) -> State {
-    State::Open { stream: llm.request(request), end: None, cap: Instant::now() + cap, grace: None }
+    State::Open { stream: llm.request(request), end: None, cap: moment_after(cap), grace: None }
 }

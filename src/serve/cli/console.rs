@@ -84,6 +84,11 @@ impl Console {
         self.marked("warning", "1;33", message);
     }
 
+    /// Tells people that a program failed, and of what kind that is.
+    pub(crate) fn fault(&self, kind: &str, message: &str) {
+        self.marked(&format!("error[{kind}]"), "1;31", message);
+    }
+
     fn marked(&self, mark: &str, style: &str, message: &str) {
         if self.color {
             self.tell(&format!("\u{1b}[{style}m{mark}\u{1b}[0m: {message}\n"));

@@ -17,6 +17,7 @@ use crate::lang::program::Program;
 use crate::serve::cli::console::{Console, Exit, Failure, put};
 use crate::serve::cli::ending;
 use crate::serve::cli::lines::Lines;
+use crate::serve::cli::show;
 use crate::value::Value;
 use crate::vm::protocol::CallId;
 
@@ -48,6 +49,8 @@ pub(crate) struct Subject {
     pub(crate) go_on: String,
     /// The command that shows it, if one does.
     pub(crate) show: Option<String>,
+    /// Whether it has been going on before.
+    pub(crate) is_resumed: bool,
 }
 
 /// Talks with a session until it ends or has to wait for somebody who is not there.
@@ -79,7 +82,11 @@ pub(crate) async fn converse(
         cleans: std::io::stdout().is_terminal(),
         interrupted: None,
         input_ended: false,
+        is_resumed: false,
     };
+    if console.is_conversation && subject.is_resumed {
+        talk.show_history().await;
+    }
     let talked = talk.run(subscription).await;
     talk.handle.stop().await;
     let ended = talk.handle.outcome().await;
@@ -118,9 +125,22 @@ struct Talk<'a> {
     cleans: bool,
     interrupted: Option<Instant>,
     input_ended: bool,
+    /// The session was resumed and has done nothing yet.
+    is_resumed: bool,
 }
 
 impl Talk<'_> {
+    /// A resumed session's last exchange, so that a person knows what the question was.
+    async fn show_history(&self) {
+        let Ok(view) = self.handle.view().await else { return };
+        let utterances = &view.conversation;
+        let last = utterances.iter().rposition(|utterance| utterance.by_user).unwrap_or(0);
+        let history = show::conversation(&utterances[last..], "");
+        if !history.is_empty() {
+            self.console.remark(history.trim_end());
+        }
+    }
+
     async fn run(&mut self, mut subscription: Subscription) -> Result<(), Failure> {
         let mut interrupts = self.console.is_conversation.then(interrupts);
         loop {
@@ -153,6 +173,8 @@ impl Talk<'_> {
 
     /// False: nothing more is to be said by anybody.
     async fn hear(&mut self, event: &PublicEvent) -> Result<bool, Failure> {
+        let ends = matches!(event.body, PublicBody::Finished { .. } | PublicBody::Failed { .. });
+        self.is_resumed &= ends;
         match &event.body {
             PublicBody::SaidDelta { text, utterance } => {
                 if self.open.is_some_and(|open| open != *utterance) {
@@ -184,12 +206,15 @@ impl Talk<'_> {
                 self.end_line()?;
                 self.console.remark(&format!("the model's reply failed: {cause}; attempt {attempt} begins"));
             }
+            PublicBody::SessionResumed { .. } => self.is_resumed = true,
             PublicBody::Finished { .. } | PublicBody::Failed { .. } => {
                 self.end_line()?;
+                if self.is_resumed {
+                    self.console.remark("the session had ended before");
+                }
                 self.wanted = None;
             }
             PublicBody::SessionStarted { .. }
-            | PublicBody::SessionResumed { .. }
             | PublicBody::TurnStarted { .. }
             | PublicBody::TurnFinished { .. }
             | PublicBody::LineReached {}

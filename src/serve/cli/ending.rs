@@ -24,7 +24,7 @@ pub(crate) fn tell(
         Some(Outcome::Failed(fault)) => {
             let place = place(&subject.program, fault).map_or(String::new(), |place| format!("{place}: "));
             let show = subject.show.as_ref().map_or(String::new(), |show| format!("\nwhere it stands: {show}"));
-            console.error(&format!("{place}{} ({}){show}", fault.message, fault.kind));
+            console.fault(&fault.kind.to_string(), &format!("{place}{}{show}", fault.message));
             Exit::Failed
         }
         None => {

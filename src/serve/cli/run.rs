@@ -156,6 +156,7 @@ pub(crate) fn resume(
     console.remark(&equipped.model_reason);
     let own_files: Vec<PathBuf> = begun.roots.iter().map(|root| PathBuf::from(&**root)).collect();
     let subject = subject(&program, &begun.session, &own_files, stored.is_elsewhere.then_some(stored.path));
+    let subject = Subject { is_resumed: true, ..subject };
     drop(records);
     runtime()?.block_on(async {
         let session = Session::resume(equipped.world, Box::new(journal)).map_err(session_failure)?;
@@ -223,11 +224,13 @@ fn subject(program: &Arc<Program>, id: &str, files: &[PathBuf], journal: Option<
             program: program.clone(),
             go_on: format!("playhouse sessions resume {id}"),
             show: Some(format!("playhouse sessions show {id}")),
+            is_resumed: false,
         },
         Some(path) => Subject {
             program: program.clone(),
             go_on: format!("playhouse run {} --session {id} --journal {}", files.join(" "), path.display()),
             show: None,
+            is_resumed: false,
         },
     }
 }

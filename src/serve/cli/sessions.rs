@@ -1,21 +1,19 @@
 //! `playhouse sessions`: what is kept, how it stands, and going on with it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::host::clock::{Clock, SystemClock, iso_text};
-use crate::host::journal::file::{holder, read_file};
-use crate::host::session::replay::replay;
+use crate::host::stored::{self, Stored as StoredSession, StoredState};
 use crate::serve::cli::check::Format;
 use crate::serve::cli::console::{Console, Exit, Failure, put};
 use crate::serve::cli::conversation::TalkArguments;
-use crate::serve::cli::run::{Stored, begun, journal_failure, resume, session_failure};
+use crate::serve::cli::run::{Stored, resume, session_failure};
 use crate::serve::cli::show::{self, WireView};
 use crate::serve::cli::world::{self, WorldArguments};
-use crate::vm::protocol::Timestamp;
-use crate::vm::view::View;
+use crate::vm::protocol::{Outcome, Timestamp};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -65,14 +63,7 @@ struct ResumeArguments {
 pub(crate) fn sessions(console: &Console, arguments: &SessionsArguments) -> Result<Exit, Failure> {
     match &arguments.command {
         SessionsCommand::List { format } => list(console, *format),
-        SessionsCommand::Show { id, format } => {
-            let session = look_at(&find(console, id)?)?;
-            put(&match format {
-                Format::Text => session.to_text(),
-                Format::Json => json(&session.to_wire()),
-            })?;
-            Ok(Exit::Finished)
-        }
+        SessionsCommand::Show { id, format } => show(console, id, *format),
         SessionsCommand::Resume(arguments) => {
             let path = find(console, &arguments.id)?;
             let stored = Stored { path: &path, id: &arguments.id, is_elsewhere: false };
@@ -92,124 +83,80 @@ fn find(console: &Console, id: &str) -> Result<PathBuf, Failure> {
     }
 }
 
-/// A session as its journal tells it.
-struct Looked {
-    id: String,
-    program: String,
-    model: String,
-    started: Timestamp,
-    last_event: Timestamp,
-    /// Who has it open, if somebody has.
-    holder: Option<String>,
-    view: View,
+/// What is known of a session in `list --format json` and, with the view behind it, in `show`. A public interface:
+/// fields are added, never changed or removed.
+#[derive(Serialize)]
+struct WireSession<'a> {
+    id: &'a str,
+    /// `finished`, `failed`, `waiting`, `interrupted`, `open` (in a process), `unreadable`.
+    state: &'static str,
+    program: &'a str,
+    started: Option<String>,
+    last_event: Option<String>,
+    /// Why it failed or cannot be read; the process that has it open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
 }
 
-/// One session in `--format json`; `list` leaves out the view's parts but for its state.
 #[derive(Serialize)]
-struct WireSession {
-    id: String,
-    program: String,
-    model: String,
-    started: String,
-    last_event: String,
-    open_in_process: Option<String>,
+struct WireShown<'a> {
+    #[serde(flatten)]
+    session: WireSession<'a>,
+    model: &'a str,
     #[serde(flatten)]
     view: WireView,
 }
 
-#[derive(Serialize)]
-struct WireListed {
-    id: String,
-    state: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    program: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    started: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    last_event: Option<String>,
+fn to_wire(stored: &StoredSession) -> WireSession<'_> {
+    let (is_readable, detail) = match &stored.state {
+        StoredState::Unreadable(error) => (false, Some(error.to_string())),
+        StoredState::Failed(message) => (true, Some(message.to_string())),
+        StoredState::Open(process) => (true, Some(format!("process id {process}"))),
+        StoredState::Finished | StoredState::Waiting | StoredState::Interrupted => (true, None),
+    };
+    WireSession {
+        id: &stored.id,
+        state: stored.state.name(),
+        program: &stored.program,
+        started: is_readable.then(|| local(stored.started)),
+        last_event: is_readable.then(|| local(stored.last)),
+        detail,
+    }
 }
 
-/// Replays a journal, which may be open elsewhere, and looks at the machine.
-fn look_at(path: &Path) -> Result<Looked, Failure> {
-    let records = read_file(path).map_err(journal_failure)?;
-    let begun = begun(&records, path)?;
-    let replayed = replay(&records, None).map_err(session_failure)?;
-    Ok(Looked {
-        id: begun.session.to_string(),
-        program: begun.roots.join(", "),
-        model: begun.model.to_string(),
-        started: replayed.began,
-        last_event: replayed.time,
-        holder: holder(path),
-        view: replayed.machine.view(),
-    })
-}
-
-impl Looked {
-    fn state(&self) -> String {
-        match &self.holder {
-            Some(_) => format!("open, {}", show::state(&self.view)),
-            None => show::state(&self.view),
-        }
+fn show(console: &Console, id: &str, format: Format) -> Result<Exit, Failure> {
+    let path = find(console, id)?;
+    let opened = stored::open(&path).map_err(session_failure)?;
+    let view = opened.replayed.machine.view();
+    let stored = stored::describe(&path);
+    let wire = to_wire(&stored);
+    if format == Format::Json {
+        let shown = WireShown { session: wire, model: &opened.begun.model, view: show::to_wire(&view) };
+        put(&json(&shown))?;
+        return Ok(Exit::Finished);
     }
-
-    fn to_text(&self) -> String {
-        let mut text = format!("session {}: {}\n", self.id, self.state());
-        text.push_str(&format!("program {}, model {}\n", self.program, self.model));
-        text.push_str(&format!("begun {}, last event {}\n", local(self.started), local(self.last_event)));
-        if let Some(holder) = self.holder.as_ref().filter(|holder| !holder.is_empty()) {
-            text.push_str(&format!("open in process {holder}\n"));
-        }
-        match &self.view.outcome {
-            Some(crate::vm::protocol::Outcome::Done { value }) => {
-                text.push_str(&format!("finished with {}\n", value.to_json()));
-            }
-            Some(crate::vm::protocol::Outcome::Failed(fault)) => {
-                text.push_str(&format!("failed: {} ({})\n", fault.message, fault.kind));
-            }
-            None => {}
-        }
-        text.push_str(&show::all(&self.view));
-        text
+    let mut text = format!("session {id}: {}\n", show::state(&view));
+    text.push_str(&format!("program {}, model {}\n", opened.begun.roots.join(", "), opened.begun.model));
+    text.push_str(&format!("begun {}, last event {}\n", local(stored.started), local(stored.last)));
+    if let StoredState::Open(process) = &stored.state {
+        text.push_str(&format!("open in another process (process id {process})\n"));
     }
-
-    fn to_wire(&self) -> WireSession {
-        WireSession {
-            id: self.id.clone(),
-            program: self.program.clone(),
-            model: self.model.clone(),
-            started: local(self.started),
-            last_event: local(self.last_event),
-            open_in_process: self.holder.clone(),
-            view: show::to_wire(&self.view),
-        }
+    match &view.outcome {
+        Some(Outcome::Done { value }) => text.push_str(&format!("finished with {}\n", value.to_json())),
+        Some(Outcome::Failed(fault)) => text.push_str(&format!("failed: {} ({})\n", fault.message, fault.kind)),
+        None => {}
     }
+    text.push_str(&show::all(&view));
+    put(&text)?;
+    Ok(Exit::Finished)
 }
 
 fn list(console: &Console, format: Format) -> Result<Exit, Failure> {
     let places = world::places(console)?;
     let folder = places.sessions_folder().map_err(|error| Failure::wrong(error.to_string()))?;
-    let mut listed = Vec::new();
-    for path in journals(folder)? {
-        let id = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        listed.push(match look_at(&path) {
-            Ok(session) => WireListed {
-                id,
-                state: session.state(),
-                program: Some(session.program),
-                started: Some(local(session.started)),
-                last_event: Some(local(session.last_event)),
-            },
-            // One broken journal must not hide the others.
-            Err(_) => WireListed {
-                state: format!("cannot be read; see `playhouse sessions show {id}`"),
-                id,
-                program: None,
-                started: None,
-                last_event: None,
-            },
-        });
-    }
+    let stored = stored::list(folder)
+        .map_err(|cause| Failure::failed(format!("{}: cannot read: {cause}; make it readable", folder.display())))?;
+    let listed: Vec<WireSession<'_>> = stored.iter().map(to_wire).collect();
     match format {
         Format::Json => {
             let lines: Vec<String> = listed.iter().map(|session| json(session).trim_end().to_owned()).collect();
@@ -222,16 +169,19 @@ fn list(console: &Console, format: Format) -> Result<Exit, Failure> {
 }
 
 /// Columns as wide as they need to be.
-fn table(listed: &[WireListed]) -> String {
+fn table(listed: &[WireSession<'_>]) -> String {
     let head = ["ID", "STATE", "STARTED", "LAST EVENT", "PROGRAM"].map(str::to_owned);
     let rows = listed.iter().map(|session| {
-        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        // To the second, without the zone: it is the reader's own.
+        let short = |time: &Option<String>| {
+            time.as_ref().map_or(String::new(), |time| time.chars().take(19).collect::<String>().replace('T', " "))
+        };
         [
-            session.id.clone(),
-            session.state.clone(),
-            text(&session.started),
-            text(&session.last_event),
-            text(&session.program),
+            session.id.to_owned(),
+            session.state.to_owned(),
+            short(&session.started),
+            short(&session.last_event),
+            session.program.to_owned(),
         ]
     });
     let rows: Vec<[String; 5]> = std::iter::once(head).chain(rows).collect();
@@ -243,22 +193,6 @@ fn table(listed: &[WireListed]) -> String {
         text.push('\n');
     }
     text
-}
-
-/// The journals of a folder, by name: ids begin with their time.
-fn journals(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(cause) => {
-            return Err(Failure::failed(format!("{}: cannot read: {cause}; make it readable", folder.display())));
-        }
-    };
-    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut paths: Vec<PathBuf> =
-        paths.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl")).collect();
-    paths.sort();
-    Ok(paths)
 }
 
 fn local(time: Timestamp) -> String {

@@ -12,7 +12,7 @@ use crate::vm::view::{CallView, FrameView, Utterance, VariableView, View};
 /// A longer value is cut: the whole one is in `--format json`.
 const MAX_SHOWN: usize = 200;
 
-/// How a session stands, in one word or two: `finished`, `failed`, `waits for the user`, ….
+/// How a session stands, in words: `finished`, `failed`, `waits for the user`, ….
 pub(crate) fn state(view: &View) -> String {
     match (&view.outcome, &view.wait) {
         (Some(Outcome::Done { .. }), _) => "finished".to_owned(),
@@ -31,7 +31,7 @@ fn waits_for(view: &View, wait: &Wait) -> String {
         Wait::User => "waits for the user".to_owned(),
         Wait::Approval(id) => format!("waits for an answer about {}", call(*id)),
         Wait::Call(id) => format!("waits for {}", call(*id)),
-        Wait::Reply(_) => "waits for the model".to_owned(),
+        Wait::Reply(_) => "waits for a reply of the model".to_owned(),
         Wait::Timer(_) => "waits for a timer".to_owned(),
         Wait::Budget => "was stopped".to_owned(),
     }
@@ -40,9 +40,11 @@ fn waits_for(view: &View, wait: &Wait) -> String {
 /// Everything, part by part.
 pub(crate) fn all(view: &View) -> String {
     let mut text = String::new();
-    for (title, part) in
-        [("Stack", stack(view)), ("Variables", variables(view)), ("Conversation", conversation(&view.conversation))]
-    {
+    for (title, part) in [
+        ("Stack", stack(view)),
+        ("Variables", variables(view)),
+        ("Conversation", conversation(&view.conversation, "  ")),
+    ] {
         if !part.is_empty() {
             // Writing to a `String` can't fail.
             let _ = write!(text, "\n{title}\n{part}");
@@ -93,12 +95,12 @@ pub(crate) fn variables(view: &View) -> String {
 }
 
 /// What was said, as a terminal shows it.
-pub(crate) fn conversation(utterances: &[Utterance]) -> String {
+pub(crate) fn conversation(utterances: &[Utterance], indent: &str) -> String {
     let mut text = String::new();
     for utterance in utterances {
         let mark = if utterance.by_user { "> " } else { "" };
         for (index, line) in utterance.text.lines().enumerate() {
-            let _ = writeln!(text, "  {}{line}", if index == 0 { mark } else { "" });
+            let _ = writeln!(text, "{indent}{}{line}", if index == 0 { mark } else { "" });
         }
     }
     text
@@ -126,7 +128,7 @@ fn short(value: &Tracked) -> String {
 /// A view in `--format json`. A public interface: fields are added, never changed or removed.
 #[derive(Serialize)]
 pub(crate) struct WireView {
-    state: String,
+    stands: String,
     stack: Vec<WireFrame>,
     others: Vec<WireVariable>,
     conversation: Vec<WireUtterance>,
@@ -193,7 +195,7 @@ pub(crate) fn to_wire(view: &View) -> WireView {
         None => (None, None),
     };
     WireView {
-        state: state(view),
+        stands: state(view),
         stack: view.stack.iter().rev().map(to_wire_frame).collect(),
         others: others.collect(),
         conversation: view

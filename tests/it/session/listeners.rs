@@ -101,3 +101,38 @@ async fn ids_are_readable_and_sorted_by_time() {
 fn handles_go_anywhere(handle: SessionHandle) -> impl Clone + Send + Sync + 'static {
     handle
 }
+
+/// A journal with a bug.
+struct Panics(MemoryJournal);
+
+impl Journal for Panics {
+    fn place(&self) -> PathBuf {
+        self.0.place()
+    }
+
+    fn records(&mut self) -> Result<Vec<Record>, JournalError> {
+        self.0.records()
+    }
+
+    fn append(&mut self, time: Timestamp, body: RecordBody) -> Result<u64, JournalError> {
+        assert!(self.0.snapshot().is_empty(), "the first record only");
+        self.0.append(time, body)
+    }
+
+    fn sync(&mut self) -> SyncFuture {
+        self.0.sync()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_panics_is_told_to_all() {
+    let sessions = Sessions::new(1);
+    let mut session = Setup::desk().start(Panics(MemoryJournal::new())).unwrap();
+    let mut events = session.subscribe(Interest::Speech);
+    let handle = sessions.spawn(session).unwrap();
+    while events.next().await.is_some() {}
+    let error = handle.outcome().await.err().unwrap().to_string();
+    assert!(error.starts_with("internal error: the session's task ended unexpectedly"), "{error}");
+    assert!(handle.view().await.is_err());
+    assert!(handle.has_ended() && sessions.is_empty());
+}
