@@ -72,6 +72,10 @@ impl Machine {
                 self.complete_utterance(speech.utterance);
             }
         }
+        // A line that broke off behind its speech: nothing else of it took effect.
+        if let Some(said) = turn.line_said.take().filter(|said| turn.line_source.is_none() && !said.is_empty()) {
+            append_line(&mut turn.applied, &say_line(turn.line_at.as_ref(), &said));
+        }
         self.last_prose = std::mem::take(&mut turn.prose);
         if !turn.applied.is_empty() {
             self.top_mut().chat.push_assistant(turn.applied);
@@ -210,7 +214,8 @@ impl Machine {
         let Some(turn) = self.turn.as_ref() else { return };
         let Some((end, _)) = turn.ended.clone() else { return };
         let (n_lines, reopened) = (turn.n_lines, turn.reopened);
-        let took_effect = !turn.applied.is_empty() || turn.has_spoken();
+        let has_said = turn.line_said.as_ref().is_some_and(|said| !said.is_empty());
+        let took_effect = !turn.applied.is_empty() || turn.has_spoken() || has_said;
         match end {
             ReplyEnd::Refused { reason } => self.fail(FaultKind::Model, reason),
             ReplyEnd::Broken { reason, retry_after_ms } => {
