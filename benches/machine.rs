@@ -204,7 +204,7 @@ fn references(criterion: &mut Criterion) {
     );
     let said = |reference: &str| {
         format!(
-            "{{\"at\":\"02\",\"say\":\"{}\"}}\n{{\"at\":\"01\",\"wait\":\"user\"}}\n",
+            "{{\"at\":\"01\",\"set\":{{\"order_id\":\"1\"}}}}\n{{\"at\":\"02\",\"say\":\"{}\"}}\n{{\"at\":\"01\",\"wait\":\"user\"}}\n",
             format!("It is {reference} now, ").repeat(20)
         )
     };

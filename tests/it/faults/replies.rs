@@ -121,19 +121,19 @@ fn no_yield() {
         assert_eq!(ran.n_events("repair"), 0, "{name}");
     }
     // Behind the last line there is nothing to go on with: it is the end.
-    let (ran, server) = run(&[&format!("{set}\n{say}\n{call}\n{{\"at\":\"04\",\"think\":\"That is all.\"}}\n")], "");
+    let (ran, server) = run(&[&format!("{set}\n{say}\n{call}\n{{\"at\":\"04\",\"set\":{{\"done\":true}}}}\n")], "");
     assert_eq!((ran.exit, ran.calls.len(), server.requests().len()), (0, 1, 1), "{}", ran.stderr);
 }
 
 /// `at` past a call line that has not been done: the pointer stays on it.
 #[test]
 fn past_a_line_not_done() {
-    let program = "# Desk\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- Choose a number and keep it in mind\n\
-                   - Let the user know the number\n- Note the number that was chosen with Note, store it in $status\n- Finish\n";
+    let program =
+        crate::faults::PROGRAM.replace("- Write the number down", "- $status = Note(the number that was chosen)");
     let [set, say, call, yielded] = LINES;
     let server = server(vec![reply(&format!("{set}\n{say}\n{yielded}\n{call}\n"))]);
     let desk = Desk::new();
-    desk.write("desk.md", program);
+    desk.write("desk.md", &program);
     let ran = desk.run(&server, "");
     ran.check_whole("not done");
     assert!(problem(&server.requests()).contains("line 03 is not done"), "{}", problem(&server.requests()));

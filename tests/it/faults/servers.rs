@@ -31,7 +31,7 @@ fn refused() {
         let server = server(vec![answer]);
         let ran = Desk::new().run(&server, "");
         ran.check_failed(name, words);
-        ran.check_told(name, &["error: ", "playhouse sessions show desk"]);
+        ran.check_told(name, &["error[model]: desk.md:8, line 01 of Main: ", "playhouse sessions show desk"]);
         assert_eq!(server.requests().len(), 1, "{name}");
     }
 }
