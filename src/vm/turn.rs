@@ -195,7 +195,10 @@ impl Machine {
                 self.after_turn(Then::GoOn);
             }
             Reading::Fault(fault) => {
-                // The reader names what it could not read; whatever it gave before has taken effect.
+                // What could not be read is a line of its own; the one before it, if that is complete, has taken effect.
+                if turn.line_source.is_some() {
+                    turn.begin_line(None);
+                }
                 turn.line_source = Some(fault.excerpt.into()).filter(|excerpt: &Arc<str>| !excerpt.is_empty());
                 self.fail_turn(&fault.message);
             }

@@ -5,6 +5,7 @@ mod chunks;
 mod cli;
 mod config;
 mod conversation;
+mod faults;
 mod fuzz;
 mod fuzz_machine;
 mod fuzz_reply;
@@ -15,7 +16,6 @@ mod journal;
 mod lang;
 mod openai;
 mod prompts;
-#[path = "replay_prefix.rs"]
 mod replay;
 mod replayed_model;
 mod reply;

@@ -33,8 +33,9 @@ use crate::host::session::turns::Turns;
 use crate::host::tool::registry::Registry;
 use crate::lang::program::{PlaybookId, Program};
 use crate::value::Map;
+use crate::vm::fault::FaultKind;
 use crate::vm::limits::Settings;
-use crate::vm::protocol::{Event, Timestamp};
+use crate::vm::protocol::{Event, Outcome, Timestamp};
 use crate::vm::{Begin, Machine};
 
 pub use crate::host::session::handle::{EndResult, Ending, SessionHandle};
@@ -173,8 +174,11 @@ impl Session {
         let id = replayed.session.clone();
         let mut session = Session::new(world, journal, replayed.machine, id, replayed.time, true);
         let task = &mut session.task;
-        if let Stop::Finished(_) = replayed.stop {
-            return Ok(session);
+        match &replayed.stop {
+            // A model that could not be reached may answer now.
+            Stop::Finished(Outcome::Failed(fault)) if fault.kind == FaultKind::Model => {}
+            Stop::Finished(_) => return Ok(session),
+            Stop::Blocked(_) => {}
         }
         task.owes_waiting = true;
         task.pending.push_back(Event::Reopened);
