@@ -3,6 +3,7 @@
 
 mod chunks;
 mod config;
+mod events;
 mod fuzz;
 mod fuzz_machine;
 mod fuzz_reply;
@@ -11,6 +12,7 @@ mod http_server;
 mod journal;
 mod lang;
 mod openai;
+mod program;
 mod prompts;
 mod replay;
 mod reply;
