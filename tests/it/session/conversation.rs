@@ -201,3 +201,75 @@ async fn messages_sent_early_wait_their_turn() {
     let ending = handle.outcome().await.unwrap();
     assert_eq!(ending.outcome, Some(Outcome::Done { value: "shipped".into() }));
 }
+
+/// Asks a person before it does anything.
+struct Pay;
+
+impl Tool for Pay {
+    fn signature(&self) -> ToolSignature {
+        let signature =
+            Signature { name: "Pay".into(), parameters: Vec::new(), returns: Type::ANY, summary: "Pays.".into() };
+        ToolSignature { signature, effect: EffectClass::Write }
+    }
+
+    fn call(&self, context: CallContext, _arguments: Map) -> ToolFuture<'_> {
+        Box::pin(async move {
+            match context.ask {
+                Some(answer) => ToolOutcome::Value(answer),
+                None => ToolOutcome::Needs("pay 5 EUR?".into()),
+            }
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_approval_outlives_the_process() {
+    const SHOP: &str =
+        "# Shop\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- $paid = Pay()\n- Return $paid\n";
+    let shop = || Setup { extra_tools: vec![Arc::new(Pay)], ..Setup::scripted(SHOP, "{}", Vec::new()) };
+    let ask = async |session: Session, answer: Option<Value>| {
+        let mut session = session;
+        let mut events = session.subscribe(Interest::Speech);
+        let handle = session.spawn();
+        while let Some(Notice::Event(event)) = events.next().await {
+            if let PublicBody::Waiting { whom: "approval", call: Some(call) } = event.body {
+                match &answer {
+                    Some(answer) => handle.approve(CallId(call), answer.clone()).await.unwrap(),
+                    None => handle.stop().await,
+                }
+            }
+        }
+        handle.outcome().await.unwrap()
+    };
+    let journal = MemoryJournal::new();
+    let ending = ask(shop().start(journal.clone()).unwrap(), None).await;
+    assert_eq!((ending.outcome.as_ref(), ending.summary.outcome), (None, "waiting"));
+    let ending = ask(shop().resume(journal.clone()).unwrap(), Some("by Ann".into())).await;
+    assert_eq!(ending.outcome, Some(Outcome::Done { value: "by Ann".into() }));
+    let records = journal.snapshot();
+    let expected = ["begun", "call_started", "call_ended", "reopened", "approved", "call_started", "call_ended"];
+    assert_eq!(names(&records), expected);
+    assert!(matches!(records[5].body, RecordBody::CallStarted { call: 1, attempt: 2 }));
+    assert!(shop().resume(journal).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_debugger_can_change_a_variable() {
+    let journal = MemoryJournal::new();
+    let mut session = Setup::desk().start(journal.clone()).unwrap();
+    let mut events = session.subscribe(Interest::Speech);
+    let handle = session.spawn();
+    while let Some(Notice::Event(event)) = events.next().await {
+        if event.name == "waiting" {
+            break;
+        }
+    }
+    handle.edit(None, "note", Value::Int(3)).await.unwrap();
+    let view = handle.view().await.unwrap();
+    let variables = view.others.iter().flat_map(|(_, variables)| variables);
+    let found: Vec<_> = variables.filter(|variable| &*variable.name == "note").collect();
+    assert_eq!(found.len(), 1);
+    handle.stop().await;
+    handle.outcome().await.unwrap();
+    assert_eq!(names(&journal.snapshot()).pop().unwrap(), "edited");
+}
