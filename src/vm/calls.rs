@@ -210,13 +210,17 @@ impl Machine {
     /// knows what became (spec `architecture.md`, "After a crash").
     pub(crate) fn reopen_calls(&mut self) {
         let mut effects = Vec::new();
+        let mut lost = Vec::new();
         for frame in &mut self.frames {
             for queued in &mut frame.playbook_mut().queue {
                 let Callee::Tool(class) = queued.callee else { continue };
                 let CallState::Running { attempt, confirmed } = queued.state else { continue };
                 let is_safe = matches!(class, EffectClass::ReadOnly | EffectClass::Idempotent);
                 if confirmed && !is_safe {
-                    queued.state = CallState::Done(Err("outcome unknown: the process stopped during the call".into()));
+                    let error: Arc<str> = "outcome unknown: the process stopped during the call".into();
+                    queued.state = CallState::Done(Err(error.clone()));
+                    let (name, kind) = (queued.name.clone(), queued.callee.kind());
+                    lost.push(Fact::CallFinished { call: queued.id, name, kind, result: Err(error), ms: 0 });
                     continue;
                 }
                 let attempt = if confirmed { attempt + 1 } else { attempt };
@@ -224,9 +228,8 @@ impl Machine {
                 effects.push(start_call(queued, class, attempt, None));
             }
         }
-        for effect in effects {
-            self.emit(effect);
-        }
+        lost.into_iter().for_each(|fact| self.report(fact));
+        effects.into_iter().for_each(|effect| self.emit(effect));
     }
 }
 

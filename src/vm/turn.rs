@@ -49,6 +49,8 @@ pub(crate) struct Turn {
     pub(crate) prose: String,
     /// It ended in the middle of a sentence, which the next reply goes on with.
     pub(crate) is_cut_short: bool,
+    /// A frame's limit of seconds was reached while it was read.
+    pub(crate) is_time_up: bool,
     /// The process was restarted while it was being read.
     pub(crate) reopened: bool,
 }

@@ -101,7 +101,7 @@ fn secrets_are_masked() {
 fn the_end_is_told_once() {
     let mut maker = maker();
     assert_eq!(maker.started("script:x".into()).seq, 1);
-    let done = Progress::Finished(Outcome::Done { value: Value::Int(3) });
+    let done = Progress::Finished(Outcome::Done { value: Tracked::new(Value::Int(3), Origin::CODE) });
     let event = maker.of_progress(&done).unwrap();
     assert_eq!(serde_json::to_string(&event).unwrap(), r#"{"seq":2,"session":"s1","type":"finished","value":3}"#);
     assert_eq!(maker.of_progress(&done), None);

@@ -6,7 +6,7 @@ use super::*;
 async fn a_conversation_from_beginning_to_end() {
     let journal = MemoryJournal::new();
     let (ending, events) = converse(Setup::desk().start(journal.clone()).unwrap(), &["4334"]).await;
-    assert_eq!(ending.outcome, Some(Outcome::Done { value: "shipped".into() }));
+    assert_eq!(done(&ending), Some("shipped".into()));
     assert_eq!(said(&events), ["Welcome.", "Which number?", "It is shipped."]);
     assert_eq!(
         names(&journal.snapshot()),
@@ -101,13 +101,13 @@ async fn a_session_that_waits_can_be_stopped_and_resumed() {
     let error = setup.start(journal.clone()).err().unwrap().to_string();
     assert!(error.contains("memory: the journal already holds a session"), "{error}");
     let (ending, events) = converse(Setup::desk().resume(journal.clone()).unwrap(), &["4334"]).await;
-    assert_eq!(ending.outcome, Some(Outcome::Done { value: "shipped".into() }));
+    assert_eq!(done(&ending), Some("shipped".into()));
     assert_eq!(said(&events), ["It is shipped."]);
     assert_eq!(events.iter().filter(|event| event.name == "waiting").count(), 2, "for the user, for the call");
     // A finished session has nothing to add.
     let n_records = journal.snapshot().len();
     let (ending, events) = converse(Setup::desk().resume(journal.clone()).unwrap(), &[]).await;
-    assert_eq!(ending.outcome, Some(Outcome::Done { value: "shipped".into() }));
+    assert_eq!(done(&ending), Some("shipped".into()));
     assert_eq!(events.iter().map(|event| event.name).collect::<Vec<_>>(), ["session_resumed", "finished"]);
     assert_eq!(journal.snapshot().len(), n_records);
 }
@@ -199,7 +199,7 @@ async fn messages_sent_early_wait_their_turn() {
     let handle = Setup::desk().start(journal.clone()).unwrap().spawn();
     handle.send("4334").await.unwrap();
     let ending = handle.outcome().await.unwrap();
-    assert_eq!(ending.outcome, Some(Outcome::Done { value: "shipped".into() }));
+    assert_eq!(done(&ending), Some("shipped".into()));
 }
 
 /// Asks a person before it does anything.
@@ -245,7 +245,7 @@ async fn an_approval_outlives_the_process() {
     let ending = ask(shop().start(journal.clone()).unwrap(), None).await;
     assert_eq!((ending.outcome.as_ref(), ending.summary.outcome), (None, "waiting"));
     let ending = ask(shop().resume(journal.clone()).unwrap(), Some("by Ann".into())).await;
-    assert_eq!(ending.outcome, Some(Outcome::Done { value: "by Ann".into() }));
+    assert_eq!(done(&ending), Some("by Ann".into()));
     let records = journal.snapshot();
     let expected = ["begun", "call_started", "call_ended", "reopened", "approved", "call_started", "call_ended"];
     assert_eq!(names(&records), expected);

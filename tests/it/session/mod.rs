@@ -32,6 +32,14 @@ use playhouse::vm::limits::Settings;
 use playhouse::vm::protocol::{CallId, EffectClass, Finish, Outcome, ReplyEnd, Timestamp, ToolSignature, Usage};
 use tokio::time::Instant;
 
+/// What a program that is over has given back.
+fn done(ending: &Ending) -> Option<Value> {
+    match &ending.outcome {
+        Some(Outcome::Done { value }) => Some(value.value.clone()),
+        Some(Outcome::Failed(_)) | None => None,
+    }
+}
+
 const ORDER_DESK: &str = r#"# Desk
 
 ## Main
