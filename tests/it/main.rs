@@ -23,6 +23,7 @@ mod replayed_model;
 mod reply;
 mod run;
 mod script;
+mod seeded;
 mod session;
 mod template;
 mod test_file;

@@ -1,0 +1,43 @@
+//! The harnesses of `fuzz` and `fuzz_reply` on many inputs that are the same every time. `cargo test` leaves them
+//! out; `.ci/run` runs them in release. (Bolero takes the seeds of its own inputs from the operating system.)
+
+use fastrand::Rng;
+
+use crate::fuzz::{expr_one, lang_parse_one};
+use crate::fuzz_reply::reply_read_one;
+
+/// Inputs for each harness.
+const N_INPUTS: usize = 200_000;
+
+fn bytes(random: &mut Rng, most: usize) -> Vec<u8> {
+    let length = random.usize(0..=most);
+    std::iter::repeat_with(|| random.u8(..)).take(length).collect()
+}
+
+#[test]
+#[ignore = "200,000 inputs: run in release by .ci/run"]
+fn lang_parse() {
+    let mut random = Rng::with_seed(1);
+    for _ in 0..N_INPUTS {
+        lang_parse_one(&bytes(&mut random, 120));
+    }
+}
+
+#[test]
+#[ignore = "200,000 inputs: run in release by .ci/run"]
+fn expr() {
+    let mut random = Rng::with_seed(2);
+    for _ in 0..N_INPUTS {
+        expr_one(&bytes(&mut random, 60));
+    }
+}
+
+#[test]
+#[ignore = "200,000 inputs: run in release by .ci/run"]
+fn reply_read() {
+    let mut random = Rng::with_seed(3);
+    for _ in 0..N_INPUTS {
+        let (input, cuts) = (bytes(&mut random, 120), bytes(&mut random, 8));
+        reply_read_one(&input, &cuts, random.u8(..));
+    }
+}
