@@ -28,8 +28,13 @@ pub(crate) fn tell(
         }
         Some(Outcome::Failed(fault)) => {
             let place = place(&subject.program, fault).map_or(String::new(), |place| format!("{place}: "));
-            let show = subject.show.as_ref().map_or(String::new(), |show| format!("\nwhere it stands: {show}"));
-            console.fault(&fault.kind.to_string(), &format!("{place}{}{show}", fault.message));
+            let next = match (fault.kind, &subject.show) {
+                // It may answer another time, or another one may.
+                (FaultKind::Model, _) => format!("\nto go on: {}", subject.go_on),
+                (_, Some(show)) => format!("\nwhere it stands: {show}"),
+                (_, None) => String::new(),
+            };
+            console.fault(&fault.kind.to_string(), &format!("{place}{}{next}", fault.message));
             Exit::Failed
         }
         None => {
