@@ -53,7 +53,7 @@ pub struct Conversation {
 
 /// Those of every session here: a session that is cut often takes many turns, and is not to be begun afresh.
 fn settings() -> Settings {
-    Settings { max_session_turns: 1_000, context_tokens: 1_000_000, ..Settings::default() }
+    Settings { max_session_turns: 1_000, retry_delay_ms: 1, context_tokens: 1_000_000, ..Settings::default() }
 }
 
 /// What a run came to: all that must be the same however often it was cut.

@@ -160,7 +160,8 @@ impl IdealModel {
                 let last = request.messages.last().map_or("", |message| &message.text);
                 let entry = self.replies.get(state.next).unwrap_or_else(|| panic!("nothing left to say to {last}"));
                 state.next += 1;
-                Lines::of(entry)
+                let sentence = self.known.as_ref().zip(saying(last)).map(|(known, saying)| known.find(&saying, ""));
+                Lines { sentence, ..Lines::of(entry) }
             }
         };
         // What was scripted is given as it is, mistakes included.

@@ -44,12 +44,15 @@ enum State {
 /// The schemas of the agents' replies, each made once: the same bytes for all turns of an agent.
 #[derive(Default)]
 pub(crate) struct Schemas {
-    made: Vec<(Arc<[Arc<str>]>, Arc<serde_json::Value>)>,
+    made: Vec<(Callables, Arc<serde_json::Value>)>,
 }
+
+/// The names an agent may call.
+type Callables = Arc<[Arc<str>]>;
 
 impl Schemas {
     /// The schema for an agent that can call these.
-    pub(crate) fn of(&mut self, callables: &Arc<[Arc<str>]>) -> Arc<serde_json::Value> {
+    pub(crate) fn of(&mut self, callables: &Callables) -> Arc<serde_json::Value> {
         if let Some((_, schema)) = self.made.iter().find(|(made_for, _)| made_for == callables) {
             return schema.clone();
         }
