@@ -28,12 +28,10 @@ pub(crate) fn tell(
         }
         Some(Outcome::Failed(fault)) => {
             let place = place(&subject.program, fault).map_or(String::new(), |place| format!("{place}: "));
-            let next = match (fault.kind, &subject.show) {
-                // It may answer another time, or another one may.
-                (FaultKind::Model, _) => format!("\nto go on: {}", subject.go_on),
-                (_, Some(show)) => format!("\nwhere it stands: {show}"),
-                (_, None) => String::new(),
-            };
+            let show = subject.show.as_ref().map_or(String::new(), |show| format!("\nwhere it stands: {show}"));
+            // A model may answer another time, or another one may; every other failure is the end.
+            let go_on = (fault.kind == FaultKind::Model).then(|| format!("\nto go on: {}", subject.go_on));
+            let next = show + &go_on.unwrap_or_default();
             console.fault(&fault.kind.to_string(), &format!("{place}{}{next}", fault.message));
             Exit::Failed
         }
