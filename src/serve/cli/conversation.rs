@@ -133,7 +133,7 @@ struct Talk<'a> {
     cleans: bool,
     interrupted: Option<Instant>,
     input_ended: bool,
-    /// The session was resumed and has done nothing yet.
+    /// The session was resumed.
     is_resumed: bool,
 }
 
@@ -181,8 +181,6 @@ impl Talk<'_> {
 
     /// False: nothing more is to be said by anybody.
     async fn hear(&mut self, event: &PublicEvent) -> Result<bool, Failure> {
-        let ends = matches!(event.body, PublicBody::Finished { .. } | PublicBody::Failed { .. });
-        self.is_resumed &= ends;
         match &event.body {
             PublicBody::SaidDelta { text, utterance } => {
                 if self.open.is_some_and(|open| open != *utterance) {
@@ -217,7 +215,8 @@ impl Talk<'_> {
             PublicBody::SessionResumed { .. } => self.is_resumed = true,
             PublicBody::Finished { .. } | PublicBody::Failed { .. } => {
                 self.end_line()?;
-                if self.is_resumed {
+                // Behind the resumption itself nothing has happened.
+                if self.is_resumed && event.seq == 2 {
                     self.console.remark("the session had ended before");
                 }
                 self.wanted = None;

@@ -29,7 +29,10 @@ pub(crate) fn tell(
         Some(Outcome::Failed(fault)) => {
             let place = place(&subject.program, fault).map_or(String::new(), |place| format!("{place}: "));
             let show = subject.show.as_ref().map_or(String::new(), |show| format!("\nwhere it stands: {show}"));
-            console.fault(&fault.kind.to_string(), &format!("{place}{}{show}", fault.message));
+            // A model may answer another time, or another one may; every other failure is the end.
+            let go_on = (fault.kind == FaultKind::Model).then(|| format!("\nto go on: {}", subject.go_on));
+            let next = show + &go_on.unwrap_or_default();
+            console.fault(&fault.kind.to_string(), &format!("{place}{}{next}", fault.message));
             Exit::Failed
         }
         None => {
