@@ -7,7 +7,7 @@ use crate::lang::program::{Parameter, Signature};
 use crate::value::{Origin, Tracked, Value};
 use crate::vm::fault::FaultKind;
 use crate::vm::frame::{CallState, Called, Callee, Phase, QueuedCall, ReturnValue, Then};
-use crate::vm::protocol::{CallId, CallKind, CallOutcome, Effect, EffectClass, Fact, FrameOrigin, StartCall};
+use crate::vm::protocol::{CallId, CallKind, CallOutcome, Effect, EffectClass, Fact, FrameOrigin, Location, StartCall};
 use crate::vm::{Machine, result_of};
 
 /// What a name means for a call.
@@ -135,6 +135,7 @@ impl Machine {
                                 return;
                             }
                             self.top_mut().news.told_names.push(name.clone());
+                            self.claim_result(name, queued.line);
                         }
                     }
                 }
@@ -153,6 +154,15 @@ impl Machine {
                     *failed = true;
                 }
             }
+        }
+    }
+
+    /// A result is the work of the line that called, not of a later line that asks for the same variable.
+    fn claim_result(&mut self, name: &Arc<str>, line: Location) {
+        let stamp = self.stamp;
+        let frame = self.top_mut();
+        if frame.location() != line {
+            frame.claim(name, stamp);
         }
     }
 

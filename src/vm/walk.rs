@@ -143,13 +143,9 @@ impl Machine {
         let stamp = self.stamp;
         let frame = self.top_mut();
         let Some(step) = frame.pointer else { return };
-        let mut claim = |name: &Arc<str>| {
-            frame.claimed_names.retain(|(claimed, _)| claimed != name);
-            frame.claimed_names.push((name.clone(), stamp));
-        };
         match &program.playbook(frame.playbook).step(step).kind {
-            StepKind::Ask { targets } => targets.iter().for_each(|target| claim(&target.name)),
-            StepKind::Assign { target, .. } => claim(&target.name),
+            StepKind::Ask { targets } => targets.iter().for_each(|target| frame.claim(&target.name, stamp)),
+            StepKind::Assign { target, .. } => frame.claim(&target.name, stamp),
             StepKind::Branch { .. }
             | StepKind::Loop(_)
             | StepKind::Return(_)
@@ -554,6 +550,12 @@ impl Machine {
 }
 
 impl crate::vm::frame::PlaybookFrame {
+    /// What was set of a name up to now is the work of a line that was left.
+    pub(crate) fn claim(&mut self, name: &Arc<str>, stamp: Stamp) {
+        self.claimed_names.retain(|(claimed, _)| claimed != name);
+        self.claimed_names.push((name.clone(), stamp));
+    }
+
     /// What was set of a name since then is not the work of an earlier line.
     fn unclaimed_since(&self, name: &str) -> Stamp {
         let claimed = self.claimed_names.iter().find(|(claimed, _)| **claimed == *name);
