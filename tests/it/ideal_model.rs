@@ -182,14 +182,15 @@ impl IdealModel {
     fn continued(&self, state: &mut State, request: &LlmRequest) -> Option<Lines> {
         let known = self.known.as_ref()?;
         let messages = &request.messages;
-        if known.requests.get(state.next) == Some(messages) {
+        // The system message names the tools, which may be others in the next process.
+        if known.requests.get(state.next).is_some_and(|known| known[1..] == messages[1..]) {
             return None;
         }
         let current = state.current.as_ref()?;
         let n_before = current.messages.len();
         let (last, before) = current.messages.split_last()?;
         let goes_on = messages.len() >= n_before
-            && messages[..n_before - 1] == *before
+            && messages[1..n_before - 1] == before[1..]
             && messages[n_before - 1].text.starts_with(&*last.text);
         if !goes_on {
             return None;

@@ -4,6 +4,7 @@
 mod chunks;
 mod config;
 mod conversation;
+mod crash;
 mod fuzz;
 mod fuzz_machine;
 mod fuzz_reply;
