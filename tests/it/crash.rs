@@ -1,6 +1,8 @@
 //! The real binary, killed: whatever point a process is stopped at, the next one goes on from its journal. No
 //! call is made twice that may not be, no word is said twice, and the end is that of the uninterrupted run.
 
+mod edges;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -108,7 +110,6 @@ impl Case {
     }
 
     /// Goes on with the real binary from the journal in `folder`, and compares all that can be compared.
-    /// `n_before` of each call have been made by the process that was killed.
     fn go_on(&self, folder: &Path, name: &str) {
         let path = folder.join("s1.jsonl");
         let records = read_file(&path).unwrap();
@@ -130,7 +131,7 @@ impl Case {
         // And that is what the uninterrupted run did, but for a call nobody knows the outcome of.
         let unknown = in_flight(&records).find(|call| self.class(call_name(&self.golden, *call)) == EffectClass::Write);
         match unknown {
-            None => assert_eq!(foreseen, self.golden, "{name}: {records:?} {script:?}"),
+            None => assert_eq!(foreseen, self.golden, "{name}"),
             Some(call) => {
                 assert!(foreseen.calls[&call].ends_with(UNKNOWN), "{name}: {foreseen:?}");
                 assert_eq!(foreseen.outcome, self.golden.outcome, "{name}");
@@ -192,9 +193,15 @@ fn in_flight(records: &[Record]) -> impl Iterator<Item = u64> {
 
 /// A line of a script file.
 fn script_line(entry: &ScriptEntry) -> String {
-    let mut json = serde_json::json!({"reply": entry.reply, "delay_ms": entry.delay.as_millis() as u64});
-    if entry.error == Some(ScriptError::Drop) {
-        json["error"] = "drop".into();
+    let mut json = serde_json::json!({"delay_ms": entry.delay.as_millis() as u64});
+    if let Some(reply) = &entry.reply {
+        json["reply"] = reply.as_str().into();
+    }
+    match entry.error {
+        None => {}
+        Some(ScriptError::Drop) => json["error"] = "drop".into(),
+        Some(ScriptError::Status(status)) => json["error"] = status.into(),
+        Some(other) => panic!("{other:?} is of no use here"),
     }
     if let Chunks::Every(size) = entry.chunks {
         json["chunks"] = size.into();
