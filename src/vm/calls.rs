@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::lang::program::{Parameter, Signature};
 use crate::value::{Origin, Tracked, Value};
 use crate::vm::fault::FaultKind;
-use crate::vm::frame::{CallState, Callee, Phase, QueuedCall, ReturnValue, Then};
+use crate::vm::frame::{CallState, Called, Callee, Phase, QueuedCall, ReturnValue, Then};
 use crate::vm::protocol::{
     CallId, CallKind, CallOutcome, Effect, EffectClass, Fact, FrameOrigin, StartCall, Timestamp,
 };
@@ -32,7 +32,7 @@ impl Machine {
     pub(crate) fn find_callee(&self, name: &str) -> Result<Resolved, String> {
         let agent = self.top().agent;
         if let Some(id) = self.program.find_playbook(agent, name) {
-            let signature = self.program.playbook(id).signature();
+            let signature = Signature { name: name.into(), ..self.program.playbook(id).signature() };
             return Ok(Resolved { callee: Callee::Playbook(id), signature });
         }
         if let Some(tool) = self.tools.iter().find(|tool| &*tool.signature.name == name) {
@@ -96,7 +96,7 @@ impl Machine {
         }
         let frame = self.top_mut();
         frame.queue.push_back(queued);
-        frame.unclaimed_calls.push(name);
+        frame.unclaimed_calls.push(Called { callee: resolved.callee, name });
         Some(id)
     }
 
@@ -239,12 +239,8 @@ impl Machine {
                 effects.push(start_call(queued, class, attempt));
             }
         }
-        for fact in lost {
-            self.report(fact);
-        }
-        for effect in effects {
-            self.emit(effect);
-        }
+        lost.into_iter().for_each(|fact| self.report(fact));
+        effects.into_iter().for_each(|effect| self.emit(effect));
     }
 }
 

@@ -50,6 +50,7 @@ impl Machine {
     /// go of the stream.
     pub(crate) fn end_turn(&mut self, end: TurnEnd, close: Close, reason: &str) {
         let Some(mut turn) = self.turn.take() else { return };
+        self.time_limit = None;
         let waits_in_speech = matches!(turn.todo.front(), Some(Todo::SayParts(_)));
         let was_cut_short = turn.is_cut_short
             || matches!(
@@ -72,10 +73,8 @@ impl Machine {
                 self.complete_utterance(speech.utterance);
             }
         }
-        // A line that ends behind its string: what was said is kept, so that it is not said again.
-        if let Some(said) = turn.line_said.take()
-            && turn.applied.len() == turn.line_start
-        {
+        // A line that broke off behind its speech: nothing else of it took effect.
+        if let Some(said) = turn.line_said.take().filter(|said| turn.line_source.is_none() && !said.is_empty()) {
             append_line(&mut turn.applied, &say_line(turn.line_at.as_ref(), &said));
         }
         self.last_prose = std::mem::take(&mut turn.prose);
@@ -216,7 +215,8 @@ impl Machine {
         let Some(turn) = self.turn.as_ref() else { return };
         let Some((end, _)) = turn.ended.clone() else { return };
         let (n_lines, reopened) = (turn.n_lines, turn.reopened);
-        let took_effect = !turn.applied.is_empty() || turn.has_spoken() || turn.line_said.is_some();
+        let has_said = turn.line_said.as_ref().is_some_and(|said| !said.is_empty());
+        let took_effect = !turn.applied.is_empty() || turn.has_spoken() || has_said;
         match end {
             ReplyEnd::Refused { reason } => self.fail(FaultKind::Model, reason),
             ReplyEnd::Broken { reason, retry_after_ms } => {

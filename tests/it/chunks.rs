@@ -1,7 +1,24 @@
 //! Where a reply is cut into pieces never changes what is read.
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use playhouse::host::clock::TestClock;
+use playhouse::host::events::{EventMaker, PublicBody};
+use playhouse::host::journal::memory::MemoryJournal;
+use playhouse::host::llm::script::{Script, ScriptEntry};
+use playhouse::host::program::load_files;
+use playhouse::host::session::{Interest, Notice, Session, SessionOptions, Start, World};
+use playhouse::host::tool::builtin::{WorkingDirectory, add_builtins};
+use playhouse::host::tool::canned;
+use playhouse::host::tool::registry::Registry;
+use playhouse::serve::cli::test_file::{TestFile, TestStepKind};
+use playhouse::span::Sources;
+use playhouse::vm::limits::Settings;
+use playhouse::vm::protocol::{Event, Progress, Timestamp};
 use playhouse::vm::reply::ReadEnd;
 use playhouse::vm::template::{Part, TextScanner, scan_text};
+use playhouse::vm::{Begin, Machine};
 
 use crate::reply::{corpus, read, read_whole};
 
@@ -149,4 +166,153 @@ fn text_scanner_any_text() {
         let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
         assert_eq!(scan_pieces(&pieces), scan_text(&text));
     });
+}
+
+/// An example's conversation: how it begins, and all that happened in it.
+struct Conversation {
+    begin: Begin,
+    events: Vec<(Timestamp, Event)>,
+}
+
+/// Every reply of the examples' conversations, cut at every byte and given byte by byte: the same events, but for
+/// how much of a cut reply had come when it was cut, and the same speech.
+#[tokio::test(start_paused = true)]
+async fn examples() {
+    let mut n_replies = 0;
+    let mut n_programs = std::collections::BTreeSet::new();
+    for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples")).unwrap() {
+        let path = entry.unwrap().path();
+        if !path.to_string_lossy().ends_with(".test.md") {
+            continue;
+        }
+        let (program, conversation) = play(&path).await;
+        n_programs.insert(program);
+        let whole = conversation.run(&|_, bytes| vec![bytes.to_vec()]);
+        assert!(whole.iter().any(|line| line.contains("\"type\":\"said\"")), "{}", path.display());
+        let replies: Vec<(usize, &Event)> = conversation.events.iter().map(|(_, event)| event).enumerate().collect();
+        for (index, event) in replies {
+            let Event::Chunk { bytes, .. } = event else { continue };
+            n_replies += 1;
+            for at in 0..=bytes.len() {
+                let cut = conversation.run(&|of, bytes| match of == index {
+                    true => vec![bytes[..at].to_vec(), bytes[at..].to_vec()],
+                    false => vec![bytes.to_vec()],
+                });
+                assert_eq!(cut, whole, "{}, event {index}, cut at {at}", path.display());
+            }
+        }
+        for size in [1, 2, 3, 4, 7] {
+            let cut = conversation.run(&|_, bytes| bytes.chunks(size).map(<[u8]>::to_vec).collect());
+            assert_eq!(cut, whole, "{}, by {size}", path.display());
+        }
+    }
+    assert!(n_programs.len() >= 4 && n_replies >= 20, "{n_programs:?}, {n_replies} replies");
+}
+
+/// Plays an example's conversation; gives its program's name, too.
+async fn play(path: &Path) -> (PathBuf, Conversation) {
+    let text = std::fs::read_to_string(path).unwrap();
+    let file = Sources::default().add(path.display().to_string(), text.as_str());
+    let test = TestFile::parse(file, &text).unwrap();
+    let clock = Arc::new(TestClock::new(Timestamp(1_795_301_285_000)));
+    let directory = WorkingDirectory::open(path.parent().unwrap()).unwrap();
+    let mut tools = Registry::new();
+    add_builtins(&mut tools, &directory, clock.clone(), 1 << 20);
+    for name in &test.tools {
+        for tool in canned::load(&path.with_file_name(name), &directory).unwrap() {
+            tools.replace(tool);
+        }
+    }
+    let signatures: Vec<_> = tools.signatures().iter().map(|tool| tool.signature.clone()).collect();
+    let program_path = path.with_file_name(&test.program);
+    let (text, loaded) = load_files(std::slice::from_ref(&program_path), &signatures).unwrap();
+    let program = Arc::new(loaded.program);
+    let mut entries = Vec::new();
+    let mut messages = Vec::new();
+    for step in &test.steps {
+        match &step.kind {
+            TestStepKind::Reply(reply) => entries.push(ScriptEntry::reply(reply.text.clone())),
+            TestStepKind::User(text) => messages.push(text.clone()),
+            _ => {}
+        }
+    }
+    let tools = Arc::new(tools);
+    let begin = Begin {
+        program: program.clone(),
+        settings: Settings::default(),
+        tools: tools.signatures(),
+        entry: None,
+        arguments: test.arguments.clone(),
+        time: Timestamp(0),
+    };
+    let llm = Arc::new(Script::from_entries("test", entries));
+    let world = World { llm, tools, clock, options: SessionOptions::default() };
+    let settings = Settings::default();
+    let start = Start { id: "s".into(), program, text, settings, entry: None, arguments: test.arguments };
+    let journal = MemoryJournal::new();
+    let mut session = Session::start(world, Box::new(journal.clone()), start).unwrap();
+    let mut events = session.subscribe(Interest::Everything { capacity: 100_000 });
+    let handle = session.spawn();
+    let mut messages = messages.into_iter();
+    while let Some(Notice::Event(event)) = events.next().await {
+        if matches!(event.body, PublicBody::Waiting { whom: "user", .. }) {
+            match messages.next() {
+                Some(message) => handle.send(message).await.unwrap(),
+                None => handle.stop().await,
+            }
+        }
+    }
+    handle.outcome().await.unwrap();
+    let records = journal.snapshot();
+    let events = records.iter().filter_map(|record| Some((record.timestamp(), record.body.to_event()?))).collect();
+    (program_path, Conversation { begin, events })
+}
+
+impl Conversation {
+    /// Lets all that happened happen to a new machine; `cut` says in which pieces a reply's bytes come.
+    fn run(&self, cut: &dyn Fn(usize, &[u8]) -> Vec<Vec<u8>>) -> Vec<String> {
+        let mut machine = Machine::begin(self.begin.clone());
+        let mut maker = EventMaker::new("s".into(), self.begin.program.clone());
+        let mut heard = Vec::new();
+        settle(&mut machine, &mut maker, &mut heard);
+        for (index, (time, event)) in self.events.iter().enumerate() {
+            let pieces = match event {
+                Event::Chunk { turn, bytes } => {
+                    let pieces = cut(index, bytes).into_iter();
+                    pieces.map(|piece| Event::Chunk { turn: *turn, bytes: piece.into() }).collect()
+                }
+                other => vec![other.clone()],
+            };
+            for event in pieces {
+                machine.handle(*time, event);
+                settle(&mut machine, &mut maker, &mut heard);
+            }
+        }
+        heard
+    }
+}
+
+/// Lets the machine move; writes down what the public is told. Pieces of speech are joined.
+fn settle(machine: &mut Machine, maker: &mut EventMaker, heard: &mut Vec<String>) {
+    loop {
+        let progress = machine.advance();
+        if let Some(mut event) = maker.of_progress(&progress) {
+            event.seq = 0;
+            match &mut event.body {
+                PublicBody::SaidDelta { text, .. } => match heard.last_mut() {
+                    Some(speech) if speech.starts_with("speech ") => speech.push_str(text),
+                    _ => heard.push(format!("speech {text}")),
+                },
+                body => {
+                    if let PublicBody::StreamCancelled { discarded_bytes, .. } = body {
+                        *discarded_bytes = 0;
+                    }
+                    heard.push(serde_json::to_string(&event).unwrap());
+                }
+            }
+        }
+        if matches!(progress, Progress::Blocked(_) | Progress::Finished(_)) {
+            return;
+        }
+    }
 }

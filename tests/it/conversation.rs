@@ -1,5 +1,6 @@
 //! Scripted conversations (`*.test.md`) driven through the library: a session in memory, a model that knows them
 //! by heart, canned tools that count.
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at a few kinds of many")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -2,9 +2,12 @@
 #![allow(clippy::unwrap_used)]
 
 mod chunks;
+mod cli;
 mod config;
 mod conversation;
 mod crash;
+mod events;
+mod faults;
 mod fuzz;
 mod fuzz_machine;
 mod fuzz_reply;
@@ -14,11 +17,12 @@ mod ideal_model;
 mod journal;
 mod lang;
 mod openai;
+mod program;
 mod prompts;
-#[path = "replay_prefix.rs"]
 mod replay;
 mod replayed_model;
 mod reply;
+mod run;
 mod script;
 mod session;
 mod template;

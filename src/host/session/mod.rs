@@ -29,12 +29,13 @@ use crate::host::llm::Llm;
 use crate::host::program::ProgramText;
 use crate::host::session::replay::{Stop, Witnesses};
 use crate::host::session::task::{Calls, Task};
-use crate::host::session::turns::Turns;
+use crate::host::session::turns::{Schemas, Turns};
 use crate::host::tool::registry::Registry;
 use crate::lang::program::{PlaybookId, Program};
 use crate::value::Map;
+use crate::vm::fault::FaultKind;
 use crate::vm::limits::Settings;
-use crate::vm::protocol::{Event, Timestamp};
+use crate::vm::protocol::{Event, Outcome, Timestamp};
 use crate::vm::{Begin, Machine};
 
 pub use crate::host::session::handle::{EndResult, Ending, SessionHandle};
@@ -60,13 +61,13 @@ pub struct SessionOptions {
     pub yield_grace: Duration,
     /// The longest time from a request to the end of its reply.
     pub turn_timeout: Duration,
-    /// The JSON Schema that replies should keep to, where the model is configured with `constrain`.
-    pub schema: Option<Arc<serde_json::Value>>,
+    /// Whether requests carry the JSON Schema that replies should keep to.
+    pub constrain: bool,
 }
 
 impl Default for SessionOptions {
     fn default() -> Self {
-        SessionOptions { yield_grace: Duration::from_secs(1), turn_timeout: Duration::from_secs(600), schema: None }
+        SessionOptions { yield_grace: Duration::from_secs(1), turn_timeout: Duration::from_secs(600), constrain: false }
     }
 }
 
@@ -173,8 +174,11 @@ impl Session {
         let id = replayed.session.clone();
         let mut session = Session::new(world, journal, replayed.machine, id, replayed.time, true);
         let task = &mut session.task;
-        if let Stop::Finished(_) = replayed.stop {
-            return Ok(session);
+        match &replayed.stop {
+            // A model that could not be reached may answer now.
+            Stop::Finished(Outcome::Failed(fault)) if fault.kind == FaultKind::Model => {}
+            Stop::Finished(_) => return Ok(session),
+            Stop::Blocked(_) => {}
         }
         task.owes_waiting = true;
         task.pending.push_back(Event::Reopened);
@@ -207,6 +211,7 @@ impl Session {
             end: end_sender,
             listeners: Vec::new(),
             turns: Turns::default(),
+            schemas: Schemas::default(),
             calls: Calls::default(),
             timers: Vec::new(),
             pending: VecDeque::new(),

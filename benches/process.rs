@@ -1,0 +1,328 @@
+//! What a process costs, with everything in it: CPU and memory to the first request, CPU per turn, memory per idle
+//! session. The model is a server in this process; of the real binary, `/proc` is read while it waits for an
+//! answer. Linux only.
+//!
+//! `cargo bench --bench process`
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use playhouse::host::clock::SystemClock;
+use playhouse::host::events::PublicBody;
+use playhouse::host::journal::Journal;
+use playhouse::host::journal::file::FileJournal;
+use playhouse::host::journal::memory::MemoryJournal;
+use playhouse::host::llm::script::{Repeat, Script, ScriptEntry};
+use playhouse::host::program::load_texts;
+use playhouse::host::session::{Interest, Notice, Session, SessionHandle, SessionOptions, Start, World};
+use playhouse::host::sessions::Sessions;
+use playhouse::host::tool::registry::Registry;
+use playhouse::lang::SourceText;
+use playhouse::value::Map;
+use playhouse::vm::limits::Settings;
+
+/// A conversation without end.
+const PROGRAM: &str = "\
+# Shop
+A shop that sells tea.
+
+## Main
+### Triggers
+- At the beginning
+### Steps
+- Ask the user for $order_id
+- Tell the user what is known about $order_id, and be kind
+- If the user wants to know more, go back to step 1
+- Ask the user for $more
+";
+
+/// One turn of it, some 320 characters.
+const REPLY: &str = concat!(
+    r#"{"at":"01","set":{"order_id":"43345678"}}"#,
+    "\n",
+    r#"{"at":"02","say":"Thank you! Your order 43345678 left our house on Monday and is on its way to you. "#,
+    r#"It should be with you on Tuesday, between 9 and 12 in the morning. "}"#,
+    "\n",
+    r#"{"at":"03"}"#,
+    "\n",
+    r#"{"at":"01","say":"Which other order would you like to ask about?"}"#,
+    "\n",
+    r#"{"at":"01","wait":"user"}"#,
+    "\n",
+);
+
+const N_TURNS: usize = 200;
+const N_STARTS: usize = 20;
+const N_SESSIONS: usize = 10_000;
+
+fn main() {
+    // `cargo test --benches` passes other arguments: then a compiled bench is all that is wanted.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
+    first_request();
+    for pause in [None, Some(Duration::from_micros(300))] {
+        turns(pause);
+    }
+    let memory = |_: &Path, _: usize| Box::new(MemoryJournal::new()) as Box<dyn Journal>;
+    idle_sessions("journals in memory", &memory);
+    let file = |folder: &Path, n: usize| {
+        let path = folder.join(format!("{n}.jsonl"));
+        Box::new(FileJournal::open(path).expect("a file for each session (ulimit -n)")) as Box<dyn Journal>
+    };
+    idle_sessions("journals in files", &file);
+}
+
+/// CPU time and memory of a new process when its first request arrives.
+fn first_request() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut cpu = Vec::new();
+    let mut memory = Vec::new();
+    let mut wall = Vec::new();
+    for _ in 0..N_STARTS {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let begun = Instant::now();
+        let mut child = start(folder.path(), &listener, &[]);
+        let (mut connection, _) = listener.accept().expect("the request");
+        read_request(&mut connection).expect("the request");
+        wall.push(begun.elapsed());
+        let usage = Usage::of(child.id());
+        cpu.push(usage.cpu);
+        memory.push(usage.peak_memory);
+        drop(connection);
+        end(&mut child);
+    }
+    println!(
+        "to the first request: CPU {} (median of {N_STARTS}; worst {}), {} of wall time, peak memory {:.1} MiB",
+        milliseconds(median(&mut cpu)),
+        milliseconds(cpu[N_STARTS - 1]),
+        milliseconds(median(&mut wall)),
+        median(&mut memory) as f64 / 1024.0,
+    );
+}
+
+/// CPU time per turn of a long conversation, journal and all. The pause is made after each piece of a reply.
+fn turns(pause: Option<Duration>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let messages = vec!["--message=43345678, please"; N_TURNS + 1];
+    let mut child = start(folder.path(), &listener, &messages);
+    let (mut connection, _) = listener.accept().expect("the request");
+    connection.set_nodelay(true).expect("a connection");
+    let mut before = None;
+    let mut after = Duration::ZERO;
+    let mut wall = Instant::now();
+    for turn in 0..=N_TURNS {
+        read_request(&mut connection).expect("a request on the same connection");
+        let usage = Usage::of(child.id());
+        match before {
+            None => {
+                before = Some(usage.cpu);
+                wall = Instant::now();
+            }
+            Some(before) => after = usage.cpu - before,
+        }
+        if turn < N_TURNS {
+            answer(&mut connection, pause).expect("the reply is taken");
+        }
+    }
+    let wall = wall.elapsed();
+    let usage = Usage::of(child.id());
+    drop(connection);
+    end(&mut child);
+    println!(
+        "per turn, {}: CPU {} ({} of wall time), peak memory after {N_TURNS} turns {:.1} MiB",
+        match pause {
+            None => "pieces without a pause".to_owned(),
+            Some(pause) => format!("a pause of {} µs after each piece", pause.as_micros()),
+        },
+        milliseconds(after / N_TURNS as u32),
+        milliseconds(wall / N_TURNS as u32),
+        usage.peak_memory as f64 / 1024.0,
+    );
+}
+
+/// Starts the binary with the program and the server.
+fn start(folder: &Path, listener: &TcpListener, more: &[&str]) -> Child {
+    fs::write(folder.join("shop.md"), PROGRAM).expect("a file");
+    let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
+    Command::new(env!("CARGO_BIN_EXE_playhouse"))
+        .args(["run", "shop.md", "--model", "openai:test", "--base-url", &url])
+        .args(more)
+        .current_dir(folder)
+        .env_clear()
+        .env("XDG_STATE_HOME", folder.join("state"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary")
+}
+
+fn end(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Reads one request to its end.
+fn read_request(connection: &mut TcpStream) -> std::io::Result<()> {
+    let mut request = Vec::new();
+    let mut piece = [0; 65_536];
+    loop {
+        let n = connection.read(&mut piece)?;
+        if n == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        request.extend_from_slice(&piece[..n]);
+        let Some(head) = request.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
+        let text = String::from_utf8_lossy(&request[..head]).to_ascii_lowercase();
+        let length = text.lines().find_map(|line| line.strip_prefix("content-length: "));
+        let length: usize = length.and_then(|length| length.trim().parse().ok()).unwrap_or(0);
+        if request.len() >= head + 4 + length {
+            return Ok(());
+        }
+    }
+}
+
+/// Writes the reply as a stream of pieces of four characters: each a write of its own if there is a pause.
+fn answer(connection: &mut TcpStream, pause: Option<Duration>) -> std::io::Result<()> {
+    let mut waiting =
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
+    let characters: Vec<char> = REPLY.chars().collect();
+    let mut events: Vec<String> = characters
+        .chunks(4)
+        .map(|piece| {
+            let text = serde_json::Value::from(piece.iter().collect::<String>());
+            format!(
+                "{{\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"test\",\
+                 \"choices\":[{{\"index\":0,\"delta\":{{\"content\":{text}}},\"finish_reason\":null}}]}}"
+            )
+        })
+        .collect();
+    events.push("{\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}".to_owned());
+    events.push("{\"choices\":[],\"usage\":{\"prompt_tokens\":900,\"completion_tokens\":80}}".to_owned());
+    events.push("[DONE]".to_owned());
+    for event in events {
+        let event = format!("data: {event}\n\n");
+        waiting.extend(format!("{:x}\r\n{event}\r\n", event.len()).into_bytes());
+        if let Some(pause) = pause {
+            connection.write_all(&waiting)?;
+            waiting.clear();
+            std::thread::sleep(pause);
+        }
+    }
+    waiting.extend(b"0\r\n\r\n");
+    connection.write_all(&waiting)
+}
+
+/// Memory of many sessions in this process, each after one turn, waiting for its user.
+fn idle_sessions(what: &str, journal: &dyn Fn(&Path, usize) -> Box<dyn Journal>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut entry = ScriptEntry::reply(REPLY);
+    entry.repeat = Repeat::Always;
+    let world = World {
+        llm: Arc::new(Script::from_entries("bench", vec![entry])),
+        tools: Arc::new(Registry::new()),
+        clock: Arc::new(SystemClock),
+        options: SessionOptions::default(),
+    };
+    let root = SourceText { name: "shop.md".to_owned(), text: PROGRAM.to_owned() };
+    let (text, loaded) = load_texts(vec![root], &[], &mut |_| Err("none".to_owned()));
+    let program = Arc::new(loaded.program);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let sessions = Sessions::new(N_SESSIONS);
+    let begin = |n: usize| {
+        let start = Start {
+            id: format!("session-{n}").into(),
+            program: program.clone(),
+            text: text.clone(),
+            settings: Settings::default(),
+            entry: None,
+            arguments: Map::new(),
+        };
+        Session::start(world.clone(), journal(folder.path(), n), start).expect("a session")
+    };
+    let (n_bytes, wall) = runtime.block_on(async {
+        let mut handles = Vec::with_capacity(N_SESSIONS);
+        // What the first session loads, all share.
+        handles.push(converse(&sessions, begin(0)).await);
+        let (before, begun) = (own_memory(), Instant::now());
+        for n in 1..N_SESSIONS {
+            handles.push(converse(&sessions, begin(n)).await);
+        }
+        let used = (own_memory().saturating_sub(before) * 1024, begun.elapsed());
+        assert_eq!(sessions.len(), N_SESSIONS);
+        for handle in handles {
+            handle.stop().await;
+            handle.outcome().await.expect("a session that can be stopped");
+        }
+        used
+    });
+    println!(
+        "{N_SESSIONS} idle sessions, {what}: {:.1} KiB each, {:.0} µs each to begin and to take one turn",
+        n_bytes as f64 / 1024.0 / (N_SESSIONS - 1) as f64,
+        wall.as_secs_f64() * 1e6 / (N_SESSIONS - 1) as f64,
+    );
+}
+
+/// Runs a session until it waits for the user after its first turn.
+async fn converse(sessions: &Arc<Sessions>, mut session: Session) -> SessionHandle {
+    let mut events = session.subscribe(Interest::Everything { capacity: 1_000 });
+    let handle = sessions.spawn(session).expect("room for a session");
+    let mut n_said = 0;
+    while let Some(Notice::Event(event)) = events.next().await {
+        match &event.body {
+            PublicBody::Said { .. } => n_said += 1,
+            PublicBody::Waiting { .. } => break,
+            _ => {}
+        }
+    }
+    assert_eq!(n_said, 2);
+    handle
+}
+
+/// What a process has used so far.
+struct Usage {
+    cpu: Duration,
+    /// In KiB.
+    peak_memory: u64,
+}
+
+impl Usage {
+    /// Of a living process. Its threads' times are in nanoseconds, where `stat` counts hundredths of a second; a
+    /// thread that has ended would be missing, and none does so soon.
+    fn of(process: u32) -> Usage {
+        let threads = fs::read_dir(format!("/proc/{process}/task")).expect("a process");
+        let nanoseconds = threads.flatten().filter_map(|thread| {
+            let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+            text.split(' ').next()?.parse::<u64>().ok()
+        });
+        let cpu = Duration::from_nanos(nanoseconds.sum());
+        Usage { cpu, peak_memory: status(&process.to_string(), "VmHWM:") }
+    }
+}
+
+/// This process' memory in KiB.
+fn own_memory() -> u64 {
+    status("self", "VmRSS:")
+}
+
+fn status(process: &str, key: &str) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("Linux");
+    let line = status.lines().find_map(|line| line.strip_prefix(key)).expect("a known line");
+    line.trim().trim_end_matches(" kB").parse().expect("a number")
+}
+
+fn median<T: Copy + Ord>(values: &mut [T]) -> T {
+    values.sort_unstable();
+    values[values.len() / 2]
+}
+
+fn milliseconds(duration: Duration) -> String {
+    format!("{:.2} ms", duration.as_secs_f64() * 1e3)
+}
