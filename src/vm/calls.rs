@@ -7,8 +7,17 @@ use crate::lang::program::{Parameter, Signature};
 use crate::value::{Origin, Tracked, Value};
 use crate::vm::fault::FaultKind;
 use crate::vm::frame::{CallState, Called, Callee, Phase, QueuedCall, ReturnValue, Then};
+<<<<<<< HEAD
 use crate::vm::protocol::{CallId, CallKind, CallOutcome, Effect, EffectClass, Fact, FrameOrigin, Location, StartCall};
+=======
+use crate::vm::protocol::{
+    CallId, CallKind, CallOutcome, Effect, EffectClass, Fact, FrameOrigin, StartCall, Timestamp,
+};
+>>>>>>> crash
 use crate::vm::{Machine, result_of};
+
+/// What the program is told of a call that a person did not want.
+const REFUSED: &str = "the person who was asked refused this call";
 
 /// What a name means for a call.
 pub(crate) struct Resolved {
@@ -79,12 +88,13 @@ impl Machine {
             place,
             state: CallState::Queued,
             started: None,
+            answer: None,
         };
         match resolved.callee {
             Callee::Tool(effect) => {
                 self.counters.tool_calls += 1;
                 queued.state = CallState::Running { attempt: 1, confirmed: false };
-                self.emit(start_call(&queued, effect, 1, None));
+                self.emit(start_call(&queued, effect, 1));
             }
             Callee::Playbook(_) => self.counters.playbook_calls += 1,
         }
@@ -194,48 +204,53 @@ impl Machine {
         {
             result = Err(format!("the result is larger than the limit `value_bytes` of {limit} bytes").into());
         }
-        let ms = queued.started.map_or(0, |started| u64::try_from(now.0 - started.0).unwrap_or(0));
         queued.state = CallState::Done(result.clone());
-        let (name, kind) = (queued.name.clone(), queued.callee.kind());
-        self.report(Fact::CallFinished { call, name, kind, result, ms });
+        let finished = queued.finished(now, result);
+        self.report(finished);
     }
 
     /// A person answered: the call is made again with the answer, or refused.
     pub(crate) fn handle_approved(&mut self, call: CallId, answer: Value) {
+        let now = self.now;
         let found = self.frames.iter_mut().find_map(|frame| frame.playbook_mut().call_mut(call));
         let Some(queued) = found else { return };
         let CallState::Asking { attempt, .. } = queued.state else { return };
         let Callee::Tool(effect) = queued.callee else { return };
-        if answer == Value::Bool(false) {
-            queued.state = CallState::Done(Err("the person who was asked refused this call".into()));
+        let refused = answer == Value::Bool(false);
+        if refused {
+            queued.state = CallState::Done(Err(REFUSED.into()));
         } else {
             queued.state = CallState::Running { attempt: attempt + 1, confirmed: false };
-            let effect = start_call(queued, effect, attempt + 1, Some(answer));
+            queued.answer = Some(answer);
+            let effect = start_call(queued, effect, attempt + 1);
             self.emit(effect);
         }
         self.report(Fact::ApprovalGiven { call });
+        if refused && let Some(queued) = self.frames.iter_mut().find_map(|frame| frame.playbook_mut().call_mut(call)) {
+            let finished = queued.finished(now, Err(REFUSED.into()));
+            self.report(finished);
+        }
     }
 
     /// After a restart: calls that were not confirmed are started now, safe ones again; of the others nobody
     /// knows what became (spec `architecture.md`, "After a crash").
     pub(crate) fn reopen_calls(&mut self) {
-        let mut effects = Vec::new();
-        let mut lost = Vec::new();
+        let now = self.now;
+        let (mut effects, mut lost) = (Vec::new(), Vec::new());
         for frame in &mut self.frames {
             for queued in &mut frame.playbook_mut().queue {
                 let Callee::Tool(class) = queued.callee else { continue };
                 let CallState::Running { attempt, confirmed } = queued.state else { continue };
                 let is_safe = matches!(class, EffectClass::ReadOnly | EffectClass::Idempotent);
                 if confirmed && !is_safe {
-                    let error: Arc<str> = "outcome unknown: the process stopped during the call".into();
-                    queued.state = CallState::Done(Err(error.clone()));
-                    let (name, kind) = (queued.name.clone(), queued.callee.kind());
-                    lost.push(Fact::CallFinished { call: queued.id, name, kind, result: Err(error), ms: 0 });
+                    let unknown: Arc<str> = "outcome unknown: the process stopped during the call".into();
+                    queued.state = CallState::Done(Err(unknown.clone()));
+                    lost.push(queued.finished(now, Err(unknown)));
                     continue;
                 }
                 let attempt = if confirmed { attempt + 1 } else { attempt };
                 queued.state = CallState::Running { attempt, confirmed: false };
-                effects.push(start_call(queued, class, attempt, None));
+                effects.push(start_call(queued, class, attempt));
             }
         }
         lost.into_iter().for_each(|fact| self.report(fact));
@@ -243,14 +258,22 @@ impl Machine {
     }
 }
 
-fn start_call(queued: &QueuedCall, effect: EffectClass, attempt: u32, answer: Option<Value>) -> Effect {
+impl QueuedCall {
+    /// What watchers are told when it is over.
+    fn finished(&self, now: Timestamp, result: Result<Tracked, Arc<str>>) -> Fact {
+        let ms = self.started.map_or(0, |started| u64::try_from(now.0 - started.0).unwrap_or(0));
+        Fact::CallFinished { call: self.id, name: self.name.clone(), kind: self.callee.kind(), result, ms }
+    }
+}
+
+fn start_call(queued: &QueuedCall, effect: EffectClass, attempt: u32) -> Effect {
     Effect::StartCall(Box::new(StartCall {
         call: queued.id,
         attempt,
         name: queued.name.clone(),
         arguments: queued.arguments.clone(),
         effect,
-        answer,
+        answer: queued.answer.clone(),
         place: queued.place,
     }))
 }

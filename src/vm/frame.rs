@@ -139,6 +139,8 @@ pub(crate) struct QueuedCall {
     pub(crate) place: Place,
     pub(crate) state: CallState,
     pub(crate) started: Option<Timestamp>,
+    /// What a person answered to its question.
+    pub(crate) answer: Option<Value>,
 }
 
 /// What a queued call will run.

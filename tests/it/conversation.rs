@@ -1,5 +1,6 @@
 //! Scripted conversations (`*.test.md`) driven through the library: a session in memory, a model that knows them
 //! by heart, canned tools that count.
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at a few kinds of many")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,22 +31,22 @@ use playhouse::vm::{Begin, Machine};
 use crate::ideal_model::{IdealModel, Known, Pace};
 
 /// When sessions of tests begin.
-pub const BEGAN: Timestamp = Timestamp(1_795_301_285_000);
+pub(crate) const BEGAN: Timestamp = Timestamp(1_795_301_285_000);
 
 /// A conversation as it is written.
-pub struct Conversation {
+pub(crate) struct Conversation {
     /// The test file's name.
-    pub name: String,
+    pub(crate) name: String,
     /// The program's path.
-    pub program_path: PathBuf,
+    pub(crate) program_path: PathBuf,
     /// The canned tools' text.
-    pub tools: String,
+    pub(crate) tools: String,
     /// What the user says.
-    pub lines: Vec<String>,
+    pub(crate) lines: Vec<String>,
     /// What the model says.
-    pub replies: Vec<ScriptEntry>,
+    pub(crate) replies: Vec<ScriptEntry>,
     /// What the program is expected to say.
-    pub expected: Vec<String>,
+    pub(crate) expected: Vec<String>,
     text: ProgramText,
     program: Arc<Program>,
     signatures: Arc<[ToolSignature]>,
@@ -58,39 +59,39 @@ fn settings() -> Settings {
 
 /// What a run came to: all that must be the same however often it was cut.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Account {
+pub(crate) struct Account {
     /// All utterances, in the order they were begun.
-    pub speech: Vec<String>,
+    pub(crate) speech: Vec<String>,
     /// All calls by number, with their results.
-    pub calls: BTreeMap<u64, String>,
+    pub(crate) calls: BTreeMap<u64, String>,
     /// All variables at the end.
-    pub variables: BTreeMap<String, Value>,
+    pub(crate) variables: BTreeMap<String, Value>,
     /// How it ended.
-    pub outcome: Option<Outcome>,
+    pub(crate) outcome: Option<Outcome>,
     /// The last utterances of both, as the machine remembers them.
-    pub conversation: Vec<String>,
+    pub(crate) conversation: Vec<String>,
 }
 
 /// An account that is being drawn up.
 #[derive(Clone, Debug, Default)]
-pub struct Ledger {
+pub(crate) struct Ledger {
     speech: BTreeMap<u64, String>,
     calls: BTreeMap<u64, (String, String)>,
 }
 
 /// A run of a whole conversation.
-pub struct Run {
+pub(crate) struct Run {
     /// What it came to.
-    pub account: Account,
+    pub(crate) account: Account,
     /// Its end.
-    pub ending: Arc<Ending>,
+    pub(crate) ending: Arc<Ending>,
     /// The calls whose tools were run, once for each time.
-    pub executed: Vec<u64>,
+    pub(crate) executed: Vec<u64>,
 }
 
 impl Conversation {
     /// Reads a test file with its program and its tools, whose effect class is set to `effect`, if there is one.
-    pub fn read(path: &Path, effect: Option<&str>) -> Conversation {
+    pub(crate) fn read(path: &Path, effect: Option<&str>) -> Conversation {
         let text = std::fs::read_to_string(path).unwrap();
         let file = TestFile::parse(FileId(0), &text).unwrap_or_else(|found| panic!("{}: {found:?}", path.display()));
         let folder = path.parent().unwrap();
@@ -141,7 +142,7 @@ impl Conversation {
     }
 
     /// A machine at the beginning.
-    pub fn machine(&self) -> Machine {
+    pub(crate) fn machine(&self) -> Machine {
         Machine::begin(Begin {
             program: self.program.clone(),
             settings: settings(),
@@ -153,7 +154,7 @@ impl Conversation {
     }
 
     /// A session at the beginning.
-    pub fn start(&self, world: World, journal: impl Journal + 'static) -> Session {
+    pub(crate) fn start(&self, world: World, journal: impl Journal + 'static) -> Session {
         let start = Start {
             id: "s1".into(),
             program: self.program.clone(),
@@ -166,7 +167,7 @@ impl Conversation {
     }
 
     /// A world with this model; the calls that its tools run are noted.
-    pub fn world(&self, llm: Arc<dyn Llm>) -> (World, Arc<Mutex<Vec<u64>>>) {
+    pub(crate) fn world(&self, llm: Arc<dyn Llm>) -> (World, Arc<Mutex<Vec<u64>>>) {
         let executed = Arc::default();
         let folder = std::env::temp_dir();
         let directory = WorkingDirectory::open(&folder).unwrap();
@@ -183,7 +184,7 @@ impl Conversation {
     }
 
     /// The uninterrupted run, in pieces of `n_bytes`, what its model learned, and every state its journal was in.
-    pub async fn record(&self, n_bytes: usize) -> (Run, Known, Vec<Vec<Record>>) {
+    pub(crate) async fn record(&self, n_bytes: usize) -> (Run, Known, Vec<Vec<Record>>) {
         let llm = Arc::new(IdealModel::learning(self.replies.clone(), Pace::pieces(n_bytes)));
         let (world, executed) = self.world(llm.clone());
         let journal = Snapshots::default();
@@ -197,7 +198,7 @@ impl Conversation {
     }
 
     /// Goes on from a journal.
-    pub async fn resume(&self, journal: impl Journal + 'static, llm: Arc<dyn Llm>) -> Run {
+    pub(crate) async fn resume(&self, journal: impl Journal + 'static, llm: Arc<dyn Llm>) -> Run {
         let mut journal = journal;
         let records = journal.records().unwrap();
         let ledger = self.read_back(&records);
@@ -209,7 +210,7 @@ impl Conversation {
     }
 
     /// What a journal says was done.
-    pub fn read_back(&self, records: &[Record]) -> Ledger {
+    pub(crate) fn read_back(&self, records: &[Record]) -> Ledger {
         let mut ledger = Ledger::default();
         let mut machine = self.machine();
         settle(&mut machine, &mut ledger);
@@ -222,7 +223,7 @@ impl Conversation {
 }
 
 /// Lets a machine go as far as it can.
-pub fn settle(machine: &mut Machine, ledger: &mut Ledger) {
+pub(crate) fn settle(machine: &mut Machine, ledger: &mut Ledger) {
     loop {
         match machine.advance() {
             Progress::Emit(Effect::Say { utterance, text, .. }) => ledger.say(utterance.0, &text),
@@ -275,7 +276,7 @@ impl Ledger {
     }
 
     /// The utterances that were heard.
-    pub fn speech(&self) -> Vec<String> {
+    pub(crate) fn speech(&self) -> Vec<String> {
         self.speech.values().filter(|text| !text.is_empty()).cloned().collect()
     }
 
@@ -294,7 +295,7 @@ impl Ledger {
 }
 
 /// All variables of a view: those of frames, and the others.
-pub fn variables(view: &View) -> BTreeMap<String, Value> {
+pub(crate) fn variables(view: &View) -> BTreeMap<String, Value> {
     let of_frames = view.stack.iter().flat_map(|frame| {
         frame.variables.iter().map(|variable| (format!("{}.{}", frame.name, variable.name), variable))
     });
@@ -305,7 +306,7 @@ pub fn variables(view: &View) -> BTreeMap<String, Value> {
 }
 
 /// Runs a session to its end, answering each wait for the user with the next line.
-pub async fn run(mut session: Session, lines: &[String], ledger: Ledger, executed: Arc<Mutex<Vec<u64>>>) -> Run {
+pub(crate) async fn run(mut session: Session, lines: &[String], ledger: Ledger, executed: Arc<Mutex<Vec<u64>>>) -> Run {
     let mut ledger = ledger;
     let mut events = session.subscribe(Interest::Everything { capacity: 100_000 });
     let handle = session.spawn();
@@ -349,15 +350,15 @@ impl Tool for Counted {
 
 /// A journal that keeps every state it was in.
 #[derive(Clone, Default)]
-pub struct Snapshots {
+pub(crate) struct Snapshots {
     inner: MemoryJournal,
     /// What it held after each append.
-    pub states: Arc<Mutex<Vec<Vec<Record>>>>,
+    pub(crate) states: Arc<Mutex<Vec<Vec<Record>>>>,
 }
 
 impl Snapshots {
     /// A journal that holds `records`.
-    pub fn from_records(records: Vec<Record>) -> Snapshots {
+    pub(crate) fn from_records(records: Vec<Record>) -> Snapshots {
         Snapshots { inner: MemoryJournal::from_records(records), states: Arc::default() }
     }
 }

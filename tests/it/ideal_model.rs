@@ -12,36 +12,36 @@ use serde_json::Value;
 
 /// What an uninterrupted run showed of a conversation.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub(crate) struct Known {
     /// The messages of all requests, in order.
-    pub requests: Vec<Vec<ChatMessage>>,
+    pub(crate) requests: Vec<Vec<ChatMessage>>,
     /// All that was said, in order.
-    pub utterances: Vec<String>,
+    pub(crate) utterances: Vec<String>,
 }
 
 /// How replies arrive.
 #[derive(Clone, Debug)]
-pub struct Pace {
+pub(crate) struct Pace {
     /// In pieces of so many bytes.
-    pub chunks: Chunks,
+    pub(crate) chunks: Chunks,
     /// Waited before each.
-    pub delay: Duration,
+    pub(crate) delay: Duration,
 }
 
 impl Pace {
     /// Each reply at once.
-    pub fn whole() -> Pace {
+    pub(crate) fn whole() -> Pace {
         Pace { chunks: Chunks::Whole, delay: Duration::ZERO }
     }
 
     /// Pieces of `n` bytes, each an event of its own.
-    pub fn pieces(n: usize) -> Pace {
+    pub(crate) fn pieces(n: usize) -> Pace {
         Pace { chunks: Chunks::Every(n), delay: Duration::from_millis(1) }
     }
 }
 
 /// The model.
-pub struct IdealModel {
+pub(crate) struct IdealModel {
     replies: Vec<ScriptEntry>,
     /// None: it is being learned; replies are given in order, whatever is asked.
     known: Option<Known>,
@@ -132,22 +132,22 @@ impl Lines {
 
 impl IdealModel {
     /// A model that gives these replies in order and notes what it is asked.
-    pub fn learning(replies: Vec<ScriptEntry>, pace: Pace) -> IdealModel {
+    pub(crate) fn learning(replies: Vec<ScriptEntry>, pace: Pace) -> IdealModel {
         IdealModel { replies, known: None, pace, state: Mutex::default() }
     }
 
     /// A model that knows what is going to be asked and said.
-    pub fn knowing(replies: Vec<ScriptEntry>, known: Known, pace: Pace) -> IdealModel {
+    pub(crate) fn knowing(replies: Vec<ScriptEntry>, known: Known, pace: Pace) -> IdealModel {
         IdealModel { replies, known: Some(known), pace, state: Mutex::default() }
     }
 
     /// All requests so far.
-    pub fn requests(&self) -> Vec<Vec<ChatMessage>> {
+    pub(crate) fn requests(&self) -> Vec<Vec<ChatMessage>> {
         self.state.lock().unwrap().requests.clone()
     }
 
     /// All answers so far, and how many of them were given before this process began.
-    pub fn answers(&self) -> (Vec<ScriptEntry>, usize) {
+    pub(crate) fn answers(&self) -> (Vec<ScriptEntry>, usize) {
         let state = self.state.lock().unwrap();
         (state.answers.clone(), state.n_replayed)
     }
@@ -182,14 +182,15 @@ impl IdealModel {
     fn continued(&self, state: &mut State, request: &LlmRequest) -> Option<Lines> {
         let known = self.known.as_ref()?;
         let messages = &request.messages;
-        if known.requests.get(state.next) == Some(messages) {
+        // The system message names the tools, which may be others in the next process.
+        if known.requests.get(state.next).is_some_and(|known| known[1..] == messages[1..]) {
             return None;
         }
         let current = state.current.as_ref()?;
         let n_before = current.messages.len();
         let (last, before) = current.messages.split_last()?;
         let goes_on = messages.len() >= n_before
-            && messages[..n_before - 1] == *before
+            && messages[1..n_before - 1] == before[1..]
             && messages[n_before - 1].text.starts_with(&*last.text);
         if !goes_on {
             return None;

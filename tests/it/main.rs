@@ -5,6 +5,7 @@ mod chunks;
 mod cli;
 mod config;
 mod conversation;
+mod crash;
 mod events;
 mod faults;
 mod fuzz;

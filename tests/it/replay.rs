@@ -1,5 +1,7 @@
 //! A session is a function of its journal: every prefix of every example's journal resumes to the same end, and
 //! a fresh machine fed with it is the live one.
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at a few kinds of many")]
+#![allow(clippy::print_stdout, reason = "how many points were tried is what one wants to know")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
