@@ -222,7 +222,7 @@ impl Config {
             session: SessionOptions {
                 yield_grace: file.yield_grace.unwrap_or(defaults.yield_grace),
                 turn_timeout: file.turn_timeout.unwrap_or(defaults.turn_timeout),
-                schema: None,
+                constrain: false,
             },
             max_sessions: file.max_sessions.unwrap_or(10_000),
             sessions_folder: environment.state_home.as_ref().map(|home| home.join("playhouse/sessions")),

@@ -281,7 +281,7 @@ impl EventMaker {
             return None;
         }
         Some(match outcome {
-            Outcome::Done { value } => self.event(None, PublicBody::Finished { value: value.clone() }),
+            Outcome::Done { value } => self.event(None, PublicBody::Finished { value: value.shown() }),
             Outcome::Failed(fault) => {
                 let body = PublicBody::Failed { fault: fault.kind.to_string(), message: fault.message.clone() };
                 self.event(fault.place, body)

@@ -34,6 +34,7 @@ impl Machine {
             frames: Vec::new(),
             turn: None,
             closing: Vec::new(),
+            time_limit: None,
             unwinding: None,
             entries,
             arguments,
@@ -120,7 +121,7 @@ impl Machine {
     /// The stack is empty: the next beginning, or the end.
     pub(crate) fn step_empty_stack(&mut self) {
         let Some(entry) = self.entries.pop_front() else {
-            self.outcome = Some(Outcome::Done { value: self.last_value.value.clone() });
+            self.outcome = Some(Outcome::Done { value: self.last_value.clone() });
             return;
         };
         let arguments = std::mem::take(&mut self.arguments);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::lang::program::{Parameter, Signature};
 use crate::value::{Origin, Tracked, Value};
 use crate::vm::fault::FaultKind;
-use crate::vm::frame::{CallState, Callee, Phase, QueuedCall, ReturnValue, Then};
+use crate::vm::frame::{CallState, Called, Callee, Phase, QueuedCall, ReturnValue, Then};
 use crate::vm::protocol::{CallId, CallKind, CallOutcome, Effect, EffectClass, Fact, FrameOrigin, StartCall};
 use crate::vm::{Machine, result_of};
 
@@ -27,7 +27,7 @@ impl Machine {
     pub(crate) fn find_callee(&self, name: &str) -> Result<Resolved, String> {
         let agent = self.top().agent;
         if let Some(id) = self.program.find_playbook(agent, name) {
-            let signature = self.program.playbook(id).signature();
+            let signature = Signature { name: name.into(), ..self.program.playbook(id).signature() };
             return Ok(Resolved { callee: Callee::Playbook(id), signature });
         }
         if let Some(tool) = self.tools.iter().find(|tool| &*tool.signature.name == name) {
@@ -90,7 +90,7 @@ impl Machine {
         }
         let frame = self.top_mut();
         frame.queue.push_back(queued);
-        frame.unclaimed_calls.push(name);
+        frame.unclaimed_calls.push(Called { callee: resolved.callee, name });
         Some(id)
     }
 
@@ -210,13 +210,17 @@ impl Machine {
     /// knows what became (spec `architecture.md`, "After a crash").
     pub(crate) fn reopen_calls(&mut self) {
         let mut effects = Vec::new();
+        let mut lost = Vec::new();
         for frame in &mut self.frames {
             for queued in &mut frame.playbook_mut().queue {
                 let Callee::Tool(class) = queued.callee else { continue };
                 let CallState::Running { attempt, confirmed } = queued.state else { continue };
                 let is_safe = matches!(class, EffectClass::ReadOnly | EffectClass::Idempotent);
                 if confirmed && !is_safe {
-                    queued.state = CallState::Done(Err("outcome unknown: the process stopped during the call".into()));
+                    let error: Arc<str> = "outcome unknown: the process stopped during the call".into();
+                    queued.state = CallState::Done(Err(error.clone()));
+                    let (name, kind) = (queued.name.clone(), queued.callee.kind());
+                    lost.push(Fact::CallFinished { call: queued.id, name, kind, result: Err(error), ms: 0 });
                     continue;
                 }
                 let attempt = if confirmed { attempt + 1 } else { attempt };
@@ -224,9 +228,8 @@ impl Machine {
                 effects.push(start_call(queued, class, attempt, None));
             }
         }
-        for effect in effects {
-            self.emit(effect);
-        }
+        lost.into_iter().for_each(|fact| self.report(fact));
+        effects.into_iter().for_each(|effect| self.emit(effect));
     }
 }
 

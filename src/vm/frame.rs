@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::lang::program::{AgentId, PlaybookId, StepId};
+use crate::lang::program::{AgentId, CallSite, PlaybookId, StepId};
 use crate::value::{Tracked, Value};
 use crate::vm::protocol::{
     CallId, CallKind, ChatMessage, EffectClass, FrameId, FrameOrigin, Location, Place, TimerId, Timestamp, TurnId,
@@ -45,7 +45,7 @@ pub(crate) struct PlaybookFrame {
     /// its work, not the work of a later line for the same name.
     pub(crate) claimed_names: Vec<(Arc<str>, Stamp)>,
     /// Calls queued since then that no line has claimed as its work yet, by callee.
-    pub(crate) unclaimed_calls: Vec<Arc<str>>,
+    pub(crate) unclaimed_calls: Vec<Called>,
     /// Call lines that have done their work since then.
     pub(crate) done_calls: Vec<StepId>,
     /// Lines of a skill that were named by `at`.
@@ -60,6 +60,24 @@ pub(crate) struct PlaybookFrame {
     pub(crate) n_attempts: u32,
     pub(crate) delay_ms: u64,
     pub(crate) spent: Spent,
+}
+
+/// What a queued call has called, by whatever name: `Agent.Playbook` and `Playbook` may be the same.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Called {
+    pub(crate) callee: Callee,
+    pub(crate) name: Arc<str>,
+}
+
+impl Called {
+    /// Whether this is what the line calls.
+    pub(crate) fn is_of(&self, site: &CallSite) -> bool {
+        match (self.callee, site.playbook) {
+            (Callee::Playbook(called), Some(playbook)) => called == playbook,
+            (Callee::Tool(_), None) => self.name == site.callee,
+            (Callee::Playbook(_), None) | (Callee::Tool(_), Some(_)) => false,
+        }
+    }
 }
 
 /// What has happened on the pointer's line.

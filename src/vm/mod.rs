@@ -37,7 +37,7 @@ use crate::vm::frame::{CallState, Frame, Phase, PlaybookFrame};
 use crate::vm::limits::Settings;
 use crate::vm::prompt::Prompts;
 use crate::vm::protocol::{
-    CallOutcome, Effect, Event, Fact, Outcome, Place, Progress, Report, Timestamp, ToolSignature, TurnId, Wait,
+    CallOutcome, Effect, Event, Fact, Outcome, Place, Progress, Report, TimerId, Timestamp, ToolSignature, TurnId, Wait,
 };
 use crate::vm::scope::{Scope, Stamp};
 use crate::vm::stack::Unwinding;
@@ -78,6 +78,8 @@ pub struct Machine {
     turn: Option<Turn>,
     /// Replies that are not wanted any more and have not ended yet.
     closing: Vec<ClosingTurn>,
+    /// Runs while a reply is read above a frame with a limit of seconds.
+    time_limit: Option<TimerId>,
     unwinding: Option<Unwinding>,
     /// Playbooks still to begin with, and the arguments for them.
     entries: VecDeque<PlaybookId>,

@@ -170,8 +170,10 @@ impl Machine {
             speech: None,
             prose: String::new(),
             is_cut_short: false,
+            is_time_up: false,
             reopened: false,
         });
+        self.start_time_limit();
         self.report(Fact::TurnStarted { kind, n_messages, prompt_tokens });
         let Some(place) = self.place() else { return };
         let data = TurnData { playbook, pointer, variables, user: news.user, problem: news.problem };

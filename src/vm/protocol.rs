@@ -254,7 +254,7 @@ pub enum Outcome {
     /// The last frame returned, or a line ended the program.
     Done {
         /// What the last frame returned; the closing reason of `end`.
-        value: Value,
+        value: Tracked,
     },
     /// The session failed.
     Failed(Fault),

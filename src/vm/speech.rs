@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::lang::program::StepKind;
 use crate::vm::Machine;
 use crate::vm::eval::EvalFault;
-use crate::vm::frame::OpenUtterance;
+use crate::vm::frame::{Callee, OpenUtterance, QueuedCall};
 use crate::vm::protocol::{Effect, Fact, UtteranceId};
 use crate::vm::resolve::Spoken;
 use crate::vm::template::{Part, TextScanner, scan_text};
@@ -22,6 +22,9 @@ pub(crate) struct Speech {
     scanner: TextScanner,
     /// The interpreter has said this line itself.
     swallowed: bool,
+    /// The result of a queued playbook is on its way: nothing is delivered before it is certain that the line
+    /// does not refer to it, for then it must not be said at all.
+    held: Option<VecDeque<Part>>,
 }
 
 impl Machine {
@@ -41,9 +44,13 @@ impl Machine {
                 OpenUtterance { id: self.next_utterance(), text: String::new() }
             }
         };
+        let waits_for_playbook =
+            |call: &QueuedCall| matches!(call.callee, Callee::Playbook(_)) && call.result_name.is_some();
+        let held = self.top().queue.iter().any(waits_for_playbook).then(VecDeque::new);
         if let Some(turn) = self.turn.as_mut() {
             let n_before = utterance.text.len();
-            turn.speech = Some(Speech { utterance, n_before, scanner: TextScanner::default(), swallowed: is_said });
+            let scanner = TextScanner::default();
+            turn.speech = Some(Speech { utterance, n_before, scanner, swallowed: is_said, held });
         }
     }
 
@@ -54,6 +61,10 @@ impl Machine {
 
     /// Delivers what can be delivered; at a result that is not there yet the rest waits.
     pub(crate) fn say_parts(&mut self, mut parts: VecDeque<Part>) {
+        let speech = self.turn.as_mut().and_then(|turn| turn.speech.as_mut());
+        if let Some(held) = speech.and_then(|speech| speech.held.as_mut()) {
+            return held.extend(parts);
+        }
         let mut text = String::new();
         let mut pending = None;
         while let Some(part) = parts.pop_front() {
@@ -101,6 +112,21 @@ impl Machine {
         let Some(speech) = turn.speech.as_mut() else { return };
         let mut parts = Vec::new();
         speech.scanner.finish(&mut parts);
+        if let Some(mut held) = speech.held.take() {
+            held.extend(parts);
+            turn.todo.push_front(Todo::CloseSay);
+            turn.todo.push_front(Todo::SayParts(held.clone()));
+            let pending = held.iter().find_map(|part| match part {
+                Part::Reference { reference, .. } if self.top().pending(&reference.name).is_some() => {
+                    Some(reference.name.clone())
+                }
+                Part::Reference { .. } | Part::Text(_) => None,
+            });
+            if let Some(name) = pending {
+                self.hold_for(&name);
+            }
+            return;
+        }
         if !parts.is_empty() {
             turn.todo.push_front(Todo::CloseSay);
             turn.todo.push_front(Todo::SayParts(parts.into()));

@@ -137,8 +137,7 @@ impl Machine {
             Then::GoOn => self.top_mut().phase = Phase::Ready,
             Then::WaitUser => self.top_mut().phase = Phase::WaitingUser,
             Then::WaitTimer { after_ms, text } => {
-                self.next.timer += 1;
-                let timer = TimerId(self.next.timer);
+                let timer = self.next_timer();
                 let frame = self.top_mut();
                 frame.phase = Phase::WaitingTimer(timer);
                 frame.news.results.push(format!("timer {text} -> is over"));
@@ -153,6 +152,13 @@ impl Machine {
     }
 
     pub(crate) fn handle_timer(&mut self, timer: TimerId) {
+        if let Some(turn) = self.turn.as_mut()
+            && self.time_limit == Some(timer)
+        {
+            self.time_limit = None;
+            turn.is_time_up = true;
+            return;
+        }
         if let Some(frame) = self.frames.last_mut().map(Frame::playbook_mut)
             && frame.phase == Phase::WaitingTimer(timer)
         {
@@ -271,7 +277,7 @@ impl Machine {
                     self.report(Fact::FramePopped { value: None });
                     self.leave_frame();
                 }
-                let value = reason.map_or(Value::Null, Value::Str);
+                let value = Tracked::new(reason.map_or(Value::Null, Value::Str), Origin::MODEL);
                 self.outcome = Some(Outcome::Done { value });
             }
             AfterUnwinding::Limit { what, on_limit } => self.apply_limit(unwinding.depth, &what, on_limit),
@@ -343,8 +349,11 @@ impl Machine {
         {
             return Some(format!("{tokens} tokens"));
         }
+        // While a reply is read only the timer decides: the time of a chunk is that of whichever chunks it was
+        // joined with in the journal.
         if let Some(seconds) = limits.seconds
-            && frame.spent.active_ms > seconds.saturating_mul(1_000)
+            && frame.spent.active_ms >= seconds.saturating_mul(1_000)
+            && (!is_asking || self.is_time_up())
         {
             return Some(format!("{seconds} seconds"));
         }
@@ -358,6 +367,30 @@ impl Machine {
             return Some(format!("{turns} turns"));
         }
         None
+    }
+
+    fn is_time_up(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.is_time_up)
+    }
+
+    /// A reply begins: the frames' limits of seconds run.
+    pub(crate) fn start_time_limit(&mut self) {
+        let program = self.program.clone();
+        let left = self.frames.iter().filter_map(|frame| {
+            let frame = frame.playbook();
+            let seconds = program.playbook(frame.playbook).limits.seconds?;
+            Some(seconds.saturating_mul(1_000).saturating_sub(frame.spent.active_ms))
+        });
+        self.time_limit = left.min().map(|after_ms| {
+            let timer = self.next_timer();
+            self.emit(Effect::StartTimer { timer, after_ms });
+            timer
+        });
+    }
+
+    fn next_timer(&mut self) -> TimerId {
+        self.next.timer += 1;
+        TimerId(self.next.timer)
     }
 
     /// Time has passed; it counts for every frame unless the user was waited for.

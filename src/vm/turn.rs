@@ -10,7 +10,7 @@ use crate::vm::Machine;
 use crate::vm::calls::bind;
 use crate::vm::eval::EvalFault;
 use crate::vm::fault::FaultKind;
-use crate::vm::frame::{CallState, Callee, Phase, ReturnValue, Then};
+use crate::vm::frame::{CallState, Called, Callee, Phase, ReturnValue, Then};
 use crate::vm::history::{append_line, as_json_line, say_line};
 use crate::vm::protocol::{CallId, Fact, ReplyEnd, Timestamp, TurnEnd, TurnId, Usage, Wait};
 use crate::vm::reply::{Action, CallArguments, ReadEnd, ReadFaultKind, Reading, ReplyReader, TraceLine, WaitFor};
@@ -49,6 +49,8 @@ pub(crate) struct Turn {
     pub(crate) prose: String,
     /// It ended in the middle of a sentence, which the next reply goes on with.
     pub(crate) is_cut_short: bool,
+    /// A frame's limit of seconds was reached while it was read.
+    pub(crate) is_time_up: bool,
     /// The process was restarted while it was being read.
     pub(crate) reopened: bool,
 }
@@ -462,15 +464,15 @@ impl Machine {
     }
 
     fn call(&mut self, name: Arc<str>, arguments: CallArguments, result: Option<Arc<str>>) {
-        let performed = self.top().here.performed.is_some();
-        if performed && self.is_call_line(&name) {
-            let cause = format!("the interpreter has called {name} itself");
-            return self.report(Fact::Ignored { cause: cause.into() });
-        }
         let resolved = match self.find_callee(&name) {
             Ok(resolved) => resolved,
             Err(problem) => return self.fail_turn(&problem),
         };
+        let called = Called { callee: resolved.callee, name: name.clone() };
+        if self.top().here.performed.is_some() && self.is_call_line(&called) {
+            let cause = format!("the interpreter has called {name} itself");
+            return self.report(Fact::Ignored { cause: cause.into() });
+        }
         if let Some(result) = &result
             && (result.is_empty() || crate::lang::expr::scan_name(result) != result.len())
         {
@@ -493,12 +495,12 @@ impl Machine {
         }
     }
 
-    /// Whether the pointer's line is a call of `name`.
-    fn is_call_line(&self, name: &str) -> bool {
+    /// Whether the pointer's line is this call.
+    fn is_call_line(&self, called: &Called) -> bool {
         let frame = self.top();
         let Some(step) = frame.pointer else { return false };
         match &self.program.playbook(frame.playbook).step(step).kind {
-            StepKind::Call(site) => *site.callee == *name,
+            StepKind::Call(site) => called.is_of(site),
             StepKind::Branch { .. }
             | StepKind::Loop(_)
             | StepKind::Return(_)

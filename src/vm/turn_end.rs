@@ -50,6 +50,7 @@ impl Machine {
     /// go of the stream.
     pub(crate) fn end_turn(&mut self, end: TurnEnd, close: Close, reason: &str) {
         let Some(mut turn) = self.turn.take() else { return };
+        self.time_limit = None;
         let waits_in_speech = matches!(turn.todo.front(), Some(Todo::SayParts(_)));
         let was_cut_short = turn.is_cut_short
             || matches!(

@@ -130,7 +130,7 @@ impl Machine {
             }
             StepKind::Assign { target, .. } => set_since(&target.name, frame.unclaimed_since(&target.name)),
             StepKind::Call(site) => {
-                frame.done_calls.contains(&step) || frame.unclaimed_calls.iter().any(|name| names(site, name))
+                frame.done_calls.contains(&step) || frame.unclaimed_calls.iter().any(|called| called.is_of(site))
             }
             StepKind::Return(_) => false,
             StepKind::Branch { .. } | StepKind::Loop(_) | StepKind::End | StepKind::Say { .. } | StepKind::Free => true,
@@ -166,7 +166,7 @@ impl Machine {
         let frame = self.top_mut();
         if let StepKind::Call(site) = &program.playbook(frame.playbook).step(step).kind
             && !frame.done_calls.contains(&step)
-            && let Some(index) = frame.unclaimed_calls.iter().position(|name| names(site, name))
+            && let Some(index) = frame.unclaimed_calls.iter().position(|called| called.is_of(site))
         {
             frame.unclaimed_calls.remove(index);
             frame.done_calls.push(step);
@@ -586,10 +586,6 @@ fn follow(edges: &[Edge], kind: EdgeKind) -> Node {
     let wanted = edges.iter().find(|edge| edge.kind == kind);
     let next = wanted.or_else(|| edges.iter().find(|edge| edge.kind == EdgeKind::Next));
     next.or(edges.first()).map_or(Node::End, |edge| edge.to)
-}
-
-fn names(site: &CallSite, callee: &str) -> bool {
-    *site.callee == *callee
 }
 
 fn other(message: String) -> EvalFault {

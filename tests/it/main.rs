@@ -2,19 +2,26 @@
 #![allow(clippy::unwrap_used)]
 
 mod chunks;
+mod cli;
 mod config;
+mod conversation;
+mod events;
 mod faults;
 mod fuzz;
 mod fuzz_machine;
 mod fuzz_reply;
 mod golden;
 mod http_server;
+mod ideal_model;
 mod journal;
 mod lang;
 mod openai;
+mod program;
 mod prompts;
 mod replay;
+mod replayed_model;
 mod reply;
+mod run;
 mod script;
 mod session;
 mod template;

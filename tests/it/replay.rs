@@ -1,35 +1,190 @@
-//! The model that answers from a stored session.
+//! A session is a function of its journal: every prefix of every example's journal resumes to the same end, and
+//! a fresh machine fed with it is the live one.
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use playhouse::host::llm::replay::{RecordedReply, Replay};
-use playhouse::host::llm::{Llm, LlmRequest, Purpose, ReplyPart};
-use playhouse::vm::protocol::{Finish, ReplyEnd, Usage};
-use tokio_stream::StreamExt;
+use playhouse::host::journal::memory::MemoryJournal;
+use playhouse::host::journal::record::{Record, RecordBody};
+use playhouse::host::session::replay::replay;
 
-fn request() -> LlmRequest {
-    LlmRequest { purpose: Purpose::Turn, messages: Vec::new(), schema: None, turn: None }
+use crate::conversation::{Account, Conversation, Ledger, Run, Snapshots, run, settle};
+use crate::ideal_model::{IdealModel, Known, Pace};
+
+/// Replies arrive in pieces of so many bytes: each is a place where the process may stop.
+const PIECE: usize = 8;
+
+/// All golden conversations of the examples and of the crash tests.
+fn conversations() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found: Vec<PathBuf> = ["examples", "tests/cases/crash"]
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(root.join(folder)).into_iter().flatten())
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.to_string_lossy().ends_with(".test.md"))
+        .collect();
+    found.sort();
+    assert!(found.len() >= 6, "{found:?}");
+    found
 }
 
-#[tokio::test]
-async fn recorded_replies_are_given_in_order_and_then_refused() {
-    let usage = Some(Usage { prompt_tokens: 3, cached_tokens: 1, completion_tokens: 2 });
-    let complete = ReplyEnd::Complete(Finish::Stop);
-    let replies = vec![
-        RecordedReply { bytes: b"one".to_vec(), end: complete.clone(), usage },
-        RecordedReply { bytes: b"two".to_vec(), end: complete.clone(), usage: None },
-        RecordedReply { bytes: Vec::new(), end: ReplyEnd::Closed, usage: None },
-    ];
-    let replay = Replay::of_session("s1", replies);
-    assert_eq!(&*replay.id(), "replay:s1");
-    let first: Vec<ReplyPart> = replay.request(request()).collect().await;
-    assert_eq!(first, [ReplyPart::Bytes(b"one".to_vec()), ReplyPart::End { end: complete, usage }]);
-    // One that was answered before this process began.
-    replay.replayed(&request());
-    let third: Vec<ReplyPart> = replay.request(request()).collect().await;
-    assert_eq!(third, [ReplyPart::End { end: ReplyEnd::Closed, usage: None }]);
-    let past: Vec<ReplyPart> = replay.request(request()).collect().await;
-    let reason = "replay:s1 has no further reply: all its 3 recorded replies have been given; go on with a live \
-                  model (`--model`)";
-    assert_eq!(past, [ReplyPart::End { end: ReplyEnd::Refused { reason: Arc::from(reason) }, usage: None }]);
+/// Runs a test for each conversation on a few threads, each on a paused clock.
+fn for_each(test: impl AsyncFn(&Path) -> usize + Sync) -> usize {
+    let (paths, next, n_tried) = (conversations(), AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let runtime =
+                        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+                    let n = runtime.block_on(test(path));
+                    n_tried.fetch_add(n, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    n_tried.load(Ordering::Relaxed)
+}
+
+/// How often a journal says that each call was begun, and which of them have ended.
+fn calls(records: &[Record]) -> BTreeMap<u64, (usize, bool)> {
+    let mut calls: BTreeMap<u64, (usize, bool)> = BTreeMap::new();
+    for record in records {
+        match &record.body {
+            RecordBody::CallStarted { call, .. } => calls.entry(*call).or_default().0 += 1,
+            RecordBody::CallEnded { call, .. } => calls.entry(*call).or_default().1 = true,
+            _ => {}
+        }
+    }
+    calls
+}
+
+fn knowing(conversation: &Conversation, known: &Known) -> Arc<IdealModel> {
+    Arc::new(IdealModel::knowing(conversation.replies.clone(), known.clone(), Pace::whole()))
+}
+
+/// The calls that were executed before and after a cut: each once, but for those that were under way.
+fn check_executions(prefix: &[Record], run: &Run, expected: &Account, name: &str) {
+    let before = calls(prefix);
+    for call in expected.calls.keys() {
+        let (n_begun, has_ended) = before.get(call).copied().unwrap_or_default();
+        let n_again = run.executed.iter().filter(|executed| *executed == call).count();
+        if n_begun == 0 && n_again == 0 {
+            // A playbook's.
+            continue;
+        }
+        let n_wanted = usize::from(!has_ended);
+        assert_eq!(n_again, n_wanted, "{name}: executions of call {call}, begun before: {n_begun}");
+    }
+}
+
+/// Every prefix of every journal, resumed with a model that goes on where it was.
+#[test]
+fn every_prefix_resumes_to_the_same_end() {
+    let n_tried = for_each(async |path| {
+        let conversation = Conversation::read(path, Some("idempotent"));
+        let (golden, known, states) = conversation.record(PIECE).await;
+        for (index, records) in states.iter().enumerate() {
+            let last = serde_json::to_string(records.last().unwrap()).unwrap();
+            let name = format!("{}, cut {index} after {last}", conversation.name);
+            let journal = MemoryJournal::from_records(records.clone());
+            let run = conversation.resume(journal.clone(), knowing(&conversation, &known)).await;
+            assert_eq!(run.account, golden.account, "{name}");
+            check_executions(records, &run, &golden.account, &name);
+            // What the resumed session wrote is the session it left.
+            let replayed = replay(&journal.snapshot(), None).unwrap();
+            assert_eq!(replayed.machine.view(), *run.ending.view, "{name}");
+        }
+        println!("replay: {}: {} prefixes", conversation.name, states.len());
+        states.len()
+    });
+    println!("replay: {n_tried} prefixes resumed to the same end");
+    assert!(n_tried > 400);
+}
+
+/// Cut again and again: each process has a dozen events.
+#[test]
+fn many_crashes_in_a_row() {
+    let n_tried = for_each(async |path| {
+        let conversation = Conversation::read(path, Some("idempotent"));
+        let (golden, known, states) = conversation.record(PIECE).await;
+        let mut records = states[0].clone();
+        let mut n_crashes = 0;
+        loop {
+            let name = format!("{}, crash {n_crashes}", conversation.name);
+            let llm = Arc::new(IdealModel::knowing(conversation.replies.clone(), known.clone(), Pace::pieces(10)));
+            let journal = Snapshots::from_records(records.clone());
+            let after = journal.states.clone();
+            let run = conversation.resume(journal, llm).await;
+            assert_eq!(run.account, golden.account, "{name}");
+            let after = after.lock().unwrap();
+            // `reopened`, and what the next process will find.
+            match after.get(9) {
+                Some(further) => records = further.clone(),
+                None => break,
+            }
+            n_crashes += 1;
+            assert!(n_crashes < 500, "{name}: no way forward");
+        }
+        n_crashes
+    });
+    println!("replay: {n_tried} crashes in a row came to the same end");
+    assert!(n_tried > 40);
+}
+
+/// A machine fed with a journal is the live one, at every moment at which the live one can be looked at.
+#[test]
+fn state() {
+    let n_compared = for_each(async |path| {
+        let conversation = Conversation::read(path, None);
+        let journal = Snapshots::default();
+        let states = journal.states.clone();
+        let pace = Pace { delay: Duration::from_millis(3), ..Pace::pieces(PIECE) };
+        let llm = Arc::new(IdealModel::learning(conversation.replies.clone(), pace));
+        let (world, executed) = conversation.world(llm);
+        let session = conversation.start(world, journal);
+        let handle = session.handle();
+        let ledger = Ledger::default();
+        let watching = async {
+            let mut seen = Vec::new();
+            while !handle.has_ended() {
+                let n_before = states.lock().unwrap().len();
+                let view = handle.view().await.unwrap();
+                if states.lock().unwrap().len() == n_before {
+                    seen.push((n_before, view));
+                }
+                // The clock is paused: it goes on when nobody has anything to do.
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            seen
+        };
+        let (run, seen) = tokio::join!(run(session, &conversation.lines, ledger, executed), watching);
+        let states = states.lock().unwrap();
+        let (mut machine, mut fed) = (conversation.machine(), Ledger::default());
+        settle(&mut machine, &mut fed);
+        let mut n_compared = 0;
+        for (index, records) in states.iter().enumerate() {
+            let name = format!("{}, after {} appends", conversation.name, index + 1);
+            let replayed = replay(records, None).unwrap().machine.view();
+            // One event after the other, each chunk as it came.
+            if index > 0 {
+                let record = records.last().unwrap();
+                machine.handle(record.timestamp(), record.body.to_event().unwrap());
+                settle(&mut machine, &mut fed);
+            }
+            assert_eq!(replayed, machine.view(), "{name}");
+            for (_, view) in seen.iter().filter(|(n_appends, _)| *n_appends == index + 1) {
+                assert_eq!(replayed, **view, "{name}");
+                n_compared += 1;
+            }
+        }
+        assert_eq!(replay(states.last().unwrap(), None).unwrap().machine.view(), *run.ending.view);
+        assert!(n_compared * 3 > states.len(), "{}: only {n_compared} of {}", conversation.name, states.len());
+        println!("replay: {}: {} states, {n_compared} views of the live machine", conversation.name, states.len());
+        n_compared
+    });
+    println!("replay: {n_compared} views of live machines equal those of replayed ones");
 }

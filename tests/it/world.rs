@@ -473,7 +473,7 @@ pub(crate) fn play(case: &Case, chunking: Chunking) -> World {
     }
     let end = match world.settle() {
         Ok(wait) => format!("blocked: {wait:?}"),
-        Err(Outcome::Done { value }) => format!("done: {value}"),
+        Err(Outcome::Done { value }) => format!("done: {}", value.shown()),
         Err(Outcome::Failed(fault)) => {
             let place = fault.place.map(|place| world.machine.describe(place.location)).unwrap_or_default();
             format!("failed ({}) at {place}: {}", fault.kind, fault.message)

@@ -71,6 +71,8 @@ fn merge_tail(records: &mut Vec<Record>) {
         return;
     }
     let tail = records.split_off(records.len() - n_chunks);
+    // A reply of many chunks must not cost an idle session their room for good.
+    records.shrink_to(records.len() + 8);
     let mut bytes = Vec::new();
     for record in &tail {
         if let RecordBody::Chunk { text, .. } = &record.body {

@@ -29,7 +29,7 @@ use crate::host::llm::Llm;
 use crate::host::program::ProgramText;
 use crate::host::session::replay::{Stop, Witnesses};
 use crate::host::session::task::{Calls, Task};
-use crate::host::session::turns::Turns;
+use crate::host::session::turns::{Schemas, Turns};
 use crate::host::tool::registry::Registry;
 use crate::lang::program::{PlaybookId, Program};
 use crate::value::Map;
@@ -61,13 +61,13 @@ pub struct SessionOptions {
     pub yield_grace: Duration,
     /// The longest time from a request to the end of its reply.
     pub turn_timeout: Duration,
-    /// The JSON Schema that replies should keep to, where the model is configured with `constrain`.
-    pub schema: Option<Arc<serde_json::Value>>,
+    /// Whether requests carry the JSON Schema that replies should keep to.
+    pub constrain: bool,
 }
 
 impl Default for SessionOptions {
     fn default() -> Self {
-        SessionOptions { yield_grace: Duration::from_secs(1), turn_timeout: Duration::from_secs(600), schema: None }
+        SessionOptions { yield_grace: Duration::from_secs(1), turn_timeout: Duration::from_secs(600), constrain: false }
     }
 }
 
@@ -211,6 +211,7 @@ impl Session {
             end: end_sender,
             listeners: Vec::new(),
             turns: Turns::default(),
+            schemas: Schemas::default(),
             calls: Calls::default(),
             timers: Vec::new(),
             pending: VecDeque::new(),

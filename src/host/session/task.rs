@@ -18,7 +18,7 @@ use crate::host::session::handle::{EndResult, Ending};
 use crate::host::session::input::{Due, Input};
 use crate::host::session::listeners::Publisher;
 use crate::host::session::replay::{Stop, tells_waiting};
-use crate::host::session::turns::{self, Turns, moment_after};
+use crate::host::session::turns::{self, Schemas, Turns, moment_after};
 use crate::host::session::{SessionError, World};
 use crate::vm::Machine;
 use crate::vm::protocol::{
@@ -37,6 +37,7 @@ pub(crate) struct Task {
     pub(crate) end: watch::Sender<Option<EndResult>>,
     pub(crate) listeners: Vec<Publisher>,
     pub(crate) turns: Turns,
+    pub(crate) schemas: Schemas,
     pub(crate) calls: Calls,
     /// The machine's timers that run.
     pub(crate) timers: Vec<(TimerId, Instant)>,
@@ -194,7 +195,8 @@ impl Task {
             prompt_tokens = start.prompt_tokens,
             "asks the model"
         );
-        let request = turns::request(start, self.world.options.schema.clone());
+        let schema = self.world.options.constrain.then(|| self.schemas.of(&start.callables));
+        let request = turns::request(start, schema);
         // Up to a quarter more, so that sessions which failed together do not come back together.
         let delay = start.delay_ms.saturating_add(fastrand::u64(0..=start.delay_ms / 4));
         let (llm, cap) = (&*self.world.llm, self.world.options.turn_timeout);

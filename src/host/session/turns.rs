@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use crate::host::llm::{Llm, LlmRequest, Purpose, ReplyPart, ReplyStream};
 use crate::host::session::input::{Due, Input};
 use crate::vm::protocol::{Close, ReplyEnd, StartTurn, TurnId, Usage};
+use crate::vm::reply::agent_schema;
 
 /// Bytes that are put into one event at most when more than one chunk has arrived.
 const BATCH: usize = 1 << 16;
@@ -38,6 +39,27 @@ enum State {
         /// Set once the machine has all it wants: until when it may run on.
         grace: Option<Instant>,
     },
+}
+
+/// The schemas of the agents' replies, each made once: the same bytes for all turns of an agent.
+#[derive(Default)]
+pub(crate) struct Schemas {
+    made: Vec<(Callables, Arc<serde_json::Value>)>,
+}
+
+/// The names an agent may call.
+type Callables = Arc<[Arc<str>]>;
+
+impl Schemas {
+    /// The schema for an agent that can call these.
+    pub(crate) fn of(&mut self, callables: &Callables) -> Arc<serde_json::Value> {
+        if let Some((_, schema)) = self.made.iter().find(|(made_for, _)| made_for == callables) {
+            return schema.clone();
+        }
+        let schema = Arc::new(agent_schema(callables));
+        self.made.push((callables.clone(), schema.clone()));
+        schema
+    }
 }
 
 /// The request of a turn.

@@ -1,7 +1,7 @@
 //! The tools of a process by name, and the one way to call them: arguments checked, time limited, panics caught.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures_util::FutureExt;
 use indexmap::IndexMap;
@@ -26,6 +26,8 @@ pub struct DuplicateTool(pub Arc<str>);
 #[derive(Default)]
 pub struct Registry {
     tools: IndexMap<Arc<str>, Entry>,
+    /// All signatures: one list for all sessions.
+    signatures: OnceLock<Arc<[ToolSignature]>>,
 }
 
 struct Entry {
@@ -58,6 +60,7 @@ impl Registry {
             return Err(DuplicateTool(name));
         }
         self.tools.insert(name, Entry { tool, signature });
+        self.signatures = OnceLock::new();
         Ok(())
     }
 
@@ -65,6 +68,7 @@ impl Registry {
     pub fn replace(&mut self, tool: Arc<dyn Tool>) {
         let signature = tool.signature();
         self.tools.insert(signature.signature.name.clone(), Entry { tool, signature });
+        self.signatures = OnceLock::new();
     }
 
     /// The tool named `name`.
@@ -74,7 +78,8 @@ impl Registry {
 
     /// All signatures, in the order the tools were added.
     pub fn signatures(&self) -> Arc<[ToolSignature]> {
-        self.tools.values().map(|entry| entry.signature.clone()).collect()
+        let collect = || self.tools.values().map(|entry| entry.signature.clone()).collect();
+        self.signatures.get_or_init(collect).clone()
     }
 
     /// Tells a tool of a call that began before this process did.

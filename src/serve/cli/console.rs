@@ -121,10 +121,10 @@ pub(crate) fn put(text: &str) -> Result<(), Failure> {
 
 /// A reader that has gone away wants no more, and no message either.
 fn output_failure(cause: io::Error) -> Failure {
-    match cause.kind() {
-        io::ErrorKind::BrokenPipe => Failure::Quiet(Exit::Finished),
-        _ => Failure::failed(format!("standard output: {cause}; the output is incomplete")),
+    if cause.kind() == io::ErrorKind::BrokenPipe {
+        return Failure::Quiet(Exit::Finished);
     }
+    Failure::failed(format!("standard output: {cause}; the output is incomplete"))
 }
 
 /// Writes tracing events to standard error, if `PLAYHOUSE_LOG` asks for them.

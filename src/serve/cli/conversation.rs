@@ -41,6 +41,16 @@ pub(crate) struct TalkArguments {
     pub(crate) summary: bool,
 }
 
+impl TalkArguments {
+    /// Opens the file of `--events`: before a session is begun, so that a wrong path costs nothing.
+    pub(crate) fn open_events(&self) -> Result<Option<File>, Failure> {
+        let Some(path) = &self.events else { return Ok(None) };
+        File::create(path).map(Some).map_err(|cause| {
+            Failure::wrong(format!("{}: cannot write: {cause}; check the path given with --events", path.display()))
+        })
+    }
+}
+
 /// What is to be known of a session besides what it tells itself.
 pub(crate) struct Subject {
     /// Its program.
@@ -58,18 +68,13 @@ pub(crate) async fn converse(
     console: &Console,
     arguments: &TalkArguments,
     subject: &Subject,
+    events: Option<File>,
     mut session: Session,
 ) -> Result<Exit, Failure> {
-    let events = match &arguments.events {
-        Some(path) => {
-            let file = File::create(path).map_err(|cause| {
-                Failure::wrong(format!("{}: cannot write: {cause}; check the path given with --events", path.display()))
-            })?;
-            let subscription = session.subscribe(Interest::Everything { capacity: EVENTS });
-            Some((path, tokio::spawn(write_events(subscription, file))))
-        }
-        None => None,
-    };
+    let events = events.map(|file| {
+        let subscription = session.subscribe(Interest::Everything { capacity: EVENTS });
+        tokio::spawn(write_events(subscription, file))
+    });
     let subscription = session.subscribe(Interest::Speech);
     let mut talk = Talk {
         console,
@@ -90,15 +95,18 @@ pub(crate) async fn converse(
     let talked = talk.run(subscription).await;
     talk.handle.stop().await;
     let ended = talk.handle.outcome().await;
-    if let Some((path, task)) = events {
-        match task.await {
-            Ok(Ok(0)) => {}
-            Ok(Ok(n)) => console.warning(&format!("{}: {n} events came too fast and are missing", path.display())),
-            Ok(Err(cause)) => console.warning(&format!("{}: {cause}; events are missing", path.display())),
-            Err(cause) => console.warning(&format!("{}: internal error: {cause}", path.display())),
+    if let Some(task) = events {
+        match task.await.map_err(std::io::Error::other).flatten() {
+            Ok(0) => {}
+            Ok(n) => console.warning(&format!("--events: {n} events came too fast and are missing")),
+            Err(cause) => console.warning(&format!("--events: {cause}; events are missing")),
         }
     }
-    talked?;
+    match talked {
+        // Nobody reads any more: a program that was stopped has not finished.
+        Err(Failure::Quiet(_)) => return Err(Failure::Quiet(Exit::Failed)),
+        other => other?,
+    }
     let ended = ended.map_err(|error| Failure::failed(error.to_string()))?;
     Ok(ending::tell(console, subject, &ended, talk.question.as_deref(), talk.input_ended, arguments.summary))
 }

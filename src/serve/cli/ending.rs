@@ -7,7 +7,7 @@ use crate::host::session::Ending;
 use crate::lang::program::Program;
 use crate::serve::cli::console::{Console, Exit, count};
 use crate::serve::cli::conversation::Subject;
-use crate::vm::fault::Fault;
+use crate::vm::fault::{Fault, FaultKind};
 use crate::vm::protocol::{Location, Outcome};
 
 /// Tells how a session's task ended: what went wrong and where, what can be done, and, where wanted, the summary.
@@ -21,6 +21,11 @@ pub(crate) fn tell(
 ) -> Exit {
     let mut exit = match &ending.outcome {
         Some(Outcome::Done { .. }) => Exit::Finished,
+        // What was given on the command line does not fit the program: nothing has happened.
+        Some(Outcome::Failed(fault)) if fault.kind == FaultKind::Begin => {
+            console.error(&fault.message);
+            Exit::Wrong
+        }
         Some(Outcome::Failed(fault)) => {
             let place = place(&subject.program, fault).map_or(String::new(), |place| format!("{place}: "));
             let show = subject.show.as_ref().map_or(String::new(), |show| format!("\nwhere it stands: {show}"));

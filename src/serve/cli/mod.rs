@@ -100,20 +100,17 @@ fn command() -> clap::Command {
 
 /// Help and version are no failures; an option that comes later is told as such.
 fn failure_from_clap(error: clap::Error) -> Failure {
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // A closed pipe is the only way this fails.
-            let _ = error.print();
-            return Failure::Quiet(Exit::Finished);
-        }
-        ErrorKind::UnknownArgument => {
-            if let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg)
-                && let Some(failure) = later::later_option(argument)
-            {
-                return failure;
-            }
-        }
-        _ => {}
+    let kind = error.kind();
+    if matches!(kind, ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        // A closed pipe is the only way this fails.
+        let _ = error.print();
+        return Failure::Quiet(Exit::Finished);
+    }
+    if kind == ErrorKind::UnknownArgument
+        && let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg)
+        && let Some(failure) = later::later_option(argument)
+    {
+        return failure;
     }
     let _ = error.print();
     Failure::Quiet(Exit::Wrong)

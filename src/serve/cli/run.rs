@@ -95,6 +95,7 @@ fn start(console: &Console, arguments: &RunArguments) -> Result<Exit, Failure> {
         Some(path) => path.clone(),
         None => world::places(console)?.journal_path(&id).map_err(|error| Failure::wrong(error.to_string()))?,
     };
+    let events = arguments.talk.open_events()?;
     console.remark(&equipped.model_reason);
     let subject = subject(&program, &id, &arguments.files, arguments.journal.as_deref());
     let begun = Start {
@@ -108,7 +109,7 @@ fn start(console: &Console, arguments: &RunArguments) -> Result<Exit, Failure> {
     runtime()?.block_on(async {
         let journal = FileJournal::open(path).map_err(journal_failure)?;
         let session = Session::start(equipped.world, Box::new(journal), begun).map_err(session_failure)?;
-        converse(console, &arguments.talk, &subject, session).await
+        converse(console, &arguments.talk, &subject, events, session).await
     })
 }
 
@@ -153,6 +154,7 @@ pub(crate) fn resume(
         ));
     }
     let equipped = world.equip(console, &program, tools, Some(&begun.model))?;
+    let events = talk.open_events()?;
     console.remark(&equipped.model_reason);
     let own_files: Vec<PathBuf> = begun.roots.iter().map(|root| PathBuf::from(&**root)).collect();
     let subject = subject(&program, &begun.session, &own_files, stored.is_elsewhere.then_some(stored.path));
@@ -160,7 +162,7 @@ pub(crate) fn resume(
     drop(records);
     runtime()?.block_on(async {
         let session = Session::resume(equipped.world, Box::new(journal)).map_err(session_failure)?;
-        converse(console, talk, &subject, session).await
+        converse(console, talk, &subject, events, session).await
     })
 }
 

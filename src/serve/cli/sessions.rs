@@ -142,7 +142,7 @@ fn show(console: &Console, id: &str, format: Format) -> Result<Exit, Failure> {
         text.push_str(&format!("open in another process (process id {process})\n"));
     }
     match &view.outcome {
-        Some(Outcome::Done { value }) => text.push_str(&format!("finished with {}\n", value.to_json())),
+        Some(Outcome::Done { value }) => text.push_str(&format!("finished with {}\n", value.shown().to_json())),
         Some(Outcome::Failed(fault)) => text.push_str(&format!("failed: {} ({})\n", fault.message, fault.kind)),
         None => {}
     }

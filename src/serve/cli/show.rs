@@ -188,7 +188,7 @@ pub(crate) fn to_wire(view: &View) -> WireView {
         others.iter().map(|variable| WireVariable { agent: Some(agent.to_string()), ..to_wire_variable(variable) })
     });
     let (value, fault) = match &view.outcome {
-        Some(Outcome::Done { value }) => (Some(value.clone()), None),
+        Some(Outcome::Done { value }) => (Some(value.shown()), None),
         Some(Outcome::Failed(fault)) => {
             (None, Some(WireFault { kind: fault.kind.to_string(), message: fault.message.to_string() }))
         }

@@ -21,7 +21,6 @@ use crate::lang::program::{FrontMatter, Program, Signature};
 use crate::serve::cli::console::{Console, Failure};
 use crate::vm::limits::Settings;
 use crate::vm::protocol::{Event, ReplyEnd, TurnId};
-use crate::vm::reply::agent_schema;
 
 /// Options that say with what a program runs.
 #[derive(Args, Default)]
@@ -83,8 +82,7 @@ impl WorldArguments {
             _ => reason.to_owned(),
         };
         let llm = open_model(&config, id)?;
-        let schema = config.constrain.then(|| Arc::new(agent_schema(&callables(program, &tools))));
-        let options = SessionOptions { schema, ..config.session.clone() };
+        let options = SessionOptions { constrain: config.constrain, ..config.session.clone() };
         let settings = config.settings_for(&*llm);
         let world = World { llm, tools: Arc::new(tools), clock: Arc::new(SystemClock), options };
         Ok(Equipped { world, settings, model_reason })
@@ -181,19 +179,4 @@ fn recorded_replies(records: &[Record]) -> Vec<RecordedReply> {
         }
     }
     replies
-}
-
-/// Every name that any agent of the program may call.
-fn callables(program: &Program, tools: &Registry) -> Vec<Arc<str>> {
-    let own = program.playbooks.iter().map(|playbook| playbook.name.clone());
-    let elsewhere = program.playbooks.iter().filter(|playbook| playbook.public).map(|playbook| {
-        let agent = &program.agent(playbook.agent).name;
-        Arc::from(format!("{agent}.{}", playbook.name))
-    });
-    let tools = tools.signatures();
-    let mut names: Vec<Arc<str>> =
-        own.chain(elsewhere).chain(tools.iter().map(|tool| tool.signature.name.clone())).collect();
-    names.sort_unstable();
-    names.dedup();
-    names
 }

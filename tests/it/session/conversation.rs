@@ -6,7 +6,7 @@ use super::*;
 async fn a_conversation_from_beginning_to_end() {
     let journal = MemoryJournal::new();
     let (ending, events) = converse(Setup::desk().start(journal.clone()).unwrap(), &["4334"]).await;
-    assert_eq!(ending.outcome, Some(Outcome::Done { value: "shipped".into() }));
+    assert_eq!(done(&ending), Some("shipped".into()));
     assert_eq!(said(&events), ["Welcome.", "Which number?", "It is shipped."]);
     assert_eq!(
         names(&journal.snapshot()),
@@ -101,13 +101,13 @@ async fn a_session_that_waits_can_be_stopped_and_resumed() {
     let error = setup.start(journal.clone()).err().unwrap().to_string();
     assert!(error.contains("memory: the journal already holds a session"), "{error}");
     let (ending, events) = converse(Setup::desk().resume(journal.clone()).unwrap(), &["4334"]).await;
-    assert_eq!(ending.outcome, Some(Outcome::Done { value: "shipped".into() }));
+    assert_eq!(done(&ending), Some("shipped".into()));
     assert_eq!(said(&events), ["It is shipped."]);
     assert_eq!(events.iter().filter(|event| event.name == "waiting").count(), 2, "for the user, for the call");
     // A finished session has nothing to add.
     let n_records = journal.snapshot().len();
     let (ending, events) = converse(Setup::desk().resume(journal.clone()).unwrap(), &[]).await;
-    assert_eq!(ending.outcome, Some(Outcome::Done { value: "shipped".into() }));
+    assert_eq!(done(&ending), Some("shipped".into()));
     assert_eq!(events.iter().map(|event| event.name).collect::<Vec<_>>(), ["session_resumed", "finished"]);
     assert_eq!(journal.snapshot().len(), n_records);
 }
@@ -199,5 +199,77 @@ async fn messages_sent_early_wait_their_turn() {
     let handle = Setup::desk().start(journal.clone()).unwrap().spawn();
     handle.send("4334").await.unwrap();
     let ending = handle.outcome().await.unwrap();
-    assert_eq!(ending.outcome, Some(Outcome::Done { value: "shipped".into() }));
+    assert_eq!(done(&ending), Some("shipped".into()));
+}
+
+/// Asks a person before it does anything.
+struct Pay;
+
+impl Tool for Pay {
+    fn signature(&self) -> ToolSignature {
+        let signature =
+            Signature { name: "Pay".into(), parameters: Vec::new(), returns: Type::ANY, summary: "Pays.".into() };
+        ToolSignature { signature, effect: EffectClass::Write }
+    }
+
+    fn call(&self, context: CallContext, _arguments: Map) -> ToolFuture<'_> {
+        Box::pin(async move {
+            match context.ask {
+                Some(answer) => ToolOutcome::Value(answer),
+                None => ToolOutcome::Needs("pay 5 EUR?".into()),
+            }
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_approval_outlives_the_process() {
+    const SHOP: &str =
+        "# Shop\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- $paid = Pay()\n- Return $paid\n";
+    let shop = || Setup { extra_tools: vec![Arc::new(Pay)], ..Setup::scripted(SHOP, "{}", Vec::new()) };
+    let ask = async |session: Session, answer: Option<Value>| {
+        let mut session = session;
+        let mut events = session.subscribe(Interest::Speech);
+        let handle = session.spawn();
+        while let Some(Notice::Event(event)) = events.next().await {
+            if let PublicBody::Waiting { whom: "approval", call: Some(call) } = event.body {
+                match &answer {
+                    Some(answer) => handle.approve(CallId(call), answer.clone()).await.unwrap(),
+                    None => handle.stop().await,
+                }
+            }
+        }
+        handle.outcome().await.unwrap()
+    };
+    let journal = MemoryJournal::new();
+    let ending = ask(shop().start(journal.clone()).unwrap(), None).await;
+    assert_eq!((ending.outcome.as_ref(), ending.summary.outcome), (None, "waiting"));
+    let ending = ask(shop().resume(journal.clone()).unwrap(), Some("by Ann".into())).await;
+    assert_eq!(done(&ending), Some("by Ann".into()));
+    let records = journal.snapshot();
+    let expected = ["begun", "call_started", "call_ended", "reopened", "approved", "call_started", "call_ended"];
+    assert_eq!(names(&records), expected);
+    assert!(matches!(records[5].body, RecordBody::CallStarted { call: 1, attempt: 2 }));
+    assert!(shop().resume(journal).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_debugger_can_change_a_variable() {
+    let journal = MemoryJournal::new();
+    let mut session = Setup::desk().start(journal.clone()).unwrap();
+    let mut events = session.subscribe(Interest::Speech);
+    let handle = session.spawn();
+    while let Some(Notice::Event(event)) = events.next().await {
+        if event.name == "waiting" {
+            break;
+        }
+    }
+    handle.edit(None, "note", Value::Int(3)).await.unwrap();
+    let view = handle.view().await.unwrap();
+    let variables = view.others.iter().flat_map(|(_, variables)| variables);
+    let found: Vec<_> = variables.filter(|variable| &*variable.name == "note").collect();
+    assert_eq!(found.len(), 1);
+    handle.stop().await;
+    handle.outcome().await.unwrap();
+    assert_eq!(names(&journal.snapshot()).pop().unwrap(), "edited");
 }

@@ -23,13 +23,22 @@ use playhouse::host::session::{
 };
 use playhouse::host::sessions::{Sessions, new_id};
 use playhouse::host::tool::builtin::WorkingDirectory;
-use playhouse::host::tool::canned;
 use playhouse::host::tool::registry::Registry;
+use playhouse::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome, canned};
 use playhouse::lang::SourceText;
+use playhouse::lang::program::{Signature, Type};
 use playhouse::value::{Map, Value};
 use playhouse::vm::limits::Settings;
-use playhouse::vm::protocol::{Finish, Outcome, ReplyEnd, Timestamp, Usage};
+use playhouse::vm::protocol::{CallId, EffectClass, Finish, Outcome, ReplyEnd, Timestamp, ToolSignature, Usage};
 use tokio::time::Instant;
+
+/// What a program that is over has given back.
+fn done(ending: &Ending) -> Option<Value> {
+    match &ending.outcome {
+        Some(Outcome::Done { value }) => Some(value.value.clone()),
+        Some(Outcome::Failed(_)) | None => None,
+    }
+}
 
 const ORDER_DESK: &str = r#"# Desk
 
@@ -66,6 +75,7 @@ struct Setup {
     settings: Settings,
     options: SessionOptions,
     folder: PathBuf,
+    extra_tools: Vec<Arc<dyn Tool>>,
 }
 
 impl Setup {
@@ -77,6 +87,7 @@ impl Setup {
             settings: Settings::default(),
             options: SessionOptions::default(),
             folder: std::env::temp_dir(),
+            extra_tools: Vec::new(),
         }
     }
 
@@ -93,6 +104,9 @@ impl Setup {
         let mut tools = Registry::new();
         for tool in canned::from_text(self.tools, &directory).unwrap() {
             tools.add(tool).unwrap();
+        }
+        for tool in &self.extra_tools {
+            tools.add(tool.clone()).unwrap();
         }
         World {
             llm: self.llm.clone(),

@@ -33,7 +33,7 @@ async fn stored_sessions_are_listed() {
     assert_eq!(states(folder.path()), [("s1".to_owned(), "waiting")]);
 
     let (ending, _) = converse(Setup::desk().resume(journal()).unwrap(), &["4334"]).await;
-    assert_eq!(ending.outcome, Some(Outcome::Done { value: "shipped".into() }));
+    assert_eq!(done(&ending), Some("shipped".into()));
     let listed = stored::list(folder.path()).unwrap();
     assert_eq!((listed.len(), listed[0].state.name(), &*listed[0].program), (1, "finished", "desk.md"));
     assert!(listed[0].started <= listed[0].last);

@@ -1,0 +1,308 @@
+//! The command line, through the real binary. What can be told as a transcript is a case in `tests/cases/cli/`.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+
+use regex::Regex;
+
+use crate::golden;
+use crate::run::Run;
+
+/// `--- NAME` begins a file, `$ playhouse …` is a run, and lines that begin with `< ` before it are its standard
+/// input. All runs of a case share a folder. What differs from run to run is written in capitals.
+fn transcript(_name: &str, case: &str) -> String {
+    let mut run = Run::new();
+    let mut file: Option<(String, String)> = None;
+    let mut stdin = String::new();
+    let mut text = String::new();
+    for line in case.lines() {
+        let is_run = line.strip_prefix("$ playhouse");
+        if let Some(name) = line.strip_prefix("--- ") {
+            if let Some((name, text)) = file.replace((name.to_owned(), String::new())) {
+                run = run.file(&name, &text);
+            }
+        } else if let Some(arguments) = is_run {
+            if let Some((name, text)) = file.take() {
+                run = run.file(&name, &text);
+            }
+            let done = run.args(words(arguments)).stdin(&std::mem::take(&mut stdin)).done();
+            text.push_str(&format!("{line}\n{}", done.stdout));
+            for line in done.stderr.lines() {
+                text.push_str(format!("! {line}").trim_end());
+                text.push('\n');
+            }
+            text.push_str(&format!("= {}\n\n", done.code.unwrap()));
+            run = done.then();
+        } else if let Some(message) = line.strip_prefix("< ") {
+            stdin.push_str(message);
+            stdin.push('\n');
+        } else if let Some((_, text)) = &mut file {
+            text.push_str(line);
+            text.push('\n');
+        } else if let Some(name) = line.strip_prefix("cat ") {
+            text.push_str(&format!("{line}\n{}\n", in_order(&run.read(name))));
+        }
+    }
+    without_chance(&text)
+}
+
+/// Events, the ends of turns last: whether the end of a reply or the user's next line comes first is chance.
+fn in_order(events: &str) -> String {
+    let (ends, others): (Vec<&str>, Vec<&str>) = events.lines().partition(|line| line.contains("\"turn_finished\""));
+    others.into_iter().chain(ends).map(|line| format!("{line}\n")).collect()
+}
+
+/// Arguments as a shell splits them, as far as cases need it.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    let words = line.split('\'').enumerate();
+    words.flat_map(
+        |(index, part)| {
+            if index % 2 == 1 { vec![part] } else { part.split_whitespace().collect::<Vec<_>>() }
+        },
+    )
+}
+
+fn without_chance(text: &str) -> String {
+    let replacements = [
+        (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)?", "TIME"),
+        (r"\d{8}-\d{6}-[a-z0-9]{4}", "ID"),
+        (r#""(ms|wall_ms|model_ms)":\d+"#, r#""$1":MS"#),
+        (r#""(seq|prompt_tokens)":\d+"#, r#""$1":N"#),
+        (r"process id \d+", "process id PID"),
+    ];
+    replacements.iter().fold(text.to_owned(), |text, (pattern, with)| {
+        Regex::new(pattern).unwrap().replace_all(&text, *with).into_owned()
+    })
+}
+
+#[test]
+fn transcripts() {
+    golden::check("cli", &["txt"], transcript);
+}
+
+const HELLO: &str = "# A\n\n## Greet\n\n### Triggers\n\n- At the beginning\n\n### Steps\n\n- Say \"Hello.\"\n\
+                     - Ask the user for $name\n- Say \"Bye, {$name}.\"\n";
+
+const HELLO_SCRIPT: &str = r#"{"reply":"{\"at\":\"02\",\"say\":\"Name?\"}\n{\"at\":\"02\",\"wait\":\"user\"}"}
+{"reply":"{\"at\":\"02\",\"set\":{\"name\":\"Mina\"}}"}
+"#;
+
+const RUN: [&str; 4] = ["run", "program.md", "--model", "script:script.jsonl"];
+
+fn hello() -> Run {
+    Run::new().program(HELLO).script(HELLO_SCRIPT)
+}
+
+#[test]
+fn each_line_of_standard_input_is_one_message() {
+    hello().args(RUN).stdin("Mina\n").stdout("Hello.\nName?\nBye, Mina.\n").code(0);
+    // The last line needs no line break.
+    hello().args(RUN).stdin("Mina").stdout("Hello.\nName?\nBye, Mina.\n").code(0);
+}
+
+#[test]
+fn speech_is_there_before_the_answer_is_read() {
+    let run = hello().args(RUN);
+    let mut child = run.spawn();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    stdout.read_line(&mut line).unwrap();
+    assert_eq!(line, "Hello.\nName?\n");
+    child.stdin.take().unwrap().write_all(b"Mina\n").unwrap();
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "Bye, Mina.\n");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_run_quietly() {
+    let run = hello().args(RUN);
+    let mut child = run.spawn();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    stdout.read_line(&mut line).unwrap();
+    drop(stdout);
+    let _ = child.stdin.take().unwrap().write_all(b"Mina\n");
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    assert_eq!(stderr, "model script:script.jsonl (--model)\n");
+}
+
+#[test]
+fn a_second_process_is_told_who_holds_the_session() {
+    let first = hello().args(RUN).args(["--session", "s"]);
+    let mut child = first.spawn();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    stdout.read_line(&mut line).unwrap();
+    let holder = format!("process id {}", child.id());
+    let done = first.beside().args(RUN).args(["--session", "s"]).stdin("Mina\n").code(1);
+    let done = done.stdout("").stderr_contains(&holder);
+    done.then().line("sessions list").code(0);
+    done.then().line("sessions show s").code(0).stdout_contains(&holder);
+    drop(child.stdin.take());
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+}
+
+#[test]
+fn a_session_goes_on_after_its_input_has_ended() {
+    let done = hello().args(RUN).args(["--session", "s"]).code(3).stdout("Hello.\nName?\n");
+    let done = done.stderr_contains("to go on: playhouse sessions resume s");
+    // Its text stays the old one.
+    fs::write(done.path("program.md"), HELLO.replace("Bye", "Good night")).unwrap();
+    let done = done.then().args(RUN).args(["--session", "s"]).stdin("Mina\n").code(0).stdout("Bye, Mina.\n");
+    let done = done.stderr_contains("the program's text has changed since session s began");
+    done.then().line("sessions resume s").code(0).stdout("").stderr_contains("the session had ended before");
+}
+
+#[test]
+fn a_journal_is_private_and_can_lie_anywhere() {
+    let done = hello().args(RUN).line("--session s --journal here.jsonl").code(3);
+    let done = done.stderr_contains("to go on: playhouse run program.md --session s --journal here.jsonl");
+    assert!(!done.path("state").exists());
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(fs::metadata(done.path("here.jsonl")).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    let again = done.then().args(RUN).line("--journal here.jsonl").code(2);
+    let again = again.stderr_contains("already holds a session");
+    let wrong = again.then().args(RUN).line("--session t --journal here.jsonl").code(2);
+    let wrong = wrong.stderr_contains("this is the journal of session s");
+    let run = wrong.then().args(RUN).line("--session s --journal here.jsonl").stdin("Mina\n");
+    run.code(0).stdout("Bye, Mina.\n");
+}
+
+#[test]
+fn secrets_are_masked_wherever_something_is_shown() {
+    let program = "# A\n\n## Enter\n\nvariables:\n\n### Triggers\n\n- At the beginning\n\n### Steps\n\n\
+                   - $copy = $pin\n- Ask the user for $name\n";
+    let front = "---\nvariables:\n  - name: pin\n    type: str\n    secret: true\n---\n\n";
+    let script = "{\"reply\":\"{\\\"at\\\":\\\"02\\\",\\\"wait\\\":\\\"user\\\"}\"}\n";
+    let run = Run::new().program(&format!("{front}{}", program.replace("variables:\n\n", ""))).script(script);
+    let done = run.args(RUN).line("--arg pin=hush-4711 --session s --events events.jsonl").code(3);
+    let events = done.read("events.jsonl");
+    assert!(!events.contains("hush-4711"), "{events}");
+    let text = done.then().line("sessions show s").code(0);
+    assert!(!text.stdout.contains("hush-4711"), "{}", text.stdout);
+    assert!(text.stdout.contains("$pin = \"***\""), "{}", text.stdout);
+    let json = done.then().line("sessions show s --format json").code(0);
+    assert!(!json.stdout.contains("hush-4711"), "{}", json.stdout);
+}
+
+#[test]
+fn a_summary_has_all_keys_and_events_are_counted() {
+    let done = hello().args(RUN).args(["--summary", "--events", "events.jsonl"]).stdin("Mina\n").code(0);
+    for (index, line) in done.read("events.jsonl").lines().enumerate() {
+        let event: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(event["seq"], index + 1);
+    }
+    let summary: serde_json::Value = serde_json::from_str(done.stderr.lines().last().unwrap()).unwrap();
+    let keys: Vec<&str> = summary.as_object().unwrap().keys().map(String::as_str).collect();
+    let expected = "turns prompt_tokens cached_tokens completion_tokens discarded_tokens tool_calls playbook_calls \
+                    tail_calls inlined_calls explicit_lines trigger_evaluations classifier_calls trigger_matches \
+                    repairs retries max_depth wall_ms model_ms outcome";
+    assert_eq!(keys, expected.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(summary["turns"], 2);
+    assert_eq!(summary["outcome"], "finished");
+}
+
+#[test]
+fn findings_are_json_for_programs() {
+    let program = "# A\n\n## Größe\n\n### Steps\n\n- Söy; hü\n- GetOrdr(3)\n";
+    let done = Run::new().program(program).line("check program.md --format json").code(2);
+    assert_eq!(done.stderr, "");
+    let findings: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    let finding = findings.as_array().unwrap().iter().find(|finding| finding["severity"] == "error").unwrap();
+    assert_eq!(finding["code"], "unknown-callee");
+    assert_eq!(finding["file"], "program.md");
+    assert_eq!((&finding["line"], &finding["column"]), (&8.into(), &3.into()));
+    assert_eq!((&finding["end_line"], &finding["end_column"]), (&8.into(), &10.into()));
+    for key in ["message", "notes", "fix"] {
+        assert!(finding.get(key).is_some(), "{key}");
+    }
+}
+
+#[test]
+fn a_new_folder_is_right_as_it_is() {
+    let done = Run::new().line("new shop").code(0);
+    let done = done.then().line("check shop/program.md").code(0).stderr_contains("0 errors, 0 warnings");
+    let done = done.then().line("test shop").code(0).stdout("ok shop/program.test.md\n1 passed, 0 failed\n");
+    done.then().line("new shop").code(2).stderr_contains("it exists already");
+}
+
+#[test]
+fn completions_name_the_commands() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let done = Run::new().args(["completions", shell]).code(0);
+        assert!(done.stdout.contains("sessions"), "{shell}");
+        assert!(!done.stdout.contains("debug-listen"), "{shell}");
+    }
+}
+
+#[test]
+fn the_log_is_off_until_it_is_asked_for() {
+    let quiet = hello().args(RUN).stdin("Mina\n").code(0);
+    assert_eq!(quiet.stderr, "model script:script.jsonl (--model)\n");
+    hello().args(RUN).stdin("Mina\n").variable("PLAYHOUSE_LOG", "debug").code(0).stderr_contains("asks the model");
+    hello().args(RUN).stdin("Mina\n").variable("PLAYHOUSE_LOG", "a=b=c").code(0).stderr_contains("PLAYHOUSE_LOG");
+}
+
+#[test]
+fn file_tools_stay_below_the_working_directory() {
+    let program = "# A\n\n## B\n\n### Triggers\n\n- At the beginning\n\n### Steps\n\n\
+                   - $text = LoadFile(\"note.txt\")\n- Say \"{$text}\"\n";
+    let run = Run::new().program(program).script("").file("inside/note.txt", "from inside");
+    let done = run.args(RUN).line("--working-directory inside").code(0).stdout("from inside\n");
+    done.then().args(RUN).line("--working-directory nowhere").code(2).stderr_contains("--working-directory");
+}
+
+#[test]
+fn canned_tools_answer() {
+    let program = "# A\n\n## B\n\n### Triggers\n\n- At the beginning\n\n### Steps\n\n\
+                   - $state = GetState(\"7\")\n- Say \"It is {$state}.\"\n";
+    let tools = r#"{"GetState": {"args": ["id"], "responses": [{"when": {"id": "7"}, "return": "shipped"}]}}"#;
+    let run = Run::new().program(program).script("").tools(tools);
+    let done = run.args(RUN).args(["--tools", "tools.json", "--summary"]).code(0).stdout("It is shipped.\n");
+    let done = done.stderr_contains("\"tool_calls\":1");
+    done.then().args(RUN).code(2).stderr_contains("nothing is called `GetState`");
+}
+
+#[test]
+fn blessing_writes_what_happened() {
+    let test = "# T\n\n- program: program.md\n\n## Model\n\n```jsonl\n{\"at\":\"02\",\"wait\":\"user\"}\n```\n\n\
+                ## Says\n\n> Something else.\n\n## Outcome\n\nfinished\n";
+    let done = Run::new().program(HELLO).file("a.test.md", test).line("test").code(1);
+    let done = done.stdout_contains("a.test.md:11: Says differs\n  - > Something else.\n  + > Hello.\n");
+    let done = done.stdout_contains("a.test.md:15: Outcome differs\n  - finished\n  + waits for the user\n");
+    let done = done.stdout_contains("0 passed, 1 failed\n");
+    let done = done.then().line("test --bless").code(0).stdout("blessed a.test.md\n1 passed, 0 failed\n");
+    assert!(done.read("a.test.md").contains("> Hello.\n\n## Outcome\n\nwaits for the user\n"));
+    done.then().line("test --repeat 3").code(0).stdout("ok a.test.md\n1 passed, 0 failed\n");
+}
+
+#[test]
+fn the_examples_pass_their_conversations() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let done = Run::new().args(["test", examples.to_str().unwrap()]).code(0);
+    assert!(done.stdout.ends_with(" 0 failed\n"), "{}", done.stdout);
+}
+
+#[test]
+fn the_programs_in_the_language_guide_have_no_errors() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/language.md");
+    let guide = fs::read_to_string(guide).unwrap();
+    let blocks = Regex::new(r"(?ms)^(`{3,})markdown\n(.*?)\n```").unwrap();
+    let mut n_blocks = 0;
+    for block in blocks.captures_iter(&guide) {
+        n_blocks += 1;
+        Run::new().program(&format!("{}\n", &block[2])).line("check program.md").code(0);
+    }
+    assert!(n_blocks > 3, "{n_blocks}");
+}

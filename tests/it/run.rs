@@ -1,0 +1,186 @@
+//! Runs the real binary, in a folder of its own that also holds its sessions.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
+
+use tempfile::TempDir;
+
+/// One run of the binary, before it.
+pub(crate) struct Run {
+    folder: Rc<TempDir>,
+    arguments: Vec<String>,
+    stdin: String,
+    variables: Vec<(String, String)>,
+}
+
+/// One run of the binary, after it.
+pub(crate) struct Done {
+    folder: Rc<TempDir>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) code: Option<i32>,
+}
+
+impl Run {
+    /// A run in an empty folder.
+    pub(crate) fn new() -> Run {
+        Run {
+            folder: Rc::new(tempfile::tempdir().unwrap()),
+            arguments: Vec::new(),
+            stdin: String::new(),
+            variables: Vec::new(),
+        }
+    }
+
+    /// Writes a file into the folder.
+    pub(crate) fn file(self, name: &str, text: &str) -> Run {
+        let path = self.folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        self
+    }
+
+    /// Writes `program.md`.
+    pub(crate) fn program(self, text: &str) -> Run {
+        self.file("program.md", text)
+    }
+
+    /// Writes `script.jsonl`.
+    pub(crate) fn script(self, text: &str) -> Run {
+        self.file("script.jsonl", text)
+    }
+
+    /// Writes `tools.json`.
+    pub(crate) fn tools(self, text: &str) -> Run {
+        self.file("tools.json", text)
+    }
+
+    /// Adds arguments.
+    pub(crate) fn args<'a>(mut self, arguments: impl IntoIterator<Item = &'a str>) -> Run {
+        self.arguments.extend(arguments.into_iter().map(str::to_owned));
+        self
+    }
+
+    /// Adds arguments, separated by spaces.
+    pub(crate) fn line(self, arguments: &str) -> Run {
+        let arguments: Vec<&str> = arguments.split_whitespace().collect();
+        self.args(arguments)
+    }
+
+    /// What standard input holds.
+    pub(crate) fn stdin(mut self, text: &str) -> Run {
+        self.stdin = text.to_owned();
+        self
+    }
+
+    /// Sets a variable of the environment, which holds nothing of ours otherwise.
+    pub(crate) fn variable(mut self, name: &str, value: &str) -> Run {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The process, running, with all its ends open.
+    pub(crate) fn spawn(&self) -> Child {
+        let folder = self.folder.path();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_playhouse"));
+        command.args(&self.arguments).current_dir(folder).env_clear();
+        command.env("HOME", folder).env("XDG_STATE_HOME", folder.join("state")).env("TZ", "UTC");
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// The text of a file in the folder; what went wrong if there is none.
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.path().join(name)).unwrap_or_else(|error| error.to_string())
+    }
+
+    /// Another run in the same folder.
+    pub(crate) fn beside(&self) -> Run {
+        Run { folder: self.folder.clone(), arguments: Vec::new(), stdin: String::new(), variables: Vec::new() }
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn done(self) -> Done {
+        let mut child = self.spawn();
+        let mut stdin = child.stdin.take().unwrap();
+        // A process that ends early reads no more: that is no fault of the test.
+        let _ = stdin.write_all(self.stdin.as_bytes());
+        drop(stdin);
+        let mut stderr = child.stderr.take().unwrap();
+        let reader = std::thread::spawn(move || {
+            let mut text = String::new();
+            stderr.read_to_string(&mut text).unwrap();
+            text
+        });
+        let mut stdout = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+        let code = child.wait().unwrap().code();
+        Done { folder: self.folder, stdout, stderr: reader.join().unwrap(), code }
+    }
+
+    /// Runs it, and compares standard output.
+    #[track_caller]
+    pub(crate) fn stdout(self, expected: &str) -> Done {
+        self.done().stdout(expected)
+    }
+
+    /// Runs it, and compares the exit code.
+    #[track_caller]
+    pub(crate) fn code(self, expected: i32) -> Done {
+        self.done().code(expected)
+    }
+}
+
+impl Done {
+    /// Compares standard output.
+    #[track_caller]
+    pub(crate) fn stdout(self, expected: &str) -> Done {
+        assert_eq!(self.stdout, expected, "standard error:\n{}", self.stderr);
+        self
+    }
+
+    /// Standard output must hold this.
+    #[track_caller]
+    pub(crate) fn stdout_contains(self, part: &str) -> Done {
+        assert!(self.stdout.contains(part), "standard output has no {part:?}:\n{}", self.stdout);
+        self
+    }
+
+    /// Standard error must hold this.
+    #[track_caller]
+    pub(crate) fn stderr_contains(self, part: &str) -> Done {
+        assert!(self.stderr.contains(part), "standard error has no {part:?}:\n{}", self.stderr);
+        self
+    }
+
+    /// Compares the exit code.
+    #[track_caller]
+    pub(crate) fn code(self, expected: i32) -> Done {
+        assert_eq!(self.code, Some(expected), "standard output:\n{}\nstandard error:\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// The text of a file in the folder.
+    #[track_caller]
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// A path in the folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder().join(name)
+    }
+
+    /// The folder.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Another run in the same folder.
+    pub(crate) fn then(&self) -> Run {
+        Run { folder: self.folder.clone(), arguments: Vec::new(), stdin: String::new(), variables: Vec::new() }
+    }
+}
