@@ -10,6 +10,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use playhouse::host::clock::SystemClock;
@@ -56,26 +57,52 @@ const REPLY: &str = concat!(
     "\n",
 );
 
+/// Longer than the process needs for a piece.
+const PAUSE: Duration = Duration::from_micros(300);
+
 const N_TURNS: usize = 200;
 const N_STARTS: usize = 20;
 const N_SESSIONS: usize = 10_000;
 
 fn main() {
-    // `cargo test --benches` passes other arguments: then a compiled bench is all that is wanted.
-    if !std::env::args().any(|argument| argument == "--bench") {
-        return;
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        // Parts that need a process of their own.
+        ["reader", address] => bare_reader(address),
+        ["idle", "memory"] => {
+            idle_sessions("journals in memory", &|_, _| Box::new(MemoryJournal::new()) as Box<dyn Journal>);
+        }
+        ["idle", "files"] => idle_sessions("journals in files", &|folder, n| {
+            let journal = FileJournal::open(folder.join(format!("{n}.jsonl")));
+            Box::new(journal.expect("a file for each session (ulimit -n)")) as Box<dyn Journal>
+        }),
+        [.., "--bench"] => {
+            first_request();
+            for pause in [None, Some(PAUSE)] {
+                turns(pause, &|folder, listener| {
+                    start(folder, listener, &vec!["--message=43345678, please"; N_TURNS + 1])
+                });
+            }
+            print!("beside it, a process that only reads and writes what it has read, ");
+            turns(Some(PAUSE), &|_, listener| own_part(&["reader", &address(listener)]));
+            for journals in ["memory", "files"] {
+                let ended = own_part(&["idle", journals]).wait();
+                assert!(ended.is_ok_and(|status| status.success()));
+            }
+        }
+        // `cargo test --benches` passes other arguments: then a compiled bench is all that is wanted.
+        _ => {}
     }
-    first_request();
-    for pause in [None, Some(Duration::from_micros(300))] {
-        turns(pause);
-    }
-    let memory = |_: &Path, _: usize| Box::new(MemoryJournal::new()) as Box<dyn Journal>;
-    idle_sessions("journals in memory", &memory);
-    let file = |folder: &Path, n: usize| {
-        let path = folder.join(format!("{n}.jsonl"));
-        Box::new(FileJournal::open(path).expect("a file for each session (ulimit -n)")) as Box<dyn Journal>
-    };
-    idle_sessions("journals in files", &file);
+}
+
+/// Runs a part of this bench as a process.
+fn own_part(arguments: &[&str]) -> Child {
+    let own = std::env::current_exe().expect("a path");
+    Command::new(own).args(arguments).stdin(Stdio::null()).spawn().expect("a process")
+}
+
+fn address(listener: &TcpListener) -> String {
+    listener.local_addr().expect("an address").to_string()
 }
 
 /// CPU time and memory of a new process when its first request arrives.
@@ -107,33 +134,23 @@ fn first_request() {
 }
 
 /// CPU time per turn of a long conversation, journal and all. The pause is made after each piece of a reply.
-fn turns(pause: Option<Duration>) {
+fn turns(pause: Option<Duration>, start: &dyn Fn(&Path, &TcpListener) -> Child) {
     let folder = tempfile::tempdir().expect("a folder");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let messages = vec!["--message=43345678, please"; N_TURNS + 1];
-    let mut child = start(folder.path(), &listener, &messages);
-    let (mut connection, _) = listener.accept().expect("the request");
-    connection.set_nodelay(true).expect("a connection");
-    let mut before = None;
-    let mut after = Duration::ZERO;
-    let mut wall = Instant::now();
-    for turn in 0..=N_TURNS {
-        read_request(&mut connection).expect("a request on the same connection");
-        let usage = Usage::of(child.id());
-        match before {
-            None => {
-                before = Some(usage.cpu);
-                wall = Instant::now();
-            }
-            Some(before) => after = usage.cpu - before,
+    let mut child = start(folder.path(), &listener);
+    let process = child.id();
+    let (sender, requests) = std::sync::mpsc::channel();
+    // The next turn may begin before the last bytes of a reply are read: then it has a connection of its own.
+    std::thread::spawn(move || {
+        for connection in listener.incoming().flatten() {
+            let sender = sender.clone();
+            std::thread::spawn(move || serve(connection, process, pause, &sender));
         }
-        if turn < N_TURNS {
-            answer(&mut connection, pause).expect("the reply is taken");
-        }
-    }
-    let wall = wall.elapsed();
-    let usage = Usage::of(child.id());
-    drop(connection);
+    });
+    let wait = || requests.recv_timeout(Duration::from_secs(60)).expect("a request");
+    let (before, begun) = (wait(), Instant::now());
+    let after = (0..N_TURNS).map(|_| wait()).last().expect("turns");
+    let wall = begun.elapsed();
     end(&mut child);
     println!(
         "per turn, {}: CPU {} ({} of wall time), peak memory after {N_TURNS} turns {:.1} MiB",
@@ -141,16 +158,46 @@ fn turns(pause: Option<Duration>) {
             None => "pieces without a pause".to_owned(),
             Some(pause) => format!("a pause of {} µs after each piece", pause.as_micros()),
         },
-        milliseconds(after / N_TURNS as u32),
+        milliseconds((after.cpu - before.cpu) / N_TURNS as u32),
         milliseconds(wall / N_TURNS as u32),
-        usage.peak_memory as f64 / 1024.0,
+        after.peak_memory as f64 / 1024.0,
     );
+}
+
+/// Answers the requests of one connection; what the process has used is taken before each answer.
+fn serve(mut connection: TcpStream, process: u32, pause: Option<Duration>, sender: &Sender<Usage>) {
+    let _ = connection.set_nodelay(true);
+    while read_request(&mut connection).is_ok() {
+        if sender.send(Usage::of(process)).is_err() || answer(&mut connection, pause).is_err() {
+            return;
+        }
+    }
+}
+
+/// What is the least that a process can do with a paced stream: it wakes, reads a piece and writes it.
+fn bare_reader(address: &str) {
+    let mut connection = TcpStream::connect(address).expect("a connection");
+    let mut sink = fs::OpenOptions::new().write(true).open("/dev/null").expect("a sink");
+    let mut piece = [0; 8_192];
+    loop {
+        connection.write_all(b"POST / HTTP/1.1\r\ncontent-length: 0\r\n\r\n").expect("a connection");
+        loop {
+            let n = connection.read(&mut piece).unwrap_or(0);
+            if n == 0 {
+                return;
+            }
+            sink.write_all(&piece[..n]).expect("a sink");
+            if piece[..n].ends_with(b"0\r\n\r\n") {
+                break;
+            }
+        }
+    }
 }
 
 /// Starts the binary with the program and the server.
 fn start(folder: &Path, listener: &TcpListener, more: &[&str]) -> Child {
     fs::write(folder.join("shop.md"), PROGRAM).expect("a file");
-    let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
+    let url = format!("http://{}/v1", address(listener));
     Command::new(env!("CARGO_BIN_EXE_playhouse"))
         .args(["run", "shop.md", "--model", "openai:test", "--base-url", &url])
         .args(more)

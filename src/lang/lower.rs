@@ -1,6 +1,6 @@
 //! Trees to program: names, signatures, metadata, lines, graphs, and what a session begins with.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
@@ -19,7 +19,7 @@ use crate::lang::program::{
 };
 use crate::lang::settings::{is_true, read_limits, read_metadata};
 use crate::lang::signature::{Heading, read_heading};
-use crate::lang::steps::{join_paragraphs, join_pieces, lower_steps, spread_types};
+use crate::lang::steps::{join_paragraphs, join_pieces, lower_steps, spread_types, types_of};
 use crate::lang::words::mentioned_names;
 use crate::span::Span;
 
@@ -203,6 +203,7 @@ impl<'a> Shell<'a> {
         let items = if mode == Mode::Goal { tree.body.items.iter().chain(items).collect() } else { items };
         let mut steps = lower_steps(&items, mode, source, around, diagnostics);
         spread_types(&mut steps, &self.heading.parameters, source);
+        let types = types_of(&mut steps);
         let flow = if mode == Mode::Steps { flow_graph::build(&steps) } else { flow_graph::FlowGraph::default() };
         let notes: Vec<Span> = self.sections(SectionKind::Notes).flat_map(|section| section.text.clone()).collect();
         Playbook {
@@ -225,6 +226,7 @@ impl<'a> Shell<'a> {
             flow,
             own: BTreeSet::new(),
             outer: BTreeSet::new(),
+            types,
             implicit: false,
         }
     }
@@ -390,6 +392,7 @@ fn root_playbook(
         flow: flow_graph::FlowGraph::default(),
         own: BTreeSet::new(),
         outer: BTreeSet::new(),
+        types: BTreeMap::new(),
         implicit: true,
     }
 }

@@ -3,7 +3,7 @@
 //! Typed ids index the vectors of [`Program`] and [`Playbook`]; they are only meaningful for the program that
 //! made them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::lang::expr::Expr;
@@ -249,6 +249,8 @@ pub struct Playbook {
     pub own: BTreeSet<Arc<str>>,
     /// Names its lines, triggers and texts mention that are not own.
     pub outer: BTreeSet<Arc<str>>,
+    /// The types that lines give to names they set.
+    pub types: BTreeMap<Arc<str>, Type>,
     /// Made by us (the implicit root), not written by the author.
     pub implicit: bool,
 }

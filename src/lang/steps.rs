@@ -1,7 +1,7 @@
 //! List items to the lines of a playbook: texts, line ids, nesting, kinds, names.
 
 use std::cell::Cell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
@@ -204,6 +204,19 @@ pub(crate) fn spread_types(steps: &mut [Step], parameters: &[Parameter], source:
             }
         });
     }
+}
+
+/// The types of all targets that have one, by name.
+pub(crate) fn types_of(steps: &mut [Step]) -> BTreeMap<Arc<str>, Type> {
+    let mut types = BTreeMap::new();
+    for step in steps {
+        for_each_target(&mut step.kind, &mut |target| {
+            if target.ty != Type::ANY {
+                types.entry(target.name.clone()).or_insert(target.ty);
+            }
+        });
+    }
+    types
 }
 
 fn for_each_target(kind: &mut StepKind, visit: &mut dyn FnMut(&mut Target)) {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::lang::flow_graph::Node;
-use crate::lang::program::{AgentId, PlaybookId, StepKind, TriggerKind, Type};
+use crate::lang::program::{AgentId, PlaybookId, TriggerKind, Type};
 use crate::value::{Origin, Tracked, Value};
 use crate::vm::Machine;
 use crate::vm::eval::Lookup;
@@ -62,10 +62,7 @@ impl Machine {
         if let Some(declared) = declared.iter().find(|declared| &*declared.name == name) {
             return Some(declared.ty);
         }
-        playbook.steps.iter().filter(|step| step.writes.iter().any(|written| &**written == name)).find_map(|step| {
-            let ty = target_type(&step.kind, name)?;
-            (ty != Type::ANY).then_some(ty)
-        })
+        playbook.types.get(name).copied()
     }
 
     /// Sets a variable as the top frame: an own name in the frame, any other where reading finds it, else in
@@ -252,25 +249,6 @@ impl Machine {
 
 fn frame_location(machine: &Machine, depth: usize) -> crate::vm::protocol::Location {
     machine.frames[depth].playbook().location()
-}
-
-/// The type that a line writes beside a name it sets.
-fn target_type(kind: &StepKind, name: &str) -> Option<Type> {
-    use crate::lang::program::Loop;
-    let target = match kind {
-        StepKind::Assign { target, .. } => Some(target),
-        StepKind::Ask { targets } => targets.iter().find(|target| &*target.name == name),
-        StepKind::Call(site) => site.result.as_ref(),
-        StepKind::Loop(Loop::ForEach { variable, .. }) => Some(variable),
-        StepKind::Branch { action: Some(action), .. } => return target_type(action, name),
-        StepKind::Loop(Loop::Repeat { .. } | Loop::While { .. } | Loop::Until { .. })
-        | StepKind::Branch { action: None, .. }
-        | StepKind::Return(_)
-        | StepKind::End
-        | StepKind::Say { .. }
-        | StepKind::Free => None,
-    };
-    target.filter(|target| &*target.name == name).map(|target| target.ty)
 }
 
 /// A lower bound of a value's size as JSON in bytes, without building the JSON: enough for a limit.
