@@ -7,13 +7,9 @@ use crate::lang::program::{Parameter, Signature};
 use crate::value::{Origin, Tracked, Value};
 use crate::vm::fault::FaultKind;
 use crate::vm::frame::{CallState, Called, Callee, Phase, QueuedCall, ReturnValue, Then};
-<<<<<<< HEAD
-use crate::vm::protocol::{CallId, CallKind, CallOutcome, Effect, EffectClass, Fact, FrameOrigin, Location, StartCall};
-=======
 use crate::vm::protocol::{
-    CallId, CallKind, CallOutcome, Effect, EffectClass, Fact, FrameOrigin, StartCall, Timestamp,
+    CallId, CallKind, CallOutcome, Effect, EffectClass, Fact, FrameOrigin, Location, StartCall, Timestamp,
 };
->>>>>>> crash
 use crate::vm::{Machine, result_of};
 
 /// What the program is told of a call that a person did not want.
