@@ -218,7 +218,7 @@ async fn play(path: &Path) -> (PathBuf, Conversation) {
     let directory = WorkingDirectory::open(path.parent().unwrap()).unwrap();
     let mut tools = Registry::new();
     add_builtins(&mut tools, &directory, clock.clone(), 1 << 20);
-    for name in &test.tools {
+    if let Some(name) = &test.tools {
         for tool in canned::load(&path.with_file_name(name), &directory).unwrap() {
             tools.replace(tool);
         }
