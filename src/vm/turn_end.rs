@@ -117,8 +117,9 @@ impl Machine {
     /// The reply of a turn is over in every sense.
     pub(crate) fn report_finished(&mut self, closing: &ClosingTurn, usage: Option<Usage>) {
         let estimated = usage.is_none();
+        // A request of which not a byte came back is not known to have been read.
         let usage = usage.unwrap_or(Usage {
-            prompt_tokens: closing.prompt_tokens,
+            prompt_tokens: if closing.n_bytes > 0 { closing.prompt_tokens } else { 0 },
             cached_tokens: 0,
             completion_tokens: estimate_tokens(closing.n_bytes),
         });
