@@ -174,6 +174,9 @@ struct Conversation {
     events: Vec<(Timestamp, Event)>,
 }
 
+/// Says in which pieces the bytes of an event come, by the event's place.
+type Cut<'a> = dyn Fn(usize, &[u8]) -> Vec<Vec<u8>> + 'a;
+
 /// Every reply of the examples' conversations, cut at every byte and given byte by byte: the same events, but for
 /// how much of a cut reply had come when it was cut, and the same speech.
 #[tokio::test(start_paused = true)]
@@ -233,7 +236,10 @@ async fn play(path: &Path) -> (PathBuf, Conversation) {
         match &step.kind {
             TestStepKind::Reply(reply) => entries.push(ScriptEntry::reply(reply.text.clone())),
             TestStepKind::User(text) => messages.push(text.clone()),
-            _ => {}
+            TestStepKind::ExpectSay(_)
+            | TestStepKind::ExpectVariables(_)
+            | TestStepKind::ExpectCalls(_)
+            | TestStepKind::ExpectOutcome(_) => {}
         }
     }
     let tools = Arc::new(tools);
@@ -270,19 +276,17 @@ async fn play(path: &Path) -> (PathBuf, Conversation) {
 
 impl Conversation {
     /// Lets all that happened happen to a new machine; `cut` says in which pieces a reply's bytes come.
-    fn run(&self, cut: &dyn Fn(usize, &[u8]) -> Vec<Vec<u8>>) -> Vec<String> {
+    fn run(&self, cut: &Cut<'_>) -> Vec<String> {
         let mut machine = Machine::begin(self.begin.clone());
         let mut maker = EventMaker::new("s".into(), self.begin.program.clone());
         let mut heard = Vec::new();
         settle(&mut machine, &mut maker, &mut heard);
         for (index, (time, event)) in self.events.iter().enumerate() {
-            let pieces = match event {
-                Event::Chunk { turn, bytes } => {
-                    let pieces = cut(index, bytes).into_iter();
-                    pieces.map(|piece| Event::Chunk { turn: *turn, bytes: piece.into() }).collect()
-                }
-                other => vec![other.clone()],
-            };
+            let mut pieces = vec![event.clone()];
+            if let Event::Chunk { turn, bytes } = event {
+                let chunk = |piece: Vec<u8>| Event::Chunk { turn: *turn, bytes: piece.into() };
+                pieces = cut(index, bytes).into_iter().map(chunk).collect();
+            }
             for event in pieces {
                 machine.handle(*time, event);
                 settle(&mut machine, &mut maker, &mut heard);
@@ -298,17 +302,15 @@ fn settle(machine: &mut Machine, maker: &mut EventMaker, heard: &mut Vec<String>
         let progress = machine.advance();
         if let Some(mut event) = maker.of_progress(&progress) {
             event.seq = 0;
-            match &mut event.body {
-                PublicBody::SaidDelta { text, .. } => match heard.last_mut() {
-                    Some(speech) if speech.starts_with("speech ") => speech.push_str(text),
-                    _ => heard.push(format!("speech {text}")),
-                },
-                body => {
-                    if let PublicBody::StreamCancelled { discarded_bytes, .. } = body {
-                        *discarded_bytes = 0;
-                    }
-                    heard.push(serde_json::to_string(&event).unwrap());
+            if let PublicBody::StreamCancelled { discarded_bytes, .. } = &mut event.body {
+                *discarded_bytes = 0;
+            }
+            match (&event.body, heard.last_mut()) {
+                (PublicBody::SaidDelta { text, .. }, Some(speech)) if speech.starts_with("speech ") => {
+                    speech.push_str(text);
                 }
+                (PublicBody::SaidDelta { text, .. }, _) => heard.push(format!("speech {text}")),
+                (_, _) => heard.push(serde_json::to_string(&event).unwrap()),
             }
         }
         if matches!(progress, Progress::Blocked(_) | Progress::Finished(_)) {
