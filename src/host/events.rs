@@ -379,6 +379,7 @@ fn fact_body(fact: &Fact) -> PublicBody {
             origin: match origin {
                 FrameOrigin::Begin => "begin",
                 FrameOrigin::Call { .. } => "call",
+                FrameOrigin::Trigger { .. } => "trigger",
             },
         },
         Fact::FramePopped { value } => PublicBody::FramePopped { value: value.as_ref().map(Tracked::shown) },

@@ -330,6 +330,9 @@ impl Machine {
         match origin {
             protocol::FrameOrigin::Begin => "begin".to_owned(),
             protocol::FrameOrigin::Call { from, .. } => format!("call at {}", self.describe(from)),
+            protocol::FrameOrigin::Trigger { trigger, from } => {
+                format!("trigger {} at {}", self.program.trigger_name(trigger), self.describe(from))
+            }
         }
     }
 

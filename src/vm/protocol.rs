@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::lang::program::{AgentId, PlaybookId, Signature, StepId};
+use crate::lang::program::{AgentId, PlaybookId, Signature, StepId, TriggerId};
 use crate::value::{Map, Tracked, Value};
 use crate::vm::fault::Fault;
 
@@ -429,6 +429,13 @@ pub enum FrameOrigin {
         /// The call.
         call: CallId,
         /// The caller's line.
+        from: Location,
+    },
+    /// A trigger matched. (The vocabulary is complete; triggers other than beginnings are not evaluated yet.)
+    Trigger {
+        /// The trigger.
+        trigger: TriggerId,
+        /// The line that was interrupted.
         from: Location,
     },
 }

@@ -360,6 +360,7 @@ impl World {
             Fact::FramePushed { origin } => match origin {
                 FrameOrigin::Begin => "push (begin)".to_owned(),
                 FrameOrigin::Call { from, .. } => format!("push (call at {})", self.machine.describe(*from)),
+                FrameOrigin::Trigger { from, .. } => format!("push (trigger at {})", self.machine.describe(*from)),
             },
             Fact::FramePopped { value } => match value {
                 Some(value) => format!("pop {}", value.shown()),
