@@ -24,6 +24,10 @@ impl fmt::Display for Expr {
                 }
                 f.write_str("}")
             }
+            // `-0` would be read as a number, not as the negation of one.
+            ExprKind::Unary(UnaryOperator::Negate, operand) if matches!(operand.kind, ExprKind::Literal(_)) => {
+                write!(f, "-({})", Operand(operand))
+            }
             ExprKind::Unary(UnaryOperator::Negate, operand) => write!(f, "-{}", Operand(operand)),
             ExprKind::Unary(UnaryOperator::Not, operand) => write!(f, "not {}", Operand(operand)),
             ExprKind::Binary(operator, left, right) => {
