@@ -277,6 +277,13 @@ pub struct FrameLimits {
     pub on_limit: OnLimit,
 }
 
+impl FrameLimits {
+    /// Whether there is any limit.
+    pub fn is_set(&self) -> bool {
+        self.tokens.is_some() || self.turns.is_some() || self.seconds.is_some()
+    }
+}
+
 /// What happens when a frame's limit is reached.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum OnLimit {

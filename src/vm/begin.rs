@@ -27,6 +27,7 @@ impl Machine {
         let mut machine = Machine {
             others: vec![Scope::default(); program.agents.len()],
             prompts: Arc::new(Prompts::new(&program, &tools)),
+            has_frame_limits: program.playbooks.iter().any(|playbook| playbook.limits.is_set()),
             program,
             settings: Arc::new(settings),
             tools,

@@ -68,6 +68,8 @@ pub struct Begin {
 pub struct Machine {
     program: Arc<Program>,
     settings: Arc<Settings>,
+    /// Whether any playbook of the program limits its frames; most programs need not look.
+    has_frame_limits: bool,
     tools: Arc<[ToolSignature]>,
     prompts: Arc<Prompts>,
     now: Timestamp,

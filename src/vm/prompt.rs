@@ -301,7 +301,7 @@ impl Machine {
             .since(first_heard)
             .map(|utterance| {
                 let by = if utterance.by_user { "user" } else { "you" };
-                format!("{by}: {}", Value::Str(utterance.text.clone()).to_json())
+                format!("{by}: {}", Value::from(shorten_text(&utterance.text, shown)).to_json())
             })
             .collect();
         // What the user has just said stands in a block of its own.
@@ -387,6 +387,14 @@ impl Machine {
         }
         lines
     }
+}
+
+/// A text that is remembered, not needed word for word.
+fn shorten_text(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    format!("{}… ({} bytes in all)", &text[..text.floor_char_boundary(limit)], text.len())
 }
 
 /// The text of a skill with line ids in place of its list's numbers, and how many lines were found in it.

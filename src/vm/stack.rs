@@ -331,6 +331,9 @@ impl Machine {
 
     /// Whether a frame's own limit is reached; begins what the playbook wants done then.
     pub(crate) fn limit_reached(&mut self) -> bool {
+        if !self.has_frame_limits {
+            return false;
+        }
         let at = (0..self.frames.len()).find_map(|depth| self.frame_limit(depth).map(|what| (depth, what)));
         let Some((depth, what)) = at else { return false };
         let on_limit = self.program.playbook(self.frames[depth].playbook().playbook).limits.on_limit.clone();
