@@ -201,7 +201,7 @@ impl Machine {
             self.step_empty_stack();
             return None;
         }
-        if self.limit_reached() {
+        if self.top().phase == Phase::Turn && self.limit_reached() {
             return None;
         }
         match &self.top().phase {

@@ -116,6 +116,9 @@ fn render(template: &str, context: minijinja::Value) -> String {
 impl Machine {
     /// Asks the model to go on at the top frame's pointer.
     pub(crate) fn start_turn(&mut self) {
+        if self.limit_reached() {
+            return;
+        }
         if let Some(message) = self.session_limit() {
             return self.fail(FaultKind::Limit, message);
         }

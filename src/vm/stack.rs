@@ -330,6 +330,8 @@ impl Machine {
     }
 
     /// Whether a frame's own limit is reached; begins what the playbook wants done then.
+    ///
+    /// Asked before a turn and while one is read; what a frame does without the model is not limited.
     pub(crate) fn limit_reached(&mut self) -> bool {
         if !self.has_frame_limits {
             return false;
@@ -361,15 +363,8 @@ impl Machine {
             return Some(format!("{seconds} seconds"));
         }
         // Turns are counted when one begins; the limit is judged before the next.
-        if let Some(turns) = limits.turns
-            && frame.spent.turns >= turns
-            && !is_asking
-            && self.top().phase == Phase::Ready
-            && !self.can_run_ahead()
-        {
-            return Some(format!("{turns} turns"));
-        }
-        None
+        let turns = limits.turns.filter(|&turns| !is_asking && frame.spent.turns >= turns);
+        turns.map(|turns| format!("{turns} turns"))
     }
 
     fn is_time_up(&self) -> bool {

@@ -85,18 +85,6 @@ impl Machine {
         }
     }
 
-    /// Whether the top frame can move without the model.
-    pub(crate) fn can_run_ahead(&self) -> bool {
-        let frame = self.top();
-        let Some(step) = frame.pointer else { return false };
-        if !frame.queue.is_empty() || frame.here.performed.is_some() {
-            return true;
-        }
-        let line = self.program.playbook(frame.playbook).step(step);
-        let is_explicit = line.explicit && self.settings.explicit_lines && !frame.here.left_to_model;
-        !frame.here.ask_model && (is_explicit || self.way_out(step).is_some())
-    }
-
     /// Where a line is left to that has done its work and has one successor.
     fn way_out(&self, step: StepId) -> Option<Node> {
         let playbook = self.program.playbook(self.top().playbook);
