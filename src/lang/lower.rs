@@ -121,6 +121,7 @@ struct Shell<'a> {
     strict: bool,
     /// `execution_mode: react` or `raw`.
     goal: bool,
+    meeting: bool,
     limits: FrameLimits,
 }
 
@@ -129,7 +130,8 @@ impl<'a> Shell<'a> {
         let title = source.get(tree.heading.title.range()).unwrap_or("");
         let heading = read_heading(title, tree.heading.title, diagnostics);
         let limits = FrameLimits::default();
-        let mut shell = Shell { agent, tree, heading, public: false, strict: true, goal: false, limits };
+        let mut shell =
+            Shell { agent, tree, heading, public: false, strict: true, goal: false, meeting: false, limits };
         for metadata in &tree.body.metadata {
             let setting = read_metadata(source, metadata);
             match setting.key.as_str() {
@@ -142,6 +144,11 @@ impl<'a> Shell<'a> {
                     shell.goal = true;
                 }
                 "execution_mode" => shell.goal = setting.value.as_str() == Some("react"),
+                "meeting" if is_true(&setting.value) => {
+                    let message = "meetings are recognised, but not supported; a call of this playbook is an error";
+                    diagnostics.push(Diagnostic::warning("unsupported-metadata", setting.span, message));
+                    shell.meeting = true;
+                }
                 // What is switched off is what happens anyway.
                 _ if setting.value == crate::value::Value::Bool(false) => {}
                 key => {
@@ -227,6 +234,7 @@ impl<'a> Shell<'a> {
             own: BTreeSet::new(),
             outer: BTreeSet::new(),
             types,
+            meeting: self.meeting,
             implicit: false,
         }
     }
@@ -393,6 +401,7 @@ fn root_playbook(
         own: BTreeSet::new(),
         outer: BTreeSet::new(),
         types: BTreeMap::new(),
+        meeting: false,
         implicit: true,
     }
 }

@@ -251,6 +251,8 @@ pub struct Playbook {
     pub outer: BTreeSet<Arc<str>>,
     /// The types that lines give to names they set.
     pub types: BTreeMap<Arc<str>, Type>,
+    /// `meeting: true`: recognised, not supported; a call of it is an error.
+    pub meeting: bool,
     /// Made by us (the implicit root), not written by the author.
     pub implicit: bool,
 }
@@ -506,6 +508,22 @@ impl Program {
         let owner = self.agents.iter().find(|other| &*other.name == owner)?;
         let found = owner.playbooks.iter().find(|&&id| &*self.playbook(id).name == name)?;
         (owner.id == agent || self.playbook(*found).public).then_some(*found)
+    }
+
+    /// Why a playbook cannot be run by our machine, in words; none: it can.
+    pub fn unsupported(&self, id: PlaybookId) -> Option<String> {
+        let playbook = self.playbook(id);
+        let agent = self.agent(playbook.agent);
+        match agent.kind {
+            AgentKind::Playbooks if playbook.meeting => {
+                Some(format!("{} is a meeting; meetings are not supported yet", playbook.name))
+            }
+            AgentKind::Playbooks => None,
+            AgentKind::Human => {
+                Some(format!("{} stands for a person; agents of that kind are not supported yet", agent.name))
+            }
+            AgentKind::Remote => Some(format!("{} is a remote agent; those are not supported yet", agent.name)),
+        }
     }
 
     /// `Playbook:T1`.

@@ -57,6 +57,10 @@ impl Machine {
                 .fault_at_begin("the program has no playbook to begin with; write one under an H2 heading".to_owned());
         } else {
             machine.take_arguments();
+            let unsupported = machine.entries.iter().find_map(|&entry| machine.program.unsupported(entry));
+            if let Some(reason) = unsupported {
+                machine.fault_at_begin(format!("the session cannot begin: {reason}"));
+            }
         }
         machine
     }

@@ -103,9 +103,17 @@ impl Machine {
     /// A playbook's turn in the queue has come.
     pub(crate) fn run_queued(&mut self, id: CallId) {
         let now = self.now;
+        let program = self.program.clone();
         let frame = self.top_mut();
         let Some(queued) = frame.call_mut(id) else { return };
         let Callee::Playbook(playbook) = queued.callee else { return };
+        if let Some(reason) = program.unsupported(playbook) {
+            let error: Arc<str> = reason.into();
+            queued.state = CallState::Done(Err(error.clone()));
+            let name = queued.name.clone();
+            let kind = CallKind::Playbook;
+            return self.report(Fact::CallFinished { call: id, name, kind, result: Err(error), ms: 0 });
+        }
         queued.state = CallState::Running { attempt: 1, confirmed: true };
         queued.started = Some(now);
         let (name, arguments, from) = (queued.name.clone(), queued.arguments.clone(), queued.line);
