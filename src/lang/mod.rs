@@ -7,7 +7,7 @@ use crate::lang::program::{Program, Signature};
 
 mod agents;
 pub mod ast;
-mod builtins;
+pub(crate) mod builtins;
 mod callables;
 pub mod calls;
 mod calls_in_lines;

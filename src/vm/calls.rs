@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::lang::builtins::{self, Builtin};
 use crate::lang::program::{Parameter, Signature};
 use crate::value::{Origin, Tracked, Value};
 use crate::vm::fault::FaultKind;
@@ -37,6 +38,11 @@ impl Machine {
         }
         if let Some(tool) = self.tools.iter().find(|tool| &*tool.signature.name == name) {
             return Ok(Resolved { callee: Callee::Tool(tool.effect), signature: tool.signature.clone() });
+        }
+        if builtins::find(name) == Some(Builtin::Unsupported) {
+            return Err(format!(
+                "`{name}` is a built-in of the older project that is not supported; write what it did in words"
+            ));
         }
         let callables = self.prompts.callables(&self.program, &self.tools, agent);
         let near = callables
