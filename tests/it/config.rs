@@ -258,3 +258,26 @@ fn the_file_beside_the_program_is_found() {
     let error = FileConfig::find(Some(&missing), Some(&program)).unwrap_err().to_string();
     assert!(error.contains("other.toml: cannot read the configuration"), "{error}");
 }
+
+/// The documented file is read, and its limits are the defaults.
+#[test]
+fn the_documented_file_holds_the_defaults() {
+    let page = include_str!("../../docs/configuration.md");
+    let text = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    let documented = file(text).unwrap();
+    let resolve = |file: &FileConfig| {
+        let environment = Environment::default();
+        Config::resolve(&CommandLine::default(), &FrontMatter::default(), file, &environment).unwrap()
+    };
+    let (with, without) = (resolve(&documented), resolve(&FileConfig::default()));
+    assert_eq!(with.settings, without.settings);
+    assert_eq!(with.session, without.session);
+    assert_eq!(with.max_sessions, without.max_sessions);
+    // Every limit is documented.
+    let n_limits = text.split("[limits]").nth(1).unwrap().lines().filter(|line| line.contains('=')).count();
+    assert_eq!(documented.limits.len(), n_limits);
+    let shown = format!("{:?}", without.settings);
+    let undocumented = shown.matches(": ").count() - n_limits;
+    // `starts_in_think` and `resume` stand outside of the table.
+    assert_eq!(undocumented, 2, "{shown}");
+}
