@@ -26,7 +26,7 @@ impl Machine {
         };
         let mut machine = Machine {
             others: vec![Scope::default(); program.agents.len()],
-            prompts: Arc::new(Prompts::new(&program, &tools)),
+            prompts: Arc::new(Prompts::new(&program)),
             has_frame_limits: program.playbooks.iter().any(|playbook| playbook.limits.is_set()),
             program,
             settings: Arc::new(settings),

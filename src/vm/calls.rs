@@ -86,7 +86,6 @@ impl Machine {
             callee: resolved.callee,
             arguments,
             result_name,
-            line: place.location,
             place,
             state: CallState::Queued,
             started: None,
@@ -122,7 +121,7 @@ impl Machine {
         }
         queued.state = CallState::Running { attempt: 1, confirmed: true };
         queued.started = Some(now);
-        let (name, arguments, from) = (queued.name.clone(), queued.arguments.clone(), queued.line);
+        let (name, arguments, from) = (queued.name.clone(), queued.arguments.clone(), queued.place.location);
         self.report(Fact::CallStarted { call: id, name, kind: CallKind::Playbook, attempt: 1 });
         self.push_frame(playbook, arguments, FrameOrigin::Call { call: id, from });
     }
@@ -155,7 +154,7 @@ impl Machine {
                                 return;
                             }
                             self.top_mut().news.told_names.push(name.clone());
-                            self.claim_result(name, queued.line);
+                            self.claim_result(name, queued.place.location);
                         }
                     }
                 }

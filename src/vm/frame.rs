@@ -134,8 +134,7 @@ pub(crate) struct QueuedCall {
     pub(crate) arguments: Vec<(Arc<str>, Tracked)>,
     /// The variable that gets the result.
     pub(crate) result_name: Option<Arc<str>>,
-    /// The line it was queued at.
-    pub(crate) line: Location,
+    /// Where it was queued.
     pub(crate) place: Place,
     pub(crate) state: CallState,
     pub(crate) started: Option<Timestamp>,
@@ -227,9 +226,7 @@ pub(crate) struct News {
     pub(crate) done: Vec<String>,
     /// `RESULTS`.
     pub(crate) results: Vec<String>,
-    /// `MEANWHILE`: what ran above and returned, in words.
-    pub(crate) meanwhile: Vec<String>,
-    /// When another frame was first pushed above; changes since then are told.
+    /// `MEANWHILE`: when another frame was first pushed above; changes since then are told.
     pub(crate) covered_since: Option<Stamp>,
     /// Variables whose change another block tells already.
     pub(crate) told_names: Vec<Arc<str>>,
@@ -292,7 +289,6 @@ impl News {
     pub(crate) fn is_empty(&self) -> bool {
         self.done.is_empty()
             && self.results.is_empty()
-            && self.meanwhile.is_empty()
             && self.covered_since.is_none()
             && self.user.is_none()
             && self.problem.is_none()

@@ -156,7 +156,7 @@ impl Machine {
             Event::Interrupted => self.handle_interrupted(),
             Event::Edited { frame, name, value } => self.handle_edited(frame, &name, value),
             Event::SignaturesChanged { tools } => {
-                self.prompts = Arc::new(Prompts::new(&self.program, &tools));
+                self.prompts = Arc::new(Prompts::new(&self.program));
                 self.tools = tools;
             }
             Event::GoOn => {}

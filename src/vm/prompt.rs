@@ -33,7 +33,7 @@ struct AgentPrompt {
 }
 
 impl Prompts {
-    pub(crate) fn new(program: &Program, _tools: &[ToolSignature]) -> Prompts {
+    pub(crate) fn new(program: &Program) -> Prompts {
         Prompts { agents: program.agents.iter().map(|_| AgentPrompt::default()).collect() }
     }
 
@@ -373,7 +373,7 @@ impl Machine {
 
     /// Which variables changed while other playbooks ran above this frame.
     fn write_meanwhile(&self, news: &News, is_start: bool) -> Vec<String> {
-        let mut lines = news.meanwhile.clone();
+        let mut lines = Vec::new();
         // A fresh session shows all variables anyway.
         if let (Some(since), false) = (news.covered_since, is_start) {
             let changed = self.reader().all();

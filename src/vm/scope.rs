@@ -28,6 +28,17 @@ pub(crate) struct Variable {
     pub(crate) bound: bool,
 }
 
+/// What is noted about a change of a variable.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change {
+    pub(crate) stamp: Stamp,
+    /// The line, unless the world made the change.
+    pub(crate) at: Option<Location>,
+    pub(crate) turn: Option<TurnId>,
+    /// Whether it makes the variable a parameter or loop variable.
+    pub(crate) binds: bool,
+}
+
 /// Variables by name, in the order they were made.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scope {
@@ -47,8 +58,25 @@ impl Scope {
         self.variables.contains_key(name)
     }
 
-    pub(crate) fn insert(&mut self, name: Arc<str>, variable: Variable) {
-        self.variables.insert(name, variable);
+    /// Gives a variable its value; what was secret stays so, and what was bound stays so. Answers the value as
+    /// it is kept, and the one before.
+    pub(crate) fn set(&mut self, name: &Arc<str>, value: Tracked, change: Change) -> (Tracked, Option<Tracked>) {
+        let before = self.variables.get(name).map(|variable| (variable.value.clone(), variable.bound));
+        let was_secret = before.as_ref().is_some_and(|(old, _)| old.secret);
+        let was_bound = before.as_ref().is_some_and(|(_, bound)| *bound);
+        let value = Tracked { secret: value.secret || was_secret, ..value };
+        let old = before.map(|(old, _)| old);
+        let variable = Variable {
+            value: value.clone(),
+            old: old.clone(),
+            changed_at: change.at,
+            changed_in: change.turn,
+            set: change.stamp,
+            used: change.stamp,
+            bound: change.binds || was_bound,
+        };
+        self.variables.insert(name.clone(), variable);
+        (value, old)
     }
 
     pub(crate) fn remove(&mut self, name: &str) {

@@ -11,7 +11,7 @@ use crate::vm::Machine;
 use crate::vm::eval::Lookup;
 use crate::vm::fault::FaultKind;
 use crate::vm::protocol::{Fact, FrameId};
-use crate::vm::scope::{Scope, Stamp, Variable};
+use crate::vm::scope::{Change, Scope, Stamp, Variable};
 
 /// The variables that the frame at `depth` can read.
 #[derive(Clone, Copy)]
@@ -94,64 +94,50 @@ impl Machine {
         };
         let in_others = !is_own && found.is_none() && self.others[agent.0 as usize].contains(name);
         let local = !in_others && found.is_none_or(|at| at == depth);
-        let stamp = self.next_stamp();
-        let changed_at = Some(frame_location(self, depth));
-        let changed_in = self.turn.as_ref().map(|turn| turn.id);
+        let change = self.change(Some(depth), false);
         let scope = if in_others {
             &mut self.others[agent.0 as usize]
         } else {
             &mut self.frames[found.unwrap_or(depth)].playbook_mut().scope
         };
-        let old = scope.get(name).map(|variable| (variable.value.clone(), variable.bound));
-        let secret = value.secret || old.as_ref().is_some_and(|(old, _)| old.secret);
-        let value = Tracked { secret, ..value };
-        let variable = Variable {
-            value: value.clone(),
-            old: old.as_ref().map(|(old, _)| old.clone()),
-            changed_at,
-            changed_in,
-            set: stamp,
-            used: stamp,
-            bound: old.as_ref().is_some_and(|(_, bound)| *bound),
-        };
-        scope.insert(name.clone(), variable);
-        let old = old.map(|(old, _)| old.shown());
+        let (value, old) = scope.set(name, value, change);
+        let old = old.map(|old| old.shown());
         self.report(Fact::VariableSet { name: name.clone(), value, old, local });
         true
     }
 
     /// Sets one of the top frame's parameters or loop variables.
     pub(crate) fn bind_variable(&mut self, name: &Arc<str>, value: Tracked, is_update: bool) {
-        let stamp = self.next_stamp();
-        let changed_at = Some(frame_location(self, self.frames.len() - 1));
-        let changed_in = self.turn.as_ref().map(|turn| turn.id);
-        let scope = &mut self.top_mut().scope;
-        let old = scope.get(name).map(|variable| variable.value.clone());
-        let shown = old.as_ref().map(Tracked::shown);
-        scope.insert(
-            name.clone(),
-            Variable { value: value.clone(), old, changed_at, changed_in, set: stamp, used: stamp, bound: true },
-        );
+        let change = self.change(Some(self.frames.len() - 1), true);
+        let (value, old) = self.top_mut().scope.set(name, value, change);
         if is_update {
-            self.report(Fact::VariableSet { name: name.clone(), value, old: shown, local: true });
+            let old = old.map(|old| old.shown());
+            self.report(Fact::VariableSet { name: name.clone(), value, old, local: true });
         }
     }
 
     /// Sets one of an agent's others, as the world does.
     pub(crate) fn set_other(&mut self, agent: AgentId, name: &str, value: Tracked) {
-        let old = self.others[agent.0 as usize].get(name).map(|variable| variable.value.shown());
-        self.set_other_silently(agent, name, value.clone());
+        let (value, old) = self.set_other_silently(agent, name, value);
+        let old = old.map(|old| old.shown());
         self.report(Fact::VariableSet { name: name.into(), value, old, local: false });
     }
 
-    pub(crate) fn set_other_silently(&mut self, agent: AgentId, name: &str, value: Tracked) {
-        let stamp = self.next_stamp();
-        let scope = &mut self.others[agent.0 as usize];
-        let old = scope.get(name).map(|variable| variable.value.clone());
-        scope.insert(
-            name.into(),
-            Variable { value, old, changed_at: None, changed_in: None, set: stamp, used: stamp, bound: false },
-        );
+    pub(crate) fn set_other_silently(
+        &mut self,
+        agent: AgentId,
+        name: &str,
+        value: Tracked,
+    ) -> (Tracked, Option<Tracked>) {
+        let change = self.change(None, false);
+        self.others[agent.0 as usize].set(&name.into(), value, change)
+    }
+
+    /// A change that is made now, by the line of the frame at `depth` or by the world.
+    fn change(&mut self, depth: Option<usize>, binds: bool) -> Change {
+        let at = depth.map(|depth| self.frames[depth].playbook().location());
+        let turn = self.turn.as_ref().filter(|_| depth.is_some()).map(|turn| turn.id);
+        Change { stamp: self.next_stamp(), at, turn, binds }
     }
 
     /// A debugger's edit.
@@ -160,21 +146,10 @@ impl Machine {
         let depth = frame.and_then(|id| self.frames.iter().position(|frame| frame.playbook().id == id));
         match (depth, frame) {
             (Some(depth), _) => {
-                let stamp = self.next_stamp();
-                let scope = &mut self.frames[depth].playbook_mut().scope;
-                let old = scope.get(name).cloned();
-                let shown = old.as_ref().map(|variable| variable.value.shown());
-                let variable = Variable {
-                    value: value.clone(),
-                    bound: old.as_ref().is_some_and(|old| old.bound),
-                    old: old.map(|old| old.value),
-                    changed_at: None,
-                    changed_in: None,
-                    set: stamp,
-                    used: stamp,
-                };
-                scope.insert(name.clone(), variable);
-                self.report(Fact::VariableSet { name: name.clone(), value, old: shown, local: true });
+                let change = self.change(None, false);
+                let (value, old) = self.frames[depth].playbook_mut().scope.set(name, value, change);
+                let old = old.map(|old| old.shown());
+                self.report(Fact::VariableSet { name: name.clone(), value, old, local: true });
             }
             // The frame has gone meanwhile: a stale id is ignored.
             (None, Some(_)) => {}
@@ -245,10 +220,6 @@ impl Machine {
             }
         }
     }
-}
-
-fn frame_location(machine: &Machine, depth: usize) -> crate::vm::protocol::Location {
-    machine.frames[depth].playbook().location()
 }
 
 /// A lower bound of a value's size as JSON in bytes, without building the JSON: enough for a limit.

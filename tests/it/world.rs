@@ -30,6 +30,8 @@ pub(crate) enum Happening {
     Approve(Value),
     /// The user cancels.
     Interrupt,
+    /// A debugger changes one of the others.
+    Edit(String, Value),
     /// The process is restarted.
     Reopen,
     /// The open timer runs out.
@@ -114,6 +116,10 @@ pub(crate) fn parse(text: &str) -> Case {
             "asks" => Happening::Asks(rest.to_owned(), body),
             "approve" => Happening::Approve(Value::from_json(rest).unwrap()),
             "interrupt" => Happening::Interrupt,
+            "edit" => {
+                let (name, value) = rest.split_once('=').unwrap();
+                Happening::Edit(name.to_owned(), Value::from_json(value).unwrap())
+            }
             "reopen" => Happening::Reopen,
             "timer" => Happening::Timer,
             "pass" => Happening::Pass(rest.parse().unwrap()),
@@ -434,6 +440,10 @@ impl World {
                     .flat_map(|frame| frame.queue.clone())
                     .find(|call| call.state == "needs approval");
                 self.handle(Event::Approved { call: call.expect("nothing asks").call, answer: answer.clone() });
+            }
+            Happening::Edit(name, value) => {
+                let (name, value) = (name.as_str().into(), value.clone());
+                self.handle(Event::Edited { frame: None, name, value });
             }
             Happening::Interrupt => self.handle(Event::Interrupted),
             Happening::Reopen => {
