@@ -8,7 +8,8 @@ use serde::Serialize;
 use crate::lang::program::Program;
 use crate::value::{Map, Tracked, Value};
 use crate::vm::protocol::{
-    CallKind, Close, Effect, Fact, FrameOrigin, Location, Outcome, Place, Progress, Report, TurnEnd, TurnKind, Wait,
+    CallKind, Close, Effect, Fact, FrameOrigin, Judge, Location, Outcome, Place, Progress, Report, Ruling, TurnEnd,
+    TurnKind, Update, Wait,
 };
 use crate::vm::view::Counters;
 
@@ -116,6 +117,23 @@ pub enum PublicBody {
         error: Option<Arc<str>>,
         ms: u64,
     },
+    TriggerEvaluated {
+        trigger: String,
+        by: &'static str,
+        verdict: &'static str,
+        /// Why, where the verdict alone does not tell.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<Arc<str>>,
+        update: Vec<UpdateWire>,
+        ms: u64,
+        /// Of the whole question, which may have been about several triggers.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tokens: Option<u64>,
+    },
+    TriggerMatched {
+        trigger: String,
+        update: Vec<UpdateWire>,
+    },
     StreamCancelled {
         reason: Arc<str>,
         discarded_bytes: u64,
@@ -189,6 +207,8 @@ impl PublicBody {
             PublicBody::CallQueued { .. } => "call_queued",
             PublicBody::CallStarted { .. } => "call_started",
             PublicBody::CallFinished { .. } => "call_finished",
+            PublicBody::TriggerEvaluated { .. } => "trigger_evaluated",
+            PublicBody::TriggerMatched { .. } => "trigger_matched",
             PublicBody::StreamCancelled { .. } => "stream_cancelled",
             PublicBody::FramePushed { .. } => "frame_pushed",
             PublicBody::FramePopped { .. } => "frame_popped",
@@ -205,6 +225,28 @@ impl PublicBody {
             PublicBody::Finished { .. } => "finished",
             PublicBody::Failed { .. } => "failed",
         }
+    }
+}
+
+/// One change of a variable.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UpdateWire {
+    /// The variable's name.
+    pub name: Arc<str>,
+    /// Its value before; null if it was not set.
+    pub old: Option<Value>,
+    /// Its value now.
+    pub new: Value,
+}
+
+impl UpdateWire {
+    fn of(updates: &[Update]) -> Vec<UpdateWire> {
+        let wire = |update: &Update| UpdateWire {
+            name: update.name.clone(),
+            old: update.old.clone(),
+            new: update.new.clone(),
+        };
+        updates.iter().map(wire).collect()
     }
 }
 
@@ -262,12 +304,13 @@ impl EventMaker {
             Effect::StartTurn(_)
             | Effect::CloseReply { close: Close::Grace | Close::Now, .. }
             | Effect::StartCall(_)
+            | Effect::Classify(_)
             | Effect::StartTimer { .. } => None,
         }
     }
 
     fn of_report(&mut self, report: &Report) -> PublicEvent {
-        let mut event = self.event(report.place, fact_body(&report.fact));
+        let mut event = self.event(report.place, fact_body(&self.program, &report.fact));
         if let Fact::TurnFinished { turn, .. } = &report.fact {
             // The frame may have moved on; the event is about this turn.
             event.turn = Some(turn.0);
@@ -319,7 +362,7 @@ impl EventMaker {
     }
 }
 
-fn fact_body(fact: &Fact) -> PublicBody {
+fn fact_body(program: &Program, fact: &Fact) -> PublicBody {
     match fact {
         Fact::TurnStarted { kind, n_messages, prompt_tokens } => PublicBody::TurnStarted {
             kind: match kind {
@@ -372,6 +415,21 @@ fn fact_body(fact: &Fact) -> PublicBody {
             error: result.as_ref().err().cloned(),
             ms: *ms,
         },
+        Fact::TriggerEvaluated(evaluation) => {
+            let (verdict, reason) = ruling_name(&evaluation.ruling);
+            PublicBody::TriggerEvaluated {
+                trigger: program.trigger_name(evaluation.trigger),
+                by: judge_name(evaluation.by),
+                verdict,
+                reason,
+                update: UpdateWire::of(&evaluation.updates),
+                ms: evaluation.ms,
+                tokens: evaluation.question.map(|_| evaluation.tokens),
+            }
+        }
+        Fact::TriggerMatched { trigger, updates } => {
+            PublicBody::TriggerMatched { trigger: program.trigger_name(*trigger), update: UpdateWire::of(updates) }
+        }
         Fact::StreamCancelled { reason, discarded_bytes } => {
             PublicBody::StreamCancelled { reason: reason.clone(), discarded_bytes: *discarded_bytes }
         }
@@ -398,6 +456,35 @@ fn fact_body(fact: &Fact) -> PublicBody {
     }
 }
 
+/// Who judged, in one word.
+pub fn judge_name(by: Judge) -> &'static str {
+    match by {
+        Judge::Interpreter => "interpreter",
+        Judge::Rules => "rules",
+        Judge::Model => "model",
+        Judge::Script => "script",
+    }
+}
+
+/// What came of an evaluation, in one word, and why where that does not tell.
+pub fn ruling_name(ruling: &Ruling) -> (&'static str, Option<Arc<str>>) {
+    match ruling {
+        Ruling::Match => ("match", None),
+        Ruling::NoMatch => ("no_match", None),
+        Ruling::StillTrue => ("still_true", None),
+        Ruling::Fault(reason) => ("fault", Some(reason.clone())),
+        Ruling::Active => ("active", None),
+        Ruling::OwnFrame => ("own_frame", None),
+        Ruling::SameValues => ("same_values", None),
+        Ruling::TimedOut => ("timeout", None),
+        Ruling::Abstained => ("abstained", None),
+        Ruling::Failed(reason) => ("failed", Some(reason.clone())),
+        Ruling::Off => ("off", None),
+        Ruling::NotCallable(reason) => ("not_callable", Some(reason.clone())),
+        Ruling::Dropped => ("dropped", None),
+    }
+}
+
 fn waiting_body(wait: &Wait) -> PublicBody {
     let (whom, call) = match wait {
         Wait::User => ("user", None),
@@ -405,6 +492,7 @@ fn waiting_body(wait: &Wait) -> PublicBody {
         Wait::Timer(_) => ("timer", None),
         Wait::Reply(_) => ("reply", None),
         Wait::Call(call) => ("call", Some(call.0)),
+        Wait::Verdict(_) => ("verdict", None),
         Wait::Budget => ("budget", None),
     };
     PublicBody::Waiting { whom, call }
@@ -460,6 +548,9 @@ impl Summary {
             tool_calls: counters.tool_calls,
             playbook_calls: counters.playbook_calls,
             explicit_lines: counters.explicit_lines,
+            trigger_evaluations: counters.trigger_evaluations,
+            classifier_calls: counters.classifier_calls,
+            trigger_matches: counters.trigger_matches,
             repairs: counters.repairs,
             retries: counters.retries,
             max_depth: counters.max_depth,

@@ -130,7 +130,9 @@ pub fn describe(path: &Path) -> Stored {
         Stop::Finished(Outcome::Done { .. }) => StoredState::Finished,
         Stop::Finished(Outcome::Failed(fault)) => StoredState::Failed(fault.message),
         Stop::Blocked(Wait::User | Wait::Approval(_)) => StoredState::Waiting,
-        Stop::Blocked(Wait::Reply(_) | Wait::Call(_) | Wait::Timer(_) | Wait::Budget) => StoredState::Interrupted,
+        Stop::Blocked(Wait::Reply(_) | Wait::Call(_) | Wait::Timer(_) | Wait::Verdict(_) | Wait::Budget) => {
+            StoredState::Interrupted
+        }
     };
     if let Some(process) = holder(path) {
         stored.state = StoredState::Open(process);

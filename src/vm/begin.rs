@@ -11,6 +11,7 @@ use crate::vm::prompt::Prompts;
 use crate::vm::protocol::{FrameOrigin, Outcome};
 use crate::vm::scope::{Scope, Stamp};
 use crate::vm::view::Counters;
+use crate::vm::watcher::Watcher;
 use crate::vm::{Begin, Conversation, Machine, NextIds};
 
 impl Machine {
@@ -50,6 +51,7 @@ impl Machine {
             next: NextIds::default(),
             stamp: Stamp::default(),
             counters: Counters::default(),
+            watcher: Watcher::default(),
         };
         machine.declare_variables();
         if machine.entries.is_empty() {

@@ -49,6 +49,36 @@ pub struct Settings {
     pub explicit_lines: bool,
     /// Bytes of JSON up to which a value is shown whole to the model.
     pub shown_value_bytes: usize,
+    /// Whether the trigger classifier is asked; without, semantic triggers never fire.
+    pub classifier: bool,
+    /// What waits for the classifier's answer.
+    pub barrier: Barrier,
+    /// Answers of the classifier that are remembered, so that the same question is not asked twice. 1,000 are some
+    /// 200 KiB.
+    pub max_verdicts: usize,
+    /// What a user's message does that comes while the model is speaking.
+    pub on_user_message: OnUserMessage,
+}
+
+/// What of a reply waits while the trigger classifier is asked (spec `turn-protocol.md`, "The watcher's barrier").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Barrier {
+    /// Everything behind the update.
+    All,
+    /// Everything but speech: a sentence may then come before its own interruption.
+    Effects,
+}
+
+/// What becomes of a message that the user sends while the model is speaking (spec `execution.md`, "A message while
+/// the model is speaking").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnUserMessage {
+    /// It waits until the program waits for the user.
+    Queue,
+    /// The reply is cut where it is; the frame goes on with the message.
+    Interrupt,
+    /// As `Interrupt`, and what the reply has set and said is taken back.
+    Rollback,
 }
 
 /// What happens when a model cannot be brought to keep to the protocol.
@@ -86,6 +116,10 @@ impl Default for Settings {
             resume_fresh: false,
             explicit_lines: true,
             shown_value_bytes: 2_000,
+            classifier: true,
+            barrier: Barrier::All,
+            max_verdicts: 1_000,
+            on_user_message: OnUserMessage::Queue,
         }
     }
 }

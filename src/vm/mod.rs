@@ -26,6 +26,7 @@ mod turn;
 mod turn_end;
 mod variables;
 mod walk;
+mod watcher;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -44,6 +45,7 @@ use crate::vm::stack::Unwinding;
 use crate::vm::turn::Turn;
 use crate::vm::turn_end::ClosingTurn;
 use crate::vm::view::{CallView, Counters, FrameView, Utterance, View};
+use crate::vm::watcher::Watcher;
 
 /// All that a session begins with; the journal's first record holds it as text.
 #[derive(Clone, Debug)]
@@ -99,6 +101,7 @@ pub struct Machine {
     next: NextIds,
     stamp: Stamp,
     counters: Counters,
+    watcher: Watcher,
 }
 
 /// The numbers the next things get.
@@ -150,6 +153,7 @@ impl Machine {
             Event::ReplyEnded { turn, end, usage } => self.handle_reply_ended(turn, end, usage),
             Event::CallStarted { call, attempt } => self.handle_call_started(call, attempt),
             Event::CallEnded { call, outcome } => self.handle_call_ended(call, outcome),
+            Event::Verdict { question, verdict } => self.handle_verdict(question, verdict),
             Event::Message { text } => self.messages.push_back(text),
             Event::TimerFired { timer } => self.handle_timer(timer),
             Event::Approved { call, answer } => self.handle_approved(call, answer),
@@ -270,6 +274,8 @@ impl Machine {
             outcome: self.outcome.clone(),
             messages: self.messages.iter().cloned().collect(),
             conversation: self.conversation.utterances.iter().cloned().collect(),
+            triggers: self.view_triggers(),
+            question: self.watcher.question.as_ref().map(|open| open.question.clone()),
             counters: self.counters,
         }
     }

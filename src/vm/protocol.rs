@@ -35,6 +35,10 @@ pub struct TimerId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct UtteranceId(pub u64);
 
+/// One question to the trigger classifier; counted from 1 in a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct QuestionId(pub u64);
+
 /// A place in a program of any of our languages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Location {
@@ -116,6 +120,13 @@ pub enum Event {
         call: CallId,
         /// What came of it.
         outcome: CallOutcome,
+    },
+    /// The classifier's answer to [`Effect::Classify`].
+    Verdict {
+        /// The question.
+        question: QuestionId,
+        /// The answer.
+        verdict: Verdict,
     },
     /// The user said something.
     Message {
@@ -244,6 +255,8 @@ pub enum Wait {
     User,
     /// A timer.
     Timer(TimerId),
+    /// The classifier's answer to this question.
+    Verdict(QuestionId),
     /// Many directives were executed without a pause: handle what has arrived, else [`Event::GoOn`].
     Budget,
 }
@@ -292,7 +305,11 @@ pub enum Effect {
         timer: TimerId,
         /// Milliseconds from now.
         after_ms: u64,
+        /// Whether it is a trigger's: such a timer alone keeps no session running that nobody can speak to.
+        is_background: bool,
     },
+    /// Ask the trigger classifier. The world answers with [`Event::Verdict`], in time or not.
+    Classify(Box<Question>),
     /// Nothing to do: something that watchers want to know.
     Report(Box<Report>),
 }
@@ -431,7 +448,7 @@ pub enum FrameOrigin {
         /// The caller's line.
         from: Location,
     },
-    /// A trigger matched. (The vocabulary is complete; triggers other than beginnings are not evaluated yet.)
+    /// A trigger matched.
     Trigger {
         /// The trigger.
         trigger: TriggerId,
@@ -455,6 +472,134 @@ pub enum TurnEnd {
     Ended,
     /// The stream broke, or the reply could not be read.
     Error,
+}
+
+/// A change of a variable, as triggers are asked about it. A secret value is not shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Update {
+    /// The variable's name; `user_message` for the user's words.
+    pub name: Arc<str>,
+    /// Its value before; none: it was not set.
+    pub old: Option<Value>,
+    /// Its value now.
+    pub new: Value,
+}
+
+/// A trigger that a question is about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// The trigger.
+    pub trigger: TriggerId,
+    /// `Playbook:T1`.
+    pub name: Arc<str>,
+    /// The author's words.
+    pub text: Arc<str>,
+}
+
+/// A question to the trigger classifier (spec `triggers.md`, "The classifier"): which of the candidates do these
+/// updates make true?
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// Its number.
+    pub question: QuestionId,
+    /// Where it came up.
+    pub place: Place,
+    /// The triggers that are asked about, in program order; never empty.
+    pub candidates: Vec<Candidate>,
+    /// What has changed, in order; never empty.
+    pub updates: Vec<Update>,
+    /// The user's last message, if there was one.
+    pub user: Option<Arc<str>>,
+    /// The triggers whose playbooks are running already.
+    pub active: Vec<Candidate>,
+}
+
+/// The answer to a [`Question`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// The classifier has judged; candidates in neither list do not match.
+    Judged {
+        /// Who judged.
+        by: Judge,
+        /// The triggers that the updates make true.
+        matched: Vec<TriggerId>,
+        /// Those that this classifier cannot judge.
+        abstained: Vec<TriggerId>,
+        /// What a model's server counted, if it said.
+        usage: Option<Usage>,
+    },
+    /// No answer in time (`classifier_timeout`): nothing matches.
+    TimedOut,
+    /// The classifier failed: nothing matches.
+    Failed {
+        /// Why, and what can be done.
+        reason: Arc<str>,
+    },
+}
+
+/// Who judges a trigger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Judge {
+    /// The machine itself: conditions and lifecycle triggers.
+    Interpreter,
+    /// The classifier of patterns.
+    Rules,
+    /// A model.
+    Model,
+    /// A script, in tests.
+    Script,
+}
+
+/// What came of the evaluation of one trigger on one update.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ruling {
+    /// It fires.
+    Match,
+    /// It does not hold, or the update does not make it true.
+    NoMatch,
+    /// A condition that was true before: only false to true fires.
+    StillTrue,
+    /// A condition that could not be evaluated: it counts as false.
+    Fault(Arc<str>),
+    /// It is active: its playbook has not returned.
+    Active,
+    /// The update was made by a frame of its own playbook.
+    OwnFrame,
+    /// Asked before with the same values; the answer was no.
+    SameValues,
+    /// The classifier did not answer in time.
+    TimedOut,
+    /// This classifier cannot judge it.
+    Abstained,
+    /// The classifier failed.
+    Failed(Arc<str>),
+    /// The classifier is switched off.
+    Off,
+    /// Its playbook cannot be called: what is missing.
+    NotCallable(Arc<str>),
+    /// It matched, but the line of the update did not take effect.
+    Dropped,
+}
+
+/// One evaluation of one trigger: what `why` tells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evaluation {
+    /// The trigger.
+    pub trigger: TriggerId,
+    /// Who judged.
+    pub by: Judge,
+    /// What came of it.
+    pub ruling: Ruling,
+    /// The updates it was judged on; empty for lifecycle triggers.
+    pub updates: Arc<[Update]>,
+    /// The question it was part of, if the classifier was asked.
+    pub question: Option<QuestionId>,
+    /// How many triggers that question was about.
+    pub n_asked: usize,
+    /// From the question to its answer, in milliseconds.
+    pub ms: u64,
+    /// Tokens of the question and its answer, all candidates together.
+    pub tokens: u64,
 }
 
 /// What watchers want to know. One variant per public event that no other [`Progress`] tells
@@ -549,6 +694,15 @@ pub enum Fact {
         reason: Arc<str>,
         /// Bytes received behind the cut.
         discarded_bytes: u64,
+    },
+    /// A trigger was evaluated.
+    TriggerEvaluated(Box<Evaluation>),
+    /// A trigger matched: its playbook will be called.
+    TriggerMatched {
+        /// The trigger.
+        trigger: TriggerId,
+        /// The updates that made it true; empty for lifecycle triggers.
+        updates: Arc<[Update]>,
     },
     /// A frame was pushed.
     FramePushed {

@@ -141,7 +141,7 @@ impl Machine {
                 let frame = self.top_mut();
                 frame.phase = Phase::WaitingTimer(timer);
                 frame.news.results.push(format!("timer {text} -> is over"));
-                self.emit(Effect::StartTimer { timer, after_ms });
+                self.emit(Effect::StartTimer { timer, after_ms, is_background: false });
             }
             // A failed call cancels the return: the model is told, and decides.
             Then::Return { failed: true, .. } => self.ask_again(),
@@ -381,7 +381,7 @@ impl Machine {
         });
         self.time_limit = left.min().map(|after_ms| {
             let timer = self.next_timer();
-            self.emit(Effect::StartTimer { timer, after_ms });
+            self.emit(Effect::StartTimer { timer, after_ms, is_background: false });
             timer
         });
     }
@@ -434,7 +434,7 @@ impl Machine {
             && let Phase::WaitingTimer(timer) = frame.phase
         {
             // How much of the time had passed is not known to be right after a pause: it is over now.
-            self.emit(Effect::StartTimer { timer, after_ms: 0 });
+            self.emit(Effect::StartTimer { timer, after_ms: 0, is_background: false });
         }
     }
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::lang::program::TriggerId;
 use crate::value::Tracked;
-use crate::vm::protocol::{CallId, CallKind, FrameId, Location, Outcome, TurnId, Wait};
+use crate::vm::protocol::{CallId, CallKind, FrameId, Location, Outcome, Question, TurnId, Wait};
 
 /// The whole state of a machine as plain data.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,8 +21,25 @@ pub struct View {
     pub messages: Vec<Arc<str>>,
     /// The last utterances of the session.
     pub conversation: Vec<Utterance>,
+    /// All triggers but beginnings, in program order.
+    pub triggers: Vec<TriggerView>,
+    /// The question to the classifier that is open.
+    pub question: Option<Question>,
     /// What has been counted.
     pub counters: Counters,
+}
+
+/// One trigger.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TriggerView {
+    /// The trigger.
+    pub trigger: TriggerId,
+    /// `Playbook:T1`.
+    pub name: Arc<str>,
+    /// For a condition: whether it holds.
+    pub truth: Option<bool>,
+    /// From the match until its playbook has returned.
+    pub is_active: bool,
 }
 
 /// One frame.
@@ -117,6 +135,20 @@ pub struct Counters {
     pub playbook_calls: u64,
     /// Lines that the interpreter performed without a model.
     pub explicit_lines: u64,
+    /// Values that changed, user messages included.
+    pub updates: u64,
+    /// Triggers evaluated, by whomever.
+    pub trigger_evaluations: u64,
+    /// Questions to the classifier.
+    pub classifier_calls: u64,
+    /// Milliseconds from questions to their answers.
+    pub classifier_ms: u64,
+    /// Tokens of questions and answers, as far as a server counted them.
+    pub classifier_tokens: u64,
+    /// Triggers that matched.
+    pub trigger_matches: u64,
+    /// Tokens of replies that were generated and not used because a trigger matched (an estimate).
+    pub match_discarded_tokens: u64,
     /// Times the model was told of a mistake.
     pub repairs: u64,
     /// Broken streams tried again.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use playhouse::lang::program::{Parameter, Signature, Type};
 use playhouse::lang::{ImportRequest, LoadOptions, SourceText, load};
 use playhouse::value::{Map, Value};
-use playhouse::vm::limits::{OnProtocolFailure, Settings};
+use playhouse::vm::limits::{Barrier, OnProtocolFailure, OnUserMessage, Settings};
 use playhouse::vm::protocol::{
-    CallId, CallOutcome, Effect, EffectClass, Event, Fact, Finish, FrameOrigin, Location, Outcome, Progress, ReplyEnd,
-    Timestamp, ToolSignature, TurnId, Wait,
+    CallId, CallOutcome, Effect, EffectClass, Event, Fact, Finish, FrameOrigin, Judge, Location, Outcome, Progress,
+    Question, ReplyEnd, TimerId, Timestamp, ToolSignature, TurnId, Update, Verdict, Wait,
 };
 use playhouse::vm::{Begin, Machine};
 
@@ -34,8 +34,10 @@ pub(crate) enum Happening {
     Edit(String, Value),
     /// The process is restarted.
     Reopen,
-    /// The open timer runs out.
-    Timer,
+    /// A timer runs out: the one with this number, else the last that was started.
+    Timer(Option<u64>),
+    /// The classifier answers the open question: names of triggers that match, `?Name` for one it abstains from.
+    Verdict(Result<Vec<String>, String>),
     /// Time passes before the next happening, in milliseconds.
     Pass(i64),
 }
@@ -121,7 +123,11 @@ pub(crate) fn parse(text: &str) -> Case {
                 Happening::Edit(name.to_owned(), Value::from_json(value).unwrap())
             }
             "reopen" => Happening::Reopen,
-            "timer" => Happening::Timer,
+            "timer" => Happening::Timer(rest.parse().ok()),
+            "verdict" => Happening::Verdict(match rest {
+                "timeout" | "failed" => Err(rest.to_owned()),
+                names => Ok(names.split_whitespace().map(str::to_owned).collect()),
+            }),
             "pass" => Happening::Pass(rest.parse().unwrap()),
             other => panic!("unknown section {other}"),
         };
@@ -175,6 +181,16 @@ fn setting(settings: &mut Settings, line: &str) {
         "conversation" => settings.conversation = number() as usize,
         "resume_fresh" => settings.resume_fresh = value == "true",
         "explicit_lines" => settings.explicit_lines = value == "true",
+        "classifier" => settings.classifier = value == "true",
+        "barrier" => settings.barrier = if value == "effects" { Barrier::Effects } else { Barrier::All },
+        "max_verdicts" => settings.max_verdicts = number() as usize,
+        "on_user_message" => {
+            settings.on_user_message = match value {
+                "interrupt" => OnUserMessage::Interrupt,
+                "rollback" => OnUserMessage::Rollback,
+                _ => OnUserMessage::Queue,
+            }
+        }
         "starts_in_think" => settings.starts_in_think = value == "true",
         "on_protocol_failure" => settings.on_protocol_failure = OnProtocolFailure::Stop,
         other => panic!("unknown setting {other}"),
@@ -222,7 +238,8 @@ pub(crate) struct World {
     closed: Vec<TurnId>,
     running: VecDeque<(CallId, Arc<str>)>,
     to_start: VecDeque<(CallId, u32, Arc<str>)>,
-    timer: Option<playhouse::vm::protocol::TimerId>,
+    timer: Option<TimerId>,
+    question: Option<Question>,
     speech: String,
 }
 
@@ -238,6 +255,7 @@ impl World {
             running: VecDeque::new(),
             to_start: VecDeque::new(),
             timer: None,
+            question: None,
             speech: String::new(),
         }
     }
@@ -333,9 +351,21 @@ impl World {
                     self.log.push(format!("say {} {}", utterance.0, Value::from(text)));
                 }
             }
-            Effect::StartTimer { timer, after_ms } => {
+            Effect::StartTimer { timer, after_ms, .. } => {
                 self.timer = Some(timer);
                 self.log.push(format!("timer {} ms", after_ms));
+            }
+            Effect::Classify(question) => {
+                let candidates: Vec<&str> = question.candidates.iter().map(|candidate| &*candidate.name).collect();
+                let active: Vec<&str> = question.active.iter().map(|candidate| &*candidate.name).collect();
+                let active = if active.is_empty() { String::new() } else { format!(", active {}", active.join(" ")) };
+                let updates = write_updates(&question.updates);
+                self.log.push(format!(
+                    "classify {}: {} on {updates}{active}",
+                    question.question.0,
+                    candidates.join(" ")
+                ));
+                self.question = Some(*question);
             }
             Effect::Report(report) => {
                 if let Some(line) = self.write_fact(&report.fact) {
@@ -350,6 +380,14 @@ impl World {
             // Told by other lines of the log, or different for each cut of the reply.
             Fact::TurnStarted { .. } | Fact::Said { .. } | Fact::CallStarted { .. } | Fact::TurnFinished { .. } => {
                 return None;
+            }
+            Fact::TriggerEvaluated(evaluation) => {
+                let name = self.machine.program().trigger_name(evaluation.trigger);
+                let by = if evaluation.by == Judge::Interpreter { "" } else { " by the classifier" };
+                format!("judged {name}{by}: {:?} on {}", evaluation.ruling, write_updates(&evaluation.updates))
+            }
+            Fact::TriggerMatched { trigger, updates } => {
+                format!("match {} on {}", self.machine.program().trigger_name(*trigger), write_updates(updates))
             }
             Fact::StreamCancelled { reason, .. } => format!("cancelled: {reason}"),
             Fact::VariableSet { name, value, old, local } => {
@@ -449,9 +487,32 @@ impl World {
             Happening::Reopen => {
                 self.turn = None;
                 self.running.clear();
+                self.question = None;
                 self.handle(Event::Reopened);
             }
-            Happening::Timer => self.handle(Event::TimerFired { timer: self.timer.expect("no timer") }),
+            Happening::Timer(number) => {
+                let timer = number.map(TimerId).or(self.timer).expect("no timer");
+                self.handle(Event::TimerFired { timer });
+            }
+            Happening::Verdict(answer) => {
+                let question = self.question.take();
+                let question = question.unwrap_or_else(|| panic!("no question\n{}", self.log.join("\n")));
+                let id = |name: &str| {
+                    let found = question.candidates.iter().find(|candidate| &*candidate.name == name);
+                    found.unwrap_or_else(|| panic!("{name} is no candidate\n{}", self.log.join("\n"))).trigger
+                };
+                let verdict = match answer {
+                    Ok(names) => Verdict::Judged {
+                        by: Judge::Script,
+                        matched: names.iter().filter(|name| !name.starts_with('?')).map(|name| id(name)).collect(),
+                        abstained: names.iter().filter_map(|name| name.strip_prefix('?')).map(id).collect(),
+                        usage: None,
+                    },
+                    Err(how) if how == "timeout" => Verdict::TimedOut,
+                    Err(_) => Verdict::Failed { reason: "no such model".into() },
+                };
+                self.handle(Event::Verdict { question: question.question, verdict });
+            }
             Happening::Pass(ms) => self.now += ms,
         }
         let _ = self.settle();
@@ -462,6 +523,15 @@ impl World {
         let index = index.unwrap_or_else(|| panic!("{name} does not run\n{}", self.log.join("\n")));
         self.running.remove(index).unwrap().0
     }
+}
+
+fn write_updates(updates: &[Update]) -> String {
+    let write = |update: &Update| {
+        let old = update.old.as_ref().map_or(String::new(), |old| format!(" was {old}"));
+        format!("${} = {}{old}", update.name, update.new)
+    };
+    let written: Vec<String> = updates.iter().map(write).collect();
+    if written.is_empty() { "an event".to_owned() } else { written.join(", ") }
 }
 
 fn cut(bytes: &[u8], chunking: Chunking) -> Vec<&[u8]> {

@@ -11,8 +11,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::host::journal::wire::{FileWire, SettingsWire, ToolWire};
+use crate::lang::program::{PlaybookId, TriggerId};
 use crate::value::{Map, Value};
-use crate::vm::protocol::{CallId, CallOutcome, Event, Finish, FrameId, ReplyEnd, TimerId, Timestamp, TurnId, Usage};
+use crate::vm::protocol::{
+    CallId, CallOutcome, Event, Finish, FrameId, Judge, QuestionId, ReplyEnd, TimerId, Timestamp, TurnId, Usage,
+    Verdict,
+};
 
 /// The version of the records' form. A program reads journals of its own and all earlier formats.
 pub const FORMAT: u32 = 1;
@@ -57,6 +61,11 @@ pub enum RecordBody {
     },
     Message {
         text: Arc<str>,
+    },
+    Verdict {
+        question: u64,
+        #[serde(flatten)]
+        verdict: VerdictWire,
     },
     TimerFired {
         timer: u64,
@@ -168,6 +177,92 @@ pub enum OutcomeWire {
     },
 }
 
+/// [`Verdict`] as JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+#[allow(missing_docs, reason = "variants and fields are those of Verdict, under the same names")]
+pub enum VerdictWire {
+    Judged {
+        by: JudgeWire,
+        matched: Vec<TriggerWire>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        abstained: Vec<TriggerWire>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<UsageWire>,
+    },
+    TimedOut,
+    Failed {
+        reason: Arc<str>,
+    },
+}
+
+/// A trigger of the journal's program: its playbook's place in the program and its own in the list, both from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TriggerWire(pub u32, pub u32);
+
+/// [`Judge`] as JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the variants are those of Judge, under the same names")]
+pub enum JudgeWire {
+    Interpreter,
+    Rules,
+    Model,
+    Script,
+}
+
+impl VerdictWire {
+    fn from_verdict(verdict: &Verdict) -> VerdictWire {
+        let wire = |id: &TriggerId| TriggerWire(id.playbook.0, id.index);
+        match verdict {
+            Verdict::Judged { by, matched, abstained, usage } => VerdictWire::Judged {
+                by: match by {
+                    Judge::Interpreter => JudgeWire::Interpreter,
+                    Judge::Rules => JudgeWire::Rules,
+                    Judge::Model => JudgeWire::Model,
+                    Judge::Script => JudgeWire::Script,
+                },
+                matched: matched.iter().map(wire).collect(),
+                abstained: abstained.iter().map(wire).collect(),
+                usage: usage.map(UsageWire::from_usage),
+            },
+            Verdict::TimedOut => VerdictWire::TimedOut,
+            Verdict::Failed { reason } => VerdictWire::Failed { reason: reason.clone() },
+        }
+    }
+
+    fn to_verdict(&self) -> Verdict {
+        let id = |wire: &TriggerWire| TriggerId { playbook: PlaybookId(wire.0), index: wire.1 };
+        match self {
+            VerdictWire::Judged { by, matched, abstained, usage } => Verdict::Judged {
+                by: match by {
+                    JudgeWire::Interpreter => Judge::Interpreter,
+                    JudgeWire::Rules => Judge::Rules,
+                    JudgeWire::Model => Judge::Model,
+                    JudgeWire::Script => Judge::Script,
+                },
+                matched: matched.iter().map(id).collect(),
+                abstained: abstained.iter().map(id).collect(),
+                usage: usage.map(UsageWire::to_usage),
+            },
+            VerdictWire::TimedOut => Verdict::TimedOut,
+            VerdictWire::Failed { reason } => Verdict::Failed { reason: reason.clone() },
+        }
+    }
+}
+
+impl UsageWire {
+    fn from_usage(usage: Usage) -> UsageWire {
+        let Usage { prompt_tokens, cached_tokens, completion_tokens } = usage;
+        UsageWire { prompt_tokens, cached_tokens, completion_tokens }
+    }
+
+    fn to_usage(self) -> Usage {
+        let UsageWire { prompt_tokens, cached_tokens, completion_tokens } = self;
+        Usage { prompt_tokens, cached_tokens, completion_tokens }
+    }
+}
+
 impl RecordBody {
     /// The record of an event.
     pub fn from_event(event: &Event) -> RecordBody {
@@ -176,11 +271,7 @@ impl RecordBody {
             Event::ReplyEnded { turn, end, usage } => RecordBody::ReplyEnded {
                 turn: turn.0,
                 end: EndWire::from_end(end),
-                usage: usage.map(|usage| UsageWire {
-                    prompt_tokens: usage.prompt_tokens,
-                    cached_tokens: usage.cached_tokens,
-                    completion_tokens: usage.completion_tokens,
-                }),
+                usage: usage.map(UsageWire::from_usage),
             },
             Event::CallStarted { call, attempt } => RecordBody::CallStarted { call: call.0, attempt: *attempt },
             Event::CallEnded { call, outcome } => RecordBody::CallEnded {
@@ -194,6 +285,9 @@ impl RecordBody {
                 },
             },
             Event::Message { text } => RecordBody::Message { text: text.clone() },
+            Event::Verdict { question, verdict } => {
+                RecordBody::Verdict { question: question.0, verdict: VerdictWire::from_verdict(verdict) }
+            }
             Event::TimerFired { timer } => RecordBody::TimerFired { timer: timer.0 },
             Event::Approved { call, answer } => RecordBody::Approved { call: call.0, answer: answer.clone() },
             Event::Interrupted => RecordBody::Interrupted,
@@ -213,15 +307,9 @@ impl RecordBody {
         Some(match self {
             RecordBody::Begun(_) => return None,
             RecordBody::Chunk { turn, text } => Event::Chunk { turn: TurnId(*turn), bytes: text.0.clone() },
-            RecordBody::ReplyEnded { turn, end, usage } => Event::ReplyEnded {
-                turn: TurnId(*turn),
-                end: end.to_end(),
-                usage: usage.map(|usage| Usage {
-                    prompt_tokens: usage.prompt_tokens,
-                    cached_tokens: usage.cached_tokens,
-                    completion_tokens: usage.completion_tokens,
-                }),
-            },
+            RecordBody::ReplyEnded { turn, end, usage } => {
+                Event::ReplyEnded { turn: TurnId(*turn), end: end.to_end(), usage: usage.map(UsageWire::to_usage) }
+            }
             RecordBody::CallStarted { call, attempt } => Event::CallStarted { call: CallId(*call), attempt: *attempt },
             RecordBody::CallEnded { call, outcome } => Event::CallEnded {
                 call: CallId(*call),
@@ -234,6 +322,9 @@ impl RecordBody {
                 },
             },
             RecordBody::Message { text } => Event::Message { text: text.clone() },
+            RecordBody::Verdict { question, verdict } => {
+                Event::Verdict { question: QuestionId(*question), verdict: verdict.to_verdict() }
+            }
             RecordBody::TimerFired { timer } => Event::TimerFired { timer: TimerId(*timer) },
             RecordBody::Approved { call, answer } => Event::Approved { call: CallId(*call), answer: answer.clone() },
             RecordBody::Interrupted => Event::Interrupted,
@@ -277,6 +368,7 @@ impl Record {
             | RecordBody::CallStarted { .. }
             | RecordBody::CallEnded { .. }
             | RecordBody::Message { .. }
+            | RecordBody::Verdict { .. }
             | RecordBody::TimerFired { .. }
             | RecordBody::Approved { .. }
             | RecordBody::Interrupted

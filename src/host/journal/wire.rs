@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::lang::program::{Parameter, Signature, Type, TypeKind};
 use crate::value::Value;
-use crate::vm::limits::{OnProtocolFailure, Settings};
+use crate::vm::limits::{Barrier, OnProtocolFailure, OnUserMessage, Settings};
 use crate::vm::protocol::{EffectClass, ToolSignature};
 
 /// One file of the program.
@@ -52,6 +52,10 @@ pub struct SettingsWire {
     pub resume_fresh: bool,
     pub explicit_lines: bool,
     pub shown_value_bytes: usize,
+    pub classifier: bool,
+    pub barrier: BarrierWire,
+    pub max_verdicts: usize,
+    pub on_user_message: OnUserMessageWire,
 }
 
 /// [`OnProtocolFailure`] as JSON.
@@ -62,6 +66,25 @@ pub enum OnProtocolFailureWire {
     Speak,
     /// The session fails.
     Stop,
+}
+
+/// [`Barrier`] as JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the variants are those of Barrier, under the same names")]
+pub enum BarrierWire {
+    All,
+    Effects,
+}
+
+/// [`OnUserMessage`] as JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the variants are those of OnUserMessage, under the same names")]
+pub enum OnUserMessageWire {
+    Queue,
+    Interrupt,
+    Rollback,
 }
 
 impl Default for SettingsWire {
@@ -98,7 +121,20 @@ impl SettingsWire {
             resume_fresh,
             explicit_lines,
             shown_value_bytes,
+            classifier,
+            barrier,
+            max_verdicts,
+            on_user_message,
         } = settings.clone();
+        let barrier = match barrier {
+            Barrier::All => BarrierWire::All,
+            Barrier::Effects => BarrierWire::Effects,
+        };
+        let on_user_message = match on_user_message {
+            OnUserMessage::Queue => OnUserMessageWire::Queue,
+            OnUserMessage::Interrupt => OnUserMessageWire::Interrupt,
+            OnUserMessage::Rollback => OnUserMessageWire::Rollback,
+        };
         let on_protocol_failure = match on_protocol_failure {
             OnProtocolFailure::Speak => OnProtocolFailureWire::Speak,
             OnProtocolFailure::Stop => OnProtocolFailureWire::Stop,
@@ -127,6 +163,10 @@ impl SettingsWire {
             resume_fresh,
             explicit_lines,
             shown_value_bytes,
+            classifier,
+            barrier,
+            max_verdicts,
+            on_user_message,
         }
     }
 
@@ -159,6 +199,17 @@ impl SettingsWire {
             resume_fresh: self.resume_fresh,
             explicit_lines: self.explicit_lines,
             shown_value_bytes: self.shown_value_bytes,
+            classifier: self.classifier,
+            barrier: match self.barrier {
+                BarrierWire::All => Barrier::All,
+                BarrierWire::Effects => Barrier::Effects,
+            },
+            max_verdicts: self.max_verdicts,
+            on_user_message: match self.on_user_message {
+                OnUserMessageWire::Queue => OnUserMessage::Queue,
+                OnUserMessageWire::Interrupt => OnUserMessage::Interrupt,
+                OnUserMessageWire::Rollback => OnUserMessage::Rollback,
+            },
         }
     }
 }

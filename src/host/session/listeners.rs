@@ -180,6 +180,8 @@ fn is_conversation(body: &PublicBody) -> bool {
         | PublicBody::CallQueued { .. }
         | PublicBody::CallStarted { .. }
         | PublicBody::CallFinished { .. }
+        | PublicBody::TriggerEvaluated { .. }
+        | PublicBody::TriggerMatched { .. }
         | PublicBody::StreamCancelled { .. }
         | PublicBody::FramePushed { .. }
         | PublicBody::FramePopped { .. }

@@ -13,8 +13,8 @@ use crate::host::tool::registry::Registry;
 use crate::lang::program::{PlaybookId, Program};
 use crate::value::{Map, Value};
 use crate::vm::protocol::{
-    CallId, Effect, Event, Fact, Outcome, Progress, StartCall, StartTurn, TimerId, Timestamp, ToolSignature, TurnId,
-    Wait,
+    CallId, Effect, Event, Fact, Outcome, Progress, QuestionId, StartCall, StartTurn, TimerId, Timestamp,
+    ToolSignature, TurnId, Wait,
 };
 use crate::vm::{Begin, Machine};
 
@@ -95,6 +95,7 @@ pub fn replay(records: &[Record], witnesses: Option<Witnesses<'_>>) -> Result<Re
         started: Vec::new(),
         calls: Vec::new(),
         timers: Vec::new(),
+        questions: Vec::new(),
         witnesses,
         session: begun.session.clone(),
     };
@@ -129,6 +130,8 @@ struct Replay<'a> {
     started: Vec<TurnId>,
     calls: Vec<StartCall>,
     timers: Vec<TimerId>,
+    /// Questions that have no answer yet.
+    questions: Vec<QuestionId>,
     witnesses: Option<Witnesses<'a>>,
 }
 
@@ -154,6 +157,7 @@ impl Replay<'_> {
             }
             // The machine starts those that still run again when it hears `Reopened`.
             Effect::StartTimer { timer, .. } => self.timers.push(timer),
+            Effect::Classify(question) => self.questions.push(question.question),
             Effect::CloseReply { .. } | Effect::Say { .. } | Effect::Report(_) => {}
         }
     }
@@ -192,6 +196,12 @@ impl Replay<'_> {
                 }
                 self.timers.retain(|running| running != timer);
             }
+            Event::Verdict { question, .. } => {
+                if !self.questions.contains(question) {
+                    return Err(self.differs(record, &format!("question {} has not been asked", question.0)));
+                }
+                self.questions.retain(|open| open != question);
+            }
             Event::GoOn => {
                 if *stop != Stop::Blocked(Wait::Budget) {
                     return Err(self.differs(record, &format!("the machine is at {stop:?}")));
@@ -202,6 +212,7 @@ impl Replay<'_> {
                 // Nothing more comes of what the last process had asked for.
                 self.asked.clear();
                 self.started.clear();
+                self.questions.clear();
             }
             Event::Message { .. } | Event::Approved { .. } | Event::Interrupted | Event::Edited { .. } => {}
         }

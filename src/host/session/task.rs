@@ -23,7 +23,7 @@ use crate::host::session::{SessionError, World};
 use crate::vm::Machine;
 use crate::vm::protocol::{
     CallId, CallOutcome, Effect, EffectClass, Event, Outcome, Progress, ReplyEnd, StartCall, StartTurn, TimerId,
-    Timestamp, TurnId, Usage, Wait,
+    Timestamp, TurnId, Usage, Verdict, Wait,
 };
 
 /// A session's state, outside the machine.
@@ -128,7 +128,8 @@ impl Task {
                         return Ok(None);
                     }
                 }
-                Stop::Blocked(Wait::Reply(_) | Wait::Call(_) | Wait::Timer(_) | Wait::Budget) | Stop::Finished(_) => {}
+                Stop::Blocked(Wait::Reply(_) | Wait::Call(_) | Wait::Timer(_) | Wait::Verdict(_) | Wait::Budget)
+                | Stop::Finished(_) => {}
             }
             let input = if stop == Stop::Blocked(Wait::Budget) {
                 // Other sessions have their turn before this one uses another budget.
@@ -177,7 +178,11 @@ impl Task {
                 }
             }
             Effect::StartCall(call) => self.calls.asked.push_back(*call),
-            Effect::StartTimer { timer, after_ms } => {
+            Effect::Classify(question) => {
+                let verdict = Verdict::Failed { reason: "no classifier is configured".into() };
+                self.pending.push_back(Event::Verdict { question: question.question, verdict });
+            }
+            Effect::StartTimer { timer, after_ms, is_background: _ } => {
                 self.timers.retain(|(running, _)| *running != timer);
                 self.timers.push((timer, moment_after(Duration::from_millis(after_ms))));
             }
@@ -361,7 +366,9 @@ impl Task {
             (Some(Outcome::Done { .. }), _) => "finished",
             (Some(Outcome::Failed(_)), _) => "failed",
             (None, Some(Wait::User | Wait::Approval(_))) => "waiting",
-            (None, Some(Wait::Reply(_) | Wait::Call(_) | Wait::Timer(_) | Wait::Budget) | None) => "stopped",
+            (None, Some(Wait::Reply(_) | Wait::Call(_) | Wait::Timer(_) | Wait::Verdict(_) | Wait::Budget) | None) => {
+                "stopped"
+            }
         };
         let wall_ms = u64::try_from(self.world.clock.now().0 - self.since.0).unwrap_or(0);
         let summary = Summary::new(&view.counters, word, wall_ms);

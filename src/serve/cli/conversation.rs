@@ -230,6 +230,8 @@ impl Talk<'_> {
             | PublicBody::CallQueued { .. }
             | PublicBody::CallStarted { .. }
             | PublicBody::CallFinished { .. }
+            | PublicBody::TriggerEvaluated { .. }
+            | PublicBody::TriggerMatched { .. }
             | PublicBody::StreamCancelled { .. }
             | PublicBody::FramePushed { .. }
             | PublicBody::FramePopped { .. }

@@ -33,6 +33,7 @@ fn waits_for(view: &View, wait: &Wait) -> String {
         Wait::Call(id) => format!("waits for {}", call(*id)),
         Wait::Reply(_) => "waits for a reply of the model".to_owned(),
         Wait::Timer(_) => "waits for a timer".to_owned(),
+        Wait::Verdict(_) => "waits for the trigger classifier".to_owned(),
         Wait::Budget => "was stopped".to_owned(),
     }
 }

@@ -214,6 +214,8 @@ impl Stage<'_> {
             | PublicBody::SaidDelta { .. }
             | PublicBody::VariableRemoved { .. }
             | PublicBody::CallStarted { .. }
+            | PublicBody::TriggerEvaluated { .. }
+            | PublicBody::TriggerMatched { .. }
             | PublicBody::StreamCancelled { .. }
             | PublicBody::FramePushed { .. }
             | PublicBody::FramePopped { .. }

@@ -170,6 +170,7 @@ fn recorded_replies(records: &[Record]) -> Vec<RecordedReply> {
             Event::CallStarted { .. }
             | Event::CallEnded { .. }
             | Event::Message { .. }
+            | Event::Verdict { .. }
             | Event::TimerFired { .. }
             | Event::Approved { .. }
             | Event::Interrupted
