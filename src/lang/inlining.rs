@@ -124,11 +124,7 @@ fn fits_line(step: &Step, is_last: bool) -> Result<(), NotInlined> {
     if step.call().is_some_and(|call| call.playbook.is_some()) {
         return Err(NotInlined::Calls);
     }
-    let action = match &step.kind {
-        StepKind::Branch { action: Some(action), .. } => action,
-        other => other,
-    };
-    match action {
+    match step.kind.action() {
         StepKind::Loop(_) => Err(NotInlined::Loops),
         StepKind::End => Err(NotInlined::End),
         StepKind::Return(Returned::Nothing | Returned::Value(_) | Returned::Call(_) | Returned::Words) if !is_last => {

@@ -106,6 +106,11 @@ fn callees(step: &Step) -> impl Iterator<Item = PlaybookId> {
 }
 
 impl StepKind {
+    /// What is done: the action of a branch that has one, else this itself.
+    pub fn action(&self) -> &StepKind {
+        if let StepKind::Branch { action: Some(action), .. } = self { action } else { self }
+    }
+
     /// The call that this is or does, an action behind a condition included.
     pub fn call(&self) -> Option<&CallSite> {
         match self {

@@ -86,11 +86,8 @@ impl Program {
         if self.unsupported(callee.id).is_some() {
             return Err(NoTailCall::Unsupported);
         }
-        let (action, is_branch) = match &line.kind {
-            StepKind::Branch { action: Some(action), .. } => (&**action, true),
-            other => (other, false),
-        };
-        let returned = matches!(action, StepKind::Return(Returned::Call(_)));
+        let is_branch = matches!(line.kind, StepKind::Branch { .. });
+        let returned = matches!(line.kind.action(), StepKind::Return(_));
         for edge in body.flow.successors(line.id).iter().filter(|edge| !is_branch || edge.kind == EdgeKind::Then) {
             match (edge.to, &call.result) {
                 (Node::End, Some(result)) if !returned => return Err(NoTailCall::ResultKept(result.name.clone())),
