@@ -54,6 +54,7 @@ impl Machine {
             watcher: Watcher::default(),
         };
         machine.declare_variables();
+        machine.start_trigger_timers();
         if machine.entries.is_empty() {
             machine
                 .fault_at_begin("the program has no playbook to begin with; write one under an H2 heading".to_owned());

@@ -80,38 +80,50 @@ impl Machine {
         let name = resolved.signature.name.clone();
         let kind = resolved.callee.kind();
         self.report(Fact::CallQueued { call: id, name: name.clone(), kind, arguments: arguments.clone() });
-        let mut queued = QueuedCall {
+        let queued = QueuedCall {
             id,
             name: name.clone(),
             callee: resolved.callee,
             arguments,
             result_name,
+            guards: None,
             place,
             state: CallState::Queued,
             started: None,
             answer: None,
         };
         match resolved.callee {
-            Callee::Tool(effect) => {
-                self.counters.tool_calls += 1;
-                queued.state = CallState::Running { attempt: 1, confirmed: false };
-                self.emit(start_call(&queued, effect, 1));
-            }
+            Callee::Tool(_) => self.counters.tool_calls += 1,
             Callee::Playbook(_) => self.counters.playbook_calls += 1,
         }
         let frame = self.top_mut();
         frame.queue.push_back(queued);
         frame.unclaimed_calls.push(Called { callee: resolved.callee, name });
+        self.queue_guards(id);
+        if let (Callee::Tool(effect), false) = (resolved.callee, self.is_guarded(id)) {
+            self.start_tool(id, effect);
+        }
         Some(id)
     }
 
-    /// A playbook's turn in the queue has come.
+    /// Tells the world to start a queued call of a tool.
+    fn start_tool(&mut self, id: CallId, effect: EffectClass) {
+        let Some(queued) = self.top_mut().call_mut(id) else { return };
+        queued.state = CallState::Running { attempt: 1, confirmed: false };
+        let start = start_call(queued, effect, 1);
+        self.emit(start);
+    }
+
+    /// The turn in the queue has come of a playbook, or of a tool that could not start at once.
     pub(crate) fn run_queued(&mut self, id: CallId) {
         let now = self.now;
         let program = self.program.clone();
         let frame = self.top_mut();
         let Some(queued) = frame.call_mut(id) else { return };
-        let Callee::Playbook(playbook) = queued.callee else { return };
+        let playbook = match queued.callee {
+            Callee::Playbook(playbook) => playbook,
+            Callee::Tool(effect) => return self.start_tool(id, effect),
+        };
         if let Some(reason) = program.unsupported(playbook) {
             let error: Arc<str> = reason.into();
             queued.state = CallState::Done(Err(error.clone()));
@@ -131,10 +143,10 @@ impl Machine {
         let frame = self.top_mut();
         let Some(index) = frame.queue.iter().position(|queued| queued.id == id) else { return };
         let Some(queued) = frame.queue.remove(index) else { return };
-        let CallState::Done(result) = queued.state else { return };
+        let CallState::Done(result) = queued.state.clone() else { return };
         let line = describe_call(&queued.name, &queued.arguments);
         let shown = self.settings.shown_value_bytes;
-        match result {
+        match result.clone() {
             Ok(value) => {
                 let text = format!("{line} -> {}", shorten(&value, shown));
                 self.top_mut().news.results.push(text);
@@ -174,6 +186,7 @@ impl Machine {
                 }
             }
         }
+        self.call_taken(&queued, &result);
     }
 
     /// A result is the work of the line that called, not of a later line that asks for the same variable.

@@ -3,13 +3,15 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::lang::program::{AgentId, CallSite, PlaybookId, StepId};
+use crate::lang::program::{AgentId, CallSite, PlaybookId, StepId, TriggerId};
 use crate::value::{Tracked, Value};
 use crate::vm::protocol::{
     CallId, CallKind, ChatMessage, EffectClass, FrameId, FrameOrigin, Location, Place, TimerId, Timestamp, TurnId,
     UtteranceId,
 };
 use crate::vm::scope::{Scope, Stamp};
+use crate::vm::trigger_calls::Guard;
+use crate::vm::watcher::Watch;
 
 /// One frame of the stack. Depth, calls, limits, journal and view know frames, not languages.
 #[derive(Clone, Debug)]
@@ -60,6 +62,10 @@ pub(crate) struct PlaybookFrame {
     pub(crate) n_attempts: u32,
     pub(crate) delay_ms: u64,
     pub(crate) spent: Spent,
+    /// What triggers want of the frame.
+    pub(crate) watch: Watch,
+    /// The trigger that is active as long as this frame lives.
+    pub(crate) trigger: Option<TriggerId>,
 }
 
 /// What a queued call has called, by whatever name: `Agent.Playbook` and `Playbook` may be the same.
@@ -134,6 +140,8 @@ pub(crate) struct QueuedCall {
     pub(crate) arguments: Vec<(Arc<str>, Tracked)>,
     /// The variable that gets the result.
     pub(crate) result_name: Option<Arc<str>>,
+    /// It is the playbook of a `Before calling …`, and may refuse another call.
+    pub(crate) guards: Option<Guard>,
     /// Where it was queued.
     pub(crate) place: Place,
     pub(crate) state: CallState,
@@ -226,6 +234,8 @@ pub(crate) struct News {
     pub(crate) done: Vec<String>,
     /// `RESULTS`.
     pub(crate) results: Vec<String>,
+    /// `MEANWHILE`: playbooks of triggers that ran above the frame, and what they returned.
+    pub(crate) meanwhile: Vec<String>,
     /// `MEANWHILE`: when another frame was first pushed above; changes since then are told.
     pub(crate) covered_since: Option<Stamp>,
     /// Variables whose change another block tells already.
@@ -289,6 +299,7 @@ impl News {
     pub(crate) fn is_empty(&self) -> bool {
         self.done.is_empty()
             && self.results.is_empty()
+            && self.meanwhile.is_empty()
             && self.covered_since.is_none()
             && self.user.is_none()
             && self.problem.is_none()

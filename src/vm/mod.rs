@@ -14,17 +14,23 @@ pub mod view;
 
 mod begin;
 mod calls;
+mod condition;
 mod eval;
 mod frame;
 mod history;
+mod messages;
 mod prompt;
 mod resolve;
 mod scope;
 mod speech;
 mod stack;
+mod trigger_calls;
+mod trigger_timers;
 mod turn;
 mod turn_end;
+mod turn_plan;
 mod variables;
+mod verdicts;
 mod walk;
 mod watcher;
 
@@ -32,7 +38,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::lang::program::{AgentId, PlaybookId, Program};
-use crate::value::{Map, Origin, Tracked, Value};
+use crate::value::{Map, Origin, Tracked};
 use crate::vm::fault::{Fault, FaultKind};
 use crate::vm::frame::{CallState, Frame, Phase, PlaybookFrame};
 use crate::vm::limits::Settings;
@@ -154,7 +160,7 @@ impl Machine {
             Event::CallStarted { call, attempt } => self.handle_call_started(call, attempt),
             Event::CallEnded { call, outcome } => self.handle_call_ended(call, outcome),
             Event::Verdict { question, verdict } => self.handle_verdict(question, verdict),
-            Event::Message { text } => self.messages.push_back(text),
+            Event::Message { text } => self.handle_message(text),
             Event::TimerFired { timer } => self.handle_timer(timer),
             Event::Approved { call, answer } => self.handle_approved(call, answer),
             Event::Interrupted => self.handle_interrupted(),
@@ -187,7 +193,7 @@ impl Machine {
                 Some(wait) if self.blocked.as_ref() == Some(&wait) => return Progress::Blocked(wait),
                 Some(wait) => {
                     self.blocked = Some(wait.clone());
-                    if matches!(wait, Wait::Reply(_) | Wait::Budget) {
+                    if matches!(wait, Wait::Reply(_) | Wait::Verdict(_) | Wait::Budget) {
                         return Progress::Blocked(wait);
                     }
                     self.report(Fact::Waiting { wait });
@@ -205,8 +211,16 @@ impl Machine {
             self.step_empty_stack();
             return None;
         }
-        if self.top().phase == Phase::Turn && self.limit_reached() {
-            return None;
+        if self.top().phase == Phase::Turn {
+            if self.limit_reached() {
+                return None;
+            }
+        } else {
+            match self.watch() {
+                Ok(true) => return None,
+                Ok(false) => {}
+                Err(wait) => return Some(wait),
+            }
         }
         match &self.top().phase {
             Phase::Ready => {
@@ -224,21 +238,6 @@ impl Machine {
             },
             Phase::WaitingTimer(timer) => Some(Wait::Timer(*timer)),
         }
-    }
-
-    /// A user's message reaches the top frame.
-    fn deliver(&mut self, text: Arc<str>) {
-        self.conversation.push(true, text.clone(), self.settings.conversation.max(1));
-        self.report(Fact::UserMessage { text: text.clone() });
-        let agent = self.top().agent;
-        let value = Tracked::new(Value::Str(text.clone()), Origin::USER);
-        self.set_other(agent, "user_message", value);
-        for frame in &mut self.frames {
-            frame.playbook_mut().spent.turns_since_user = 0;
-        }
-        let frame = self.top_mut();
-        frame.news.user = Some(text);
-        frame.phase = Phase::Ready;
     }
 
     /// The program it runs.

@@ -122,6 +122,13 @@ impl Machine {
         if let Some(message) = self.session_limit() {
             return self.fail(FaultKind::Limit, message);
         }
+        if self.deliver_early() {
+            return;
+        }
+        let before = self.before_turn();
+        let is_judging = self.watcher.question.is_some();
+        let frame = self.top();
+        let undo = is_judging.then(|| Box::new((frame.chat.clone(), frame.news.clone())));
         let system = self.system_message(self.top().agent);
         let kind = self.prepare_message(estimate_tokens(system.len() as u64));
         self.next.turn += 1;
@@ -160,7 +167,7 @@ impl Machine {
             reader: ReplyReader::new(reader_options(&settings)),
             readings: Default::default(),
             todo: Default::default(),
-            gate: Gate::Open,
+            gate: if is_judging { Gate::Judging { drops_line: true } } else { Gate::Open },
             ended: None,
             applied: String::new(),
             line_start: 0,
@@ -175,6 +182,11 @@ impl Machine {
             is_cut_short: false,
             is_time_up: false,
             reopened: false,
+            horizon: 0,
+            prejudged: Default::default(),
+            undo,
+            before,
+            is_matched: false,
         });
         self.start_time_limit();
         self.report(Fact::TurnStarted { kind, n_messages, prompt_tokens });
@@ -371,9 +383,9 @@ impl Machine {
             .collect()
     }
 
-    /// Which variables changed while other playbooks ran above this frame.
+    /// What ran above this frame for triggers, and which variables changed meanwhile.
     fn write_meanwhile(&self, news: &News, is_start: bool) -> Vec<String> {
-        let mut lines = Vec::new();
+        let mut lines = news.meanwhile.clone();
         // A fresh session shows all variables anyway.
         if let (Some(since), false) = (news.covered_since, is_start) {
             let changed = self.reader().all();

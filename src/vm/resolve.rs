@@ -1,6 +1,7 @@
 //! References in what the model writes: resolved once, at any depth; values are never scanned again
 //! (spec `turn-protocol.md`, "References").
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::value::{Map, Origin, PathStep, Reference, Tracked, Value};
@@ -18,6 +19,16 @@ impl Machine {
         result.value = self.resolve_into(value, &mut result, &mut names)?;
         self.touch(names.iter());
         Ok(result)
+    }
+
+    /// The value that something written will have, if no name is mentioned that `changing` will give another value
+    /// first, and nothing that may not be shown.
+    pub(crate) fn literal(&self, value: &Value, changing: &BTreeMap<Arc<str>, Value>) -> Option<Value> {
+        let mut names = Vec::new();
+        let mut result = Tracked::new(Value::Null, Origin::default());
+        let value = self.resolve_into(value, &mut result, &mut names).ok()?;
+        let is_certain = !result.secret && !names.iter().any(|name| changing.contains_key(name));
+        is_certain.then_some(value)
     }
 
     fn resolve_into(&self, value: &Value, result: &mut Tracked, names: &mut Vec<Arc<str>>) -> Result<Value, EvalFault> {

@@ -9,6 +9,7 @@ use crate::vm::Machine;
 use crate::vm::eval::EvalFault;
 use crate::vm::frame::{Callee, OpenUtterance, QueuedCall};
 use crate::vm::protocol::{Effect, Fact, UtteranceId};
+use crate::vm::reply::Reading;
 use crate::vm::resolve::Spoken;
 use crate::vm::template::{Part, TextScanner, scan_text};
 use crate::vm::turn::Todo;
@@ -149,6 +150,7 @@ impl Machine {
         }
         let text: Arc<str> = utterance.text.into();
         self.conversation.push(false, text.clone(), self.settings.conversation.max(1));
+        self.restart_silence();
         self.report(Fact::Said { text });
         let heard = self.conversation.n_total();
         self.top_mut().chat.heard = heard;
@@ -181,6 +183,39 @@ impl Machine {
             self.emit(Effect::Say { utterance: id, text: text.clone(), last: false, place });
         }
         self.complete_utterance(OpenUtterance { id, text });
+    }
+
+    /// While the classifier is asked and speech need not wait for it: does the next piece of the reply if that is
+    /// speech, or only says which line it is at. Nothing that stands behind anything else is done.
+    pub(crate) fn step_speech_only(&mut self) -> bool {
+        let Some(turn) = self.turn.as_mut() else { return false };
+        let may_do = match turn.todo.front() {
+            Some(
+                Todo::OpenSay
+                | Todo::SayText(_)
+                | Todo::SayParts(_)
+                | Todo::CloseSay
+                | Todo::Applied { .. }
+                | Todo::At(_),
+            ) => true,
+            // A line of the interpreter's on the way would be performed.
+            Some(Todo::Move(_)) => self.frames.last().map(|frame| frame.playbook()).is_some_and(|frame| {
+                let line = frame.pointer.map(|step| self.program.playbook(frame.playbook).step(step));
+                frame.here.performed.is_some() || line.is_some_and(|line| !line.explicit)
+            }),
+            Some(Todo::Set(..) | Todo::Act(_)) => false,
+            None => {
+                let is_readable = !matches!(turn.readings.front(), None | Some(Reading::Fault(_)));
+                if let (true, Some(reading)) = (is_readable, turn.next_reading()) {
+                    self.step_reading(reading);
+                }
+                return is_readable;
+            }
+        };
+        if let (true, Some(todo)) = (may_do, self.turn.as_mut().and_then(|turn| turn.todo.pop_front())) {
+            self.step_todo(todo);
+        }
+        may_do
     }
 
     /// Decoded text of the string arrives.

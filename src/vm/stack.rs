@@ -10,6 +10,7 @@ use crate::vm::fault::FaultKind;
 use crate::vm::frame::{CallState, Callee, Chat, Frame, Here, News, Phase, PlaybookFrame, ReturnValue, Spent, Then};
 use crate::vm::protocol::{Effect, Fact, FrameId, FrameOrigin, Outcome, Progress, TimerId, Wait};
 use crate::vm::scope::Scope;
+use crate::vm::watcher::Watch;
 
 /// Frames are being dropped without results; running tools are awaited first.
 #[derive(Clone, Debug)]
@@ -77,6 +78,8 @@ impl Machine {
             n_attempts: 0,
             delay_ms: 0,
             spent: Spent::default(),
+            watch: Watch::default(),
+            trigger: None,
         }));
         self.counters.max_depth = self.counters.max_depth.max(self.frames.len() as u64);
         self.report(Fact::FramePushed { origin });
@@ -124,11 +127,13 @@ impl Machine {
         }
         if let Some(call) = frame.queue.front() {
             let id = call.id;
-            match &call.state {
-                CallState::Done(_) => self.take_call(id),
-                CallState::Running { .. } => return Some(Wait::Call(id)),
-                CallState::Asking { .. } => return Some(Wait::Approval(id)),
-                CallState::Queued => self.run_queued(id),
+            match (&call.state, call.guards) {
+                (CallState::Done(_), Some(guard)) => self.take_guard(id, guard),
+                (CallState::Queued, Some(guard)) => self.run_guard(id, guard),
+                (CallState::Done(_), None) => self.take_call(id),
+                (CallState::Running { .. }, _) => return Some(Wait::Call(id)),
+                (CallState::Asking { .. }, _) => return Some(Wait::Approval(id)),
+                (CallState::Queued, None) => self.run_queued(id),
             }
             return None;
         }
@@ -159,10 +164,12 @@ impl Machine {
             turn.is_time_up = true;
             return;
         }
-        if let Some(frame) = self.frames.last_mut().map(Frame::playbook_mut)
-            && frame.phase == Phase::WaitingTimer(timer)
-        {
+        // A trigger's playbook may be running above the frame that waits.
+        let waits = |frame: &&mut PlaybookFrame| frame.phase == Phase::WaitingTimer(timer);
+        if let Some(frame) = self.frames.iter_mut().map(Frame::playbook_mut).find(waits) {
             frame.phase = Phase::Ready;
+        } else {
+            self.trigger_timer_fired(timer);
         }
     }
 
@@ -232,6 +239,9 @@ impl Machine {
     pub(crate) fn pop_frame(&mut self, value: Tracked) {
         self.report(Fact::FramePopped { value: Some(value.clone()) });
         let frame = self.leave_frame();
+        if let FrameOrigin::Trigger { trigger, .. } = frame.origin {
+            self.triggered_returned(trigger, &value);
+        }
         if let FrameOrigin::Call { call, .. } = frame.origin {
             let now = self.now;
             let caller = self.frames.iter_mut().rev().find_map(|frame| frame.playbook_mut().call_mut(call));
@@ -251,6 +261,7 @@ impl Machine {
         let Some(Frame::Playbook(mut frame)) = self.frames.pop() else {
             unreachable!("only called with a frame on the stack")
         };
+        self.drop_watch(&mut frame);
         let scope = std::mem::take(&mut frame.scope);
         self.others[frame.agent.0 as usize].join(scope);
         frame
@@ -386,7 +397,7 @@ impl Machine {
         });
     }
 
-    fn next_timer(&mut self) -> TimerId {
+    pub(crate) fn next_timer(&mut self) -> TimerId {
         self.next.timer += 1;
         TimerId(self.next.timer)
     }
@@ -430,9 +441,16 @@ impl Machine {
         }
         self.reopen_turns();
         self.reopen_calls();
-        if let Some(frame) = self.frames.last().map(Frame::playbook)
-            && let Phase::WaitingTimer(timer) = frame.phase
-        {
+        self.reopen_question();
+        self.reopen_trigger_timers();
+        let waiting: Vec<TimerId> = self
+            .frames
+            .iter()
+            .filter_map(
+                |frame| if let Phase::WaitingTimer(timer) = frame.playbook().phase { Some(timer) } else { None },
+            )
+            .collect();
+        for timer in waiting {
             // How much of the time had passed is not known to be right after a pause: it is over now.
             self.emit(Effect::StartTimer { timer, after_ms: 0, is_background: false });
         }

@@ -10,13 +10,15 @@ use crate::vm::Machine;
 use crate::vm::calls::bind;
 use crate::vm::eval::EvalFault;
 use crate::vm::fault::FaultKind;
-use crate::vm::frame::{CallState, Called, Callee, Phase, ReturnValue, Then};
-use crate::vm::history::{append_line, as_json_line, say_line};
+use crate::vm::frame::{CallState, Called, Callee, Chat, News, Phase, ReturnValue, Then};
+use crate::vm::history::{append_line, say_line};
+use crate::vm::messages::BeforeTurn;
 use crate::vm::protocol::{CallId, Fact, ReplyEnd, Timestamp, TurnEnd, TurnId, Usage, Wait};
-use crate::vm::reply::{Action, CallArguments, ReadEnd, ReadFaultKind, Reading, ReplyReader, TraceLine, WaitFor};
+use crate::vm::reply::{Action, CallArguments, ReadEnd, ReadFaultKind, Reading, ReplyReader, WaitFor};
 use crate::vm::speech::Speech;
 use crate::vm::template::Part;
 use crate::vm::walk::{Walk, Way};
+use crate::vm::watcher::Prejudged;
 
 /// A reply that is being read.
 #[derive(Clone, Debug)]
@@ -53,6 +55,17 @@ pub(crate) struct Turn {
     pub(crate) is_time_up: bool,
     /// The process was restarted while it was being read.
     pub(crate) reopened: bool,
+    /// How many of `readings` had been read when the classifier last answered.
+    pub(crate) horizon: usize,
+    /// Held updates that the last question was also about.
+    pub(crate) prejudged: VecDeque<Prejudged>,
+    /// It is judged together with the user's message: what the frame had to tell the model, should the turn be
+    /// dropped.
+    pub(crate) undo: Option<Box<(Chat, News)>>,
+    /// For taking the turn back.
+    pub(crate) before: Option<Box<BeforeTurn>>,
+    /// A trigger has matched: what follows is not wanted.
+    pub(crate) is_matched: bool,
 }
 
 /// The one gate that every effect of a reply passes.
@@ -62,6 +75,11 @@ pub(crate) enum Gate {
     Open,
     /// They wait for this call's result.
     Held(CallId),
+    /// They wait for the classifier's answer.
+    Judging {
+        /// The line in hand has not taken effect, and will not if a trigger matches.
+        drops_line: bool,
+    },
 }
 
 /// A piece of work of a reply.
@@ -131,12 +149,14 @@ impl Machine {
             self.top_mut().phase = Phase::Ready;
             return None;
         };
-        if let Gate::Held(call) = turn.gate {
-            return self.step_held(call);
+        match turn.gate {
+            Gate::Held(call) => return self.step_held(call),
+            Gate::Judging { drops_line } => return self.step_judging(drops_line),
+            Gate::Open => {}
         }
         if let Some(todo) = turn.todo.pop_front() {
             self.step_todo(todo);
-        } else if let Some(reading) = turn.readings.pop_front() {
+        } else if let Some(reading) = turn.next_reading() {
             self.step_reading(reading);
         } else if turn.ended.is_some() {
             self.end_of_reply();
@@ -160,6 +180,9 @@ impl Machine {
                     self.after_turn(Then::GoOn);
                     return None;
                 }
+                if self.judge_in_turn(true) {
+                    return None;
+                }
             }
             None => {}
         }
@@ -169,7 +192,7 @@ impl Machine {
         None
     }
 
-    fn step_reading(&mut self, reading: Reading) {
+    pub(crate) fn step_reading(&mut self, reading: Reading) {
         let Some(turn) = self.turn.as_mut() else { return };
         match reading {
             Reading::SayBegan { at, .. } => {
@@ -207,7 +230,7 @@ impl Machine {
         }
     }
 
-    fn step_todo(&mut self, todo: Todo) {
+    pub(crate) fn step_todo(&mut self, todo: Todo) {
         match todo {
             Todo::At(label) => self.at(&label),
             Todo::Move(target) => self.move_towards(target),
@@ -222,6 +245,10 @@ impl Machine {
                 turn.applied.truncate(turn.line_start);
                 append_line(&mut turn.applied, &source);
                 turn.n_used = end;
+                // A yield is part of its line: the frame waits or returns when the triggers have been seen to.
+                if !turn.todo.front().is_some_and(Todo::is_yield) {
+                    self.judge_in_turn(false);
+                }
             }
         }
     }
@@ -285,7 +312,10 @@ impl Machine {
                         self.cut_turn("the list is too long to be shown whole");
                         return self.after_turn(Then::GoOn);
                     }
-                    return self.todo_first(Todo::Move(target));
+                    let goes_on = !self.judge_in_turn(true) || self.turn.is_some();
+                    return if goes_on {
+                        self.todo_first(Todo::Move(target))
+                    };
                 }
             }
         }
@@ -363,13 +393,14 @@ impl Machine {
     }
 
     fn hold_for_call(&mut self, call: CallId) {
-        match self.top_mut().call_mut(call).map(|queued| queued.callee) {
-            Some(Callee::Tool(_)) => {
+        let queued = self.top_mut().call_mut(call).map(|queued| (queued.callee, &queued.state));
+        match queued {
+            Some((Callee::Tool(_), state)) if *state != CallState::Queued => {
                 if let Some(turn) = self.turn.as_mut() {
                     turn.gate = Gate::Held(call);
                 }
             }
-            Some(Callee::Playbook(_)) | None => {
+            Some((Callee::Playbook(_) | Callee::Tool(_), _)) | None => {
                 self.drop_line();
                 self.cut_turn("the line needs the result of a playbook");
                 self.after_turn(Then::GoOn);
@@ -537,50 +568,6 @@ impl Machine {
                 append_line(&mut turn.applied, &line);
             }
         }
-    }
-}
-
-impl Turn {
-    /// Whether something was heard of an utterance that is not complete.
-    pub(crate) fn has_spoken(&self) -> bool {
-        self.speech.as_ref().is_some_and(|speech| speech.utterance.text.len() > speech.n_before)
-    }
-
-    /// A new line is in hand.
-    fn begin_line(&mut self, at: Option<Arc<str>>) {
-        self.line_start = self.applied.len();
-        self.line_at = at;
-        self.line_said = None;
-        self.line_source = None;
-        self.n_lines += 1;
-    }
-
-    /// What a line wants done, in the order written.
-    fn plan(&mut self, line: TraceLine) {
-        if !line.streamed_say {
-            self.begin_line(line.at.clone());
-        }
-        self.line_source = Some(line.source.clone());
-        let said_at = line.streamed_say && line.at_index == 0;
-        let skip = usize::from(line.streamed_say);
-        let applied = Todo::Applied { source: as_json_line(&line), end: line.span.end };
-        let mut at = line.at.filter(|_| !said_at);
-        let mut applied = Some(applied);
-        for (index, action) in line.actions.into_iter().enumerate() {
-            if index == line.at_index {
-                self.todo.extend(at.take().map(Todo::At));
-            }
-            if index < skip {
-                continue;
-            }
-            // A yield ends the turn, so the line must have been noted before it.
-            if matches!(action, Action::Wait(_) | Action::Return(_) | Action::End(_)) {
-                self.todo.extend(applied.take());
-            }
-            self.todo.push_back(Todo::Act(action));
-        }
-        self.todo.extend(at.map(Todo::At));
-        self.todo.extend(applied);
     }
 }
 

@@ -27,6 +27,8 @@ pub(crate) struct ClosingTurn {
     pub(crate) n_bytes: u64,
     pub(crate) n_used: u64,
     pub(crate) end: TurnEnd,
+    /// It was cut because a trigger matched.
+    pub(crate) is_matched: bool,
 }
 
 impl Machine {
@@ -49,6 +51,7 @@ impl Machine {
     /// Ends the turn in progress, if there is one: keeps what took effect as the assistant's message, and lets
     /// go of the stream.
     pub(crate) fn end_turn(&mut self, end: TurnEnd, close: Close, reason: &str) {
+        self.drop_prejudged();
         let Some(mut turn) = self.turn.take() else { return };
         self.time_limit = None;
         let waits_in_speech = matches!(turn.todo.front(), Some(Todo::SayParts(_)));
@@ -96,6 +99,7 @@ impl Machine {
             n_bytes,
             n_used: turn.n_used.min(n_bytes),
             end,
+            is_matched: turn.is_matched,
         };
         let spent = turn.prompt_tokens + estimate_tokens(n_bytes);
         for frame in &mut self.frames {
@@ -129,6 +133,9 @@ impl Machine {
         self.counters.cached_tokens += usage.cached_tokens;
         self.counters.completion_tokens += usage.completion_tokens;
         self.counters.discarded_tokens += discarded_tokens;
+        if closing.is_matched {
+            self.counters.match_discarded_tokens += discarded_tokens;
+        }
         self.counters.model_ms += ms;
         let fact = Fact::TurnFinished { turn: closing.id, end: closing.end, usage, discarded_tokens, estimated, ms };
         self.emit(Effect::Report(Box::new(Report { place: closing.place, fact })));
@@ -147,6 +154,28 @@ impl Machine {
             let n = self.settings.max_turns_without_progress;
             self.protocol_failure(&format!("{n} turns in a row brought nothing"));
         }
+    }
+
+    /// A trigger has matched: the reply is cut behind the last line that took effect. A turn that was judged together
+    /// with the user's message has not begun to take effect: it is as if it had not been asked for.
+    pub(crate) fn cut_for_match(&mut self, drops_line: bool) {
+        let name = self.top().watch.matches.first().map(|found| self.program.trigger_name(found.trigger));
+        if drops_line {
+            self.drop_line();
+        }
+        let mut undo = None;
+        if let Some(turn) = self.turn.as_mut() {
+            turn.is_matched = true;
+            // It is not the model's idleness.
+            turn.progress = true;
+            undo = turn.undo.take();
+        }
+        self.cut_turn(&format!("trigger {} matched", name.unwrap_or_default()));
+        if let Some(undo) = undo {
+            let frame = self.top_mut();
+            (frame.chat, frame.news) = *undo;
+        }
+        self.after_turn(Then::GoOn);
     }
 
     /// The model has made a mistake: the reply is cut before the line in hand, and the model is told.

@@ -101,8 +101,7 @@ impl Machine {
             &mut self.frames[found.unwrap_or(depth)].playbook_mut().scope
         };
         let (value, old) = scope.set(name, value, change);
-        let old = old.map(|old| old.shown());
-        self.report(Fact::VariableSet { name: name.clone(), value, old, local });
+        self.report_set(name, &value, old.as_ref(), local);
         true
     }
 
@@ -111,16 +110,21 @@ impl Machine {
         let change = self.change(Some(self.frames.len() - 1), true);
         let (value, old) = self.top_mut().scope.set(name, value, change);
         if is_update {
-            let old = old.map(|old| old.shown());
-            self.report(Fact::VariableSet { name: name.clone(), value, old, local: true });
+            self.report_set(name, &value, old.as_ref(), true);
         }
     }
 
     /// Sets one of an agent's others, as the world does.
     pub(crate) fn set_other(&mut self, agent: AgentId, name: &str, value: Tracked) {
         let (value, old) = self.set_other_silently(agent, name, value);
-        let old = old.map(|old| old.shown());
-        self.report(Fact::VariableSet { name: name.into(), value, old, local: false });
+        self.report_set(&name.into(), &value, old.as_ref(), false);
+    }
+
+    /// A variable has been set: watchers are told, triggers judged.
+    fn report_set(&mut self, name: &Arc<str>, value: &Tracked, old: Option<&Tracked>, local: bool) {
+        let (new, shown) = (value.clone(), old.map(Tracked::shown));
+        self.report(Fact::VariableSet { name: name.clone(), value: new, old: shown, local });
+        self.updated(name, old, value);
     }
 
     pub(crate) fn set_other_silently(
@@ -148,8 +152,7 @@ impl Machine {
             (Some(depth), _) => {
                 let change = self.change(None, false);
                 let (value, old) = self.frames[depth].playbook_mut().scope.set(name, value, change);
-                let old = old.map(|old| old.shown());
-                self.report(Fact::VariableSet { name: name.clone(), value, old, local: true });
+                self.report_set(name, &value, old.as_ref(), true);
             }
             // The frame has gone meanwhile: a stale id is ignored.
             (None, Some(_)) => {}

@@ -86,7 +86,7 @@ impl Machine {
     }
 
     /// Where a line is left to that has done its work and has one successor.
-    fn way_out(&self, step: StepId) -> Option<Node> {
+    pub(crate) fn way_out(&self, step: StepId) -> Option<Node> {
         let playbook = self.program.playbook(self.top().playbook);
         let kind = &playbook.step(step).kind;
         let is_work = match kind {

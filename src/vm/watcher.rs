@@ -1,31 +1,584 @@
 //! The watcher: which triggers an update concerns, what is asked about it, and what a match does
 //! (spec `triggers.md`; spec `turn-protocol.md`, "The watcher's barrier").
+//!
+//! An update is noted with the top frame ([`Watch`]). Conditions are judged at once. What only the classifier can
+//! judge is asked at the next point where the machine may wait for it: in a turn at the end of the line
+//! ([`Machine::judge_in_turn`]), else before the frame does anything more ([`Machine::watch`]). So one question is
+//! open at a time, and everything behind the update waits in the order it came.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::lang::program::{TriggerId, TriggerKind};
+use crate::value::{Origin, Tracked, Value};
 use crate::vm::Machine;
-use crate::vm::protocol::{Question, QuestionId, Verdict};
+use crate::vm::calls::shorten;
+use crate::vm::condition::holds;
+use crate::vm::frame::{CallState, Frame, Phase, PlaybookFrame, QueuedCall};
+use crate::vm::limits::Barrier;
+use crate::vm::protocol::{
+    Candidate, Effect, Evaluation, Fact, FrameId, FrameOrigin, Judge, Question, QuestionId, Ruling, Timestamp, Update,
+    Verdict, Wait,
+};
+use crate::vm::trigger_timers::TriggerTimer;
+use crate::vm::turn::Gate;
+use crate::vm::verdicts::Verdicts;
 use crate::vm::view::TriggerView;
+
+/// The name under which the user's words are an update.
+pub(crate) const USER_MESSAGE: &str = "user_message";
 
 /// What the machine keeps about triggers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watcher {
     /// The question that is open.
     pub(crate) question: Option<OpenQuestion>,
+    /// The conditions that hold.
+    pub(crate) truths: BTreeSet<TriggerId>,
+    /// How often a trigger has matched whose frame has not returned; more than once only before calls.
+    pub(crate) active: BTreeMap<TriggerId, u32>,
+    pub(crate) verdicts: Verdicts,
+    pub(crate) timers: Vec<TriggerTimer>,
+    n_questions: u64,
 }
 
 /// A question that has no answer yet.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenQuestion {
     pub(crate) question: Question,
+    asked: Timestamp,
+    /// The frame that made the updates.
+    frame: FrameId,
+    /// What it is about; the last `n_ahead` have not taken effect yet.
+    updates: Vec<PendingUpdate>,
+    n_ahead: usize,
+    /// It is judged together with the frame's next turn: nothing but the user's message is asked about.
+    with_turn: bool,
+}
+
+/// An update that the classifier has not been asked about.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PendingUpdate {
+    /// Its place among all updates of the session.
+    seq: u64,
+    update: Update,
+    /// The semantic triggers it concerns, in program order.
+    candidates: Vec<TriggerId>,
+}
+
+/// A held update that a question was already about.
+#[derive(Clone, Debug)]
+pub(crate) struct Prejudged {
+    update: Update,
+    candidates: Vec<TriggerId>,
+    matched: Vec<TriggerId>,
+}
+
+/// What a frame is to do for triggers before it does anything else.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Watch {
+    /// Updates that the classifier has not been asked about.
+    pub(crate) updates: Vec<PendingUpdate>,
+    /// Triggers whose playbooks are to be called, in order.
+    pub(crate) matches: Vec<Match>,
+    /// Matches of timers, which cut no reply.
+    pub(crate) later: Vec<Match>,
+}
+
+/// A trigger that has matched and whose playbook has not been called.
+#[derive(Clone, Debug)]
+pub(crate) struct Match {
+    /// The update, among all of the session.
+    seq: u64,
+    pub(crate) trigger: TriggerId,
+    /// `$call`, for triggers on calls.
+    call: Option<Tracked>,
+}
+
+impl Match {
+    pub(crate) fn new(seq: u64, trigger: TriggerId, call: Option<Tracked>) -> Match {
+        Match { seq, trigger, call }
+    }
 }
 
 impl Machine {
-    pub(crate) fn handle_verdict(&mut self, id: QuestionId, _verdict: Verdict) {
-        if self.watcher.question.as_ref().is_some_and(|open| open.question.question == id) {
-            self.watcher.question = None;
+    /// A variable has got a value, as the top frame sees it (spec `triggers.md`, "Update").
+    pub(crate) fn updated(&mut self, name: &Arc<str>, old: Option<&Tracked>, new: &Tracked) {
+        let is_message = &**name == USER_MESSAGE;
+        if self.frames.is_empty() || (!is_message && old.is_some_and(|old| old.value == new.value)) {
+            return;
+        }
+        self.counters.updates += 1;
+        let program = self.program.clone();
+        let index = &program.agent(self.top().agent).triggers;
+        let naming = index.naming(name);
+        if naming.is_empty() && index.ambient.is_empty() {
+            return;
+        }
+        let update = Update { name: name.clone(), old: old.map(Tracked::shown), new: new.shown() };
+        let updates: Arc<[Update]> = [update.clone()].into();
+        let seq = self.counters.updates;
+        let mut candidates = Vec::new();
+        for &id in naming.iter().chain(&index.ambient) {
+            match &program.trigger(id).kind {
+                TriggerKind::Condition(condition) => {
+                    let ruling = match holds(condition, &self.reader()) {
+                        Ok(true) if !self.watcher.truths.insert(id) => Ruling::StillTrue,
+                        Ok(true) => Ruling::Match,
+                        Ok(false) => {
+                            self.watcher.truths.remove(&id);
+                            Ruling::NoMatch
+                        }
+                        Err(fault) => {
+                            self.watcher.truths.remove(&id);
+                            Ruling::Fault(fault.to_string().into())
+                        }
+                    };
+                    self.rule(id, ruling, seq, &updates);
+                }
+                TriggerKind::Changes(_) => {
+                    let ruling = if old.is_some() { Ruling::Match } else { Ruling::NoMatch };
+                    self.rule(id, ruling, seq, &updates);
+                }
+                TriggerKind::Semantic => match self.why_not(id) {
+                    Some(ruling) => self.evaluated(id, ruling, &updates),
+                    None if !self.settings.classifier => self.evaluated(id, Ruling::Off, &updates),
+                    None => candidates.push(id),
+                },
+                TriggerKind::Beginning
+                | TriggerKind::BeforeCall(_)
+                | TriggerKind::AfterCall(_)
+                | TriggerKind::CallFails(_)
+                | TriggerKind::Every { .. }
+                | TriggerKind::Silence { .. } => {}
+            }
+        }
+        candidates.sort_unstable();
+        if !candidates.is_empty() {
+            self.note_candidates(PendingUpdate { seq, update, candidates });
+        }
+    }
+
+    /// A ruling of the interpreter's; a match fires if nothing stands against it.
+    pub(crate) fn rule(&mut self, id: TriggerId, ruling: Ruling, seq: u64, updates: &Arc<[Update]>) {
+        let fires = ruling == Ruling::Match;
+        let ruling = Some(ruling).filter(|_| !fires).or_else(|| self.why_not(id)).unwrap_or(Ruling::Match);
+        let matches = ruling == Ruling::Match;
+        self.evaluated(id, ruling, updates);
+        if matches {
+            self.matched(Match::new(seq, id, None), updates);
+        }
+    }
+
+    /// Why a trigger that matches does not fire; none: it does.
+    pub(crate) fn why_not(&self, id: TriggerId) -> Option<Ruling> {
+        if self.watcher.active.contains_key(&id) {
+            return Some(Ruling::Active);
+        }
+        if self.top().playbook == id.playbook {
+            return Some(Ruling::OwnFrame);
+        }
+        self.bind_triggered(id).err().map(|missing| Ruling::NotCallable(missing.into()))
+    }
+
+    /// A triggered playbook has no caller who gives it arguments: each parameter gets the visible variable of its
+    /// name, else its default.
+    pub(crate) fn bind_triggered(&self, id: TriggerId) -> Result<Vec<(Arc<str>, Tracked)>, String> {
+        if let Some(reason) = self.program.unsupported(id.playbook) {
+            return Err(reason);
+        }
+        let reader = self.reader();
+        let bind = |parameter: &crate::lang::program::Parameter| {
+            let visible = reader.variable(&parameter.name).map(|variable| &variable.value);
+            match (visible.filter(|value| parameter.ty.accepts(&value.value)), &parameter.default) {
+                (Some(value), _) => Ok((parameter.name.clone(), value.clone())),
+                (None, Some(default)) => Ok((parameter.name.clone(), Tracked::new(default.clone(), Origin::CODE))),
+                (None, None) => {
+                    Err(format!("it needs ${}: {}, and no such variable is set", parameter.name, parameter.ty))
+                }
+            }
+        };
+        self.program.playbook(id.playbook).parameters.iter().map(bind).collect()
+    }
+
+    /// Tells watchers of an evaluation by the interpreter.
+    pub(crate) fn evaluated(&mut self, trigger: TriggerId, ruling: Ruling, updates: &Arc<[Update]>) {
+        self.counters.trigger_evaluations += 1;
+        let (by, updates) = (Judge::Interpreter, updates.clone());
+        let evaluation = Evaluation { trigger, by, ruling, updates, question: None, n_asked: 0, ms: 0, tokens: 0 };
+        self.report(Fact::TriggerEvaluated(Box::new(evaluation)));
+    }
+
+    /// The trigger is active from now on, and its playbook will be called.
+    pub(crate) fn matched(&mut self, found: Match, updates: &Arc<[Update]>) {
+        self.activate(found.trigger, updates);
+        let matches = &mut self.top_mut().watch.matches;
+        matches.push(found);
+        matches.sort_by_key(|found| (found.seq, found.trigger));
+    }
+
+    pub(crate) fn activate(&mut self, trigger: TriggerId, updates: &Arc<[Update]>) {
+        self.counters.trigger_matches += 1;
+        *self.watcher.active.entry(trigger).or_default() += 1;
+        self.report(Fact::TriggerMatched { trigger, updates: updates.clone() });
+    }
+
+    pub(crate) fn deactivate(&mut self, trigger: TriggerId) {
+        if let Some(n) = self.watcher.active.get_mut(&trigger) {
+            *n -= 1;
+            if *n == 0 {
+                self.watcher.active.remove(&trigger);
+            }
+        }
+    }
+
+    /// Semantic triggers are concerned: the classifier has judged the update already, or will be asked.
+    fn note_candidates(&mut self, pending: PendingUpdate) {
+        let judged = self.turn.as_mut().and_then(|turn| {
+            let is_it = |judged: &Prejudged| judged.update == pending.update && judged.candidates == pending.candidates;
+            let is_next = turn.prejudged.front().is_some_and(is_it);
+            if is_next { turn.prejudged.pop_front() } else { None }
+        });
+        match judged {
+            Some(judged) => {
+                let updates: Arc<[Update]> = [pending.update].into();
+                for trigger in judged.matched {
+                    self.matched(Match::new(pending.seq, trigger, None), &updates);
+                }
+            }
+            None => {
+                self.drop_prejudged();
+                self.top_mut().watch.updates.push(pending);
+            }
+        }
+    }
+
+    /// What was judged in advance did not happen as it was expected.
+    pub(crate) fn drop_prejudged(&mut self) {
+        let dropped = self.turn.as_mut().map(|turn| std::mem::take(&mut turn.prejudged)).unwrap_or_default();
+        for judged in dropped {
+            let updates: Arc<[Update]> = [judged.update].into();
+            for trigger in judged.matched {
+                self.evaluated(trigger, Ruling::Dropped, &updates);
+            }
+        }
+    }
+
+    /// Before a frame that is not in a turn does anything: its questions are asked, its matches called. Answers
+    /// whether it did something; `Err`: what must be waited for.
+    pub(crate) fn watch(&mut self) -> Result<bool, Wait> {
+        if let Some(open) = &self.watcher.question {
+            if open.with_turn && self.top().watch.matches.is_empty() && self.asks_model_next() {
+                return Ok(false);
+            }
+            return Err(Wait::Verdict(open.question.question));
+        }
+        let watch = &mut self.top_mut().watch;
+        if !watch.updates.is_empty() {
+            self.ask_classifier();
+            return Ok(true);
+        }
+        let later = std::mem::take(&mut watch.later);
+        watch.matches.extend(later);
+        if watch.matches.is_empty() {
+            return Ok(false);
+        }
+        let found = watch.matches.remove(0);
+        self.call_triggered(found);
+        Ok(true)
+    }
+
+    /// Whether the frame's next step is to ask the model, and nothing else.
+    fn asks_model_next(&self) -> bool {
+        let frame = self.top();
+        if frame.phase != Phase::Ready || !frame.queue.is_empty() {
+            return false;
+        }
+        let Some(step) = frame.pointer else { return true };
+        if frame.here.performed.is_some() {
+            return false;
+        }
+        let line = self.program.playbook(frame.playbook).step(step);
+        let is_explicit = line.explicit && self.settings.explicit_lines && !frame.here.left_to_model;
+        frame.here.ask_model || (!is_explicit && self.way_out(step).is_none())
+    }
+
+    /// Calls a trigger's playbook as if the current line had called it.
+    fn call_triggered(&mut self, found: Match) {
+        let trigger = found.trigger;
+        let bound = match self.bind_triggered(trigger) {
+            Ok(bound) => bound,
+            // What it needs has gone since it matched.
+            Err(missing) => {
+                self.deactivate(trigger);
+                return self.evaluated(trigger, Ruling::NotCallable(missing.into()), &[].into());
+            }
+        };
+        let from = self.top().location();
+        self.push_frame(trigger.playbook, bound, FrameOrigin::Trigger { trigger, from });
+        self.dress_triggered(trigger, found.call);
+    }
+
+    /// What a trigger's frame has besides its arguments.
+    pub(crate) fn dress_triggered(&mut self, trigger: TriggerId, call: Option<Tracked>) {
+        if self.outcome.is_some() {
+            return;
+        }
+        self.top_mut().trigger = Some(trigger);
+        if let Some(call) = call {
+            self.bind_variable(&"call".into(), call, false);
+        }
+    }
+
+    /// A trigger's playbook has returned to the frame that it interrupted, which is told of it.
+    pub(crate) fn triggered_returned(&mut self, trigger: TriggerId, value: &Tracked) {
+        let shown = shorten(value, self.settings.shown_value_bytes);
+        let (name, text) = (&self.program.playbook(trigger.playbook).name, &self.program.trigger(trigger).text);
+        let told = format!("{name}() -> {shown}: {}", crate::vm::turn::first_line(text));
+        let Some(frame) = self.frames.last_mut().map(Frame::playbook_mut) else { return };
+        frame.news.meanwhile.push(told);
+        let is_guard = |queued: &&mut QueuedCall| {
+            queued.guards.is_some_and(|guard| guard.trigger == trigger)
+                && matches!(queued.state, CallState::Running { .. })
+        };
+        if let Some(guard) = frame.queue.iter_mut().find(is_guard) {
+            guard.state = CallState::Done(Ok(value.clone()));
+        }
+    }
+
+    /// A frame goes: its trigger may fire again, and what it still owed to others is dropped.
+    pub(crate) fn drop_watch(&mut self, frame: &mut PlaybookFrame) {
+        frame.trigger.take().into_iter().for_each(|trigger| self.deactivate(trigger));
+        let watch = std::mem::take(&mut frame.watch);
+        let guards = frame.queue.iter().filter(|queued| queued.state == CallState::Queued);
+        let guards: Vec<TriggerId> = guards.filter_map(|queued| Some(queued.guards?.trigger)).collect();
+        for trigger in watch.matches.iter().chain(&watch.later).map(|found| found.trigger).chain(guards) {
+            self.deactivate(trigger);
+            if !self.frames.is_empty() {
+                self.evaluated(trigger, Ruling::Dropped, &[].into());
+            }
+        }
+    }
+
+    /// In a turn, behind an update: asks about it, or cuts the reply. Answers whether the reply must not go on
+    /// now. `drops_line`: the line in hand has not taken effect, and will not if a trigger matches.
+    pub(crate) fn judge_in_turn(&mut self, drops_line: bool) -> bool {
+        if !self.top().watch.updates.is_empty() {
+            self.ask_classifier();
+        }
+        // Nothing need be waited for to know that the rest of the reply is not wanted.
+        if !self.top().watch.matches.is_empty() {
+            self.cut_for_match(drops_line);
+            return true;
+        }
+        let is_open = self.watcher.question.is_some();
+        if let (true, Some(turn)) = (is_open, self.turn.as_mut()) {
+            turn.gate = Gate::Judging { drops_line };
+        }
+        is_open
+    }
+
+    /// The classifier is being asked: everything behind the update waits, or everything but speech.
+    pub(crate) fn step_judging(&mut self, drops_line: bool) -> Option<Wait> {
+        if let Some(open) = &self.watcher.question {
+            let id = open.question.question;
+            let may_speak = self.settings.barrier == Barrier::Effects && !open.with_turn;
+            return if may_speak && self.step_speech_only() { None } else { Some(Wait::Verdict(id)) };
+        }
+        if let Some(turn) = self.turn.as_mut() {
+            turn.gate = Gate::Open;
+        }
+        let is_matched = !self.top().watch.matches.is_empty();
+        if let Some(turn) = self.turn.as_mut().filter(|_| !is_matched) {
+            turn.undo = None;
+        }
+        if is_matched {
+            self.cut_for_match(drops_line);
+        }
+        None
+    }
+
+    /// Asks the classifier about the top frame's updates, as far as it has not been asked the same before.
+    fn ask_classifier(&mut self) {
+        let mut updates = std::mem::take(&mut self.top_mut().watch.updates);
+        let ahead = self.updates_ahead();
+        let n_ahead = ahead.len();
+        updates.extend(ahead);
+        let all: BTreeSet<TriggerId> = updates.iter().flat_map(|pending| pending.candidates.iter().copied()).collect();
+        let mut asked = BTreeSet::new();
+        for &id in &all {
+            let own: Vec<&PendingUpdate> = updates.iter().filter(|pending| pending.candidates.contains(&id)).collect();
+            let shown: Vec<Update> = own.iter().map(|pending| pending.update.clone()).collect();
+            let (seq, n_of_ahead) = (own[0].seq, own.iter().filter(|pending| pending.seq == AHEAD).count());
+            match self.watcher.verdicts.known(id, &shown) {
+                // Part of it is only expected: it is asked once more.
+                Some(_) if n_of_ahead > 0 => {
+                    asked.insert(id);
+                }
+                Some(true) => self.rule(id, Ruling::Match, seq, &shown.into()),
+                Some(false) => self.evaluated(id, Ruling::SameValues, &shown.into()),
+                None => {
+                    asked.insert(id);
+                }
+            }
+        }
+        for pending in &mut updates {
+            pending.candidates.retain(|id| asked.contains(id));
+        }
+        // Without the updates that nobody is asked about; those ahead stand last.
+        let n_ahead = updates[updates.len() - n_ahead..].iter().filter(|p| !p.candidates.is_empty()).count();
+        updates.retain(|pending| !pending.candidates.is_empty());
+        if updates.len() == n_ahead {
+            return;
+        }
+        let Some(place) = self.place() else { return };
+        self.watcher.n_questions += 1;
+        self.counters.classifier_calls += 1;
+        let question = Question {
+            question: QuestionId(self.watcher.n_questions),
+            place,
+            candidates: asked.iter().map(|&id| self.candidate(id)).collect(),
+            updates: updates.iter().map(|pending| pending.update.clone()).collect(),
+            user: self.conversation.utterances.iter().rev().find(|said| said.by_user).map(|said| said.text.clone()),
+            active: self.watcher.active.keys().map(|&id| self.candidate(id)).collect(),
+        };
+        let with_turn = self.turn.is_none() && updates.iter().all(|pending| &*pending.update.name == USER_MESSAGE);
+        let (asked, frame) = (self.now, self.top().id);
+        self.watcher.question =
+            Some(OpenQuestion { question: question.clone(), asked, frame, updates, n_ahead, with_turn });
+        self.emit(Effect::Classify(Box::new(question)));
+    }
+
+    fn candidate(&self, id: TriggerId) -> Candidate {
+        let text = self.program.trigger(id).text.clone();
+        Candidate { trigger: id, name: self.program.trigger_name(id).into(), text }
+    }
+
+    /// The held updates that had been read when the last answer came, with the values they will have.
+    fn updates_ahead(&self) -> Vec<PendingUpdate> {
+        let Some(turn) = &self.turn else { return Vec::new() };
+        let program = self.program.clone();
+        let index = &program.agent(self.top().agent).triggers;
+        let playbook = self.top().playbook;
+        let mut ahead: Vec<PendingUpdate> = Vec::new();
+        let mut values: BTreeMap<Arc<str>, Value> = BTreeMap::new();
+        for (name, value) in turn.sets_ahead() {
+            // A value that is not known yet ends the list; so does one that will be refused.
+            let Some(new) = self.literal(value, &values) else { break };
+            if self.type_of(playbook, name).is_some_and(|ty| !ty.accepts(&new)) {
+                break;
+            }
+            let old = values.get(name).cloned().or_else(|| self.reader().variable(name).map(|v| v.value.shown()));
+            values.insert(name.clone(), new.clone());
+            if old.as_ref() == Some(&new) {
+                continue;
+            }
+            let is_semantic = |id: &TriggerId| program.trigger(*id).kind == TriggerKind::Semantic;
+            let all = index.naming(name).iter().chain(&index.ambient).copied();
+            let mut candidates: Vec<TriggerId> =
+                all.filter(is_semantic).filter(|id| self.why_not(*id).is_none()).collect();
+            candidates.sort_unstable();
+            let update = Update { name: name.clone(), old, new };
+            // What is known already is told when it happens.
+            if candidates.iter().any(|id| self.watcher.verdicts.known(*id, std::slice::from_ref(&update)).is_some()) {
+                break;
+            }
+            if !candidates.is_empty() {
+                ahead.push(PendingUpdate { seq: AHEAD, update, candidates });
+            }
+        }
+        ahead
+    }
+
+    /// The classifier has answered.
+    pub(crate) fn handle_verdict(&mut self, id: QuestionId, verdict: Verdict) {
+        if self.watcher.question.as_ref().is_none_or(|open| open.question.question != id) {
+            return;
+        }
+        let Some(open) = self.watcher.question.take() else { return };
+        let ms = u64::try_from(self.now.0 - open.asked.0).unwrap_or(0);
+        self.counters.classifier_ms += ms;
+        let tokens = match &verdict {
+            Verdict::Judged { usage: Some(usage), .. } => usage.prompt_tokens + usage.completion_tokens,
+            Verdict::Judged { usage: None, .. } | Verdict::TimedOut | Verdict::Failed { .. } => 0,
+        };
+        self.counters.classifier_tokens += tokens;
+        let is_there = self.frames.last().is_some_and(|frame| frame.playbook().id == open.frame);
+        let n_taken = open.updates.len() - open.n_ahead;
+        let mut prejudged: Vec<Prejudged> = open.updates[n_taken..]
+            .iter()
+            .map(|pending| Prejudged {
+                update: pending.update.clone(),
+                candidates: pending.candidates.clone(),
+                matched: Vec::new(),
+            })
+            .collect();
+        for candidate in &open.question.candidates {
+            let id = candidate.trigger;
+            let (by, mut ruling) = ruling_of(&verdict, id);
+            let own: Vec<usize> =
+                (0..open.updates.len()).filter(|&i| open.updates[i].candidates.contains(&id)).collect();
+            let shown: Arc<[Update]> = own.iter().map(|&i| open.updates[i].update.clone()).collect();
+            if matches!(ruling, Ruling::Match | Ruling::NoMatch) {
+                self.watcher.verdicts.learn(id, &shown, ruling == Ruling::Match, self.settings.max_verdicts);
+            }
+            // The earliest update that it names is where it takes effect.
+            let Some(&first) = own.first() else { continue };
+            if ruling == Ruling::Match {
+                if !is_there {
+                    ruling = Ruling::Dropped;
+                } else if first < n_taken {
+                    ruling = self.why_not(id).unwrap_or(Ruling::Match);
+                } else {
+                    prejudged[first - n_taken].matched.push(id);
+                }
+            }
+            let fires = ruling == Ruling::Match && first < n_taken;
+            self.counters.trigger_evaluations += 1;
+            let question = Some(open.question.question);
+            let n_asked = open.question.candidates.len();
+            let updates = shown.clone();
+            let evaluation = Evaluation { trigger: id, by, ruling, updates, question, n_asked, ms, tokens };
+            self.report(Fact::TriggerEvaluated(Box::new(evaluation)));
+            if fires {
+                self.matched(Match::new(open.updates[first].seq, id, None), &shown);
+            }
+        }
+        if let Some(turn) = self.turn.as_mut() {
+            turn.prejudged = prejudged.into();
+            turn.horizon = turn.readings.len();
+        }
+    }
+
+    /// After a restart the classifier is asked again.
+    pub(crate) fn reopen_question(&mut self) {
+        if let Some(open) = &self.watcher.question {
+            let question = Box::new(open.question.clone());
+            self.emit(Effect::Classify(question));
         }
     }
 
     pub(crate) fn view_triggers(&self) -> Vec<TriggerView> {
-        Vec::new()
+        let triggers = self.program.playbooks.iter().flat_map(|playbook| &playbook.triggers);
+        let view = |trigger: &crate::lang::program::Trigger| TriggerView {
+            trigger: trigger.id,
+            name: self.program.trigger_name(trigger.id).into(),
+            truth: matches!(trigger.kind, TriggerKind::Condition(_)).then(|| self.watcher.truths.contains(&trigger.id)),
+            is_active: self.watcher.active.contains_key(&trigger.id),
+        };
+        triggers.filter(|trigger| trigger.kind != TriggerKind::Beginning).map(view).collect()
+    }
+}
+
+/// The place among all updates of one that has not taken effect.
+const AHEAD: u64 = u64::MAX;
+
+fn ruling_of(verdict: &Verdict, id: TriggerId) -> (Judge, Ruling) {
+    match verdict {
+        Verdict::Judged { by, matched, .. } if matched.contains(&id) => (*by, Ruling::Match),
+        Verdict::Judged { by, abstained, .. } if abstained.contains(&id) => (*by, Ruling::Abstained),
+        Verdict::Judged { by, .. } => (*by, Ruling::NoMatch),
+        Verdict::TimedOut => (Judge::Model, Ruling::TimedOut),
+        Verdict::Failed { reason } => (Judge::Model, Ruling::Failed(reason.clone())),
     }
 }

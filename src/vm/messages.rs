@@ -1,0 +1,124 @@
+//! Messages of the user: their delivery, and what becomes of one that comes while the model is speaking
+//! (spec `execution.md`, "A message while the model is speaking").
+
+use std::sync::Arc;
+
+use crate::value::{Origin, Tracked, Value};
+use crate::vm::Machine;
+use crate::vm::frame::{Frame, Phase, PlaybookFrame, Then};
+use crate::vm::limits::OnUserMessage;
+use crate::vm::protocol::CallId;
+use crate::vm::scope::Scope;
+use crate::vm::watcher::USER_MESSAGE;
+
+/// The state before a turn, for taking back what the turn does.
+#[derive(Clone, Debug)]
+pub(crate) struct BeforeTurn {
+    frames: Vec<PlaybookFrame>,
+    others: Vec<Scope>,
+    /// The last call that had been queued.
+    last_call: u64,
+}
+
+impl Machine {
+    /// The user has said something.
+    pub(crate) fn handle_message(&mut self, text: Arc<str>) {
+        self.messages.push_back(text);
+        let is_speaking = self.frames.last().is_some_and(|frame| frame.playbook().phase == Phase::Turn);
+        if !is_speaking || self.turn.is_none() || self.outcome.is_some() || self.unwinding.is_some() {
+            return;
+        }
+        match self.settings.on_user_message {
+            OnUserMessage::Queue => return,
+            OnUserMessage::Interrupt => self.cut_turn("the user spoke"),
+            OnUserMessage::Rollback => self.roll_back(),
+        }
+        // The message is there already: the wait is over as soon as the calls are.
+        self.top_mut().phase = Phase::Draining(Then::WaitUser);
+    }
+
+    /// Before a turn: a message that came while something else was going on is part of it, unless messages wait
+    /// until they are asked for.
+    pub(crate) fn deliver_early(&mut self) -> bool {
+        if self.settings.on_user_message == OnUserMessage::Queue {
+            return false;
+        }
+        let Some(text) = self.messages.pop_front() else { return false };
+        self.deliver(text);
+        true
+    }
+
+    /// A user's message reaches the top frame.
+    pub(crate) fn deliver(&mut self, text: Arc<str>) {
+        self.conversation.push(true, text.clone(), self.settings.conversation.max(1));
+        self.report(crate::vm::protocol::Fact::UserMessage { text: text.clone() });
+        self.restart_silence();
+        let agent = self.top().agent;
+        let value = Tracked::new(Value::Str(text.clone()), Origin::USER);
+        for frame in &mut self.frames {
+            frame.playbook_mut().spent.turns_since_user = 0;
+        }
+        let frame = self.top_mut();
+        // Two messages before a turn are told together.
+        let told = frame.news.user.take().map_or(text.clone(), |before| format!("{before}\n{text}").into());
+        frame.news.user = Some(told);
+        frame.phase = Phase::Ready;
+        self.set_other(agent, USER_MESSAGE, value);
+    }
+
+    /// Before a turn that may have to be taken back.
+    pub(crate) fn before_turn(&self) -> Option<Box<BeforeTurn>> {
+        let is_wanted = self.settings.on_user_message == OnUserMessage::Rollback;
+        is_wanted.then(|| {
+            Box::new(BeforeTurn {
+                frames: self.frames.iter().map(|frame| frame.playbook().clone()).collect(),
+                others: self.others.clone(),
+                last_call: self.next.call,
+            })
+        })
+    }
+
+    /// Takes back what the turn in progress has set and said. Calls it has made cannot be undone: then the lines it
+    /// has done stay done.
+    fn roll_back(&mut self) {
+        let before = self.turn.as_mut().and_then(|turn| turn.before.take());
+        self.cut_turn("the user spoke; what the reply has set and said is taken back");
+        let Some(before) = before else { return };
+        let BeforeTurn { frames, others, last_call } = *before;
+        self.others = others;
+        let has_called = self.next.call > last_call;
+        for (frame, old) in self.frames.iter_mut().zip(frames) {
+            let Frame::Playbook(frame) = frame;
+            if frame.id != old.id {
+                break;
+            }
+            frame.scope = old.scope;
+            frame.chat = old.chat;
+            frame.news = old.news;
+            frame.saying = old.saying;
+            if !has_called {
+                frame.pointer = old.pointer;
+                frame.here = old.here;
+                frame.loops = old.loops;
+                frame.fresh_since = old.fresh_since;
+                frame.moved_back = old.moved_back;
+                frame.claimed_names = old.claimed_names;
+                frame.unclaimed_calls = old.unclaimed_calls;
+                frame.done_calls = old.done_calls;
+                frame.reached = old.reached;
+            }
+        }
+        let mut told = "the user interrupted your last reply: what it said and set is taken back".to_owned();
+        let made: Vec<String> = self
+            .top()
+            .queue
+            .iter()
+            .filter(|queued| queued.id > CallId(last_call))
+            .map(|queued| queued.name.to_string())
+            .collect();
+        if !made.is_empty() {
+            told = format!("{told}; its calls stay made: {}", made.join(", "));
+        }
+        self.top_mut().news.meanwhile.push(told);
+    }
+}

@@ -1,0 +1,189 @@
+//! Triggers on calls: before one (its playbook may refuse it), after one, when one fails (spec `triggers.md`,
+//! "While something else goes on").
+
+use std::sync::Arc;
+
+use crate::lang::program::{CallName, TriggerId, TriggerKind};
+use crate::value::{Map, Tracked, Value};
+use crate::vm::Machine;
+use crate::vm::frame::{CallState, Called, Callee, QueuedCall};
+use crate::vm::protocol::{CallId, Fact, FrameOrigin, Ruling, Update};
+use crate::vm::watcher::Match;
+
+impl Machine {
+    /// Whether a trigger of the top frame's agent watches this call.
+    pub(crate) fn is_watched(&self, called: &Called) -> bool {
+        !self.watching(called, |kind| call_name(kind).is_some()).is_empty()
+    }
+
+    /// The triggers on a call, of the kinds that `wanted` picks, in program order. Those of the frame's own playbook
+    /// do not hold.
+    fn watching(&self, called: &Called, wanted: impl Fn(&TriggerKind) -> bool) -> Vec<TriggerId> {
+        let frame = self.top();
+        let index = &self.program.agent(frame.agent).triggers;
+        let is_it = |id: &&TriggerId| {
+            let kind = &self.program.trigger(**id).kind;
+            let watches = call_name(kind).is_some_and(|name| called.is_named(name));
+            watches && wanted(kind) && id.playbook != frame.playbook
+        };
+        index.calls.iter().filter(is_it).copied().collect()
+    }
+
+    /// Puts the playbooks of `Before calling …` into the queue, in front of the call that has just been queued.
+    /// Each call has its own; only in frames above such a playbook there are none, or it would guard itself.
+    pub(crate) fn queue_guards(&mut self, call: CallId) {
+        let Some(queued) = self.top_mut().call_mut(call).cloned() else { return };
+        let called = Called { callee: queued.callee, name: queued.name.clone() };
+        let guards = self.watching(&called, |kind| matches!(kind, TriggerKind::BeforeCall(_)));
+        for id in guards {
+            let nothing: Arc<[Update]> = [].into();
+            if self.frames.iter().any(|frame| frame.playbook().trigger == Some(id)) {
+                self.evaluated(id, Ruling::Active, &nothing);
+                continue;
+            }
+            let bound = match self.bind_triggered(id) {
+                Ok(bound) => bound,
+                Err(missing) => {
+                    self.evaluated(id, Ruling::NotCallable(missing.into()), &nothing);
+                    continue;
+                }
+            };
+            self.evaluated(id, Ruling::Match, &nothing);
+            self.activate(id, &nothing);
+            self.next.call += 1;
+            let guard = QueuedCall {
+                id: CallId(self.next.call),
+                name: self.program.playbook(id.playbook).name.clone(),
+                callee: Callee::Playbook(id.playbook),
+                arguments: bound,
+                result_name: None,
+                guards: Some(Guard { trigger: id, call }),
+                state: CallState::Queued,
+                started: None,
+                answer: None,
+                place: queued.place,
+            };
+            let queue = &mut self.top_mut().queue;
+            let at = queue.iter().position(|queued| queued.id == call).unwrap_or(queue.len());
+            queue.insert(at, guard);
+        }
+    }
+
+    /// Whether a playbook in the queue must be asked before this call is made.
+    pub(crate) fn is_guarded(&self, call: CallId) -> bool {
+        self.top().queue.iter().any(|queued| queued.guards.is_some_and(|guard| guard.call == call))
+    }
+
+    /// A guard's turn in the queue has come.
+    pub(crate) fn run_guard(&mut self, id: CallId, guard: Guard) {
+        let Some(queued) = self.top_mut().call_mut(id) else { return };
+        queued.state = CallState::Running { attempt: 1, confirmed: true };
+        let (bound, from) = (queued.arguments.clone(), queued.place.location);
+        let call = self.top_mut().call_mut(guard.call).map(|queued| describe(queued, None));
+        self.push_frame(guard.trigger.playbook, bound, FrameOrigin::Trigger { trigger: guard.trigger, from });
+        self.dress_triggered(guard.trigger, call);
+    }
+
+    /// A guard has returned: `false` refuses the call.
+    pub(crate) fn take_guard(&mut self, id: CallId, guard: Guard) {
+        let frame = self.top_mut();
+        let Some(index) = frame.queue.iter().position(|queued| queued.id == id) else { return };
+        let Some(queued) = frame.queue.remove(index) else { return };
+        let refuses = matches!(&queued.state, CallState::Done(Ok(value)) if value.value == Value::Bool(false));
+        if !refuses {
+            return;
+        }
+        // The others need not be asked any more.
+        let is_other = |queued: &QueuedCall| queued.guards.is_some_and(|other| other.call == guard.call);
+        let others: Vec<TriggerId> = frame
+            .queue
+            .iter()
+            .filter(|queued| is_other(queued))
+            .filter_map(|queued| Some(queued.guards?.trigger))
+            .collect();
+        frame.queue.retain(|queued| !is_other(queued));
+        let error: Arc<str> = format!("refused by {}", queued.name).into();
+        let Some(refused) = frame.call_mut(guard.call) else { return };
+        refused.state = CallState::Done(Err(error.clone()));
+        let (name, kind) = (refused.name.clone(), refused.callee.kind());
+        others.into_iter().for_each(|trigger| self.deactivate(trigger));
+        self.report(Fact::CallFinished { call: guard.call, name, kind, result: Err(error), ms: 0 });
+    }
+
+    /// A call's result has been taken: triggers behind it fire.
+    pub(crate) fn call_taken(&mut self, queued: &QueuedCall, result: &Result<Tracked, Arc<str>>) {
+        let called = Called { callee: queued.callee, name: queued.name.clone() };
+        // A call that was refused has not been made.
+        let was_made = queued.started.is_some();
+        let watching = self.watching(&called, |kind| match kind {
+            TriggerKind::AfterCall(_) => was_made,
+            TriggerKind::CallFails(_) => result.is_err(),
+            TriggerKind::Beginning
+            | TriggerKind::BeforeCall(_)
+            | TriggerKind::Every { .. }
+            | TriggerKind::Silence { .. }
+            | TriggerKind::Condition(_)
+            | TriggerKind::Changes(_)
+            | TriggerKind::Semantic => false,
+        });
+        let nothing: Arc<[Update]> = [].into();
+        let seq = self.counters.updates;
+        for trigger in watching {
+            let ruling = self.why_not(trigger).unwrap_or(Ruling::Match);
+            let fires = ruling == Ruling::Match;
+            self.evaluated(trigger, ruling, &nothing);
+            if fires {
+                self.matched(Match::new(seq, trigger, Some(describe(queued, Some(result)))), &nothing);
+            }
+        }
+    }
+}
+
+/// A playbook in the queue that is asked before a call is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Guard {
+    pub(crate) trigger: TriggerId,
+    /// The call it may refuse.
+    pub(crate) call: CallId,
+}
+
+impl Called {
+    fn is_named(&self, name: &CallName) -> bool {
+        match (self.callee, name.playbook) {
+            (Callee::Playbook(called), Some(playbook)) => called == playbook,
+            (Callee::Tool(_), None) => self.name == name.name,
+            (Callee::Playbook(_), None) | (Callee::Tool(_), Some(_)) => false,
+        }
+    }
+}
+
+fn call_name(kind: &TriggerKind) -> Option<&CallName> {
+    match kind {
+        TriggerKind::BeforeCall(name) | TriggerKind::AfterCall(name) | TriggerKind::CallFails(name) => Some(name),
+        TriggerKind::Beginning
+        | TriggerKind::Every { .. }
+        | TriggerKind::Silence { .. }
+        | TriggerKind::Condition(_)
+        | TriggerKind::Changes(_)
+        | TriggerKind::Semantic => None,
+    }
+}
+
+/// `$call`: what a trigger's playbook knows of the call.
+fn describe(queued: &QueuedCall, result: Option<&Result<Tracked, Arc<str>>>) -> Tracked {
+    let mut is_secret = false;
+    let mut take = |value: &Tracked| {
+        is_secret |= value.secret;
+        value.value.clone()
+    };
+    let arguments: Map = queued.arguments.iter().map(|(name, value)| (name.clone(), take(value))).collect();
+    let mut call = Map::new();
+    call.insert("name".into(), Value::Str(queued.name.clone()));
+    call.insert("args".into(), Value::map(arguments));
+    match result {
+        Some(Ok(value)) => call.insert("result".into(), take(value)),
+        Some(Err(error)) => call.insert("error".into(), Value::Str(error.clone())),
+        None => None,
+    };
+    Tracked { value: Value::map(call), origin: crate::value::Origin::CODE, secret: is_secret }
+}

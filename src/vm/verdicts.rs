@@ -1,0 +1,48 @@
+//! What the classifier has answered, so that the same is not asked twice (spec `triggers.md`, "When a trigger
+//! fires").
+
+use std::fmt::Write as _;
+
+use indexmap::IndexMap;
+
+use crate::lang::program::TriggerId;
+use crate::vm::protocol::Update;
+use crate::vm::watcher::USER_MESSAGE;
+
+/// Answers by trigger and the values that were shown. The oldest are forgotten first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Verdicts {
+    answers: IndexMap<(TriggerId, String), bool>,
+}
+
+impl Verdicts {
+    /// What was answered; a user's message is judged anew each time, for the same words may mean something else.
+    pub(crate) fn known(&self, trigger: TriggerId, updates: &[Update]) -> Option<bool> {
+        self.answers.get(&(trigger, key(updates)?)).copied()
+    }
+
+    /// Notes an answer.
+    pub(crate) fn learn(&mut self, trigger: TriggerId, updates: &[Update], matches: bool, limit: usize) {
+        let Some(key) = key(updates) else { return };
+        if limit == 0 {
+            return;
+        }
+        while self.answers.len() >= limit {
+            self.answers.shift_remove_index(0);
+        }
+        self.answers.insert((trigger, key), matches);
+    }
+}
+
+fn key(updates: &[Update]) -> Option<String> {
+    let mut key = String::new();
+    for update in updates {
+        if &*update.name == USER_MESSAGE {
+            return None;
+        }
+        let old = update.old.as_ref().map(crate::value::Value::to_json);
+        // Names hold no space, and JSON on one line no line break, so two different lists have different keys.
+        let _ = writeln!(key, "{} {} {}", update.name, old.as_deref().unwrap_or("-"), update.new.to_json());
+    }
+    Some(key)
+}
