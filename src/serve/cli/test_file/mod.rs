@@ -5,6 +5,7 @@
 //! expected parts are compared at the end of their stretch.
 
 mod item;
+pub(crate) mod lines;
 mod read;
 mod write;
 
