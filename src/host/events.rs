@@ -123,6 +123,10 @@ pub enum PublicBody {
     FramePushed {
         origin: &'static str,
     },
+    FrameElided {
+        /// The playbook that was left.
+        left: Arc<str>,
+    },
     FramePopped {
         #[serde(skip_serializing_if = "Option::is_none")]
         value: Option<Value>,
@@ -192,6 +196,7 @@ impl PublicBody {
             PublicBody::StreamCancelled { .. } => "stream_cancelled",
             PublicBody::FramePushed { .. } => "frame_pushed",
             PublicBody::FramePopped { .. } => "frame_popped",
+            PublicBody::FrameElided { .. } => "frame_elided",
             PublicBody::Repair { .. } => "repair",
             PublicBody::Degraded { .. } => "degraded",
             PublicBody::Retry { .. } => "retry",
@@ -267,7 +272,7 @@ impl EventMaker {
     }
 
     fn of_report(&mut self, report: &Report) -> PublicEvent {
-        let mut event = self.event(report.place, fact_body(&report.fact));
+        let mut event = self.event(report.place, fact_body(&self.program, &report.fact));
         if let Fact::TurnFinished { turn, .. } = &report.fact {
             // The frame may have moved on; the event is about this turn.
             event.turn = Some(turn.0);
@@ -319,7 +324,7 @@ impl EventMaker {
     }
 }
 
-fn fact_body(fact: &Fact) -> PublicBody {
+fn fact_body(program: &Program, fact: &Fact) -> PublicBody {
     match fact {
         Fact::TurnStarted { kind, n_messages, prompt_tokens } => PublicBody::TurnStarted {
             kind: match kind {
@@ -382,6 +387,7 @@ fn fact_body(fact: &Fact) -> PublicBody {
                 FrameOrigin::Trigger { .. } => "trigger",
             },
         },
+        Fact::FrameElided { playbook } => PublicBody::FrameElided { left: program.playbook(*playbook).name.clone() },
         Fact::FramePopped { value } => PublicBody::FramePopped { value: value.as_ref().map(Tracked::shown) },
         Fact::Repair { cause, attempt } => PublicBody::Repair { cause: cause.clone(), attempt: *attempt },
         Fact::Degraded { cause } => PublicBody::Degraded { cause: cause.clone() },
@@ -434,6 +440,7 @@ pub struct Summary {
     pub playbook_calls: u64,
     pub tail_calls: u64,
     pub inlined_calls: u64,
+    pub early_starts: u64,
     pub explicit_lines: u64,
     pub trigger_evaluations: u64,
     pub classifier_calls: u64,
@@ -459,6 +466,9 @@ impl Summary {
             discarded_tokens: counters.discarded_tokens,
             tool_calls: counters.tool_calls,
             playbook_calls: counters.playbook_calls,
+            tail_calls: counters.tail_calls,
+            inlined_calls: counters.inlined_calls,
+            early_starts: counters.early_starts,
             explicit_lines: counters.explicit_lines,
             repairs: counters.repairs,
             retries: counters.retries,

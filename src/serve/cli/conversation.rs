@@ -233,6 +233,7 @@ impl Talk<'_> {
             | PublicBody::StreamCancelled { .. }
             | PublicBody::FramePushed { .. }
             | PublicBody::FramePopped { .. }
+            | PublicBody::FrameElided { .. }
             | PublicBody::Repair { .. }
             | PublicBody::Ignored { .. }
             | PublicBody::SessionRenewed { .. }
