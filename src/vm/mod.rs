@@ -232,9 +232,8 @@ impl Machine {
         for frame in &mut self.frames {
             frame.playbook_mut().spent.turns_since_user = 0;
         }
-        let frame = self.top_mut();
-        frame.news.user = Some(text);
-        frame.phase = Phase::Ready;
+        self.asker_mut().news.user = Some(text);
+        self.top_mut().phase = Phase::Ready;
     }
 
     /// The program it runs.
@@ -357,6 +356,22 @@ impl Machine {
 
     fn top_mut(&mut self) -> &mut PlaybookFrame {
         self.frames.last_mut().expect("a step is made only with a frame on the stack").playbook_mut()
+    }
+
+    /// The frame whose chat session the top frame's turns belong to: the nearest that is not inlined. Messages,
+    /// what the model is to be told and how often it failed are the asker's; pointer, loops, variables, queue and
+    /// phase are the top frame's own.
+    fn asker(&self) -> &PlaybookFrame {
+        self.frames[self.asker_depth()].playbook()
+    }
+
+    fn asker_mut(&mut self) -> &mut PlaybookFrame {
+        let depth = self.asker_depth();
+        self.frames[depth].playbook_mut()
+    }
+
+    fn asker_depth(&self) -> usize {
+        self.frames.iter().rposition(|frame| !frame.playbook().inlined).unwrap_or(0)
     }
 
     /// Where the top frame is.
