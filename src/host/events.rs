@@ -141,6 +141,10 @@ pub enum PublicBody {
     FramePushed {
         origin: &'static str,
     },
+    FrameElided {
+        /// The playbook that was left.
+        left: Arc<str>,
+    },
     FramePopped {
         #[serde(skip_serializing_if = "Option::is_none")]
         value: Option<Value>,
@@ -212,6 +216,7 @@ impl PublicBody {
             PublicBody::StreamCancelled { .. } => "stream_cancelled",
             PublicBody::FramePushed { .. } => "frame_pushed",
             PublicBody::FramePopped { .. } => "frame_popped",
+            PublicBody::FrameElided { .. } => "frame_elided",
             PublicBody::Repair { .. } => "repair",
             PublicBody::Degraded { .. } => "degraded",
             PublicBody::Retry { .. } => "retry",
@@ -440,6 +445,7 @@ fn fact_body(program: &Program, fact: &Fact) -> PublicBody {
                 FrameOrigin::Trigger { .. } => "trigger",
             },
         },
+        Fact::FrameElided { playbook } => PublicBody::FrameElided { left: program.playbook(*playbook).name.clone() },
         Fact::FramePopped { value } => PublicBody::FramePopped { value: value.as_ref().map(Tracked::shown) },
         Fact::Repair { cause, attempt } => PublicBody::Repair { cause: cause.clone(), attempt: *attempt },
         Fact::Degraded { cause } => PublicBody::Degraded { cause: cause.clone() },
@@ -522,6 +528,7 @@ pub struct Summary {
     pub playbook_calls: u64,
     pub tail_calls: u64,
     pub inlined_calls: u64,
+    pub early_starts: u64,
     pub explicit_lines: u64,
     pub trigger_evaluations: u64,
     pub classifier_calls: u64,
@@ -547,6 +554,9 @@ impl Summary {
             discarded_tokens: counters.discarded_tokens,
             tool_calls: counters.tool_calls,
             playbook_calls: counters.playbook_calls,
+            tail_calls: counters.tail_calls,
+            inlined_calls: counters.inlined_calls,
+            early_starts: counters.early_starts,
             explicit_lines: counters.explicit_lines,
             trigger_evaluations: counters.trigger_evaluations,
             classifier_calls: counters.classifier_calls,

@@ -149,7 +149,7 @@ impl Machine {
         match result.clone() {
             Ok(value) => {
                 let text = format!("{line} -> {}", shorten(&value, shown));
-                self.top_mut().news.results.push(text);
+                self.asker_mut().news.results.push(text);
                 if let Some(name) = &queued.result_name {
                     let playbook = self.top().playbook;
                     match self.type_of(playbook, name) {
@@ -159,13 +159,13 @@ impl Machine {
                                 queued.name,
                                 value.value.kind()
                             );
-                            self.top_mut().news.problem = Some(problem.into());
+                            self.asker_mut().news.problem = Some(problem.into());
                         }
                         _ => {
                             if !self.set_variable(name, value.clone()) {
                                 return;
                             }
-                            self.top_mut().news.told_names.push(name.clone());
+                            self.asker_mut().news.told_names.push(name.clone());
                             self.claim_result(name, queued.place.location);
                         }
                     }
@@ -179,9 +179,8 @@ impl Machine {
             }
             Err(error) => {
                 let error = Value::Str(error).to_json();
-                let frame = self.top_mut();
-                frame.news.results.push(format!("{line} !! {error}"));
-                if let Phase::Draining(Then::Return { failed, .. }) = &mut frame.phase {
+                self.asker_mut().news.results.push(format!("{line} !! {error}"));
+                if let Phase::Draining(Then::Return { failed, .. }) = &mut self.top_mut().phase {
                     *failed = true;
                 }
             }

@@ -26,6 +26,9 @@ pub(crate) struct PlaybookFrame {
     pub(crate) id: FrameId,
     pub(crate) agent: AgentId,
     pub(crate) playbook: PlaybookId,
+    /// Its lines are shown inside its caller's: it shares the turn and the chat session of the frame below, and
+    /// what belongs to those ([`crate::vm::Machine::asker`]) is not its own.
+    pub(crate) inlined: bool,
     /// The line it is at; none in goal mode.
     pub(crate) pointer: Option<StepId>,
     /// What the interpreter has done about the pointer's line since it got there.

@@ -47,6 +47,14 @@ pub struct Settings {
     pub resume_fresh: bool,
     /// Whether explicit lines are performed by the interpreter.
     pub explicit_lines: bool,
+    /// Whether a call that is the last thing a playbook does takes the place of its frame (spec `execution.md`,
+    /// "Fewer model calls").
+    pub tail_calls: bool,
+    /// Lines up to which a playbook is shown inside the line that calls it, and runs there; 0: none is. 5 is a
+    /// guess until it is measured with real models.
+    pub inline_lines: usize,
+    /// Whether tools start while the reply that calls them is still being read; else at the end of the turn.
+    pub early_start: bool,
     /// Bytes of JSON up to which a value is shown whole to the model.
     pub shown_value_bytes: usize,
     /// Whether the trigger classifier is asked; without, semantic triggers never fire.
@@ -115,6 +123,9 @@ impl Default for Settings {
             starts_in_think: false,
             resume_fresh: false,
             explicit_lines: true,
+            tail_calls: true,
+            inline_lines: 5,
+            early_start: true,
             shown_value_bytes: 2_000,
             classifier: true,
             barrier: Barrier::All,

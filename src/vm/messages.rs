@@ -58,11 +58,11 @@ impl Machine {
         for frame in &mut self.frames {
             frame.playbook_mut().spent.turns_since_user = 0;
         }
-        let frame = self.top_mut();
+        let news = &mut self.asker_mut().news;
         // Two messages before a turn are told together.
-        let told = frame.news.user.take().map_or(text.clone(), |before| format!("{before}\n{text}").into());
-        frame.news.user = Some(told);
-        frame.phase = Phase::Ready;
+        let told = news.user.take().map_or(text.clone(), |before| format!("{before}\n{text}").into());
+        news.user = Some(told);
+        self.top_mut().phase = Phase::Ready;
         self.set_other(agent, USER_MESSAGE, value);
     }
 
@@ -119,6 +119,6 @@ impl Machine {
         if !made.is_empty() {
             told = format!("{told}; its calls stay made: {}", made.join(", "));
         }
-        self.top_mut().news.meanwhile.push(told);
+        self.asker_mut().news.meanwhile.push(told);
     }
 }

@@ -364,6 +364,22 @@ impl Machine {
         self.frames.last_mut().expect("a step is made only with a frame on the stack").playbook_mut()
     }
 
+    /// The frame whose chat session the top frame's turns belong to: the nearest that is not inlined. Messages,
+    /// what the model is to be told and how often it failed are the asker's; pointer, loops, variables, queue and
+    /// phase are the top frame's own.
+    fn asker(&self) -> &PlaybookFrame {
+        self.frames[self.asker_depth()].playbook()
+    }
+
+    fn asker_mut(&mut self) -> &mut PlaybookFrame {
+        let depth = self.asker_depth();
+        self.frames[depth].playbook_mut()
+    }
+
+    fn asker_depth(&self) -> usize {
+        self.frames.iter().rposition(|frame| !frame.playbook().inlined).unwrap_or(0)
+    }
+
     /// Where the top frame is.
     fn place(&self) -> Option<Place> {
         let turn = self.turn.as_ref().map(|turn| turn.id);

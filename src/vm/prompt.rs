@@ -127,8 +127,8 @@ impl Machine {
         }
         let before = self.before_turn();
         let is_judging = self.watcher.question.is_some();
-        let frame = self.top();
-        let undo = is_judging.then(|| Box::new((frame.chat.clone(), frame.news.clone())));
+        let asker = self.asker();
+        let undo = is_judging.then(|| Box::new((asker.chat.clone(), asker.news.clone())));
         let system = self.system_message(self.top().agent);
         let kind = self.prepare_message(estimate_tokens(system.len() as u64));
         self.next.turn += 1;
@@ -152,13 +152,15 @@ impl Machine {
         let frame = self.top_mut();
         frame.here.ask_model = false;
         frame.phase = Phase::Turn;
-        let delay_ms = std::mem::take(&mut frame.delay_ms);
-        let news = std::mem::take(&mut frame.news);
-        let mut messages = Vec::with_capacity(frame.chat.messages.len() + 1);
+        let (playbook, pointer) = (frame.playbook, frame.pointer);
+        let asker = self.asker_mut();
+        let delay_ms = std::mem::take(&mut asker.delay_ms);
+        let news = std::mem::take(&mut asker.news);
+        let mut messages = Vec::with_capacity(asker.chat.messages.len() + 1);
         messages.push(ChatMessage { role: Role::System, text: system.clone() });
-        messages.extend(frame.chat.messages.iter().cloned());
-        let prompt_tokens = frame.chat.tokens + estimate_tokens(system.len() as u64);
-        let (attempt, playbook, pointer) = (frame.n_attempts + 1, frame.playbook, frame.pointer);
+        messages.extend(asker.chat.messages.iter().cloned());
+        let prompt_tokens = asker.chat.tokens + estimate_tokens(system.len() as u64);
+        let attempt = asker.n_attempts + 1;
         let n_messages = messages.len();
         self.turn = Some(Turn {
             id,
@@ -233,24 +235,24 @@ impl Machine {
 
     /// Puts the next user message into the frame's chat session, which is begun afresh where it must be.
     fn prepare_message(&mut self, system_tokens: u64) -> TurnKind {
-        let frame = self.top();
-        let is_covered = frame.news.covered_since.is_some();
-        let mut kind = match (frame.chat.messages.is_empty(), is_covered) {
+        let asker = self.asker();
+        let is_covered = asker.news.covered_since.is_some();
+        let mut kind = match (asker.chat.messages.is_empty(), is_covered) {
             (true, _) => TurnKind::Start,
             (false, true) if self.settings.resume_fresh => TurnKind::Start,
             (false, true) => TurnKind::Resume,
             (false, false) => TurnKind::Continue,
         };
         // A broken stream that brought nothing: the same message is sent again.
-        let is_unanswered = frame.chat.messages.last().is_some_and(|message| message.role == Role::User);
-        if kind == TurnKind::Continue && is_unanswered && frame.news.is_empty() {
+        let is_unanswered = asker.chat.messages.last().is_some_and(|message| message.role == Role::User);
+        if kind == TurnKind::Continue && is_unanswered && asker.news.is_empty() {
             return kind;
         }
         let mut text = self.render_turn(kind);
-        let frame = self.top();
-        let tokens = frame.chat.tokens + system_tokens + estimate_tokens(text.len() as u64);
+        let chat = &self.asker().chat;
+        let tokens = chat.tokens + system_tokens + estimate_tokens(text.len() as u64);
         if kind != TurnKind::Start {
-            let reason = if frame.chat.n_turns >= self.settings.max_session_turns {
+            let reason = if chat.n_turns >= self.settings.max_session_turns {
                 Some("it has had many turns")
             } else if tokens > self.settings.context_tokens {
                 Some("it would not fit into the context")
@@ -264,7 +266,7 @@ impl Machine {
             }
         }
         let heard = self.conversation.n_total();
-        let chat = &mut self.top_mut().chat;
+        let chat = &mut self.asker_mut().chat;
         if kind == TurnKind::Start {
             *chat = Chat::default();
         }
@@ -275,9 +277,9 @@ impl Machine {
     }
 
     fn render_turn(&self, kind: TurnKind) -> String {
-        let frame = self.top();
-        let news = &frame.news;
-        let playbook = self.program.playbook(frame.playbook);
+        let (frame, asker) = (self.top(), self.asker());
+        let news = &asker.news;
+        let playbook = self.program.playbook(asker.playbook);
         let is_start = kind == TurnKind::Start;
         let shown = self.settings.shown_value_bytes;
         let shown_playbook = is_start.then(|| {
@@ -291,7 +293,7 @@ impl Machine {
         });
         let tools: Vec<String> = if is_start { self.write_tools(playbook) } else { Vec::new() };
         let variables: Vec<String> = if is_start {
-            let named = frame.pointer.map(|step| &playbook.step(step).reads);
+            let named = frame.pointer.map(|step| &self.program.playbook(frame.playbook).step(step).reads);
             self.reader()
                 .all()
                 .into_iter()
@@ -308,7 +310,7 @@ impl Machine {
         };
         let first_heard = match kind {
             TurnKind::Start => 0,
-            TurnKind::Resume => frame.chat.heard,
+            TurnKind::Resume => asker.chat.heard,
             TurnKind::Continue => u64::MAX,
         };
         let mut conversation: Vec<String> = self
@@ -325,7 +327,7 @@ impl Machine {
         }
         let meanwhile = self.write_meanwhile(news, is_start);
         let json = |text: &Arc<str>| Value::Str(text.clone()).to_json();
-        let go_on = frame.pointer.map(|step| playbook.step(step).label.to_string());
+        let go_on = frame.pointer.map(|step| self.label(step));
         let text = render(
             "turn",
             context! {
@@ -339,7 +341,7 @@ impl Machine {
                 user => news.user.as_ref().map(json),
                 problem => news.problem.as_deref(),
                 saying => news.saying.as_ref().map(json),
-                go_on,
+                go_on => go_on.as_deref(),
             },
         );
         text.trim_end().to_owned()

@@ -714,6 +714,11 @@ pub enum Fact {
         /// What it returned; none: it was dropped.
         value: Option<Tracked>,
     },
+    /// A frame gave its place to the playbook that it called last.
+    FrameElided {
+        /// The playbook that was left.
+        playbook: PlaybookId,
+    },
     /// The model is told of its mistake.
     Repair {
         /// The mistake.

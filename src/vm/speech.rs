@@ -38,10 +38,10 @@ impl Machine {
         if is_said {
             self.report(Fact::Ignored { cause: "the interpreter has said this line itself".into() });
         }
-        let utterance = match self.top_mut().saying.take() {
+        let utterance = match self.asker_mut().saying.take() {
             Some(open) if !is_said => open,
             open => {
-                self.top_mut().saying = open;
+                self.asker_mut().saying = open;
                 OpenUtterance { id: self.next_utterance(), text: String::new() }
             }
         };
@@ -153,7 +153,7 @@ impl Machine {
         self.restart_silence();
         self.report(Fact::Said { text });
         let heard = self.conversation.n_total();
-        self.top_mut().chat.heard = heard;
+        self.asker_mut().chat.heard = heard;
     }
 
     /// Says a text of the program's own, with its references.

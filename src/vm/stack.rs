@@ -44,9 +44,9 @@ impl Machine {
             );
             return;
         }
-        if let Some(below) = self.frames.last_mut() {
+        if !self.frames.is_empty() {
             let since = self.stamp;
-            below.playbook_mut().news.covered_since.get_or_insert(since);
+            self.asker_mut().news.covered_since.get_or_insert(since);
         }
         let program = self.program.clone();
         let playbook = program.playbook(id);
@@ -55,6 +55,7 @@ impl Machine {
             id: FrameId(self.next.frame),
             agent: playbook.agent,
             playbook: id,
+            inlined: false,
             pointer: None,
             here: Here::default(),
             loops: Vec::new(),
@@ -143,9 +144,8 @@ impl Machine {
             Then::WaitUser => self.top_mut().phase = Phase::WaitingUser,
             Then::WaitTimer { after_ms, text } => {
                 let timer = self.next_timer();
-                let frame = self.top_mut();
-                frame.phase = Phase::WaitingTimer(timer);
-                frame.news.results.push(format!("timer {text} -> is over"));
+                self.top_mut().phase = Phase::WaitingTimer(timer);
+                self.asker_mut().news.results.push(format!("timer {text} -> is over"));
                 self.emit(Effect::StartTimer { timer, after_ms, is_background: false });
             }
             // A failed call cancels the return: the model is told, and decides.
@@ -200,11 +200,11 @@ impl Machine {
             let skipped: Vec<&_> = playbook.steps.iter().filter(|step| !frame.reached.contains(&step.id)).collect();
             if !skipped.is_empty() {
                 let lines: Vec<Arc<str>> = skipped.iter().map(|step| step.label.clone()).collect();
-                if !frame.told_skipped {
-                    let frame = self.top_mut();
-                    frame.told_skipped = true;
+                if !self.asker().told_skipped {
+                    let asker = self.asker_mut();
+                    asker.told_skipped = true;
                     let text = format!("not done: {}: do them or say why in \"think\"", lines.join(", "));
-                    frame.news.problem = Some(text.into());
+                    asker.news.problem = Some(text.into());
                     return self.ask_again();
                 }
                 self.report(Fact::LinesSkipped { lines });
@@ -223,16 +223,16 @@ impl Machine {
 
     /// Tells the model of a mistake that has not to do with reading its reply.
     fn tell_problem(&mut self, problem: String) {
-        let frame = self.top_mut();
-        frame.n_failures += 1;
-        if frame.n_failures >= self.settings.max_repairs {
+        let asker = self.asker_mut();
+        asker.n_failures += 1;
+        let attempt = asker.n_failures;
+        if attempt >= self.settings.max_repairs {
             return self.protocol_failure(&problem);
         }
-        let attempt = self.top().n_failures;
         self.counters.repairs += 1;
         let problem: Arc<str> = problem.into();
         self.report(Fact::Repair { cause: problem.clone(), attempt });
-        self.top_mut().news.problem = Some(problem);
+        self.asker_mut().news.problem = Some(problem);
     }
 
     /// The top frame returns `value`: its variables join the others, the caller gets the value.
@@ -435,8 +435,8 @@ impl Machine {
         // A model that could not be reached may answer now.
         if matches!(&self.outcome, Some(Outcome::Failed(fault)) if fault.kind == FaultKind::Model) {
             self.outcome = None;
-            if let Some(frame) = self.frames.last_mut() {
-                frame.playbook_mut().n_attempts = 0;
+            if !self.frames.is_empty() {
+                self.asker_mut().n_attempts = 0;
             }
         }
         self.reopen_turns();

@@ -69,9 +69,9 @@ impl Machine {
             if speech.utterance.text.is_empty() {
                 // Nothing was heard of it: it is as if it had not begun.
             } else if waits_in_speech || was_cut_short {
-                let frame = self.top_mut();
-                frame.news.saying = Some(speech.utterance.text.as_str().into());
-                frame.saying = Some(speech.utterance);
+                let asker = self.asker_mut();
+                asker.news.saying = Some(speech.utterance.text.as_str().into());
+                asker.saying = Some(speech.utterance);
             } else {
                 self.complete_utterance(speech.utterance);
             }
@@ -82,13 +82,13 @@ impl Machine {
         }
         self.last_prose = std::mem::take(&mut turn.prose);
         if !turn.applied.is_empty() {
-            self.top_mut().chat.push_assistant(turn.applied);
+            self.asker_mut().chat.push_assistant(turn.applied);
         }
         // A stream that broke is not the model's idleness.
         if turn.progress {
-            self.top_mut().n_idle_turns = 0;
+            self.asker_mut().n_idle_turns = 0;
         } else if !matches!(turn.ended, Some((ReplyEnd::Broken { .. } | ReplyEnd::Closed, _))) {
-            self.top_mut().n_idle_turns += 1;
+            self.asker_mut().n_idle_turns += 1;
         }
         let n_bytes = turn.reader.n_bytes();
         let closing = ClosingTurn {
@@ -146,11 +146,11 @@ impl Machine {
         if self.outcome.is_some() {
             return;
         }
-        let frame = self.top_mut();
-        frame.n_failures = 0;
-        frame.n_attempts = 0;
-        frame.phase = Phase::Draining(then);
-        if frame.n_idle_turns >= self.settings.max_turns_without_progress {
+        self.top_mut().phase = Phase::Draining(then);
+        let asker = self.asker_mut();
+        asker.n_failures = 0;
+        asker.n_attempts = 0;
+        if asker.n_idle_turns >= self.settings.max_turns_without_progress {
             let n = self.settings.max_turns_without_progress;
             self.protocol_failure(&format!("{n} turns in a row brought nothing"));
         }
@@ -172,8 +172,8 @@ impl Machine {
         }
         self.cut_turn(&format!("trigger {} matched", name.unwrap_or_default()));
         if let Some(undo) = undo {
-            let frame = self.top_mut();
-            (frame.chat, frame.news) = *undo;
+            let asker = self.asker_mut();
+            (asker.chat, asker.news) = *undo;
         }
         self.after_turn(Then::GoOn);
     }
@@ -194,24 +194,24 @@ impl Machine {
         if self.outcome.is_some() {
             return;
         }
-        let frame = self.top_mut();
-        frame.n_failures += 1;
-        frame.n_attempts = 0;
-        frame.phase = Phase::Draining(Then::GoOn);
-        let attempt = frame.n_failures;
+        self.top_mut().phase = Phase::Draining(Then::GoOn);
+        let asker = self.asker_mut();
+        asker.n_failures += 1;
+        asker.n_attempts = 0;
+        let attempt = asker.n_failures;
         if attempt >= self.settings.max_repairs {
             return self.protocol_failure(problem);
         }
         self.counters.repairs += 1;
         self.report(Fact::Repair { cause: problem.as_str().into(), attempt });
-        self.top_mut().news.problem = Some(problem.as_str().into());
+        self.asker_mut().news.problem = Some(problem.as_str().into());
     }
 
     /// The model cannot be brought to keep to the protocol.
     pub(crate) fn protocol_failure(&mut self, problem: &str) {
-        let frame = self.top_mut();
-        frame.n_failures = 0;
-        frame.n_idle_turns = 0;
+        let asker = self.asker_mut();
+        asker.n_failures = 0;
+        asker.n_idle_turns = 0;
         match self.settings.on_protocol_failure {
             OnProtocolFailure::Speak => {
                 self.report(Fact::Degraded { cause: problem.into() });
@@ -219,10 +219,10 @@ impl Machine {
                 let text = if prose.trim().is_empty() { NOTHING_TO_SAY.to_owned() } else { prose };
                 let line = say_line(None, &text);
                 self.say_text(text);
-                let frame = self.top_mut();
-                frame.chat.push_assistant(line);
-                frame.news.problem = None;
-                frame.phase = Phase::Draining(Then::WaitUser);
+                let asker = self.asker_mut();
+                asker.chat.push_assistant(line);
+                asker.news.problem = None;
+                self.top_mut().phase = Phase::Draining(Then::WaitUser);
             }
             OnProtocolFailure::Stop => {
                 let name = self.describe(self.top().location());
@@ -312,15 +312,15 @@ impl Machine {
     fn broken(&mut self, reason: &Arc<str>, retry_after_ms: Option<u64>, took_effect: bool, reopened: bool) {
         self.end_turn(TurnEnd::Error, Close::Now, "the stream broke");
         let settings = self.settings.clone();
-        let frame = self.top_mut();
-        frame.phase = Phase::Draining(Then::GoOn);
+        self.top_mut().phase = Phase::Draining(Then::GoOn);
+        let asker = self.asker_mut();
         // A restart of our own process says nothing about the server.
         if reopened {
-            frame.delay_ms = 0;
+            asker.delay_ms = 0;
             return;
         }
-        frame.n_attempts = if took_effect { 1 } else { frame.n_attempts + 1 };
-        let n_attempts = frame.n_attempts;
+        asker.n_attempts = if took_effect { 1 } else { asker.n_attempts + 1 };
+        let n_attempts = asker.n_attempts;
         if n_attempts > settings.max_retries {
             let state = "the session is kept: run it again with --session to go on";
             return self.fail(FaultKind::Model, format!("no answer after {n_attempts} attempts: {reason}; {state}"));
@@ -328,7 +328,7 @@ impl Machine {
         let doubled = settings.retry_delay_ms.saturating_mul(1 << (n_attempts - 1).min(16));
         // The server's own wish counts, but not for ever.
         let wished = retry_after_ms.unwrap_or(0).min(10 * settings.max_retry_delay_ms);
-        frame.delay_ms = doubled.min(settings.max_retry_delay_ms).max(wished);
+        self.asker_mut().delay_ms = doubled.min(settings.max_retry_delay_ms).max(wished);
         self.counters.retries += 1;
         self.report(Fact::Retry { cause: reason.clone(), attempt: n_attempts + 1 });
     }

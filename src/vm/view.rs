@@ -133,6 +133,12 @@ pub struct Counters {
     pub tool_calls: u64,
     /// Playbook calls.
     pub playbook_calls: u64,
+    /// Of these, calls that took the place of their caller's frame.
+    pub tail_calls: u64,
+    /// Of these, calls that ran inside their caller's turn and chat session.
+    pub inlined_calls: u64,
+    /// Tools that were started while a reply was being read.
+    pub early_starts: u64,
     /// Lines that the interpreter performed without a model.
     pub explicit_lines: u64,
     /// Values that changed, user messages included.

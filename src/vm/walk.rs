@@ -403,7 +403,7 @@ impl Machine {
             return;
         }
         let label = self.label(step);
-        let done = &mut self.top_mut().news.done;
+        let done = &mut self.asker_mut().news.done;
         // A long loop of explicit lines would fill the model's context: the last lines are what it goes on from.
         const MAX_DONE: usize = 30;
         if done.len() >= MAX_DONE {

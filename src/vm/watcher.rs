@@ -14,7 +14,7 @@ use crate::value::{Origin, Tracked, Value};
 use crate::vm::Machine;
 use crate::vm::calls::shorten;
 use crate::vm::condition::holds;
-use crate::vm::frame::{CallState, Frame, Phase, PlaybookFrame, QueuedCall};
+use crate::vm::frame::{CallState, Phase, PlaybookFrame, QueuedCall};
 use crate::vm::limits::Barrier;
 use crate::vm::protocol::{
     Candidate, Effect, Evaluation, Fact, FrameId, FrameOrigin, Judge, Question, QuestionId, Ruling, Timestamp, Update,
@@ -335,8 +335,11 @@ impl Machine {
         let shown = shorten(value, self.settings.shown_value_bytes);
         let (name, text) = (&self.program.playbook(trigger.playbook).name, &self.program.trigger(trigger).text);
         let told = format!("{name}() -> {shown}: {}", crate::vm::turn::first_line(text));
-        let Some(frame) = self.frames.last_mut().map(Frame::playbook_mut) else { return };
-        frame.news.meanwhile.push(told);
+        if self.frames.is_empty() {
+            return;
+        }
+        self.asker_mut().news.meanwhile.push(told);
+        let frame = self.top_mut();
         let is_guard = |queued: &&mut QueuedCall| {
             queued.guards.is_some_and(|guard| guard.trigger == trigger)
                 && matches!(queued.state, CallState::Running { .. })

@@ -162,6 +162,21 @@ fn the_beginning_survives_the_wire() {
     assert_eq!(begun.tools[0].to_tool(), tool());
 }
 
+/// A session from before there were tail calls and inlining is replayed without them.
+#[test]
+fn an_older_beginning_goes_on_as_it_began() {
+    let line = serde_json::to_string(&Record { seq: 1, time: 5, body: begun() }).unwrap();
+    let mut older: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let settings = older["settings"].as_object_mut().unwrap();
+    for key in ["tail_calls", "inline_lines", "early_start"] {
+        assert!(settings.remove(key).is_some(), "{key}");
+    }
+    let read: Record = serde_json::from_value(older).unwrap();
+    let RecordBody::Begun(begun) = read.body else { panic!() };
+    let settings = begun.settings.to_settings();
+    assert!(!settings.tail_calls && settings.inline_lines == 0 && settings.early_start);
+}
+
 #[test]
 fn secrets_are_kept_and_not_shown() {
     let first = Record { seq: 1, time: 5, body: begun() };

@@ -191,6 +191,9 @@ fn setting(settings: &mut Settings, line: &str) {
                 _ => OnUserMessage::Queue,
             }
         }
+        "tail_calls" => settings.tail_calls = value == "true",
+        "inline_lines" => settings.inline_lines = number() as usize,
+        "early_start" => settings.early_start = value == "true",
         "starts_in_think" => settings.starts_in_think = value == "true",
         "on_protocol_failure" => settings.on_protocol_failure = OnProtocolFailure::Stop,
         other => panic!("unknown setting {other}"),
@@ -410,6 +413,7 @@ impl World {
                 Some(value) => format!("pop {}", value.shown()),
                 None => "pop".to_owned(),
             },
+            Fact::FrameElided { playbook } => format!("elided {}", self.machine.program().playbook(*playbook).name),
             Fact::Repair { cause, attempt } => format!("repair {attempt}: {cause}"),
             Fact::Degraded { cause } => format!("degraded: {cause}"),
             Fact::Retry { cause, attempt } => format!("retry {attempt}: {cause}"),

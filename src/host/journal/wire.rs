@@ -24,7 +24,7 @@ pub struct FileWire {
 }
 
 /// [`Settings`] as JSON. A key that an older journal lacks has its default, so a new setting's default must keep
-/// the behaviour from before it existed.
+/// the behaviour from before it existed; where that is not the default of [`Settings`], the field says so.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs, reason = "the fields are those of Settings, under the same names")]
@@ -51,6 +51,12 @@ pub struct SettingsWire {
     pub starts_in_think: bool,
     pub resume_fresh: bool,
     pub explicit_lines: bool,
+    // Sessions from before these existed go on without them.
+    #[serde(default)]
+    pub tail_calls: bool,
+    #[serde(default)]
+    pub inline_lines: usize,
+    pub early_start: bool,
     pub shown_value_bytes: usize,
     pub classifier: bool,
     pub barrier: BarrierWire,
@@ -120,6 +126,9 @@ impl SettingsWire {
             starts_in_think,
             resume_fresh,
             explicit_lines,
+            tail_calls,
+            inline_lines,
+            early_start,
             shown_value_bytes,
             classifier,
             barrier,
@@ -162,6 +171,9 @@ impl SettingsWire {
             starts_in_think,
             resume_fresh,
             explicit_lines,
+            tail_calls,
+            inline_lines,
+            early_start,
             shown_value_bytes,
             classifier,
             barrier,
@@ -198,6 +210,9 @@ impl SettingsWire {
             starts_in_think: self.starts_in_think,
             resume_fresh: self.resume_fresh,
             explicit_lines: self.explicit_lines,
+            tail_calls: self.tail_calls,
+            inline_lines: self.inline_lines,
+            early_start: self.early_start,
             shown_value_bytes: self.shown_value_bytes,
             classifier: self.classifier,
             barrier: match self.barrier {

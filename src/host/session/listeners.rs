@@ -185,6 +185,7 @@ fn is_conversation(body: &PublicBody) -> bool {
         | PublicBody::StreamCancelled { .. }
         | PublicBody::FramePushed { .. }
         | PublicBody::FramePopped { .. }
+        | PublicBody::FrameElided { .. }
         | PublicBody::Repair { .. }
         | PublicBody::Ignored { .. }
         | PublicBody::SessionRenewed { .. }

@@ -235,6 +235,7 @@ impl Talk<'_> {
             | PublicBody::StreamCancelled { .. }
             | PublicBody::FramePushed { .. }
             | PublicBody::FramePopped { .. }
+            | PublicBody::FrameElided { .. }
             | PublicBody::Repair { .. }
             | PublicBody::Ignored { .. }
             | PublicBody::SessionRenewed { .. }

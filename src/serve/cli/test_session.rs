@@ -219,6 +219,7 @@ impl Stage<'_> {
             | PublicBody::StreamCancelled { .. }
             | PublicBody::FramePushed { .. }
             | PublicBody::FramePopped { .. }
+            | PublicBody::FrameElided { .. }
             | PublicBody::Repair { .. }
             | PublicBody::Degraded { .. }
             | PublicBody::Retry { .. }
