@@ -10,6 +10,7 @@ pub mod limits;
 pub mod protocol;
 pub mod reply;
 pub mod template;
+pub mod trial;
 pub mod view;
 
 mod begin;
