@@ -128,3 +128,16 @@ impl<'a> Names<'a> {
         playbooks.chain(self.tools.keys().map(|name| (*name).to_owned()))
     }
 }
+
+/// The candidate that `name` was probably meant to be.
+pub(crate) fn nearest(name: &str, candidates: impl Iterator<Item = String>) -> Option<String> {
+    let wanted = name.to_lowercase();
+    let distance = |candidate: &String| {
+        let allowed = name.len().max(candidate.len()) / 3;
+        (candidate.len().abs_diff(name.len()) <= allowed)
+            .then(|| strsim::damerau_levenshtein(&wanted, &candidate.to_lowercase()))
+            .filter(|distance| *distance <= allowed)
+    };
+    let near = candidates.filter_map(|candidate| Some((distance(&candidate)?, candidate)));
+    near.min().map(|(_, candidate)| candidate)
+}

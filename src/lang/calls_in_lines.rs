@@ -81,7 +81,7 @@ pub(crate) fn read_call_of(line: Words<'_>, around: Surroundings<'_>) -> Option<
 }
 
 /// The length of `Name` or `Agent.Name` at the beginning.
-fn scan_path(text: &str) -> usize {
+pub(crate) fn scan_path(text: &str) -> usize {
     let mut length = scan_name(text);
     while length > 0 && text[length..].starts_with('.') {
         let part = scan_name(&text[length + 1..]);

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use crate::diagnostic::Diagnostic;
 use crate::lang::LoadOptions;
 use crate::lang::builtins::{Builtin, LOAD_FILE};
-use crate::lang::callables::{Callable, Meaning, Names};
+use crate::lang::callables::{Callable, Meaning, Names, nearest};
 use crate::lang::expr::{Expr, ExprKind};
 use crate::lang::names::Liveness;
 use crate::lang::program::{
     Agent, AgentKind, Argument, CallSite, Entry, Loop, Mode, OnLimit, Parameter, Playbook, PlaybookId, Program,
     Returned, Step, StepKind,
 };
+use crate::lang::trigger_checks::check_triggers;
 use crate::lang::unused::check_unused;
 use crate::lang::words::mentioned_names;
 use crate::span::Span;
@@ -39,10 +40,10 @@ pub(crate) fn check(program: &Program, later: &[String], options: &LoadOptions<'
     }
     for agent in &program.agents {
         check.reads(agent);
-        check.triggers(agent);
     }
     check.entry();
     let mut diagnostics = check.diagnostics;
+    check_triggers(program, &mut diagnostics);
     check_unused(program, &mut diagnostics);
     diagnostics
 }
@@ -249,27 +250,6 @@ impl Check<'_> {
         }
     }
 
-    fn triggers(&mut self, agent: &Agent) {
-        let mut first: HashMap<String, Span> = HashMap::new();
-        for trigger in agent.playbooks.iter().flat_map(|&id| &self.program.playbook(id).triggers) {
-            let words: Vec<&str> = trigger.text.split_whitespace().collect();
-            let text = words.join(" ").trim_end_matches('.').to_lowercase();
-            let is_condition = trigger.kind != crate::lang::program::TriggerKind::Beginning;
-            match first.get(&text) {
-                // Several playbooks may well begin at the beginning.
-                Some(place) if is_condition => {
-                    let message = "another trigger has the same text; both fire";
-                    let warning = Diagnostic::warning("same-trigger", trigger.span, message);
-                    self.diagnostics.push(warning.with_place(*place, "first here"));
-                }
-                Some(_) => {}
-                None => {
-                    first.insert(text, trigger.span);
-                }
-            }
-        }
-    }
-
     fn entry(&mut self) {
         if let Entry::Root(id) = self.program.entry {
             let agent = self.program.agent(self.program.playbook(id).agent);
@@ -391,17 +371,4 @@ fn wrong_arguments(name: &str, parameters: &[Parameter], call: &CallSite) -> Opt
     }
     let missing = parameters.iter().find(|parameter| parameter.required() && !given.contains(&*parameter.name))?;
     Some(format!("`{name}` needs an argument for `{}`", missing.name))
-}
-
-/// The candidate that `name` was probably meant to be.
-fn nearest(name: &str, candidates: impl Iterator<Item = String>) -> Option<String> {
-    let wanted = name.to_lowercase();
-    let distance = |candidate: &String| {
-        let allowed = name.len().max(candidate.len()) / 3;
-        (candidate.len().abs_diff(name.len()) <= allowed)
-            .then(|| strsim::damerau_levenshtein(&wanted, &candidate.to_lowercase()))
-            .filter(|distance| *distance <= allowed)
-    };
-    let near = candidates.filter_map(|candidate| Some((distance(&candidate)?, candidate)));
-    near.min().map(|(_, candidate)| candidate)
 }

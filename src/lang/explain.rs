@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use crate::lang::inlining::INLINE_LINES;
 use crate::lang::program::{
     Agent, AgentKind, Arm, Entry, Loop, Mode, OnLimit, Playbook, PlaybookId, Program, Returned, Signature, Step,
-    StepKind, Target, TriggerKind, Type,
+    StepKind, Target, Trigger, TriggerKind, Type,
 };
+use crate::lang::tail_calls::NoTailCall;
 
 /// Describes every agent and playbook: signature, mode, names, triggers, each line with what it was read as
 /// (`=` marks explicit ones), and who calls whom. Ends with a line break.
@@ -102,17 +104,7 @@ fn explain_playbook(text: &mut String, program: &Program, playbook: &Playbook, c
     explain_names(text, "own", &playbook.own);
     explain_names(text, "outer", &playbook.outer);
     for trigger in &playbook.triggers {
-        let kind = match trigger.kind {
-            TriggerKind::Beginning => "beginning",
-            TriggerKind::BeforeCall(_) => "before a call",
-            TriggerKind::AfterCall(_) => "after a call",
-            TriggerKind::CallFails(_) => "a call fails",
-            TriggerKind::Every { .. } => "timer",
-            TriggerKind::Silence { .. } => "silence",
-            TriggerKind::Condition(_) => "condition",
-            TriggerKind::Changes(_) => "changes",
-            TriggerKind::Semantic => "semantic",
-        };
+        let kind = trigger_kind(trigger);
         let _ = writeln!(text, "    {} ({kind}): {}", program.trigger_name(trigger.id), quoted(&trigger.text));
     }
     for step in &playbook.steps {
@@ -143,8 +135,9 @@ fn explain_step(text: &mut String, program: &Program, playbook: &Playbook, step:
         return;
     }
     let _ = write!(text, "\n       {indent}{}", kind(program, &step.kind));
-    if program.tail_call(playbook.id, step.id).is_ok() {
-        text.push_str(" (tail call)");
+    let savings = savings(program, playbook, step);
+    if !savings.is_empty() {
+        let _ = write!(text, " ({})", savings.join("; "));
     }
     let names = |names: &[Arc<str>]| names.iter().map(|name| format!(" ${name}")).collect::<String>();
     if !step.reads.is_empty() {
@@ -155,6 +148,63 @@ fn explain_step(text: &mut String, program: &Program, playbook: &Playbook, step:
     }
     let edges = playbook.flow.successors(step.id).iter().map(|edge| edge_text(playbook, edge));
     let _ = writeln!(text, "; {}", edges.collect::<Vec<_>>().join(", "));
+}
+
+/// What is spared of the call of a playbook, or the condition that is missing for it.
+fn savings(program: &Program, playbook: &Playbook, step: &Step) -> Vec<String> {
+    let mut savings = Vec::new();
+    if step.call().and_then(|call| call.playbook).is_none() {
+        return savings;
+    }
+    match program.tail_call(playbook.id, step.id) {
+        Ok(_) => savings.push("tail call".to_owned()),
+        // A line that does not end its playbook is not expected to be one.
+        Err(NoTailCall::NotACall | NoTailCall::CallOfTool | NoTailCall::GoalMode | NoTailCall::GoesOn) => {}
+        Err(
+            missing @ (NoTailCall::Unsupported
+            | NoTailCall::ConditionInWords
+            | NoTailCall::ResultKept(_)
+            | NoTailCall::Type
+            | NoTailCall::OwnLimits
+            | NoTailCall::ResultRead(_)
+            | NoTailCall::NameNeeded(_)),
+        ) => savings.push(format!("no tail call: {missing}")),
+    }
+    savings.push(match program.inlining(playbook.id, step.id, INLINE_LINES) {
+        Ok(_) => "inlined".to_owned(),
+        Err(missing) => format!("not inlined: {missing}"),
+    });
+    savings
+}
+
+/// What a trigger was read as, and what its evaluation depends on.
+fn trigger_kind(trigger: &Trigger) -> String {
+    let names = |names: &[Arc<str>]| names.iter().map(|name| format!("${name}")).collect::<Vec<_>>().join(", ");
+    match &trigger.kind {
+        TriggerKind::Beginning => "beginning".to_owned(),
+        TriggerKind::BeforeCall(call) => format!("before a call of {}", call.name),
+        TriggerKind::AfterCall(call) => format!("after a call of {}", call.name),
+        TriggerKind::CallFails(call) => format!("a call of {} fails", call.name),
+        TriggerKind::Every { period_ms } => format!("every {}", time_text(*period_ms)),
+        TriggerKind::Silence { after_ms } => format!("after {} of silence", time_text(*after_ms)),
+        TriggerKind::Condition(condition) => format!("condition: {condition}"),
+        TriggerKind::Changes(changed) => format!("changes: {}", names(changed)),
+        TriggerKind::Semantic if trigger.names.is_empty() => "semantic, asked at every update".to_owned(),
+        TriggerKind::Semantic if trigger.names.len() == 1 => {
+            format!("semantic, asked when {} changes", names(&trigger.names))
+        }
+        TriggerKind::Semantic => format!("semantic, asked when {} change", names(&trigger.names)),
+    }
+}
+
+/// `10 minutes`: in the largest unit that leaves no rest.
+fn time_text(ms: u64) -> String {
+    const UNITS: [(&str, u64); 4] = [("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1000)];
+    let (unit, n) = match UNITS.iter().find(|(_, length)| ms.is_multiple_of(*length)) {
+        Some((unit, length)) => (*unit, ms / length),
+        None => ("millisecond", ms),
+    };
+    format!("{n} {unit}{}", if n == 1 { "" } else { "s" })
 }
 
 fn edge_text(playbook: &Playbook, edge: &crate::lang::flow_graph::Edge) -> String {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::lang::expr::{BinaryOperator, Expr, ExprKind, Test, UnaryOperator};
+use crate::lang::expr::{BinaryOperator, Expr, ExprKind, UnaryOperator};
 use crate::lang::lexer::{Lexed, Token, next_token, read_number};
 use crate::span::{FileId, Span};
 use crate::value::Value;
@@ -37,7 +37,12 @@ impl ExprError {
 pub fn parse(text: &str, file: FileId, offset: usize) -> Result<Expr, ExprError> {
     let mut parser = Parser::new(text, file, offset);
     let expr = parser.binary(0, 0)?.expr;
-    if parser.next.token == Token::End { Ok(expr) } else { Err(parser.error("expected an operator or the end")) }
+    // A sentence may end in a full stop.
+    if parser.next.token == Token::End || text[parser.end..].trim() == "." {
+        Ok(expr)
+    } else {
+        Err(parser.error("expected an operator or the end"))
+    }
 }
 
 /// Reads the longest expression at the beginning of `text` and gives it with its length in bytes.
@@ -89,53 +94,46 @@ fn expect_condition(expr: &Expr) -> Result<(), ExprError> {
 }
 
 /// An expression and the height of its tree.
-struct Parsed {
-    expr: Expr,
-    height: usize,
+pub(super) struct Parsed {
+    pub(super) expr: Expr,
+    pub(super) height: usize,
 }
 
 /// Precedence climbing over one token of look-ahead.
-struct Parser<'a> {
-    text: &'a str,
+pub(super) struct Parser<'a> {
+    pub(super) text: &'a str,
     file: FileId,
     offset: usize,
     /// The token not yet consumed.
-    next: Lexed,
+    pub(super) next: Lexed,
     /// Where the last consumed token ended.
-    end: usize,
+    pub(super) end: usize,
 }
 
 /// How tightly operators bind: `or`, `and`, `not`, comparisons, sums, products, signs.
 const OR: u8 = 1;
 const AND: u8 = 2;
 const NOT: u8 = 3;
-const COMPARISON: u8 = 4;
+pub(super) const COMPARISON: u8 = 4;
 const SUM: u8 = 5;
 const PRODUCT: u8 = 6;
 const SIGN: u8 = 7;
-
-/// A comparison as the author wrote it, before its right side is read.
-enum Comparison {
-    Operator { operator: BinaryOperator, negated: bool },
-    Test { test: Test, negated: bool },
-    Truth { value: bool, negated: bool },
-}
 
 impl<'a> Parser<'a> {
     fn new(text: &'a str, file: FileId, offset: usize) -> Self {
         Parser { text, file, offset, next: next_token(text, 0), end: 0 }
     }
 
-    fn error(&self, message: &str) -> ExprError {
+    pub(super) fn error(&self, message: &str) -> ExprError {
         let message = if let Token::Bad(why) = self.next.token { why } else { message };
         ExprError { span: self.span(self.next.start, self.next.end), message: message.to_owned() }
     }
 
-    fn span(&self, start: usize, end: usize) -> Span {
+    pub(super) fn span(&self, start: usize, end: usize) -> Span {
         Span::new(self.file, self.offset + start, self.offset + end)
     }
 
-    fn advance(&mut self) {
+    pub(super) fn advance(&mut self) {
         self.end = self.next.end;
         self.next = next_token(self.text, self.next.end);
     }
@@ -148,11 +146,11 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn at_word(&self, word: &str) -> bool {
+    pub(super) fn at_word(&self, word: &str) -> bool {
         self.next.token == Token::Word && self.text[self.next.start..self.next.end].eq_ignore_ascii_case(word)
     }
 
-    fn eat_word(&mut self, word: &str) -> bool {
+    pub(super) fn eat_word(&mut self, word: &str) -> bool {
         let found = self.at_word(word);
         if found {
             self.advance();
@@ -177,14 +175,14 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn node(&self, kind: ExprKind, span: Span, height: usize) -> Result<Parsed, ExprError> {
+    pub(super) fn node(&self, kind: ExprKind, span: Span, height: usize) -> Result<Parsed, ExprError> {
         if height > MAX_DEPTH {
             return Err(ExprError { span, message: too_deep_message() });
         }
         Ok(Parsed { expr: Expr { kind, span }, height })
     }
 
-    fn combine(&self, operator: BinaryOperator, left: Parsed, right: Parsed) -> Result<Parsed, ExprError> {
+    pub(super) fn combine(&self, operator: BinaryOperator, left: Parsed, right: Parsed) -> Result<Parsed, ExprError> {
         if let BinaryOperator::And | BinaryOperator::Or = operator {
             expect_condition(&left.expr)?;
             expect_condition(&right.expr)?;
@@ -194,16 +192,20 @@ impl<'a> Parser<'a> {
         self.node(ExprKind::Binary(operator, Box::new(left.expr), Box::new(right.expr)), span, height)
     }
 
-    fn negate(&self, operand: Parsed) -> Result<Parsed, ExprError> {
+    pub(super) fn negate(&self, operand: Parsed) -> Result<Parsed, ExprError> {
         let (span, height) = (operand.expr.span, operand.height + 1);
         self.node(ExprKind::Unary(UnaryOperator::Not, Box::new(operand.expr)), span, height)
     }
 
-    fn binary(&mut self, power: u8, depth: usize) -> Result<Parsed, ExprError> {
+    pub(super) fn binary(&mut self, power: u8, depth: usize) -> Result<Parsed, ExprError> {
         if depth > MAX_DEPTH {
             return Err(ExprError { span: self.span(self.next.start, self.next.end), message: too_deep_message() });
         }
-        let mut left = self.unary(depth)?;
+        let plural = if power < COMPARISON { self.plural(depth)? } else { None };
+        let mut left = match plural {
+            Some(compared) => compared,
+            None => self.unary(depth)?,
+        };
         loop {
             if let Some((operator, operator_power)) = self.peek_operator() {
                 if operator_power <= power {
@@ -241,106 +243,6 @@ impl<'a> Parser<'a> {
             Some((BinaryOperator::Or, OR))
         } else {
             None
-        }
-    }
-
-    fn at_comparison(&self) -> bool {
-        matches!(self.next.token, Token::Symbol("==" | "!=" | "<" | "<=" | ">" | ">="))
-            || ["is", "in", "contains"].iter().any(|word| self.at_word(word))
-    }
-
-    /// Consumes a comparison operator, if there is one.
-    fn eat_comparison(&mut self) -> Result<Option<Comparison>, ExprError> {
-        let plain = |operator| Ok(Some(Comparison::Operator { operator, negated: false }));
-        if let Token::Symbol(symbol) = self.next.token {
-            let operator = match symbol {
-                "==" => BinaryOperator::Equal,
-                "!=" => BinaryOperator::NotEqual,
-                "<" => BinaryOperator::Less,
-                "<=" => BinaryOperator::LessOrEqual,
-                ">" => BinaryOperator::Greater,
-                ">=" => BinaryOperator::GreaterOrEqual,
-                _ => return Ok(None),
-            };
-            self.advance();
-            return plain(operator);
-        }
-        if self.eat_word("in") {
-            return plain(BinaryOperator::In);
-        }
-        if self.eat_word("contains") {
-            return plain(BinaryOperator::Contains);
-        }
-        if self.eat_word("not") {
-            if self.eat_word("in") {
-                return Ok(Some(Comparison::Operator { operator: BinaryOperator::In, negated: true }));
-            }
-            return Err(self.error("expected `in` after `not`"));
-        }
-        if self.eat_word("is") { self.english_comparison().map(Some) } else { Ok(None) }
-    }
-
-    /// What can follow `is`.
-    fn english_comparison(&mut self) -> Result<Comparison, ExprError> {
-        let negated = self.eat_word("not");
-        let operator = |operator| Ok(Comparison::Operator { operator, negated });
-        if self.eat_word("empty") {
-            return Ok(Comparison::Test { test: Test::Empty, negated });
-        }
-        if self.eat_word("provided") {
-            return Ok(Comparison::Test { test: Test::Provided, negated });
-        }
-        if self.at_word("yes") || self.at_word("no") {
-            let value = self.at_word("yes");
-            self.advance();
-            return Ok(Comparison::Truth { value, negated });
-        }
-        if self.eat_word("in") {
-            return operator(BinaryOperator::In);
-        }
-        if self.eat_word("at") {
-            if self.eat_word("least") {
-                return operator(BinaryOperator::GreaterOrEqual);
-            }
-            if self.eat_word("most") {
-                return operator(BinaryOperator::LessOrEqual);
-            }
-            return Err(self.error("expected `least` or `most` after `at`"));
-        }
-        let more = self.at_word("more") || self.at_word("greater");
-        if more || self.at_word("less") {
-            self.advance();
-            if !self.eat_word("than") {
-                return Err(self.error("expected `than`"));
-            }
-            return operator(if more { BinaryOperator::Greater } else { BinaryOperator::Less });
-        }
-        if self.eat_word("equal") && !self.eat_word("to") {
-            return Err(self.error("expected `to` after `equal`"));
-        }
-        // `is not e` has an operator of its own; the other negations are a `not` around the comparison.
-        let operator = if negated { BinaryOperator::NotEqual } else { BinaryOperator::Equal };
-        Ok(Comparison::Operator { operator, negated: false })
-    }
-
-    fn compare(&mut self, left: Parsed, comparison: Comparison, depth: usize) -> Result<Parsed, ExprError> {
-        match comparison {
-            Comparison::Operator { operator, negated } => {
-                let right = self.binary(COMPARISON, depth + 1)?;
-                let compared = self.combine(operator, left, right)?;
-                if negated { self.negate(compared) } else { Ok(compared) }
-            }
-            Comparison::Test { test, negated } => {
-                let span = left.expr.span.to(self.span(self.end, self.end));
-                let kind = ExprKind::Test { subject: Box::new(left.expr), test, negated };
-                self.node(kind, span, left.height + 1)
-            }
-            Comparison::Truth { value, negated } => {
-                let start = self.text[..self.end].trim_end_matches(char::is_alphabetic).len();
-                let right = Expr { kind: ExprKind::Literal(Value::Bool(value)), span: self.span(start, self.end) };
-                let operator = if negated { BinaryOperator::NotEqual } else { BinaryOperator::Equal };
-                self.combine(operator, left, Parsed { expr: right, height: 1 })
-            }
         }
     }
 

@@ -14,8 +14,12 @@ pub const INLINE_LINES: usize = 5;
 pub enum NotInlined {
     /// Switched off: no lines are allowed.
     Off,
-    /// The line is no call of a playbook, or more than the call.
+    /// The line is no call of a playbook.
     NotACall,
+    /// The call stands behind a condition on the same line.
+    BehindCondition,
+    /// The line returns what is called.
+    Returned,
     /// Its arguments are in words, so only the model can find them.
     ArgumentsInWords,
     /// A frame's own recursion cannot be shown inside it.
@@ -49,7 +53,9 @@ impl fmt::Display for NotInlined {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             NotInlined::Off => "inlining is off",
-            NotInlined::NotACall => "the line is more than a call",
+            NotInlined::NotACall => "the line is no call of a playbook",
+            NotInlined::BehindCondition => "it stands behind a condition",
+            NotInlined::Returned => "the line returns it",
             NotInlined::ArgumentsInWords => "the arguments are in words",
             NotInlined::Itself => "the playbook calls itself",
             NotInlined::OtherAgent => "it belongs to another agent",
@@ -78,13 +84,19 @@ impl Program {
     pub fn inlining(&self, playbook: PlaybookId, step: StepId, inline_lines: usize) -> Result<PlaybookId, NotInlined> {
         let body = self.playbook(playbook);
         let line = body.steps.get(step.0 as usize).ok_or(NotInlined::NotACall)?;
-        let StepKind::Call(call) = &line.kind else { return Err(NotInlined::NotACall) };
+        let call = line.call().ok_or(NotInlined::NotACall)?;
         let callee = self.playbook(call.playbook.ok_or(NotInlined::NotACall)?);
         if inline_lines == 0 {
             return Err(NotInlined::Off);
         }
         if body.mode == Mode::Goal {
             return Err(NotInlined::GoalMode);
+        }
+        if matches!(line.kind, StepKind::Branch { .. }) {
+            return Err(NotInlined::BehindCondition);
+        }
+        if matches!(line.kind, StepKind::Return(_)) {
+            return Err(NotInlined::Returned);
         }
         if !line.explicit || call.arguments.is_none() {
             return Err(NotInlined::ArgumentsInWords);

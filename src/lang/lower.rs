@@ -230,7 +230,7 @@ impl<'a> Shell<'a> {
             strict: self.strict,
             limits: self.limits.clone(),
             description: join_paragraphs(source, &text).into(),
-            triggers: self.triggers(id, source),
+            triggers: self.triggers(id, source, around, diagnostics),
             mode,
             steps,
             notes: join_paragraphs(source, &notes).into(),
@@ -244,7 +244,13 @@ impl<'a> Shell<'a> {
     }
 
     /// One trigger per outermost item; a paragraph without a bullet is one too.
-    fn triggers(&self, playbook: PlaybookId, source: &str) -> Vec<Trigger> {
+    fn triggers(
+        &self,
+        playbook: PlaybookId,
+        source: &str,
+        around: Surroundings<'_>,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Vec<Trigger> {
         let mut found: Vec<(Vec<Span>, bool)> = Vec::new();
         for section in self.sections(SectionKind::Triggers) {
             for item in &section.items {
@@ -261,8 +267,10 @@ impl<'a> Shell<'a> {
         found.sort_by_key(|(pieces, _)| pieces[0].start);
         let to_trigger = |(index, (pieces, begins)): (usize, (Vec<Span>, bool))| {
             let text = join_pieces(source, &pieces);
-            let whole = Span::new(pieces[0].file, 0, text.len());
-            let read = read_trigger(Words::new(&text, whole), begins);
+            // A text in several pieces (a list under it) has no places of its own in the file.
+            let joined = Words::new(&text, Span::new(pieces[0].file, 0, text.len()));
+            let words = if pieces.len() == 1 { Words::new(source, pieces[0]) } else { joined };
+            let read = read_trigger(words, begins, pieces.len() > 1, around, diagnostics);
             let index = u32::try_from(index).unwrap_or(u32::MAX);
             let id = TriggerId { playbook, index };
             Trigger { id, span: pieces[0], kind: read.kind, names: read.names, text: text.into() }
