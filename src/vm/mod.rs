@@ -21,6 +21,7 @@ mod frame;
 mod history;
 mod messages;
 mod prompt;
+mod questions;
 mod resolve;
 mod scope;
 mod speech;

@@ -212,7 +212,8 @@ impl Machine {
                 return is_readable;
             }
         };
-        if let (true, Some(todo)) = (may_do, self.turn.as_mut().and_then(|turn| turn.todo.pop_front())) {
+        let todo = if may_do { turn.todo.pop_front() } else { None };
+        if let Some(todo) = todo {
             self.step_todo(todo);
         }
         may_do

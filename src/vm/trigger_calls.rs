@@ -180,10 +180,10 @@ fn describe(queued: &QueuedCall, result: Option<&Result<Tracked, Arc<str>>>) -> 
     let mut call = Map::new();
     call.insert("name".into(), Value::Str(queued.name.clone()));
     call.insert("args".into(), Value::map(arguments));
-    match result {
-        Some(Ok(value)) => call.insert("result".into(), take(value)),
-        Some(Err(error)) => call.insert("error".into(), Value::Str(error.clone())),
-        None => None,
-    };
+    // Both keys are there, so that a line can ask about either.
+    if let Some(result) = result {
+        call.insert("result".into(), result.as_ref().map_or(Value::Null, take));
+        call.insert("error".into(), result.as_ref().err().map_or(Value::Null, |error| Value::Str(error.clone())));
+    }
     Tracked { value: Value::map(call), origin: crate::value::Origin::CODE, secret: is_secret }
 }

@@ -10,16 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::lang::program::{TriggerId, TriggerKind};
-use crate::value::{Origin, Tracked, Value};
+use crate::value::{Origin, Tracked};
 use crate::vm::Machine;
 use crate::vm::calls::shorten;
 use crate::vm::condition::holds;
 use crate::vm::frame::{CallState, Phase, PlaybookFrame, QueuedCall};
 use crate::vm::limits::Barrier;
-use crate::vm::protocol::{
-    Candidate, Effect, Evaluation, Fact, FrameId, FrameOrigin, Judge, Question, QuestionId, Ruling, Timestamp, Update,
-    Verdict, Wait,
-};
+use crate::vm::protocol::{Evaluation, Fact, FrameId, FrameOrigin, Judge, Question, Ruling, Timestamp, Update, Wait};
 use crate::vm::trigger_timers::TriggerTimer;
 use crate::vm::turn::Gate;
 use crate::vm::verdicts::Verdicts;
@@ -39,39 +36,39 @@ pub(crate) struct Watcher {
     pub(crate) active: BTreeMap<TriggerId, u32>,
     pub(crate) verdicts: Verdicts,
     pub(crate) timers: Vec<TriggerTimer>,
-    n_questions: u64,
+    pub(crate) n_questions: u64,
 }
 
 /// A question that has no answer yet.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenQuestion {
     pub(crate) question: Question,
-    asked: Timestamp,
+    pub(crate) asked: Timestamp,
     /// The frame that made the updates.
-    frame: FrameId,
+    pub(crate) frame: FrameId,
     /// What it is about; the last `n_ahead` have not taken effect yet.
-    updates: Vec<PendingUpdate>,
-    n_ahead: usize,
+    pub(crate) updates: Vec<PendingUpdate>,
+    pub(crate) n_ahead: usize,
     /// It is judged together with the frame's next turn: nothing but the user's message is asked about.
-    with_turn: bool,
+    pub(crate) with_turn: bool,
 }
 
 /// An update that the classifier has not been asked about.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PendingUpdate {
     /// Its place among all updates of the session.
-    seq: u64,
-    update: Update,
+    pub(crate) seq: u64,
+    pub(crate) update: Update,
     /// The semantic triggers it concerns, in program order.
-    candidates: Vec<TriggerId>,
+    pub(crate) candidates: Vec<TriggerId>,
 }
 
 /// A held update that a question was already about.
 #[derive(Clone, Debug)]
 pub(crate) struct Prejudged {
-    update: Update,
-    candidates: Vec<TriggerId>,
-    matched: Vec<TriggerId>,
+    pub(crate) update: Update,
+    pub(crate) candidates: Vec<TriggerId>,
+    pub(crate) matched: Vec<TriggerId>,
 }
 
 /// What a frame is to do for triggers before it does anything else.
@@ -401,166 +398,6 @@ impl Machine {
         None
     }
 
-    /// Asks the classifier about the top frame's updates, as far as it has not been asked the same before.
-    fn ask_classifier(&mut self) {
-        let mut updates = std::mem::take(&mut self.top_mut().watch.updates);
-        let ahead = self.updates_ahead();
-        let n_ahead = ahead.len();
-        updates.extend(ahead);
-        let all: BTreeSet<TriggerId> = updates.iter().flat_map(|pending| pending.candidates.iter().copied()).collect();
-        let mut asked = BTreeSet::new();
-        for &id in &all {
-            let own: Vec<&PendingUpdate> = updates.iter().filter(|pending| pending.candidates.contains(&id)).collect();
-            let shown: Vec<Update> = own.iter().map(|pending| pending.update.clone()).collect();
-            let (seq, n_of_ahead) = (own[0].seq, own.iter().filter(|pending| pending.seq == AHEAD).count());
-            match self.watcher.verdicts.known(id, &shown) {
-                // Part of it is only expected: it is asked once more.
-                Some(_) if n_of_ahead > 0 => {
-                    asked.insert(id);
-                }
-                Some(true) => self.rule(id, Ruling::Match, seq, &shown.into()),
-                Some(false) => self.evaluated(id, Ruling::SameValues, &shown.into()),
-                None => {
-                    asked.insert(id);
-                }
-            }
-        }
-        for pending in &mut updates {
-            pending.candidates.retain(|id| asked.contains(id));
-        }
-        // Without the updates that nobody is asked about; those ahead stand last.
-        let n_ahead = updates[updates.len() - n_ahead..].iter().filter(|p| !p.candidates.is_empty()).count();
-        updates.retain(|pending| !pending.candidates.is_empty());
-        if updates.len() == n_ahead {
-            return;
-        }
-        let Some(place) = self.place() else { return };
-        self.watcher.n_questions += 1;
-        self.counters.classifier_calls += 1;
-        let question = Question {
-            question: QuestionId(self.watcher.n_questions),
-            place,
-            candidates: asked.iter().map(|&id| self.candidate(id)).collect(),
-            updates: updates.iter().map(|pending| pending.update.clone()).collect(),
-            user: self.conversation.utterances.iter().rev().find(|said| said.by_user).map(|said| said.text.clone()),
-            active: self.watcher.active.keys().map(|&id| self.candidate(id)).collect(),
-        };
-        let with_turn = self.turn.is_none() && updates.iter().all(|pending| &*pending.update.name == USER_MESSAGE);
-        let (asked, frame) = (self.now, self.top().id);
-        self.watcher.question =
-            Some(OpenQuestion { question: question.clone(), asked, frame, updates, n_ahead, with_turn });
-        self.emit(Effect::Classify(Box::new(question)));
-    }
-
-    fn candidate(&self, id: TriggerId) -> Candidate {
-        let text = self.program.trigger(id).text.clone();
-        Candidate { trigger: id, name: self.program.trigger_name(id).into(), text }
-    }
-
-    /// The held updates that had been read when the last answer came, with the values they will have.
-    fn updates_ahead(&self) -> Vec<PendingUpdate> {
-        let Some(turn) = &self.turn else { return Vec::new() };
-        let program = self.program.clone();
-        let index = &program.agent(self.top().agent).triggers;
-        let playbook = self.top().playbook;
-        let mut ahead: Vec<PendingUpdate> = Vec::new();
-        let mut values: BTreeMap<Arc<str>, Value> = BTreeMap::new();
-        for (name, value) in turn.sets_ahead() {
-            // A value that is not known yet ends the list; so does one that will be refused.
-            let Some(new) = self.literal(value, &values) else { break };
-            if self.type_of(playbook, name).is_some_and(|ty| !ty.accepts(&new)) {
-                break;
-            }
-            let old = values.get(name).cloned().or_else(|| self.reader().variable(name).map(|v| v.value.shown()));
-            values.insert(name.clone(), new.clone());
-            if old.as_ref() == Some(&new) {
-                continue;
-            }
-            let is_semantic = |id: &TriggerId| program.trigger(*id).kind == TriggerKind::Semantic;
-            let all = index.naming(name).iter().chain(&index.ambient).copied();
-            let mut candidates: Vec<TriggerId> =
-                all.filter(is_semantic).filter(|id| self.why_not(*id).is_none()).collect();
-            candidates.sort_unstable();
-            let update = Update { name: name.clone(), old, new };
-            // What is known already is told when it happens.
-            if candidates.iter().any(|id| self.watcher.verdicts.known(*id, std::slice::from_ref(&update)).is_some()) {
-                break;
-            }
-            if !candidates.is_empty() {
-                ahead.push(PendingUpdate { seq: AHEAD, update, candidates });
-            }
-        }
-        ahead
-    }
-
-    /// The classifier has answered.
-    pub(crate) fn handle_verdict(&mut self, id: QuestionId, verdict: Verdict) {
-        if self.watcher.question.as_ref().is_none_or(|open| open.question.question != id) {
-            return;
-        }
-        let Some(open) = self.watcher.question.take() else { return };
-        let ms = u64::try_from(self.now.0 - open.asked.0).unwrap_or(0);
-        self.counters.classifier_ms += ms;
-        let tokens = match &verdict {
-            Verdict::Judged { usage: Some(usage), .. } => usage.prompt_tokens + usage.completion_tokens,
-            Verdict::Judged { usage: None, .. } | Verdict::TimedOut | Verdict::Failed { .. } => 0,
-        };
-        self.counters.classifier_tokens += tokens;
-        let is_there = self.frames.last().is_some_and(|frame| frame.playbook().id == open.frame);
-        let n_taken = open.updates.len() - open.n_ahead;
-        let mut prejudged: Vec<Prejudged> = open.updates[n_taken..]
-            .iter()
-            .map(|pending| Prejudged {
-                update: pending.update.clone(),
-                candidates: pending.candidates.clone(),
-                matched: Vec::new(),
-            })
-            .collect();
-        for candidate in &open.question.candidates {
-            let id = candidate.trigger;
-            let (by, mut ruling) = ruling_of(&verdict, id);
-            let own: Vec<usize> =
-                (0..open.updates.len()).filter(|&i| open.updates[i].candidates.contains(&id)).collect();
-            let shown: Arc<[Update]> = own.iter().map(|&i| open.updates[i].update.clone()).collect();
-            if matches!(ruling, Ruling::Match | Ruling::NoMatch) {
-                self.watcher.verdicts.learn(id, &shown, ruling == Ruling::Match, self.settings.max_verdicts);
-            }
-            // The earliest update that it names is where it takes effect.
-            let Some(&first) = own.first() else { continue };
-            if ruling == Ruling::Match {
-                if !is_there {
-                    ruling = Ruling::Dropped;
-                } else if first < n_taken {
-                    ruling = self.why_not(id).unwrap_or(Ruling::Match);
-                } else {
-                    prejudged[first - n_taken].matched.push(id);
-                }
-            }
-            let fires = ruling == Ruling::Match && first < n_taken;
-            self.counters.trigger_evaluations += 1;
-            let question = Some(open.question.question);
-            let n_asked = open.question.candidates.len();
-            let updates = shown.clone();
-            let evaluation = Evaluation { trigger: id, by, ruling, updates, question, n_asked, ms, tokens };
-            self.report(Fact::TriggerEvaluated(Box::new(evaluation)));
-            if fires {
-                self.matched(Match::new(open.updates[first].seq, id, None), &shown);
-            }
-        }
-        if let Some(turn) = self.turn.as_mut() {
-            turn.prejudged = prejudged.into();
-            turn.horizon = turn.readings.len();
-        }
-    }
-
-    /// After a restart the classifier is asked again.
-    pub(crate) fn reopen_question(&mut self) {
-        if let Some(open) = &self.watcher.question {
-            let question = Box::new(open.question.clone());
-            self.emit(Effect::Classify(question));
-        }
-    }
-
     pub(crate) fn view_triggers(&self) -> Vec<TriggerView> {
         let triggers = self.program.playbooks.iter().flat_map(|playbook| &playbook.triggers);
         let view = |trigger: &crate::lang::program::Trigger| TriggerView {
@@ -570,18 +407,5 @@ impl Machine {
             is_active: self.watcher.active.contains_key(&trigger.id),
         };
         triggers.filter(|trigger| trigger.kind != TriggerKind::Beginning).map(view).collect()
-    }
-}
-
-/// The place among all updates of one that has not taken effect.
-const AHEAD: u64 = u64::MAX;
-
-fn ruling_of(verdict: &Verdict, id: TriggerId) -> (Judge, Ruling) {
-    match verdict {
-        Verdict::Judged { by, matched, .. } if matched.contains(&id) => (*by, Ruling::Match),
-        Verdict::Judged { by, abstained, .. } if abstained.contains(&id) => (*by, Ruling::Abstained),
-        Verdict::Judged { by, .. } => (*by, Ruling::NoMatch),
-        Verdict::TimedOut => (Judge::Model, Ruling::TimedOut),
-        Verdict::Failed { reason } => (Judge::Model, Ruling::Failed(reason.clone())),
     }
 }
