@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::CancellationToken;
 
+use crate::host::classify::questions::Questions;
 use crate::host::events::{EventMaker, PublicEvent, Summary};
 use crate::host::journal::Journal;
 use crate::host::journal::record::RecordBody;
@@ -22,8 +23,8 @@ use crate::host::session::turns::{self, Schemas, Turns, moment_after};
 use crate::host::session::{SessionError, World};
 use crate::vm::Machine;
 use crate::vm::protocol::{
-    CallId, CallOutcome, Effect, EffectClass, Event, Outcome, Progress, ReplyEnd, StartCall, StartTurn, TimerId,
-    Timestamp, TurnId, Usage, Verdict, Wait,
+    CallId, CallOutcome, Effect, EffectClass, Event, Outcome, Progress, QuestionId, ReplyEnd, StartCall, StartTurn,
+    TimerId, Timestamp, TurnId, Usage, Verdict, Wait,
 };
 
 /// A session's state, outside the machine.
@@ -39,6 +40,7 @@ pub(crate) struct Task {
     pub(crate) turns: Turns,
     pub(crate) schemas: Schemas,
     pub(crate) calls: Calls,
+    pub(crate) questions: Questions,
     /// The machine's timers that run.
     pub(crate) timers: Vec<(TimerId, Instant)>,
     /// Events of our own making, to be handled before anything from outside.
@@ -80,6 +82,7 @@ impl Task {
         let result = self.drive().await;
         self.calls.cancel();
         self.turns = Turns::default();
+        self.questions = Questions::default();
         let end = match result {
             Ok(outcome) => Ok(Arc::new(self.ending(outcome))),
             Err(error) => {
@@ -179,8 +182,11 @@ impl Task {
             }
             Effect::StartCall(call) => self.calls.asked.push_back(*call),
             Effect::Classify(question) => {
-                let verdict = Verdict::Failed { reason: "no classifier is configured".into() };
-                self.pending.push_back(Event::Verdict { question: question.question, verdict });
+                let id = question.question;
+                let World { classifier, options, .. } = &self.world;
+                if let Some(verdict) = self.questions.ask(*question, classifier.clone(), options.classifier_timeout) {
+                    self.pending.push_back(Event::Verdict { question: id, verdict });
+                }
             }
             Effect::StartTimer { timer, after_ms, is_background: _ } => {
                 self.timers.retain(|(running, _)| *running != timer);
@@ -243,7 +249,7 @@ impl Task {
             (sleep, Some((moment, _))) => *sleep = Some(Box::pin(tokio::time::sleep_until(moment))),
             (sleep, None) => *sleep = None,
         }
-        let Task { inbox, calls, turns, sleep, abandoned, .. } = self;
+        let Task { inbox, calls, questions, turns, sleep, abandoned, .. } = self;
         let moment = async {
             match (sleep, due) {
                 (Some(sleep), Some((_, due))) => {
@@ -258,6 +264,7 @@ impl Task {
             biased;
             input = inbox.recv(), if !*abandoned => input.unwrap_or(Input::Abandoned),
             input = calls.next_ended(), if !calls.running.is_empty() => input,
+            judged = std::future::poll_fn(|context| questions.poll(context)) => Input::Verdict(Box::new(judged)),
             input = moment => input,
             input = std::future::poll_fn(|context| turns.poll(context)) => input,
         }
@@ -290,6 +297,10 @@ impl Task {
             Input::CallEnded(ended) => {
                 let (call, outcome) = *ended;
                 self.happened(Event::CallEnded { call, outcome })
+            }
+            Input::Verdict(judged) => {
+                let (question, verdict) = *judged;
+                self.judged(question, verdict)
             }
             Input::Due(Due::Timer(timer)) => {
                 self.timers.retain(|(running, _)| *running != timer);
@@ -334,9 +345,22 @@ impl Task {
         self.happened(Event::ReplyEnded { turn, end, usage })
     }
 
+    fn judged(&mut self, question: QuestionId, verdict: Verdict) -> Result<(), SessionError> {
+        match &verdict {
+            Verdict::Failed { reason } => {
+                tracing::warn!(session = &*self.id, question = question.0, "the trigger classifier failed: {reason}");
+            }
+            Verdict::TimedOut => {
+                tracing::warn!(session = &*self.id, question = question.0, "the trigger classifier gave no answer");
+            }
+            Verdict::Judged { .. } => {}
+        }
+        self.happened(Event::Verdict { question, verdict })
+    }
+
     /// Nothing is under way that could wake the machine.
     fn is_idle(&self) -> bool {
-        self.turns.is_empty() && self.calls.running.is_empty() && self.timers.is_empty()
+        self.turns.is_empty() && self.calls.running.is_empty() && self.questions.is_empty() && self.timers.is_empty()
     }
 
     fn tell_waiting(&mut self, wait: &Wait) {
