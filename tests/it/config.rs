@@ -210,8 +210,7 @@ fn the_classifier_is_chosen_in_order() {
     let front = front_matter("classifier", Value::str("model:openai:small"));
     let (nothing, none) = (FrontMatter::default(), FileConfig::default());
     assert_eq!(say(&program(Some("off")), &front, &toml), told("off", "classifier off (--classifier)", false));
-    let expected =
-        told("model:openai:small", "classifier model:openai:small (progs/p.md: front matter)", true);
+    let expected = told("model:openai:small", "classifier model:openai:small (progs/p.md: front matter)", true);
     assert_eq!(say(&program(None), &front, &toml), expected);
     let expected = told("script:dir/c.jsonl", "classifier script:c.jsonl (dir/playhouse.toml)", true);
     assert_eq!(say(&program(None), &nothing, &toml), expected);

@@ -42,7 +42,7 @@ pub(crate) struct Task {
     pub(crate) calls: Calls,
     pub(crate) questions: Questions,
     /// The machine's timers that run.
-    pub(crate) timers: Vec<(TimerId, Instant)>,
+    pub(crate) timers: Vec<Timer>,
     /// Events of our own making, to be handled before anything from outside.
     pub(crate) pending: VecDeque<Event>,
     /// The time of the last event; time does not go back, whatever the clock does.
@@ -68,6 +68,14 @@ pub(crate) struct Calls {
     begun: Vec<StartCall>,
     running: Vec<Running>,
     tasks: JoinSet<CallOutcome>,
+}
+
+/// A timer of the machine.
+pub(crate) struct Timer {
+    id: TimerId,
+    due: Instant,
+    /// A trigger's: it alone is no reason to go on when nobody can say anything any more.
+    is_background: bool,
 }
 
 struct Running {
@@ -188,9 +196,10 @@ impl Task {
                     self.pending.push_back(Event::Verdict { question: id, verdict });
                 }
             }
-            Effect::StartTimer { timer, after_ms, is_background: _ } => {
-                self.timers.retain(|(running, _)| *running != timer);
-                self.timers.push((timer, moment_after(Duration::from_millis(after_ms))));
+            Effect::StartTimer { timer: id, after_ms, is_background } => {
+                self.timers.retain(|running| running.id != id);
+                let due = moment_after(Duration::from_millis(after_ms));
+                self.timers.push(Timer { id, due, is_background });
             }
             // Watchers have been told.
             Effect::Say { .. } | Effect::Report(_) => {}
@@ -271,7 +280,7 @@ impl Task {
     }
 
     fn next_due(&self) -> Option<(Instant, Due)> {
-        let timers = self.timers.iter().map(|(timer, moment)| (*moment, Due::Timer(*timer)));
+        let timers = self.timers.iter().map(|timer| (timer.due, Due::Timer(timer.id)));
         timers.chain(self.turns.next_due()).min_by_key(|(moment, _)| *moment)
     }
 
@@ -303,7 +312,7 @@ impl Task {
                 self.judged(question, verdict)
             }
             Input::Due(Due::Timer(timer)) => {
-                self.timers.retain(|(running, _)| *running != timer);
+                self.timers.retain(|running| running.id != timer);
                 self.happened(Event::TimerFired { timer })
             }
             Input::Due(Due::Delay(turn)) => {
@@ -358,9 +367,12 @@ impl Task {
         self.happened(Event::Verdict { question, verdict })
     }
 
-    /// Nothing is under way that could wake the machine.
+    /// Nothing is under way that could wake the machine, but for timers of triggers.
     fn is_idle(&self) -> bool {
-        self.turns.is_empty() && self.calls.running.is_empty() && self.questions.is_empty() && self.timers.is_empty()
+        self.turns.is_empty()
+            && self.calls.running.is_empty()
+            && self.questions.is_empty()
+            && self.timers.iter().all(|timer| timer.is_background)
     }
 
     fn tell_waiting(&mut self, wait: &Wait) {
