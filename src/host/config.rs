@@ -391,7 +391,9 @@ fn read_classifier(id: &str, reason: &str, folder: &Path) -> Result<ClassifierId
         None if id == "off" => Ok(ClassifierId::Off),
         None if id == "rules" => Ok(ClassifierId::Rules),
         None if id == "model" => Ok(ClassifierId::Model(None)),
-        Some(("model", model)) => Ok(ClassifierId::Model(Some(read_model(model, reason, folder)?))),
+        Some(("model", model)) if !model.is_empty() => {
+            Ok(ClassifierId::Model(Some(read_model(model, reason, folder)?)))
+        }
         Some(("script", path)) if !path.is_empty() => Ok(ClassifierId::Script(folder.join(path))),
         _ => Err(wrong("write off, rules, model, model:ID (as in model:openai:NAME) or script:FILE")),
     }

@@ -33,8 +33,8 @@ pub(crate) struct WorldArguments {
     /// The model: openai:NAME, script:FILE or replay:SESSION
     #[arg(long, value_name = "ID")]
     pub(crate) model: Option<String>,
-    /// What judges triggers in words: off, rules, model, model:ID or script:FILE [default: model, without a live one
-    /// rules]
+    /// What judges triggers in words: off, rules, model, model:ID or script:FILE [default: model, or rules where the model
+    /// is scripted]
     #[arg(long, value_name = "ID")]
     pub(crate) classifier: Option<String>,
     /// An OpenAI-compatible server, such as http://127.0.0.1:8080/v1
