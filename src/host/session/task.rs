@@ -89,7 +89,7 @@ impl Task {
     pub(crate) async fn run(mut self: Box<Self>) {
         let result = self.drive().await;
         self.calls.cancel();
-        self.turns = Turns::default();
+        self.turns.clear();
         self.questions = Questions::default();
         let end = match result {
             Ok(outcome) => Ok(Arc::new(self.ending(outcome))),
@@ -407,9 +407,17 @@ impl Task {
             }
         };
         let wall_ms = u64::try_from(self.world.clock.now().0 - self.since.0).unwrap_or(0);
-        let summary = Summary::new(&view.counters, word, wall_ms);
+        let cancellations = self.turns.cancellations();
+        let summary = Summary {
+            cancels: cancellations.n,
+            cancel_us: cancellations.mean_us(),
+            cancel_max_us: cancellations.longest_us(),
+            ..Summary::new(&view.counters, word, wall_ms)
+        };
         tracing::info!(session = &*self.id, outcome = word, turns = summary.turns, "the session's task ends");
-        Ending { outcome, view, summary, left_over: self.world.llm.left_over() }
+        let mut left_over = self.world.llm.left_over();
+        left_over.extend(self.world.classifier.left_over());
+        Ending { outcome, view, summary, left_over }
     }
 }
 
