@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
+use playhouse::host::classify::off::Off;
 use playhouse::host::clock::SystemClock;
 use playhouse::host::events::PublicBody;
 use playhouse::host::journal::Journal;
@@ -278,6 +279,7 @@ fn idle_sessions(what: &str, journal: &dyn Fn(&Path, usize) -> Box<dyn Journal>)
     entry.repeat = Repeat::Always;
     let world = World {
         llm: Arc::new(Script::from_entries("bench", vec![entry])),
+        classifier: Arc::new(Off),
         tools: Arc::new(Registry::new()),
         clock: Arc::new(SystemClock),
         options: SessionOptions::default(),

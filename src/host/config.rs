@@ -41,6 +41,8 @@ pub struct Environment {
 pub struct CommandLine {
     /// `--model`.
     pub model: Option<String>,
+    /// `--classifier`.
+    pub classifier: Option<String>,
     /// `--base-url`.
     pub base_url: Option<String>,
     /// The first program file; its front matter's paths are relative to its folder.
@@ -51,6 +53,7 @@ pub struct CommandLine {
 #[derive(Clone, Debug)]
 pub struct Config {
     model: Option<(ModelId, String)>,
+    classifier: (ClassifierId, String),
     /// The server of `openai:` models; none: OpenAI's.
     pub base_url: Option<String>,
     /// Its key.
@@ -93,6 +96,19 @@ pub enum ModelId {
     Replay(String),
 }
 
+/// A trigger classifier, by what judges (spec `triggers.md`, "The classifier").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClassifierId {
+    /// `off`: nobody; semantic triggers never fire.
+    Off,
+    /// `rules`: patterns.
+    Rules,
+    /// `model:ID`, or `model` for the session's own.
+    Model(Option<ModelId>),
+    /// `script:FILE`.
+    Script(PathBuf),
+}
+
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -115,6 +131,16 @@ pub enum ConfigError {
     /// A model's id is none.
     #[error("`{id}` ({reason}) is no model: {message}")]
     Model {
+        /// As given.
+        id: String,
+        /// Where it was given.
+        reason: String,
+        /// What is wrong, and what would be right.
+        message: String,
+    },
+    /// A classifier's id is none.
+    #[error("`{id}` ({reason}) is no trigger classifier: {message}")]
+    Classifier {
         /// As given.
         id: String,
         /// Where it was given.
@@ -167,7 +193,7 @@ impl Config {
     /// Puts the layers together.
     ///
     /// # Errors
-    /// A key of the front matter or a model's id is wrong. That no model is configured is told by
+    /// A key of the front matter, a model's or a classifier's id is wrong. That no model is configured is told by
     /// [`Config::model`], because not every command needs one.
     pub fn resolve(
         command_line: &CommandLine,
@@ -183,6 +209,7 @@ impl Config {
             let _ = file::set_limit(&mut settings, key, value.clone());
         }
         let mut starts_in_think = file.starts_in_think;
+        let mut front_classifier = None;
         settings.resume_fresh = file.resume_fresh.unwrap_or(settings.resume_fresh);
         for (key, value, _) in &front_matter.other {
             let wrong = |message: String| ConfigError::File { place: front_place(command_line), message };
@@ -198,6 +225,12 @@ impl Config {
                 ("resume", value) => settings.resume_fresh = file::resume(value.as_str()).map_err(wrong)?,
                 ("starts_in_think", Value::Bool(starts)) => starts_in_think = Some(*starts),
                 ("starts_in_think", _) => return Err(wrong("`starts_in_think` must be true or false".to_owned())),
+                ("classifier", Value::Str(id)) => front_classifier = Some(id.to_string()),
+                // YAML of old reads `off` so.
+                ("classifier", Value::Bool(false)) => front_classifier = Some("off".to_owned()),
+                ("classifier", _) => {
+                    return Err(wrong("`classifier` must be text, as in `classifier: rules`".to_owned()));
+                }
                 // Titles, authors and what other programs read.
                 _ => {}
             }
@@ -207,6 +240,7 @@ impl Config {
         let defaults = SessionOptions::default();
         let mut config = Config {
             model: None,
+            classifier: (ClassifierId::Rules, String::new()),
             base_url,
             api_key: environment.api_key.clone(),
             temperature: file.temperature,
@@ -222,12 +256,15 @@ impl Config {
             session: SessionOptions {
                 yield_grace: file.yield_grace.unwrap_or(defaults.yield_grace),
                 turn_timeout: file.turn_timeout.unwrap_or(defaults.turn_timeout),
+                classifier_timeout: file.classifier_timeout.unwrap_or(defaults.classifier_timeout),
                 constrain: false,
             },
             max_sessions: file.max_sessions.unwrap_or(10_000),
             sessions_folder: environment.state_home.as_ref().map(|home| home.join("playhouse/sessions")),
         };
         config.model = choose_model(&config, command_line, front_matter, file, environment)?;
+        config.classifier = choose_classifier(&config, command_line, front_classifier.as_ref(), file)?;
+        config.settings.classifier = config.classifier.0 != ClassifierId::Off;
         Ok(config)
     }
 
@@ -237,6 +274,11 @@ impl Config {
     /// None is configured.
     pub fn model(&self) -> Result<(&ModelId, &str), ConfigError> {
         self.model.as_ref().map(|(id, reason)| (id, reason.as_str())).ok_or(ConfigError::NoModel)
+    }
+
+    /// The trigger classifier, and why it is this one, in one line for people.
+    pub fn classifier(&self) -> (&ClassifierId, &str) {
+        (&self.classifier.0, &self.classifier.1)
     }
 
     /// What the model named `name` on an OpenAI-compatible server needs.
@@ -290,6 +332,18 @@ impl Config {
     }
 }
 
+impl std::fmt::Display for ClassifierId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ClassifierId::Off => write!(f, "off"),
+            ClassifierId::Rules => write!(f, "rules"),
+            ClassifierId::Model(None) => write!(f, "model"),
+            ClassifierId::Model(Some(id)) => write!(f, "model:{id}"),
+            ClassifierId::Script(path) => write!(f, "script:{}", path.display()),
+        }
+    }
+}
+
 impl std::fmt::Display for ModelId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -300,6 +354,56 @@ impl std::fmt::Display for ModelId {
     }
 }
 
+/// `--classifier`, front matter, `playhouse.toml`; else what fits the model.
+fn choose_classifier(
+    config: &Config,
+    command_line: &CommandLine,
+    front_matter: Option<&String>,
+    file: &FileConfig,
+) -> Result<(ClassifierId, String), ConfigError> {
+    let named = [
+        (command_line.classifier.as_ref(), "--classifier".to_owned(), PathBuf::new()),
+        (front_matter, front_place(command_line), folder_of(command_line.program.as_deref())),
+        (file.classifier.as_ref(), file.path.display().to_string(), folder_of(Some(&file.path))),
+    ];
+    for (id, reason, folder) in named {
+        if let Some(id) = id {
+            return Ok((read_classifier(id, &reason, &folder)?, format!("classifier {id} ({reason})")));
+        }
+    }
+    Ok(match config.model {
+        Some((ModelId::OpenAi(_), _)) => (ClassifierId::Model(None), "classifier model (the session's own)".to_owned()),
+        // What a script or a stored session would answer to questions of ours is anybody's guess.
+        Some((ModelId::Script(_) | ModelId::Replay(_), _)) | None => {
+            (ClassifierId::Rules, "classifier rules (the default without a live model)".to_owned())
+        }
+    })
+}
+
+/// Reads a classifier's id; `folder` is what its paths are relative to.
+fn read_classifier(id: &str, reason: &str, folder: &Path) -> Result<ClassifierId, ConfigError> {
+    let wrong = |message: &str| ConfigError::Classifier {
+        id: id.to_owned(),
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+    };
+    match id.split_once(':') {
+        None if id == "off" => Ok(ClassifierId::Off),
+        None if id == "rules" => Ok(ClassifierId::Rules),
+        None if id == "model" => Ok(ClassifierId::Model(None)),
+        Some(("model", model)) if !model.is_empty() => {
+            Ok(ClassifierId::Model(Some(read_model(model, reason, folder)?)))
+        }
+        Some(("script", path)) if !path.is_empty() => Ok(ClassifierId::Script(folder.join(path))),
+        _ => Err(wrong("write off, rules, model, model:ID (as in model:openai:NAME) or script:FILE")),
+    }
+}
+
+/// The folder that paths in a file are relative to.
+fn folder_of(path: Option<&Path>) -> PathBuf {
+    path.and_then(Path::parent).unwrap_or(Path::new("")).to_owned()
+}
+
 /// The order of spec `cli.md`: `--model`, front matter, `playhouse.toml`, `PLAYHOUSE_MODEL`, a key or a base URL.
 fn choose_model(
     config: &Config,
@@ -308,13 +412,11 @@ fn choose_model(
     file: &FileConfig,
     environment: &Environment,
 ) -> Result<Option<(ModelId, String)>, ConfigError> {
-    let here = Path::new("");
-    let folder = |path: Option<&Path>| path.and_then(Path::parent).unwrap_or(here).to_owned();
     let named = [
-        (&command_line.model, "--model".to_owned(), here.to_owned()),
-        (&front_matter.model, front_place(command_line), folder(command_line.program.as_deref())),
-        (&file.model, file.path.display().to_string(), folder(Some(&file.path))),
-        (&environment.model, "PLAYHOUSE_MODEL".to_owned(), here.to_owned()),
+        (&command_line.model, "--model".to_owned(), PathBuf::new()),
+        (&front_matter.model, front_place(command_line), folder_of(command_line.program.as_deref())),
+        (&file.model, file.path.display().to_string(), folder_of(Some(&file.path))),
+        (&environment.model, "PLAYHOUSE_MODEL".to_owned(), PathBuf::new()),
     ];
     for (id, reason, folder) in named {
         if let Some(id) = id {

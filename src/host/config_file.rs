@@ -17,6 +17,8 @@ const FILE_NAME: &str = "playhouse.toml";
 /// The keys outside of tables.
 const KEYS: &[&str] = &[
     "base_url",
+    "classifier",
+    "classifier_timeout",
     "connect_timeout",
     "constrain",
     "extra_body",
@@ -51,6 +53,8 @@ pub struct FileConfig {
     pub connect_timeout: Option<Duration>,
     pub read_timeout: Option<Duration>,
     pub turn_timeout: Option<Duration>,
+    pub classifier: Option<String>,
+    pub classifier_timeout: Option<Duration>,
     pub yield_grace: Option<Duration>,
     pub max_sessions: Option<usize>,
     /// `[limits]`: the fields of the machine's settings, by name; checked.
@@ -134,6 +138,8 @@ impl FileConfig {
             "resume" => self.resume_fresh = Some(resume(json.as_str()).map_err(at)?),
             "connect_timeout" => self.connect_timeout = Some(seconds()?),
             "read_timeout" => self.read_timeout = Some(seconds()?),
+            "classifier" => self.classifier = Some(text()?),
+            "classifier_timeout" => self.classifier_timeout = Some(seconds()?),
             "turn_timeout" => self.turn_timeout = Some(seconds()?),
             "yield_grace" => self.yield_grace = Some(seconds()?),
             "max_sessions" => self.max_sessions = usize::try_from(whole()?).ok(),
@@ -162,12 +168,19 @@ pub(crate) fn set_limit(settings: &mut SettingsWire, key: &str, value: serde_jso
     let Ok(serde_json::Value::Object(mut all)) = serde_json::to_value(&*settings) else {
         return Err("the settings cannot be written as JSON".to_owned());
     };
+    if key == "classifier" {
+        return Err("`classifier` does not stand among the limits; write `classifier` outside of them".to_owned());
+    }
     let Some(slot) = all.get_mut(key) else {
-        return Err(unknown_key(key, all.keys().map(String::as_str)));
+        return Err(unknown_key(key, all.keys().map(String::as_str).filter(|key| *key != "classifier")));
     };
     let kind = match &*slot {
         serde_json::Value::Bool(_) => "true or false",
-        serde_json::Value::String(_) => "\"speak\" or \"stop\"",
+        serde_json::Value::String(_) => match key {
+            "barrier" => "\"all\" or \"effects\"",
+            "on_user_message" => "\"queue\", \"interrupt\" or \"rollback\"",
+            _ => "\"speak\" or \"stop\"",
+        },
         serde_json::Value::Number(_) => "a whole number that is not negative",
         serde_json::Value::Null | serde_json::Value::Array(_) | serde_json::Value::Object(_) => "something else",
     };

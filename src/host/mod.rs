@@ -4,6 +4,8 @@ pub mod clock;
 
 pub mod llm;
 
+pub mod classify;
+
 pub mod tool;
 
 pub mod journal;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use playhouse::host::classify::off::Off;
 use playhouse::host::clock::TestClock;
 use playhouse::host::events::{EventMaker, PublicBody};
 use playhouse::host::journal::memory::MemoryJournal;
@@ -252,7 +253,7 @@ async fn play(path: &Path) -> (PathBuf, Conversation) {
         time: Timestamp(0),
     };
     let llm = Arc::new(Script::from_entries("test", entries));
-    let world = World { llm, tools, clock, options: SessionOptions::default() };
+    let world = World { llm, classifier: Arc::new(Off), tools, clock, options: SessionOptions::default() };
     let settings = Settings::default();
     let start = Start { id: "s".into(), program, text, settings, entry: None, arguments: test.arguments };
     let journal = MemoryJournal::new();

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use playhouse::host::config::{CommandLine, Config, ConfigError, Environment, FileConfig, ModelId};
+use playhouse::host::config::{ClassifierId, CommandLine, Config, ConfigError, Environment, FileConfig, ModelId};
 use playhouse::host::llm::script::Script;
 use playhouse::lang::program::FrontMatter;
 use playhouse::span::{FileId, Span};
 use playhouse::value::{Map, Value};
-use playhouse::vm::limits::{OnProtocolFailure, Settings};
+use playhouse::vm::limits::{Barrier, OnProtocolFailure, OnUserMessage, Settings};
 
 fn file(text: &str) -> Result<FileConfig, String> {
     FileConfig::from_text(Path::new("dir/playhouse.toml"), text).map_err(|error| error.to_string())
@@ -43,6 +43,8 @@ fn every_key_is_read() {
         temperature = 0.5
         max_tokens = 1_000
         resume = "fresh"
+        classifier = "off"
+        classifier_timeout = 0.5
         connect_timeout = 3
         read_timeout = 4.5
         turn_timeout = 60
@@ -58,6 +60,9 @@ fn every_key_is_read() {
         tokens = 0x10
         context_tokens = 32000
         explicit_lines = false
+        barrier = "effects"
+        max_verdicts = 9
+        on_user_message = "rollback"
         "#,
     )
     .unwrap();
@@ -71,11 +76,16 @@ fn every_key_is_read() {
             context_tokens: 32_000,
             explicit_lines: false,
             resume_fresh: true,
+            classifier: false,
+            barrier: Barrier::Effects,
+            max_verdicts: 9,
+            on_user_message: OnUserMessage::Rollback,
             ..Settings::default()
         }
     );
     assert_eq!(config.session.yield_grace, Duration::from_millis(250));
     assert_eq!(config.session.turn_timeout, Duration::from_secs(60));
+    assert_eq!(config.session.classifier_timeout, Duration::from_millis(500));
     assert_eq!(config.max_sessions, 5);
     let openai = config.openai("small");
     assert_eq!(openai.base_url, "http://127.0.0.1:1/v1");
@@ -109,7 +119,7 @@ fn wrong_files_name_the_line() {
         ("\n[limit]\nturns = 3", "dir/playhouse.toml:2: unknown key `limit`; did you mean `limits`?"),
         (
             "nonsense_key = 1",
-            "dir/playhouse.toml:1: unknown key `nonsense_key`; known are base_url, connect_timeout, constrain, \
+            "dir/playhouse.toml:1: unknown key `nonsense_key`; known are base_url, classifier, classifier_timeout, connect_timeout, constrain, \
              extra_body, extra_headers, limits, max_sessions, max_tokens, model, read_timeout, resume, \
              starts_in_think, temperature, turn_timeout, yield_grace",
         ),
@@ -123,6 +133,15 @@ fn wrong_files_name_the_line() {
         (
             "limits.on_protocol_failure = \"shout\"",
             "dir/playhouse.toml:1: `on_protocol_failure` must be \"speak\" or \"stop\"",
+        ),
+        ("limits.barrier = \"none\"", "dir/playhouse.toml:1: `barrier` must be \"all\" or \"effects\""),
+        (
+            "limits.on_user_message = 1",
+            "dir/playhouse.toml:1: `on_user_message` must be \"queue\", \"interrupt\" or \"rollback\"",
+        ),
+        (
+            "limits.classifier = false",
+            "dir/playhouse.toml:1: `classifier` does not stand among the limits; write `classifier` outside of them",
         ),
         ("limits = 3", "dir/playhouse.toml:1: `limits` must be a table"),
         ("model = \"a\"\nmodel = \"b\"", "dir/playhouse.toml:2: duplicate key"),
@@ -171,6 +190,44 @@ fn the_model_is_chosen_in_order() {
         "a program's paths are relative to it"
     );
     assert_eq!(config.model().unwrap().0, &ModelId::Script(PathBuf::from("progs/c.jsonl")));
+}
+
+#[test]
+fn the_classifier_is_chosen_in_order() {
+    let say = |command_line: &CommandLine, front: &FrontMatter, file: &FileConfig| {
+        let config = Config::resolve(command_line, front, file, &environment(&[("PLAYHOUSE_MODEL", "openai:m")]));
+        let config = config.unwrap();
+        let (id, reason) = config.classifier();
+        (id.to_string(), reason.to_owned(), config.settings.classifier)
+    };
+    let told = |id: &str, reason: &str, is_on: bool| (id.to_owned(), reason.to_owned(), is_on);
+    let program = |classifier: Option<&str>| CommandLine {
+        classifier: classifier.map(str::to_owned),
+        program: Some("progs/p.md".into()),
+        ..CommandLine::default()
+    };
+    let toml = file("classifier = \"script:c.jsonl\"").unwrap();
+    let front = front_matter("classifier", Value::str("model:openai:small"));
+    let (nothing, none) = (FrontMatter::default(), FileConfig::default());
+    assert_eq!(say(&program(Some("off")), &front, &toml), told("off", "classifier off (--classifier)", false));
+    let expected = told("model:openai:small", "classifier model:openai:small (progs/p.md: front matter)", true);
+    assert_eq!(say(&program(None), &front, &toml), expected);
+    let expected = told("script:dir/c.jsonl", "classifier script:c.jsonl (dir/playhouse.toml)", true);
+    assert_eq!(say(&program(None), &nothing, &toml), expected);
+    let own = told("model", "classifier model (the session's own)", true);
+    assert_eq!(say(&program(None), &nothing, &none), own);
+    let scripted = CommandLine { model: Some("script:a.jsonl".into()), ..CommandLine::default() };
+    let rules = told("rules", "classifier rules (the default without a live model)", true);
+    assert_eq!(say(&scripted, &nothing, &none), rules);
+    assert_eq!(say(&program(None), &front_matter("classifier", Value::Bool(false)), &none).0, "off");
+
+    let resolved = |id: &str| Config::resolve(&program(Some(id)), &nothing, &none, &environment(&[]));
+    let config = resolved("model:script:m.jsonl").unwrap();
+    assert_eq!(*config.classifier().0, ClassifierId::Model(Some(ModelId::Script("m.jsonl".into()))));
+    for id in ["on", "model:", "script:", "rules:x"] {
+        let error = resolved(id).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("`{id}` (--classifier) is no ")), "{error}");
+    }
 }
 
 #[test]
@@ -278,6 +335,6 @@ fn the_documented_file_holds_the_defaults() {
     assert_eq!(documented.limits.len(), n_limits);
     let shown = format!("{:?}", without.settings);
     let undocumented = shown.matches(": ").count() - n_limits;
-    // `starts_in_think` and `resume` stand outside of the table.
-    assert_eq!(undocumented, 2, "{shown}");
+    // `starts_in_think`, `resume` and `classifier` stand outside of the table.
+    assert_eq!(undocumented, 3, "{shown}");
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use playhouse::host::classify::off::Off;
 use playhouse::host::clock::TestClock;
 use playhouse::host::events::{PublicBody, PublicEvent};
 use playhouse::host::journal::memory::MemoryJournal;
@@ -180,7 +181,8 @@ impl Conversation {
             tools.add(Arc::new(Counted { inner, executed: Arc::clone(&executed) })).unwrap();
         }
         let clock = Arc::new(TestClock::new(BEGAN));
-        (World { llm, tools: Arc::new(tools), clock, options: SessionOptions::default() }, executed)
+        let classifier = Arc::new(Off);
+        (World { llm, classifier, tools: Arc::new(tools), clock, options: SessionOptions::default() }, executed)
     }
 
     /// The uninterrupted run, in pieces of `n_bytes`, what its model learned, and every state its journal was in.

@@ -40,6 +40,7 @@ fn begun() -> RecordBody {
         format: FORMAT,
         session: "s1".into(),
         model: "script:x".into(),
+        classifier: Some("rules".into()),
         hash: "fnv1a64:0".to_owned(),
         roots: vec!["a.md".into()],
         files: vec![FileWire { name: "a.md".into(), text: "# A\n".into(), imports: Default::default() }],

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod chunks;
+mod classify;
 mod cli;
 mod config;
 mod conversation;

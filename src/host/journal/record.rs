@@ -97,6 +97,9 @@ pub struct Begun {
     pub session: Arc<str>,
     /// The model's id.
     pub model: Arc<str>,
+    /// The trigger classifier's id; none in journals from before there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classifier: Option<Arc<str>>,
     /// [`text_hash`] of all files.
     pub hash: String,
     /// The names of the files that were given; the others were imported.

@@ -6,7 +6,7 @@
 pub mod openai;
 pub mod replay;
 pub mod script;
-mod script_file;
+pub(crate) mod script_file;
 
 use std::borrow::Cow;
 use std::pin::Pin;
@@ -103,7 +103,7 @@ fn status_is_transient(status: u16) -> bool {
 }
 
 /// The beginning and the end of a long text: what a message shows of a prompt or of an error page.
-fn shorten(text: &str, n_characters: usize) -> Cow<'_, str> {
+pub(crate) fn shorten(text: &str, n_characters: usize) -> Cow<'_, str> {
     let text = text.trim();
     let n_all = text.chars().count();
     if n_all <= n_characters {

@@ -1,10 +1,11 @@
-//! Script files: their wire format and its errors.
+//! Script files: their wire format and its errors; reading entries is shared with the scripts of classifiers.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use regex::Regex;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::host::llm::script::{Chunks, Repeat, ScriptEntry, ScriptError, ScriptFileError};
 use crate::vm::protocol::Usage;
@@ -44,7 +45,7 @@ enum WireError {
 
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "`repeat` is true, false or a count")]
-enum WireRepeat {
+pub(crate) enum WireRepeat {
     Always(bool),
     Times(u64),
 }
@@ -62,24 +63,41 @@ struct WireUsage {
 
 /// Reads a script file: JSON Lines, or one JSON array.
 pub(crate) fn entries_from_text(name: &str, text: &str) -> Result<Vec<ScriptEntry>, ScriptFileError> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if text.trim_start().starts_with('[') { entries_from_array(name, text) } else { entries_from_lines(name, text) }
+    const FORM: &str = "a script is JSON Lines or one JSON array of {\"when\"?, \"reply\"}";
+    let read = |place: Option<Arc<str>>, wire| entry_from_wire(wire).map(|entry| ScriptEntry { place, ..entry });
+    read_entries(name, text, FORM, read)
 }
 
-fn entries_from_array(name: &str, text: &str) -> Result<Vec<ScriptEntry>, ScriptFileError> {
-    let wires: Vec<WireEntry> = serde_json::from_str(text).map_err(|error| json_error(name, &error, None))?;
+/// Reads the entries of a script file of any kind, each by `read`, which is told the line it stands in (of JSON
+/// Lines only). `form` says what the file should look like.
+pub(crate) fn read_entries<W: DeserializeOwned, E>(
+    name: &str,
+    text: &str,
+    form: &str,
+    read: impl Fn(Option<Arc<str>>, W) -> Result<E, Problem>,
+) -> Result<Vec<E>, ScriptFileError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if !text.trim_start().starts_with('[') {
+        return entries_from_lines(name, text, form, read);
+    }
+    let wires: Vec<W> = serde_json::from_str(text).map_err(|error| json_error(name, form, &error, None))?;
     let mut entries = Vec::with_capacity(wires.len());
     for (index, wire) in wires.into_iter().enumerate() {
         let problem = |problem| entry_error(name, format!("entry {}", index + 1), problem);
-        entries.push(entry_from_wire(wire).map_err(problem)?);
+        entries.push(read(None, wire).map_err(problem)?);
     }
     Ok(entries)
 }
 
 /// JSON Lines; an entry that spans several lines is read too.
-fn entries_from_lines(name: &str, text: &str) -> Result<Vec<ScriptEntry>, ScriptFileError> {
+fn entries_from_lines<W: DeserializeOwned, E>(
+    name: &str,
+    text: &str,
+    form: &str,
+    read: impl Fn(Option<Arc<str>>, W) -> Result<E, Problem>,
+) -> Result<Vec<E>, ScriptFileError> {
     let mut entries = Vec::new();
-    let mut wires = serde_json::Deserializer::from_str(text).into_iter::<WireEntry>();
+    let mut wires = serde_json::Deserializer::from_str(text).into_iter::<W>();
     let mut line = 1;
     let mut counted = 0;
     loop {
@@ -88,18 +106,18 @@ fn entries_from_lines(name: &str, text: &str) -> Result<Vec<ScriptEntry>, Script
         line += text[counted..begin].matches('\n').count();
         counted = begin;
         let Some(wire) = wires.next() else { return Ok(entries) };
-        let wire = wire.map_err(|error| json_error(name, &error, Some(entries.len() + 1)))?;
+        let wire = wire.map_err(|error| json_error(name, form, &error, Some(entries.len() + 1)))?;
         let place = format!("line {line}");
         let problem = |problem| entry_error(name, format!("{place} (entry {})", entries.len() + 1), problem);
-        let entry = entry_from_wire(wire).map_err(problem)?;
-        entries.push(ScriptEntry { place: Some(Arc::from(place)), ..entry });
+        let entry = read(Some(place.as_str().into()), wire).map_err(problem)?;
+        entries.push(entry);
     }
 }
 
 /// What is wrong with an entry, and what can be done.
-struct Problem {
-    cause: String,
-    next_step: &'static str,
+pub(crate) struct Problem {
+    pub(crate) cause: String,
+    pub(crate) next_step: &'static str,
 }
 
 fn entry_from_wire(wire: WireEntry) -> Result<ScriptEntry, Problem> {
@@ -114,15 +132,6 @@ fn entry_from_wire(wire: WireEntry) -> Result<ScriptEntry, Problem> {
         cached_tokens: usage.cached_tokens,
         completion_tokens: usage.completion_tokens,
     });
-    let repeat = match wire.repeat {
-        None | Some(WireRepeat::Always(false)) => Repeat::Times(1),
-        Some(WireRepeat::Always(true)) => Repeat::Always,
-        Some(WireRepeat::Times(0)) => {
-            let cause = String::from("`repeat` is 0: the entry could never answer");
-            return Err(Problem { cause, next_step: "remove the entry, or write a count of 1 or more" });
-        }
-        Some(WireRepeat::Times(times)) => Repeat::Times(times),
-    };
     Ok(ScriptEntry {
         place: None,
         when: regex_from_wire("when", wire.when)?,
@@ -132,13 +141,25 @@ fn entry_from_wire(wire: WireEntry) -> Result<ScriptEntry, Problem> {
         delay: Duration::from_millis(wire.delay_ms),
         error: error_from_wire(wire.error)?,
         retry_after_ms: wire.retry_after_ms,
-        repeat,
+        repeat: repeat_from_wire(wire.repeat)?,
         must: wire.must,
         usage,
     })
 }
 
-fn regex_from_wire(key: &str, source: Option<String>) -> Result<Option<Regex>, Problem> {
+pub(crate) fn repeat_from_wire(repeat: Option<WireRepeat>) -> Result<Repeat, Problem> {
+    match repeat {
+        None | Some(WireRepeat::Always(false)) => Ok(Repeat::Times(1)),
+        Some(WireRepeat::Always(true)) => Ok(Repeat::Always),
+        Some(WireRepeat::Times(0)) => {
+            let cause = String::from("`repeat` is 0: the entry could never answer");
+            Err(Problem { cause, next_step: "remove the entry, or write a count of 1 or more" })
+        }
+        Some(WireRepeat::Times(times)) => Ok(Repeat::Times(times)),
+    }
+}
+
+pub(crate) fn regex_from_wire(key: &str, source: Option<String>) -> Result<Option<Regex>, Problem> {
     let Some(source) = source else { return Ok(None) };
     Regex::new(&source).map(Some).map_err(|error| Problem {
         cause: format!("`{key}` is not a regular expression: {error}"),
@@ -192,7 +213,7 @@ fn error_from_wire(error: Option<WireError>) -> Result<Option<ScriptError>, Prob
     }))
 }
 
-fn json_error(name: &str, error: &serde_json::Error, entry: Option<usize>) -> ScriptFileError {
+fn json_error(name: &str, form: &str, error: &serde_json::Error, entry: Option<usize>) -> ScriptFileError {
     let entry = entry.map_or_else(String::new, |entry| format!(" (entry {entry})"));
     // The position stands in the place already.
     let text = error.to_string();
@@ -201,7 +222,7 @@ fn json_error(name: &str, error: &serde_json::Error, entry: Option<usize>) -> Sc
         name: name.to_owned(),
         place: format!("line {}, column {}{entry}", error.line(), error.column()),
         cause: text.strip_suffix(&position).unwrap_or(&text).to_owned(),
-        next_step: String::from("a script is JSON Lines or one JSON array of {\"when\"?, \"reply\"}"),
+        next_step: form.to_owned(),
     }
 }
 

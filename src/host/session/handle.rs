@@ -22,7 +22,7 @@ pub struct Ending {
     pub view: Arc<View>,
     /// What was counted.
     pub summary: Summary,
-    /// What a scripted model never used.
+    /// What a scripted model or classifier never used.
     pub left_over: Vec<LeftOver>,
 }
 

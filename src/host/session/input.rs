@@ -6,7 +6,9 @@ use tokio::sync::oneshot;
 
 use crate::host::session::listeners::Publisher;
 use crate::value::Value;
-use crate::vm::protocol::{CallId, CallOutcome, FrameId, ReplyEnd, TimerId, ToolSignature, TurnId, Usage};
+use crate::vm::protocol::{
+    CallId, CallOutcome, FrameId, QuestionId, ReplyEnd, TimerId, ToolSignature, TurnId, Usage, Verdict,
+};
 use crate::vm::view::View;
 
 /// One reason to wake up. Kept small (channels hold blocks of 32): what is large or rare is boxed.
@@ -36,6 +38,8 @@ pub(crate) enum Input {
     ReplyEnded(TurnId, Box<(ReplyEnd, Option<Usage>)>),
     /// A tool's call is over.
     CallEnded(Box<(CallId, CallOutcome)>),
+    /// The trigger classifier has answered.
+    Verdict(Box<(QuestionId, Verdict)>),
     /// A moment that was waited for has come.
     Due(Due),
 }

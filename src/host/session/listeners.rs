@@ -162,6 +162,8 @@ fn joined(events: &mut VecDeque<Arc<PublicEvent>>, event: &PublicEvent) -> bool 
 
 fn is_conversation(body: &PublicBody) -> bool {
     match body {
+        // A trigger that was not judged for want of somebody who can: the user is told.
+        PublicBody::TriggerEvaluated { verdict, .. } => matches!(*verdict, "abstained" | "failed" | "timeout"),
         PublicBody::SessionStarted { .. }
         | PublicBody::SessionResumed { .. }
         | PublicBody::SaidDelta { .. }
@@ -180,7 +182,6 @@ fn is_conversation(body: &PublicBody) -> bool {
         | PublicBody::CallQueued { .. }
         | PublicBody::CallStarted { .. }
         | PublicBody::CallFinished { .. }
-        | PublicBody::TriggerEvaluated { .. }
         | PublicBody::TriggerMatched { .. }
         | PublicBody::StreamCancelled { .. }
         | PublicBody::FramePushed { .. }

@@ -21,6 +21,8 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 
+use crate::host::classify::TriggerClassifier;
+use crate::host::classify::questions::Questions;
 use crate::host::clock::Clock;
 use crate::host::events::EventMaker;
 use crate::host::journal::record::RecordBody;
@@ -46,6 +48,8 @@ pub use crate::host::session::listeners::{Interest, Notice, Subscription};
 pub struct World {
     /// The model.
     pub llm: Arc<dyn Llm>,
+    /// What judges semantic triggers; [`crate::host::classify::off::Off`] where none does.
+    pub classifier: Arc<dyn TriggerClassifier>,
     /// The tools.
     pub tools: Arc<Registry>,
     /// The clock.
@@ -61,13 +65,20 @@ pub struct SessionOptions {
     pub yield_grace: Duration,
     /// The longest time from a request to the end of its reply.
     pub turn_timeout: Duration,
+    /// The longest time from a question to the trigger classifier to its answer.
+    pub classifier_timeout: Duration,
     /// Whether requests carry the JSON Schema that replies should keep to.
     pub constrain: bool,
 }
 
 impl Default for SessionOptions {
     fn default() -> Self {
-        SessionOptions { yield_grace: Duration::from_secs(1), turn_timeout: Duration::from_secs(600), constrain: false }
+        SessionOptions {
+            yield_grace: Duration::from_secs(1),
+            turn_timeout: Duration::from_secs(600),
+            classifier_timeout: Duration::from_secs(5),
+            constrain: false,
+        }
     }
 }
 
@@ -153,7 +164,7 @@ impl Session {
         }
         let time = world.clock.now();
         let tools = world.tools.signatures();
-        let begun = replay::begun(&start, &world.llm.id(), &tools);
+        let begun = replay::begun(&start, &world.llm.id(), &world.classifier.id(), &tools);
         journal.append(time, RecordBody::Begun(Box::new(begun)))?;
         let Start { id, program, text: _, settings, entry, arguments } = start;
         let machine = Machine::begin(Begin { program, settings, tools, entry, arguments, time });
@@ -168,7 +179,7 @@ impl Session {
     pub fn resume(world: World, journal: Box<dyn Journal>) -> Result<Session, SessionError> {
         let mut journal = journal;
         let records = journal.records()?;
-        let witnesses = Witnesses { llm: &*world.llm, tools: &world.tools };
+        let witnesses = Witnesses { llm: &*world.llm, classifier: &*world.classifier, tools: &world.tools };
         let replayed = replay::replay(&records, Some(witnesses))?;
         drop(records);
         let id = replayed.session.clone();
@@ -213,6 +224,7 @@ impl Session {
             turns: Turns::default(),
             schemas: Schemas::default(),
             calls: Calls::default(),
+            questions: Questions::default(),
             timers: Vec::new(),
             pending: VecDeque::new(),
             time,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::diagnostic::Severity;
+use crate::host::classify::TriggerClassifier;
 use crate::host::journal::record::{Begun, EntryWire, FORMAT, Record, RecordBody};
 use crate::host::journal::wire::{SettingsWire, ToolWire};
 use crate::host::llm::Llm;
@@ -13,8 +14,8 @@ use crate::host::tool::registry::Registry;
 use crate::lang::program::{PlaybookId, Program};
 use crate::value::{Map, Value};
 use crate::vm::protocol::{
-    CallId, Effect, Event, Fact, Outcome, Progress, QuestionId, StartCall, StartTurn, TimerId, Timestamp,
-    ToolSignature, TurnId, Wait,
+    CallId, Effect, Event, Fact, Outcome, Progress, Question, StartCall, StartTurn, TimerId, Timestamp, ToolSignature,
+    TurnId, Wait,
 };
 use crate::vm::{Begin, Machine};
 
@@ -43,17 +44,19 @@ pub struct Replayed {
     pub time: Timestamp,
 }
 
-/// Who is told of what a session had done before: scripted models and canned tools go on in order.
+/// Who is told of what a session had done before: scripted models and classifiers and canned tools go on in order.
 #[derive(Clone, Copy)]
 pub struct Witnesses<'a> {
     /// The model.
     pub llm: &'a dyn Llm,
+    /// The trigger classifier.
+    pub classifier: &'a dyn TriggerClassifier,
     /// The tools.
     pub tools: &'a Registry,
 }
 
 /// The journal's first record for a session that begins.
-pub(crate) fn begun(start: &Start, model: &str, tools: &[ToolSignature]) -> Begun {
+pub(crate) fn begun(start: &Start, model: &str, classifier: &str, tools: &[ToolSignature]) -> Begun {
     let program = &start.program;
     let secret = |variable: &&crate::lang::program::DeclaredVariable| variable.secret;
     let secrets = program.agents.iter().flat_map(|agent| agent.variables.iter().filter(secret));
@@ -61,6 +64,7 @@ pub(crate) fn begun(start: &Start, model: &str, tools: &[ToolSignature]) -> Begu
         format: FORMAT,
         session: start.id.clone(),
         model: model.into(),
+        classifier: Some(classifier.into()),
         hash: start.text.hash(),
         roots: start.text.roots.clone(),
         files: start.text.files.clone(),
@@ -131,7 +135,7 @@ struct Replay<'a> {
     calls: Vec<StartCall>,
     timers: Vec<TimerId>,
     /// Questions that have no answer yet.
-    questions: Vec<QuestionId>,
+    questions: Vec<Question>,
     witnesses: Option<Witnesses<'a>>,
 }
 
@@ -157,7 +161,7 @@ impl Replay<'_> {
             }
             // The machine starts those that still run again when it hears `Reopened`.
             Effect::StartTimer { timer, .. } => self.timers.push(timer),
-            Effect::Classify(question) => self.questions.push(question.question),
+            Effect::Classify(question) => self.questions.push(*question),
             Effect::CloseReply { .. } | Effect::Say { .. } | Effect::Report(_) => {}
         }
     }
@@ -197,10 +201,13 @@ impl Replay<'_> {
                 self.timers.retain(|running| running != timer);
             }
             Event::Verdict { question, .. } => {
-                if !self.questions.contains(question) {
+                let Some(index) = self.questions.iter().position(|open| open.question == *question) else {
                     return Err(self.differs(record, &format!("question {} has not been asked", question.0)));
+                };
+                let question = self.questions.remove(index);
+                if let Some(witnesses) = self.witnesses {
+                    witnesses.classifier.replayed(&question);
                 }
-                self.questions.retain(|open| open != question);
             }
             Event::GoOn => {
                 if *stop != Stop::Blocked(Wait::Budget) {

@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::CancellationToken;
 
+use crate::host::classify::questions::Questions;
 use crate::host::events::{EventMaker, PublicEvent, Summary};
 use crate::host::journal::Journal;
 use crate::host::journal::record::RecordBody;
@@ -22,8 +23,8 @@ use crate::host::session::turns::{self, Schemas, Turns, moment_after};
 use crate::host::session::{SessionError, World};
 use crate::vm::Machine;
 use crate::vm::protocol::{
-    CallId, CallOutcome, Effect, EffectClass, Event, Outcome, Progress, ReplyEnd, StartCall, StartTurn, TimerId,
-    Timestamp, TurnId, Usage, Verdict, Wait,
+    CallId, CallOutcome, Effect, EffectClass, Event, Outcome, Progress, QuestionId, ReplyEnd, StartCall, StartTurn,
+    TimerId, Timestamp, TurnId, Usage, Verdict, Wait,
 };
 
 /// A session's state, outside the machine.
@@ -39,8 +40,9 @@ pub(crate) struct Task {
     pub(crate) turns: Turns,
     pub(crate) schemas: Schemas,
     pub(crate) calls: Calls,
+    pub(crate) questions: Questions,
     /// The machine's timers that run.
-    pub(crate) timers: Vec<(TimerId, Instant)>,
+    pub(crate) timers: Vec<Timer>,
     /// Events of our own making, to be handled before anything from outside.
     pub(crate) pending: VecDeque<Event>,
     /// The time of the last event; time does not go back, whatever the clock does.
@@ -68,6 +70,14 @@ pub(crate) struct Calls {
     tasks: JoinSet<CallOutcome>,
 }
 
+/// A timer of the machine.
+pub(crate) struct Timer {
+    id: TimerId,
+    due: Instant,
+    /// A trigger's: it alone is no reason to go on when nobody can say anything any more.
+    is_background: bool,
+}
+
 struct Running {
     task: tokio::task::Id,
     call: CallId,
@@ -79,7 +89,8 @@ impl Task {
     pub(crate) async fn run(mut self: Box<Self>) {
         let result = self.drive().await;
         self.calls.cancel();
-        self.turns = Turns::default();
+        self.turns.clear();
+        self.questions = Questions::default();
         let end = match result {
             Ok(outcome) => Ok(Arc::new(self.ending(outcome))),
             Err(error) => {
@@ -179,12 +190,16 @@ impl Task {
             }
             Effect::StartCall(call) => self.calls.asked.push_back(*call),
             Effect::Classify(question) => {
-                let verdict = Verdict::Failed { reason: "no classifier is configured".into() };
-                self.pending.push_back(Event::Verdict { question: question.question, verdict });
+                let id = question.question;
+                let World { classifier, options, .. } = &self.world;
+                if let Some(verdict) = self.questions.ask(*question, classifier.clone(), options.classifier_timeout) {
+                    self.pending.push_back(Event::Verdict { question: id, verdict });
+                }
             }
-            Effect::StartTimer { timer, after_ms, is_background: _ } => {
-                self.timers.retain(|(running, _)| *running != timer);
-                self.timers.push((timer, moment_after(Duration::from_millis(after_ms))));
+            Effect::StartTimer { timer: id, after_ms, is_background } => {
+                self.timers.retain(|running| running.id != id);
+                let due = moment_after(Duration::from_millis(after_ms));
+                self.timers.push(Timer { id, due, is_background });
             }
             // Watchers have been told.
             Effect::Say { .. } | Effect::Report(_) => {}
@@ -243,7 +258,7 @@ impl Task {
             (sleep, Some((moment, _))) => *sleep = Some(Box::pin(tokio::time::sleep_until(moment))),
             (sleep, None) => *sleep = None,
         }
-        let Task { inbox, calls, turns, sleep, abandoned, .. } = self;
+        let Task { inbox, calls, questions, turns, sleep, abandoned, .. } = self;
         let moment = async {
             match (sleep, due) {
                 (Some(sleep), Some((_, due))) => {
@@ -258,13 +273,14 @@ impl Task {
             biased;
             input = inbox.recv(), if !*abandoned => input.unwrap_or(Input::Abandoned),
             input = calls.next_ended(), if !calls.running.is_empty() => input,
+            judged = std::future::poll_fn(|context| questions.poll(context)) => Input::Verdict(Box::new(judged)),
             input = moment => input,
             input = std::future::poll_fn(|context| turns.poll(context)) => input,
         }
     }
 
     fn next_due(&self) -> Option<(Instant, Due)> {
-        let timers = self.timers.iter().map(|(timer, moment)| (*moment, Due::Timer(*timer)));
+        let timers = self.timers.iter().map(|timer| (timer.due, Due::Timer(timer.id)));
         timers.chain(self.turns.next_due()).min_by_key(|(moment, _)| *moment)
     }
 
@@ -291,8 +307,12 @@ impl Task {
                 let (call, outcome) = *ended;
                 self.happened(Event::CallEnded { call, outcome })
             }
+            Input::Verdict(judged) => {
+                let (question, verdict) = *judged;
+                self.judged(question, verdict)
+            }
             Input::Due(Due::Timer(timer)) => {
-                self.timers.retain(|(running, _)| *running != timer);
+                self.timers.retain(|running| running.id != timer);
                 self.happened(Event::TimerFired { timer })
             }
             Input::Due(Due::Delay(turn)) => {
@@ -334,9 +354,25 @@ impl Task {
         self.happened(Event::ReplyEnded { turn, end, usage })
     }
 
-    /// Nothing is under way that could wake the machine.
+    fn judged(&mut self, question: QuestionId, verdict: Verdict) -> Result<(), SessionError> {
+        match &verdict {
+            Verdict::Failed { reason } => {
+                tracing::warn!(session = &*self.id, question = question.0, "the trigger classifier failed: {reason}");
+            }
+            Verdict::TimedOut => {
+                tracing::warn!(session = &*self.id, question = question.0, "the trigger classifier gave no answer");
+            }
+            Verdict::Judged { .. } => {}
+        }
+        self.happened(Event::Verdict { question, verdict })
+    }
+
+    /// Nothing is under way that could wake the machine, but for timers of triggers.
     fn is_idle(&self) -> bool {
-        self.turns.is_empty() && self.calls.running.is_empty() && self.timers.is_empty()
+        self.turns.is_empty()
+            && self.calls.running.is_empty()
+            && self.questions.is_empty()
+            && self.timers.iter().all(|timer| timer.is_background)
     }
 
     fn tell_waiting(&mut self, wait: &Wait) {
@@ -371,9 +407,17 @@ impl Task {
             }
         };
         let wall_ms = u64::try_from(self.world.clock.now().0 - self.since.0).unwrap_or(0);
-        let summary = Summary::new(&view.counters, word, wall_ms);
+        let cancellations = self.turns.cancellations();
+        let summary = Summary {
+            cancels: cancellations.n,
+            cancel_us: cancellations.mean_us(),
+            cancel_max_us: cancellations.longest_us(),
+            ..Summary::new(&view.counters, word, wall_ms)
+        };
         tracing::info!(session = &*self.id, outcome = word, turns = summary.turns, "the session's task ends");
-        Ending { outcome, view, summary, left_over: self.world.llm.left_over() }
+        let mut left_over = self.world.llm.left_over();
+        left_over.extend(self.world.classifier.left_over());
+        Ending { outcome, view, summary, left_over }
     }
 }
 

@@ -19,6 +19,18 @@ const BATCH: usize = 1 << 16;
 #[derive(Default)]
 pub(crate) struct Turns {
     turns: Vec<Turn>,
+    cancellations: Cancellations,
+}
+
+/// How long replies stayed open behind the last byte that was taken of them, when the rest was not wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cancellations {
+    /// How many were cut off.
+    pub(crate) n: u64,
+    /// All their times together.
+    pub(crate) total: Duration,
+    /// The longest of them.
+    pub(crate) longest: Duration,
 }
 
 struct Turn {
@@ -38,6 +50,8 @@ enum State {
         cap: Instant,
         /// Set once the machine has all it wants: until when it may run on.
         grace: Option<Instant>,
+        /// When the last bytes were taken of it.
+        last_bytes: Option<Instant>,
     },
 }
 
@@ -83,6 +97,11 @@ impl Turns {
         self.turns.is_empty()
     }
 
+    /// How the replies that were not wanted any more were cut off.
+    pub(crate) fn cancellations(&self) -> Cancellations {
+        self.cancellations
+    }
+
     /// Asks, now or after `delay`.
     pub(crate) fn start(&mut self, id: TurnId, request: LlmRequest, delay: Duration, llm: &dyn Llm, cap: Duration) {
         let state = if delay.is_zero() {
@@ -104,13 +123,18 @@ impl Turns {
     /// The machine does not want the rest. True: the reply is over now.
     pub(crate) fn close(&mut self, id: TurnId, close: Close, yield_grace: Duration) -> bool {
         let Some(turn) = self.turns.iter_mut().find(|turn| turn.id == id) else { return false };
-        if let State::Open { end, grace, .. } = &mut turn.state {
+        if let State::Open { end, grace, last_bytes, .. } = &mut turn.state {
             let has_ended = end.is_some();
             match close {
                 Close::Grace => *grace = Some(moment_after(yield_grace)),
                 // It is over already, and its usage is known.
                 Close::Now if has_ended => *grace = Some(Instant::now()),
-                Close::Now => return self.remove(id),
+                Close::Now => {
+                    let last_bytes = *last_bytes;
+                    self.remove(id);
+                    self.cancellations.add(last_bytes.map(|moment| moment.elapsed()));
+                    return true;
+                }
             }
             return false;
         }
@@ -125,6 +149,11 @@ impl Turns {
             self.turns = Vec::new();
         }
         self.turns.len() < n_before
+    }
+
+    /// Drops all replies and with them their connections.
+    pub(crate) fn clear(&mut self) {
+        self.turns = Vec::new();
     }
 
     /// The next moment that matters.
@@ -148,9 +177,33 @@ impl Turns {
     }
 }
 
+impl Cancellations {
+    /// One more; none: nothing of it had come yet.
+    fn add(&mut self, open_for: Option<Duration>) {
+        let Some(open_for) = open_for else { return };
+        self.n += 1;
+        self.total += open_for;
+        self.longest = self.longest.max(open_for);
+    }
+
+    /// The mean, in microseconds.
+    pub(crate) fn mean_us(&self) -> u64 {
+        microseconds(self.total).checked_div(self.n).unwrap_or(0)
+    }
+
+    /// The longest, in microseconds.
+    pub(crate) fn longest_us(&self) -> u64 {
+        microseconds(self.longest)
+    }
+}
+
+fn microseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
 impl Turn {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Input> {
-        let State::Open { stream, end, grace, .. } = &mut self.state else { return Poll::Pending };
+        let State::Open { stream, end, grace, last_bytes, .. } = &mut self.state else { return Poll::Pending };
         let mut bytes = Vec::new();
         while end.is_none() && bytes.len() < BATCH {
             match stream.as_mut().poll_next(context) {
@@ -169,6 +222,7 @@ impl Turn {
             *end = Some(Box::new((ReplyEnd::Closed, None)));
         }
         if !bytes.is_empty() {
+            *last_bytes = Some(Instant::now());
             return Poll::Ready(Input::ReplyBytes(self.id, bytes));
         }
         match end.take() {
@@ -197,5 +251,5 @@ fn is_framing(byte: u8) -> bool {
 }
 
 fn open(llm: &dyn Llm, request: LlmRequest, cap: Duration) -> State {
-    State::Open { stream: llm.request(request), end: None, cap: moment_after(cap), grace: None }
+    State::Open { stream: llm.request(request), end: None, cap: moment_after(cap), grace: None, last_bytes: None }
 }

@@ -18,6 +18,7 @@ use crate::serve::cli::console::{Console, Exit, Failure, put};
 use crate::serve::cli::ending;
 use crate::serve::cli::lines::Lines;
 use crate::serve::cli::show;
+use crate::serve::cli::unjudged::Unjudged;
 use crate::value::Value;
 use crate::vm::protocol::CallId;
 
@@ -88,6 +89,7 @@ pub(crate) async fn converse(
         interrupted: None,
         input_ended: false,
         is_resumed: false,
+        unjudged: Unjudged::new(subject.program.clone()),
     };
     if console.is_conversation && subject.is_resumed {
         talk.show_history().await;
@@ -135,6 +137,8 @@ struct Talk<'a> {
     input_ended: bool,
     /// The session was resumed.
     is_resumed: bool,
+    /// What has been said of triggers that nobody judged.
+    unjudged: Unjudged,
 }
 
 impl Talk<'_> {
@@ -212,6 +216,12 @@ impl Talk<'_> {
                 self.end_line()?;
                 self.console.remark(&format!("the model's reply failed: {cause}; attempt {attempt} begins"));
             }
+            PublicBody::TriggerEvaluated { trigger, by, verdict, reason, .. } => {
+                if let Some(remark) = self.unjudged.remark(trigger, by, verdict, reason.as_deref()) {
+                    self.end_line()?;
+                    self.console.warning(&remark);
+                }
+            }
             PublicBody::SessionResumed { .. } => self.is_resumed = true,
             PublicBody::Finished { .. } | PublicBody::Failed { .. } => {
                 self.end_line()?;
@@ -230,7 +240,6 @@ impl Talk<'_> {
             | PublicBody::CallQueued { .. }
             | PublicBody::CallStarted { .. }
             | PublicBody::CallFinished { .. }
-            | PublicBody::TriggerEvaluated { .. }
             | PublicBody::TriggerMatched { .. }
             | PublicBody::StreamCancelled { .. }
             | PublicBody::FramePushed { .. }

@@ -16,8 +16,7 @@ const COMMANDS: [(&str, &str); 9] = [
 ];
 
 /// Options to come, and what can be done until then.
-const OPTIONS: [(&str, &str); 5] = [
-    ("--classifier", "only `At the beginning` triggers are evaluated; leave the option out"),
+const OPTIONS: [(&str, &str); 4] = [
     ("--debug-listen", "use `--events FILE` to see what a run does"),
     ("--watch", "start the program again after a change"),
     ("--record", "write the replies into the test file by hand"),

@@ -16,6 +16,7 @@ mod test;
 mod test_compare;
 pub mod test_file;
 mod test_session;
+mod unjudged;
 mod world;
 
 use std::ffi::OsString;

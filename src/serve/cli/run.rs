@@ -17,7 +17,7 @@ use crate::lang::program::{Entry, PlaybookId, Program, Signature};
 use crate::serve::cli::console::{Console, Exit, Failure, count};
 use crate::serve::cli::conversation::{Subject, TalkArguments, converse};
 use crate::serve::cli::test_file::json_or_text;
-use crate::serve::cli::world::{self, WorldArguments};
+use crate::serve::cli::world::{self, BegunWith, Equipped, WorldArguments};
 use crate::value::{Map, Value};
 
 const EXAMPLES: &str = "\
@@ -96,7 +96,7 @@ fn start(console: &Console, arguments: &RunArguments) -> Result<Exit, Failure> {
         None => world::places(console)?.journal_path(&id).map_err(|error| Failure::wrong(error.to_string()))?,
     };
     let events = arguments.talk.open_events()?;
-    console.remark(&equipped.model_reason);
+    tell_choices(console, &equipped);
     let subject = subject(&program, &id, &arguments.files, arguments.journal.as_deref());
     let begun = Start {
         id,
@@ -153,9 +153,16 @@ pub(crate) fn resume(
             begun.session
         ));
     }
-    let equipped = world.equip(console, &program, tools, Some(&begun.model))?;
+    let begun_with = BegunWith { model: &begun.model, classifier: begun.classifier.as_deref() };
+    let equipped = world.equip(console, &program, tools, Some(&begun_with))?;
     let events = talk.open_events()?;
-    console.remark(&equipped.model_reason);
+    tell_choices(console, &equipped);
+    if equipped.settings.classifier && !begun.settings.classifier && equipped.classifier_reason.is_some() {
+        console.warning(
+            "the session was begun with the classifier off, and stays so: its triggers in words never fire; begin a \
+             new session for that",
+        );
+    }
     let own_files: Vec<PathBuf> = begun.roots.iter().map(|root| PathBuf::from(&**root)).collect();
     let subject = subject(&program, &begun.session, &own_files, stored.is_elsewhere.then_some(stored.path));
     let subject = Subject { is_resumed: true, ..subject };
@@ -164,6 +171,14 @@ pub(crate) fn resume(
         let session = Session::resume(equipped.world, Box::new(journal)).map_err(session_failure)?;
         converse(console, talk, &subject, events, session).await
     })
+}
+
+/// Says which model and which trigger classifier were chosen, and why.
+fn tell_choices(console: &Console, equipped: &Equipped) {
+    console.remark(&equipped.model_reason);
+    if let Some(reason) = &equipped.classifier_reason {
+        console.remark(reason);
+    }
 }
 
 /// The beginning that a journal holds.

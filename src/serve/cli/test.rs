@@ -10,7 +10,7 @@ use crate::serve::cli::console::{Console, Exit, Failure, put};
 use crate::serve::cli::run::runtime;
 use crate::serve::cli::test_compare::compare;
 use crate::serve::cli::test_file::TestFile;
-use crate::serve::cli::test_session::{Played, play};
+use crate::serve::cli::test_session::{ChosenClassifier, Played, play};
 use crate::span::Sources;
 
 const EXAMPLES: &str = "\
@@ -33,6 +33,9 @@ pub(crate) struct TestArguments {
     /// Run each test so often, and fail if the outcomes differ
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
+    /// What judges triggers in words: off, rules, model:ID or script:FILE [default: what the test says, else rules]
+    #[arg(long, value_name = "ID")]
+    classifier: Option<String>,
 }
 
 /// Runs all tests, one after the other.
@@ -85,12 +88,13 @@ async fn run_file(console: &Console, arguments: &TestArguments, path: &Path) -> 
         Ok(test) => test,
         Err(findings) => return Ok(Verdict::Failed(render(&findings, &sources, console.color))),
     };
-    let played = match play(path, &test).await {
+    let classifier = ChosenClassifier { id: arguments.classifier.as_deref(), environment: &console.environment };
+    let played = match play(path, &test, &classifier).await {
         Ok(played) => played,
         Err(why) => return Ok(Verdict::Failed(why)),
     };
     for round in 2..=arguments.repeat {
-        let again = play(path, &test).await;
+        let again = play(path, &test, &classifier).await;
         if let Some(difference) = difference(&played, &again) {
             return Ok(Verdict::Failed(format!("{name}: run {round} differs from run 1: {difference}")));
         }

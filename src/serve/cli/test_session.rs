@@ -8,7 +8,7 @@ use regex::Regex;
 
 use crate::diagnostic::{Severity, render};
 use crate::host::clock::TestClock;
-use crate::host::config::{CommandLine, Config, Environment, FileConfig};
+use crate::host::config::{ClassifierId, CommandLine, Config, Environment, FileConfig};
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::journal::memory::MemoryJournal;
 use crate::host::llm::script::{Chunks as ScriptChunks, Script, ScriptEntry, ScriptError};
@@ -21,7 +21,7 @@ use crate::serve::cli::run::find_playbook;
 use crate::serve::cli::test_file::{
     Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStepKind,
 };
-use crate::serve::cli::world::{signatures, tools};
+use crate::serve::cli::world::{open_classifier, signatures, tools};
 use crate::value::{Map, Value};
 use crate::vm::protocol::{CallId, Outcome, ReplyEnd, Timestamp};
 
@@ -43,8 +43,16 @@ pub(crate) struct Played {
     pub(crate) problems: Vec<String>,
 }
 
+/// The trigger classifier that the command line wants.
+pub(crate) struct ChosenClassifier<'a> {
+    /// `--classifier`.
+    pub(crate) id: Option<&'a str>,
+    /// Where a model finds its key and server.
+    pub(crate) environment: &'a Environment,
+}
+
 /// Plays a test. The error says why it cannot begin.
-pub(crate) async fn play(path: &Path, test: &TestFile) -> Result<Played, String> {
+pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier<'_>) -> Result<Played, String> {
     let told = |failure: Failure| match failure {
         Failure::Told { message, .. } => message,
         Failure::Quiet(_) => String::new(),
@@ -66,10 +74,23 @@ pub(crate) async fn play(path: &Path, test: &TestFile) -> Result<Played, String>
     let entry = test.playbook.as_deref().map(|name| find_playbook(&program, name)).transpose().map_err(told)?;
     let name = path.display().to_string();
     let replies = Arc::new(Replies::new(&name, test)?);
-    let file = configuration(&program_path, test)?;
-    let command_line = CommandLine { program: Some(program_path), ..CommandLine::default() };
-    let config = Config::resolve(&command_line, &program.settings, &file, &Environment::default())
-        .map_err(|error| error.to_string())?;
+    let file = configuration(&program_path, path, test)?;
+    let is_chosen = chosen.id.is_some() || test.settings.contains_key("classifier");
+    let command_line =
+        CommandLine { program: Some(program_path), classifier: chosen.id.map(str::to_owned), ..CommandLine::default() };
+    let environment = Environment {
+        api_key: chosen.environment.api_key.clone(),
+        base_url: chosen.environment.base_url.clone(),
+        ..Environment::default()
+    };
+    let config =
+        Config::resolve(&command_line, &program.settings, &file, &environment).map_err(|error| error.to_string())?;
+    let id = match config.classifier().0 {
+        // Which model judges the program's triggers elsewhere is none of a test's business either.
+        ClassifierId::Model(_) if !is_chosen => &ClassifierId::Rules,
+        id => id,
+    };
+    let classifier = open_classifier(&config, id, None, &program).map_err(told)?;
     let mut settings = config.settings_for(&*replies);
     // Nothing gets better by waiting.
     settings.retry_delay_ms = 0;
@@ -77,6 +98,7 @@ pub(crate) async fn play(path: &Path, test: &TestFile) -> Result<Played, String>
     let turn_timeout = file.turn_timeout.unwrap_or(TURN_TIMEOUT);
     let world = World {
         llm: replies.clone(),
+        classifier,
         tools: Arc::new(registry),
         clock: Arc::new(TestClock::new(BEGINNING)),
         options: SessionOptions { turn_timeout, ..config.session.clone() },
@@ -90,11 +112,18 @@ pub(crate) async fn play(path: &Path, test: &TestFile) -> Result<Played, String>
 }
 
 /// `playhouse.toml` beside the program, and over it what the test sets.
-fn configuration(program: &Path, test: &TestFile) -> Result<FileConfig, String> {
+fn configuration(program: &Path, path: &Path, test: &TestFile) -> Result<FileConfig, String> {
     let mut file = FileConfig::find(None, Some(program)).map_err(|error| error.to_string())?;
     let text: String = test.settings.iter().map(|(key, value)| format!("{key} = {}\n", to_toml(value))).collect();
     let own = FileConfig::from_text(Path::new("setting"), &text).map_err(|error| error.to_string())?;
     file.limits.extend(own.limits);
+    if let Some(classifier) = own.classifier {
+        // Its paths are relative to the test.
+        let script = classifier.strip_prefix("script:");
+        let script = script.and_then(|file| std::path::absolute(path.with_file_name(file)).ok());
+        file.classifier = Some(script.map_or(classifier.clone(), |file| format!("script:{}", file.display())));
+    }
+    file.classifier_timeout = own.classifier_timeout.or(file.classifier_timeout);
     file.resume_fresh = own.resume_fresh.or(file.resume_fresh);
     file.starts_in_think = own.starts_in_think.or(file.starts_in_think);
     file.turn_timeout = own.turn_timeout.or(file.turn_timeout);

@@ -5,8 +5,13 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use crate::host::classify::model::ModelClassifier;
+use crate::host::classify::off::Off;
+use crate::host::classify::rules::Rules;
+use crate::host::classify::script::ScriptClassifier;
+use crate::host::classify::{TriggerClassifier, has_semantic_triggers};
 use crate::host::clock::SystemClock;
-use crate::host::config::{CommandLine, Config, Environment, FileConfig, ModelId};
+use crate::host::config::{ClassifierId, CommandLine, Config, Environment, FileConfig, ModelId};
 use crate::host::journal::file::read_file;
 use crate::host::journal::record::Record;
 use crate::host::llm::Llm;
@@ -28,6 +33,10 @@ pub(crate) struct WorldArguments {
     /// The model: openai:NAME, script:FILE or replay:SESSION
     #[arg(long, value_name = "ID")]
     pub(crate) model: Option<String>,
+    /// What judges triggers in words: off, rules, model, model:ID or script:FILE [default: model, or rules where the model
+    /// is scripted]
+    #[arg(long, value_name = "ID")]
+    pub(crate) classifier: Option<String>,
     /// An OpenAI-compatible server, such as http://127.0.0.1:8080/v1
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
@@ -50,6 +59,16 @@ pub(crate) struct Equipped {
     pub(crate) settings: Settings,
     /// The model and why it is this one, for people.
     pub(crate) model_reason: String,
+    /// The same of the trigger classifier, where the program has triggers that it is asked about.
+    pub(crate) classifier_reason: Option<String>,
+}
+
+/// What a session was begun with, which is what it goes on with if the command line says nothing else.
+pub(crate) struct BegunWith<'a> {
+    /// The model's id.
+    pub(crate) model: &'a str,
+    /// The trigger classifier's.
+    pub(crate) classifier: Option<&'a str>,
 }
 
 impl WorldArguments {
@@ -58,34 +77,51 @@ impl WorldArguments {
         tools(&self.tools, &self.working_directory)
     }
 
-    /// Everything a session acts through. `model` is the model if no `--model` is given and comes before all
-    /// configuration: the one that a session was begun with.
+    /// Everything a session acts through. `begun` is for a session that goes on, and comes before all configuration
+    /// but the command line's.
     pub(crate) fn equip(
         &self,
         console: &Console,
         program: &Program,
         tools: Registry,
-        model: Option<&str>,
+        begun: Option<&BegunWith<'_>>,
     ) -> Result<Equipped, Failure> {
         let wrong = |error: crate::host::config::ConfigError| Failure::wrong(error.to_string());
         let first_file = program.sources.iter().next().map(|(_, file)| PathBuf::from(&*file.name));
         let file = FileConfig::find(self.config.as_deref(), first_file.as_deref()).map_err(wrong)?;
         let command_line = CommandLine {
-            model: self.model.clone().or_else(|| model.map(str::to_owned)),
+            model: self.model.clone().or_else(|| begun.map(|begun| begun.model.to_owned())),
+            classifier: self.classifier.clone().or_else(|| begun.and_then(BegunWith::classifier)),
             base_url: self.base_url.clone(),
             program: first_file,
         };
         let config = Config::resolve(&command_line, &program.settings, &file, &console.environment).map_err(wrong)?;
         let (id, reason) = config.model().map_err(wrong)?;
-        let model_reason = match (model, &self.model) {
-            (Some(model), None) => format!("model {model} (as the session began)"),
+        let model_reason = match (begun, &self.model) {
+            (Some(begun), None) => format!("model {} (as the session began)", begun.model),
+            _ => reason.to_owned(),
+        };
+        let (classifier_id, reason) = config.classifier();
+        let classifier_reason = match (begun.and_then(BegunWith::classifier), &self.classifier) {
+            (Some(_), None) => format!("classifier {classifier_id} (as the session began)"),
             _ => reason.to_owned(),
         };
         let llm = open_model(&config, id)?;
         let options = SessionOptions { constrain: config.constrain, ..config.session.clone() };
         let settings = config.settings_for(&*llm);
-        let world = World { llm, tools: Arc::new(tools), clock: Arc::new(SystemClock), options };
-        Ok(Equipped { world, settings, model_reason })
+        let classifier = open_classifier(&config, classifier_id, Some(&llm), program)?;
+        let world = World { llm, classifier, tools: Arc::new(tools), clock: Arc::new(SystemClock), options };
+        let classifier_reason = has_semantic_triggers(program).then_some(classifier_reason);
+        Ok(Equipped { world, settings, model_reason, classifier_reason })
+    }
+}
+
+impl BegunWith<'_> {
+    /// The classifier's id for the command line. The session's own model stays that, whatever the model is now.
+    fn classifier(&self) -> Option<String> {
+        let id = self.classifier?;
+        let is_own = id.strip_prefix("model:") == Some(self.model);
+        Some(if is_own { "model".to_owned() } else { id.to_owned() })
     }
 }
 
@@ -146,6 +182,46 @@ fn open_model(config: &Config, id: &ModelId) -> Result<Arc<dyn Llm>, Failure> {
             Arc::new(Replay::of_session(session, recorded_replies(&records)))
         }
     })
+}
+
+/// The trigger classifier with this id. `own` is the session's model, for `model` without an id; what a script names
+/// must be a trigger of `program`.
+pub(crate) fn open_classifier(
+    config: &Config,
+    id: &ClassifierId,
+    own: Option<&Arc<dyn Llm>>,
+    program: &Program,
+) -> Result<Arc<dyn TriggerClassifier>, Failure> {
+    Ok(match id {
+        ClassifierId::Off => Arc::new(Off),
+        ClassifierId::Rules => Arc::new(Rules),
+        ClassifierId::Model(Some(id)) => Arc::new(ModelClassifier::new(open_model(config, id)?)),
+        ClassifierId::Model(None) => match own {
+            Some(llm) => Arc::new(ModelClassifier::new(llm.clone())),
+            None => {
+                let message = "there is no model of its own here; name one, as in `--classifier model:openai:NAME`";
+                return Err(Failure::wrong(message));
+            }
+        },
+        ClassifierId::Script(path) => {
+            let script = ScriptClassifier::load(path).map_err(|error| Failure::wrong(error.to_string()))?;
+            check_triggers(&script, program)?;
+            Arc::new(script)
+        }
+    })
+}
+
+/// A trigger that a script names and that is none would never match.
+fn check_triggers(script: &ScriptClassifier, program: &Program) -> Result<(), Failure> {
+    let triggers = program.playbooks.iter().flat_map(|playbook| &playbook.triggers);
+    let known: Vec<String> = triggers.map(|trigger| program.trigger_name(trigger.id)).collect();
+    match script.named_triggers().find(|(id, _)| !known.iter().any(|name| **name == ***id)) {
+        Some((id, place)) => Err(Failure::wrong(format!(
+            "{place}: the program has no trigger `{id}`; it has {}",
+            if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// The replies that a journal holds, in order.

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use playhouse::host::classify::off::Off;
 use playhouse::host::clock::TestClock;
 use playhouse::host::events::{PublicBody, PublicEvent};
 use playhouse::host::journal::memory::MemoryJournal;
@@ -110,6 +111,7 @@ impl Setup {
         }
         World {
             llm: self.llm.clone(),
+            classifier: Arc::new(Off),
             tools: Arc::new(tools),
             clock: Arc::new(TestClock::new(Timestamp(1_795_301_285_000))),
             options: self.options.clone(),

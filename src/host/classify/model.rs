@@ -1,0 +1,155 @@
+//! A model as trigger classifier: one request with all candidates, answered by a list of their ids.
+//!
+//! The answer is read tolerantly, because small models write around it: fences, prose, think blocks, an object
+//! around the list. What names no candidate is ignored; only an answer without any list is a failure.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use serde_json::Value as Json;
+
+use crate::host::classify::{TriggerClassifier, VerdictFuture, prompt};
+use crate::host::llm::{Llm, LlmRequest, Purpose, ReplyPart, ReplyStream, shorten};
+use crate::lang::program::TriggerId;
+use crate::vm::protocol::{Candidate, Finish, Judge, Question, ReplyEnd, Usage, Verdict};
+
+/// Bytes of an answer, think blocks included. A model that writes more is not answering.
+const MAX_BYTES: usize = 1 << 18;
+
+/// Of an answer without a list so many characters are shown.
+const SHOWN_CHARACTERS: usize = 200;
+
+/// Asks a model.
+#[derive(Clone)]
+pub struct ModelClassifier {
+    llm: Arc<dyn Llm>,
+}
+
+impl ModelClassifier {
+    /// A classifier that asks this model, which may be the session's own.
+    pub fn new(llm: Arc<dyn Llm>) -> ModelClassifier {
+        ModelClassifier { llm }
+    }
+}
+
+impl TriggerClassifier for ModelClassifier {
+    fn id(&self) -> Arc<str> {
+        format!("model:{}", self.llm.id()).into()
+    }
+
+    fn judge(&self, question: Arc<Question>) -> VerdictFuture {
+        let reply = self.llm.request(request(&question));
+        Box::pin(async move {
+            match read_reply(reply).await {
+                Ok((text, usage)) => match read_answer(&text, &question.candidates) {
+                    Some(matched) => Verdict::Judged { by: Judge::Model, matched, abstained: Vec::new(), usage },
+                    None => {
+                        let shown = serde_json::to_string(&*shorten(&text, SHOWN_CHARACTERS)).unwrap_or_default();
+                        let reason = format!(
+                            "the answer holds no list of trigger ids: {shown}; choose a larger model with --classifier \
+                             model:ID"
+                        );
+                        Verdict::Failed { reason: reason.into() }
+                    }
+                },
+                Err(reason) => Verdict::Failed { reason },
+            }
+        })
+    }
+
+    fn replayed(&self, question: &Question) {
+        self.llm.replayed(&request(question));
+    }
+}
+
+fn request(question: &Question) -> LlmRequest {
+    LlmRequest { purpose: Purpose::Classifier, messages: prompt::messages(question), schema: None, turn: None }
+}
+
+/// The whole reply; the error says why there is none.
+async fn read_reply(mut reply: ReplyStream) -> Result<(String, Option<Usage>), Arc<str>> {
+    let mut bytes = Vec::new();
+    while let Some(part) = reply.next().await {
+        match part {
+            ReplyPart::Bytes(more) => bytes.extend_from_slice(&more),
+            ReplyPart::End { end: ReplyEnd::Complete(Finish::Length), .. } => {
+                return Err("the answer was cut by the token limit; raise max_tokens".into());
+            }
+            ReplyPart::End { end: ReplyEnd::Complete(Finish::Stop | Finish::Other(_)), usage } => {
+                return Ok((String::from_utf8_lossy(&bytes).into_owned(), usage));
+            }
+            ReplyPart::End { end: ReplyEnd::Broken { reason, .. } | ReplyEnd::Refused { reason }, .. } => {
+                return Err(reason);
+            }
+            ReplyPart::End { end: ReplyEnd::Closed, .. } => return Err("the reply was closed".into()),
+        }
+        if bytes.len() > MAX_BYTES {
+            return Err("the answer has no end; choose another model with --classifier model:ID".into());
+        }
+    }
+    Err("the stream ended without saying that the reply is complete".into())
+}
+
+/// The candidates that an answer names, in the question's order; none if there is no list in it.
+pub fn read_answer(text: &str, candidates: &[Candidate]) -> Option<Vec<TriggerId>> {
+    let names = find_list(behind_think(text))?;
+    let named: Vec<TriggerId> = names.iter().filter_map(|name| find_candidate(name, candidates)).collect();
+    let in_order = candidates.iter().map(|candidate| candidate.trigger);
+    Some(in_order.filter(|trigger| named.contains(trigger)).collect())
+}
+
+/// The text behind the model's thoughts; a reply may begin inside them, and nothing stands behind open ones.
+fn behind_think(text: &str) -> &str {
+    let rest = text.rfind("</think>").map_or(text, |at| &text[at + "</think>".len()..]);
+    rest.find("<think>").map_or(rest, |at| &rest[..at])
+}
+
+/// The last list of texts in the answer: models that explain themselves come to the result at the end.
+fn find_list(text: &str) -> Option<Vec<String>> {
+    let mut found = None;
+    let mut at = 0;
+    while let Some(start) = text[at..].find(['[', '{']).map(|offset| at + offset) {
+        let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Json>();
+        match values.next() {
+            Some(Ok(value)) => {
+                at = start + values.byte_offset();
+                found = list_in(value).or(found);
+            }
+            // One byte further: both brackets are ASCII.
+            Some(Err(_)) | None => at = start + 1,
+        }
+    }
+    found
+}
+
+/// The texts of a list, or of the first list that an object holds.
+fn list_in(value: Json) -> Option<Vec<String>> {
+    match value {
+        Json::Array(items) => items
+            .into_iter()
+            .map(|item| if let Json::String(text) = item { Some(text) } else { None })
+            .collect::<Option<Vec<String>>>(),
+        Json::Object(members) => {
+            members.into_iter().filter(|(_, member)| member.is_array()).find_map(|(_, m)| list_in(m))
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => None,
+    }
+}
+
+/// The candidate that is meant: by its whole id, or by the part before or behind the colon if that is only one's.
+fn find_candidate(name: &str, candidates: &[Candidate]) -> Option<TriggerId> {
+    let name = name.trim();
+    let only = |fits: &dyn Fn(&str) -> bool| {
+        let mut fitting = candidates.iter().filter(|candidate| fits(&candidate.name));
+        fitting.next().filter(|_| fitting.next().is_none()).map(|candidate| candidate.trigger)
+    };
+    let part = |id: &str, is_first: bool| {
+        let parts = id.rsplit_once(':');
+        parts.is_some_and(|(playbook, number)| if is_first { playbook } else { number }.eq_ignore_ascii_case(name))
+    };
+    let exact = candidates.iter().find(|candidate| &*candidate.name == name).map(|candidate| candidate.trigger);
+    exact
+        .or_else(|| only(&|id| id.eq_ignore_ascii_case(name)))
+        .or_else(|| only(&|id| part(id, true)))
+        .or_else(|| only(&|id| part(id, false)))
+}

@@ -1,0 +1,22 @@
+//! No classifier. The machine's setting `classifier = false` keeps it from being asked; a session that was begun
+//! with a classifier and goes on without one does ask, and is told so.
+
+use std::sync::Arc;
+
+use crate::host::classify::{TriggerClassifier, VerdictFuture};
+use crate::vm::protocol::{Question, Verdict};
+
+/// A classifier that judges nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Off;
+
+impl TriggerClassifier for Off {
+    fn id(&self) -> Arc<str> {
+        "off".into()
+    }
+
+    fn judge(&self, _question: Arc<Question>) -> VerdictFuture {
+        let reason = "the classifier is switched off; choose another with --classifier".into();
+        Box::pin(std::future::ready(Verdict::Failed { reason }))
+    }
+}

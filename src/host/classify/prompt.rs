@@ -1,0 +1,80 @@
+//! What a model is told when it is to judge triggers: `prompts/classify.md` and `prompts/question.md`.
+//!
+//! The wording of the question is a public interface: scripts match on it (spec `cli.md`, "Script files"). All text
+//! from outside the program is a JSON string, so it cannot look like a line of ours.
+
+use std::sync::{Arc, OnceLock};
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{Environment, context};
+
+use crate::host::llm::shorten;
+use crate::value::Value;
+use crate::vm::protocol::{Candidate, ChatMessage, Question, Role, Update};
+
+/// The name of the variable that holds the user's words.
+const USER_MESSAGE: &str = "user_message";
+
+/// Of a value so many characters are shown, its beginning and its end: more is no matter of a trigger's.
+const SHOWN_CHARACTERS: usize = 2_000;
+
+/// The messages of a question: always the same system message, which a provider can keep, then the question.
+pub fn messages(question: &Question) -> Vec<ChatMessage> {
+    static SYSTEM: OnceLock<Arc<str>> = OnceLock::new();
+    let system = SYSTEM.get_or_init(|| render("classify", context! {}).into()).clone();
+    vec![
+        ChatMessage { role: Role::System, text: system },
+        ChatMessage { role: Role::User, text: question_text(question).into() },
+    ]
+}
+
+/// The question as text: the candidates by id, what has changed, the user's last words if they are none of the
+/// changes, and the triggers that run already.
+pub fn question_text(question: &Question) -> String {
+    let lines = |candidates: &[Candidate]| candidates.iter().map(candidate_line).collect::<Vec<_>>();
+    let updates: Vec<String> = question.updates.iter().map(update_line).collect();
+    let is_told = question.updates.iter().any(|update| &*update.name == USER_MESSAGE);
+    let user = question.user.as_ref().filter(|_| !is_told).map(|text| json(&Value::Str(text.clone())));
+    let context = context! {
+        candidates => lines(&question.candidates), updates, user, active => lines(&question.active)
+    };
+    render("question", context)
+}
+
+/// `Shop:T1: When the user is frustrated`. The author's words, on one line.
+fn candidate_line(candidate: &Candidate) -> String {
+    format!("{}: {}", candidate.name, candidate.text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// `$total: 20 -> 350`; the user's words have a line of their own form.
+fn update_line(update: &Update) -> String {
+    let new = json(&update.new);
+    if &*update.name == USER_MESSAGE {
+        let before = update.old.as_ref().map_or(String::new(), |old| format!(" (before: {})", json(old)));
+        return format!("the user says {new}{before}");
+    }
+    let old = update.old.as_ref().map_or("no value".to_owned(), json);
+    format!("${}: {old} -> {new}", update.name)
+}
+
+fn json(value: &Value) -> String {
+    shorten(&value.to_json(), SHOWN_CHARACTERS).into_owned()
+}
+
+fn render(template: &str, context: minijinja::Value) -> String {
+    static ENVIRONMENT: OnceLock<Environment<'static>> = OnceLock::new();
+    let environment = ENVIRONMENT.get_or_init(|| {
+        let mut environment = Environment::new();
+        if let Ok(syntax) = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build() {
+            environment.set_syntax(syntax);
+        }
+        // The templates are part of the binary; a test renders each, so a mistake in one cannot ship.
+        let classify = environment.add_template("classify", include_str!("../../../prompts/classify.md"));
+        let question = environment.add_template("question", include_str!("../../../prompts/question.md"));
+        debug_assert!(classify.is_ok() && question.is_ok(), "{classify:?} {question:?}");
+        environment
+    });
+    let rendered = environment.get_template(template).and_then(|template| template.render(context));
+    debug_assert!(rendered.is_ok(), "{rendered:?}");
+    rendered.unwrap_or_default()
+}

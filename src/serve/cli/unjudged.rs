@@ -1,0 +1,51 @@
+//! Triggers that nobody judged: a program that silently does less than its author wrote is hard to understand, so
+//! each is told, once.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::lang::program::Program;
+
+/// What has been told.
+pub(crate) struct Unjudged {
+    program: Arc<Program>,
+    /// Triggers that were abstained from.
+    abstained: BTreeSet<String>,
+    /// Why the classifier failed.
+    failed: BTreeSet<String>,
+}
+
+impl Unjudged {
+    /// Nothing has been told of this program.
+    pub(crate) fn new(program: Arc<Program>) -> Unjudged {
+        Unjudged { program, abstained: BTreeSet::new(), failed: BTreeSet::new() }
+    }
+
+    /// What is to be told of an evaluation (the fields of `trigger_evaluated`): the first time that a trigger is
+    /// abstained from, and the first time of each failure of the classifier.
+    pub(crate) fn remark(&mut self, trigger: &str, by: &str, verdict: &str, reason: Option<&str>) -> Option<String> {
+        match verdict {
+            "abstained" => self.abstained.insert(trigger.to_owned()).then(|| {
+                let words = self.words(trigger).map_or(String::new(), |words| format!(" ({words})"));
+                format!(
+                    "trigger {trigger}{words} cannot be judged by {by} and does not fire; a model can judge it: \
+                     --classifier model, or model:ID"
+                )
+            }),
+            "failed" | "timeout" => {
+                let reason = reason.unwrap_or("the classifier gave no answer in time (classifier_timeout)");
+                self.failed.insert(reason.to_owned()).then(|| {
+                    format!("triggers were not judged, {trigger} among them, and count as not matched: {reason}")
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// The author's words, on one line.
+    fn words(&self, name: &str) -> Option<String> {
+        let mut triggers = self.program.playbooks.iter().flat_map(|playbook| &playbook.triggers);
+        let trigger = triggers.find(|trigger| self.program.trigger_name(trigger.id) == name)?;
+        Some(trigger.text.split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+}
