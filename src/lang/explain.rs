@@ -159,7 +159,7 @@ fn savings(program: &Program, playbook: &Playbook, step: &Step) -> Vec<String> {
     match program.tail_call(playbook.id, step.id) {
         Ok(_) => savings.push("tail call".to_owned()),
         // A line that does not end its playbook is not expected to be one.
-        Err(NoTailCall::NotACall | NoTailCall::CallOfTool | NoTailCall::GoalMode | NoTailCall::GoesOn) => {}
+        Err(NoTailCall::NotACall | NoTailCall::CallOfTool | NoTailCall::GoesOn) => {}
         Err(
             missing @ (NoTailCall::Unsupported
             | NoTailCall::ConditionInWords

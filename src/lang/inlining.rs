@@ -20,6 +20,8 @@ pub enum NotInlined {
     BehindCondition,
     /// The line returns what is called.
     Returned,
+    /// Something else stands in the line or under it.
+    MoreThanACall,
     /// Its arguments are in words, so only the model can find them.
     ArgumentsInWords,
     /// A frame's own recursion cannot be shown inside it.
@@ -28,7 +30,7 @@ pub enum NotInlined {
     OtherAgent,
     /// What is called cannot be run.
     Unsupported,
-    /// One of the two playbooks is in goal mode.
+    /// The callee runs in goal mode.
     GoalMode,
     /// The callee has more lines than allowed.
     TooLong {
@@ -56,6 +58,7 @@ impl fmt::Display for NotInlined {
             NotInlined::NotACall => "the line is no call of a playbook",
             NotInlined::BehindCondition => "it stands behind a condition",
             NotInlined::Returned => "the line returns it",
+            NotInlined::MoreThanACall => "more than the call stands there",
             NotInlined::ArgumentsInWords => "the arguments are in words",
             NotInlined::Itself => "the playbook calls itself",
             NotInlined::OtherAgent => "it belongs to another agent",
@@ -89,17 +92,17 @@ impl Program {
         if inline_lines == 0 {
             return Err(NotInlined::Off);
         }
-        if body.mode == Mode::Goal {
-            return Err(NotInlined::GoalMode);
-        }
         if matches!(line.kind, StepKind::Branch { .. }) {
             return Err(NotInlined::BehindCondition);
         }
         if matches!(line.kind, StepKind::Return(_)) {
             return Err(NotInlined::Returned);
         }
-        if !line.explicit || call.arguments.is_none() {
+        if call.arguments.is_none() {
             return Err(NotInlined::ArgumentsInWords);
+        }
+        if !line.explicit {
+            return Err(NotInlined::MoreThanACall);
         }
         if callee.id == body.id {
             return Err(NotInlined::Itself);

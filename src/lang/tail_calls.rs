@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::lang::flow_graph::{EdgeKind, Node};
 use crate::lang::program::{
-    Arm, CallSite, Mode, Playbook, PlaybookId, Program, Returned, Step, StepId, StepKind, Target, Type,
+    Arm, CallSite, Playbook, PlaybookId, Program, Returned, Step, StepId, StepKind, Target, Type,
 };
 use crate::lang::words::mentioned_names;
 
@@ -16,8 +16,6 @@ pub enum NoTailCall {
     NotACall,
     /// A tool has no frame that could take this one's place.
     CallOfTool,
-    /// In goal mode no line is the last.
-    GoalMode,
     /// What is called cannot be run.
     Unsupported,
     /// The condition in front of the call is in words, the model's to judge, and so is what follows from it.
@@ -41,7 +39,6 @@ impl fmt::Display for NoTailCall {
         match self {
             NoTailCall::NotACall => f.write_str("the line is not a call as a whole"),
             NoTailCall::CallOfTool => f.write_str("a tool is called, not a playbook"),
-            NoTailCall::GoalMode => f.write_str("in goal mode no line is the last"),
             NoTailCall::Unsupported => f.write_str("what is called is not supported"),
             NoTailCall::ConditionInWords => f.write_str("its condition is in words"),
             NoTailCall::GoesOn => f.write_str("other lines can follow"),
@@ -79,9 +76,6 @@ impl Program {
     }
 
     fn judge_tail_call(&self, body: &Playbook, line: &Step, call: &CallSite) -> Result<(), NoTailCall> {
-        if body.mode == Mode::Goal {
-            return Err(NoTailCall::GoalMode);
-        }
         let callee = self.playbook(call.playbook.ok_or(NoTailCall::CallOfTool)?);
         if self.unsupported(callee.id).is_some() {
             return Err(NoTailCall::Unsupported);

@@ -100,9 +100,14 @@ const MAX_NAMES: usize = 4;
 fn in_doubt(text: &str, names: &[Arc<str>]) -> Option<String> {
     let words = Words::new(text, Span::new(FileId(0), 0, text.len())).trim().trim_end_marks();
     let rest = words.strip_any(&WHENS)?;
-    is_condition_in_doubt(rest).then(|| {
-        let each: Vec<String> = names.iter().map(|name| format!("`${name}`")).collect();
-        format!("it can be read in two ways; write a comparison for each of {} by itself", each.join(", "))
+    is_condition_in_doubt(rest).then(|| match names {
+        [name] => {
+            format!("it can be read in two ways; one that cannot: `When ${name} is \"text\"`, `When ${name} > 3`")
+        }
+        names => {
+            let each: Vec<String> = names.iter().map(|name| format!("`${name}`")).collect();
+            format!("it can be read in two ways; write a comparison for each of {} by itself", each.join(", "))
+        }
     })
 }
 
@@ -132,8 +137,8 @@ fn suggestion(text: &str, names: &[Arc<str>]) -> Option<String> {
     Some(format!("When {}", conditions.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(joint)))
 }
 
-/// `When the user has provided $email`: so many words in front still say nothing else.
-const MAX_IN_FRONT: usize = 5;
+/// `When the user has not provided $email`: so many words in front still say nothing else.
+const MAX_IN_FRONT: usize = 6;
 
 /// How far behind a variable what is said of it may stand.
 const MAX_BEHIND: usize = 6;
@@ -241,6 +246,9 @@ const GIVES: [&str; 12] = [
     "provide",
 ];
 const CHANGED: [&str; 7] = ["changes", "changed", "change", "updated", "updates", "modified", "modifies"];
+/// What is nearly so is for the classifier to judge.
+const HEDGES: [&str; 10] =
+    ["nearly", "almost", "about", "around", "roughly", "mostly", "probably", "likely", "approximately", "barely"];
 const NOTS: [&str; 12] = [
     "not",
     "never",
@@ -279,6 +287,9 @@ fn condition_at(tokens: &[Piece<'_>], at: usize) -> Option<String> {
     let window = &behind[..behind.len().min(MAX_BEHIND)];
     let n_words = window.iter().take_while(|token| matches!(token, Piece::Word(_)) && !token.is_joint()).count();
     let words = &window[..n_words];
+    if words.iter().any(|word| word.is_any(&HEDGES)) {
+        return None;
+    }
     let negated = words.iter().any(|word| word.is_any(&NOTS));
     let not = if negated { " not" } else { "" };
     if let Some(value) = window.get(n_words).filter(is_value) {
@@ -307,6 +318,15 @@ fn condition_at(tokens: &[Piece<'_>], at: usize) -> Option<String> {
         if !ends_value(rest) {
             return None;
         }
+        if let [has, degree, ..] = words
+            && has.is_any(&["has", "have", "contains"])
+            && !degree.is_any(&["exceeded", "reached", "hit"])
+        {
+            // What is counted has to be items; pages may be another matter.
+            let counted =
+                (!negated && ends_clause(rest)).then_some(if in_words.is_empty() { "exactly " } else { in_words });
+            return Some(format!("{variable} has {}{shown} items", counted?));
+        }
         return Some(if negated {
             format!("{variable} is not {in_words}{shown}")
         } else {
@@ -314,7 +334,7 @@ fn condition_at(tokens: &[Piece<'_>], at: usize) -> Option<String> {
         });
     }
     // The last word of the clause says it.
-    let last = words.last()?;
+    let last = words.iter().rfind(|word| !word.is_any(&["yet", "already", "now"]))?;
     if !ends_clause(&behind[n_words..]) || n_words > 4 {
         return None;
     }

@@ -112,27 +112,57 @@ fn read_truth(rest: Words<'_>) -> Option<Expr> {
     (is_truth && n_references > 0).then_some(expr)
 }
 
-/// `$a or $b is set` may mean both, and `$a is "x" or $b` may mean that `$a` is one of the two: in English a
-/// variable by itself beside a comparison in words is part of that comparison as likely as not.
+/// Whether English may mean something else than the grammar does.
 fn is_ambiguous(expr: &Expr, words: Words<'_>) -> bool {
     match &expr.kind {
+        // `$a or $b is set` may mean both, and `$a is "x" or $b` may mean that `$a` is one of the two: a variable by
+        // itself beside a comparison in words is part of that comparison as likely as not.
         ExprKind::Binary(BinaryOperator::And | BinaryOperator::Or, left, right) => {
             let (before, behind) = (last_operand(left), first_operand(right));
-            let is_bare = |expr: &Expr| matches!(expr.kind, ExprKind::Reference(_));
-            (is_bare(before) && is_in_words(behind, words, true))
-                || (is_bare(behind) && is_in_words(before, words, false))
+            // Brackets leave no doubt.
+            let is_apart = text_of(right, words).starts_with('(') || text_of(left, words).ends_with(')');
+            (!is_apart && is_bare(before) && is_in_words(behind, words))
+                || (!is_apart && is_bare(behind) && is_in_words(before, words))
                 || is_ambiguous(left, words)
                 || is_ambiguous(right, words)
         }
-        ExprKind::Unary(_, operand) => is_ambiguous(operand, words),
-        ExprKind::Binary(..)
-        | ExprKind::Literal(_)
-        | ExprKind::Reference(_)
-        | ExprKind::List(_)
-        | ExprKind::Map(_)
-        | ExprKind::Length(_)
-        | ExprKind::Test { .. } => false,
+        // `$city is in "Berlin"` asks for no part of a text.
+        ExprKind::Binary(BinaryOperator::In, _, right) if matches!(right.kind, ExprKind::Literal(_)) => true,
+        // `2026-11-22` and `5-10` are no differences.
+        ExprKind::Binary(BinaryOperator::Subtract | BinaryOperator::Divide, left, right) => {
+            matches!(right.kind, ExprKind::Literal(_)) && !has_reference(left)
+        }
+        ExprKind::Binary(_, left, right) => is_ambiguous(left, words) || is_ambiguous(right, words),
+        ExprKind::Unary(_, operand) | ExprKind::Length(operand) | ExprKind::Test { subject: operand, .. } => {
+            is_ambiguous(operand, words)
+        }
+        ExprKind::List(items) => items.iter().any(|item| is_ambiguous(item, words)),
+        ExprKind::Map(members) => members.iter().any(|(_, value)| is_ambiguous(value, words)),
+        ExprKind::Literal(_) | ExprKind::Reference(_) => false,
     }
+}
+
+/// `$a`, `not $a`, `true`: no comparison.
+fn is_bare(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Reference(_) | ExprKind::Literal(_) => true,
+        ExprKind::Unary(_, operand) => is_bare(operand),
+        ExprKind::Binary(..) | ExprKind::List(_) | ExprKind::Map(_) | ExprKind::Length(_) | ExprKind::Test { .. } => {
+            false
+        }
+    }
+}
+
+fn has_reference(expr: &Expr) -> bool {
+    let mut found = false;
+    expr.for_each_reference(&mut |_| found = true);
+    found
+}
+
+/// What stands at the place of `expr`, a part of `words`.
+fn text_of<'a>(expr: &Expr, words: Words<'a>) -> &'a str {
+    let at = |place: u32| place.saturating_sub(words.span().start) as usize;
+    words.text.get(at(expr.span.start)..at(expr.span.end)).unwrap_or("")
 }
 
 fn last_operand(expr: &Expr) -> &Expr {
@@ -151,11 +181,11 @@ fn first_operand(expr: &Expr) -> &Expr {
     expr
 }
 
-/// Whether it is a comparison in words; `tests`: whether questions without an operand count as one.
-fn is_in_words(expr: &Expr, words: Words<'_>, tests: bool) -> bool {
+/// Whether it is a comparison in words.
+fn is_in_words(expr: &Expr, words: Words<'_>) -> bool {
     match &expr.kind {
-        ExprKind::Test { .. } => tests,
-        ExprKind::Unary(_, operand) => is_in_words(operand, words, tests),
+        ExprKind::Test { .. } => true,
+        ExprKind::Unary(_, operand) => is_in_words(operand, words),
         ExprKind::Binary(_, left, right) => {
             let offset = words.span().start;
             let between =
@@ -337,7 +367,10 @@ fn read_call_trigger(
                 return None;
             }
         };
-        return Some((pattern.kind)(CallName { name: name.text.into(), playbook }));
+        // The plain name says all of a playbook of the same agent.
+        let own = playbook.map(|id| around.names.playbook(id)).filter(|playbook| playbook.agent == around.agent);
+        let name = own.map_or(name.text, |playbook| playbook.name);
+        return Some((pattern.kind)(CallName { name: name.into(), playbook }));
     }
     None
 }
