@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::diagnostic::Diagnostic;
 use crate::lang::ast::{AgentTree, Body, PlaybookTree};
 use crate::lang::load::Files;
-use crate::lang::program::{Agent, AgentId, AgentKind, DeclaredVariable, PlaybookId};
+use crate::lang::program::{Agent, AgentId, AgentKind, DeclaredVariable, PlaybookId, TriggerIndex};
 use crate::lang::settings::{file_start, read_metadata, read_variables};
 use crate::lang::signature::identifier;
 use crate::lang::steps::join_paragraphs;
@@ -37,6 +37,7 @@ impl AgentPlan<'_> {
             playbooks,
             variables: self.variables.clone(),
             kind: self.kind,
+            triggers: TriggerIndex::default(),
         }
     }
 }

@@ -1,76 +1,106 @@
-//! The call graph: tail calls and recursion (spec `execution.md`, "Fewer model calls").
+//! The call graph: recursion, and what the playbooks below a call look up.
 
-use crate::lang::flow_graph::{EdgeKind, Node};
-use crate::lang::program::{Arm, CallSite, PlaybookId, Program, Returned, Step, StepId, StepKind};
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, OnceLock};
+
+use crate::lang::program::{AgentId, Mode, OnLimit, Playbook, PlaybookId, Program, TriggerKind};
+use crate::lang::tail_calls::NoTailCall;
+
+/// Names as the playbooks of an agent look them up.
+pub(crate) type AgentNames = BTreeSet<(AgentId, Arc<str>)>;
+
+/// What the analyses of calls have computed so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CallCache {
+    cycles: OnceLock<Vec<usize>>,
+    /// Per cycle of calls the outer names of its playbooks and of all they call.
+    below: Vec<OnceLock<Arc<AgentNames>>>,
+    /// Names that a trigger can look up at any time.
+    watched: OnceLock<AgentNames>,
+    /// The outer names of all playbooks.
+    outer: OnceLock<AgentNames>,
+    /// Per playbook and line why it is no tail call, if it is none.
+    verdicts: Vec<Vec<OnceLock<Option<NoTailCall>>>>,
+}
+
+impl CallCache {
+    /// For a program whose playbooks have that many lines.
+    pub(crate) fn new(n_steps: impl Iterator<Item = usize>) -> Self {
+        let verdicts: Vec<_> = n_steps.map(|n| vec![OnceLock::new(); n]).collect();
+        // There are at most as many cycles as playbooks.
+        CallCache { below: vec![OnceLock::new(); verdicts.len()], verdicts, ..CallCache::default() }
+    }
+
+    /// Where the verdict on a line is kept; none for a line that the program does not have.
+    pub(crate) fn verdict(&self, playbook: PlaybookId, step: usize) -> Option<&OnceLock<Option<NoTailCall>>> {
+        self.verdicts.get(playbook.0 as usize)?.get(step)
+    }
+}
 
 impl Program {
-    /// The call that the line does, if nothing is left to do in its playbook afterwards: the whole line is the
-    /// call or the `Return` of it, only the end follows in the graph (or only the `Return` of its result), and
-    /// the playbook declares no return type or the callee's.
-    ///
-    /// What else has to hold (nothing else queued) is known only while the program runs.
-    ///
-    /// # Panics
-    /// If `playbook` or `step` is of another program.
-    pub fn tail_call(&self, playbook: PlaybookId, step: StepId) -> Option<&CallSite> {
-        let body = self.playbook(playbook);
-        let line = body.steps.get(step.0 as usize)?;
-        let edges = body.flow.successors(step);
-        let (call, returned) = if let StepKind::Branch { arm, condition, action } = &line.kind {
-            // A condition in words is the model's to judge, and so is what follows from it.
-            let known = condition.is_some() || *arm == Arm::Else;
-            let alone = action.as_deref().filter(|_| known && line.children.is_empty());
-            called(alone?)?
-        } else {
-            called(&line.kind)?
-        };
-        let is_branch = matches!(line.kind, StepKind::Branch { .. });
-        let mut behind = edges.iter().filter(|edge| !is_branch || edge.kind == EdgeKind::Then).map(|edge| edge.to);
-        let ends = behind.all(|node| match (node, &call.result) {
-            (Node::End, None) => true,
-            // The result of a call without `Return` is nobody's, so a result that ends the playbook is dropped.
-            (Node::End, Some(_)) => returned,
-            (Node::Step(next), Some(result)) => returns_just(body.step(next), &result.name),
-            (Node::Step(_), None) => false,
-        });
-        // A tool has no frame that could take this one's place.
-        let callee = self.playbook(call.playbook?);
-        let type_fits = body.returns.is_none() || body.returns == callee.returns;
-        (ends && type_fits).then_some(call)
-    }
-
     /// Per playbook the number of the cycle of calls it belongs to; playbooks with one number call each other,
     /// directly or not. One that is in no cycle has a number of its own.
-    pub(crate) fn call_cycles(&self) -> Vec<usize> {
-        let callees: Vec<Vec<usize>> = self
-            .playbooks
-            .iter()
-            .map(|playbook| playbook.steps.iter().filter_map(|s| Some(s.call()?.playbook?.0 as usize)).collect())
-            .collect();
-        strongly_connected(&callees)
+    pub(crate) fn call_cycles(&self) -> &[usize] {
+        self.reach.calls.cycles.get_or_init(|| {
+            let callees = |playbook: &Playbook| {
+                playbook.steps.iter().filter_map(|step| Some(step.call()?.playbook?.0 as usize)).collect()
+            };
+            strongly_connected(&self.playbooks.iter().map(callees).collect::<Vec<Vec<usize>>>())
+        })
     }
-}
 
-/// The call that a line is as a whole, and whether it is the `Return` of it.
-fn called(kind: &StepKind) -> Option<(&CallSite, bool)> {
-    if let StepKind::Call(call) = kind {
-        Some((call, false))
-    } else if let StepKind::Return(Returned::Call(call)) = kind {
-        Some((call, true))
-    } else {
-        None
+    /// The names that `playbook` and all it can call look up outside of their own frames.
+    pub(crate) fn names_below(&self, playbook: PlaybookId) -> Arc<AgentNames> {
+        // The members of a cycle reach the same playbooks.
+        let slot = &self.reach.calls.below[self.call_cycles()[playbook.0 as usize]];
+        slot.get_or_init(|| Arc::new(self.looked_up(vec![playbook]))).clone()
     }
-}
 
-/// Whether a line is `Return $name` and nothing else.
-fn returns_just(step: &Step, name: &str) -> bool {
-    use crate::lang::expr::ExprKind;
-    if let StepKind::Return(Returned::Value(value)) = &step.kind
-        && let ExprKind::Reference(reference) = &value.kind
-    {
-        return step.explicit && &*reference.name == name && reference.path.is_empty();
+    /// The names that triggers, and the playbooks that they call, look up: at any time, wherever the session is.
+    pub(crate) fn watched_names(&self) -> &AgentNames {
+        self.reach.calls.watched.get_or_init(|| {
+            // A beginning has been when the first line is done.
+            let can_fire = |playbook: &&Playbook| playbook.triggers.iter().any(|t| t.kind != TriggerKind::Beginning);
+            let fired: Vec<&Playbook> = self.playbooks.iter().filter(can_fire).collect();
+            let mut names = self.looked_up(fired.iter().map(|playbook| playbook.id).collect());
+            for playbook in fired {
+                let mentioned = playbook.triggers.iter().flat_map(|trigger| &trigger.names);
+                names.extend(mentioned.map(|name| (playbook.agent, name.clone())));
+            }
+            names
+        })
     }
-    false
+
+    /// The outer names of all playbooks.
+    pub(crate) fn outer_names(&self) -> &AgentNames {
+        self.reach.calls.outer.get_or_init(|| {
+            let of_playbook = |playbook: &Playbook| {
+                let agent = playbook.agent;
+                playbook.outer.iter().map(move |name| (agent, name.clone())).collect::<Vec<_>>()
+            };
+            self.playbooks.iter().flat_map(of_playbook).collect()
+        })
+    }
+
+    fn looked_up(&self, starts: Vec<PlaybookId>) -> AgentNames {
+        let mut names = AgentNames::new();
+        let mut seen: BTreeSet<PlaybookId> = starts.iter().copied().collect();
+        let mut pending = VecDeque::from(starts);
+        while let Some(id) = pending.pop_front() {
+            let body = self.playbook(id);
+            names.extend(body.outer.iter().map(|name| (body.agent, name.clone())));
+            let mut callees: Vec<PlaybookId> = body.steps.iter().filter_map(|step| step.call()?.playbook).collect();
+            if body.mode == Mode::Goal {
+                // The model chooses among all of them.
+                callees.extend(&self.agent(body.agent).playbooks);
+            }
+            if let OnLimit::Call(name) = &body.limits.on_limit {
+                callees.extend(self.find_playbook(body.agent, name));
+            }
+            pending.extend(callees.into_iter().filter(|callee| seen.insert(*callee)));
+        }
+        names
+    }
 }
 
 /// Tarjan's algorithm with a stack of its own, for a program may have thousands of playbooks in one chain.

@@ -34,7 +34,7 @@ pub(crate) fn check(program: &Program, later: &[String], options: &LoadOptions<'
         check.calls(playbook);
         check.limits(playbook);
         check.reachability(playbook);
-        check.recursion(playbook, &cycles);
+        check.recursion(playbook, cycles);
         check.own_names(playbook);
     }
     for agent in &program.agents {
@@ -168,7 +168,7 @@ impl Check<'_> {
             let Some(call) = step.call() else { continue };
             let Some(callee) = call.playbook else { continue };
             let recursive = cycles[callee.0 as usize] == cycles[playbook.id.0 as usize];
-            if recursive && self.program.tail_call(playbook.id, step.id).is_none() {
+            if recursive && self.program.tail_call(playbook.id, step.id).is_err() {
                 let message = "this recursion is not in tail position, so each round needs a frame of the call stack";
                 let warning = Diagnostic::warning("recursion-not-tail", call.callee_span, message);
                 self.diagnostics.push(warning.with_note("to run it in constant space, make it the last line"));

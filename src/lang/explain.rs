@@ -104,7 +104,14 @@ fn explain_playbook(text: &mut String, program: &Program, playbook: &Playbook, c
     for trigger in &playbook.triggers {
         let kind = match trigger.kind {
             TriggerKind::Beginning => "beginning",
-            TriggerKind::Unclassified => "unclassified",
+            TriggerKind::BeforeCall(_) => "before a call",
+            TriggerKind::AfterCall(_) => "after a call",
+            TriggerKind::CallFails(_) => "a call fails",
+            TriggerKind::Every { .. } => "timer",
+            TriggerKind::Silence { .. } => "silence",
+            TriggerKind::Condition(_) => "condition",
+            TriggerKind::Changes(_) => "changes",
+            TriggerKind::Semantic => "semantic",
         };
         let _ = writeln!(text, "    {} ({kind}): {}", program.trigger_name(trigger.id), quoted(&trigger.text));
     }
@@ -136,7 +143,7 @@ fn explain_step(text: &mut String, program: &Program, playbook: &Playbook, step:
         return;
     }
     let _ = write!(text, "\n       {indent}{}", kind(program, &step.kind));
-    if program.tail_call(playbook.id, step.id).is_some() {
+    if program.tail_call(playbook.id, step.id).is_ok() {
         text.push_str(" (tail call)");
     }
     let names = |names: &[Arc<str>]| names.iter().map(|name| format!(" ${name}")).collect::<String>();

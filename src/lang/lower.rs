@@ -15,12 +15,13 @@ use crate::lang::names::{ReachCache, sort_names};
 use crate::lang::parse::is_code;
 use crate::lang::program::{
     Agent, AgentId, AgentKind, Entry, FrameLimits, FrontMatter, Mode, Playbook, PlaybookId, Program, Trigger,
-    TriggerId, TriggerKind,
+    TriggerId, TriggerIndex, TriggerKind,
 };
 use crate::lang::settings::{is_true, read_limits, read_metadata};
 use crate::lang::signature::{Heading, read_heading};
 use crate::lang::steps::{join_paragraphs, join_pieces, lower_steps, spread_types, types_of};
-use crate::lang::words::mentioned_names;
+use crate::lang::triggers::read_trigger;
+use crate::lang::words::{Words, mentioned_names};
 use crate::span::Span;
 
 /// What `lower` gives: the program, and what the checks need besides it.
@@ -76,6 +77,9 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>) -> Lowered {
     {
         let around = Surroundings { names: &names, agent: agent.id, has_children: false };
         playbooks.push(root_playbook(id, agent, plan, &playbooks, &files, around));
+    }
+    for agent in &mut agents {
+        agent.triggers = TriggerIndex::new(agent.playbooks.iter().map(|id| &playbooks[id.0 as usize]));
     }
     sort_all_names(&agents, &mut playbooks);
     let settings = read_settings(&files, &mut diagnostics);
@@ -257,52 +261,14 @@ impl<'a> Shell<'a> {
         found.sort_by_key(|(pieces, _)| pieces[0].start);
         let to_trigger = |(index, (pieces, begins)): (usize, (Vec<Span>, bool))| {
             let text = join_pieces(source, &pieces);
-            let kind = if begins || is_beginning(&text) { TriggerKind::Beginning } else { TriggerKind::Unclassified };
+            let whole = Span::new(pieces[0].file, 0, text.len());
+            let read = read_trigger(Words::new(&text, whole), begins);
             let index = u32::try_from(index).unwrap_or(u32::MAX);
-            Trigger { id: TriggerId { playbook, index }, text: text.into(), span: pieces[0], kind }
+            let id = TriggerId { playbook, index };
+            Trigger { id, span: pieces[0], kind: read.kind, names: read.names, text: text.into() }
         };
         found.into_iter().enumerate().map(to_trigger).collect()
     }
-}
-
-/// `At the beginning` and its variants.
-fn is_beginning(text: &str) -> bool {
-    const OF_WHAT: [&str; 9] = [
-        "of the program",
-        "of program",
-        "of the session",
-        "of the conversation",
-        "of the chat",
-        "of the agent",
-        "of execution",
-        "running",
-        "execution",
-    ];
-    const BEGINNINGS: [&str; 15] = [
-        "at the beginning",
-        "at the very beginning",
-        "at beginning",
-        "at the start",
-        "at start",
-        "at startup",
-        "on start",
-        "on startup",
-        "in the beginning",
-        "when the program starts",
-        "when program starts",
-        "when the program begins",
-        "when the agent starts",
-        "when agent starts",
-        "when the session starts",
-    ];
-    let text = text.trim().to_lowercase();
-    BEGINNINGS.iter().any(|beginning| {
-        text.strip_prefix(beginning).map(str::trim_start).is_some_and(|rest| {
-            // `At the start of the day` is another matter.
-            let rest = OF_WHAT.iter().find_map(|what| rest.strip_prefix(what)).unwrap_or(rest);
-            rest.is_empty() || rest.starts_with([',', '.', ':', ';', '(', '-'])
-        })
-    })
 }
 
 /// `### Step` and the like: text, but probably meant as one of ours.

@@ -17,6 +17,7 @@ pub mod expr;
 mod expr_parser;
 mod expr_text;
 pub mod flow_graph;
+pub mod inlining;
 pub mod lexer;
 mod lines;
 mod load;
@@ -28,6 +29,9 @@ pub mod program;
 mod settings;
 mod signature;
 mod steps;
+pub mod tail_calls;
+pub mod trigger_index;
+mod triggers;
 mod unused;
 mod words;
 

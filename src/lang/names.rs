@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 
+use crate::lang::calls::CallCache;
 use crate::lang::flow_graph::{FlowGraph, Node};
 use crate::lang::program::{
     CallSite, Loop, Mode, Playbook, PlaybookId, Program, Returned, Step, StepId, StepKind, Target,
@@ -17,9 +18,11 @@ pub struct Reach {
     pub free: bool,
 }
 
-/// What [`Program::names_from`] has computed so far.
+/// What [`Program::names_from`] and the analyses of calls have computed so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReachCache {
+    /// What is looked up below calls, and the verdicts on tail calls.
+    pub(crate) calls: CallCache,
     /// Per playbook: its own reach, and per line (the last place is [`Node::End`]) the reach from there.
     playbooks: Vec<PlaybookReach>,
 }
@@ -32,9 +35,11 @@ struct PlaybookReach {
 
 impl ReachCache {
     pub(crate) fn new(playbooks: &[Playbook]) -> Self {
+        let n_steps = playbooks.iter().map(|playbook| playbook.steps.len());
+        let calls = CallCache::new(n_steps);
         let places = |playbook: &Playbook| vec![OnceLock::new(); playbook.steps.len() + 1];
         let playbooks = playbooks.iter().map(|p| PlaybookReach { whole: OnceLock::new(), from: places(p) });
-        ReachCache { playbooks: playbooks.collect() }
+        ReachCache { calls, playbooks: playbooks.collect() }
     }
 }
 
@@ -101,6 +106,11 @@ fn callees(step: &Step) -> impl Iterator<Item = PlaybookId> {
 }
 
 impl StepKind {
+    /// What is done: the action of a branch that has one, else this itself.
+    pub fn action(&self) -> &StepKind {
+        if let StepKind::Branch { action: Some(action), .. } = self { action } else { self }
+    }
+
     /// The call that this is or does, an action behind a condition included.
     pub fn call(&self) -> Option<&CallSite> {
         match self {

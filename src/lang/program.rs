@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::lang::expr::Expr;
 use crate::lang::flow_graph::FlowGraph;
 use crate::lang::names::ReachCache;
+pub use crate::lang::trigger_index::{CallName, Trigger, TriggerIndex, TriggerKind};
 use crate::span::{Sources, Span};
 use crate::value::Value;
 
@@ -82,6 +83,8 @@ pub struct Agent {
     pub variables: Vec<DeclaredVariable>,
     /// Whether it is run by us, stands for a person, or lives elsewhere.
     pub kind: AgentKind,
+    /// The triggers of its playbooks, by what concerns them.
+    pub triggers: TriggerIndex,
 }
 
 /// What runs an agent.
@@ -298,28 +301,6 @@ pub enum OnLimit {
     Call(Arc<str>),
 }
 
-/// One trigger of a playbook.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Trigger {
-    /// Its id.
-    pub id: TriggerId,
-    /// The author's words.
-    pub text: Arc<str>,
-    /// Their place.
-    pub span: Span,
-    /// What it waits for.
-    pub kind: TriggerKind,
-}
-
-/// What a trigger waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TriggerKind {
-    /// `At the beginning`, `When the program starts`, `When the agent starts running`.
-    Beginning,
-    /// Anything else: kept as text, not evaluated yet.
-    Unclassified,
-}
-
 /// One line of a playbook.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
@@ -524,6 +505,14 @@ impl Program {
             }
             AgentKind::Remote => Some(format!("{} is a remote agent; those are not supported yet", agent.name)),
         }
+    }
+
+    /// The trigger with `id`.
+    ///
+    /// # Panics
+    /// If `id` is of another program.
+    pub fn trigger(&self, id: TriggerId) -> &Trigger {
+        &self.playbook(id.playbook).triggers[id.index as usize]
     }
 
     /// `Playbook:T1`.
