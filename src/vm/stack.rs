@@ -63,6 +63,8 @@ impl Machine {
             queue: Default::default(),
             origin,
             n_elided: 0,
+            discards_value: false,
+            elided_results: Vec::new(),
             phase: Phase::Ready,
             news: News::default(),
             fresh_since: self.stamp,
@@ -232,7 +234,9 @@ impl Machine {
     pub(crate) fn pop_frame(&mut self, value: Tracked) {
         self.report(Fact::FramePopped { value: Some(value.clone()) });
         let frame = self.leave_frame();
-        if let FrameOrigin::Call { call, .. } = frame.origin {
+        let origin = frame.origin;
+        let value = self.settle_elided(frame, value);
+        if let FrameOrigin::Call { call, .. } = origin {
             let now = self.now;
             let caller = self.frames.iter_mut().rev().find_map(|frame| frame.playbook_mut().call_mut(call));
             if let Some(queued) = caller {
@@ -247,7 +251,7 @@ impl Machine {
     }
 
     /// Takes the top frame off; its variables join its agent's others.
-    fn leave_frame(&mut self) -> PlaybookFrame {
+    pub(crate) fn leave_frame(&mut self) -> PlaybookFrame {
         let Some(Frame::Playbook(mut frame)) = self.frames.pop() else {
             unreachable!("only called with a frame on the stack")
         };
@@ -323,7 +327,7 @@ impl Machine {
                 let left = self.leave_frame();
                 self.push_frame(id, bound, left.origin);
                 if self.outcome.is_none() {
-                    self.top_mut().n_elided = left.n_elided + 1;
+                    self.take_over(left);
                 }
             }
         }
