@@ -38,7 +38,12 @@ pub(crate) struct PlaybookFrame {
     pub(crate) chat: Chat,
     pub(crate) queue: VecDeque<QueuedCall>,
     pub(crate) origin: FrameOrigin,
+    /// Callers whose place it has taken, because they would only have returned.
     pub(crate) n_elided: u32,
+    /// One of them would have returned null, whatever this returns.
+    pub(crate) discards_value: bool,
+    /// What they would have set with its value, the outermost first.
+    pub(crate) elided_results: Vec<ElidedResult>,
     pub(crate) phase: Phase,
     pub(crate) news: News,
     /// Everything before this was set before the frame began or before the pointer last moved back: it does
@@ -87,6 +92,15 @@ impl Called {
             (Callee::Playbook(_), None) | (Callee::Tool(_), Some(_)) => false,
         }
     }
+}
+
+/// A variable of a frame that is gone, which gets the value of the frame in its place.
+#[derive(Clone, Debug)]
+pub(crate) struct ElidedResult {
+    pub(crate) agent: AgentId,
+    pub(crate) name: Arc<str>,
+    /// A frame between the two would have returned null.
+    pub(crate) is_null: bool,
 }
 
 /// What has happened on the pointer's line.

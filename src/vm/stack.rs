@@ -64,6 +64,8 @@ impl Machine {
             queue: Default::default(),
             origin,
             n_elided: 0,
+            discards_value: false,
+            elided_results: Vec::new(),
             phase: Phase::Ready,
             news: News::default(),
             fresh_since: self.stamp,
@@ -239,10 +241,12 @@ impl Machine {
     pub(crate) fn pop_frame(&mut self, value: Tracked) {
         self.report(Fact::FramePopped { value: Some(value.clone()) });
         let frame = self.leave_frame();
-        if let FrameOrigin::Trigger { trigger, .. } = frame.origin {
+        let origin = frame.origin;
+        let value = self.settle_elided(frame, value);
+        if let FrameOrigin::Trigger { trigger, .. } = origin {
             self.triggered_returned(trigger, &value);
         }
-        if let FrameOrigin::Call { call, .. } = frame.origin {
+        if let FrameOrigin::Call { call, .. } = origin {
             let now = self.now;
             let caller = self.frames.iter_mut().rev().find_map(|frame| frame.playbook_mut().call_mut(call));
             if let Some(queued) = caller {
@@ -257,7 +261,7 @@ impl Machine {
     }
 
     /// Takes the top frame off; its variables join its agent's others.
-    fn leave_frame(&mut self) -> PlaybookFrame {
+    pub(crate) fn leave_frame(&mut self) -> PlaybookFrame {
         let Some(Frame::Playbook(mut frame)) = self.frames.pop() else {
             unreachable!("only called with a frame on the stack")
         };
@@ -334,7 +338,7 @@ impl Machine {
                 let left = self.leave_frame();
                 self.push_frame(id, bound, left.origin);
                 if self.outcome.is_none() {
-                    self.top_mut().n_elided = left.n_elided + 1;
+                    self.take_over(left);
                 }
             }
         }

@@ -7,14 +7,13 @@ use std::sync::Arc;
 use crate::lang::program::{Loop, Mode, StepId, StepKind};
 use crate::value::Value;
 use crate::vm::Machine;
-use crate::vm::calls::bind;
 use crate::vm::eval::EvalFault;
 use crate::vm::fault::FaultKind;
-use crate::vm::frame::{CallState, Called, Callee, Chat, News, Phase, ReturnValue, Then};
+use crate::vm::frame::{CallState, Callee, Chat, News, Phase, ReturnValue, Then};
 use crate::vm::history::{append_line, say_line};
 use crate::vm::messages::BeforeTurn;
 use crate::vm::protocol::{CallId, Fact, ReplyEnd, Timestamp, TurnEnd, TurnId, Usage, Wait};
-use crate::vm::reply::{Action, CallArguments, ReadEnd, ReadFaultKind, Reading, ReplyReader, WaitFor};
+use crate::vm::reply::{Action, ReadEnd, ReadFaultKind, Reading, ReplyReader, WaitFor};
 use crate::vm::speech::Speech;
 use crate::vm::template::Part;
 use crate::vm::walk::{Walk, Way};
@@ -301,6 +300,8 @@ impl Machine {
                     self.cut_turn("the interpreter has performed the line that ends the playbook");
                     return self.after_turn(then);
                 }
+                // The reply was that of the frame that has gone.
+                Walk::TookOver => return,
                 Walk::Done => {
                     self.progressed();
                     // What the model writes for the lines behind it would come before what the playbook does.
@@ -491,55 +492,6 @@ impl Machine {
                 self.progressed();
                 self.yield_turn(TurnEnd::End, Then::End { reason: reason.map(Arc::from) });
             }
-        }
-    }
-
-    fn call(&mut self, name: Arc<str>, arguments: CallArguments, result: Option<Arc<str>>) {
-        let resolved = match self.find_callee(&name) {
-            Ok(resolved) => resolved,
-            Err(problem) => return self.fail_turn(&problem),
-        };
-        let called = Called { callee: resolved.callee, name: name.clone() };
-        if self.top().here.performed.is_some() && self.is_call_line(&called) {
-            let cause = format!("the interpreter has called {name} itself");
-            return self.report(Fact::Ignored { cause: cause.into() });
-        }
-        if let Some(result) = &result
-            && (result.is_empty() || crate::lang::expr::scan_name(result) != result.len())
-        {
-            return self.fail_turn(&format!("\"{result}\" in \"as\" is no variable name"));
-        }
-        let given = match self.resolve_arguments(&arguments) {
-            Ok(given) => given,
-            Err(EvalFault::Unset(unset)) if self.top().pending(&unset).is_some() => {
-                self.todo_first(Todo::Act(Action::Call { name, arguments, result }));
-                return self.hold_for(&unset);
-            }
-            Err(fault) => return self.fail_turn(&format!("call of {name}: {fault}")),
-        };
-        let bound = match bind(&resolved.signature, given) {
-            Ok(bound) => bound,
-            Err(problem) => return self.fail_turn(&problem),
-        };
-        if self.queue_call(&resolved, bound, result).is_some() {
-            self.progressed();
-        }
-    }
-
-    /// Whether the pointer's line is this call.
-    fn is_call_line(&self, called: &Called) -> bool {
-        let frame = self.top();
-        let Some(step) = frame.pointer else { return false };
-        match &self.program.playbook(frame.playbook).step(step).kind {
-            StepKind::Call(site) => called.is_of(site),
-            StepKind::Branch { .. }
-            | StepKind::Loop(_)
-            | StepKind::Return(_)
-            | StepKind::End
-            | StepKind::Assign { .. }
-            | StepKind::Ask { .. }
-            | StepKind::Say { .. }
-            | StepKind::Free => false,
         }
     }
 

@@ -179,6 +179,16 @@ impl Machine {
     /// Removes the others that no line can want any more (spec `execution.md`, "Stale others are removed").
     /// Called after a pop, when nothing else has changed what is reachable.
     pub(crate) fn remove_stale(&mut self) {
+        self.remove_others(false);
+    }
+
+    /// A frame has given its place to the playbook it called last: that could have seen all its variables, so
+    /// those that no line names stay too, as many as are kept of such.
+    pub(crate) fn remove_stale_of_elided(&mut self) {
+        self.remove_others(true);
+    }
+
+    fn remove_others(&mut self, keeps_unnamed: bool) {
         if self.others.iter().all(Scope::is_empty) || self.frames.is_empty() {
             return;
         }
@@ -200,7 +210,7 @@ impl Machine {
             for &id in agent.playbooks.iter().filter(can_fire) {
                 reaches.push(program.names_from(id, program.playbook(id).flow.entry));
             }
-            let is_free = reaches.iter().any(|reach| reach.free);
+            let is_free = keeps_unnamed || reaches.iter().any(|reach| reach.free);
             let mut unnamed: Vec<(Stamp, Arc<str>)> = others
                 .iter()
                 .filter(|(name, _)| {

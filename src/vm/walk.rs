@@ -8,12 +8,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::lang::flow_graph::{Edge, EdgeKind, Node};
-use crate::lang::program::{Arm, CallSite, Loop, Playbook, Returned, StepId, StepKind, Type};
-use crate::value::{Origin, Tracked, Value};
+use crate::lang::program::{Arm, CallSite, Playbook, Returned, StepId, StepKind};
+use crate::value::Value;
 use crate::vm::Machine;
 use crate::vm::calls::{Given, Resolved, bind, describe_call, shorten};
 use crate::vm::eval::{EvalFault, eval, eval_condition};
-use crate::vm::frame::{Callee, LoopState, Performed, Phase, ReturnValue, Then};
+use crate::vm::frame::{Called, Callee, Performed, Phase, ReturnValue, Then};
 use crate::vm::protocol::{CallId, EffectClass, Fact};
 use crate::vm::scope::Stamp;
 use crate::vm::stack::null;
@@ -28,16 +28,30 @@ pub(crate) enum Walk {
     NeedsCalls,
     /// The frame's turn at lines is over.
     Yield(Then),
+    /// The playbook that the line calls has taken the frame's place.
+    TookOver,
 }
 
 /// What a line did.
-enum Act {
+pub(crate) enum Act {
     /// The next line follows.
     Next(Option<(Arc<str>, Value)>),
     /// A branch or loop has been decided.
     Go(EdgeKind),
     /// The playbook is over, or waits.
     Yield(Then),
+    /// The playbook that the line calls has taken the frame's place.
+    TookOver,
+}
+
+/// What calling came to.
+enum CallMade {
+    /// The call is queued.
+    Queued(CallId),
+    /// A limit ended the session.
+    Failed,
+    /// The callee has taken the frame's place.
+    TookOver,
 }
 
 /// Where an `at` may lead.
@@ -67,7 +81,7 @@ impl Machine {
             return self.drain_or_ask();
         }
         match self.perform(step) {
-            Walk::Done => {}
+            Walk::Done | Walk::TookOver => {}
             Walk::NeedsCalls => self.top_mut().phase = Phase::Draining(Then::GoOn),
             Walk::Yield(then) => self.top_mut().phase = Phase::Draining(then),
             Walk::Left => match self.way_out(step) {
@@ -177,6 +191,7 @@ impl Machine {
                     Act::Next(assigned) => (follow(edges, EdgeKind::Next), assigned),
                     Act::Go(kind) => (follow(edges, kind), None),
                     Act::Yield(then) => return Walk::Yield(then),
+                    Act::TookOver => return Walk::TookOver,
                 };
                 if self.outcome.is_none() {
                     self.top_mut().here.performed = Some(Performed { next, assigned });
@@ -254,7 +269,7 @@ impl Machine {
                 match action {
                     Some(action) => match self.act(playbook, step, action)? {
                         Act::Next(_) => Ok(Act::Go(EdgeKind::Then)),
-                        other @ (Act::Go(_) | Act::Yield(_)) => Ok(other),
+                        other @ (Act::Go(_) | Act::Yield(_) | Act::TookOver) => Ok(other),
                     },
                     None => Ok(Act::Go(EdgeKind::Then)),
                 }
@@ -265,8 +280,9 @@ impl Machine {
                     Returned::Nothing => ReturnValue::Value(null()),
                     Returned::Value(value) => ReturnValue::Value(eval(value, &self.reader())?),
                     Returned::Call(site) => match self.act_call(step, site)? {
-                        Some(call) => ReturnValue::OfCall(call),
-                        None => return Ok(Act::Next(None)),
+                        CallMade::Queued(call) => ReturnValue::OfCall(call),
+                        CallMade::Failed => return Ok(Act::Next(None)),
+                        CallMade::TookOver => return Ok(Act::TookOver),
                     },
                     Returned::Words => return Err(other("what it returns is in words".to_owned())),
                 };
@@ -278,10 +294,10 @@ impl Machine {
                 Ok(Act::Yield(Then::Return { value, failed: false }))
             }
             StepKind::End => Ok(Act::Yield(Then::End { reason: None })),
-            StepKind::Call(site) => {
-                self.act_call(step, site)?;
-                Ok(Act::Next(None))
-            }
+            StepKind::Call(site) => match self.act_call(step, site)? {
+                CallMade::Queued(_) | CallMade::Failed => Ok(Act::Next(None)),
+                CallMade::TookOver => Ok(Act::TookOver),
+            },
             StepKind::Say { literal: Some(text) } => {
                 let said = self.say_whole(text)?;
                 self.tell_done(step, &format!("said {}", Value::from(said).to_json()));
@@ -294,7 +310,7 @@ impl Machine {
         }
     }
 
-    fn act_call(&mut self, step: StepId, site: &CallSite) -> Result<Option<CallId>, EvalFault> {
+    fn act_call(&mut self, step: StepId, site: &CallSite) -> Result<CallMade, EvalFault> {
         let resolved = self.find_callee(&site.callee).map_err(other)?;
         let arguments = site.arguments.as_deref().ok_or_else(|| other("its arguments are in words".to_owned()))?;
         let mut named = Vec::new();
@@ -311,94 +327,20 @@ impl Machine {
             named.push((parameter.name.clone(), value));
         }
         let bound = bind(&resolved.signature, Given::Named(named)).map_err(other)?;
-        let text = format!("called {}", describe_call(&resolved.signature.name, &bound));
         let result_name = site.result.as_ref().map(|target| target.name.clone());
+        let called = Called { callee: resolved.callee, name: site.callee.clone() };
+        if let Some(tail_call) = self.tail_call(&called, result_name.as_ref()) {
+            self.make_tail_call(tail_call, &resolved, bound);
+            return Ok(CallMade::TookOver);
+        }
+        let text = format!("called {}", describe_call(&resolved.signature.name, &bound));
         let call = self.queue_call(&resolved, bound, result_name);
         self.tell_done(step, &text);
         self.claim_work(step);
-        Ok(call)
+        Ok(call.map_or(CallMade::Failed, CallMade::Queued))
     }
 
-    fn act_loop(&mut self, step: StepId, header: &Loop) -> Result<Act, EvalFault> {
-        let running = self.top_mut().loop_mut(step).cloned();
-        let round = running.as_ref().map_or(0, |state| state.round);
-        let mut items = running.as_ref().and_then(|state| state.items.clone());
-        let n_rounds = match (header, &running) {
-            (Loop::ForEach { list: Some(list), .. }, None) => {
-                let value = eval(list, &self.reader())?.value;
-                let Value::List(list) = value else {
-                    return Err(other(format!("it goes over a list, not {}", value.kind())));
-                };
-                items = Some(list.clone());
-                Some(list.len())
-            }
-            (Loop::Repeat { count: Some(count) }, None) => {
-                let value = eval(count, &self.reader())?.value;
-                let Value::Int(count) = value else {
-                    return Err(other(format!("it is repeated an int of times, not {}", value.kind())));
-                };
-                Some(usize::try_from(count).unwrap_or(0))
-            }
-            (Loop::ForEach { .. } | Loop::Repeat { .. }, Some(state)) => state.n_rounds,
-            (Loop::While { .. } | Loop::Until { .. }, _) => None,
-            (Loop::ForEach { list: None, .. } | Loop::Repeat { count: None }, None) => {
-                return Err(other("what it goes over is in words".to_owned()));
-            }
-        };
-        let goes_on = match header {
-            Loop::ForEach { .. } | Loop::Repeat { .. } => n_rounds.is_some_and(|n| round < n),
-            Loop::While { condition: Some(condition) } => eval_condition(condition, &self.reader())?,
-            Loop::Until { condition: Some(condition) } => round == 0 || !eval_condition(condition, &self.reader())?,
-            Loop::While { condition: None } | Loop::Until { condition: None } => {
-                return Err(other("its condition is in words".to_owned()));
-            }
-        };
-        let since = self.stamp;
-        let frame = self.top_mut();
-        if !goes_on {
-            frame.loops.retain(|state| state.header != step);
-            self.tell_done(step, "is over");
-            return Ok(Act::Go(EdgeKind::Else));
-        }
-        match frame.loop_mut(step) {
-            Some(state) => state.round += 1,
-            None => frame.loops.push(LoopState { header: step, items: items.clone(), n_rounds, round: 1 }),
-        }
-        // A new round: what was done in the last does not count.
-        if round > 0 {
-            frame.start_afresh(since);
-        }
-        let mut text = match n_rounds {
-            Some(n) => format!("item {} of {n}", round + 1),
-            None => format!("round {}", round + 1),
-        };
-        if let Loop::ForEach { variable, .. } = header
-            && let Some(item) = items.as_ref().and_then(|items| items.get(round))
-        {
-            if !variable.ty.accepts(item) && variable.ty != Type::ANY {
-                return Err(other(format!("${} must be {}, not {}", variable.name, variable.ty, item.kind())));
-            }
-            let item = Tracked::new(item.clone(), self.loop_origin(header));
-            text = format!("{text}: ${} = {}", variable.name, shorten(&item, self.settings.shown_value_bytes));
-            self.bind_variable(&variable.name, item, true);
-        }
-        self.tell_done(step, &text);
-        Ok(Act::Go(EdgeKind::Then))
-    }
-
-    /// An item comes from where its list came from.
-    fn loop_origin(&self, header: &Loop) -> Origin {
-        match header {
-            Loop::ForEach { list: Some(list), .. } => {
-                eval(list, &self.reader()).map_or(Origin::CODE, |list| list.origin)
-            }
-            Loop::ForEach { list: None, .. } | Loop::Repeat { .. } | Loop::While { .. } | Loop::Until { .. } => {
-                Origin::CODE
-            }
-        }
-    }
-
-    fn tell_done(&mut self, step: StepId, what: &str) {
+    pub(crate) fn tell_done(&mut self, step: StepId, what: &str) {
         if self.frames.is_empty() {
             return;
         }
@@ -551,7 +493,7 @@ impl crate::vm::frame::PlaybookFrame {
     }
 
     /// What was set and called before does not count as the work of a line any more.
-    fn start_afresh(&mut self, since: Stamp) {
+    pub(crate) fn start_afresh(&mut self, since: Stamp) {
         self.fresh_since = since;
         self.moved_back = true;
         self.claimed_names.clear();
@@ -578,6 +520,6 @@ fn follow(edges: &[Edge], kind: EdgeKind) -> Node {
     next.or(edges.first()).map_or(Node::End, |edge| edge.to)
 }
 
-fn other(message: String) -> EvalFault {
+pub(crate) fn other(message: String) -> EvalFault {
     EvalFault::Other(message)
 }

@@ -82,6 +82,13 @@ pub(crate) struct Watch {
     pub(crate) later: Vec<Match>,
 }
 
+impl Watch {
+    /// Whether nothing has to be asked or called before the frame goes.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.updates.is_empty() && self.matches.is_empty()
+    }
+}
+
 /// A trigger that has matched and whose playbook has not been called.
 #[derive(Clone, Debug)]
 pub(crate) struct Match {

@@ -27,6 +27,7 @@ mod run;
 mod script;
 mod seeded;
 mod session;
+mod tail_calls;
 mod template;
 mod test_file;
 mod tidy;

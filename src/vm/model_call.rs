@@ -1,0 +1,67 @@
+//! Calls that the model writes.
+
+use std::sync::Arc;
+
+use crate::lang::program::StepKind;
+use crate::vm::Machine;
+use crate::vm::calls::bind;
+use crate::vm::eval::EvalFault;
+use crate::vm::frame::Called;
+use crate::vm::protocol::Fact;
+use crate::vm::reply::{Action, CallArguments};
+use crate::vm::turn::Todo;
+
+impl Machine {
+    /// `call`: a call is queued, or takes the frame's place.
+    pub(crate) fn call(&mut self, name: Arc<str>, arguments: CallArguments, result: Option<Arc<str>>) {
+        let resolved = match self.find_callee(&name) {
+            Ok(resolved) => resolved,
+            Err(problem) => return self.fail_turn(&problem),
+        };
+        let called = Called { callee: resolved.callee, name: name.clone() };
+        if self.top().here.performed.is_some() && self.is_call_line(&called) {
+            let cause = format!("the interpreter has called {name} itself");
+            return self.report(Fact::Ignored { cause: cause.into() });
+        }
+        if let Some(result) = &result
+            && (result.is_empty() || crate::lang::expr::scan_name(result) != result.len())
+        {
+            return self.fail_turn(&format!("\"{result}\" in \"as\" is no variable name"));
+        }
+        let given = match self.resolve_arguments(&arguments) {
+            Ok(given) => given,
+            Err(EvalFault::Unset(unset)) if self.top().pending(&unset).is_some() => {
+                self.todo_first(Todo::Act(Action::Call { name, arguments, result }));
+                return self.hold_for(&unset);
+            }
+            Err(fault) => return self.fail_turn(&format!("call of {name}: {fault}")),
+        };
+        let bound = match bind(&resolved.signature, given) {
+            Ok(bound) => bound,
+            Err(problem) => return self.fail_turn(&problem),
+        };
+        if let Some(tail_call) = self.tail_call(&called, result.as_ref()) {
+            return self.make_tail_call(tail_call, &resolved, bound);
+        }
+        if self.queue_call(&resolved, bound, result).is_some() {
+            self.progressed();
+        }
+    }
+
+    /// Whether the pointer's line is this call.
+    fn is_call_line(&self, called: &Called) -> bool {
+        let frame = self.top();
+        let Some(step) = frame.pointer else { return false };
+        match &self.program.playbook(frame.playbook).step(step).kind {
+            StepKind::Call(site) => called.is_of(site),
+            StepKind::Branch { .. }
+            | StepKind::Loop(_)
+            | StepKind::Return(_)
+            | StepKind::End
+            | StepKind::Assign { .. }
+            | StepKind::Ask { .. }
+            | StepKind::Say { .. }
+            | StepKind::Free => false,
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Tail calls: a call that is the last thing a playbook does takes the place of its frame
+//! (spec `execution.md`, "Fewer model calls").
+
+use std::sync::Arc;
+
+use crate::lang::program::{PlaybookId, Returned, StepKind};
+use crate::value::Tracked;
+use crate::vm::Machine;
+use crate::vm::calls::Resolved;
+use crate::vm::frame::{Called, Callee, ElidedResult, PlaybookFrame};
+use crate::vm::protocol::{CallId, Fact};
+use crate::vm::stack::null;
+use crate::vm::turn::Todo;
+
+/// A call that can take the place of the frame that makes it.
+pub(crate) struct TailCall {
+    callee: PlaybookId,
+    /// The line is no `Return`: the frame would have returned null, whatever the callee gives.
+    discards_value: bool,
+    /// The variable that the line sets with the result, for the `Return` behind it.
+    result: Option<Arc<str>>,
+}
+
+impl Machine {
+    /// The tail call that a call of `called` at the top frame's line is, its result for the variable `result`;
+    /// none if something is left for the frame to do, or if it would not be missed without a trace.
+    pub(crate) fn tail_call(&self, called: &Called, result: Option<&Arc<str>>) -> Option<TailCall> {
+        let frame = self.top();
+        let Callee::Playbook(callee) = called.callee else { return None };
+        if !self.settings.tail_calls || frame.inlined || !frame.queue.is_empty() {
+            return None;
+        }
+        // What triggers want of the frame comes first; a trigger on the call needs somebody who takes its result.
+        if !frame.watch.is_settled() || self.is_watched(called) {
+            return None;
+        }
+        let program = &self.program;
+        let (playbook, step) = (program.playbook(frame.playbook), frame.pointer?);
+        let site = program.tail_call(playbook.id, step).ok().filter(|site| called.is_of(site))?;
+        let returns = matches!(playbook.step(step).kind.action(), StepKind::Return(Returned::Call(_)));
+        let tail_call = TailCall { callee, discards_value: !returns && site.result.is_none(), result: result.cloned() };
+        let sets_as_written = site.result.as_ref().map(|target| &target.name) == result;
+        let can_return = !tail_call.discards_value || playbook.returns.is_none();
+        (sets_as_written && can_return && !self.hides_variables(callee)).then_some(tail_call)
+    }
+
+    /// Whether the callee, or what runs above it, would read or write another variable than the frame's if that
+    /// had joined the others: a frame below has one of the same name, or the others have a later one. (What does
+    /// not join them, [`Program::tail_call`] has looked at.)
+    fn hides_variables(&self, callee: PlaybookId) -> bool {
+        let frame = self.top();
+        let agent = frame.agent;
+        let body = self.program.playbook(callee);
+        let is_bound_again =
+            |name: &str| body.agent == agent && body.parameters.iter().any(|parameter| *parameter.name == *name);
+        let is_below = |name: &str| {
+            let mut below = self.frames.iter().rev().skip(1).map(|frame| frame.playbook());
+            below.any(|below| below.agent == agent && below.scope.contains(name))
+        };
+        let others = &self.others[agent.0 as usize];
+        frame.scope.iter().any(|(name, variable)| {
+            let is_older = others.get(name).is_some_and(|other| other.set > variable.set);
+            let key = (agent, name.clone());
+            // `$call` of a trigger's playbook is bound, and no parameter.
+            let goes = variable.bound && frame.trigger.is_some() && &**name == "call";
+            let changes_place = !variable.bound && (is_older || is_below(name));
+            (goes || changes_place)
+                && !is_bound_again(name)
+                && (self.program.names_below(callee).contains(&key) || self.program.watched_names().contains(&key))
+        })
+    }
+
+    /// Makes a tail call: the reply is cut, the frame goes, the callee's takes its place.
+    pub(crate) fn make_tail_call(
+        &mut self,
+        tail_call: TailCall,
+        resolved: &Resolved,
+        arguments: Vec<(Arc<str>, Tracked)>,
+    ) {
+        self.apply_line_in_hand();
+        self.cut_turn("the call takes the place of its playbook");
+        if self.outcome.is_some() {
+            return;
+        }
+        self.next.call += 1;
+        self.counters.playbook_calls += 1;
+        self.counters.tail_calls += 1;
+        let (call, name, kind) = (CallId(self.next.call), resolved.signature.name.clone(), resolved.callee.kind());
+        self.report(Fact::CallQueued { call, name, kind, arguments: arguments.clone() });
+        self.report(Fact::FrameElided { playbook: self.top().playbook });
+        let frame = self.top_mut();
+        let (trigger, later) = (frame.trigger.take(), std::mem::take(&mut frame.watch.later));
+        let mut left = self.leave_frame();
+        (left.trigger, left.watch.later) = (trigger, later);
+        if tail_call.discards_value {
+            left.discards_value = true;
+            left.elided_results.iter_mut().for_each(|result| result.is_null = true);
+        }
+        if let Some(name) = tail_call.result {
+            let agent = left.agent;
+            // Of two of a name the outer is set last, and stays.
+            if !left.elided_results.iter().any(|result| result.agent == agent && result.name == name) {
+                left.elided_results.push(ElidedResult { agent, name, is_null: false });
+            }
+        }
+        self.push_frame(tail_call.callee, arguments, left.origin);
+        if self.outcome.is_none() {
+            self.take_over(left);
+            self.remove_stale_of_elided();
+        }
+    }
+
+    /// The top frame stands where `left` stood: what concerns the frames below is now its business.
+    pub(crate) fn take_over(&mut self, left: PlaybookFrame) {
+        let frame = self.top_mut();
+        frame.n_elided = left.n_elided.saturating_add(1);
+        frame.discards_value = left.discards_value;
+        frame.elided_results = left.elided_results;
+        frame.trigger = left.trigger;
+        frame.watch.later = left.watch.later;
+    }
+
+    /// A frame has returned `value`: what the frames before it in its place would have set with it is set.
+    /// Answers what the caller gets.
+    pub(crate) fn settle_elided(&mut self, left: PlaybookFrame, value: Tracked) -> Tracked {
+        for result in left.elided_results.into_iter().rev() {
+            let value = if result.is_null { null() } else { value.clone() };
+            self.set_other(result.agent, &result.name, value);
+        }
+        if left.discards_value { null() } else { value }
+    }
+
+    /// The line that is in hand takes effect with what it does now, for nothing can be noted behind it.
+    fn apply_line_in_hand(&mut self) {
+        let Some(turn) = self.turn.as_mut() else { return };
+        let applied = turn.todo.iter().position(|todo| matches!(todo, Todo::Applied { .. }));
+        if let Some(applied) = applied.and_then(|index| turn.todo.remove(index)) {
+            self.step_todo(applied);
+        }
+    }
+}
