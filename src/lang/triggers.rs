@@ -3,6 +3,7 @@
 //! When in doubt a trigger is semantic: one that fires on something else than its author meant is worse than one
 //! that costs a model call.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
@@ -37,9 +38,9 @@ pub(crate) fn read_trigger(
     } else {
         classify(words.trim().without_ticks().trim_end_marks(), around, diagnostics)
     };
-    let mut names: Vec<Arc<str>> = Vec::new();
+    let (mut names, mut seen) = (Vec::new(), HashSet::new());
     let mut add = |name: &Arc<str>| {
-        if !names.contains(name) {
+        if seen.insert(name.clone()) {
             names.push(name.clone());
         }
     };
@@ -204,13 +205,13 @@ fn read_changes(rest: Words<'_>) -> Option<Vec<Arc<str>>> {
         ["changes", "change", "is changed", "is updated", "has changed", "was changed", "was updated"];
     let rest = rest.strip("either").unwrap_or(rest);
     let mut rest = rest.strip_any(&["the value of", "value of"]).unwrap_or(rest);
-    let mut names: Vec<Arc<str>> = Vec::new();
+    let (mut names, mut seen) = (Vec::new(), HashSet::new());
     loop {
         let (target, behind) = rest.target()?;
         if target.ty != Type::ANY {
             return None;
         }
-        if !names.contains(&target.name) {
+        if seen.insert(target.name.clone()) {
             names.push(target.name);
         }
         let behind = behind.trim();
