@@ -317,6 +317,17 @@ struct CallPattern {
     kind: fn(CallName) -> TriggerKind,
 }
 
+impl CallPattern {
+    /// The name in `words`, the whole text, or in `rest`, what follows its `When`, if the text has this pattern.
+    fn name_in<'a>(&self, words: Words<'a>, rest: Option<Words<'a>>) -> Option<Words<'a>> {
+        let sentence = if self.when { rest? } else { words };
+        let from_name = if self.before.is_empty() { sentence } else { sentence.strip(self.before)? };
+        let (name, behind) = read_callable(from_name)?;
+        let fits = if self.behind.is_empty() { behind.is_empty() } else { behind.is(self.behind) };
+        fits.then_some(name)
+    }
+}
+
 const fn pattern(
     when: bool,
     before: &'static str,
@@ -351,14 +362,7 @@ fn read_call_trigger(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<TriggerKind> {
     for pattern in &CALL_PATTERNS {
-        let Some(name) = (if pattern.when { rest } else { Some(words) }) else { continue };
-        let Some(name) = (if pattern.before.is_empty() { Some(name) } else { name.strip(pattern.before) }) else {
-            continue;
-        };
-        let Some((name, behind)) = read_callable(name) else { continue };
-        if if pattern.behind.is_empty() { !behind.is_empty() } else { !behind.is(pattern.behind) } {
-            continue;
-        }
+        let Some(name) = pattern.name_in(words, rest) else { continue };
         let playbook = match around.names.resolve(around.agent, name.text) {
             Meaning::Playbook(id) => Some(id),
             // What cannot be run yet can still be named.
