@@ -114,16 +114,15 @@ fn in_doubt(text: &str, names: &[Arc<str>]) -> Option<String> {
 /// The wording that would be a condition, if every variable stands in something that could be one.
 fn suggestion(text: &str, names: &[Arc<str>]) -> Option<String> {
     let tokens = tokens(text);
-    let conditions: Vec<(usize, String)> = (0..tokens.len())
-        .filter(|&at| matches!(tokens[at], Piece::Variable(_)))
-        .map_while(|at| condition_at(&tokens, at).map(|condition| (at, condition)))
-        .collect();
-    // Nothing else may be said, neither in front of the first variable nor between two.
-    let n_variables = tokens.iter().filter(|token| matches!(token, Piece::Variable(_))).count();
-    if conditions.len() != n_variables || n_variables != names.len() {
+    let is_variable = |at: &usize| matches!(tokens[*at], Piece::Variable(_));
+    if (0..tokens.len()).filter(is_variable).count() != names.len() {
         return None;
     }
+    let condition = |at| Some((at, condition_at(&tokens, at)?));
+    let conditions: Vec<(usize, String)> =
+        (0..tokens.len()).filter(is_variable).map(condition).collect::<Option<_>>()?;
     let joins = |word: &str| tokens.iter().any(|token| token.is(word));
+    // Nothing else may be said in front of the first.
     let (first, _) = conditions.first()?;
     let in_front = &tokens[..*first];
     if in_front.len() > MAX_IN_FRONT || in_front.iter().any(Piece::is_joint) || (joins("or") && joins("and")) {

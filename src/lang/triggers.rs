@@ -3,6 +3,7 @@
 //! When in doubt a trigger is semantic: one that fires on something else than its author meant is worse than one
 //! that costs a model call.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
@@ -37,9 +38,9 @@ pub(crate) fn read_trigger(
     } else {
         classify(words.trim().without_ticks().trim_end_marks(), around, diagnostics)
     };
-    let mut names: Vec<Arc<str>> = Vec::new();
+    let (mut names, mut seen) = (Vec::new(), HashSet::new());
     let mut add = |name: &Arc<str>| {
-        if !names.contains(name) {
+        if seen.insert(name.clone()) {
             names.push(name.clone());
         }
     };
@@ -204,13 +205,13 @@ fn read_changes(rest: Words<'_>) -> Option<Vec<Arc<str>>> {
         ["changes", "change", "is changed", "is updated", "has changed", "was changed", "was updated"];
     let rest = rest.strip("either").unwrap_or(rest);
     let mut rest = rest.strip_any(&["the value of", "value of"]).unwrap_or(rest);
-    let mut names: Vec<Arc<str>> = Vec::new();
+    let (mut names, mut seen) = (Vec::new(), HashSet::new());
     loop {
         let (target, behind) = rest.target()?;
         if target.ty != Type::ANY {
             return None;
         }
-        if !names.contains(&target.name) {
+        if seen.insert(target.name.clone()) {
             names.push(target.name);
         }
         let behind = behind.trim();
@@ -316,6 +317,17 @@ struct CallPattern {
     kind: fn(CallName) -> TriggerKind,
 }
 
+impl CallPattern {
+    /// The name in `words`, the whole text, or in `rest`, what follows its `When`, if the text has this pattern.
+    fn name_in<'a>(&self, words: Words<'a>, rest: Option<Words<'a>>) -> Option<Words<'a>> {
+        let sentence = if self.when { rest? } else { words };
+        let from_name = if self.before.is_empty() { sentence } else { sentence.strip(self.before)? };
+        let (name, behind) = read_callable(from_name)?;
+        let fits = if self.behind.is_empty() { behind.is_empty() } else { behind.is(self.behind) };
+        fits.then_some(name)
+    }
+}
+
 const fn pattern(
     when: bool,
     before: &'static str,
@@ -350,14 +362,7 @@ fn read_call_trigger(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<TriggerKind> {
     for pattern in &CALL_PATTERNS {
-        let Some(name) = (if pattern.when { rest } else { Some(words) }) else { continue };
-        let Some(name) = (if pattern.before.is_empty() { Some(name) } else { name.strip(pattern.before) }) else {
-            continue;
-        };
-        let Some((name, behind)) = read_callable(name) else { continue };
-        if if pattern.behind.is_empty() { !behind.is_empty() } else { !behind.is(pattern.behind) } {
-            continue;
-        }
+        let Some(name) = pattern.name_in(words, rest) else { continue };
         let playbook = match around.names.resolve(around.agent, name.text) {
             Meaning::Playbook(id) => Some(id),
             // What cannot be run yet can still be named.

@@ -5,7 +5,7 @@ use playhouse::lang::explain::explain;
 use playhouse::lang::expr;
 use playhouse::lang::flow_graph::Node;
 use playhouse::lang::inlining::{INLINE_LINES, NotInlined};
-use playhouse::lang::program::{Parameter, Program, Signature, StepId, TriggerKind, Type};
+use playhouse::lang::program::{CallName, Parameter, Program, Signature, StepId, TriggerKind, Type};
 use playhouse::lang::tail_calls::NoTailCall;
 use playhouse::lang::{ImportRequest, LoadOptions, Loaded, SourceText, load};
 
@@ -259,12 +259,11 @@ fn triggers_on_tools_name_them() {
     let root = SourceText { name: "a.md".to_owned(), text: text.to_owned() };
     let options = LoadOptions { tools: std::slice::from_ref(&tool), open_world: false };
     let loaded = load(vec![root], &mut |_| Err("none".to_owned()), &options);
-    let kinds = loaded.program.playbooks[0].triggers.iter().map(|trigger| match &trigger.kind {
-        TriggerKind::BeforeCall(call) => format!("before {} {}", call.name, call.playbook.is_some()),
-        TriggerKind::CallFails(call) => format!("fails {} {}", call.name, call.playbook.is_some()),
-        other => format!("{other:?}"),
-    });
-    assert_eq!(kinds.collect::<Vec<_>>(), ["before mail.send false", "fails mail.send false", "Semantic"]);
+    let watched = || CallName { name: "mail.send".into(), playbook: None };
+    let kinds: Vec<TriggerKind> =
+        loaded.program.playbooks[0].triggers.iter().map(|trigger| trigger.kind.clone()).collect();
+    let expected = [TriggerKind::BeforeCall(watched()), TriggerKind::CallFails(watched()), TriggerKind::Semantic];
+    assert_eq!(kinds, expected);
     let unknown = loaded.diagnostics.iter().find(|found| found.code == "unknown-trigger-call").unwrap();
     assert_eq!(unknown.fix.as_ref().unwrap().replacement, "mail.send");
 }
@@ -350,6 +349,8 @@ fn hostile_texts_take_no_more_than_linear_time_or_stack() {
         format!("# A\n## B\n### Triggers\n- When {}", long("$a and ", 10_000)),
         format!("# A\n## B\n### Triggers\n- When {}$a are set", long("$a, ", 10_000)),
         format!("# A\n## B\n### Triggers\n- When {}", long("$a and $b are (", 10_000)),
+        format!("# A\n## B\n### Triggers\n- When {}", long("provided $a, ", 10_000)),
+        format!("# A\n## B\n### Triggers\n- When {}", (0..15_000).map(|n| format!("$a{n}, ")).collect::<String>()),
         format!("# A\n## B\n### Triggers\n{}", long("- When $a goes over 3 times\n", 5_000)),
         (0..3_000).fold("# A\n".to_owned(), |all, n| {
             format!("{all}## P{n}($a{n})\n### Steps\n- P{}($a{n})\n", (n + 1) % 3_000)
