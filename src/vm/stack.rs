@@ -335,7 +335,7 @@ impl Machine {
                 };
                 // As a tail call: the callee takes over why the frame exists.
                 self.report(Fact::FramePopped { value: None });
-                let left = self.leave_frame();
+                let left = self.leave_to_successor();
                 self.push_frame(id, bound, left.origin);
                 if self.outcome.is_none() {
                     self.take_over(left);

@@ -88,10 +88,7 @@ impl Machine {
         let (call, name, kind) = (CallId(self.next.call), resolved.signature.name.clone(), resolved.callee.kind());
         self.report(Fact::CallQueued { call, name, kind, arguments: arguments.clone() });
         self.report(Fact::FrameElided { playbook: self.top().playbook });
-        let frame = self.top_mut();
-        let (trigger, later) = (frame.trigger.take(), std::mem::take(&mut frame.watch.later));
-        let mut left = self.leave_frame();
-        (left.trigger, left.watch.later) = (trigger, later);
+        let mut left = self.leave_to_successor();
         if tail_call.discards_value {
             left.discards_value = true;
             left.elided_results.iter_mut().for_each(|result| result.is_null = true);
@@ -108,6 +105,15 @@ impl Machine {
             self.take_over(left);
             self.remove_stale_of_elided();
         }
+    }
+
+    /// Takes the top frame off; the trigger that called it stays active, for another frame takes its place.
+    pub(crate) fn leave_to_successor(&mut self) -> PlaybookFrame {
+        let frame = self.top_mut();
+        let (trigger, later) = (frame.trigger.take(), std::mem::take(&mut frame.watch.later));
+        let mut left = self.leave_frame();
+        (left.trigger, left.watch.later) = (trigger, later);
+        left
     }
 
     /// The top frame stands where `left` stood: what concerns the frames below is now its business.
