@@ -32,5 +32,6 @@ mod template;
 mod test_file;
 mod tidy;
 mod tool;
+mod trigger_tests;
 mod vm;
 mod world;

@@ -157,7 +157,7 @@ impl<'t> Top<'t> {
             if let Some(item) = text.strip_prefix("- ") {
                 match top_item(file, line, item, keys, &mut places) {
                     Ok(item) => top.items.push(item),
-                    Err(found) => findings.push(found),
+                    Err(found) => findings.push(*found),
                 }
             } else if text.starts_with('#') {
                 top.headings.push(line);
@@ -179,20 +179,20 @@ fn top_item<'t>(
     item: &'t str,
     keys: &str,
     places: &mut HashMap<&'t str, Span>,
-) -> Result<TopItem<'t>, Diagnostic> {
+) -> Result<TopItem<'t>, Box<Diagnostic>> {
     let Some((key, value)) = item.split_once(':') else {
         let next = format!("write `- key: value`; keys are {keys}");
-        return Err(finding(file, line, "unknown-key", format!("`{item}` has no value"), next));
+        return Err(finding(file, line, "unknown-key", format!("`{item}` has no value"), next).into());
     };
     let (key, value) = (key.trim(), value.trim());
     if value.is_empty() {
         let next = "write one behind the colon, or leave the line out";
-        return Err(finding(file, line, "empty-value", format!("`{key}` has no value"), next));
+        return Err(finding(file, line, "empty-value", format!("`{key}` has no value"), next).into());
     }
     if let Some(&first) = places.get(key) {
         let message = format!("`{key}` is given twice");
         let found = finding(file, line, "duplicate-key", message, "leave one of them out");
-        return Err(found.with_place(first, "given here first"));
+        return Err(found.with_place(first, "given here first").into());
     }
     places.insert(key, line.span(file));
     Ok(TopItem { line, key, value })
