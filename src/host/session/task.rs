@@ -287,8 +287,14 @@ impl Task {
     /// What an input means: at most one event.
     fn take(&mut self, input: Input) -> Result<(), SessionError> {
         match input {
-            Input::Message(text) => self.happened(Event::Message { text }),
-            Input::Interrupt => self.happened(Event::Interrupted),
+            Input::Message(text) => {
+                self.turns.forget_last_bytes();
+                self.happened(Event::Message { text })
+            }
+            Input::Interrupt => {
+                self.turns.forget_last_bytes();
+                self.happened(Event::Interrupted)
+            }
             Input::Approve(approval) => {
                 let (call, answer) = *approval;
                 self.happened(Event::Approved { call, answer })
