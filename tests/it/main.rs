@@ -32,4 +32,5 @@ mod test_file;
 mod tidy;
 mod tool;
 mod vm;
+mod why;
 mod world;

@@ -336,6 +336,10 @@ impl Task {
                 let _ = sender.send(Arc::new(self.machine.view()));
                 Ok(())
             }
+            Input::Records(sender) => {
+                let _ = sender.send(self.journal.records());
+                Ok(())
+            }
             Input::Subscribe(publisher) => {
                 self.listeners.push(publisher);
                 Ok(())

@@ -17,6 +17,7 @@ mod test_compare;
 pub mod test_file;
 mod test_session;
 mod unjudged;
+pub mod why;
 mod world;
 
 use std::ffi::OsString;
