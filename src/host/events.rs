@@ -245,7 +245,8 @@ pub struct UpdateWire {
 }
 
 impl UpdateWire {
-    fn of(updates: &[Update]) -> Vec<UpdateWire> {
+    /// The wire form of `updates`, in order.
+    pub fn of(updates: &[Update]) -> Vec<UpdateWire> {
         let wire = |update: &Update| UpdateWire {
             name: update.name.clone(),
             old: update.old.clone(),

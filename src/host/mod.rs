@@ -23,3 +23,5 @@ mod config_file;
 pub mod sessions;
 
 pub mod stored;
+
+pub mod why;

@@ -177,8 +177,8 @@ fn savings(program: &Program, playbook: &Playbook, step: &Step) -> Vec<String> {
     savings
 }
 
-/// What a trigger was read as, and what its evaluation depends on.
-fn trigger_kind(trigger: &Trigger) -> String {
+/// What a trigger was read as, and what its evaluation depends on: `condition: $attempts > 3`.
+pub fn trigger_kind(trigger: &Trigger) -> String {
     let names = |names: &[Arc<str>]| names.iter().map(|name| format!("${name}")).collect::<Vec<_>>().join(", ");
     match &trigger.kind {
         TriggerKind::Beginning => "beginning".to_owned(),

@@ -34,4 +34,5 @@ mod tidy;
 mod tool;
 mod trigger_tests;
 mod vm;
+mod why;
 mod world;

@@ -84,12 +84,17 @@ impl Run {
 
     /// The process, running, with all its ends open.
     pub(crate) fn spawn(&self) -> Child {
+        self.spawn_with(Stdio::piped())
+    }
+
+    /// The process, running, with this standard input.
+    pub(crate) fn spawn_with(&self, stdin: Stdio) -> Child {
         let folder = self.folder.path();
         let mut command = Command::new(env!("CARGO_BIN_EXE_playhouse"));
         command.args(&self.arguments).current_dir(folder).env_clear();
         command.env("HOME", folder).env("XDG_STATE_HOME", folder.join("state")).env("TZ", "UTC");
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
     /// The text of a file in the folder; what went wrong if there is none.

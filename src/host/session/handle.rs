@@ -5,6 +5,8 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::host::events::Summary;
+use crate::host::journal::JournalError;
+use crate::host::journal::record::Record;
 use crate::host::llm::LeftOver;
 use crate::host::session::input::Input;
 use crate::host::session::listeners::{Interest, Publisher, Subscription};
@@ -112,6 +114,17 @@ impl SessionHandle {
             return Ok(view);
         }
         self.outcome().await.map(|ending| ending.view.clone())
+    }
+
+    /// Everything that the session's journal holds, for [`crate::host::why`]. Secrets are in it: show
+    /// [`Record::shown`] only. The session waits while it is read.
+    ///
+    /// # Errors
+    /// The session has ended; inside, its journal cannot be read.
+    pub async fn records(&self) -> Result<Result<Vec<Record>, JournalError>, SessionGone> {
+        let (sender, answer) = oneshot::channel();
+        self.put(Input::Records(sender)).await?;
+        answer.await.map_err(|_| SessionGone)
     }
 
     /// Waits for the end.

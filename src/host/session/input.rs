@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
+use crate::host::journal::JournalError;
+use crate::host::journal::record::Record;
 use crate::host::session::listeners::Publisher;
 use crate::value::Value;
 use crate::vm::protocol::{
@@ -26,6 +28,8 @@ pub(crate) enum Input {
     SignaturesChanged(Arc<[ToolSignature]>),
     /// Somebody wants to see the machine.
     View(oneshot::Sender<Arc<View>>),
+    /// Somebody wants to see what the journal holds.
+    Records(oneshot::Sender<Result<Vec<Record>, JournalError>>),
     /// Somebody wants to listen.
     Subscribe(Publisher),
     /// The task is to end.

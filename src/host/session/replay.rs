@@ -84,6 +84,18 @@ pub(crate) fn begun(start: &Start, model: &str, classifier: &str, tools: &[ToolS
 /// # Errors
 /// The journal holds no session, its program cannot be loaded, or the machine does something else than recorded.
 pub fn replay(records: &[Record], witnesses: Option<Witnesses<'_>>) -> Result<Replayed, SessionError> {
+    replay_watched(records, witnesses, &mut |_, _| {})
+}
+
+/// As [`replay`]; `watch` is told all that the machine does, and when.
+///
+/// # Errors
+/// The same.
+pub fn replay_watched(
+    records: &[Record],
+    witnesses: Option<Witnesses<'_>>,
+    watch: &mut dyn FnMut(Timestamp, &Progress),
+) -> Result<Replayed, SessionError> {
     let Some((first, events)) = records.split_first() else {
         return Err(SessionError::NoSession("it is empty".to_owned()));
     };
@@ -101,6 +113,7 @@ pub fn replay(records: &[Record], witnesses: Option<Witnesses<'_>>) -> Result<Re
         timers: Vec::new(),
         questions: Vec::new(),
         witnesses,
+        watch,
         session: begun.session.clone(),
     };
     let mut stop = replay.advance();
@@ -137,13 +150,16 @@ struct Replay<'a> {
     /// Questions that have no answer yet.
     questions: Vec<Question>,
     witnesses: Option<Witnesses<'a>>,
+    watch: &'a mut dyn FnMut(Timestamp, &Progress),
 }
 
 impl Replay<'_> {
     /// Lets the machine go on as far as it can.
     fn advance(&mut self) -> Stop {
         loop {
-            match self.machine.advance() {
+            let progress = self.machine.advance();
+            (self.watch)(self.time, &progress);
+            match progress {
                 Progress::Emit(effect) => self.note(effect),
                 Progress::Reached(_) => {}
                 Progress::Blocked(wait) => return Stop::Blocked(wait),

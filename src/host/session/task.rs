@@ -287,8 +287,14 @@ impl Task {
     /// What an input means: at most one event.
     fn take(&mut self, input: Input) -> Result<(), SessionError> {
         match input {
-            Input::Message(text) => self.happened(Event::Message { text }),
-            Input::Interrupt => self.happened(Event::Interrupted),
+            Input::Message(text) => {
+                self.turns.forget_last_bytes();
+                self.happened(Event::Message { text })
+            }
+            Input::Interrupt => {
+                self.turns.forget_last_bytes();
+                self.happened(Event::Interrupted)
+            }
             Input::Approve(approval) => {
                 let (call, answer) = *approval;
                 self.happened(Event::Approved { call, answer })
@@ -328,6 +334,10 @@ impl Task {
             Input::View(sender) => {
                 // Whoever asked may have gone.
                 let _ = sender.send(Arc::new(self.machine.view()));
+                Ok(())
+            }
+            Input::Records(sender) => {
+                let _ = sender.send(self.journal.records());
                 Ok(())
             }
             Input::Subscribe(publisher) => {

@@ -151,6 +151,16 @@ impl Turns {
         self.turns.len() < n_before
     }
 
+    /// Somebody else is about to cut replies off: how long their last byte is past says nothing then.
+    pub(crate) fn forget_last_bytes(&mut self) {
+        for turn in &mut self.turns {
+            match &mut turn.state {
+                State::Open { last_bytes, .. } => *last_bytes = None,
+                State::Delayed { .. } => {}
+            }
+        }
+    }
+
     /// Drops all replies and with them their connections.
     pub(crate) fn clear(&mut self) {
         self.turns = Vec::new();

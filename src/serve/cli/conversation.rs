@@ -11,14 +11,17 @@ use clap::Args;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use crate::host::clock::{Clock, SystemClock};
 use crate::host::events::{PublicBody, PublicEvent};
-use crate::host::session::{Interest, Notice, Session, SessionHandle, Subscription};
+use crate::host::session::{Interest, Notice, Session, SessionError, SessionHandle, Subscription};
+use crate::host::why::history;
 use crate::lang::program::Program;
 use crate::serve::cli::console::{Console, Exit, Failure, put};
 use crate::serve::cli::ending;
 use crate::serve::cli::lines::Lines;
 use crate::serve::cli::show;
 use crate::serve::cli::unjudged::Unjudged;
+use crate::serve::cli::why;
 use crate::value::Value;
 use crate::vm::protocol::CallId;
 
@@ -298,6 +301,12 @@ impl Talk<'_> {
             self.lines.ask();
             return true;
         }
+        if let Some(trigger) = question_in(&line).filter(|_| self.console.is_conversation) {
+            self.tell_why(trigger).await;
+            self.prompt();
+            self.lines.ask();
+            return true;
+        }
         // A line typed while the program was interrupted is a message.
         match self.wanted.take().unwrap_or(Wanted::Message) {
             Wanted::Message => self.handle.send(line).await.is_ok(),
@@ -305,6 +314,18 @@ impl Talk<'_> {
                 self.question = None;
                 self.handle.approve(call, approval(&line)).await.is_ok()
             }
+        }
+    }
+
+    /// `/why`: answered from the session's journal; the program does not hear of it.
+    async fn tell_why(&self, trigger: Option<&str>) {
+        // A session that has ended says so by its last event.
+        let Ok(records) = self.handle.records().await else { return };
+        let history = records.map_err(SessionError::from).and_then(|records| history(&records));
+        let answer = history.map_err(|error| error.to_string());
+        match answer.and_then(|history| why::answer(&history, trigger, &SystemClock.zone())) {
+            Ok(text) => self.console.tell(&text),
+            Err(problem) => self.console.warning(&problem),
         }
     }
 
@@ -334,6 +355,13 @@ impl Talk<'_> {
         let replaced = |c: char| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c };
         if self.cleans { text.chars().map(replaced).collect() } else { text.to_owned() }
     }
+}
+
+/// What `/why` asks about, if a line is that: a trigger, or none for all.
+fn question_in(line: &str) -> Option<Option<&str>> {
+    let rest = line.trim().strip_prefix("/why")?;
+    let is_word = rest.is_empty() || rest.starts_with(char::is_whitespace);
+    is_word.then(|| Some(rest.trim()).filter(|rest| !rest.is_empty()))
 }
 
 /// A person's answer to a tool's question: yes, no, or text for the tool.

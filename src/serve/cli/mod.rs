@@ -18,6 +18,7 @@ pub mod test_file;
 mod test_session;
 pub mod trigger_tests;
 mod unjudged;
+pub mod why;
 mod world;
 
 use std::ffi::OsString;

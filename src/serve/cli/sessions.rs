@@ -6,12 +6,15 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::host::clock::{Clock, SystemClock, iso_text};
+use crate::host::journal::file::read_file;
 use crate::host::stored::{self, Stored as StoredSession, StoredState};
+use crate::host::why::history;
 use crate::serve::cli::check::Format;
 use crate::serve::cli::console::{Console, Exit, Failure, put};
 use crate::serve::cli::conversation::TalkArguments;
 use crate::serve::cli::run::{Stored, resume, session_failure};
 use crate::serve::cli::show::{self, WireView};
+use crate::serve::cli::why;
 use crate::serve::cli::world::{self, WorldArguments};
 use crate::vm::protocol::{Outcome, Timestamp};
 
@@ -19,6 +22,7 @@ const EXAMPLES: &str = "\
 Examples:
   playhouse sessions list
   playhouse sessions show 20261121-224805-k3f9
+  playhouse sessions why 20261121-224805-k3f9 Calm:T1
   playhouse sessions resume 20261121-224805-k3f9";
 
 /// Lists and shows the sessions that are kept, and goes on with them
@@ -45,6 +49,16 @@ enum SessionsCommand {
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },
+    /// Why a trigger fired, or did not: every evaluation, the oldest first
+    Why {
+        /// The session
+        id: String,
+        /// The trigger: its name (Playbook:T1), its playbook's, or its words, or the beginning of one [default: all]
+        trigger: Option<String>,
+        /// For whom: text for people, or JSON for programs
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
     /// Goes on with a session, as `run` does
     Resume(Box<ResumeArguments>),
 }
@@ -64,6 +78,7 @@ pub(crate) fn sessions(console: &Console, arguments: &SessionsArguments) -> Resu
     match &arguments.command {
         SessionsCommand::List { format } => list(console, *format),
         SessionsCommand::Show { id, format } => show(console, id, *format),
+        SessionsCommand::Why { id, trigger, format } => why(console, id, trigger.as_deref(), *format),
         SessionsCommand::Resume(arguments) => {
             let path = find(console, &arguments.id)?;
             let stored = Stored { path: &path, id: &arguments.id, is_elsewhere: false };
@@ -148,6 +163,19 @@ fn show(console: &Console, id: &str, format: Format) -> Result<Exit, Failure> {
     }
     text.push_str(&show::all(&view));
     put(&text)?;
+    Ok(Exit::Finished)
+}
+
+fn why(console: &Console, id: &str, trigger: Option<&str>, format: Format) -> Result<Exit, Failure> {
+    let path = find(console, id)?;
+    let records = read_file(&path).map_err(|error| Failure::failed(error.to_string()))?;
+    let history = history(&records).map_err(session_failure)?;
+    let zone = SystemClock.zone();
+    let answer = match format {
+        Format::Text => why::answer(&history, trigger, &zone),
+        Format::Json => why::answer_json(&history, trigger, &zone),
+    };
+    put(&answer.map_err(Failure::wrong)?)?;
     Ok(Exit::Finished)
 }
 

@@ -118,7 +118,12 @@ fn call_text(call: &CallView) -> String {
 }
 
 fn short(value: &Tracked) -> String {
-    let json = value.shown().to_json();
+    short_value(&value.shown())
+}
+
+/// A value as JSON; of a long one the beginning.
+pub(crate) fn short_value(value: &Value) -> String {
+    let json = value.to_json();
     if json.chars().count() <= MAX_SHOWN {
         return json;
     }

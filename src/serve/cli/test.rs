@@ -6,21 +6,27 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::diagnostic::render;
+use crate::lang::program::Program;
 use crate::serve::cli::console::{Console, Exit, Failure, put};
 use crate::serve::cli::run::runtime;
 use crate::serve::cli::test_compare::compare;
 use crate::serve::cli::test_file::TestFile;
 use crate::serve::cli::test_session::{ChosenClassifier, Played, play};
+use crate::serve::cli::trigger_tests::{TableOptions, TriggerTable, judge_table, run_table};
 use crate::span::Sources;
+
+/// How the names of trigger tables end.
+const TABLE: &str = ".triggers.md";
 
 const EXAMPLES: &str = "\
 Examples:
-  playhouse test                     all *.test.md below this folder
+  playhouse test                     all *.test.md and *.triggers.md below this folder
   playhouse test shop.test.md
   playhouse test shop.test.md --bless    writes what happened in the place of what was expected
   playhouse test shop --repeat 20    says whether it is always the same";
 
-/// Runs scripted conversations (`*.test.md`) and compares what is said, called and set with what they expect
+/// Runs scripted conversations (`*.test.md`) and compares what is said, called and set with what they expect; judges
+/// labelled cases of what fires (`*.triggers.md`)
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TestArguments {
@@ -36,6 +42,9 @@ pub(crate) struct TestArguments {
     /// What judges triggers in words: off, rules, model:ID or script:FILE [default: what the test says, else rules]
     #[arg(long, value_name = "ID")]
     classifier: Option<String>,
+    /// A trigger that the classifier does not judge counts as one that did not fire (`*.triggers.md`)
+    #[arg(long)]
+    strict: bool,
 }
 
 /// Runs all tests, one after the other.
@@ -45,7 +54,9 @@ pub(crate) fn test(console: &Console, arguments: &TestArguments) -> Result<Exit,
         find(path, &mut files)?;
     }
     if files.is_empty() {
-        return Err(Failure::wrong("no test found; tests are files `NAME.test.md`, see docs/testing.md"));
+        return Err(Failure::wrong(
+            "no test found; tests are files `NAME.test.md` and `NAME.triggers.md`, see docs/testing.md",
+        ));
     }
     let runtime = runtime()?;
     let (mut n_passed, mut n_failed) = (0, 0);
@@ -53,6 +64,7 @@ pub(crate) fn test(console: &Console, arguments: &TestArguments) -> Result<Exit,
         let verdict = runtime.block_on(run_file(console, arguments, path))?;
         let (word, text) = match verdict {
             Verdict::Passed => ("ok", String::new()),
+            Verdict::Reached(report) => ("ok", report),
             Verdict::Blessed => ("blessed", String::new()),
             Verdict::Failed(text) => ("FAILED", text),
         };
@@ -70,6 +82,8 @@ pub(crate) fn test(console: &Console, arguments: &TestArguments) -> Result<Exit,
 /// What came of one test.
 enum Verdict {
     Passed,
+    /// A table reached its threshold; the report.
+    Reached(String),
     /// It was rewritten.
     Blessed,
     /// Why, for people.
@@ -78,6 +92,14 @@ enum Verdict {
 
 async fn run_file(console: &Console, arguments: &TestArguments, path: &Path) -> Result<Verdict, Failure> {
     let name = path.display().to_string();
+    let classifier = ChosenClassifier { id: arguments.classifier.as_deref(), environment: &console.environment };
+    if name.ends_with(TABLE) {
+        let options = TableOptions { strict: arguments.strict, repeat: arguments.repeat, color: console.color };
+        let judge =
+            async |program: &Program, table: &TriggerTable| judge_table(path, program, table, &classifier).await;
+        let outcome = run_table(path, options, judge).await;
+        return Ok(if outcome.passed { Verdict::Reached(outcome.text) } else { Verdict::Failed(outcome.text) });
+    }
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(cause) => return Ok(Verdict::Failed(format!("{name}: cannot read: {cause}; check the path"))),
@@ -88,7 +110,6 @@ async fn run_file(console: &Console, arguments: &TestArguments, path: &Path) -> 
         Ok(test) => test,
         Err(findings) => return Ok(Verdict::Failed(render(&findings, &sources, console.color))),
     };
-    let classifier = ChosenClassifier { id: arguments.classifier.as_deref(), environment: &console.environment };
     let played = match play(path, &test, &classifier).await {
         Ok(played) => played,
         Err(why) => return Ok(Verdict::Failed(why)),
@@ -155,7 +176,7 @@ fn find(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
         let found = if path == Path::new(".") { PathBuf::from(&*name) } else { path.join(&*name) };
         if is_folder && !name.starts_with('.') {
             find(&found, files)?;
-        } else if !is_folder && name.ends_with(".test.md") {
+        } else if !is_folder && (name.ends_with(".test.md") || name.ends_with(TABLE)) {
             files.push(found);
         }
     }

@@ -74,7 +74,7 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
     let entry = test.playbook.as_deref().map(|name| find_playbook(&program, name)).transpose().map_err(told)?;
     let name = path.display().to_string();
     let replies = Arc::new(Replies::new(&name, test)?);
-    let file = configuration(&program_path, path, test)?;
+    let file = configuration(&program_path, path, &test.settings)?;
     let is_chosen = chosen.id.is_some() || test.settings.contains_key("classifier");
     let command_line =
         CommandLine { program: Some(program_path), classifier: chosen.id.map(str::to_owned), ..CommandLine::default() };
@@ -111,10 +111,10 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
     Ok(Played { stretches: stage.stretches, problems })
 }
 
-/// `playhouse.toml` beside the program, and over it what the test sets.
-fn configuration(program: &Path, path: &Path, test: &TestFile) -> Result<FileConfig, String> {
+/// `playhouse.toml` beside the program, and over it what the test at `path` sets.
+pub(crate) fn configuration(program: &Path, path: &Path, settings: &Map) -> Result<FileConfig, String> {
     let mut file = FileConfig::find(None, Some(program)).map_err(|error| error.to_string())?;
-    let text: String = test.settings.iter().map(|(key, value)| format!("{key} = {}\n", to_toml(value))).collect();
+    let text: String = settings.iter().map(|(key, value)| format!("{key} = {}\n", to_toml(value))).collect();
     let own = FileConfig::from_text(Path::new("setting"), &text).map_err(|error| error.to_string())?;
     file.limits.extend(own.limits);
     if let Some(classifier) = own.classifier {

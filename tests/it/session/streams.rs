@@ -118,6 +118,22 @@ async fn an_interrupt_closes_the_connection_at_once() {
     let names = names(&journal.snapshot());
     assert_eq!(names, ["begun", "chunk", "interrupted", "reply_ended"]);
     handle.stop().await;
+    let ending = handle.outcome().await.unwrap();
+    assert_eq!(ending.summary.cancels, 0, "when the user speaks is no matter of ours");
+}
+
+/// How long it takes to cut a reply off is measured from its last byte.
+#[tokio::test(start_paused = true)]
+async fn replies_cut_off_are_counted() {
+    let bad = || vec![(10, bytes("{\"at\":\"77\",\"say\":\"x\"}\n")), (9_000, bytes("more"))];
+    let good = || vec![(10, bytes(WAIT)), (0, complete(1))];
+    for (replies, n_cut) in [(vec![bad(), bad(), good()], 2), (vec![good()], 0)] {
+        let setup = Setup::new(TALK, "{}", Pipes::new(replies));
+        let (ending, _) = converse(setup.start(MemoryJournal::new()).unwrap(), &[]).await;
+        let summary = &ending.summary;
+        assert_eq!((summary.repairs, summary.cancels), (n_cut, n_cut));
+        assert_eq!((summary.cancel_us, summary.cancel_max_us), (0, 0), "the clock stands still in between");
+    }
 }
 
 #[tokio::test(start_paused = true)]

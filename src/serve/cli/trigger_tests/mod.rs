@@ -6,6 +6,7 @@
 //! says it: all pure. [`run_table`] does one after the other for a file.
 
 mod cell;
+mod judge;
 mod read;
 mod report;
 mod resolve;
@@ -13,7 +14,9 @@ mod rows;
 mod run;
 mod score;
 
+pub use self::judge::judge;
 pub use self::resolve::ResolvedTable;
+pub(crate) use self::run::judge_table;
 pub use self::run::{TableOptions, TableOutcome, run_table};
 pub use self::score::{CaseScore, CaseVerdict, Counts, Ratio, TriggerScore, TriggerScores};
 use crate::diagnostic::Diagnostic;

@@ -53,8 +53,13 @@ impl TriggerTable {
 /// Whether a row of a table can make it fire: not the beginning, calls and timers.
 fn waits_for_updates(trigger: &Trigger) -> bool {
     match trigger.kind {
-        TriggerKind::Beginning => false,
-        TriggerKind::Unclassified => true,
+        TriggerKind::Condition(_) | TriggerKind::Changes(_) | TriggerKind::Semantic => true,
+        TriggerKind::Beginning
+        | TriggerKind::BeforeCall(_)
+        | TriggerKind::AfterCall(_)
+        | TriggerKind::CallFails(_)
+        | TriggerKind::Every { .. }
+        | TriggerKind::Silence { .. } => false,
     }
 }
 

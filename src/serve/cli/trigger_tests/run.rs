@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-use super::{Judged, TriggerScores, TriggerTable};
+use super::{Judged, TriggerScores, TriggerTable, judge};
 use crate::diagnostic::{Severity, render};
+use crate::host::config::{ClassifierId, CommandLine, Config, Environment};
 use crate::host::program::load_files;
 use crate::lang::program::Program;
 use crate::serve::cli::console::Failure;
-use crate::serve::cli::world::{signatures, tools};
+use crate::serve::cli::test_session::{ChosenClassifier, configuration};
+use crate::serve::cli::world::{open_classifier, signatures, tools};
 use crate::span::Sources;
 
 /// How a file of trigger tables is run.
@@ -69,12 +71,48 @@ async fn try_run(
     Ok(TableOutcome { passed: scores.under(table.required()).is_empty(), text: report })
 }
 
-/// The program that the table names.
-fn load(path: &Path, table: &TriggerTable, color: bool) -> Result<Program, String> {
-    let told = |failure: Failure| match failure {
+/// Judges a table's cases with the classifier that is configured: by the command line, the table, the program or
+/// `playhouse.toml`; else by patterns. Which model the program would have is none of a table's business.
+pub(crate) async fn judge_table(
+    path: &Path,
+    program: &Program,
+    table: &TriggerTable,
+    chosen: &ChosenClassifier<'_>,
+) -> Result<Vec<Judged>, String> {
+    let program_path = path.with_file_name(&table.program);
+    let file = configuration(&program_path, path, &table.settings)?;
+    let in_program = program.settings.other.iter().any(|(key, ..)| key == "classifier");
+    let is_chosen = chosen.id.is_some() || file.classifier.is_some() || in_program;
+    let command_line =
+        CommandLine { program: Some(program_path), classifier: chosen.id.map(str::to_owned), ..CommandLine::default() };
+    let environment = Environment {
+        api_key: chosen.environment.api_key.clone(),
+        base_url: chosen.environment.base_url.clone(),
+        ..Environment::default()
+    };
+    let config =
+        Config::resolve(&command_line, &program.settings, &file, &environment).map_err(|error| error.to_string())?;
+    let id = match config.classifier().0 {
+        ClassifierId::Model(_) if !is_chosen => &ClassifierId::Rules,
+        id @ (ClassifierId::Off | ClassifierId::Rules | ClassifierId::Model(_) | ClassifierId::Script(_)) => id,
+    };
+    let timeout = config.session.classifier_timeout;
+    if *id == ClassifierId::Off {
+        return judge(program, table, None, timeout).await;
+    }
+    let classifier = open_classifier(&config, id, None, program).map_err(told)?;
+    judge(program, table, Some(&*classifier), timeout).await
+}
+
+fn told(failure: Failure) -> String {
+    match failure {
         Failure::Told { message, .. } => message,
         Failure::Quiet(_) => String::new(),
-    };
+    }
+}
+
+/// The program that the table names.
+fn load(path: &Path, table: &TriggerTable, color: bool) -> Result<Program, String> {
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     let canned: Vec<_> = table.tools.iter().map(|file| path.with_file_name(file)).collect();
     let registry = tools(&canned, folder).map_err(told)?;

@@ -1,0 +1,323 @@
+//! What is known of a trigger, as text for people and as JSON: `sessions why` and, in a conversation, `/why`.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+use crate::host::clock::iso_text;
+use crate::host::events::{UpdateWire, judge_name, ruling_name};
+use crate::host::why::{History, Judged, PassedOver, PassedOverReason, USER_MESSAGE, Why, find_trigger};
+use crate::serve::cli::console::count;
+use crate::serve::cli::show::short_value;
+use crate::vm::protocol::{Evaluation, Ruling, Update};
+
+/// What is known of the trigger that `wanted` means, or of all, one line each.
+///
+/// # Errors
+/// What can be asked for, in words: no trigger is meant, or several.
+pub fn answer(history: &History, wanted: Option<&str>, zone: &TimeZone) -> Result<String, String> {
+    match wanted {
+        None => Ok(all(&history.explain_all())),
+        Some(wanted) => Ok(one(&find(history, wanted)?, zone)),
+    }
+}
+
+/// The same as one line of JSON: an object, or an array of all.
+///
+/// # Errors
+/// The same.
+pub fn answer_json(history: &History, wanted: Option<&str>, zone: &TimeZone) -> Result<String, String> {
+    let wires: Vec<WireWhy<'_>>;
+    let (all, only);
+    // Text, numbers and JSON values: writing them cannot fail.
+    let json = match wanted {
+        None => {
+            all = history.explain_all();
+            wires = all.iter().map(|why| to_wire(why, zone)).collect();
+            serde_json::to_string(&wires)
+        }
+        Some(wanted) => {
+            only = find(history, wanted)?;
+            serde_json::to_string(&to_wire(&only, zone))
+        }
+    };
+    Ok(json.unwrap_or_default() + "\n")
+}
+
+fn find(history: &History, wanted: &str) -> Result<Why, String> {
+    let program = &history.program;
+    find_trigger(program, wanted).map(|id| history.explain(id)).map_err(|possible| {
+        let list: String = possible
+            .iter()
+            .map(|id| {
+                let trigger = &program.playbook(id.playbook).triggers[id.index as usize];
+                format!("\n  {}  {}", program.trigger_name(*id), one_line(&trigger.text))
+            })
+            .collect();
+        let n_all = program.playbooks.iter().flat_map(|playbook| &playbook.triggers).count();
+        match possible.len() {
+            0 => "the program has no triggers".to_owned(),
+            n if n < n_all => format!("`{wanted}` can mean several triggers; write more of it:{list}"),
+            _ => format!("there is no trigger `{wanted}`; there are:{list}"),
+        }
+    })
+}
+
+/// All triggers, one line each: how they stand and what came of them last.
+pub fn all(all: &[Why]) -> String {
+    if all.is_empty() {
+        return "the program has no triggers\n".to_owned();
+    }
+    let width = all.iter().map(|why| why.name.chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for why in all {
+        let last = match why.judged.last() {
+            None => "not evaluated yet".to_owned(),
+            Some(last) => format!(
+                "evaluated {}, last: {} ({})",
+                times(why.judged.len() as u64),
+                ruling_name(&last.evaluation.ruling).0.replace('_', " "),
+                where_text(last)
+            ),
+        };
+        let stands = state(why).map_or(String::new(), |state| format!(" [{state}]"));
+        // Writing to a `String` can't fail.
+        let _ = writeln!(text, "{:width$}  {}{stands}: {last}", why.name, one_line(&why.text));
+    }
+    text
+}
+
+/// One trigger: what it is, every evaluation, the updates it was not evaluated on, and the sum of it all.
+pub fn one(why: &Why, zone: &TimeZone) -> String {
+    let stands = state(why).unwrap_or("not active");
+    let mut text = format!("{}  {}\n", why.name, one_line(&why.text));
+    let _ = writeln!(text, "  {}; read as {}; {stands}", why.place, why.read_as);
+    for judged in &why.judged {
+        let _ = writeln!(text, "\n{}  {}", iso_text(judged.time, zone), where_text(judged));
+        for update in judged.evaluation.updates.iter() {
+            let _ = writeln!(text, "  {}", update_text(update));
+        }
+        let _ = writeln!(text, "  {}{}", ruling_text(judged), cost_text(&judged.evaluation));
+    }
+    if !why.passed_over.is_empty() {
+        text.push_str("\nnot evaluated\n");
+        for passed in &why.passed_over {
+            let _ = writeln!(text, "  {}", passed_text(passed, &why.names));
+        }
+    }
+    let _ = writeln!(text, "\n{}", sum_text(why));
+    text
+}
+
+fn state(why: &Why) -> Option<&'static str> {
+    match (why.is_active, why.holds) {
+        (true, Some(true)) => Some("active, holds"),
+        (true, _) => Some("active"),
+        (false, Some(true)) => Some("holds"),
+        (false, Some(false)) => Some("does not hold"),
+        (false, None) => None,
+    }
+}
+
+/// `Checkout:03, turn 2`.
+fn where_text(judged: &Judged) -> String {
+    let turn = judged.turn.map(|turn| format!("turn {}", turn.0));
+    let parts: Vec<String> = judged.line.iter().cloned().chain(turn).collect();
+    if parts.is_empty() { "before the first line".to_owned() } else { parts.join(", ") }
+}
+
+fn update_text(update: &Update) -> String {
+    let new = short_value(&update.new);
+    if &*update.name == USER_MESSAGE {
+        return format!("the user said {new}");
+    }
+    match &update.old {
+        Some(old) => format!("${}: {} -> {new}", update.name, short_value(old)),
+        None => format!("${}: no value -> {new}", update.name),
+    }
+}
+
+/// What came of an evaluation, and what that means.
+fn ruling_text(judged: &Judged) -> String {
+    let by = judge_name(judged.evaluation.by);
+    match &judged.evaluation.ruling {
+        Ruling::Match if judged.has_fired => format!("match, by {by}: its playbook was called"),
+        Ruling::Match => format!("match, by {by}: its playbook has not been called"),
+        Ruling::NoMatch => format!("no match, by {by}"),
+        Ruling::StillTrue => "no match: it held before, and fires only when it becomes true".to_owned(),
+        Ruling::Fault(reason) => format!("no match: it could not be evaluated and counts as false: {reason}"),
+        Ruling::Active => "not judged: it is active, its playbook has not returned".to_owned(),
+        Ruling::OwnFrame => "not judged: its own playbook made the change".to_owned(),
+        Ruling::SameValues => "not asked again: the same values did not match before".to_owned(),
+        Ruling::TimedOut => "no match: the classifier gave no answer in time (classifier_timeout)".to_owned(),
+        Ruling::Abstained => format!("no match: {by} cannot judge these words; a model can (--classifier model)"),
+        Ruling::Failed(reason) => format!("no match: the classifier failed: {reason}"),
+        Ruling::Off => "not asked: the classifier is switched off".to_owned(),
+        Ruling::NotCallable(reason) => format!("not judged: its playbook cannot be called: {reason}"),
+        Ruling::Dropped => format!("match, by {by}, without effect: the line of the change did not take effect"),
+    }
+}
+
+/// Of a question to the classifier: how long, how much, how many triggers together.
+fn cost_text(evaluation: &Evaluation) -> String {
+    if evaluation.question.is_none() {
+        return String::new();
+    }
+    let tokens = match evaluation.tokens {
+        0 => String::new(),
+        tokens => format!(", {tokens} tokens"),
+    };
+    let together =
+        if evaluation.n_asked > 1 { format!(" for {} triggers together", evaluation.n_asked) } else { String::new() };
+    format!(" ({} ms{tokens}{together})", evaluation.ms)
+}
+
+fn passed_text(passed: &PassedOver, names: &[Arc<str>]) -> String {
+    let what =
+        if &*passed.name == USER_MESSAGE { "the user's message".to_owned() } else { format!("${}", passed.name) };
+    match &passed.reason {
+        PassedOverReason::NotNamed => {
+            let names: Vec<String> = names.iter().map(|name| format!("${name}")).collect();
+            format!("{} × not a candidate: it names {}, the update was {what}", passed.n, names.join(", "))
+        }
+        PassedOverReason::OtherAgent(agent) => {
+            format!("{} × not a candidate: {what} was the agent {agent}'s", passed.n)
+        }
+    }
+}
+
+/// `evaluated 7 times: 1 match, 4 no match, 2 not judged; …`.
+fn sum_text(why: &Why) -> String {
+    let tally = why.tally();
+    if tally.n == 0 {
+        return "never evaluated".to_owned();
+    }
+    let parts = [
+        (tally.n_matches, if tally.n_matches == 1 { "match" } else { "matches" }),
+        (tally.n_no_matches, "no match"),
+        (tally.n_unjudged, "without a verdict"),
+        (tally.n_barred, "could not fire"),
+    ];
+    let parts: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    let cost = match tally.n_asked {
+        0 => String::new(),
+        n => format!("; the classifier was asked {}: {} ms, {} tokens", times(n), tally.ms, tally.tokens),
+    };
+    format!("evaluated {}: {}{cost}", times(tally.n), parts.join(", "))
+}
+
+fn times(n: u64) -> String {
+    match n {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        n => count(usize::try_from(n).unwrap_or(usize::MAX), "time"),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A trigger in `sessions why --format json`. A public interface: fields are added, never changed or removed.
+#[derive(Serialize)]
+struct WireWhy<'a> {
+    trigger: &'a str,
+    text: &'a str,
+    place: &'a str,
+    read_as: &'a str,
+    names: &'a [Arc<str>],
+    active: bool,
+    /// Of a condition.
+    holds: Option<bool>,
+    evaluations: Vec<WireJudged<'a>>,
+    not_evaluated: Vec<WirePassedOver<'a>>,
+    evaluated: u64,
+    matches: u64,
+    no_matches: u64,
+    without_verdict: u64,
+    could_not_fire: u64,
+    asked: u64,
+    ms: u64,
+    tokens: u64,
+}
+
+#[derive(Serialize)]
+struct WireJudged<'a> {
+    time: String,
+    line: Option<&'a str>,
+    turn: Option<u64>,
+    update: Vec<UpdateWire>,
+    by: &'static str,
+    verdict: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<Arc<str>>,
+    fired: bool,
+    ms: u64,
+    /// Of the whole question, where the classifier was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<u64>,
+    /// How many triggers it was about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct WirePassedOver<'a> {
+    name: &'a str,
+    /// `not_named`, `other_agent`.
+    reason: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<&'a str>,
+    count: u64,
+}
+
+fn to_wire<'a>(why: &'a Why, zone: &TimeZone) -> WireWhy<'a> {
+    let tally = why.tally();
+    WireWhy {
+        trigger: &why.name,
+        text: &why.text,
+        place: &why.place,
+        read_as: &why.read_as,
+        names: &why.names,
+        active: why.is_active,
+        holds: why.holds,
+        evaluations: why.judged.iter().map(|judged| to_wire_judged(judged, zone)).collect(),
+        not_evaluated: why.passed_over.iter().map(to_wire_passed_over).collect(),
+        evaluated: tally.n,
+        matches: tally.n_matches,
+        no_matches: tally.n_no_matches,
+        without_verdict: tally.n_unjudged,
+        could_not_fire: tally.n_barred,
+        asked: tally.n_asked,
+        ms: tally.ms,
+        tokens: tally.tokens,
+    }
+}
+
+fn to_wire_judged<'a>(judged: &'a Judged, zone: &TimeZone) -> WireJudged<'a> {
+    let evaluation = &judged.evaluation;
+    let (verdict, reason) = ruling_name(&evaluation.ruling);
+    WireJudged {
+        time: iso_text(judged.time, zone),
+        line: judged.line.as_deref(),
+        turn: judged.turn.map(|turn| turn.0),
+        update: UpdateWire::of(&evaluation.updates),
+        by: judge_name(evaluation.by),
+        verdict,
+        reason,
+        fired: judged.has_fired,
+        ms: evaluation.ms,
+        tokens: evaluation.question.map(|_| evaluation.tokens),
+        asked: evaluation.question.map(|_| evaluation.n_asked),
+    }
+}
+
+fn to_wire_passed_over(passed: &PassedOver) -> WirePassedOver<'_> {
+    let (reason, agent) = match &passed.reason {
+        PassedOverReason::NotNamed => ("not_named", None),
+        PassedOverReason::OtherAgent(agent) => ("other_agent", Some(&**agent)),
+    };
+    WirePassedOver { name: &passed.name, reason, agent, count: passed.n }
+}
