@@ -211,8 +211,9 @@ impl<'a> Model<'a> {
     }
 
     fn pass_to(&mut self, turn: &mut Turn, row: usize, next: Behind) -> Next {
-        // The last line is named, or nobody would know that it was reached.
-        let is_last = !matches!(next, Behind::Row(_));
+        // The last line of a playbook or of a loop is named, or nobody would know that it was reached: an `at` to
+        // an earlier line goes back and passes nothing.
+        let is_last = !matches!(next, Behind::Row(next) if next > row);
         if turn.must_name || is_last || self.random.bool() {
             turn.name(row);
         }
@@ -250,7 +251,7 @@ impl<'a> Model<'a> {
                     return self.action(turn, row, then, n_done, behind);
                 }
                 let Some(holds) = turn.judge(condition) else { return self.stop_at(turn, row) };
-                if self.random.u8(..4) == 0 {
+                if turn.must_name || self.random.u8(..4) == 0 {
                     turn.name(row);
                 }
                 match (holds, then) {
@@ -295,11 +296,15 @@ impl<'a> Model<'a> {
             Action::Repeat(n) => *n,
             _ => 0,
         };
-        turn.must_name = true;
         if round >= n_rounds {
+            if turn.must_name {
+                turn.name(row);
+            }
+            turn.must_name = true;
             turn.rounds.insert(row, 0);
             return Next::Go(turn.chat.behind(row));
         }
+        turn.must_name = true;
         if let Action::ForEach { variable, items } = &line.action {
             turn.write(row, "set", json!({ variable: items[round] }));
             turn.give(variable, Some(Some(items[round])));

@@ -271,7 +271,7 @@ impl Program {
     pub(crate) fn markdown(&self) -> String {
         let mut text = String::from("---\nvariables:\n");
         for name in &self.declared {
-            let _ = writeln!(text, "  {name}: {{type: int, value: 0}}");
+            let _ = writeln!(text, "  {name}: 0");
         }
         text.push_str("---\n# Generated\n");
         for (index, playbook) in self.playbooks.iter().enumerate() {
