@@ -18,6 +18,7 @@ mod ideal_model;
 mod journal;
 mod lang;
 mod openai;
+mod optimiser;
 mod program;
 mod prompts;
 mod replay;

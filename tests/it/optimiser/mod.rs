@@ -1,0 +1,144 @@
+//! The optimisations change nothing but the number of requests: programs are run with all of them and with none,
+//! and what they mean is computed a third way.
+
+mod chat;
+mod evaluate;
+mod generate;
+mod model;
+mod play;
+mod tree;
+
+use std::collections::BTreeMap;
+
+use fastrand::Rng;
+use playhouse::vm::limits::Settings;
+use playhouse::vm::view::Counters;
+
+use crate::optimiser::evaluate::{Evaluated, evaluate};
+use crate::optimiser::generate::{N_ANSWERS, generate};
+use crate::optimiser::play::{Played, case, play, variables_differ};
+use crate::optimiser::tree::{Program, Style};
+
+/// How many programs are generated.
+const N_PROGRAMS: usize = 600;
+
+/// Whether the machine calls playbooks whose conditions become true.
+const HAS_TRIGGERS: bool = false;
+
+/// Every optimisation.
+fn all_on() -> Settings {
+    Settings { explicit_lines: true, ..Settings::default() }
+}
+
+/// None of them.
+fn all_off() -> Settings {
+    Settings { explicit_lines: false, ..Settings::default() }
+}
+
+/// What the optimisations have done, by name, with how often it must have happened at least.
+fn count(counters: &Counters) -> Vec<(&'static str, u64, u64)> {
+    vec![("explicit lines", counters.explicit_lines, 100)]
+}
+
+/// A program that is worth running, and what it means.
+fn fit_program(random: &mut Rng) -> (Program, Vec<i64>, Evaluated) {
+    loop {
+        let program = generate(random, HAS_TRIGGERS);
+        let answers: Vec<i64> = (0..N_ANSWERS).map(|_| random.i64(0..9)).collect();
+        if let Ok(evaluated) = evaluate(&program, &answers)
+            && evaluated.n_lines >= 8
+        {
+            return (program, answers, evaluated);
+        }
+    }
+}
+
+/// Why a run is not what was meant.
+fn difference(played: &Played, wanted: &Evaluated, may_drop: bool) -> Option<String> {
+    if let Some(problem) = &played.problem {
+        return Some(problem.clone());
+    }
+    let (is, should) = (&played.observed, &wanted.observed);
+    if is.speech != should.speech {
+        return Some(format!("said {:?}\nnot  {:?}", is.speech, should.speech));
+    }
+    if is.calls != should.calls {
+        return Some(format!("called {:?}\nnot    {:?}", is.calls, should.calls));
+    }
+    if is.result != should.result {
+        return Some(format!("returned {:?}, not {:?}", is.result, should.result));
+    }
+    let none = BTreeMap::new();
+    let droppable = if may_drop { &wanted.droppable } else { &none };
+    variables_differ(&is.last_values, &should.last_values, droppable)
+}
+
+#[test]
+fn same_meaning() {
+    let mut random = Rng::with_seed(4);
+    let mut counts: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    let (mut n_lines, mut n_in_words, mut n_triggers, mut n_rounds, mut depth) = (0, 0, 0, 0, 0);
+    let (mut n_turns_on, mut n_turns_off) = (0, 0);
+    for index in 0..N_PROGRAMS {
+        let (program, answers, wanted) = fit_program(&mut random);
+        for (_, line) in program.all_lines() {
+            n_lines += 1;
+            n_in_words += usize::from(line.style != Style::Exact);
+        }
+        let seed = random.u64(..);
+        for (is_on, settings) in [(true, all_on()), (false, all_off())] {
+            let played = play(&program, settings.clone(), &answers, seed);
+            if let Some(difference) = difference(&played, &wanted, is_on) {
+                panic!(
+                    "program {index}, optimisations {}: {difference}\n{}\n{}",
+                    if is_on { "on" } else { "off" },
+                    program.markdown(),
+                    played.transcript.join("\n")
+                );
+            }
+            if is_on {
+                n_turns_on += played.counters.turns;
+                for (name, n, least) in count(&played.counters) {
+                    let entry = counts.entry(name).or_insert((0, least));
+                    entry.0 += n;
+                }
+            } else {
+                n_turns_off += played.counters.turns;
+            }
+        }
+        n_triggers += wanted.n_triggers;
+        n_rounds += wanted.n_rounds;
+        depth = depth.max(wanted.depth);
+    }
+    println!("{N_PROGRAMS} programs, {n_lines} lines, {n_in_words} of them in words, {n_rounds} rounds of loops, {n_triggers} triggers, depth up to {depth}");
+    println!("{n_turns_on} turns with all optimisations, {n_turns_off} with none");
+    for (name, (n, least)) in counts {
+        println!("{n} {name}");
+        assert!(n >= least, "only {n} {name}");
+    }
+    assert!(n_in_words * 2 >= n_lines, "only {n_in_words} of {n_lines} lines are in words");
+    assert!(n_rounds >= 100 && (!HAS_TRIGGERS || n_triggers >= 100));
+}
+
+/// What a line is written as is what the interpreter reads.
+#[test]
+fn styles_are_read_as_meant() {
+    use playhouse::lang::{ImportRequest, LoadOptions, SourceText, load};
+    let mut random = Rng::with_seed(5);
+    for _ in 0..40 {
+        let (program, ..) = fit_program(&mut random);
+        let case = case(&program, all_on());
+        let signatures: Vec<_> = case.tools.iter().map(|tool| tool.signature.clone()).collect();
+        let mut read = |request: &ImportRequest<'_>| Err(format!("no {}", request.path));
+        let root = SourceText { name: "case.md".to_owned(), text: case.program.clone() };
+        let loaded = load(vec![root], &mut read, &LoadOptions { tools: &signatures, open_world: false });
+        let steps = loaded.program.playbooks.iter().filter(|playbook| !playbook.implicit).flat_map(|p| &p.steps);
+        let mut lines = program.all_lines().into_iter();
+        for step in steps {
+            let (_, line) = lines.next().unwrap();
+            assert_eq!(&*step.text, program.text(&line.action, line.style));
+            assert_eq!(step.explicit, line.style == Style::Exact, "{}: {:?}", step.text, step.kind);
+        }
+        assert!(lines.next().is_none());
+    }
+}
