@@ -23,21 +23,27 @@ use crate::optimiser::tree::{Program, Style};
 const N_PROGRAMS: usize = 600;
 
 /// Whether the machine calls playbooks whose conditions become true.
-const HAS_TRIGGERS: bool = false;
+const HAS_TRIGGERS: bool = true;
 
 /// Every optimisation.
 fn all_on() -> Settings {
-    Settings { explicit_lines: true, ..Settings::default() }
+    Settings { explicit_lines: true, tail_calls: true, inline_lines: 5, early_start: true, ..Settings::default() }
 }
 
 /// None of them.
 fn all_off() -> Settings {
-    Settings { explicit_lines: false, ..Settings::default() }
+    Settings { explicit_lines: false, tail_calls: false, inline_lines: 0, early_start: false, ..Settings::default() }
 }
 
 /// What the optimisations have done, by name, with how often it must have happened at least.
 fn count(counters: &Counters) -> Vec<(&'static str, u64, u64)> {
-    vec![("explicit lines", counters.explicit_lines, 100)]
+    vec![
+        ("explicit lines", counters.explicit_lines, 100),
+        ("tail calls", counters.tail_calls, 100),
+        ("inlined calls", counters.inlined_calls, 100),
+        ("early starts", counters.early_starts, 100),
+        ("triggers", counters.trigger_matches, 100),
+    ]
 }
 
 /// A program that is worth running, and what it means.
@@ -110,7 +116,9 @@ fn same_meaning() {
         n_rounds += wanted.n_rounds;
         depth = depth.max(wanted.depth);
     }
-    println!("{N_PROGRAMS} programs, {n_lines} lines, {n_in_words} of them in words, {n_rounds} rounds of loops, {n_triggers} triggers, depth up to {depth}");
+    println!(
+        "{N_PROGRAMS} programs, {n_lines} lines, {n_in_words} of them in words, {n_rounds} rounds of loops, {n_triggers} triggers, depth up to {depth}"
+    );
     println!("{n_turns_on} turns with all optimisations, {n_turns_off} with none");
     for (name, (n, least)) in counts {
         println!("{n} {name}");

@@ -159,7 +159,7 @@ impl Stage<'_> {
                 Some(Event::Message { text: text.into() })
             }
             Wait::Budget => Some(Event::GoOn),
-            Wait::Call(_) | Wait::Approval(_) | Wait::Timer(_) => None,
+            Wait::Call(_) | Wait::Approval(_) | Wait::Timer(_) | Wait::Verdict(_) => None,
         }
     }
 
@@ -205,6 +205,7 @@ impl Stage<'_> {
                     self.played.observed.speech.push(std::mem::take(&mut self.speech));
                 }
             }
+            Effect::Classify(_) => self.played.problem = Some("a question to the classifier".to_owned()),
             Effect::StartTimer { .. } => self.played.problem = Some("a timer".to_owned()),
             Effect::Report(report) => self.note(&report.fact),
         }
