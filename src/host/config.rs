@@ -265,6 +265,7 @@ impl Config {
         config.model = choose_model(&config, command_line, front_matter, file, environment)?;
         config.classifier = choose_classifier(&config, command_line, front_classifier.as_ref(), file)?;
         config.settings.classifier = config.classifier.0 != ClassifierId::Off;
+        config.settings.classifier_first = config.classifier.0 == ClassifierId::Rules;
         Ok(config)
     }
 

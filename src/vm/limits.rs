@@ -59,6 +59,9 @@ pub struct Settings {
     pub shown_value_bytes: usize,
     /// Whether the trigger classifier is asked; without, semantic triggers never fire.
     pub classifier: bool,
+    /// Whether a turn that a user's message begins is asked for only after the classifier has judged the message,
+    /// and not at the same time: with a classifier that answers at once no reply is thrown away.
+    pub classifier_first: bool,
     /// What waits for the classifier's answer.
     pub barrier: Barrier,
     /// Answers of the classifier that are remembered, so that the same question is not asked twice. 1,000 are some
@@ -128,6 +131,7 @@ impl Default for Settings {
             early_start: true,
             shown_value_bytes: 2_000,
             classifier: true,
+            classifier_first: false,
             barrier: Barrier::All,
             max_verdicts: 1_000,
             on_user_message: OnUserMessage::Queue,

@@ -55,7 +55,8 @@ impl Machine {
             user: self.conversation.utterances.iter().rev().find(|said| said.by_user).map(|said| said.text.clone()),
             active: self.watcher.active.keys().map(|&id| self.candidate(id)).collect(),
         };
-        let with_turn = self.turn.is_none() && updates.iter().all(|pending| &*pending.update.name == USER_MESSAGE);
+        let is_beside = self.turn.is_none() && !self.settings.classifier_first;
+        let with_turn = is_beside && updates.iter().all(|pending| &*pending.update.name == USER_MESSAGE);
         let (asked, frame) = (self.now, self.top().id);
         self.watcher.question =
             Some(OpenQuestion { question: question.clone(), asked, frame, updates, n_ahead, with_turn });

@@ -326,7 +326,8 @@ fn the_documented_file_holds_the_defaults() {
         let environment = Environment::default();
         Config::resolve(&CommandLine::default(), &FrontMatter::default(), file, &environment).unwrap()
     };
-    let (with, without) = (resolve(&documented), resolve(&FileConfig::default()));
+    let bare = FileConfig { classifier: documented.classifier.clone(), ..FileConfig::default() };
+    let (with, without) = (resolve(&documented), resolve(&bare));
     assert_eq!(with.settings, without.settings);
     assert_eq!(with.session, without.session);
     assert_eq!(with.max_sessions, without.max_sessions);

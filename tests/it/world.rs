@@ -181,6 +181,7 @@ fn setting(settings: &mut Settings, line: &str) {
         "conversation" => settings.conversation = number() as usize,
         "resume_fresh" => settings.resume_fresh = value == "true",
         "explicit_lines" => settings.explicit_lines = value == "true",
+        "classifier_first" => settings.classifier_first = value == "true",
         "classifier" => settings.classifier = value == "true",
         "barrier" => settings.barrier = if value == "effects" { Barrier::Effects } else { Barrier::All },
         "max_verdicts" => settings.max_verdicts = number() as usize,
