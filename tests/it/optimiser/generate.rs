@@ -366,9 +366,12 @@ impl Generator {
             }
             8 => Action::Ask { target: self.target(around) },
             _ => {
-                let &(name, n, _) = &TOOLS[self.random.usize(..TOOLS.len())];
+                let (name, n, is_reading) = TOOLS[self.random.usize(..TOOLS.len())];
                 let arguments = (0..n).map(|_| self.expr(around)).collect();
                 let result = (self.random.u8(..3) > 0).then(|| self.target(around));
+                // A tool that only reads runs beside the lines behind it, and a trigger's playbook that these lines
+                // call may run before the result is taken: then its order is nobody's promise.
+                let result = result.filter(|_| !(is_reading && self.has_triggers));
                 Action::Call(Call { callee: Callee::Tool(name), arguments, result })
             }
         };

@@ -145,8 +145,8 @@ impl<'a> Model<'a> {
             }
             Action::Call(call) => match call.callee {
                 Callee::Tool(_) => {
-                    let watched = call.result.as_ref().is_some_and(|result| self.program.is_watched(result));
-                    if watched || !is_daring {
+                    let is_awaited = self.awaits(call);
+                    if is_awaited || !is_daring {
                         return self.stop_at(turn, row);
                     }
                     if let Some(result) = &call.result {
@@ -359,9 +359,9 @@ impl<'a> Model<'a> {
                 if !self.write_call(turn, row, call) {
                     return self.stop_at(turn, row);
                 }
-                let watched = call.result.as_ref().is_some_and(|result| self.program.is_watched(result));
+                let is_awaited = self.awaits(call);
                 match call.callee {
-                    Callee::Tool(_) if !watched && self.random.bool() => {
+                    Callee::Tool(_) if !is_awaited && self.random.bool() => {
                         if let Some(result) = &call.result {
                             turn.give(result, None);
                             turn.pending.insert(result.clone());
@@ -407,6 +407,12 @@ impl<'a> Model<'a> {
         }
         turn.must_name = false;
         Next::Go(behind)
+    }
+
+    /// Whether it waits for a tool's result before it goes on, because somebody may look at the variable that it
+    /// knows nothing of: a playbook that a trigger calls.
+    fn awaits(&self, call: &Call) -> bool {
+        call.result.is_some() && self.program.has_triggers()
     }
 
     /// Queues a call, unless something of it is not known.

@@ -329,12 +329,9 @@ impl Program {
         all
     }
 
-    /// Whether a change of this name can call a playbook.
-    pub(crate) fn is_watched(&self, name: &str) -> bool {
-        self.playbooks.iter().any(|playbook| match &playbook.trigger {
-            Some(Trigger::More(watched, _) | Trigger::Changes(watched)) => watched == name,
-            None => false,
-        })
+    /// Whether a change of a variable can call a playbook.
+    pub(crate) fn has_triggers(&self) -> bool {
+        self.playbooks.iter().any(|playbook| playbook.trigger.is_some())
     }
 }
 
