@@ -31,6 +31,7 @@ mod template;
 mod test_file;
 mod tidy;
 mod tool;
+mod trigger_tests;
 mod vm;
 mod why;
 mod world;

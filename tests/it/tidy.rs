@@ -354,7 +354,7 @@ fn untested_example_offences(sources: &[Source]) -> Vec<String> {
     let has = |path: &str| sources.iter().any(|source| source.path == path);
     let programs = sources.iter().filter_map(|source| {
         let stem = source.path.strip_prefix("examples/")?.strip_suffix(".md")?;
-        (!stem.ends_with(".test") && stem != "README").then_some(stem)
+        (!stem.ends_with(".test") && !stem.ends_with(".triggers") && stem != "README").then_some(stem)
     });
     let untested = programs.filter(|stem| !has(&format!("examples/{stem}.test.md")));
     untested.map(|stem| format!("examples/{stem}.md has no examples/{stem}.test.md")).collect()
@@ -467,8 +467,12 @@ fn line_offences_are_found() {
 
 #[test]
 fn offences_against_the_lists_are_found() {
-    let sources =
-        [Source::new("src/vm/mod.rs", ""), Source::new("examples/a.md", ""), Source::new("examples/b.x.test.md", "")];
+    let sources = [
+        Source::new("src/vm/mod.rs", ""),
+        Source::new("examples/a.md", ""),
+        Source::new("examples/b.x.test.md", ""),
+        Source::new("examples/a.triggers.md", ""),
+    ];
     assert_eq!(unnamed_module_offences(&sources, "`vm/mod.rs`").len(), 0);
     assert_eq!(unnamed_module_offences(&sources, "vm/mod.rs").len(), 1);
     assert_eq!(gone_module_offences(&sources, "`vm/mod.rs` and `vm/gone.rs`").len(), 1);

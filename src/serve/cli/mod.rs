@@ -16,6 +16,7 @@ mod test;
 mod test_compare;
 pub mod test_file;
 mod test_session;
+pub mod trigger_tests;
 mod unjudged;
 pub mod why;
 mod world;

@@ -9,14 +9,14 @@ pub(super) const OUTCOMES: &str =
     "write `waits for the user`, `finished`, `finished: JSON`, `failed: KIND` or `failed: KIND: TEXT`";
 
 /// A finding about one line.
-pub(super) struct Wrong {
-    pub(super) code: &'static str,
-    pub(super) message: String,
+pub(crate) struct Wrong {
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
     /// What to do about it.
-    pub(super) next: String,
+    pub(crate) next: String,
 }
 
-fn wrong(code: &'static str, message: impl Into<String>, next: impl Into<String>) -> Wrong {
+pub(crate) fn wrong(code: &'static str, message: impl Into<String>, next: impl Into<String>) -> Wrong {
     Wrong { code, message: message.into(), next: next.into() }
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn json_or_text(value: &str) -> Value {
     Value::from_json(value).unwrap_or_else(|_| Value::str(value))
 }
 
-fn json(text: &str) -> Result<Value, Wrong> {
+pub(crate) fn json(text: &str) -> Result<Value, Wrong> {
     Value::from_json(text.trim()).map_err(|error| {
         let next = "write JSON; text stands in double quotes";
         wrong("bad-json", format!("`{}` is no JSON value: {error}", text.trim()), next)

@@ -4,7 +4,8 @@
 //! and ends where the program waits for the user again or is over. Replies are given in the order written;
 //! expected parts are compared at the end of their stretch.
 
-mod item;
+pub(crate) mod item;
+pub(crate) mod lines;
 mod read;
 mod write;
 

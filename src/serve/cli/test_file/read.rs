@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use super::item::{OUTCOMES, Wrong, call, json_or_text, outcome, variable};
+use super::lines::{Fence, Line, Section, Top, TopItem, finding, split};
 use super::{Chunks, ExpectedOutcome, ScriptedReply, TestFile, TestStep, TestStepKind};
-use crate::diagnostic::{Diagnostic, Note, Severity};
+use crate::diagnostic::{Diagnostic, Note};
 use crate::span::{FileId, Span};
 use crate::value::Map;
 
@@ -13,29 +14,6 @@ const HEADINGS: [&str; 6] = ["User", "Model", "Says", "Calls", "Variables", "Out
 
 /// What can stand in the list at the top.
 const KEYS: &str = "`program`, `tools`, `playbook`, `argument NAME` and `setting NAME`";
-
-/// One line of the text.
-#[derive(Clone, Copy)]
-struct Line<'t> {
-    /// From 1.
-    number: usize,
-    /// Where it begins.
-    offset: usize,
-    /// Its text as it is, without the line break.
-    raw: &'t str,
-}
-
-impl<'t> Line<'t> {
-    fn text(self) -> &'t str {
-        self.raw.trim_end()
-    }
-}
-
-/// A level-2 heading and the lines below it.
-struct Section<'t> {
-    heading: Line<'t>,
-    lines: Vec<Line<'t>>,
-}
 
 /// Reads the text.
 pub(super) fn read(file: FileId, text: &str) -> Result<TestFile, Vec<Diagnostic>> {
@@ -49,47 +27,11 @@ pub(super) fn read(file: FileId, text: &str) -> Result<TestFile, Vec<Diagnostic>
         test.steps.push(TestStep { line: section.heading.number, kind });
     }
     if sections.is_empty() && reader.findings.is_empty() {
-        let line = top.last().copied().unwrap_or(Line { number: 1, offset: 0, raw: "" });
+        let line = top.last().copied().unwrap_or(Line::EMPTY);
         reader.report(line, "no-steps", "the file holds no conversation", "begin with `## Model` and what it replies");
     }
     reader.findings.sort_by_key(|finding| finding.span.start);
     if reader.findings.is_empty() { Ok(test) } else { Err(reader.findings) }
-}
-
-/// The lines above the first level-2 heading, and the sections. Headings inside fences are text.
-fn split(text: &str) -> (Vec<Line<'_>>, Vec<Section<'_>>) {
-    let mut top = Vec::new();
-    let mut sections: Vec<Section<'_>> = Vec::new();
-    let mut fence = 0;
-    let mut offset = 0;
-    for (index, whole) in text.split_inclusive('\n').enumerate() {
-        let raw = whole.strip_suffix('\n').unwrap_or(whole);
-        let raw = raw.strip_suffix('\r').unwrap_or(raw);
-        let line = Line { number: index + 1, offset, raw };
-        offset += whole.len();
-        let n_ticks = n_ticks(line);
-        if fence == 0 {
-            fence = if n_ticks >= 3 { n_ticks } else { 0 };
-        } else if closes(line, fence) {
-            fence = 0;
-        }
-        if fence == 0 && line.raw.starts_with("## ") {
-            sections.push(Section { heading: line, lines: Vec::new() });
-        } else {
-            sections.last_mut().map_or(&mut top, |section| &mut section.lines).push(line);
-        }
-    }
-    (top, sections)
-}
-
-/// How many backticks the line begins with.
-fn n_ticks(line: Line<'_>) -> usize {
-    line.raw.bytes().take_while(|&byte| byte == b'`').count()
-}
-
-/// Whether the line closes a fence of `n` backticks.
-fn closes(line: Line<'_>, n: usize) -> bool {
-    n_ticks(line) >= n && line.text().bytes().all(|byte| byte == b'`')
 }
 
 /// What the present stretch holds so far.
@@ -107,22 +49,8 @@ struct Reader {
 }
 
 impl Reader {
-    fn span(&self, line: Line<'_>) -> Span {
-        let indent = line.raw.len() - line.raw.trim_start().len();
-        Span::new(self.file, line.offset + indent, line.offset + line.text().len())
-    }
-
     fn report(&mut self, line: Line<'_>, code: &'static str, message: impl Into<String>, next: impl Into<String>) {
-        let span = self.span(line);
-        let notes = vec![Note { span: None, message: next.into() }];
-        self.findings.push(Diagnostic {
-            code,
-            severity: Severity::Error,
-            span,
-            message: message.into(),
-            notes,
-            fix: None,
-        });
+        self.findings.push(finding(self.file, line, code, message, next));
     }
 
     /// Adds another place to the last finding.
@@ -134,9 +62,13 @@ impl Reader {
 
     /// Title, description and the list of what is run.
     fn read_top(&mut self, lines: &[Line<'_>]) -> TestFile {
+        let top = Top::read(self.file, lines, KEYS, &mut self.findings);
+        for &line in &top.headings {
+            self.unknown_heading(line, line.text());
+        }
         let mut test = TestFile {
-            title: String::new(),
-            description: String::new(),
+            title: top.title,
+            description: top.description,
             program: String::new(),
             tools: None,
             playbook: None,
@@ -144,33 +76,12 @@ impl Reader {
             settings: Map::new(),
             steps: Vec::new(),
         };
-        let mut lines = lines.iter().copied().skip_while(|line| line.text().is_empty()).peekable();
-        let first = lines.peek().copied().unwrap_or(Line { number: 1, offset: 0, raw: "" });
-        match first.text().strip_prefix("# ") {
-            Some(title) => {
-                title.trim().clone_into(&mut test.title);
-                lines.next();
-            }
-            None => self.report(first, "no-title", "the file has no title", "begin it with `# ` and a title"),
+        for item in &top.items {
+            self.read_key(&mut test, item);
         }
-        let mut keys: HashMap<String, Span> = HashMap::new();
-        let mut description: Vec<&str> = Vec::new();
-        for line in lines {
-            let text = line.text();
-            if let Some(item) = text.strip_prefix("- ") {
-                self.read_key(&mut test, &mut keys, line, item);
-            } else if text.starts_with('#') {
-                self.unknown_heading(line, text);
-            } else if keys.is_empty() {
-                description.push(text);
-            } else if !text.is_empty() {
-                self.unexpected(line, "the list at the top", "put descriptions above the list");
-            }
-        }
-        description.join("\n").trim_matches('\n').clone_into(&mut test.description);
         if test.program.is_empty() && !self.findings.iter().any(|finding| finding.code == "empty-value") {
             self.report(
-                first,
+                top.first,
                 "no-program",
                 "the file does not name its program",
                 "add `- program: FILE.md` below the title",
@@ -179,32 +90,8 @@ impl Reader {
         test
     }
 
-    fn read_key(&mut self, test: &mut TestFile, keys: &mut HashMap<String, Span>, line: Line<'_>, item: &str) {
-        let Some((key, value)) = item.split_once(':') else {
-            self.report(
-                line,
-                "unknown-key",
-                format!("`{item}` has no value"),
-                format!("write `- key: value`; keys are {KEYS}"),
-            );
-            return;
-        };
-        let (key, value) = (key.trim(), value.trim());
-        if value.is_empty() {
-            self.report(
-                line,
-                "empty-value",
-                format!("`{key}` has no value"),
-                "write one behind the colon, or leave the line out",
-            );
-            return;
-        }
-        if let Some(&first) = keys.get(key) {
-            self.report(line, "duplicate-key", format!("`{key}` is given twice"), "leave one of them out");
-            self.also(first, "given here first");
-            return;
-        }
-        keys.insert(key.to_owned(), self.span(line));
+    fn read_key(&mut self, test: &mut TestFile, item: &TopItem<'_>) {
+        let (key, value) = (item.key, item.value);
         match key.split_once(' ').map(|(word, name)| (word, name.trim())) {
             None if key == "program" => value.clone_into(&mut test.program),
             None if key == "tools" => test.tools = Some(value.to_owned()),
@@ -216,7 +103,8 @@ impl Reader {
                 test.settings.insert(name.into(), json_or_text(value));
             }
             None | Some(_) => {
-                self.report(line, "unknown-key", format!("there is no key `{key}`"), format!("keys are {KEYS}"));
+                let next = format!("keys are {KEYS}");
+                self.report(item.line, "unknown-key", format!("there is no key `{key}`"), next);
             }
         }
     }
@@ -260,7 +148,7 @@ impl Reader {
             | TestStepKind::ExpectVariables(_)
             | TestStepKind::ExpectCalls(_)
             | TestStepKind::ExpectOutcome(_) => {
-                let span = self.span(heading);
+                let span = heading.span(self.file);
                 if let Some(&first) = stretch.expected.get(kind.heading()) {
                     let message = format!("a second `## {}` before the next user line", kind.heading());
                     self.report(heading, "duplicate-section", message, "put both into one section");
@@ -368,10 +256,10 @@ impl Reader {
         let mut rest = lines.iter().copied();
         while let Some(line) = rest.next() {
             let text = line.text();
-            if n_ticks(line) >= 3 && !has_text {
+            if line.n_ticks() >= 3 && !has_text {
                 has_text = true;
                 let body: Vec<&str> =
-                    rest.by_ref().take_while(|inner| !closes(*inner, n_ticks(line))).map(|inner| inner.raw).collect();
+                    rest.by_ref().take_while(|inner| !inner.closes(line.n_ticks())).map(|inner| inner.raw).collect();
                 reply.text = body.join("\n");
             } else if let (Some(option), false) = (text.strip_prefix("- "), has_text) {
                 self.read_reply_option(&mut reply, line, option);
@@ -379,7 +267,7 @@ impl Reader {
                 self.unexpected(line, "`## Model`", "a reply is options (`- when: …`), then one fenced block");
             }
         }
-        if let (Some(first), false) = (lines.iter().find(|line| n_ticks(**line) >= 3), fences_close(lines)) {
+        if let (Some(first), false) = (lines.iter().find(|line| line.n_ticks() >= 3), fences_close(lines)) {
             self.report(*first, "open-fence", "this fence is not closed", "close it with a line of as many backticks");
         }
         if !has_text && reply.error.is_none() && self.findings.len() == n_findings {
@@ -498,15 +386,11 @@ impl Reader {
 
 /// Whether every fence that the lines open is closed again.
 fn fences_close(lines: &[Line<'_>]) -> bool {
-    let mut fence = 0;
+    let mut fence = Fence::default();
     for &line in lines {
-        if fence == 0 {
-            fence = if n_ticks(line) >= 3 { n_ticks(line) } else { 0 };
-        } else if closes(line, fence) {
-            fence = 0;
-        }
+        fence.holds(line);
     }
-    fence == 0
+    !fence.is_open()
 }
 
 fn in_ticks(heading: Line<'_>) -> String {

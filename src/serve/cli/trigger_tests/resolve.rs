@@ -1,0 +1,129 @@
+//! The names in a trigger table and the triggers of a program.
+
+use super::{TriggerCase, TriggerTable};
+use crate::diagnostic::Diagnostic;
+use crate::lang::program::{Playbook, Program, Trigger, TriggerId, TriggerKind};
+
+/// A table's triggers and labels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResolvedTable {
+    /// All triggers that an update can make fire, in program order.
+    pub triggers: Vec<TriggerId>,
+    /// What fires, case by case, each in program order.
+    pub expected: Vec<Vec<TriggerId>>,
+}
+
+impl TriggerTable {
+    /// Finds the triggers that the table names.
+    ///
+    /// # Errors
+    /// Names that mean no trigger, none that waits for updates, or several.
+    pub fn resolve(&self, program: &Program) -> Result<ResolvedTable, Vec<Diagnostic>> {
+        let all = program.playbooks.iter().flat_map(|playbook| &playbook.triggers);
+        let triggers: Vec<TriggerId> =
+            all.filter(|trigger| waits_for_updates(trigger)).map(|trigger| trigger.id).collect();
+        let mut findings = Vec::new();
+        if triggers.is_empty() {
+            let message = "the program has no trigger that waits for an update";
+            let found = Diagnostic::error("no-triggers", self.program_span, message);
+            findings.push(found.with_note("give a playbook a trigger like `- When $attempts > 3`"));
+            return Err(findings);
+        }
+        let mut expected = Vec::with_capacity(self.cases.len());
+        for case in &self.cases {
+            let mut fires: Vec<TriggerId> = Vec::with_capacity(case.fires.len());
+            for name in &case.fires {
+                match find(program, case, name) {
+                    Ok(id) if fires.contains(&id) => {
+                        let message = format!("`{}` is named twice", label(program, id));
+                        let found = Diagnostic::error("duplicate-name", case.span, message);
+                        findings.push(found.with_note("leave one of them out"));
+                    }
+                    Ok(id) => fires.push(id),
+                    Err(found) => findings.push(*found),
+                }
+            }
+            fires.sort_by_key(|id| triggers.iter().position(|other| other == id));
+            expected.push(fires);
+        }
+        if findings.is_empty() { Ok(ResolvedTable { triggers, expected }) } else { Err(findings) }
+    }
+}
+
+/// Whether a row of a table can make it fire: not the beginning, calls and timers.
+fn waits_for_updates(trigger: &Trigger) -> bool {
+    match trigger.kind {
+        TriggerKind::Beginning => false,
+        TriggerKind::Unclassified => true,
+    }
+}
+
+/// A trigger's name: `Playbook:T1`, with its agent before it if several playbooks have that name.
+pub(super) fn label(program: &Program, id: TriggerId) -> String {
+    let playbook = program.playbook(id.playbook);
+    let n_same = program.playbooks.iter().filter(|other| other.name == playbook.name).count();
+    let name = program.trigger_name(id);
+    if n_same > 1 { format!("{}.{name}", program.agent(playbook.agent).name) } else { name }
+}
+
+/// The trigger that `[Agent.]Playbook[:T1]` means.
+fn find(program: &Program, case: &TriggerCase, name: &str) -> Result<TriggerId, Box<Diagnostic>> {
+    let error = |message: String, next: String| {
+        Box::new(Diagnostic::error("unknown-trigger", case.span, message).with_note(next))
+    };
+    let (path, number) = match name.split_once(':') {
+        Some((path, number)) => (path, Some(number)),
+        None => (name, None),
+    };
+    let (agent, playbook_name) = match path.split_once('.') {
+        Some((agent, playbook_name)) => (Some(agent), playbook_name),
+        None => (None, path),
+    };
+    let is_meant = |playbook: &&Playbook| {
+        &*playbook.name == playbook_name && agent.is_none_or(|agent| &*program.agent(playbook.agent).name == agent)
+    };
+    let mut found = program.playbooks.iter().filter(is_meant);
+    let Some(playbook) = found.next() else {
+        return Err(error(format!("there is no playbook `{path}`"), nearest(program, playbook_name)));
+    };
+    if let Some(other) = found.next() {
+        let agents = [playbook, other].map(|playbook| &*program.agent(playbook.agent).name);
+        let next = format!("write `{}.{name}` or `{}.{name}`", agents[0], agents[1]);
+        return Err(error(format!("several agents have a playbook `{path}`"), next));
+    }
+    let waiting: Vec<&Trigger> = playbook.triggers.iter().filter(|trigger| waits_for_updates(trigger)).collect();
+    let names = || {
+        let names: Vec<String> =
+            waiting.iter().map(|trigger| format!("`{}`", program.trigger_name(trigger.id))).collect();
+        names.join(", ")
+    };
+    let next = || match waiting.is_empty() {
+        true => "only conditions and triggers in words fire on an update".to_owned(),
+        false => format!("of this playbook there are {}", names()),
+    };
+    let Some(number) = number else {
+        return match waiting[..] {
+            [only] => Ok(only.id),
+            [] => Err(error(format!("no trigger of `{path}` waits for an update"), next())),
+            [..] => Err(error(format!("`{path}` has several triggers"), format!("write one of {}", names()))),
+        };
+    };
+    let index = number.strip_prefix('T').and_then(|number| number.parse::<usize>().ok());
+    let trigger = index.and_then(|index| playbook.triggers.get(index.checked_sub(1)?));
+    match trigger {
+        Some(trigger) if waits_for_updates(trigger) => Ok(trigger.id),
+        Some(_) => Err(error(format!("`{name}` does not wait for an update"), next())),
+        None => Err(error(format!("there is no trigger `{name}`"), next())),
+    }
+}
+
+/// What may have been meant.
+fn nearest(program: &Program, name: &str) -> String {
+    let distance = |other: &&str| strsim::damerau_levenshtein(name, other);
+    let with_triggers = program.playbooks.iter().filter(|playbook| playbook.triggers.iter().any(waits_for_updates));
+    let near = with_triggers.map(|playbook| &*playbook.name).min_by_key(distance);
+    match near.filter(|near| distance(near) <= (name.len() / 3).max(1)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`playhouse check --explain` lists the playbooks and their triggers".to_owned(),
+    }
+}

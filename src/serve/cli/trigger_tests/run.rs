@@ -1,0 +1,87 @@
+//! One file of trigger tables: read, judged, scored.
+
+use std::path::Path;
+
+use super::{Judged, TriggerScores, TriggerTable};
+use crate::diagnostic::{Severity, render};
+use crate::host::program::load_files;
+use crate::lang::program::Program;
+use crate::serve::cli::console::Failure;
+use crate::serve::cli::world::{signatures, tools};
+use crate::span::Sources;
+
+/// How a file of trigger tables is run.
+#[derive(Clone, Copy, Debug)]
+pub struct TableOptions {
+    /// A trigger that was not judged counts as one that did not fire.
+    pub strict: bool,
+    /// How often the cases are judged, at least once.
+    pub repeat: u32,
+    /// Findings are coloured.
+    pub color: bool,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableOutcome {
+    /// Whether nothing is under the threshold and all rounds were the same.
+    pub passed: bool,
+    /// The report, or why there is none; for people.
+    pub text: String,
+}
+
+/// Runs the file at `path`. `judge` gives what came of each case, in order, or says why it can't.
+pub async fn run_table(
+    path: &Path,
+    options: TableOptions,
+    judge: impl AsyncFn(&Program, &TriggerTable) -> Result<Vec<Judged>, String>,
+) -> TableOutcome {
+    match try_run(path, options, judge).await {
+        Ok(outcome) => outcome,
+        Err(text) => TableOutcome { passed: false, text },
+    }
+}
+
+async fn try_run(
+    path: &Path,
+    options: TableOptions,
+    judge: impl AsyncFn(&Program, &TriggerTable) -> Result<Vec<Judged>, String>,
+) -> Result<TableOutcome, String> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map_err(|cause| format!("{name}: cannot read: {cause}; check the path, and that it is UTF-8"))?;
+    let mut sources = Sources::default();
+    let file = sources.add(name.as_str(), text.as_str());
+    let table = TriggerTable::parse(file, &text).map_err(|found| render(&found, &sources, options.color))?;
+    let program = load(path, &table, options.color)?;
+    let resolved = table.resolve(&program).map_err(|found| render(&found, &sources, options.color))?;
+    let judged = judge(&program, &table).await?;
+    let scores = TriggerScores::count(&resolved, &judged, options.strict);
+    let report = scores.report(&name, &table, &program);
+    for round in 2..=options.repeat {
+        let again = TriggerScores::count(&resolved, &judge(&program, &table).await?, options.strict);
+        let differs = scores.cases.iter().zip(&again.cases).position(|(first, again)| first != again);
+        if let Some(case) = differs.and_then(|index| table.cases.get(index)) {
+            let text = format!("{report}{name}:{}: run {round} differs from run 1: {}\n", case.line, case.text());
+            return Ok(TableOutcome { passed: false, text });
+        }
+    }
+    Ok(TableOutcome { passed: scores.under(table.required()).is_empty(), text: report })
+}
+
+/// The program that the table names.
+fn load(path: &Path, table: &TriggerTable, color: bool) -> Result<Program, String> {
+    let told = |failure: Failure| match failure {
+        Failure::Told { message, .. } => message,
+        Failure::Quiet(_) => String::new(),
+    };
+    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let canned: Vec<_> = table.tools.iter().map(|file| path.with_file_name(file)).collect();
+    let registry = tools(&canned, folder).map_err(told)?;
+    let (_, loaded) = load_files(&[path.with_file_name(&table.program)], &signatures(&registry))
+        .map_err(|error| error.to_string())?;
+    if loaded.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+        return Err(render(&loaded.diagnostics, &loaded.program.sources, color));
+    }
+    Ok(loaded.program)
+}

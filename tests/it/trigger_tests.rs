@@ -1,0 +1,181 @@
+//! Trigger tables (`docs/testing.md`): what is read, what is refused and in which words, what is counted. Each case
+//! below `tests/cases/trigger_tables` is a table; what "fired" and "abstained" in its rows stands in the notes.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_util::FutureExt;
+use playhouse::lang::program::{Program, TriggerId};
+use playhouse::serve::cli::trigger_tests::{
+    Judged, TableOptions, TableOutcome, TriggerCase, TriggerTable, TriggerUpdate, run_table,
+};
+use playhouse::span::Sources;
+use playhouse::value::Value;
+
+use crate::golden;
+
+const FOLDER: &str = "tests/cases/trigger_tables";
+
+const PLAIN: TableOptions = TableOptions { strict: false, repeat: 1, color: false };
+const STRICT: TableOptions = TableOptions { strict: true, ..PLAIN };
+
+/// Runs a table with a judge that answers at once.
+fn run(
+    path: &Path,
+    options: TableOptions,
+    judge: impl Fn(&Program, &TriggerTable) -> Result<Vec<Judged>, String>,
+) -> TableOutcome {
+    let judge = async |program: &Program, table: &TriggerTable| judge(program, table);
+    run_table(path, options, judge).now_or_never().expect("nothing waits")
+}
+
+/// What the notes say: `fired A, B; abstained C`.
+fn judge_by_notes(program: &Program, table: &TriggerTable) -> Result<Vec<Judged>, String> {
+    table.cases.iter().map(|case| judge_by_note(program, table, case)).collect()
+}
+
+fn judge_by_note(program: &Program, table: &TriggerTable, case: &TriggerCase) -> Result<Judged, String> {
+    let mut judged = Judged::default();
+    for part in case.note.split(';').map(str::trim) {
+        match part.split_once(' ') {
+            Some(("fired", names)) => judged.fired = ids(program, table, names),
+            Some(("abstained", names)) => judged.abstained = ids(program, table, names),
+            _ => {}
+        }
+    }
+    Ok(judged)
+}
+
+/// The triggers that a list of names means.
+fn ids(program: &Program, table: &TriggerTable, names: &str) -> Vec<TriggerId> {
+    let mut case = table.cases[0].clone();
+    case.fires = names.split(',').map(|name| name.trim().to_owned()).collect();
+    let table = TriggerTable { cases: vec![case], ..table.clone() };
+    table.resolve(program).unwrap().expected.remove(0)
+}
+
+/// What a text is read as.
+fn read(text: &str) -> TriggerTable {
+    let mut sources = Sources::default();
+    let file = sources.add("a.triggers.md", text);
+    TriggerTable::parse(file, text).unwrap()
+}
+
+#[test]
+fn tables() {
+    golden::check("trigger_tables", &["md"], |name, _| {
+        let path = Path::new(FOLDER).join(name);
+        let shown = |outcome: &TableOutcome| {
+            let word = if outcome.passed { "ok" } else { "FAILED" };
+            format!("{word}\n{}", outcome.text)
+        };
+        let plain = run(&path, PLAIN, judge_by_notes);
+        let strict = run(&path, STRICT, judge_by_notes);
+        if strict == plain { shown(&plain) } else { format!("{}\n--strict: {}", shown(&plain), shown(&strict)) }
+    });
+}
+
+#[test]
+fn cells() {
+    let table = read(&std::fs::read_to_string(Path::new(FOLDER).join("right.md")).unwrap());
+    assert_eq!((table.title.as_str(), table.threshold), ("Everything is right", Some(1.0)));
+    assert_eq!(table.settings.len(), 1);
+    let cases: Vec<String> = table.cases.iter().map(|case| format!("{} {}", case.line, case.text())).collect();
+    assert_eq!(
+        cases,
+        [
+            r#"19 $knocks = 4"#,
+            r#"20 given $knocks = 4; $wind = null: $knocks = 5"#,
+            r#"21 $knocks = 3; user: "a | b; \"c\" \\""#,
+            r#"22 given $x = "`": $list = [1,"; | ;",{"a":"}"}]"#,
+            r#"28 $wind = 8; $knocks = 4"#,
+            r#"29 user: "yes""#,
+        ]
+    );
+    let last = &table.cases[5];
+    assert_eq!(last.updates, [TriggerUpdate::User("yes".to_owned())]);
+    assert_eq!(table.cases[0].updates, [TriggerUpdate::Set("knocks".to_owned(), Value::Int(4))]);
+    assert_eq!((last.fires.as_slice(), last.note.as_str()), (["Open".to_owned()].as_slice(), "fired Open:T2"));
+    assert_eq!(table.cases[4].fires, ["Warn:T1", "Shut"]);
+}
+
+#[test]
+fn a_case_that_comes_out_differently_is_shown() {
+    let path = Path::new(FOLDER).join("right.md");
+    let n_runs = AtomicUsize::new(0);
+    let moody = |program: &Program, table: &TriggerTable| {
+        let mut judged = judge_by_notes(program, table)?;
+        if n_runs.fetch_add(1, Ordering::Relaxed) == 2 {
+            judged[1].fired = ids(program, table, "Shut");
+        }
+        Ok(judged)
+    };
+    let outcome = run(&path, TableOptions { repeat: 5, ..PLAIN }, moody);
+    assert!(!outcome.passed);
+    let expected =
+        format!("{FOLDER}/right.md:20: run 3 differs from run 1: given $knocks = 4; $wind = null: $knocks = 5\n");
+    assert!(outcome.text.ends_with(&expected), "{}", outcome.text);
+    assert_eq!(n_runs.load(Ordering::Relaxed), 3);
+}
+
+#[test]
+fn a_judge_that_cannot_judge_fails_the_table() {
+    let outcome = run(&Path::new(FOLDER).join("right.md"), PLAIN, |_, _| Err("no model".to_owned()));
+    assert_eq!(outcome, TableOutcome { passed: false, text: "no model".to_owned() });
+}
+
+fn examples() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir("examples").unwrap().map(|entry| entry.unwrap().path());
+    let mut found: Vec<PathBuf> = entries.filter(|path| path.to_string_lossy().ends_with(".triggers.md")).collect();
+    found.sort();
+    found
+}
+
+/// The examples' tables are about their programs, and it is not easy to be right: silence is not.
+#[test]
+fn the_tables_of_the_examples_fit_their_programs() {
+    let (mut n_cases, mut n_nothing) = (0, 0);
+    for path in examples() {
+        let by_labels = |program: &Program, table: &TriggerTable| {
+            let resolved = table.resolve(program).unwrap();
+            let judged = |fired: Vec<TriggerId>| Judged { fired, abstained: Vec::new() };
+            // Every trigger fires in some case. Those that wait for a call can't be in a table.
+            let all: Vec<TriggerId> = resolved.expected.iter().flatten().copied().collect();
+            let waits_for_a_call = |id: TriggerId| {
+                let triggers = &program.playbook(id.playbook).triggers;
+                triggers.iter().any(|trigger| trigger.id == id && trigger.text.contains("SetHeating"))
+            };
+            let mut untried = resolved.triggers.iter().filter(|id| !all.contains(id) && !waits_for_a_call(**id));
+            assert_eq!(untried.next(), None, "{}", path.display());
+            Ok(resolved.expected.into_iter().map(judged).collect())
+        };
+        let outcome = run(&path, STRICT, by_labels);
+        assert!(outcome.passed, "{}", outcome.text);
+        let silent = run(&path, PLAIN, |_, _| Ok(Vec::new()));
+        assert!(!silent.passed, "{}", silent.text);
+        let table = read(&std::fs::read_to_string(&path).unwrap());
+        n_cases += table.cases.len();
+        n_nothing += table.cases.iter().filter(|case| case.fires.is_empty()).count();
+    }
+    assert!(n_cases >= 80, "{n_cases}");
+    assert!(n_nothing * 3 >= n_cases, "{n_nothing} of {n_cases}");
+}
+
+#[test]
+fn any_prefix_of_a_file_is_read_or_refused_without_a_panic() {
+    for (_, path) in golden::cases("trigger_tables", &["md"]) {
+        let text = std::fs::read_to_string(path).unwrap();
+        for (end, _) in text.char_indices() {
+            let mut sources = Sources::default();
+            let file = sources.add("a.triggers.md", &text[..end]);
+            for finding in TriggerTable::parse(file, &text[..end]).err().unwrap_or_default() {
+                assert_eq!(sources.text(finding.span).len(), finding.span.range().len(), "a span outside the text");
+                assert!(
+                    finding.notes.first().is_some_and(|note| note.span.is_none()),
+                    "no advice: {}",
+                    finding.message
+                );
+            }
+        }
+    }
+}
