@@ -11,12 +11,16 @@ use playhouse::host::program::load_texts;
 use playhouse::host::why::{Told, explain, find_trigger};
 use playhouse::lang::SourceText;
 use playhouse::lang::program::{AgentId, PlaybookId, Program, StepId, TriggerId};
+use playhouse::serve::cli::show::triggers as triggers_of;
 use playhouse::serve::cli::why::{all, one};
-use playhouse::value::{Origin, Tracked, Value};
+use playhouse::value::{Map, Origin, Tracked, Value};
+use playhouse::vm::limits::Settings;
 use playhouse::vm::protocol::{
-    Evaluation, Fact, FrameId, Judge, Location, Place, QuestionId, Ruling, Timestamp, TurnId, Update,
+    Candidate, Evaluation, Fact, FrameId, Judge, Location, Place, Question, QuestionId, Ruling, Timestamp, TurnId,
+    Update,
 };
-use playhouse::vm::view::TriggerView;
+use playhouse::vm::view::{TriggerView, View};
+use playhouse::vm::{Begin, Machine};
 
 use crate::golden;
 use crate::run::Run;
@@ -171,6 +175,49 @@ fn how_a_condition_stands() {
         let shown = text(MOOD, &[view(truth, is_active)], &[]);
         assert!(shown.contains(expected) && shown.ends_with("\nnever evaluated\n"), "{shown}");
     }
+}
+
+/// The view of a machine that has done nothing yet.
+fn untouched() -> View {
+    let begin = Begin {
+        program: Arc::new(program()),
+        settings: Settings::default(),
+        tools: Arc::default(),
+        entry: None,
+        arguments: Map::new(),
+        time: Timestamp(0),
+    };
+    Machine::begin(begin).view()
+}
+
+/// `sessions show` tells what matters now, and how much else there is.
+#[test]
+fn how_all_triggers_stand() {
+    let view = |name: &str, truth, is_active| TriggerView { trigger: MOOD, name: name.into(), truth, is_active };
+    let show = |triggers: Vec<TriggerView>| triggers_of(&View { triggers, question: None, ..untouched() });
+    assert_eq!(show(Vec::new()), "");
+    assert_eq!(show(vec![view("A:T1", None, false)]), "  1 trigger, none active\n");
+    assert_eq!(
+        show(vec![
+            view("A:T1", Some(true), true),
+            view("B:T1", Some(true), false),
+            view("C:T1", None, true),
+            view("D:T1", Some(false), false),
+            view("E:T1", None, false),
+        ]),
+        "  A:T1 active, holds\n  B:T1 holds\n  C:T1 active\n  2 others not active\n"
+    );
+    let candidate = |name: &str| Candidate { trigger: MOOD, name: name.into(), text: "x".into() };
+    let question = Question {
+        question: QuestionId(1),
+        place: place(0, 1).unwrap(),
+        candidates: vec![candidate("A:T1"), candidate("B:T1")],
+        updates: vec![mood(None, "bad")],
+        user: None,
+        active: Vec::new(),
+    };
+    let asked = View { question: Some(question), ..untouched() };
+    assert_eq!(triggers_of(&asked), "  the classifier is asked about A:T1, B:T1 because of $mood\n");
 }
 
 #[test]

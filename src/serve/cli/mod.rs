@@ -11,7 +11,7 @@ mod lines;
 mod new;
 mod run;
 mod sessions;
-mod show;
+pub mod show;
 mod test;
 mod test_compare;
 pub mod test_file;

@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use crate::serve::cli::console::count;
 use crate::value::{Tracked, Value};
 use crate::vm::protocol::{CallKind, Outcome, Wait};
-use crate::vm::view::{CallView, FrameView, Utterance, VariableView, View};
+use crate::vm::view::{CallView, FrameView, TriggerView, Utterance, VariableView, View};
 
 /// A longer value is cut: the whole one is in `--format json`.
 const MAX_SHOWN: usize = 200;
@@ -44,6 +45,7 @@ pub(crate) fn all(view: &View) -> String {
     for (title, part) in [
         ("Stack", stack(view)),
         ("Variables", variables(view)),
+        ("Triggers", triggers(view)),
         ("Conversation", conversation(&view.conversation, "  ")),
     ] {
         if !part.is_empty() {
@@ -95,6 +97,32 @@ pub(crate) fn variables(view: &View) -> String {
     text
 }
 
+/// The triggers that are active or hold, how many others there are, and what the classifier is being asked.
+pub fn triggers(view: &View) -> String {
+    let mut text = String::new();
+    let is_told = |trigger: &&TriggerView| trigger.is_active || trigger.truth == Some(true);
+    for trigger in view.triggers.iter().filter(is_told) {
+        let state = match (trigger.is_active, trigger.truth) {
+            (true, Some(true)) => "active, holds",
+            (true, Some(false) | None) => "active",
+            (false, _) => "holds",
+        };
+        let _ = writeln!(text, "  {} {state}", trigger.name);
+    }
+    let n_told = view.triggers.iter().filter(is_told).count();
+    match view.triggers.len() - n_told {
+        0 => {}
+        n if n_told > 0 => text.push_str(&format!("  {} not active\n", count(n, "other"))),
+        n => text.push_str(&format!("  {}, none active\n", count(n, "trigger"))),
+    }
+    if let Some(question) = &view.question {
+        let names: Vec<&str> = question.candidates.iter().map(|candidate| &*candidate.name).collect();
+        let updates = question.updates.iter().map(|update| format!("${}", update.name)).collect::<Vec<_>>().join(", ");
+        let _ = writeln!(text, "  the classifier is asked about {} because of {updates}", names.join(", "));
+    }
+    text
+}
+
 /// What was said, as a terminal shows it.
 pub(crate) fn conversation(utterances: &[Utterance], indent: &str) -> String {
     let mut text = String::new();
@@ -139,6 +167,9 @@ pub(crate) struct WireView {
     others: Vec<WireVariable>,
     conversation: Vec<WireUtterance>,
     messages: Vec<String>,
+    triggers: Vec<WireTrigger>,
+    /// The triggers that the classifier is being asked about.
+    asked: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -174,6 +205,14 @@ struct WireCall {
     kind: &'static str,
     args: Vec<(String, Value)>,
     state: &'static str,
+}
+
+#[derive(Serialize)]
+struct WireTrigger {
+    trigger: String,
+    active: bool,
+    /// Of a condition.
+    holds: Option<bool>,
 }
 
 #[derive(Serialize)]
@@ -213,9 +252,15 @@ pub(crate) fn to_wire(view: &View) -> WireView {
             })
             .collect(),
         messages: view.messages.iter().map(|message| message.to_string()).collect(),
+        triggers: view.triggers.iter().map(to_wire_trigger).collect(),
+        asked: view.question.iter().flat_map(|question| &question.candidates).map(|c| c.name.to_string()).collect(),
         value,
         fault,
     }
+}
+
+fn to_wire_trigger(trigger: &TriggerView) -> WireTrigger {
+    WireTrigger { trigger: trigger.name.to_string(), active: trigger.is_active, holds: trigger.truth }
 }
 
 fn to_wire_frame(frame: &FrameView) -> WireFrame {

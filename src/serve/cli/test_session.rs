@@ -88,7 +88,7 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
     let id = match config.classifier().0 {
         // Which model judges the program's triggers elsewhere is none of a test's business either.
         ClassifierId::Model(_) if !is_chosen => &ClassifierId::Rules,
-        id => id,
+        id @ (ClassifierId::Off | ClassifierId::Rules | ClassifierId::Model(_) | ClassifierId::Script(_)) => id,
     };
     let classifier = open_classifier(&config, id, None, &program).map_err(told)?;
     let mut settings = config.settings_for(&*replies);
