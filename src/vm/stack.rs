@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::lang::flow_graph::Node;
-use crate::lang::program::{Mode, OnLimit, PlaybookId, StepId};
+use crate::lang::program::{Mode, OnLimit, PlaybookId};
 use crate::value::{Origin, Tracked, Value};
 use crate::vm::Machine;
 use crate::vm::fault::FaultKind;
@@ -55,6 +55,7 @@ impl Machine {
             agent: playbook.agent,
             playbook: id,
             inlined: false,
+            is_told: false,
             pointer: None,
             here: Here::default(),
             loops: Vec::new(),
@@ -234,7 +235,7 @@ impl Machine {
     pub(crate) fn pop_frame(&mut self, value: Tracked) {
         self.report(Fact::FramePopped { value: Some(value.clone()) });
         let frame = self.leave_frame();
-        let origin = frame.origin;
+        let (origin, inlined) = (frame.origin, frame.inlined);
         let value = self.settle_elided(frame, value);
         if let FrameOrigin::Call { call, .. } = origin {
             let now = self.now;
@@ -248,6 +249,11 @@ impl Machine {
         }
         self.last_value = value;
         self.remove_stale();
+        if let FrameOrigin::Call { call, .. } = origin
+            && inlined
+        {
+            self.take_inlined(call);
+        }
     }
 
     /// Takes the top frame off; its variables join its agent's others.
@@ -440,10 +446,6 @@ impl Machine {
             // How much of the time had passed is not known to be right after a pause: it is over now.
             self.emit(Effect::StartTimer { timer, after_ms: 0 });
         }
-    }
-
-    pub(crate) fn label(&self, step: StepId) -> Arc<str> {
-        self.program.playbook(self.top().playbook).step(step).label.clone()
     }
 }
 
