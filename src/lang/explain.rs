@@ -165,6 +165,7 @@ fn savings(program: &Program, playbook: &Playbook, step: &Step) -> Vec<String> {
             | NoTailCall::ConditionInWords
             | NoTailCall::ResultKept(_)
             | NoTailCall::Type
+            | NoTailCall::Watched
             | NoTailCall::OwnLimits
             | NoTailCall::ResultRead(_)
             | NoTailCall::NameNeeded(_)),

@@ -39,6 +39,8 @@ pub enum NotInlined {
     },
     /// The callee has triggers.
     Triggers,
+    /// A trigger of the agent waits for calls of it.
+    Watched,
     /// The callee has limits.
     OwnLimits,
     /// A line of the callee calls a playbook.
@@ -66,6 +68,7 @@ impl fmt::Display for NotInlined {
             NotInlined::GoalMode => "it runs in goal mode",
             NotInlined::TooLong { lines } => return write!(f, "it has {lines} lines"),
             NotInlined::Triggers => "it has triggers",
+            NotInlined::Watched => "a trigger waits for calls of it",
             NotInlined::OwnLimits => "it has limits of its own",
             NotInlined::Calls => "it calls a playbook",
             NotInlined::Loops => "it has a loop",
@@ -112,6 +115,9 @@ impl Program {
         }
         if self.unsupported(callee.id).is_some() {
             return Err(NotInlined::Unsupported);
+        }
+        if self.is_call_watched(body.agent, callee.id) {
+            return Err(NotInlined::Watched);
         }
         fits_inside(callee, inline_lines).map(|()| callee.id)
     }

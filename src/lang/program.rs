@@ -515,6 +515,15 @@ impl Program {
         &self.playbook(id.playbook).triggers[id.index as usize]
     }
 
+    /// Whether a trigger of an agent waits for calls of a playbook: before, after, or when one fails.
+    ///
+    /// # Panics
+    /// If an id is of another program.
+    pub fn is_call_watched(&self, agent: AgentId, callee: PlaybookId) -> bool {
+        let calls = &self.agent(agent).triggers.calls;
+        calls.iter().any(|id| self.trigger(*id).kind.call().is_some_and(|call| call.playbook == Some(callee)))
+    }
+
     /// `Playbook:T1`.
     pub fn trigger_name(&self, id: TriggerId) -> String {
         format!("{}:T{}", self.playbook(id.playbook).name, id.index + 1)

@@ -26,6 +26,8 @@ pub enum NoTailCall {
     ResultKept(Arc<str>),
     /// The playbook, or the variable that gets the result, has a type which the callee does not declare.
     Type,
+    /// A trigger of the agent waits for calls of it, and for somebody who takes the result.
+    Watched,
     /// The playbook has limits, which hold for what it calls.
     OwnLimits,
     /// The variable that gets the result can be read by others than the `Return` of it.
@@ -44,6 +46,7 @@ impl fmt::Display for NoTailCall {
             NoTailCall::GoesOn => f.write_str("other lines can follow"),
             NoTailCall::ResultKept(name) => write!(f, "its result is kept in ${name}, not returned"),
             NoTailCall::Type => f.write_str("the callee does not declare the type that the result must have"),
+            NoTailCall::Watched => f.write_str("a trigger waits for calls of it"),
             NoTailCall::OwnLimits => f.write_str("the playbook has limits of its own"),
             NoTailCall::ResultRead(name) => write!(f, "${name} can be read by others than the return of it"),
             NoTailCall::NameNeeded(name) => write!(f, "${name} of this playbook can still be read afterwards"),
@@ -101,6 +104,9 @@ impl Program {
         let result_type = call.result.as_ref().map(|result| result.ty).filter(|ty| *ty != Type::ANY);
         if [body.returns, result_type].into_iter().flatten().any(|ty| callee.returns != Some(ty)) {
             return Err(NoTailCall::Type);
+        }
+        if self.is_call_watched(body.agent, callee.id) {
+            return Err(NoTailCall::Watched);
         }
         if body.limits.is_set() {
             return Err(NoTailCall::OwnLimits);

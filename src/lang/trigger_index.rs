@@ -60,6 +60,21 @@ pub struct CallName {
     pub playbook: Option<PlaybookId>,
 }
 
+impl TriggerKind {
+    /// The callable whose calls it waits for.
+    pub fn call(&self) -> Option<&CallName> {
+        match self {
+            TriggerKind::BeforeCall(call) | TriggerKind::AfterCall(call) | TriggerKind::CallFails(call) => Some(call),
+            TriggerKind::Beginning
+            | TriggerKind::Every { .. }
+            | TriggerKind::Silence { .. }
+            | TriggerKind::Condition(_)
+            | TriggerKind::Changes(_)
+            | TriggerKind::Semantic => None,
+        }
+    }
+}
+
 /// The triggers of one agent by what concerns them; every list is in program order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TriggerIndex {

@@ -29,6 +29,8 @@ pub(crate) struct PlaybookFrame {
     /// Its lines are shown inside its caller's: it shares the turn and the chat session of the frame below, and
     /// what belongs to those ([`crate::vm::Machine::asker`]) is not its own.
     pub(crate) inlined: bool,
+    /// Inlined, and the model knows that it is being executed.
+    pub(crate) is_told: bool,
     /// The line it is at; none in goal mode.
     pub(crate) pointer: Option<StepId>,
     /// What the interpreter has done about the pointer's line since it got there.

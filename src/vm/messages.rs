@@ -18,6 +18,7 @@ pub(crate) struct BeforeTurn {
     others: Vec<Scope>,
     /// The last call that had been queued.
     last_call: u64,
+    n_calls: u64,
 }
 
 impl Machine {
@@ -74,8 +75,15 @@ impl Machine {
                 frames: self.frames.iter().map(|frame| frame.playbook().clone()).collect(),
                 others: self.others.clone(),
                 last_call: self.next.call,
+                n_calls: self.n_calls(),
             })
         })
+    }
+
+    /// How many calls have been made that cannot be undone.
+    fn n_calls(&self) -> u64 {
+        let counters = &self.counters;
+        counters.tool_calls + counters.playbook_calls - counters.inlined_calls
     }
 
     /// Takes back what the turn in progress has set and said. Calls it has made cannot be undone: then the lines it
@@ -84,9 +92,17 @@ impl Machine {
         let before = self.turn.as_mut().and_then(|turn| turn.before.take());
         self.cut_turn("the user spoke; what the reply has set and said is taken back");
         let Some(before) = before else { return };
-        let BeforeTurn { frames, others, last_call } = *before;
+        let BeforeTurn { frames, others, last_call, n_calls } = *before;
+        let has_called = self.n_calls() > n_calls;
+        // A playbook that began inside its caller in this turn goes with it.
+        while !has_called && self.frames.len() > frames.len() && self.top().inlined {
+            self.drop_inlined();
+        }
+        // One that was over in this turn cannot be brought back: its line stays done.
+        let is_same_stack = self.frames.len() == frames.len()
+            && self.frames.iter().zip(&frames).all(|(frame, old)| frame.playbook().id == old.id);
+        let goes_back = is_same_stack && !has_called;
         self.others = others;
-        let has_called = self.next.call > last_call;
         for (frame, old) in self.frames.iter_mut().zip(frames) {
             let Frame::Playbook(frame) = frame;
             if frame.id != old.id {
@@ -96,7 +112,7 @@ impl Machine {
             frame.chat = old.chat;
             frame.news = old.news;
             frame.saying = old.saying;
-            if !has_called {
+            if goes_back {
                 frame.pointer = old.pointer;
                 frame.here = old.here;
                 frame.loops = old.loops;

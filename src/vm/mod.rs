@@ -19,6 +19,7 @@ mod condition;
 mod eval;
 mod frame;
 mod history;
+mod inline;
 mod loops;
 mod messages;
 mod model_call;
@@ -252,7 +253,8 @@ impl Machine {
 
     /// The system message of an agent: the same bytes for all its turns.
     pub fn system_message(&self, agent: AgentId) -> Arc<str> {
-        self.prompts.system(&self.program, &self.tools, agent)
+        let is_inlined = |playbook, step| self.inlining(playbook, step).is_some();
+        self.prompts.system(&self.program, &self.tools, agent, is_inlined)
     }
 
     /// The whole state as plain data.
@@ -300,6 +302,7 @@ impl Machine {
             line: frame.pointer.map(|step| playbook.step(step).label.clone()),
             origin: self.describe_origin(frame.origin),
             result_name,
+            inlined: frame.inlined,
             n_elided: frame.n_elided,
             variables: frame.scope.view(),
             queue: frame

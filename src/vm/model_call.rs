@@ -19,6 +19,9 @@ impl Machine {
             Err(problem) => return self.fail_turn(&problem),
         };
         let called = Called { callee: resolved.callee, name: name.clone() };
+        if self.call_of_inlined(&called) {
+            return;
+        }
         if self.top().here.performed.is_some() && self.is_call_line(&called) {
             let cause = format!("the interpreter has called {name} itself");
             return self.report(Fact::Ignored { cause: cause.into() });

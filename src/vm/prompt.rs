@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, context};
 
-use crate::lang::program::{AgentId, Mode, Playbook, Program, Signature, Step, Type};
+use crate::lang::program::{AgentId, Mode, Playbook, PlaybookId, Program, Signature, Step, StepId, Type};
 use crate::value::Value;
 use crate::vm::Machine;
 use crate::vm::calls::{shorten, write_parameter};
@@ -38,8 +38,21 @@ impl Prompts {
     }
 
     /// The system message of an agent.
-    pub(crate) fn system(&self, program: &Program, tools: &[ToolSignature], agent: AgentId) -> Arc<str> {
+    pub(crate) fn system(
+        &self,
+        program: &Program,
+        tools: &[ToolSignature],
+        agent: AgentId,
+        is_inlined: impl Fn(PlaybookId, StepId) -> bool,
+    ) -> Arc<str> {
         let make = || {
+            // The rule about playbooks inside lines costs tokens only where there are such.
+            let inlines = program
+                .agent(agent)
+                .playbooks
+                .iter()
+                .map(|&id| program.playbook(id))
+                .any(|playbook| playbook.steps.iter().any(|step| is_inlined(playbook.id, step.id)));
             let playbooks: Vec<String> = callable_playbooks(program, agent)
                 .map(|(name, playbook)| summary_line(&name, &playbook.signature()))
                 .collect();
@@ -47,7 +60,7 @@ impl Prompts {
                 tools.iter().map(|tool| summary_line(&tool.signature.name, &tool.signature)).collect();
             let agent = program.agent(agent);
             let context =
-                context! { agent => &*agent.title, description => agent.description.trim(), playbooks, tools };
+                context! { agent => &*agent.title, description => agent.description.trim(), playbooks, tools, inlines };
             render("system", context).into()
         };
         match self.agents.get(agent.0 as usize) {
@@ -151,6 +164,7 @@ impl Machine {
             .collect();
         let frame = self.top_mut();
         frame.here.ask_model = false;
+        frame.is_told = frame.inlined;
         frame.phase = Phase::Turn;
         let (playbook, pointer) = (frame.playbook, frame.pointer);
         let asker = self.asker_mut();
@@ -183,6 +197,9 @@ impl Machine {
             prose: String::new(),
             is_cut_short: false,
             is_time_up: false,
+            left_at: None,
+            is_line_over: false,
+            is_line_applied: false,
             reopened: false,
             horizon: 0,
             prejudged: Default::default(),
@@ -288,7 +305,11 @@ impl Machine {
             let (description, n_numbered) =
                 if is_goal { number_items(playbook) } else { (playbook.description.trim().to_owned(), 0) };
             let steps = playbook.steps.iter().skip(n_numbered);
-            let lines: Vec<String> = steps.map(|step| self.write_line(playbook, step)).collect();
+            let mut lines = Vec::new();
+            for step in steps {
+                lines.push(self.write_line(playbook, step, "", ""));
+                lines.extend(self.write_inlined(playbook, step));
+            }
             context! { signature, description, is_goal, lines, notes => playbook.notes.trim() }
         });
         let tools: Vec<String> = if is_start { self.write_tools(playbook) } else { Vec::new() };
@@ -348,24 +369,42 @@ impl Machine {
     }
 
     /// `02.01= text`, indented as it is nested; further lines of its text are indented with it.
-    fn write_line(&self, playbook: &Playbook, step: &Step) -> String {
-        let mut depth = 0;
-        let mut parent = step.parent;
-        while let Some(id) = parent {
-            depth += 1;
-            parent = playbook.step(id).parent;
-        }
-        let indent = "  ".repeat(depth);
+    /// `margin` stands before the whole, `line` before the line id.
+    fn write_line(&self, playbook: &Playbook, step: &Step, margin: &str, line: &str) -> String {
+        let indent = format!("{margin}{}", "  ".repeat(nesting(playbook, step)));
         let mark = if step.explicit && self.settings.explicit_lines { "=" } else { "" };
         let text = step.text.replace('\n', &format!("\n{indent}   "));
-        format!("{indent}{}{mark} {text}", step.label)
+        format!("{indent}{line}{}{mark} {text}", step.label)
+    }
+
+    /// The playbook that runs inside a line, below it: signature and description, its lines with ids like
+    /// `03>01`, its notes.
+    fn write_inlined(&self, playbook: &Playbook, step: &Step) -> Vec<String> {
+        let Some(callee) = self.inlining(playbook.id, step.id) else { return Vec::new() };
+        let callee = self.program.playbook(callee);
+        let margin = "  ".repeat(nesting(playbook, step) + 1);
+        let indented = |text: &str| text.trim().replace('\n', &format!("\n{margin}"));
+        let line = format!("{}>", step.label);
+        let mut lines = vec![format!("{margin}{}:", write_signature(&callee.name, &callee.signature()))];
+        if !callee.description.trim().is_empty() {
+            lines.push(format!("{margin}{}", indented(&callee.description)));
+        }
+        lines.extend(callee.steps.iter().map(|step| self.write_line(callee, step, &margin, &line)));
+        if !callee.notes.trim().is_empty() {
+            lines.push(format!("{margin}NOTES {}", indented(&callee.notes)));
+        }
+        lines
     }
 
     /// The parameters of tools that this playbook's lines can reach, where there is more to say than the
     /// system message's one line does.
     fn write_tools(&self, playbook: &Playbook) -> Vec<String> {
-        let text_names =
-            |name: &str| playbook.mode == Mode::Goal || playbook.steps.iter().any(|step| step.text.contains(name));
+        let inlined = playbook.steps.iter().filter_map(|step| self.inlining(playbook.id, step.id));
+        let texts: Vec<&str> = std::iter::once(playbook.id)
+            .chain(inlined)
+            .flat_map(|id| self.program.playbook(id).steps.iter().map(|step| &*step.text))
+            .collect();
+        let text_names = |name: &str| playbook.mode == Mode::Goal || texts.iter().any(|text| text.contains(name));
         self.tools
             .iter()
             .filter(|tool| {
@@ -412,6 +451,11 @@ fn shorten_text(text: &str, limit: usize) -> String {
         return text.to_owned();
     }
     format!("{}… ({} bytes in all)", &text[..text.floor_char_boundary(limit)], text.len())
+}
+
+/// How many lines a line is nested under.
+fn nesting(playbook: &Playbook, step: &Step) -> usize {
+    std::iter::successors(step.parent, |&id| playbook.step(id).parent).count()
 }
 
 /// The text of a skill with line ids in place of its list's numbers, and how many lines were found in it.

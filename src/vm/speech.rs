@@ -203,7 +203,7 @@ impl Machine {
                 let line = frame.pointer.map(|step| self.program.playbook(frame.playbook).step(step));
                 frame.here.performed.is_some() || line.is_some_and(|line| !line.explicit)
             }),
-            Some(Todo::Set(..) | Todo::Act(_)) => false,
+            Some(Todo::Set(..) | Todo::Act(_) | Todo::Enter(_) | Todo::Leave(_)) => false,
             None => {
                 let is_readable = !matches!(turn.readings.front(), None | Some(Reading::Fault(_)));
                 if let (true, Some(reading)) = (is_readable, turn.next_reading()) {

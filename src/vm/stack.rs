@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::lang::flow_graph::Node;
-use crate::lang::program::{Mode, OnLimit, PlaybookId, StepId};
+use crate::lang::program::{Mode, OnLimit, PlaybookId};
 use crate::value::{Origin, Tracked, Value};
 use crate::vm::Machine;
 use crate::vm::fault::FaultKind;
@@ -56,6 +56,7 @@ impl Machine {
             agent: playbook.agent,
             playbook: id,
             inlined: false,
+            is_told: false,
             pointer: None,
             here: Here::default(),
             loops: Vec::new(),
@@ -241,7 +242,7 @@ impl Machine {
     pub(crate) fn pop_frame(&mut self, value: Tracked) {
         self.report(Fact::FramePopped { value: Some(value.clone()) });
         let frame = self.leave_frame();
-        let origin = frame.origin;
+        let (origin, inlined) = (frame.origin, frame.inlined);
         let value = self.settle_elided(frame, value);
         if let FrameOrigin::Trigger { trigger, .. } = origin {
             self.triggered_returned(trigger, &value);
@@ -258,6 +259,11 @@ impl Machine {
         }
         self.last_value = value;
         self.remove_stale();
+        if let FrameOrigin::Call { call, .. } = origin
+            && inlined
+        {
+            self.take_inlined(call);
+        }
     }
 
     /// Takes the top frame off; its variables join its agent's others.
@@ -458,10 +464,6 @@ impl Machine {
             // How much of the time had passed is not known to be right after a pause: it is over now.
             self.emit(Effect::StartTimer { timer, after_ms: 0, is_background: false });
         }
-    }
-
-    pub(crate) fn label(&self, step: StepId) -> Arc<str> {
-        self.program.playbook(self.top().playbook).step(step).label.clone()
     }
 }
 

@@ -30,8 +30,8 @@ impl Machine {
         if !self.settings.tail_calls || frame.inlined || !frame.queue.is_empty() {
             return None;
         }
-        // What triggers want of the frame comes first; a trigger on the call needs somebody who takes its result.
-        if !frame.watch.is_settled() || self.is_watched(called) {
+        // What triggers want of the frame comes first.
+        if !frame.watch.is_settled() {
             return None;
         }
         let program = &self.program;

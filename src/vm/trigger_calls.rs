@@ -11,11 +11,6 @@ use crate::vm::protocol::{CallId, Fact, FrameOrigin, Ruling, Update};
 use crate::vm::watcher::Match;
 
 impl Machine {
-    /// Whether a trigger of the top frame's agent watches this call.
-    pub(crate) fn is_watched(&self, called: &Called) -> bool {
-        !self.watching(called, |kind| call_name(kind).is_some()).is_empty()
-    }
-
     /// The triggers on a call, of the kinds that `wanted` picks, in program order. Those of the frame's own playbook
     /// do not hold.
     fn watching(&self, called: &Called, wanted: impl Fn(&TriggerKind) -> bool) -> Vec<TriggerId> {
@@ -23,7 +18,7 @@ impl Machine {
         let index = &self.program.agent(frame.agent).triggers;
         let is_it = |id: &&TriggerId| {
             let kind = &self.program.trigger(**id).kind;
-            let watches = call_name(kind).is_some_and(|name| called.is_named(name));
+            let watches = kind.call().is_some_and(|name| called.is_named(name));
             watches && wanted(kind) && id.playbook != frame.playbook
         };
         index.calls.iter().filter(is_it).copied().collect()
@@ -154,18 +149,6 @@ impl Called {
             (Callee::Tool(_), None) => self.name == name.name,
             (Callee::Playbook(_), None) | (Callee::Tool(_), Some(_)) => false,
         }
-    }
-}
-
-fn call_name(kind: &TriggerKind) -> Option<&CallName> {
-    match kind {
-        TriggerKind::BeforeCall(name) | TriggerKind::AfterCall(name) | TriggerKind::CallFails(name) => Some(name),
-        TriggerKind::Beginning
-        | TriggerKind::Every { .. }
-        | TriggerKind::Silence { .. }
-        | TriggerKind::Condition(_)
-        | TriggerKind::Changes(_)
-        | TriggerKind::Semantic => None,
     }
 }
 

@@ -52,6 +52,12 @@ pub(crate) struct Turn {
     pub(crate) is_cut_short: bool,
     /// A frame's limit of seconds was reached while it was read.
     pub(crate) is_time_up: bool,
+    /// The line at which an inlined playbook has just returned.
+    pub(crate) left_at: Option<Arc<str>>,
+    /// The interpreter has done the line in hand and left it: what else the line says has no effect.
+    pub(crate) is_line_over: bool,
+    /// The line in hand has taken effect, as far as it is no yield.
+    pub(crate) is_line_applied: bool,
     /// The process was restarted while it was being read.
     pub(crate) reopened: bool,
     /// How many of `readings` had been read when the classifier last answered.
@@ -86,6 +92,10 @@ pub(crate) enum Gate {
 pub(crate) enum Todo {
     At(Arc<str>),
     Move(StepId),
+    /// The inlined frame is left for a line of its caller.
+    Leave(StepId),
+    /// The line of an `at` inside the line in which a playbook is inlined, which the pointer is at.
+    Enter(Arc<str>),
     OpenSay,
     SayText(String),
     SayParts(VecDeque<Part>),
@@ -230,9 +240,14 @@ impl Machine {
     }
 
     pub(crate) fn step_todo(&mut self, todo: Todo) {
+        let is_over = self.turn.as_ref().is_some_and(|turn| turn.is_line_over);
         match todo {
+            Todo::SayText(_) | Todo::SayParts(_) | Todo::CloseSay | Todo::Act(Action::Think(_)) if is_over => {}
+            Todo::OpenSay | Todo::Set(..) | Todo::Act(_) if is_over => self.report_done(),
             Todo::At(label) => self.at(&label),
             Todo::Move(target) => self.move_towards(target),
+            Todo::Leave(target) => self.leave_inlined(target),
+            Todo::Enter(label) => self.enter(&label),
             Todo::OpenSay => self.open_say(),
             Todo::SayText(text) => self.scan_speech(&text),
             Todo::SayParts(parts) => self.say_parts(parts),
@@ -244,6 +259,7 @@ impl Machine {
                 turn.applied.truncate(turn.line_start);
                 append_line(&mut turn.applied, &source);
                 turn.n_used = end;
+                turn.is_line_applied = true;
                 // A yield is part of its line: the frame waits or returns when the triggers have been seen to.
                 if !turn.todo.front().is_some_and(Todo::is_yield) {
                     self.judge_in_turn(false);
@@ -254,8 +270,11 @@ impl Machine {
 
     /// `at`: the model says which line it is at.
     fn at(&mut self, label: &Arc<str>) {
+        if self.at_inlined(label) {
+            return;
+        }
         let program = self.program.clone();
-        let frame = self.top();
+        let frame = self.asker();
         let playbook = program.playbook(frame.playbook);
         let target = playbook.find_step(label);
         match (playbook.mode, target) {
@@ -283,6 +302,7 @@ impl Machine {
     /// One hop on the way to the line that an `at` names. Explicit lines on the way are performed.
     fn move_towards(&mut self, target: StepId) {
         let Some(pointer) = self.top().pointer else { return };
+        let n_frames = self.frames.len();
         if self.top().here.performed.is_none() {
             match self.perform(pointer) {
                 // A decision in words about a result that the model has not seen would be made up.
@@ -296,6 +316,10 @@ impl Machine {
                     self.todo_first(Todo::Move(target));
                     return self.wait_for_results(pointer);
                 }
+                Walk::Yield(then) if self.top().inlined => {
+                    self.yield_inlined(then);
+                    return self.end_line();
+                }
                 Walk::Yield(then) => {
                     self.cut_turn("the interpreter has performed the line that ends the playbook");
                     return self.after_turn(then);
@@ -304,6 +328,9 @@ impl Machine {
                 Walk::TookOver => return,
                 Walk::Done => {
                     self.progressed();
+                    if self.frames.len() > n_frames {
+                        return self.walked_inside(pointer, target);
+                    }
                     // What the model writes for the lines behind it would come before what the playbook does.
                     if self.top().queue.iter().any(|call| matches!(call.callee, Callee::Playbook(_))) {
                         self.cut_turn("the line calls a playbook");
@@ -357,7 +384,7 @@ impl Machine {
     }
 
     /// Whether a line is a branch or loop that names a result which is not there yet.
-    fn decides_on_pending(&self, step: StepId) -> bool {
+    pub(crate) fn decides_on_pending(&self, step: StepId) -> bool {
         let frame = self.top();
         let line = self.program.playbook(frame.playbook).step(step);
         matches!(line.kind, StepKind::Branch { .. } | StepKind::Loop(_))
@@ -378,7 +405,7 @@ impl Machine {
     }
 
     /// The pointer's line must wait for a call.
-    fn wait_for_results(&mut self, step: StepId) {
+    pub(crate) fn wait_for_results(&mut self, step: StepId) {
         match self.blocking_call(step) {
             Some(call) => self.hold_for_call(call),
             None => self.todo_first(Todo::Move(step)),
@@ -479,6 +506,7 @@ impl Machine {
                 FaultKind::Unsupported,
                 format!("the program waits for the agent {agent}: waiting for other agents is not supported"),
             ),
+            Action::Return(_) if self.has_returned() => self.report_done(),
             Action::Return(value) => {
                 let value = match self.resolve(&value) {
                     Ok(resolved) => ReturnValue::Value(resolved),
@@ -486,7 +514,8 @@ impl Machine {
                     Err(fault) => return self.fail_turn(&format!("\"return\": {fault}")),
                 };
                 self.progressed();
-                self.yield_turn(TurnEnd::Return, Then::Return { value, failed: false });
+                let then = Then::Return { value, failed: false };
+                if self.top().inlined { self.yield_inlined(then) } else { self.yield_turn(TurnEnd::Return, then) }
             }
             Action::End(reason) => {
                 self.progressed();

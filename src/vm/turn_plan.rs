@@ -59,6 +59,8 @@ impl Turn {
         self.line_at = at;
         self.line_said = None;
         self.line_source = None;
+        self.is_line_over = false;
+        self.is_line_applied = false;
         self.n_lines += 1;
     }
 

@@ -59,6 +59,8 @@ pub struct FrameView {
     pub origin: String,
     /// The caller's variable that gets the result.
     pub result_name: Option<Arc<str>>,
+    /// Whether it is shown inside its caller's line, and shares the turn and the chat session of its caller.
+    pub inlined: bool,
     /// How many callers were skipped because they would only have returned.
     pub n_elided: u32,
     /// Its variables in the order they were made.

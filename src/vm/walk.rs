@@ -195,6 +195,7 @@ impl Machine {
                 };
                 if self.outcome.is_none() {
                     self.top_mut().here.performed = Some(Performed { next, assigned });
+                    self.begin_inlined(step);
                 }
                 Walk::Done
             }
@@ -329,7 +330,8 @@ impl Machine {
         let bound = bind(&resolved.signature, Given::Named(named)).map_err(other)?;
         let result_name = site.result.as_ref().map(|target| target.name.clone());
         let called = Called { callee: resolved.callee, name: site.callee.clone() };
-        if let Some(tail_call) = self.tail_call(&called, result_name.as_ref()) {
+        let is_inlined = self.inlining(self.top().playbook, step).is_some();
+        if !is_inlined && let Some(tail_call) = self.tail_call(&called, result_name.as_ref()) {
             self.make_tail_call(tail_call, &resolved, bound);
             return Ok(CallMade::TookOver);
         }
@@ -448,7 +450,7 @@ impl Machine {
         false
     }
 
-    fn may_pass(&self, playbook: &Playbook, step: StepId) -> bool {
+    pub(crate) fn may_pass(&self, playbook: &Playbook, step: StepId) -> bool {
         !playbook.strict
             || (playbook.step(step).explicit && self.settings.explicit_lines)
             || self.has_done_work(step, false)

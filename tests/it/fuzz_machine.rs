@@ -86,14 +86,105 @@ const LINES: &[&str] = &[
     r#"{"at":"06.01","set":{"limit":1}}"#,
 ];
 
+/// Calls that are inlined or take their caller's place.
+const FEWER_CALLS: &str = r#"--- program
+# A
+variables:
+  fast: {type: str, value: "yes"}
+## Main
+### Triggers
+- At the beginning
+### Steps
+- If $fast == "yes", return Again(1)
+- Note(1)
+- For each $item in [1, 2]
+  - $kept:str = Note($item)
+  - If $kept is long
+    - Plain()
+- $more = Ask($kept)
+- Return Main()
+## Again($n)
+### Steps
+- Name $n
+- Return Main()
+## Note($what) -> str
+### Steps
+- Look at $what
+- If $what == 1
+  - $seen = Get($what)
+- Ask for a $word
+- Return $word
+## Plain
+strict: false
+### Steps
+- $n = 1
+- Put($n)
+- Say something
+## Ask($about)
+### Steps
+- Talk about $about
+- Return Ask2(what is left of $about)
+## Ask2($about)
+limits: {turns: 3, return: 0}
+### Steps
+- $x = Plain()
+- Return $x
+--- tools
+Get(id) read_only
+Put(item)
+--- settings
+budget = 50
+depth = 8
+inline_lines = 6
+max_repairs = 3
+max_session_turns = 3
+turns = 60
+"#;
+
+const FEWER_CALLS_LINES: &[&str] = &[
+    r#"{"at":"01","say":"hello {$kept}"}"#,
+    r#"{"at":"01","set":{"fast":"no"}}"#,
+    r#"{"at":"01","set":{"fast":"yes"}}"#,
+    r#"{"at":"02"}"#,
+    r#"{"at":"02>01","say":"{$what}"}"#,
+    r#"{"at":"02>01","call":"Get","args":[1],"as":"word"}"#,
+    r#"{"at":"02>02"}"#,
+    r#"{"at":"02>02.01"}"#,
+    r#"{"at":"02>03","set":{"word":"w"}}"#,
+    r#"{"at":"02>03","set":{"word":7},"wait":"user"}"#,
+    r#"{"at":"02>04","return":"$word"}"#,
+    r#"{"at":"02","call":"Note","args":[1]}"#,
+    r#"{"at":"03"}"#,
+    r#"{"at":"03.01"}"#,
+    r#"{"at":"03.01>01","say":"{$what} {$kept}","return":"now"}"#,
+    r#"{"at":"03.01>03","set":{"word":"$item"}}"#,
+    r#"{"at":"03.01>03","set":{"word":"v"}}"#,
+    r#"{"at":"03.01>04","return":3}"#,
+    r#"{"at":"03.02.01>03","say":"plain"}"#,
+    r#"{"at":"03.02.01","call":"Plain"}"#,
+    r#"{"at":"04"}"#,
+    r#"{"at":"04","call":"Ask2","args":["x"],"as":"more"}"#,
+    r#"{"at":"05"}"#,
+    r#"{"at":"02","call":"Ask2","args":["y"]}"#,
+    r#"{"at":"01>01","say":"$x"}"#,
+    r#"{"at":"01","wait":"calls"}"#,
+    r#"{"at":"01>03","return":null}"#,
+    r#"{"return":"r"}"#,
+    r#"{"wait":"user"}"#,
+    r#"{"wait":"timer:PT1S"}"#,
+    r#"{"say":"cut "#,
+    r#"{"at":"09>01"}"#,
+    r#"{"at":"02>9>1","set":{"kept":"k"}}"#,
+];
+
 /// One happening that fits what the machine waits for, chosen by a byte.
-fn happening(world: &mut World, byte: u8, rest: &mut impl Iterator<Item = u8>) -> Option<Happening> {
+fn happening(world: &mut World, byte: u8, rest: &mut impl Iterator<Item = u8>, lines: &[&str]) -> Option<Happening> {
     let choice = byte % 16;
     let waits_for_reply = world.is_asking();
     Some(match choice {
         0..=8 if waits_for_reply => {
             let n_lines = usize::from(byte / 16) % 5;
-            let lines: Vec<&str> = rest.take(n_lines).map(|byte| LINES[usize::from(byte) % LINES.len()]).collect();
+            let lines: Vec<&str> = rest.take(n_lines).map(|byte| lines[usize::from(byte) % lines.len()]).collect();
             let end = match choice {
                 0 => ReplyEnd::Broken { reason: "reset".into(), retry_after_ms: None },
                 1 => ReplyEnd::Complete(Finish::Length),
@@ -102,7 +193,7 @@ fn happening(world: &mut World, byte: u8, rest: &mut impl Iterator<Item = u8>) -
             };
             Happening::Reply { text: lines.join("\n"), end }
         }
-        9 if waits_for_reply => Happening::Chunk(LINES[usize::from(rest.next()?) % LINES.len()].to_owned()),
+        9 if waits_for_reply => Happening::Chunk(lines[usize::from(rest.next()?) % lines.len()].to_owned()),
         10 => Happening::Interrupt,
         11 => Happening::Reopen,
         12 => Happening::Pass(i64::from(byte) * 100),
@@ -114,15 +205,25 @@ fn happening(world: &mut World, byte: u8, rest: &mut impl Iterator<Item = u8>) -
     })
 }
 
-fn play_bytes(case: &Case, bytes: &[u8]) -> World {
+fn play_bytes(case: &Case, bytes: &[u8], lines: &[&str]) -> World {
     let mut world = World::new(begin(case));
     let _ = world.settle();
     let mut bytes = bytes.iter().copied();
     while let Some(byte) = bytes.next() {
-        let Some(happening) = happening(&mut world, byte, &mut bytes) else { break };
+        let Some(happening) = happening(&mut world, byte, &mut bytes, lines) else { break };
         world.happen(&happening, Chunking::Size(usize::from(byte % 7) + 1));
         let _ = world.machine.view();
     }
+    world
+}
+
+/// Plays the happenings that `bytes` choose, and plays their events again.
+fn machine_one(case: &Case, bytes: &[u8], lines: &[&str]) -> World {
+    let world = play_bytes(case, bytes, lines);
+    let mut again = World::new(begin(case));
+    again.replay(&world.events);
+    assert_eq!(again.machine.view(), world.machine.view());
+    assert_eq!(again.log, world.log);
     world
 }
 
@@ -130,10 +231,29 @@ fn play_bytes(case: &Case, bytes: &[u8]) -> World {
 fn machine() {
     let case = parse(PROGRAM);
     check!().with_max_len(256).for_each(|bytes: &[u8]| {
-        let world = play_bytes(&case, bytes);
-        let mut again = World::new(begin(&case));
-        again.replay(&world.events);
-        assert_eq!(again.machine.view(), world.machine.view());
-        assert_eq!(again.log, world.log);
+        machine_one(&case, bytes, LINES);
     });
+}
+
+#[test]
+fn machine_with_fewer_calls() {
+    let case = parse(FEWER_CALLS);
+    check!().with_max_len(256).for_each(|bytes: &[u8]| {
+        machine_one(&case, bytes, FEWER_CALLS_LINES);
+    });
+}
+
+/// In these seeded runs frames are inlined and elided often, in every order.
+#[test]
+fn seeded_with_fewer_calls() {
+    let case = parse(FEWER_CALLS);
+    let mut random = fastrand::Rng::with_seed(4);
+    let (mut n_tail, mut n_inlined) = (0, 0);
+    for _ in 0..400 {
+        let bytes: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(120).collect();
+        let counters = machine_one(&case, &bytes, FEWER_CALLS_LINES).machine.view().counters;
+        n_tail += counters.tail_calls;
+        n_inlined += counters.inlined_calls;
+    }
+    assert!(n_tail > 300 && n_inlined > 300, "{n_tail} tail calls, {n_inlined} inlined");
 }

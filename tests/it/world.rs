@@ -57,7 +57,8 @@ pub(crate) fn parse(text: &str) -> Case {
     let mut case = Case {
         program: String::new(),
         tools: Vec::new(),
-        settings: Settings::default(),
+        // Cases are about one thing; those about inlining switch it on.
+        settings: Settings { inline_lines: 0, ..Settings::default() },
         arguments: Map::new(),
         entry: None,
         happenings: Vec::new(),

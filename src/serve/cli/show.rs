@@ -72,7 +72,8 @@ pub(crate) fn stack(view: &View) -> String {
             0 => String::new(),
             n => format!(", {n} callers left out that would only return"),
         };
-        let _ = writeln!(text, "  {}{line} ({}{result}{elided})", frame.name, frame.origin);
+        let inlined = if frame.inlined { ", inlined" } else { "" };
+        let _ = writeln!(text, "  {}{line} ({}{result}{inlined}{elided})", frame.name, frame.origin);
         for state in &frame.loops {
             let _ = writeln!(text, "    loop {state}");
         }
