@@ -57,7 +57,7 @@ impl Machine {
         })
     }
 
-    /// Puts a call into the top frame's queue; a tool starts at once. `None`: a limit ended the session.
+    /// Puts a call into the top frame's queue; a tool starts at once, or when the turn is over. `None`: a limit ended the session.
     pub(crate) fn queue_call(
         &mut self,
         resolved: &Resolved,
@@ -94,8 +94,12 @@ impl Machine {
         match resolved.callee {
             Callee::Tool(effect) => {
                 self.counters.tool_calls += 1;
-                queued.state = CallState::Running { attempt: 1, confirmed: false };
-                self.emit(start_call(&queued, effect, 1));
+                if self.settings.early_start || self.turn.is_none() {
+                    queued.state = CallState::Running { attempt: 1, confirmed: false };
+                    self.emit(start_call(&queued, effect, 1));
+                    let is_arriving = self.turn.as_ref().is_some_and(|turn| turn.ended.is_none());
+                    self.counters.early_starts += u64::from(is_arriving);
+                }
             }
             Callee::Playbook(_) => self.counters.playbook_calls += 1,
         }
@@ -103,6 +107,18 @@ impl Machine {
         frame.queue.push_back(queued);
         frame.unclaimed_calls.push(Called { callee: resolved.callee, name });
         Some(id)
+    }
+
+    /// The turn is over: tools that were kept until then start, all together.
+    pub(crate) fn start_queued_tools(&mut self) {
+        let mut effects = Vec::new();
+        for queued in &mut self.top_mut().queue {
+            if let (Callee::Tool(effect), CallState::Queued) = (queued.callee, &queued.state) {
+                queued.state = CallState::Running { attempt: 1, confirmed: false };
+                effects.push(start_call(queued, effect, 1));
+            }
+        }
+        effects.into_iter().for_each(|effect| self.emit(effect));
     }
 
     /// A playbook's turn in the queue has come.

@@ -388,13 +388,18 @@ impl Machine {
     }
 
     fn hold_for_call(&mut self, call: CallId) {
-        match self.top_mut().call_mut(call).map(|queued| queued.callee) {
-            Some(Callee::Tool(_)) => {
+        match self.top_mut().call_mut(call).map(|queued| (queued.callee, &queued.state)) {
+            Some((Callee::Tool(_), CallState::Queued)) => {
+                self.drop_line();
+                self.cut_turn("the line needs the result of a tool");
+                self.after_turn(Then::GoOn);
+            }
+            Some((Callee::Tool(_), _)) => {
                 if let Some(turn) = self.turn.as_mut() {
                     turn.gate = Gate::Held(call);
                 }
             }
-            Some(Callee::Playbook(_)) | None => {
+            Some((Callee::Playbook(_), _)) | None => {
                 self.drop_line();
                 self.cut_turn("the line needs the result of a playbook");
                 self.after_turn(Then::GoOn);
