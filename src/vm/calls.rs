@@ -57,7 +57,7 @@ impl Machine {
         })
     }
 
-    /// Puts a call into the top frame's queue; a tool starts at once. `None`: a limit ended the session.
+    /// Puts a call into the top frame's queue; a tool starts at once, or when the turn is over. `None`: a limit ended the session.
     pub(crate) fn queue_call(
         &mut self,
         resolved: &Resolved,
@@ -100,7 +100,10 @@ impl Machine {
         frame.queue.push_back(queued);
         frame.unclaimed_calls.push(Called { callee: resolved.callee, name });
         self.queue_guards(id);
-        if let (Callee::Tool(effect), false) = (resolved.callee, self.is_guarded(id)) {
+        let starts_early = self.settings.early_start || self.turn.is_none();
+        if let (Callee::Tool(effect), true, false) = (resolved.callee, starts_early, self.is_guarded(id)) {
+            let is_arriving = self.turn.as_ref().is_some_and(|turn| turn.ended.is_none());
+            self.counters.early_starts += u64::from(is_arriving);
             self.start_tool(id, effect);
         }
         Some(id)
@@ -114,7 +117,21 @@ impl Machine {
         self.emit(start);
     }
 
-    /// The turn in the queue has come of a playbook, or of a tool that could not start at once.
+    /// The turn is over: tools that were kept until then start, all together, but for those that a trigger's
+    /// playbook may refuse.
+    pub(crate) fn start_queued_tools(&mut self) {
+        let queue = &self.top().queue;
+        let kept: Vec<(CallId, EffectClass)> = queue
+            .iter()
+            .filter(|queued| queued.state == CallState::Queued && !self.is_guarded(queued.id))
+            .filter_map(
+                |queued| if let Callee::Tool(effect) = queued.callee { Some((queued.id, effect)) } else { None },
+            )
+            .collect();
+        kept.into_iter().for_each(|(id, effect)| self.start_tool(id, effect));
+    }
+
+    /// The turn in the queue has come of a playbook, or of a tool that was guarded.
     pub(crate) fn run_queued(&mut self, id: CallId) {
         let now = self.now;
         let program = self.program.clone();

@@ -188,7 +188,7 @@ impl Callee {
 /// How far a queued call is.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum CallState {
-    /// Not begun: a playbook waits for the end of the turn.
+    /// Not begun: a playbook waits for the end of the turn, and so does a tool without early start.
     Queued,
     /// The world was told to start this attempt of a tool; a playbook's frame is on the stack.
     Running {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::lang::program::StepKind;
 use crate::vm::Machine;
 use crate::vm::eval::EvalFault;
-use crate::vm::frame::{Callee, OpenUtterance, QueuedCall};
+use crate::vm::frame::{CallState, Callee, OpenUtterance, QueuedCall};
 use crate::vm::protocol::{Effect, Fact, UtteranceId};
 use crate::vm::reply::Reading;
 use crate::vm::resolve::Spoken;
@@ -23,7 +23,7 @@ pub(crate) struct Speech {
     scanner: TextScanner,
     /// The interpreter has said this line itself.
     swallowed: bool,
-    /// The result of a queued playbook is on its way: nothing is delivered before it is certain that the line
+    /// The result of a call that waits for the end of the turn is on its way: nothing is delivered before it is certain that the line
     /// does not refer to it, for then it must not be said at all.
     held: Option<VecDeque<Part>>,
 }
@@ -45,9 +45,11 @@ impl Machine {
                 OpenUtterance { id: self.next_utterance(), text: String::new() }
             }
         };
-        let waits_for_playbook =
-            |call: &QueuedCall| matches!(call.callee, Callee::Playbook(_)) && call.result_name.is_some();
-        let held = self.top().queue.iter().any(waits_for_playbook).then(VecDeque::new);
+        let waits_for_turn = |call: &QueuedCall| {
+            (matches!(call.callee, Callee::Playbook(_)) || call.state == CallState::Queued)
+                && call.result_name.is_some()
+        };
+        let held = self.top().queue.iter().any(waits_for_turn).then(VecDeque::new);
         if let Some(turn) = self.turn.as_mut() {
             let n_before = utterance.text.len();
             let scanner = TextScanner::default();

@@ -423,12 +423,17 @@ impl Machine {
     fn hold_for_call(&mut self, call: CallId) {
         let queued = self.top_mut().call_mut(call).map(|queued| (queued.callee, &queued.state));
         match queued {
-            Some((Callee::Tool(_), state)) if *state != CallState::Queued => {
+            Some((Callee::Tool(_), CallState::Queued)) => {
+                self.drop_line();
+                self.cut_turn("the line needs the result of a tool");
+                self.after_turn(Then::GoOn);
+            }
+            Some((Callee::Tool(_), _)) => {
                 if let Some(turn) = self.turn.as_mut() {
                     turn.gate = Gate::Held(call);
                 }
             }
-            Some((Callee::Playbook(_) | Callee::Tool(_), _)) | None => {
+            Some((Callee::Playbook(_), _)) | None => {
                 self.drop_line();
                 self.cut_turn("the line needs the result of a playbook");
                 self.after_turn(Then::GoOn);

@@ -90,6 +90,7 @@ impl Machine {
         } else if !matches!(turn.ended, Some((ReplyEnd::Broken { .. } | ReplyEnd::Closed, _))) {
             self.asker_mut().n_idle_turns += 1;
         }
+        self.start_queued_tools();
         let n_bytes = turn.reader.n_bytes();
         let closing = ClosingTurn {
             id: turn.id,

@@ -15,6 +15,7 @@ use playhouse::vm::protocol::{Timestamp, ToolSignature};
 use playhouse::vm::{Begin, Machine};
 
 use crate::golden;
+use crate::world::{begin, parse};
 
 /// The machine of an example, with the tools it runs with.
 fn machine(name: &str) -> Machine {
@@ -47,6 +48,20 @@ fn system_messages() {
         // Counted with the o200k_base vocabulary it is 3.7 bytes a token; 3 leave room for other vocabularies.
         assert!(message.len() / 3 < 2_000, "{name}: {} bytes", message.len());
     }
+}
+
+/// The rule about playbooks inside lines stands only where there are such.
+#[test]
+fn inlining_is_explained_where_it_is_used() {
+    let program = "--- program\n# A\n## Main\n### Triggers\n- At the beginning\n### Steps\n- $x = Twice(2)\n\
+                   - Tell the user $x\n## Twice($n)\n### Steps\n- Return twice $n\n";
+    let with = begin(&parse(&format!("{program}--- settings\ninline_lines = 1\n"))).system_message(AgentId(0));
+    let without = begin(&parse(&format!("{program}--- settings\ninline_lines = 0\n"))).system_message(AgentId(0));
+    assert!(!without.contains("03>01"), "{without}");
+    let rule = with.lines().find(|line| line.contains("03>01")).unwrap();
+    // A thousand bytes are some 300 tokens.
+    assert!(with.len() - without.len() < 350, "{rule}");
+    assert_eq!(with.replace(&format!("{rule}\n"), ""), *without);
 }
 
 /// A provider's prompt cache hits only if nothing changes.
