@@ -39,14 +39,18 @@ const SPELLED_EMAIL: &str = r"(?i)\b[\w.+-]+\s+[(\[]?at[)\]]?\s+[\w-]+(?:\s+[(\[
 /// Groups of digits as people write phone numbers.
 const PHONE: &str = r"(?:(?:\+|\b00|\()\s?)?\d[\d ()./-]{4,}\d";
 
+/// Seven and more digits in words: "nine two two, three three four four".
+const SPELLED_PHONE: &str =
+    r"(?i)\b(?:(?:oh|zero|one|two|three|four|five|six|seven|eight|nine|double|triple)\b[\s,.-]*){7,}";
+
 /// Words around digits that make them something else than a phone number.
 const NO_PHONE: &str = r"(?i)\b(?:order|invoice|account|ticket|card|case|reference|customer|tracking|serial|iban|id|no|nr|part|contract|version|isbn)\b\W*(?:number|no|nr|id)?\W*(?:is|was)?\W*$";
 
-/// Words that make bare digits a phone number.
-const PHONE_WORDS: &str = r"(?i)\b(?:(?:tele)?phone|call|tel|mobile|cell|reach|ring|text|sms|whatsapp)\b";
+/// A question that hands something over: "can you write to ann@example.org?".
+const REQUEST: &str = r"(?i)\b(?:can|could|would|will|may|might|please)\b";
 
 /// Words for the day itself.
-const DAYS: &str = r"(?i)\b(?:(?:the )?day after tomorrow|tomorrow|yesterday|(?:(?:on|by|until|till|from|for|since) )today|(?:mon|tues|wednes|thurs|fri|satur|sun)day|in (?:a|\d+|two|three|four|five|six|seven|eight|nine|ten) (?:day|week|month)s?|(?:christmas|new year's) (?:eve|day))\b";
+const DAYS: &str = r"(?i)\b(?:(?:the )?day after tomorrow|tomorrow|(?:by|until|till|from|for|since) (?:today|yesterday)|(?:mon|tues|wednes|thurs|fri|satur|sun)day|in (?:a|\d+|two|three|four|five|six|seven|eight|nine|ten) (?:day|week|month)s?|(?:christmas|new year's) (?:eve|day))\b";
 
 const NUMBER_WORD: &str = "(?:zero|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|\
                            fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|\
@@ -65,20 +69,31 @@ const NEGATION: &str = r"(?i)(?:\b(?:not|never|no|without|except|neither|nor|can
 const NO_NEGATION: &str = r"(?i)\b(?:hesitate|forget|mind|worry|only|problem|doubt|matter)\b";
 
 /// What follows a thing that is taken back: "… is not mine", "… no longer works".
-const TAKEN_BACK: &str = r"(?i)^\W{0,3}(?:(?:is|was|are|were)(?:\s+not|n['’]t)\b|(?:does|did|do|will)(?:\s+not|n['’]t)\b|(?:has|is)?\s*no longer\b|(?:is|was)\s+(?:the\s+)?(?:wrong|invalid|old|outdated|incorrect|dead|former)\b|bounce)";
+const TAKEN_BACK: &str = r"(?i)^\W{0,3}(?:(?:is|was|are|were)(?:\s+not|n['’]t)\b|(?:does|did|do|will)(?:\s+not|n['’]t)\b|(?:has|is)?\s*no longer\b|(?:is|was)\s+(?:the\s+)?(?:wrong|invalid|old|outdated|incorrect|dead|former)\b|bounce|but (?:i|it|that)(?: do| does| can| will)?(?:n['’]t| not| no longer| never) (?:read|use|check|have|work|exist|own|belong))";
 
-const YES: &str = r"(?i)^(?:yes|yeah|yea|yep|yup|aye|sure|ok|okay|of course|certainly|absolutely|definitely|correct|right|exactly|indeed|agreed|confirmed|affirmative|fine|perfect|with pleasure|gladly|please do|go ahead|do it|i agree|i accept|i confirm|i do|i am|i will|i would|i'd (?:love|like) (?:to|that)|that(?:'s| is| sounds| works| would be) (?:right|correct|true|fine|ok|okay|good|great|perfect|for me)|that works|it is|sounds (?:good|great|fine|right)|no (?:problem|worries|objections?)|why not|by all means)\b";
+/// Words that are an answer by themselves, whatever follows.
+const YES: &str = r"(?:yes|yeah|yea|yep|yup|aye|with pleasure|gladly|please do|go ahead|do it|agreed|confirmed|affirmative|i (?:agree|accept|confirm)|i'd (?:love|like) (?:to|that)|that(?:'s| is| sounds| works| would be) (?:right|correct|true|fine|ok|okay|good|great|perfect|for me)|sounds (?:good|great|fine|right)|no (?:problem|worries|objections?)|why not|by all means)\b";
 
-const NO: &str = r"(?i)^(?:no|nope|nah|nay|never|negative|not (?:really|now|yet|today|at all|interested|ok|okay|correct|right|true|for me|a chance)|no,? thanks?|no thank you|of course not|certainly not|absolutely not|definitely not|i(?:'d| would) rather not|rather not|better not|please (?:don't|do not)|i (?:don't|do not|won't|will not|can't|cannot) (?:agree|accept|confirm|want|think so|wish|need)|i (?:disagree|decline|refuse|reject)|that(?:'s| is) (?:not (?:right|correct|true|ok|okay|fine)|wrong|incorrect|false)|it(?:'s| is)(?: not|n't)|i(?:'m| am) not|i (?:don't|do not)$|i (?:won't|will not)$|no way|don't|do not)\b";
+const NO: &str = r"(?:nope|nah|nay|not (?:really|now|yet|today|at all|interested|ok|okay|correct|right|true|for me|a chance)|no,? thanks?|no thank you|no way|(?:of course|certainly|absolutely|definitely) not|i(?:'d| would) rather not|please (?:don't|do not)|i (?:don't|do not|won't|will not|can't|cannot) (?:agree|accept|confirm|think so)|i (?:disagree|decline|refuse|reject)|that(?:'s| is) (?:not (?:right|correct|true|ok|okay|fine)|wrong|incorrect|false))\b";
+
+/// Words that are an answer only where a clause ends behind them: "fine" is one, "fine weather" is not.
+const SHORT_YES: &str = "(?:sure|ok|okay|of course|certainly|absolutely|definitely|correct|right|exactly|indeed|fine|\
+                         perfect|i do|i am|i will|i would|it is|that works)";
+
+const SHORT_NO: &str = "(?:no|never|negative|rather not|better not|don't|do not|i don't|i do not|i won't|i will not|\
+                        i can't|i cannot|i'm not|i am not|it's not|it is not|it isn't|i don't want (?:to|it|that))";
+
+/// The end of a clause, or how one goes on behind a short answer.
+const CLAUSE_END: &str = r"(?:\s*(?:[.,!;:)–-]|$)|\s+(?:please|thanks?|thank you|then|i|you|we|let's)\b)";
 
 /// Beginnings with "no", "right" and the like that answer nothing.
-const NO_ANSWER: &str = r"(?i)^(?:no (?:idea|clue|doubt|wonder|matter|one|longer)|not sure|right (?:now|away|after|before)|sure (?:about|enough)|yes and no|fine print|never ?mind|ok(?:ay)? so)\b";
+const NO_ANSWER: &str = r"(?i)^(?:yes and no|never ?mind|not sure)\b";
 
 /// What people say before they answer.
 const FILLER: &str = r"(?i)^(?:(?:well|um+|uh+|oh|ah|hm+|so|and|please|thanks|thank you|i think|i guess|i suppose|hi|hello)\b[\s,.!…-]*)+";
 
 /// An answer that takes itself back, or that was none: "yes, but", "I do not".
-const BUT: &str = r"(?i)^(?:\W*(?:but|or)|\s+not)\b";
+const BUT: &str = r"(?i)^(?:\W*(?:but|or)|\s+not)\b\W*";
 
 /// All patterns, compiled once.
 struct Patterns {
@@ -86,7 +101,8 @@ struct Patterns {
     spelled_email: Regex,
     phone: Regex,
     no_phone: Regex,
-    phone_words: Regex,
+    spelled_phone: Regex,
+    request: Regex,
     numeric_date: Regex,
     written_date: Regex,
     days: Regex,
@@ -116,7 +132,8 @@ impl Patterns {
             spelled_email: Regex::new(SPELLED_EMAIL)?,
             phone: Regex::new(PHONE)?,
             no_phone: Regex::new(NO_PHONE)?,
-            phone_words: Regex::new(PHONE_WORDS)?,
+            spelled_phone: Regex::new(SPELLED_PHONE)?,
+            request: Regex::new(REQUEST)?,
             numeric_date: Regex::new(numeric)?,
             written_date: Regex::new(&written)?,
             days: Regex::new(DAYS)?,
@@ -128,8 +145,8 @@ impl Patterns {
             negation: Regex::new(NEGATION)?,
             no_negation: Regex::new(NO_NEGATION)?,
             taken_back: Regex::new(TAKEN_BACK)?,
-            yes: Regex::new(YES)?,
-            no: Regex::new(NO)?,
+            yes: Regex::new(&format!("(?i)^(?:{YES}|{SHORT_YES}{CLAUSE_END})"))?,
+            no: Regex::new(&format!("(?i)^(?:{NO}|{SHORT_NO}{CLAUSE_END})"))?,
             no_answer: Regex::new(NO_ANSWER)?,
             filler: Regex::new(FILLER)?,
             but: Regex::new(BUT)?,
@@ -150,7 +167,7 @@ fn patterns() -> Option<&'static Patterns> {
 
 /// Whether a text gives the thing: it stands there and is not taken back ("not ann@example.org").
 pub fn gives(text: &str, thing: Thing) -> bool {
-    patterns().is_some_and(|p| find(p, text, thing).into_iter().any(|found| !is_taken_back(p, text, &found)))
+    patterns().is_some_and(|p| find(p, text, thing).into_iter().any(|found| !is_taken_back(p, text, thing, &found)))
 }
 
 /// Whether a text is the thing and nothing else.
@@ -188,9 +205,13 @@ pub fn answer(text: &str) -> Option<Polarity> {
         (None, None) => return None,
     };
     let behind = &rest[found.end()..];
-    // "ok?" asks, and "yes, but" is not finished.
-    let asks = behind.trim_start().starts_with('?');
-    (!asks && !p.but.is_match(behind)).then_some(polarity)
+    // "ok?" asks, "why not?" does not; "yes, but" is not finished, "yes, but no" is.
+    let asks = behind.trim_start().starts_with('?') && !found.as_str().eq_ignore_ascii_case("why not");
+    match p.but.find(behind) {
+        _ if asks => None,
+        Some(but) => p.no.is_match(&behind[but.end()..]).then_some(Polarity::No),
+        None => Some(polarity),
+    }
 }
 
 /// All places where a text has the form of the thing.
@@ -225,14 +246,16 @@ fn find_phones(p: &Patterns, text: &str) -> Vec<Range<usize>> {
     let is_phone = |found: &regex::Match<'_>| {
         let shown = found.as_str();
         let before = &text[..found.start()];
+        // Amounts are round.
         let has_form = shown.starts_with(['+', '(', '0']) || shown.contains([' ', '-', '/', '.']);
         (7..=15).contains(&n_digits(shown))
-            && (has_form || p.phone_words.is_match(text))
+            && (has_form || !shown.ends_with("000"))
             && !p.no_phone.is_match(before)
             && !before.ends_with(|c: char| c.is_alphanumeric() || "@_#$€£".contains(c))
             && !others.iter().any(|other| overlap(other, &found.range()))
     };
-    p.phone.find_iter(text).filter(is_phone).map(|found| found.range()).collect()
+    let digits = p.phone.find_iter(text).filter(is_phone);
+    digits.chain(p.spelled_phone.find_iter(text)).map(|found| found.range()).collect()
 }
 
 /// Numbers that count something: none in an address, a phone number, a date or a time of day.
@@ -258,9 +281,26 @@ fn find_numbers(p: &Patterns, text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether what stands at `found` is said not to be it.
-fn is_taken_back(p: &Patterns, text: &str, found: &Range<usize>) -> bool {
-    is_negated(p, text, found.start, 4) || p.taken_back.is_match(&text[found.end..])
+/// Whether what stands at `found` is said not to be it, or only asked about.
+fn is_taken_back(p: &Patterns, text: &str, thing: Thing, found: &Range<usize>) -> bool {
+    match thing {
+        Thing::Email | Thing::Phone => {
+            is_negated(p, text, found.start, 4)
+                || p.taken_back.is_match(&text[found.end..])
+                || is_asked_about(p, text, found)
+        }
+        // "I'm not there on 3 May" gives the day, "not on 3 May" does not; people propose both in questions.
+        Thing::Date | Thing::Number => is_negated(p, text, found.start, 2),
+    }
+}
+
+/// Whether the sentence around `found` is a question, and none that asks for something to be done.
+fn is_asked_about(p: &Patterns, text: &str, found: &Range<usize>) -> bool {
+    let behind = &text[found.end..];
+    let end = behind.find(['.', '!', '?', '\n']).filter(|at| behind[*at..].starts_with('?'));
+    let before = &text[..found.start];
+    let begin = before.rfind(['.', '!', '?', '\n']).map_or(0, |at| at + 1);
+    end.is_some_and(|end| !p.request.is_match(&text[begin..found.end + end]))
 }
 
 /// Whether a negation stands among the last `n_words` before `start`, in the same clause.
