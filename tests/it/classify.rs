@@ -3,10 +3,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use playhouse::host::classify::model::{ModelClassifier, read_answer};
 use playhouse::host::classify::off::Off;
 use playhouse::host::classify::prompt::{messages, question_text};
 use playhouse::host::classify::questions::Questions;
+use playhouse::host::classify::rules::Rules;
 use playhouse::host::classify::script::ScriptClassifier;
 use playhouse::host::classify::{TriggerClassifier, VerdictFuture};
 use playhouse::host::llm::script::{Script, ScriptEntry, ScriptError};
@@ -116,6 +118,35 @@ fn answers_are_read_tolerantly() {
             read.push_str(&format!("{answer}=> {names}\n\n"));
         }
         read
+    });
+}
+
+/// `# ` begins a trigger; below it stand the user's messages, or updates (`$name: old -> new`), each by itself.
+#[test]
+fn what_rules_make_of_words() {
+    golden::check("classify", &["rules"], |_, text| {
+        let mut judged = String::new();
+        let mut asked = "";
+        for line in text.lines() {
+            if let Some(trigger) = line.strip_prefix("# ") {
+                asked = trigger;
+                judged.push_str(&format!("\n{line}\n"));
+                continue;
+            }
+            let said = format!("user_message: - -> {}", Value::str(line).to_json());
+            let update = line.strip_prefix('$').unwrap_or(&said);
+            let asked = question(&format!("A:T1: {asked}"), update);
+            let verdict = Rules.judge(Arc::new(asked)).now_or_never().unwrap();
+            let Verdict::Judged { by: Judge::Rules, matched, abstained, usage: None } = verdict else { panic!() };
+            let word = match (matched.len(), abstained.len()) {
+                (1, 0) => "match",
+                (0, 1) => "abstains",
+                (0, 0) => "-",
+                other => panic!("{other:?}"),
+            };
+            judged.push_str(&format!("  {word:8} {line}\n"));
+        }
+        judged
     });
 }
 
