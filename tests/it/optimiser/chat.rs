@@ -168,9 +168,7 @@ impl Chat {
     /// The row that follows `row` when that is done.
     pub(crate) fn behind(&self, row: usize) -> Behind {
         let this = &self.rows[row];
-        let follows = |other: &usize| {
-            *other > row && self.rows[*other].action != Action::Otherwise
-        };
+        let follows = |other: &usize| *other > row && self.rows[*other].action != Action::Otherwise;
         if let Some(next) = self.siblings(row).into_iter().find(|other| follows(other)) {
             return Behind::Row(next);
         }
@@ -199,9 +197,7 @@ impl Chat {
 
     fn siblings(&self, row: usize) -> Vec<usize> {
         let this = &self.rows[row];
-        let is_sibling = |other: &Row| {
-            other.parent == this.parent && other.caller == this.caller
-        };
+        let is_sibling = |other: &Row| other.parent == this.parent && other.caller == this.caller;
         (0..self.rows.len()).filter(|&other| is_sibling(&self.rows[other])).collect()
     }
 }

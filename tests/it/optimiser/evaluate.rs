@@ -263,9 +263,11 @@ impl<'a> Evaluation<'a> {
             }
             // The `Return` of a tail call's result does not count as somebody who reads it.
             Action::Return(value) => {
-                let read_before = value.names().first().and_then(|name| self.find(name)).filter(|&set| {
-                    self.history[set].is_tail && !self.history[set].was_read
-                });
+                let read_before = value
+                    .names()
+                    .first()
+                    .and_then(|name| self.find(name))
+                    .filter(|&set| self.history[set].is_tail && !self.history[set].was_read);
                 let value = self.compute_or_null(value)?;
                 if let Some(set) = read_before {
                     self.history[set].was_read = false;
@@ -273,11 +275,9 @@ impl<'a> Evaluation<'a> {
                 return Ok(Flow::Return(value));
             }
             Action::ReturnCall(call) => return Ok(Flow::Return(self.perform(call, answers)?)),
-            Action::If { .. }
-            | Action::Otherwise
-            | Action::ForEach { .. }
-            | Action::Repeat(_)
-            | Action::While(_) => return Err(Unfit),
+            Action::If { .. } | Action::Otherwise | Action::ForEach { .. } | Action::Repeat(_) | Action::While(_) => {
+                return Err(Unfit);
+            }
         }
         Ok(Flow::Next)
     }

@@ -440,7 +440,8 @@ impl Generator {
         if self.has_triggers && self.random.u8(..3) == 0 {
             return self.pick(&DECLARED).to_owned();
         }
-        let own: Vec<String> = around.readable.iter().filter(|name| !matches!(name.as_str(), "i" | "j")).cloned().collect();
+        let own: Vec<String> =
+            around.readable.iter().filter(|name| !matches!(name.as_str(), "i" | "j")).cloned().collect();
         match self.random.u8(..6) {
             0 => "r".to_owned(),
             1 => self.pick(&LEFT_BEHIND).to_owned(),

@@ -110,7 +110,9 @@ fn same_meaning() {
         n_rounds += wanted.n_rounds;
         depth = depth.max(wanted.depth);
     }
-    println!("{N_PROGRAMS} programs, {n_lines} lines, {n_in_words} of them in words, {n_rounds} rounds of loops, {n_triggers} triggers, depth up to {depth}");
+    println!(
+        "{N_PROGRAMS} programs, {n_lines} lines, {n_in_words} of them in words, {n_rounds} rounds of loops, {n_triggers} triggers, depth up to {depth}"
+    );
     println!("{n_turns_on} turns with all optimisations, {n_turns_off} with none");
     for (name, (n, least)) in counts {
         println!("{n} {name}");
