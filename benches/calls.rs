@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use playhouse::host::classify::rules::Rules;
 use playhouse::host::clock::TestClock;
 use playhouse::host::events::PublicBody;
 use playhouse::host::journal::memory::MemoryJournal;
@@ -191,10 +192,10 @@ async fn run(folder: &Path, name: &str) -> Result<Cost, String> {
     let text = std::fs::read_to_string(folder.join(format!("{name}.test.md"))).unwrap();
     let file = TestFile::parse(FileId(0), &text).map_err(|found| format!("{found:?}"))?;
     let directory = WorkingDirectory::open(folder).unwrap();
-    let tools = file.tools.as_ref().map_or_else(
-        || "{}".to_owned(),
-        |tools| std::fs::read_to_string(folder.join(tools)).unwrap(),
-    );
+    let tools = file
+        .tools
+        .as_ref()
+        .map_or_else(|| "{}".to_owned(), |tools| std::fs::read_to_string(folder.join(tools)).unwrap());
     let mut registry = Registry::new();
     for tool in canned::from_text(&tools, &directory).unwrap() {
         registry.add(tool).unwrap();
@@ -217,7 +218,8 @@ async fn run(folder: &Path, name: &str) -> Result<Cost, String> {
     let (text, loaded) = load_texts(roots, &signatures, &mut |_: &Path| Err("nothing is imported here".into()));
     let llm = Arc::new(Counting { script: Script::from_entries("ideal", replies), asked: Mutex::default() });
     let clock = Arc::new(TestClock::new(Timestamp(0)));
-    let world = World { llm: llm.clone(), tools: Arc::new(registry), clock, options: SessionOptions::default() };
+    let (tools, classifier) = (Arc::new(registry), Arc::new(Rules));
+    let world = World { llm: llm.clone(), classifier, tools, clock, options: SessionOptions::default() };
     let start = Start {
         id: "bench".into(),
         program: Arc::new(loaded.program),
@@ -226,7 +228,8 @@ async fn run(folder: &Path, name: &str) -> Result<Cost, String> {
         entry: None,
         arguments: Map::new(),
     };
-    let mut session = Session::start(world, Box::new(MemoryJournal::new()), start).map_err(|error| error.to_string())?;
+    let mut session =
+        Session::start(world, Box::new(MemoryJournal::new()), start).map_err(|error| error.to_string())?;
     let mut events = session.subscribe(Interest::Everything { capacity: 100_000 });
     let handle = session.spawn();
     let mut lines = lines.into_iter();

@@ -6,7 +6,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use playhouse::host::classify::TriggerClassifier;
 use playhouse::host::classify::off::Off;
+use playhouse::host::classify::rules::Rules;
+use playhouse::host::classify::script::ScriptClassifier;
 use playhouse::host::clock::TestClock;
 use playhouse::host::events::{PublicBody, PublicEvent};
 use playhouse::host::journal::memory::MemoryJournal;
@@ -40,6 +43,8 @@ pub(crate) struct Conversation {
     pub(crate) name: String,
     /// The program's path.
     pub(crate) program_path: PathBuf,
+    /// As the test file says; none if it says nothing.
+    classifier: String,
     /// The canned tools' text.
     pub(crate) tools: String,
     /// What the user says.
@@ -116,6 +121,10 @@ impl Conversation {
         let mut conversation = Conversation {
             name: path.file_name().unwrap().to_string_lossy().into_owned(),
             program_path,
+            classifier: match file.settings.get("classifier") {
+                Some(Value::Str(id)) => id.to_string(),
+                _ => "off".to_owned(),
+            },
             tools,
             lines: Vec::new(),
             replies: Vec::new(),
@@ -142,11 +151,16 @@ impl Conversation {
         conversation
     }
 
+    fn settings(&self) -> Settings {
+        let (classifier, classifier_first) = (self.classifier != "off", self.classifier == "rules");
+        Settings { classifier, classifier_first, ..settings() }
+    }
+
     /// A machine at the beginning.
     pub(crate) fn machine(&self) -> Machine {
         Machine::begin(Begin {
             program: self.program.clone(),
-            settings: settings(),
+            settings: self.settings(),
             tools: self.signatures.clone(),
             entry: None,
             arguments: Map::new(),
@@ -160,7 +174,7 @@ impl Conversation {
             id: "s1".into(),
             program: self.program.clone(),
             text: self.text.clone(),
-            settings: settings(),
+            settings: self.settings(),
             entry: None,
             arguments: Map::new(),
         };
@@ -181,7 +195,14 @@ impl Conversation {
             tools.add(Arc::new(Counted { inner, executed: Arc::clone(&executed) })).unwrap();
         }
         let clock = Arc::new(TestClock::new(BEGAN));
-        let classifier = Arc::new(Off);
+        let classifier: Arc<dyn TriggerClassifier> = match &*self.classifier {
+            "off" => Arc::new(Off),
+            "rules" => Arc::new(Rules),
+            script => {
+                let file = script.strip_prefix("script:").unwrap();
+                Arc::new(ScriptClassifier::load(&self.program_path.with_file_name(file)).unwrap())
+            }
+        };
         (World { llm, classifier, tools: Arc::new(tools), clock, options: SessionOptions::default() }, executed)
     }
 

@@ -68,6 +68,12 @@ fn knowing(conversation: &Conversation, known: &Known) -> Arc<IdealModel> {
     Arc::new(IdealModel::knowing(conversation.replies.clone(), known.clone(), Pace::whole()))
 }
 
+/// A model that knows its replies by heart cannot know which of them a trigger has cut short: it would say the rest
+/// after a restart. What a restart makes of triggers is tested in `watcher.rs` and by `state` below.
+fn is_cut_by_triggers(run: &Run) -> bool {
+    run.ending.view.counters.trigger_matches > 0
+}
+
 /// The calls that were executed before and after a cut: each once, but for those that were under way.
 fn check_executions(prefix: &[Record], run: &Run, expected: &Account, name: &str) {
     let before = calls(prefix);
@@ -89,6 +95,9 @@ fn every_prefix_resumes_to_the_same_end() {
     let n_tried = for_each(async |path| {
         let conversation = Conversation::read(path, Some("idempotent"));
         let (golden, known, states) = conversation.record(PIECE).await;
+        if is_cut_by_triggers(&golden) {
+            return 0;
+        }
         for (index, records) in states.iter().enumerate() {
             let last = serde_json::to_string(records.last().unwrap()).unwrap();
             let name = format!("{}, cut {index} after {last}", conversation.name);
@@ -113,6 +122,9 @@ fn many_crashes_in_a_row() {
     let n_tried = for_each(async |path| {
         let conversation = Conversation::read(path, Some("idempotent"));
         let (golden, known, states) = conversation.record(PIECE).await;
+        if is_cut_by_triggers(&golden) {
+            return 0;
+        }
         let mut records = states[0].clone();
         let mut n_crashes = 0;
         loop {

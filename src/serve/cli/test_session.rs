@@ -92,6 +92,7 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
     };
     let classifier = open_classifier(&config, id, None, &program).map_err(told)?;
     let mut settings = config.settings_for(&*replies);
+    settings.classifier_first = *id == ClassifierId::Rules;
     // Nothing gets better by waiting.
     settings.retry_delay_ms = 0;
     settings.max_retry_delay_ms = 0;
