@@ -191,10 +191,10 @@ async fn run(folder: &Path, name: &str) -> Result<Cost, String> {
     let text = std::fs::read_to_string(folder.join(format!("{name}.test.md"))).unwrap();
     let file = TestFile::parse(FileId(0), &text).map_err(|found| format!("{found:?}"))?;
     let directory = WorkingDirectory::open(folder).unwrap();
-    let tools = file.tools.as_ref().map_or_else(
-        || "{}".to_owned(),
-        |tools| std::fs::read_to_string(folder.join(tools)).unwrap(),
-    );
+    let tools = file
+        .tools
+        .as_ref()
+        .map_or_else(|| "{}".to_owned(), |tools| std::fs::read_to_string(folder.join(tools)).unwrap());
     let mut registry = Registry::new();
     for tool in canned::from_text(&tools, &directory).unwrap() {
         registry.add(tool).unwrap();
@@ -226,7 +226,8 @@ async fn run(folder: &Path, name: &str) -> Result<Cost, String> {
         entry: None,
         arguments: Map::new(),
     };
-    let mut session = Session::start(world, Box::new(MemoryJournal::new()), start).map_err(|error| error.to_string())?;
+    let mut session =
+        Session::start(world, Box::new(MemoryJournal::new()), start).map_err(|error| error.to_string())?;
     let mut events = session.subscribe(Interest::Everything { capacity: 100_000 });
     let handle = session.spawn();
     let mut lines = lines.into_iter();

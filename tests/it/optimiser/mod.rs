@@ -3,6 +3,7 @@
 
 mod chat;
 mod evaluate;
+mod examples;
 mod generate;
 mod model;
 mod play;
@@ -120,6 +121,11 @@ fn same_meaning() {
     }
     assert!(n_in_words * 2 >= n_lines, "only {n_in_words} of {n_lines} lines are in words");
     assert!(n_rounds >= 100 && (!HAS_TRIGGERS || n_triggers >= 100));
+}
+
+#[test]
+fn same_meaning_of_examples() {
+    examples::play_all();
 }
 
 /// What a line is written as is what the interpreter reads.
