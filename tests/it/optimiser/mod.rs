@@ -17,7 +17,7 @@ use playhouse::vm::view::Counters;
 
 use crate::optimiser::evaluate::{Evaluated, evaluate};
 use crate::optimiser::generate::{N_ANSWERS, generate};
-use crate::optimiser::play::{Played, case, play, variables_differ};
+use crate::optimiser::play::{Played, play, read, variables_differ};
 use crate::optimiser::tree::{Program, Style};
 
 /// How many programs are generated.
@@ -96,8 +96,9 @@ fn check_program(number: usize, tally: &mut Tally) {
         tally.n_in_words += usize::from(line.style != Style::Exact);
     }
     let seed = random.u64(..);
+    let loaded = read(&program);
     for (is_on, settings) in [(true, all_on()), (false, all_off())] {
-        let played = play(&program, settings, &answers, seed);
+        let played = play(&program, &loaded, settings, &answers, seed);
         if let Some(difference) = difference(&played, &wanted, is_on) {
             panic!(
                 "program {number}, optimisations {}: {difference}\n{}\n{}",
@@ -170,16 +171,11 @@ fn same_meaning_of_examples() {
 /// What a line is written as is what the interpreter reads.
 #[test]
 fn styles_are_read_as_meant() {
-    use playhouse::lang::{ImportRequest, LoadOptions, SourceText, load};
     let mut random = Rng::with_seed(5);
     for _ in 0..40 {
         let (program, ..) = fit_program(&mut random);
-        let case = case(&program, all_on());
-        let signatures: Vec<_> = case.tools.iter().map(|tool| tool.signature.clone()).collect();
-        let mut read = |request: &ImportRequest<'_>| Err(format!("no {}", request.path));
-        let root = SourceText { name: "case.md".to_owned(), text: case.program.clone() };
-        let loaded = load(vec![root], &mut read, &LoadOptions { tools: &signatures, open_world: false });
-        let steps = loaded.program.playbooks.iter().filter(|playbook| !playbook.implicit).flat_map(|p| &p.steps);
+        let loaded = read(&program);
+        let steps = loaded.playbooks.iter().filter(|playbook| !playbook.implicit).flat_map(|p| &p.steps);
         let mut lines = program.all_lines().into_iter();
         for step in steps {
             let (_, line) = lines.next().unwrap();
