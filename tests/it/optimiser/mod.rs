@@ -3,6 +3,7 @@
 
 mod chat;
 mod evaluate;
+mod examples;
 mod generate;
 mod model;
 mod play;
@@ -16,11 +17,11 @@ use playhouse::vm::view::Counters;
 
 use crate::optimiser::evaluate::{Evaluated, evaluate};
 use crate::optimiser::generate::{N_ANSWERS, generate};
-use crate::optimiser::play::{Played, case, play, variables_differ};
+use crate::optimiser::play::{Played, play, read, variables_differ};
 use crate::optimiser::tree::{Program, Style};
 
 /// How many programs are generated.
-const N_PROGRAMS: usize = 600;
+const N_PROGRAMS: usize = 560;
 
 /// Whether the machine calls playbooks whose conditions become true.
 const HAS_TRIGGERS: bool = true;
@@ -79,46 +80,86 @@ fn difference(played: &Played, wanted: &Evaluated, may_drop: bool) -> Option<Str
     variables_differ(&is.last_values, &should.last_values, droppable)
 }
 
+/// What was seen in some of the programs.
+#[derive(Default)]
+struct Tally {
+    n_lines: usize,
+    n_in_words: usize,
+    n_triggers: usize,
+    n_rounds: usize,
+    depth: usize,
+    n_turns_on: u64,
+    n_turns_off: u64,
+    counts: BTreeMap<&'static str, (u64, u64)>,
+}
+
+/// Makes the program of this number and runs it with all optimisations and with none.
+fn check_program(number: usize, tally: &mut Tally) {
+    let mut random = Rng::with_seed(number as u64);
+    let (program, answers, wanted) = fit_program(&mut random);
+    for (_, line) in program.all_lines() {
+        tally.n_lines += 1;
+        tally.n_in_words += usize::from(line.style != Style::Exact);
+    }
+    let seed = random.u64(..);
+    let loaded = read(&program);
+    for (is_on, settings) in [(true, all_on()), (false, all_off())] {
+        let played = play(&program, &loaded, settings, &answers, seed);
+        if let Some(difference) = difference(&played, &wanted, is_on) {
+            panic!(
+                "program {number}, optimisations {}: {difference}\n{}\n{}",
+                if is_on { "on" } else { "off" },
+                program.markdown(),
+                played.transcript.join("\n")
+            );
+        }
+        if is_on {
+            tally.n_turns_on += played.counters.turns;
+            for (name, n, least) in count(&played.counters) {
+                let entry = tally.counts.entry(name).or_insert((0, least));
+                entry.0 += n;
+            }
+        } else {
+            tally.n_turns_off += played.counters.turns;
+        }
+    }
+    tally.n_triggers += wanted.n_triggers;
+    tally.n_rounds += wanted.n_rounds;
+    tally.depth = tally.depth.max(wanted.depth);
+}
+
+impl Tally {
+    fn add(&mut self, other: Tally) {
+        self.n_lines += other.n_lines;
+        self.n_in_words += other.n_in_words;
+        self.n_triggers += other.n_triggers;
+        self.n_rounds += other.n_rounds;
+        self.depth = self.depth.max(other.depth);
+        self.n_turns_on += other.n_turns_on;
+        self.n_turns_off += other.n_turns_off;
+        for (name, (n, least)) in other.counts {
+            self.counts.entry(name).or_insert((0, least)).0 += n;
+        }
+    }
+}
+
 #[test]
 fn same_meaning() {
-    let mut random = Rng::with_seed(4);
-    let mut counts: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    let (mut n_lines, mut n_in_words, mut n_triggers, mut n_rounds, mut depth) = (0, 0, 0, 0, 0);
-    let (mut n_turns_on, mut n_turns_off) = (0, 0);
-    for index in 0..N_PROGRAMS {
-        let (program, answers, wanted) = fit_program(&mut random);
-        for (_, line) in program.all_lines() {
-            n_lines += 1;
-            n_in_words += usize::from(line.style != Style::Exact);
-        }
-        let seed = random.u64(..);
-        for (is_on, settings) in [(true, all_on()), (false, all_off())] {
-            let played = play(&program, settings.clone(), &answers, seed);
-            if let Some(difference) = difference(&played, &wanted, is_on) {
-                panic!(
-                    "program {index}, optimisations {}: {difference}\n{}\n{}",
-                    if is_on { "on" } else { "off" },
-                    program.markdown(),
-                    played.transcript.join("\n")
-                );
-            }
-            if is_on {
-                n_turns_on += played.counters.turns;
-                for (name, n, least) in count(&played.counters) {
-                    let entry = counts.entry(name).or_insert((0, least));
-                    entry.0 += n;
-                }
-            } else {
-                n_turns_off += played.counters.turns;
-            }
-        }
-        n_triggers += wanted.n_triggers;
-        n_rounds += wanted.n_rounds;
-        depth = depth.max(wanted.depth);
-    }
-    println!(
-        "{N_PROGRAMS} programs, {n_lines} lines, {n_in_words} of them in words, {n_rounds} rounds of loops, {n_triggers} triggers, depth up to {depth}"
-    );
+    const N_THREADS: usize = 2;
+    let parts: Vec<Tally> = std::thread::scope(|scope| {
+        let check_part = |first: usize| {
+            let mut tally = Tally::default();
+            (first..N_PROGRAMS).step_by(N_THREADS).for_each(|number| check_program(number, &mut tally));
+            tally
+        };
+        let threads: Vec<_> = (0..N_THREADS).map(|first| scope.spawn(move || check_part(first))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("every program means the same")).collect()
+    });
+    let mut tally = Tally::default();
+    parts.into_iter().for_each(|part| tally.add(part));
+    let Tally { n_lines, n_in_words, n_triggers, n_rounds, depth, n_turns_on, n_turns_off, counts } = tally;
+    println!("{N_PROGRAMS} programs, {n_lines} lines, {n_in_words} of them in words, depth up to {depth}");
+    println!("{n_rounds} rounds of loops, {n_triggers} triggers");
     println!("{n_turns_on} turns with all optimisations, {n_turns_off} with none");
     for (name, (n, least)) in counts {
         println!("{n} {name}");
@@ -128,19 +169,19 @@ fn same_meaning() {
     assert!(n_rounds >= 100 && (!HAS_TRIGGERS || n_triggers >= 100));
 }
 
+#[test]
+fn same_meaning_of_examples() {
+    examples::play_all();
+}
+
 /// What a line is written as is what the interpreter reads.
 #[test]
 fn styles_are_read_as_meant() {
-    use playhouse::lang::{ImportRequest, LoadOptions, SourceText, load};
     let mut random = Rng::with_seed(5);
     for _ in 0..40 {
         let (program, ..) = fit_program(&mut random);
-        let case = case(&program, all_on());
-        let signatures: Vec<_> = case.tools.iter().map(|tool| tool.signature.clone()).collect();
-        let mut read = |request: &ImportRequest<'_>| Err(format!("no {}", request.path));
-        let root = SourceText { name: "case.md".to_owned(), text: case.program.clone() };
-        let loaded = load(vec![root], &mut read, &LoadOptions { tools: &signatures, open_world: false });
-        let steps = loaded.program.playbooks.iter().filter(|playbook| !playbook.implicit).flat_map(|p| &p.steps);
+        let loaded = read(&program);
+        let steps = loaded.playbooks.iter().filter(|playbook| !playbook.implicit).flat_map(|p| &p.steps);
         let mut lines = program.all_lines().into_iter();
         for step in steps {
             let (_, line) = lines.next().unwrap();

@@ -5,22 +5,23 @@
 
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use fastrand::Rng;
 use playhouse::lang::program::{Parameter, Signature, Type};
-use playhouse::value::Value;
-use playhouse::vm::Machine;
+use playhouse::lang::{self, ImportRequest, LoadOptions, SourceText, load};
+use playhouse::value::{Map, Value};
 use playhouse::vm::limits::Settings;
 use playhouse::vm::protocol::{
     CallId, CallOutcome, Effect, EffectClass, Event, Fact, Finish, Outcome, Progress, ReplyEnd, Timestamp,
     ToolSignature, TurnId, Wait,
 };
 use playhouse::vm::view::Counters;
+use playhouse::vm::{Begin, Machine};
 
 use crate::optimiser::evaluate::{Observed, write_call};
 use crate::optimiser::model::Model;
 use crate::optimiser::tree::{Number, Program, TOOLS, answer};
-use crate::world::{Case, begin};
 
 /// What a run came to.
 pub(crate) struct Played {
@@ -51,8 +52,8 @@ struct Stage<'a> {
 /// More turns than any of the programs needs.
 const MAX_TURNS: usize = 400;
 
-/// The case of a program.
-pub(crate) fn case(program: &Program, settings: Settings) -> Case {
+/// The tools as the machine knows them.
+pub(crate) fn tools() -> Vec<ToolSignature> {
     let tools = TOOLS.iter().map(|&(name, n, is_reading)| {
         let parameters = ["first", "second"][..n].iter().map(|name| Parameter {
             name: (*name).into(),
@@ -65,23 +66,37 @@ pub(crate) fn case(program: &Program, settings: Settings) -> Case {
         let signature = Signature { name: name.into(), parameters, returns: Type::ANY, summary: "".into() };
         ToolSignature { signature, effect: if is_reading { EffectClass::ReadOnly } else { EffectClass::Write } }
     });
-    Case {
-        program: program.markdown(),
-        tools: tools.collect(),
-        settings: Settings { max_session_turns: 10_000, context_tokens: 10_000_000, ..settings },
-        arguments: Default::default(),
-        entry: None,
-        happenings: Vec::new(),
-    }
+    tools.collect()
+}
+
+/// A program as the interpreter has read it.
+pub(crate) fn read(program: &Program) -> Arc<lang::program::Program> {
+    let signatures: Vec<Signature> = tools().into_iter().map(|tool| tool.signature).collect();
+    let mut import = |request: &ImportRequest<'_>| Err(format!("no {}", request.path));
+    let root = SourceText { name: "generated.md".to_owned(), text: program.markdown() };
+    Arc::new(load(vec![root], &mut import, &LoadOptions { tools: &signatures, open_world: false }).program)
 }
 
 /// Runs it to its end.
-pub(crate) fn play(program: &Program, settings: Settings, answers: &[i64], seed: u64) -> Played {
+pub(crate) fn play(
+    program: &Program,
+    loaded: &Arc<lang::program::Program>,
+    settings: Settings,
+    answers: &[i64],
+    seed: u64,
+) -> Played {
     let mut random = Rng::with_seed(seed);
     let model = Model::new(program, random.fork());
     let chunk = [1, 5, 17, 60, usize::MAX, usize::MAX][random.usize(..6)];
     let mut stage = Stage {
-        machine: begin(&case(program, settings)),
+        machine: Machine::begin(Begin {
+            program: loaded.clone(),
+            settings: Settings { max_session_turns: 10_000, context_tokens: 10_000_000, ..settings },
+            tools: tools().into(),
+            entry: None,
+            arguments: Map::new(),
+            time: Timestamp(0),
+        }),
         model,
         random,
         turn: None,
