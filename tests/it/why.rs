@@ -216,7 +216,7 @@ fn how_all_triggers_stand() {
         user: None,
         active: Vec::new(),
     };
-    let asked = View { question: Some(question), ..untouched() };
+    let asked = View { question: Some(question), triggers: Vec::new(), ..untouched() };
     assert_eq!(triggers_of(&asked), "  the classifier is asked about A:T1, B:T1 because of $mood\n");
 }
 

@@ -165,10 +165,7 @@ fn cost_text(evaluation: &Evaluation) -> String {
     if evaluation.question.is_none() {
         return String::new();
     }
-    let tokens = match evaluation.tokens {
-        0 => String::new(),
-        tokens => format!(", {tokens} tokens"),
-    };
+    let tokens = tokens_text(evaluation.tokens);
     let together =
         if evaluation.n_asked > 1 { format!(" for {} triggers together", evaluation.n_asked) } else { String::new() };
     format!(" ({} ms{tokens}{together})", evaluation.ms)
@@ -203,9 +200,17 @@ fn sum_text(why: &Why) -> String {
     let parts: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
     let cost = match tally.n_asked {
         0 => String::new(),
-        n => format!("; the classifier was asked {}: {} ms, {} tokens", times(n), tally.ms, tally.tokens),
+        n => format!("; the classifier was asked {}: {} ms{}", times(n), tally.ms, tokens_text(tally.tokens)),
     };
     format!("evaluated {}: {}{cost}", times(tally.n), parts.join(", "))
+}
+
+/// `, 210 tokens`; nothing where no server has counted any.
+fn tokens_text(tokens: u64) -> String {
+    match tokens {
+        0 => String::new(),
+        tokens => format!(", {tokens} tokens"),
+    }
 }
 
 fn times(n: u64) -> String {
