@@ -207,6 +207,9 @@ impl Drop for FileJournal {
     fn drop(&mut self) {
         // Before the lock goes with the file: afterwards it could be another process' file.
         let _ = std::fs::remove_file(lock_path(&self.path));
+        // Not left to the closing of the file: a process that is just being started has a copy of it for a moment,
+        // and the lock would stay with that.
+        let _ = self.file.unlock();
     }
 }
 
@@ -226,7 +229,11 @@ pub fn holder(path: &Path) -> Option<String> {
         Err(TryLockError::WouldBlock) => {
             Some(std::fs::read_to_string(lock_path(path)).unwrap_or_default().trim().to_owned())
         }
-        Ok(()) | Err(TryLockError::Error(_)) => None,
+        Ok(()) => {
+            let _ = file.unlock();
+            None
+        }
+        Err(TryLockError::Error(_)) => None,
     }
 }
 
