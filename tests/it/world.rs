@@ -9,7 +9,7 @@ use playhouse::value::{Map, Value};
 use playhouse::vm::limits::{OnProtocolFailure, Settings};
 use playhouse::vm::protocol::{
     CallId, CallOutcome, Effect, EffectClass, Event, Fact, Finish, FrameOrigin, Location, Outcome, Progress, ReplyEnd,
-    Timestamp, ToolSignature, TurnId, Wait,
+    StartTurn, Timestamp, ToolSignature, TurnId, Wait,
 };
 use playhouse::vm::{Begin, Machine};
 
@@ -221,6 +221,8 @@ pub(crate) struct World {
     pub(crate) machine: Machine,
     pub(crate) log: Vec<String>,
     pub(crate) events: Vec<(Timestamp, Event)>,
+    /// The last request.
+    pub(crate) asked: Option<Box<StartTurn>>,
     now: i64,
     turn: Option<TurnId>,
     closed: Vec<TurnId>,
@@ -236,6 +238,7 @@ impl World {
             machine,
             log: Vec::new(),
             events: Vec::new(),
+            asked: None,
             now: 0,
             turn: None,
             closed: Vec::new(),
@@ -313,6 +316,7 @@ impl World {
                     let lines: Vec<String> = message.text.lines().map(|line| format!("    {line}")).collect();
                     self.log.push(format!("  {:?}:\n{}", message.role, lines.join("\n")));
                 }
+                self.asked = Some(start);
             }
             Effect::CloseReply { turn, close } => {
                 self.log.push(format!("close {} ({close:?})", turn.0));
