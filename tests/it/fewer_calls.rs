@@ -202,7 +202,8 @@ fn account(text: &str, settings: &str) -> (Vec<String>, BTreeMap<String, String>
         end = world.settle();
     }
     let mut variables = BTreeMap::new();
-    let mut seen = Vec::new();
+    // Tools may start earlier or later than what is said beside them.
+    let (mut seen, mut started) = (Vec::new(), Vec::new());
     for entry in &world.log {
         if let Some(set) = entry.strip_prefix("set ") {
             let set = set.trim_end_matches(" (other)").split(" was ").next().unwrap();
@@ -212,11 +213,12 @@ fn account(text: &str, settings: &str) -> (Vec<String>, BTreeMap<String, String>
             variables.insert(name.to_owned(), value.to_owned());
         } else if let Some(said) = entry.strip_prefix("say ") {
             seen.push(said.split_once(' ').unwrap().1.to_owned());
-        } else if let Some(started) = entry.strip_prefix("start ") {
+        } else if let Some(call) = entry.strip_prefix("start ") {
             // Without the call's number.
-            seen.push(started.split_once(' ').unwrap().1.to_owned());
+            started.push(call.split_once(' ').unwrap().1.to_owned());
         }
     }
+    seen.append(&mut started);
     seen.push(match end {
         Ok(wait) => format!("waits: {wait:?}"),
         Err(Outcome::Done { value }) => format!("Done: {}", value.shown()),
