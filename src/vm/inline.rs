@@ -13,6 +13,7 @@ use crate::value::Tracked;
 use crate::vm::Machine;
 use crate::vm::frame::{CallState, Called, Callee, Phase, ReturnValue, Then};
 use crate::vm::protocol::{CallId, Fact, FrameOrigin, TurnEnd};
+use crate::vm::reply::Action;
 use crate::vm::stack::null;
 use crate::vm::turn::{Todo, first_line};
 use crate::vm::walk::Walk;
@@ -57,7 +58,13 @@ impl Machine {
     /// The frame of an inlined call has returned: its caller takes the result at once.
     pub(crate) fn take_inlined(&mut self, call: CallId) {
         self.top_mut().phase = self.phase_in_turn();
+        let result_name = self.top_mut().call_mut(call).and_then(|queued| queued.result_name.clone());
         self.take_call(call);
+        // The pointer is still on the line that called: a later line for the same name is not done by it.
+        if let Some(name) = result_name {
+            let stamp = self.stamp;
+            self.top_mut().claim(&name, stamp);
+        }
         // What the reply says next would count on a variable that could not be set.
         if self.outcome.is_none() && self.turn.is_some() && self.asker().news.problem.is_some() {
             self.drop_line();
@@ -317,6 +324,20 @@ impl Machine {
     /// Whether a `return` without `at` is about the inlined playbook that has just returned.
     pub(crate) fn has_returned(&self) -> bool {
         self.turn.as_ref().is_some_and(|turn| turn.left_at.is_some() && turn.line_at.is_none())
+    }
+
+    /// Whether a `return` is that of the caller: its `at` names the caller's line.
+    pub(crate) fn leave_to_return(&self) -> bool {
+        let at = self.turn.as_ref().and_then(|turn| turn.line_at.as_ref());
+        self.top().inlined && at.is_some_and(|at| !at.contains('>'))
+    }
+
+    /// The inlined frame is left, then its caller does what the reply says.
+    pub(crate) fn todo_after_leaving(&mut self, action: Action) {
+        if let Some(line) = self.asker().pointer {
+            self.todo_first(Todo::Act(action));
+            self.todo_first(Todo::Leave(line));
+        }
     }
 
     /// Tells that something the model wrote is no longer its to do.

@@ -167,6 +167,9 @@ impl Machine {
         frame.is_told = frame.inlined;
         frame.phase = Phase::Turn;
         let (playbook, pointer) = (frame.playbook, frame.pointer);
+        let is_inlined = frame.inlined;
+        let caller = self.asker();
+        let inside = caller.pointer.filter(|_| is_inlined).map(|line| (caller.playbook, line));
         let asker = self.asker_mut();
         let delay_ms = std::mem::take(&mut asker.delay_ms);
         let news = std::mem::take(&mut asker.news);
@@ -210,7 +213,7 @@ impl Machine {
         self.start_time_limit();
         self.report(Fact::TurnStarted { kind, n_messages, prompt_tokens });
         let Some(place) = self.place() else { return };
-        let data = TurnData { playbook, pointer, variables, user: news.user, problem: news.problem };
+        let data = TurnData { playbook, pointer, inside, variables, user: news.user, problem: news.problem };
         self.emit(Effect::StartTurn(Box::new(StartTurn {
             turn: id,
             kind,

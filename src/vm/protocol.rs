@@ -353,6 +353,9 @@ pub struct TurnData {
     pub playbook: PlaybookId,
     /// The line to go on from; none in goal mode.
     pub pointer: Option<StepId>,
+    /// The caller's playbook and line, where the playbook runs inside that line: the reply names its lines
+    /// `03>01`, and goes on with those of the caller.
+    pub inside: Option<(PlaybookId, StepId)>,
     /// All visible variables, nearest first.
     pub variables: Vec<(Arc<str>, Value)>,
     /// The user's words, if this turn brings them.

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::lang::flow_graph::Node;
 use crate::lang::program::{PlaybookId, Returned, StepKind};
 use crate::value::Tracked;
 use crate::vm::Machine;
@@ -44,30 +45,72 @@ impl Machine {
         (sets_as_written && can_return && !self.hides_variables(callee)).then_some(tail_call)
     }
 
-    /// Whether the callee, or what runs above it, would read or write another variable than the frame's if that
-    /// had joined the others: a frame below has one of the same name, or the others have a later one. (What does
-    /// not join them, [`Program::tail_call`] has looked at.)
+    /// Whether the callee, or what runs above it, would find another variable than the frame's if that had joined
+    /// the others: a frame below has one of the same name, or the others have a later one, or will have one when
+    /// a playbook is left that owns the name. (What does not join them, [`Program::tail_call`] has looked at.)
     fn hides_variables(&self, callee: PlaybookId) -> bool {
         let frame = self.top();
         let agent = frame.agent;
         let body = self.program.playbook(callee);
-        let is_bound_again =
-            |name: &str| body.agent == agent && body.parameters.iter().any(|parameter| *parameter.name == *name);
+        let others = &self.others[agent.0 as usize];
         let is_below = |name: &str| {
             let mut below = self.frames.iter().rev().skip(1).map(|frame| frame.playbook());
             below.any(|below| below.agent == agent && below.scope.contains(name))
         };
-        let others = &self.others[agent.0 as usize];
-        frame.scope.iter().any(|(name, variable)| {
-            let is_older = others.get(name).is_some_and(|other| other.set > variable.set);
+        let is_owned = |name: &Arc<str>| {
+            self.program.playbooks.iter().any(|playbook| playbook.agent == agent && playbook.own.contains(name))
+        };
+        // `$call` of a trigger's playbook is bound, and no parameter: nobody could see it any more.
+        let call: Arc<str> = "call".into();
+        if frame.trigger.is_some()
+            && frame.scope.contains(&call)
+            && self.program.names_below(callee).contains(&(agent, call))
+        {
+            return true;
+        }
+        frame.scope.iter().filter(|(_, variable)| !variable.bound).any(|(name, variable)| {
             let key = (agent, name.clone());
-            // `$call` of a trigger's playbook is bound, and no parameter.
-            let goes = variable.bound && frame.trigger.is_some() && &**name == "call";
-            let changes_place = !variable.bound && (is_older || is_below(name));
-            (goes || changes_place)
-                && !is_bound_again(name)
-                && (self.program.names_below(callee).contains(&key) || self.program.watched_names().contains(&key))
+            let is_watched = self.program.watched_names().contains(&key);
+            if !is_watched && !self.program.names_below(callee).contains(&key) {
+                return false;
+            }
+            if body.agent == agent && body.parameters.iter().any(|parameter| parameter.name == *name) {
+                return false;
+            }
+            let is_older = others.get(name).is_some_and(|other| other.set > variable.set);
+            let is_hidden = is_older || is_below(name);
+            if body.agent == agent && self.is_set_before_calls(callee, name) {
+                return is_watched && is_hidden;
+            }
+            is_hidden || is_owned(name)
         })
+    }
+
+    /// Whether a playbook owns a name and sets it before it calls anything that looks the name up.
+    fn is_set_before_calls(&self, playbook: PlaybookId, name: &Arc<str>) -> bool {
+        let playbook = self.program.playbook(playbook);
+        if !playbook.own.contains(name) {
+            return false;
+        }
+        let key = (playbook.agent, name.clone());
+        let mut seen = vec![false; playbook.steps.len()];
+        let mut pending = vec![playbook.flow.entry];
+        while let Some(node) = pending.pop() {
+            let Node::Step(step) = node else { continue };
+            if std::mem::replace(&mut seen[step.0 as usize], true) {
+                continue;
+            }
+            let line = playbook.step(step);
+            let callee = line.call().and_then(|call| call.playbook);
+            if callee.is_some_and(|callee| self.program.names_below(callee).contains(&key)) {
+                return false;
+            }
+            let is_certain = !matches!(line.kind, StepKind::Branch { .. } | StepKind::Loop(_));
+            if !(is_certain && line.kind.targets().iter().any(|target| target.name == *name)) {
+                pending.extend(playbook.flow.successors(step).iter().map(|edge| edge.to));
+            }
+        }
+        true
     }
 
     /// Makes a tail call: the reply is cut, the frame goes, the callee's takes its place.

@@ -482,6 +482,9 @@ impl Machine {
     }
 
     fn act_on(&mut self, action: Action) {
+        if matches!(action, Action::Return(_)) && self.leave_to_return() {
+            return self.todo_after_leaving(action);
+        }
         if !matches!(action, Action::Think(_)) {
             self.touch_line();
         }

@@ -73,6 +73,12 @@ fn every_event_has_its_place() {
 }
 
 #[test]
+fn a_playbook_left_by_its_last_call_is_named() {
+    let elided = line(&report(Fact::FrameElided { playbook: PlaybookId(0) }));
+    assert!(elided.contains(r#""type":"frame_elided""#) && elided.contains(r#""left":""#), "{elided}");
+}
+
+#[test]
 fn secrets_are_masked() {
     let facts = [
         Fact::VariableSet { name: "key".into(), value: secret("s3cret"), old: Some(Value::str("***")), local: false },

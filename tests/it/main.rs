@@ -9,6 +9,7 @@ mod conversation;
 mod crash;
 mod events;
 mod faults;
+mod fewer_calls;
 mod fuzz;
 mod fuzz_machine;
 mod fuzz_reply;

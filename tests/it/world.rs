@@ -9,7 +9,7 @@ use playhouse::value::{Map, Value};
 use playhouse::vm::limits::{Barrier, OnProtocolFailure, OnUserMessage, Settings};
 use playhouse::vm::protocol::{
     CallId, CallOutcome, Effect, EffectClass, Event, Fact, Finish, FrameOrigin, Judge, Location, Outcome, Progress,
-    Question, ReplyEnd, TimerId, Timestamp, ToolSignature, TurnId, Update, Verdict, Wait,
+    Question, ReplyEnd, StartTurn, TimerId, Timestamp, ToolSignature, TurnId, Update, Verdict, Wait,
 };
 use playhouse::vm::{Begin, Machine};
 
@@ -238,6 +238,8 @@ pub(crate) struct World {
     pub(crate) machine: Machine,
     pub(crate) log: Vec<String>,
     pub(crate) events: Vec<(Timestamp, Event)>,
+    /// The last request.
+    pub(crate) asked: Option<Box<StartTurn>>,
     now: i64,
     turn: Option<TurnId>,
     closed: Vec<TurnId>,
@@ -254,6 +256,7 @@ impl World {
             machine,
             log: Vec::new(),
             events: Vec::new(),
+            asked: None,
             now: 0,
             turn: None,
             closed: Vec::new(),
@@ -332,6 +335,7 @@ impl World {
                     let lines: Vec<String> = message.text.lines().map(|line| format!("    {line}")).collect();
                     self.log.push(format!("  {:?}:\n{}", message.role, lines.join("\n")));
                 }
+                self.asked = Some(start);
             }
             Effect::CloseReply { turn, close } => {
                 self.log.push(format!("close {} ({close:?})", turn.0));
