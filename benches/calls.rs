@@ -95,7 +95,7 @@ impl Llm for Counting {
             "stream_options": { "include_usage": true },
         });
         let tokens = tiktoken_rs::o200k_base_singleton().encode_ordinary(&body.to_string()).len();
-        self.asked.lock().unwrap().push((!matches!(request.purpose, Purpose::Turn { .. }), tokens));
+        self.asked.lock().unwrap().push((request.purpose != Purpose::Turn, tokens));
         self.script.request(request)
     }
 }

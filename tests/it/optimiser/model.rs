@@ -291,11 +291,12 @@ impl<'a> Model<'a> {
 
     fn begin_round(&mut self, turn: &mut Turn, row: usize, round: usize) -> Next {
         let line = turn.chat.rows[row].clone();
-        let n_rounds = match &line.action {
-            Action::ForEach { items, .. } => items.len(),
-            Action::Repeat(n) => *n,
-            _ => 0,
-        };
+        let mut n_rounds = 0;
+        if let Action::ForEach { items, .. } = &line.action {
+            n_rounds = items.len();
+        } else if let Action::Repeat(n) = line.action {
+            n_rounds = n;
+        }
         if round >= n_rounds {
             if turn.must_name {
                 turn.name(row);
