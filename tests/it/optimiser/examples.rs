@@ -78,7 +78,7 @@ struct Stage {
 fn read(path: &Path) -> Option<Conversation> {
     let text = std::fs::read_to_string(path).unwrap();
     // What a classifier says is no optimisation's business.
-    if text.contains("- classifier:") {
+    if text.contains("- setting classifier:") {
         return None;
     }
     let file = TestFile::parse(FileId(0), &text).unwrap();
@@ -153,8 +153,15 @@ fn run(conversation: &Conversation, settings: Settings, speaker: Speaker) -> Sta
         let Some(event) = stage.next_event(&wait, &mut lines) else { break };
         stage.machine.handle(Timestamp(0), event);
     }
+    // A conversation may end before the program does: then the top frame waits for the user.
+    let stack = stage.machine.view().stack;
+    if let Some(top) = stack.last() {
+        let mut line = top.line.as_ref().map_or_else(|| json!({}), |label| json!({ "at": **label }));
+        line["wait"] = "user".into();
+        stage.deeds[stage.frames[&top.id]].lines.push(line);
+    }
     // A frame without a `return` was replaced by the playbook it called last.
-    let n_open = stage.machine.view().stack.len();
+    let n_open = stack.len();
     for deeds in &mut stage.deeds {
         deeds.is_elided = n_open == 0 && deeds.lines.last().is_none_or(|line| line.get("return").is_none());
     }
