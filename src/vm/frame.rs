@@ -51,6 +51,8 @@ pub(crate) struct PlaybookFrame {
     /// Everything before this was set before the frame began or before the pointer last moved back: it does
     /// not count as the work of a line.
     pub(crate) fresh_since: Stamp,
+    /// The names that this frame itself has set, and when last: what another frame sets is not the work of its lines.
+    pub(crate) set_names: Vec<(Arc<str>, Stamp)>,
     /// The pointer has moved back, or a loop has begun another round.
     pub(crate) moved_back: bool,
     /// Names that a line which was left since then had to set, and when it was left: what was set before that was

@@ -347,6 +347,10 @@ impl Machine {
 
     /// A call that the model writes of the playbook that is inlined here. Answers false if it is of another.
     pub(crate) fn call_of_inlined(&mut self, called: &Called) -> bool {
+        // A line of the inlined playbook may call that playbook again: a call in words is no call to the graph.
+        if self.turn.as_ref().and_then(|turn| turn.line_at.as_deref()).is_some_and(|at| at.contains('>')) {
+            return false;
+        }
         let frame = self.top();
         if !frame.inlined || called.callee != Callee::Playbook(frame.playbook) {
             return false;

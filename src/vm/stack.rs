@@ -70,6 +70,7 @@ impl Machine {
             phase: Phase::Ready,
             news: News::default(),
             fresh_since: self.stamp,
+            set_names: Vec::new(),
             moved_back: false,
             claimed_names: Vec::new(),
             unclaimed_calls: Vec::new(),
@@ -108,7 +109,14 @@ impl Machine {
         match node {
             Node::Step(step) => {
                 self.claim_names();
+                let stamp = self.stamp;
+                let is_explicit =
+                    self.settings.explicit_lines && self.program.playbook(self.top().playbook).step(step).explicit;
                 let frame = self.top_mut();
+                // Another round of the model's own loop: what was done in the last does not count.
+                if !is_explicit && frame.pointer.is_some_and(|from| from > step) {
+                    frame.start_afresh(stamp);
+                }
                 frame.pointer = Some(step);
                 frame.here = Here::default();
                 self.reached_heading();

@@ -101,6 +101,7 @@ impl Machine {
             &mut self.frames[found.unwrap_or(depth)].playbook_mut().scope
         };
         let (value, old) = scope.set(name, value, change);
+        self.frames[depth].playbook_mut().note_set(name, change.stamp);
         self.report_set(name, &value, old.as_ref(), local);
         true
     }

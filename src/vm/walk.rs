@@ -85,7 +85,10 @@ impl Machine {
             Walk::NeedsCalls => self.top_mut().phase = Phase::Draining(Then::GoOn),
             Walk::Yield(then) => self.top_mut().phase = Phase::Draining(then),
             Walk::Left => match self.way_out(step) {
-                Some(next) => self.arrive(next),
+                Some(next) => {
+                    self.claim_work(step);
+                    self.arrive(next);
+                }
                 None => self.drain_or_ask(),
             },
         }
@@ -122,15 +125,15 @@ impl Machine {
     pub(crate) fn has_done_work(&self, step: StepId, strictly: bool) -> bool {
         let frame = self.top();
         let playbook = self.program.playbook(frame.playbook);
-        let set_since =
-            |name: &str, since: Stamp| self.reader().variable(name).is_some_and(|variable| variable.set > since);
         match &playbook.step(step).kind {
             StepKind::Ask { targets } => {
                 let is_strict = strictly || frame.moved_back;
-                let since = |name: &str| if is_strict { frame.unclaimed_since(name) } else { Stamp(0) };
-                targets.iter().all(|target| set_since(&target.name, since(&target.name)))
+                targets.iter().map(|target| &*target.name).all(|name| match is_strict {
+                    true => frame.has_set(name, frame.unclaimed_since(name)),
+                    false => self.reader().variable(name).is_some(),
+                })
             }
-            StepKind::Assign { target, .. } => set_since(&target.name, frame.unclaimed_since(&target.name)),
+            StepKind::Assign { target, .. } => frame.has_set(&target.name, frame.unclaimed_since(&target.name)),
             StepKind::Call(site) => {
                 frame.done_calls.contains(&step) || frame.unclaimed_calls.iter().any(|called| called.is_of(site))
             }
@@ -145,16 +148,13 @@ impl Machine {
         let stamp = self.stamp;
         let frame = self.top_mut();
         let Some(step) = frame.pointer else { return };
-        match &program.playbook(frame.playbook).step(step).kind {
-            StepKind::Ask { targets } => targets.iter().for_each(|target| frame.claim(&target.name, stamp)),
-            StepKind::Assign { target, .. } => frame.claim(&target.name, stamp),
-            StepKind::Branch { .. }
-            | StepKind::Loop(_)
-            | StepKind::Return(_)
-            | StepKind::End
-            | StepKind::Call(_)
-            | StepKind::Say { .. }
-            | StepKind::Free => {}
+        let step = program.playbook(frame.playbook).step(step);
+        for name in &step.writes {
+            frame.claim(name, stamp);
+        }
+        // What is called on a free line is what that line wants.
+        if step.is_free() {
+            frame.unclaimed_calls.clear();
         }
     }
 
@@ -411,8 +411,16 @@ impl Machine {
         let mut blocked = None;
         let mut queue = VecDeque::from([from]);
         while let Some(step) = queue.pop_front() {
+            // Whoever decides goes into the nested lines of a true condition by naming one of them.
+            let line = playbook.step(step);
+            let decides = matches!(line.kind, StepKind::Branch { arm: Arm::If | Arm::ElseIf, .. } | StepKind::Loop(_))
+                && !(line.explicit && self.settings.explicit_lines)
+                && !is_inside(playbook, target, step);
             for edge in playbook.flow.successors(step) {
                 let Node::Step(next) = edge.to else { continue };
+                if decides && line.children.first() == Some(&next) && next != target {
+                    continue;
+                }
                 if next == from || first_hop[next.0 as usize].is_some() {
                     continue;
                 }
@@ -486,6 +494,19 @@ impl crate::vm::frame::PlaybookFrame {
     pub(crate) fn claim(&mut self, name: &Arc<str>, stamp: Stamp) {
         self.claimed_names.retain(|(claimed, _)| claimed != name);
         self.claimed_names.push((name.clone(), stamp));
+    }
+
+    /// The frame has set a name.
+    pub(crate) fn note_set(&mut self, name: &Arc<str>, stamp: Stamp) {
+        match self.set_names.iter_mut().find(|(set, _)| set == name) {
+            Some((_, last)) => *last = stamp,
+            None => self.set_names.push((name.clone(), stamp)),
+        }
+    }
+
+    /// Whether the frame itself has set a name after `since`.
+    fn has_set(&self, name: &str, since: Stamp) -> bool {
+        self.set_names.iter().any(|(set, last)| **set == *name && *last > since)
     }
 
     /// What was set of a name since then is not the work of an earlier line.

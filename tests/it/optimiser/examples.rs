@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use playhouse::host::classify::TriggerClassifier;
+use playhouse::host::classify::rules::Rules;
 use playhouse::host::tool::builtin::WorkingDirectory;
 use playhouse::host::tool::{CallContext, Tool, ToolOutcome, canned};
 use playhouse::lang::program::Signature;
@@ -66,6 +68,8 @@ struct Stage {
     to_start: VecDeque<(CallId, u32)>,
     running: VecDeque<(CallId, ToolOutcome)>,
     speech: String,
+    /// What the classifier has said.
+    verdicts: VecDeque<Event>,
     /// The position of each frame in the order in which they were pushed.
     frames: HashMap<FrameId, usize>,
     deeds: Vec<Deeds>,
@@ -114,7 +118,12 @@ fn tools_of(text: &str) -> Vec<Arc<dyn Tool>> {
 fn run(conversation: &Conversation, settings: Settings, speaker: Speaker) -> Stage {
     let machine = Machine::begin(Begin {
         program: conversation.program.clone(),
-        settings: Settings { max_session_turns: 10_000, context_tokens: 10_000_000, ..settings },
+        settings: Settings {
+            max_session_turns: 10_000,
+            context_tokens: 10_000_000,
+            classifier_first: true,
+            ..settings
+        },
         tools: conversation.signatures.clone(),
         entry: None,
         arguments: Map::new(),
@@ -129,6 +138,7 @@ fn run(conversation: &Conversation, settings: Settings, speaker: Speaker) -> Sta
         to_start: VecDeque::new(),
         running: VecDeque::new(),
         speech: String::new(),
+        verdicts: VecDeque::new(),
         frames: HashMap::new(),
         deeds: Vec::new(),
         awaited: Vec::new(),
@@ -175,6 +185,9 @@ impl Stage {
         }
         if let Some((call, attempt)) = self.to_start.pop_front() {
             return Some(Event::CallStarted { call, attempt });
+        }
+        if let Some(verdict) = self.verdicts.pop_front() {
+            return Some(verdict);
         }
         if let Some((call, outcome)) = self.running.pop_front() {
             let outcome = match outcome {
@@ -269,6 +282,12 @@ impl Stage {
             Effect::Report(report) => {
                 let place = report.place.map(|place| (place.frame, self.machine.describe(place.location)));
                 self.learn(place, &report.fact);
+            }
+            Effect::Classify(question) => {
+                let id = question.question;
+                let verdict = futures_util::FutureExt::now_or_never(Rules.judge(Arc::new(*question)));
+                let verdict = verdict.expect("rules answer at once");
+                self.verdicts.push_back(Event::Verdict { question: id, verdict });
             }
             other => panic!("{other:?}"),
         }
