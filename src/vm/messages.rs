@@ -112,6 +112,7 @@ impl Machine {
             frame.chat = old.chat;
             frame.news = old.news;
             frame.saying = old.saying;
+            frame.set_names = old.set_names;
             if goes_back {
                 frame.pointer = old.pointer;
                 frame.here = old.here;
