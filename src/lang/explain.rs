@@ -150,10 +150,20 @@ fn explain_step(text: &mut String, program: &Program, playbook: &Playbook, step:
     let _ = writeln!(text, "; {}", edges.collect::<Vec<_>>().join(", "));
 }
 
-/// What is spared of the call of a playbook, or the condition that is missing for it.
+/// What is spared of a call: for a playbook the call itself, for a tool the time until the reply is over; or the
+/// condition that is missing for it.
 fn savings(program: &Program, playbook: &Playbook, step: &Step) -> Vec<String> {
     let mut savings = Vec::new();
-    if step.call().and_then(|call| call.playbook).is_none() {
+    let Some(call) = step.call() else { return savings };
+    if call.playbook.is_none() {
+        let agent = program.agent(playbook.agent);
+        let guard = agent.triggers.calls.iter().map(|id| program.trigger(*id)).find(
+            |trigger| matches!(&trigger.kind, TriggerKind::BeforeCall(name) if name.playbook.is_none() && name.name == call.callee),
+        );
+        savings.push(match guard {
+            Some(guard) => format!("does not start early: {} is asked before", program.trigger_name(guard.id)),
+            None => "starts early".to_owned(),
+        });
         return savings;
     }
     match program.tail_call(playbook.id, step.id) {

@@ -158,6 +158,8 @@ impl Talk<'_> {
 
     async fn run(&mut self, mut subscription: Subscription) -> Result<(), Failure> {
         let mut interrupts = self.console.is_conversation.then(interrupts);
+        // A person may speak at any time; what becomes of it is `on_user_message`'s matter.
+        self.listen();
         loop {
             tokio::select! {
                 biased;
@@ -269,10 +271,20 @@ impl Talk<'_> {
                 return self.handle.send(message).await.is_ok();
             }
         }
+        if self.input_ended {
+            return false;
+        }
         self.wanted = Some(wanted);
         self.prompt();
         self.lines.ask();
         true
+    }
+
+    /// On a terminal lines are read whether the program waits for one or not.
+    fn listen(&mut self) {
+        if self.console.is_conversation && !self.input_ended {
+            self.lines.ask();
+        }
     }
 
     /// Shows that it is the user's turn.
@@ -294,20 +306,20 @@ impl Talk<'_> {
             if self.console.is_conversation {
                 self.console.tell("\n");
             }
-            return false;
+            // What the program is about to say may still be said.
+            return self.wanted.is_none();
         };
+        self.listen();
         if line.trim().is_empty() && self.console.is_conversation {
             self.prompt();
-            self.lines.ask();
             return true;
         }
         if let Some(trigger) = question_in(&line).filter(|_| self.console.is_conversation) {
             self.tell_why(trigger).await;
             self.prompt();
-            self.lines.ask();
             return true;
         }
-        // A line typed while the program was interrupted is a message.
+        // A line typed while the program does not wait is a message.
         match self.wanted.take().unwrap_or(Wanted::Message) {
             Wanted::Message => self.handle.send(line).await.is_ok(),
             Wanted::Approval(call) => {
