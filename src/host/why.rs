@@ -10,14 +10,12 @@ use crate::host::journal::record::Record;
 use crate::host::session::SessionError;
 use crate::host::session::replay::replay_watched;
 use crate::lang::explain::trigger_kind;
-use crate::lang::program::{Program, Trigger, TriggerId, TriggerKind};
+use crate::lang::program::{Program, Trigger, TriggerId};
 use crate::vm::protocol::{
-    Effect, Evaluation, Fact, Judge, Location, Place, Progress, QuestionId, Ruling, Timestamp, TurnId, Update,
+    Effect, Evaluation, Fact, Judge, Location, Place, Progress, QuestionId, Ruling, Timestamp, TurnId, USER_MESSAGE,
+    Update,
 };
 use crate::vm::view::{TriggerView, View};
-
-/// The name under which the user's words are an update.
-pub const USER_MESSAGE: &str = "user_message";
 
 /// What a machine reported: when, where, what.
 pub type Told = (Timestamp, Option<Place>, Fact);
@@ -183,7 +181,7 @@ pub fn explain<'t>(
                 Some(judged) => judged.has_fired = true,
                 None => judged.push(entry(plain_match(id, updates), true)),
             }
-        } else if let Some(name) = update_name(fact).filter(|_| waits_for_updates(trigger))
+        } else if let Some(name) = update_name(fact).filter(|_| trigger.kind.waits_for_updates())
             && let Some(reason) = passed_over_reason(program, id, *place, names, &name)
         {
             *passed_over.entry((reason, name)).or_default() += 1;
@@ -263,19 +261,6 @@ pub fn find_trigger(program: &Program, text: &str) -> Result<TriggerId, Vec<Trig
 
 fn triggers(program: &Program) -> impl Iterator<Item = &Trigger> {
     program.playbooks.iter().flat_map(|playbook| &playbook.triggers)
-}
-
-/// Whether a trigger is evaluated on updates at all.
-fn waits_for_updates(trigger: &Trigger) -> bool {
-    match trigger.kind {
-        TriggerKind::Condition(_) | TriggerKind::Changes(_) | TriggerKind::Semantic => true,
-        TriggerKind::Beginning
-        | TriggerKind::BeforeCall(_)
-        | TriggerKind::AfterCall(_)
-        | TriggerKind::CallFails(_)
-        | TriggerKind::Every { .. }
-        | TriggerKind::Silence { .. } => false,
-    }
 }
 
 /// The name of the variable that has got another value. The user's words are told as such.

@@ -7,9 +7,8 @@ use crate::value::{Origin, Tracked, Value};
 use crate::vm::Machine;
 use crate::vm::frame::{Frame, Phase, PlaybookFrame, Then};
 use crate::vm::limits::OnUserMessage;
-use crate::vm::protocol::CallId;
+use crate::vm::protocol::{CallId, USER_MESSAGE};
 use crate::vm::scope::Scope;
-use crate::vm::watcher::USER_MESSAGE;
 
 /// The state before a turn, for taking back what the turn does.
 #[derive(Clone, Debug)]

@@ -24,6 +24,7 @@ mod loops;
 mod messages;
 mod model_call;
 mod prompt;
+pub(crate) mod prompt_files;
 mod questions;
 mod resolve;
 mod scope;

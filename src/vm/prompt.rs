@@ -6,8 +6,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use minijinja::syntax::SyntaxConfig;
-use minijinja::{Environment, context};
+use minijinja::context;
 
 use crate::lang::program::{AgentId, Mode, Playbook, PlaybookId, Program, Signature, Step, StepId, Type};
 use crate::value::Value;
@@ -16,7 +15,10 @@ use crate::vm::calls::{shorten, write_parameter};
 use crate::vm::fault::FaultKind;
 use crate::vm::frame::{Chat, News, Phase};
 use crate::vm::limits::Settings;
-use crate::vm::protocol::{ChatMessage, Effect, Fact, Role, StartTurn, ToolSignature, TurnData, TurnId, TurnKind};
+use crate::vm::prompt_files::render;
+use crate::vm::protocol::{
+    ChatMessage, Effect, Fact, Role, StartTurn, ToolSignature, TurnData, TurnId, TurnKind, USER_MESSAGE,
+};
 use crate::vm::reply::{ReaderOptions, ReplyReader};
 use crate::vm::turn::{Gate, Turn, estimate_tokens, first_line};
 
@@ -106,24 +108,6 @@ fn write_signature(name: &str, signature: &Signature) -> String {
     let parameters: Vec<String> = signature.parameters.iter().map(write_parameter).collect();
     let returns = if signature.returns == Type::ANY { String::new() } else { format!(" -> {}", signature.returns) };
     format!("{name}({}){returns}", parameters.join(", "))
-}
-
-fn render(template: &str, context: minijinja::Value) -> String {
-    static ENVIRONMENT: OnceLock<Environment<'static>> = OnceLock::new();
-    let environment = ENVIRONMENT.get_or_init(|| {
-        let mut environment = Environment::new();
-        if let Ok(syntax) = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build() {
-            environment.set_syntax(syntax);
-        }
-        // The templates are part of the binary; a test renders each, so a mistake in one cannot ship.
-        let system = environment.add_template("system", include_str!("../../prompts/system.md"));
-        let turn = environment.add_template("turn", include_str!("../../prompts/turn.md"));
-        debug_assert!(system.is_ok() && turn.is_ok(), "{system:?} {turn:?}");
-        environment
-    });
-    let rendered = environment.get_template(template).and_then(|template| template.render(context));
-    debug_assert!(rendered.is_ok(), "{rendered:?}");
-    rendered.unwrap_or_default()
 }
 
 impl Machine {
@@ -321,7 +305,7 @@ impl Machine {
             self.reader()
                 .all()
                 .into_iter()
-                .filter(|(name, _)| &***name != "user_message")
+                .filter(|(name, _)| &***name != USER_MESSAGE)
                 .map(|(name, variable)| {
                     // The line in hand may need the whole value.
                     let is_named = named.is_some_and(|names| names.contains(name));
@@ -437,7 +421,7 @@ impl Machine {
                 changed
                     .into_iter()
                     .filter(|(name, variable)| {
-                        variable.set > since && &***name != "user_message" && !news.told_names.contains(name)
+                        variable.set > since && &***name != USER_MESSAGE && !news.told_names.contains(name)
                     })
                     .map(|(name, variable)| {
                         format!("${name} = {}", shorten(&variable.value, self.settings.shown_value_bytes))

@@ -10,6 +10,9 @@ use crate::lang::program::{AgentId, PlaybookId, Signature, StepId, TriggerId};
 use crate::value::{Map, Tracked, Value};
 use crate::vm::fault::Fault;
 
+/// The variable that holds the user's last words; each message is an update of it.
+pub const USER_MESSAGE: &str = "user_message";
+
 /// Milliseconds since the Unix epoch. The machine reads no clock: every event brings its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(pub i64);

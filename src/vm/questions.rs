@@ -7,8 +7,10 @@ use std::sync::Arc;
 use crate::lang::program::{TriggerId, TriggerKind};
 use crate::value::Value;
 use crate::vm::Machine;
-use crate::vm::protocol::{Candidate, Effect, Evaluation, Fact, Judge, Question, QuestionId, Ruling, Update, Verdict};
-use crate::vm::watcher::{Match, OpenQuestion, PendingUpdate, Prejudged, USER_MESSAGE};
+use crate::vm::protocol::{
+    Candidate, Effect, Evaluation, Fact, Judge, Question, QuestionId, Ruling, USER_MESSAGE, Update, Verdict,
+};
+use crate::vm::watcher::{Match, OpenQuestion, PendingUpdate, Prejudged};
 
 impl Machine {
     /// Asks the classifier about the top frame's updates, as far as it has not been asked the same before.

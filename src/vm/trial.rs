@@ -9,8 +9,7 @@ use crate::lang::program::{AgentId, PlaybookId, Program, TriggerId, TriggerKind}
 use crate::value::{Map, Tracked, Value};
 use crate::vm::condition::holds;
 use crate::vm::eval::Lookup;
-use crate::vm::protocol::{Candidate, FrameId, Location, Place, Question, QuestionId, Update};
-use crate::vm::watcher::USER_MESSAGE;
+use crate::vm::protocol::{Candidate, FrameId, Location, Place, Question, QuestionId, USER_MESSAGE, Update};
 
 /// What came of the updates of a [`Trial`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,17 +64,8 @@ impl Trial {
             let held: Vec<bool> = naming.iter().map(|id| condition_holds(program, *id, &values)).collect();
             values.0.insert(name.clone(), tracked(value));
             for (id, held) in naming.iter().zip(held) {
-                let fires = match &program.trigger(*id).kind {
-                    TriggerKind::Condition(_) => !held && condition_holds(program, *id, &values),
-                    TriggerKind::Changes(_) => old.is_some(),
-                    TriggerKind::Beginning
-                    | TriggerKind::BeforeCall(_)
-                    | TriggerKind::AfterCall(_)
-                    | TriggerKind::CallFails(_)
-                    | TriggerKind::Every { .. }
-                    | TriggerKind::Silence { .. }
-                    | TriggerKind::Semantic => false,
-                };
+                let is_change = matches!(program.trigger(*id).kind, TriggerKind::Changes(_)) && old.is_some();
+                let fires = is_change || (!held && condition_holds(program, *id, &values));
                 // Once: it is active from then on.
                 if fires && !tried.fired.contains(id) {
                     tried.fired.push(*id);
@@ -108,16 +98,8 @@ impl Trial {
     }
 }
 
+/// Whether it is a condition, and holds.
 fn condition_holds(program: &Program, id: TriggerId, values: &Values) -> bool {
-    match &program.trigger(id).kind {
-        TriggerKind::Condition(condition) => holds(condition, values).unwrap_or(false),
-        TriggerKind::Beginning
-        | TriggerKind::BeforeCall(_)
-        | TriggerKind::AfterCall(_)
-        | TriggerKind::CallFails(_)
-        | TriggerKind::Every { .. }
-        | TriggerKind::Silence { .. }
-        | TriggerKind::Changes(_)
-        | TriggerKind::Semantic => false,
-    }
+    let TriggerKind::Condition(condition) = &program.trigger(id).kind else { return false };
+    holds(condition, values).unwrap_or(false)
 }

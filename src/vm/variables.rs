@@ -10,7 +10,7 @@ use crate::value::{Origin, Tracked, Value};
 use crate::vm::Machine;
 use crate::vm::eval::Lookup;
 use crate::vm::fault::FaultKind;
-use crate::vm::protocol::{Fact, FrameId};
+use crate::vm::protocol::{Fact, FrameId, USER_MESSAGE};
 use crate::vm::scope::{Change, Scope, Stamp, Variable};
 
 /// The variables that the frame at `depth` can read.
@@ -215,7 +215,7 @@ impl Machine {
             let mut unnamed: Vec<(Stamp, Arc<str>)> = others
                 .iter()
                 .filter(|(name, _)| {
-                    &***name != "user_message"
+                    &***name != USER_MESSAGE
                         && !agent.variables.iter().any(|declared| declared.name == **name)
                         && !reaches.iter().any(|reach| reach.names.contains(*name))
                 })

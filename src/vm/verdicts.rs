@@ -6,8 +6,7 @@ use std::fmt::Write as _;
 use indexmap::IndexMap;
 
 use crate::lang::program::TriggerId;
-use crate::vm::protocol::Update;
-use crate::vm::watcher::USER_MESSAGE;
+use crate::vm::protocol::{USER_MESSAGE, Update};
 
 /// Answers by trigger and the values that were shown. The oldest are forgotten first.
 #[derive(Clone, Debug, Default)]

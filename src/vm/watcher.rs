@@ -16,14 +16,13 @@ use crate::vm::calls::shorten;
 use crate::vm::condition::holds;
 use crate::vm::frame::{CallState, Phase, PlaybookFrame, QueuedCall};
 use crate::vm::limits::Barrier;
-use crate::vm::protocol::{Evaluation, Fact, FrameId, FrameOrigin, Judge, Question, Ruling, Timestamp, Update, Wait};
+use crate::vm::protocol::{
+    Evaluation, Fact, FrameId, FrameOrigin, Judge, Question, Ruling, Timestamp, USER_MESSAGE, Update, Wait,
+};
 use crate::vm::trigger_timers::TriggerTimer;
 use crate::vm::turn::Gate;
 use crate::vm::verdicts::Verdicts;
 use crate::vm::view::TriggerView;
-
-/// The name under which the user's words are an update.
-pub(crate) const USER_MESSAGE: &str = "user_message";
 
 /// What the machine keeps about triggers.
 #[derive(Clone, Debug, Default)]

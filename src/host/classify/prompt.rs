@@ -5,15 +5,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use minijinja::syntax::SyntaxConfig;
-use minijinja::{Environment, context};
+use minijinja::context;
 
 use crate::host::llm::shorten;
 use crate::value::Value;
-use crate::vm::protocol::{Candidate, ChatMessage, Question, Role, Update};
-
-/// The name of the variable that holds the user's words.
-const USER_MESSAGE: &str = "user_message";
+use crate::vm::prompt_files::render;
+use crate::vm::protocol::{Candidate, ChatMessage, Question, Role, USER_MESSAGE, Update};
 
 /// Of a value so many characters are shown, its beginning and its end: more is no matter of a trigger's.
 const SHOWN_CHARACTERS: usize = 2_000;
@@ -59,22 +56,4 @@ fn update_line(update: &Update) -> String {
 
 fn json(value: &Value) -> String {
     shorten(&value.to_json(), SHOWN_CHARACTERS).into_owned()
-}
-
-fn render(template: &str, context: minijinja::Value) -> String {
-    static ENVIRONMENT: OnceLock<Environment<'static>> = OnceLock::new();
-    let environment = ENVIRONMENT.get_or_init(|| {
-        let mut environment = Environment::new();
-        if let Ok(syntax) = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build() {
-            environment.set_syntax(syntax);
-        }
-        // The templates are part of the binary; a test renders each, so a mistake in one cannot ship.
-        let classify = environment.add_template("classify", include_str!("../../../prompts/classify.md"));
-        let question = environment.add_template("question", include_str!("../../../prompts/question.md"));
-        debug_assert!(classify.is_ok() && question.is_ok(), "{classify:?} {question:?}");
-        environment
-    });
-    let rendered = environment.get_template(template).and_then(|template| template.render(context));
-    debug_assert!(rendered.is_ok(), "{rendered:?}");
-    rendered.unwrap_or_default()
 }

@@ -8,10 +8,7 @@ use regex::Regex;
 use crate::host::classify::patterns::{Polarity, Thing, answer, gives, is_whole, withholds};
 use crate::host::classify::{TriggerClassifier, VerdictFuture};
 use crate::value::Value;
-use crate::vm::protocol::{Judge, Question, Update, Verdict};
-
-/// The name under which the user's words are an update.
-const USER_MESSAGE: &str = "user_message";
+use crate::vm::protocol::{Judge, Question, USER_MESSAGE, Update, Verdict};
 
 const WHEN: &str = r"^(?:when(?:ever)?|if|once|as soon as|after|every time|each time)\s+";
 

@@ -1,6 +1,6 @@
 //! One scripted conversation is played: a session of its own, its journal in memory, its replies in order.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use crate::host::llm::script::{Chunks as ScriptChunks, Script, ScriptEntry, Scri
 use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
 use crate::host::program::load_files;
 use crate::host::session::{Interest, Notice, Session, SessionOptions, Start, World};
+use crate::lang::program::Program;
 use crate::serve::cli::console::Failure;
 use crate::serve::cli::conversation::approval;
 use crate::serve::cli::run::find_playbook;
@@ -51,6 +52,34 @@ pub(crate) struct ChosenClassifier<'a> {
     pub(crate) environment: &'a Environment,
 }
 
+impl ChosenClassifier<'_> {
+    /// The classifier of a test. Which model judges the program's triggers elsewhere is none of its business: unless
+    /// somebody has asked for one, it is the patterns.
+    pub(crate) fn of<'c>(&self, config: &'c Config, is_chosen: bool) -> &'c ClassifierId {
+        match config.classifier().0 {
+            ClassifierId::Model(_) if self.id.is_none() && !is_chosen => &ClassifierId::Rules,
+            id @ (ClassifierId::Off | ClassifierId::Rules | ClassifierId::Model(_) | ClassifierId::Script(_)) => id,
+        }
+    }
+}
+
+/// The configuration of a test of the program at `path`.
+pub(crate) fn resolve(
+    path: PathBuf,
+    file: &FileConfig,
+    program: &Program,
+    chosen: &ChosenClassifier<'_>,
+) -> Result<Config, String> {
+    let classifier = chosen.id.map(str::to_owned);
+    let command_line = CommandLine { program: Some(path), classifier, ..CommandLine::default() };
+    let environment = Environment {
+        api_key: chosen.environment.api_key.clone(),
+        base_url: chosen.environment.base_url.clone(),
+        ..Environment::default()
+    };
+    Config::resolve(&command_line, &program.settings, file, &environment).map_err(|error| error.to_string())
+}
+
 /// Plays a test. The error says why it cannot begin.
 pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier<'_>) -> Result<Played, String> {
     let told = |failure: Failure| match failure {
@@ -75,21 +104,8 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
     let name = path.display().to_string();
     let replies = Arc::new(Replies::new(&name, test)?);
     let file = configuration(&program_path, path, &test.settings)?;
-    let is_chosen = chosen.id.is_some() || test.settings.contains_key("classifier");
-    let command_line =
-        CommandLine { program: Some(program_path), classifier: chosen.id.map(str::to_owned), ..CommandLine::default() };
-    let environment = Environment {
-        api_key: chosen.environment.api_key.clone(),
-        base_url: chosen.environment.base_url.clone(),
-        ..Environment::default()
-    };
-    let config =
-        Config::resolve(&command_line, &program.settings, &file, &environment).map_err(|error| error.to_string())?;
-    let id = match config.classifier().0 {
-        // Which model judges the program's triggers elsewhere is none of a test's business either.
-        ClassifierId::Model(_) if !is_chosen => &ClassifierId::Rules,
-        id @ (ClassifierId::Off | ClassifierId::Rules | ClassifierId::Model(_) | ClassifierId::Script(_)) => id,
-    };
+    let config = resolve(program_path, &file, &program, chosen)?;
+    let id = chosen.of(&config, test.settings.contains_key("classifier"));
     let classifier = open_classifier(&config, id, None, &program).map_err(told)?;
     let mut settings = config.settings_for(&*replies);
     settings.classifier_first = *id == ClassifierId::Rules;

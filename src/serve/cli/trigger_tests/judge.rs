@@ -7,7 +7,7 @@ use super::{Judged, TriggerCase, TriggerTable, TriggerUpdate};
 use crate::host::classify::TriggerClassifier;
 use crate::lang::program::{Agent, AgentKind, Program};
 use crate::value::{Map, Value};
-use crate::vm::protocol::{Question, Verdict};
+use crate::vm::protocol::{Question, USER_MESSAGE, Verdict};
 use crate::vm::trial::Trial;
 
 /// Judges all cases, one after the other. In a program of several agents each of them sees the updates. Without a
@@ -47,7 +47,7 @@ fn trial(agent: &Agent, case: &TriggerCase) -> Trial {
     let mut before: Map = declared.collect();
     before.extend(case.given.iter().map(|(name, value)| (name.as_str().into(), value.clone())));
     let update = |update: &TriggerUpdate| match update {
-        TriggerUpdate::User(message) => ("user_message".into(), Value::str(message.as_str())),
+        TriggerUpdate::User(message) => (USER_MESSAGE.into(), Value::str(message.as_str())),
         TriggerUpdate::Set(name, value) => (name.as_str().into(), value.clone()),
     };
     Trial { before, updates: case.updates.iter().map(update).collect() }

@@ -2,7 +2,7 @@
 
 use super::{TriggerCase, TriggerTable};
 use crate::diagnostic::Diagnostic;
-use crate::lang::program::{Playbook, Program, Trigger, TriggerId, TriggerKind};
+use crate::lang::program::{Playbook, Program, Trigger, TriggerId};
 
 /// A table's triggers and labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl TriggerTable {
     pub fn resolve(&self, program: &Program) -> Result<ResolvedTable, Vec<Diagnostic>> {
         let all = program.playbooks.iter().flat_map(|playbook| &playbook.triggers);
         let triggers: Vec<TriggerId> =
-            all.filter(|trigger| waits_for_updates(trigger)).map(|trigger| trigger.id).collect();
+            all.filter(|trigger| trigger.kind.waits_for_updates()).map(|trigger| trigger.id).collect();
         let mut findings = Vec::new();
         if triggers.is_empty() {
             let message = "the program has no trigger that waits for an update";
@@ -47,19 +47,6 @@ impl TriggerTable {
             expected.push(fires);
         }
         if findings.is_empty() { Ok(ResolvedTable { triggers, expected }) } else { Err(findings) }
-    }
-}
-
-/// Whether a row of a table can make it fire: not the beginning, calls and timers.
-fn waits_for_updates(trigger: &Trigger) -> bool {
-    match trigger.kind {
-        TriggerKind::Condition(_) | TriggerKind::Changes(_) | TriggerKind::Semantic => true,
-        TriggerKind::Beginning
-        | TriggerKind::BeforeCall(_)
-        | TriggerKind::AfterCall(_)
-        | TriggerKind::CallFails(_)
-        | TriggerKind::Every { .. }
-        | TriggerKind::Silence { .. } => false,
     }
 }
 
@@ -96,7 +83,7 @@ fn find(program: &Program, case: &TriggerCase, name: &str) -> Result<TriggerId, 
         let next = format!("write `{}.{name}` or `{}.{name}`", agents[0], agents[1]);
         return Err(error(format!("several agents have a playbook `{path}`"), next));
     }
-    let waiting: Vec<&Trigger> = playbook.triggers.iter().filter(|trigger| waits_for_updates(trigger)).collect();
+    let waiting: Vec<&Trigger> = playbook.triggers.iter().filter(|trigger| trigger.kind.waits_for_updates()).collect();
     let names = || {
         let names: Vec<String> =
             waiting.iter().map(|trigger| format!("`{}`", program.trigger_name(trigger.id))).collect();
@@ -116,7 +103,7 @@ fn find(program: &Program, case: &TriggerCase, name: &str) -> Result<TriggerId, 
     let index = number.strip_prefix('T').and_then(|number| number.parse::<usize>().ok());
     let trigger = index.and_then(|index| playbook.triggers.get(index.checked_sub(1)?));
     match trigger {
-        Some(trigger) if waits_for_updates(trigger) => Ok(trigger.id),
+        Some(trigger) if trigger.kind.waits_for_updates() => Ok(trigger.id),
         Some(_) => Err(error(format!("`{name}` does not wait for an update"), next())),
         None => Err(error(format!("there is no trigger `{name}`"), next())),
     }
@@ -125,7 +112,10 @@ fn find(program: &Program, case: &TriggerCase, name: &str) -> Result<TriggerId, 
 /// What may have been meant.
 fn nearest(program: &Program, name: &str) -> String {
     let distance = |other: &&str| strsim::damerau_levenshtein(name, other);
-    let with_triggers = program.playbooks.iter().filter(|playbook| playbook.triggers.iter().any(waits_for_updates));
+    let with_triggers = program
+        .playbooks
+        .iter()
+        .filter(|playbook| playbook.triggers.iter().any(|trigger| trigger.kind.waits_for_updates()));
     let near = with_triggers.map(|playbook| &*playbook.name).min_by_key(distance);
     match near.filter(|near| distance(near) <= (name.len() / 3).max(1)) {
         Some(near) => format!("did you mean `{near}`?"),

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use super::{Judged, TriggerScores, TriggerTable, judge};
 use crate::diagnostic::{Severity, render};
-use crate::host::config::{ClassifierId, CommandLine, Config, Environment};
+use crate::host::config::ClassifierId;
 use crate::host::program::load_files;
 use crate::lang::program::Program;
 use crate::serve::cli::console::Failure;
-use crate::serve::cli::test_session::{ChosenClassifier, configuration};
+use crate::serve::cli::test_session::{ChosenClassifier, configuration, resolve};
 use crate::serve::cli::world::{open_classifier, signatures, tools};
 use crate::span::Sources;
 
@@ -82,20 +82,9 @@ pub(crate) async fn judge_table(
     let program_path = path.with_file_name(&table.program);
     let file = configuration(&program_path, path, &table.settings)?;
     let in_program = program.settings.other.iter().any(|(key, ..)| key == "classifier");
-    let is_chosen = chosen.id.is_some() || file.classifier.is_some() || in_program;
-    let command_line =
-        CommandLine { program: Some(program_path), classifier: chosen.id.map(str::to_owned), ..CommandLine::default() };
-    let environment = Environment {
-        api_key: chosen.environment.api_key.clone(),
-        base_url: chosen.environment.base_url.clone(),
-        ..Environment::default()
-    };
-    let config =
-        Config::resolve(&command_line, &program.settings, &file, &environment).map_err(|error| error.to_string())?;
-    let id = match config.classifier().0 {
-        ClassifierId::Model(_) if !is_chosen => &ClassifierId::Rules,
-        id @ (ClassifierId::Off | ClassifierId::Rules | ClassifierId::Model(_) | ClassifierId::Script(_)) => id,
-    };
+    let is_chosen = file.classifier.is_some() || in_program;
+    let config = resolve(program_path, &file, program, chosen)?;
+    let id = chosen.of(&config, is_chosen);
     let timeout = config.session.classifier_timeout;
     if *id == ClassifierId::Off {
         return judge(program, table, None, timeout).await;

@@ -1,0 +1,33 @@
+//! The templates in `prompts/`: parts of the binary, rendered here and nowhere else.
+
+use std::sync::OnceLock;
+
+use minijinja::Environment;
+use minijinja::syntax::SyntaxConfig;
+
+/// One file of `prompts/` each, by its name without ending.
+const FILES: [(&str, &str); 4] = [
+    ("system", include_str!("../../prompts/system.md")),
+    ("turn", include_str!("../../prompts/turn.md")),
+    ("classify", include_str!("../../prompts/classify.md")),
+    ("question", include_str!("../../prompts/question.md")),
+];
+
+/// A template with its values. A test renders each, so a mistake in one cannot ship.
+pub(crate) fn render(template: &str, context: minijinja::Value) -> String {
+    static ENVIRONMENT: OnceLock<Environment<'static>> = OnceLock::new();
+    let environment = ENVIRONMENT.get_or_init(|| {
+        let mut environment = Environment::new();
+        if let Ok(syntax) = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build() {
+            environment.set_syntax(syntax);
+        }
+        for (name, text) in FILES {
+            let added = environment.add_template(name, text);
+            debug_assert!(added.is_ok(), "{added:?}");
+        }
+        environment
+    });
+    let rendered = environment.get_template(template).and_then(|template| template.render(context));
+    debug_assert!(rendered.is_ok(), "{rendered:?}");
+    rendered.unwrap_or_default()
+}
