@@ -41,9 +41,9 @@ fn script(entries: &str) -> ScriptClassifier {
 
 /// What became of the trigger, each with how long it took.
 fn verdicts(events: &[Arc<PublicEvent>]) -> Vec<(&'static str, u64)> {
-    let verdict = |event: &Arc<PublicEvent>| match &event.body {
-        PublicBody::TriggerEvaluated { verdict, ms, .. } => Some((*verdict, *ms)),
-        _ => None,
+    let verdict = |event: &Arc<PublicEvent>| {
+        let PublicBody::TriggerEvaluated { verdict, ms, .. } = &event.body else { return None };
+        Some((*verdict, *ms))
     };
     events.iter().filter_map(verdict).collect()
 }
