@@ -14,6 +14,7 @@ mod fuzz;
 mod fuzz_machine;
 mod fuzz_reply;
 mod golden;
+mod guides;
 mod http_server;
 mod ideal_model;
 mod journal;
