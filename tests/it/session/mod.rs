@@ -1,5 +1,6 @@
 //! Sessions: the loop around a machine, with scripted models, in memory and on tokio's paused clock.
 
+mod barrier;
 mod conversation;
 mod listeners;
 mod stored;
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use playhouse::host::classify::TriggerClassifier;
 use playhouse::host::classify::off::Off;
 use playhouse::host::clock::TestClock;
 use playhouse::host::events::{PublicBody, PublicEvent};
@@ -73,6 +75,7 @@ struct Setup {
     program: &'static str,
     tools: &'static str,
     llm: Arc<dyn Llm>,
+    classifier: Arc<dyn TriggerClassifier>,
     settings: Settings,
     options: SessionOptions,
     folder: PathBuf,
@@ -85,6 +88,7 @@ impl Setup {
             program,
             tools,
             llm: Arc::new(llm),
+            classifier: Arc::new(Off),
             settings: Settings::default(),
             options: SessionOptions::default(),
             folder: std::env::temp_dir(),
@@ -111,7 +115,7 @@ impl Setup {
         }
         World {
             llm: self.llm.clone(),
-            classifier: Arc::new(Off),
+            classifier: self.classifier.clone(),
             tools: Arc::new(tools),
             clock: Arc::new(TestClock::new(Timestamp(1_795_301_285_000))),
             options: self.options.clone(),
