@@ -37,5 +37,6 @@ mod tidy;
 mod tool;
 mod trigger_tests;
 mod vm;
+mod watcher;
 mod why;
 mod world;

@@ -23,8 +23,8 @@ use crate::host::session::turns::{self, Schemas, Turns, moment_after};
 use crate::host::session::{SessionError, World};
 use crate::vm::Machine;
 use crate::vm::protocol::{
-    CallId, CallOutcome, Effect, EffectClass, Event, Outcome, Progress, QuestionId, ReplyEnd, StartCall, StartTurn,
-    TimerId, Timestamp, TurnId, Usage, Verdict, Wait,
+    CallId, CallOutcome, Close, Effect, EffectClass, Event, Outcome, Progress, QuestionId, ReplyEnd, StartCall,
+    StartTurn, TimerId, Timestamp, TurnId, Usage, Verdict, Wait,
 };
 
 /// A session's state, outside the machine.
@@ -111,7 +111,7 @@ impl Task {
         let first = if self.is_resumed { self.maker.resumed(model) } else { self.maker.started(model) };
         self.publish(first);
         loop {
-            let stop = self.advance();
+            let stop = self.advance().await;
             if let Some(event) = self.pending.pop_front() {
                 self.happened(event)?;
                 continue;
@@ -161,7 +161,7 @@ impl Task {
     }
 
     /// Lets the machine go on as far as it can, and performs what it says.
-    fn advance(&mut self) -> Stop {
+    async fn advance(&mut self) -> Stop {
         loop {
             let progress = self.machine.advance();
             if tells_waiting(&progress) {
@@ -172,7 +172,15 @@ impl Task {
                 self.tell(&progress);
             }
             match progress {
-                Progress::Emit(effect) => self.perform(effect),
+                Progress::Emit(effect) => {
+                    let closes = matches!(effect, Effect::CloseReply { close: Close::Now, .. });
+                    self.perform(effect);
+                    if closes {
+                        // The connection is some other task's, which closes it as soon as it runs; the machine may
+                        // have much to do before it waits for anything.
+                        tokio::task::yield_now().await;
+                    }
+                }
                 Progress::Reached(_) => {}
                 Progress::Blocked(wait) => return Stop::Blocked(wait),
                 Progress::Finished(outcome) => return Stop::Finished(outcome),

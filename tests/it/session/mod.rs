@@ -1,5 +1,6 @@
 //! Sessions: the loop around a machine, with scripted models, in memory and on tokio's paused clock.
 
+mod barrier;
 mod classifier;
 mod conversation;
 mod listeners;

@@ -9,7 +9,7 @@ pub(super) type Piped = VecDeque<(u64, ReplyPart)>;
 pub(super) struct Pipes {
     replies: Mutex<VecDeque<Piped>>,
     /// When it was asked, and when the reply was dropped.
-    log: Arc<Mutex<Vec<(&'static str, Duration)>>>,
+    pub(super) log: Arc<Mutex<Vec<(&'static str, Duration)>>>,
     began: Instant,
 }
 
@@ -49,11 +49,11 @@ impl Llm for Pipes {
     }
 }
 
-fn bytes(text: &str) -> ReplyPart {
+pub(super) fn bytes(text: &str) -> ReplyPart {
     ReplyPart::Bytes(text.into())
 }
 
-fn complete(completion_tokens: u64) -> ReplyPart {
+pub(super) fn complete(completion_tokens: u64) -> ReplyPart {
     let usage = Usage { prompt_tokens: 100, cached_tokens: 0, completion_tokens };
     ReplyPart::End { end: ReplyEnd::Complete(Finish::Stop), usage: Some(usage) }
 }
