@@ -272,7 +272,7 @@ impl Machine {
     /// whether it did something; `Err`: what must be waited for.
     pub(crate) fn watch(&mut self) -> Result<bool, Wait> {
         if let Some(open) = &self.watcher.question {
-            if open.with_turn && self.top().watch.matches.is_empty() && self.asks_model_next() {
+            if open.with_turn && self.top().watch.is_settled() && self.asks_model_next() {
                 return Ok(false);
             }
             return Err(Wait::Verdict(open.question.question));
@@ -355,15 +355,16 @@ impl Machine {
 
     /// A frame goes: its trigger may fire again, and what it still owed to others is dropped.
     pub(crate) fn drop_watch(&mut self, frame: &mut PlaybookFrame) {
+        if self.watcher.question.as_ref().is_some_and(|open| open.frame == frame.id) {
+            self.give_up_question();
+        }
         frame.trigger.take().into_iter().for_each(|trigger| self.deactivate(trigger));
         let watch = std::mem::take(&mut frame.watch);
         let guards = frame.queue.iter().filter(|queued| queued.state == CallState::Queued);
         let guards: Vec<TriggerId> = guards.filter_map(|queued| Some(queued.guards?.trigger)).collect();
         for trigger in watch.matches.iter().chain(&watch.later).map(|found| found.trigger).chain(guards) {
             self.deactivate(trigger);
-            if !self.frames.is_empty() {
-                self.evaluated(trigger, Ruling::Dropped, &[].into());
-            }
+            self.evaluated(trigger, Ruling::Dropped, &[].into());
         }
     }
 
