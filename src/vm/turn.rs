@@ -263,6 +263,8 @@ impl Machine {
                 // A yield is part of its line: the frame waits or returns when the triggers have been seen to.
                 if !turn.todo.front().is_some_and(Todo::is_yield) {
                     self.judge_in_turn(false);
+                } else if self.returns_inside() {
+                    self.ask_before_return();
                 }
             }
         }

@@ -358,6 +358,10 @@ impl Machine {
         if self.watcher.question.as_ref().is_some_and(|open| open.frame == frame.id) {
             self.give_up_question();
         }
+        // A beat is not about this frame: the next one calls its playbook.
+        if frame.inlined && !self.frames.is_empty() {
+            self.top_mut().watch.later.append(&mut frame.watch.later);
+        }
         frame.trigger.take().into_iter().for_each(|trigger| self.deactivate(trigger));
         let watch = std::mem::take(&mut frame.watch);
         let guards = frame.queue.iter().filter(|queued| queued.state == CallState::Queued);
@@ -386,6 +390,17 @@ impl Machine {
         is_open
     }
 
+    /// Behind an update, before the inlined playbook that made it returns: asks about it. What matches is called
+    /// when the turn has ended, and the playbook returns then.
+    pub(crate) fn ask_before_return(&mut self) {
+        if !self.top().watch.updates.is_empty() {
+            self.ask_classifier();
+        }
+        if let (true, Some(turn)) = (self.watcher.question.is_some(), self.turn.as_mut()) {
+            turn.gate = Gate::Judging { drops_line: false };
+        }
+    }
+
     /// The classifier is being asked: everything behind the update waits, or everything but speech.
     pub(crate) fn step_judging(&mut self, drops_line: bool) -> Option<Wait> {
         if let Some(open) = &self.watcher.question {
@@ -400,7 +415,7 @@ impl Machine {
         if let Some(turn) = self.turn.as_mut().filter(|_| !is_matched) {
             turn.undo = None;
         }
-        if is_matched {
+        if is_matched && !self.returns_inside() {
             self.cut_for_match(drops_line);
         }
         None
