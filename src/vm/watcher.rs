@@ -411,6 +411,14 @@ impl Machine {
         if let Some(turn) = self.turn.as_mut() {
             turn.gate = Gate::Open;
         }
+        // A debugger may have changed something meanwhile: that is asked about before anything else is done.
+        if !self.top().watch.updates.is_empty() {
+            self.ask_classifier();
+            if let (true, Some(turn)) = (self.watcher.question.is_some(), self.turn.as_mut()) {
+                turn.gate = Gate::Judging { drops_line };
+                return None;
+            }
+        }
         let is_matched = !self.top().watch.matches.is_empty();
         if let Some(turn) = self.turn.as_mut().filter(|_| !is_matched) {
             turn.undo = None;
