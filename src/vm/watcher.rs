@@ -185,13 +185,13 @@ impl Machine {
         self.bind_triggered(id).err().map(|missing| Ruling::NotCallable(missing.into()))
     }
 
-    /// A triggered playbook has no caller who gives it arguments: each parameter gets the visible variable of its
-    /// name, else its default.
+    /// A triggered playbook has no caller who gives it arguments: each parameter gets the variable of its name that
+    /// its agent can see, else its default. (A timer's agent need not be that of the top frame.)
     pub(crate) fn bind_triggered(&self, id: TriggerId) -> Result<Vec<(Arc<str>, Tracked)>, String> {
         if let Some(reason) = self.program.unsupported(id.playbook) {
             return Err(reason);
         }
-        let reader = self.reader();
+        let reader = self.reader_of(self.program.playbook(id.playbook).agent);
         let bind = |parameter: &crate::lang::program::Parameter| {
             let visible = reader.variable(&parameter.name).map(|variable| &variable.value);
             match (visible.filter(|value| parameter.ty.accepts(&value.value)), &parameter.default) {
@@ -375,7 +375,8 @@ impl Machine {
     /// In a turn, behind an update: asks about it, or cuts the reply. Answers whether the reply must not go on
     /// now. `drops_line`: the line in hand has not taken effect, and will not if a trigger matches.
     pub(crate) fn judge_in_turn(&mut self, drops_line: bool) -> bool {
-        if !self.top().watch.updates.is_empty() {
+        // Behind speech that goes on beside an open question a debugger's edit waits for its turn.
+        if self.watcher.question.is_none() && !self.top().watch.updates.is_empty() {
             self.ask_classifier();
         }
         // Nothing need be waited for to know that the rest of the reply is not wanted.
