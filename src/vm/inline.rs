@@ -175,6 +175,9 @@ impl Machine {
         if !self.top().inlined {
             return;
         }
+        if !self.top().watch.is_settled() {
+            return self.cut_for_match(false);
+        }
         if self.goes_back(target) {
             if self.top().queue.is_empty() {
                 return self.drop_inlined();
@@ -280,13 +283,22 @@ impl Machine {
     /// What a line of the inlined playbook wants to end it with, in the middle of a reply.
     pub(crate) fn yield_inlined(&mut self, then: Then) {
         match then {
-            Then::Return { value: ReturnValue::Value(value), .. } if self.top().queue.is_empty() => {
+            // What triggers want of the playbook comes before it is left.
+            Then::Return { value: ReturnValue::Value(value), .. }
+                if self.top().queue.is_empty() && self.top().watch.is_settled() =>
+            {
                 self.return_inlined(value);
             }
             Then::GoOn | Then::WaitUser | Then::WaitTimer { .. } | Then::Return { .. } | Then::End { .. } => {
                 self.yield_turn(TurnEnd::Wait, then);
             }
         }
+    }
+
+    /// Whether a `return` stands next that leaves the inlined playbook and not the reply.
+    pub(crate) fn returns_inside(&self) -> bool {
+        let next = self.turn.as_ref().and_then(|turn| turn.todo.front());
+        self.top().inlined && matches!(next, Some(Todo::Act(Action::Return(_))))
     }
 
     /// The inlined playbook returns `value` in the middle of a reply, which goes on with its caller.

@@ -1,8 +1,10 @@
 //! Messages of the user: their delivery, and what becomes of one that comes while the model is speaking
 //! (spec `execution.md`, "A message while the model is speaking").
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::lang::program::TriggerId;
 use crate::value::{Origin, Tracked, Value};
 use crate::vm::Machine;
 use crate::vm::frame::{Frame, Phase, PlaybookFrame, Then};
@@ -15,6 +17,10 @@ use crate::vm::scope::Scope;
 pub(crate) struct BeforeTurn {
     frames: Vec<PlaybookFrame>,
     others: Vec<Scope>,
+    /// The conditions that held.
+    truths: BTreeSet<TriggerId>,
+    /// How many updates there had been.
+    n_updates: u64,
     /// The last call that had been queued.
     last_call: u64,
     n_calls: u64,
@@ -73,6 +79,8 @@ impl Machine {
             Box::new(BeforeTurn {
                 frames: self.frames.iter().map(|frame| frame.playbook().clone()).collect(),
                 others: self.others.clone(),
+                truths: self.watcher.truths.clone(),
+                n_updates: self.counters.updates,
                 last_call: self.next.call,
                 n_calls: self.n_calls(),
             })
@@ -91,7 +99,10 @@ impl Machine {
         let before = self.turn.as_mut().and_then(|turn| turn.before.take());
         self.cut_turn("the user spoke; what the reply has set and said is taken back");
         let Some(before) = before else { return };
-        let BeforeTurn { frames, others, last_call, n_calls } = *before;
+        let BeforeTurn { frames, others, truths, n_updates, last_call, n_calls } = *before;
+        // What is taken back cannot make a trigger true; one that has fired is not undone.
+        self.watcher.truths = truths;
+        self.forget_updates_after(n_updates);
         let has_called = self.n_calls() > n_calls;
         // A playbook that began inside its caller in this turn goes with it.
         while !has_called && self.frames.len() > frames.len() && self.top().inlined {
@@ -117,6 +128,7 @@ impl Machine {
                 frame.here = old.here;
                 frame.loops = old.loops;
                 frame.fresh_since = old.fresh_since;
+                frame.set_names = old.set_names;
                 frame.moved_back = old.moved_back;
                 frame.claimed_names = old.claimed_names;
                 frame.unclaimed_calls = old.unclaimed_calls;

@@ -81,6 +81,10 @@ impl Machine {
         for (name, value) in turn.sets_ahead() {
             // A value that is not known yet ends the list; so does one that will be refused.
             let Some(new) = self.literal(value, &values) else { break };
+            // What stays secret is not shown, whatever the model writes.
+            if self.reader().variable(name).is_some_and(|variable| variable.value.secret) {
+                break;
+            }
             if self.type_of(playbook, name).is_some_and(|ty| !ty.accepts(&new)) {
                 break;
             }
@@ -189,6 +193,31 @@ impl Machine {
             | Ruling::Off
             | Ruling::NotCallable(_)
             | Ruling::Dropped => {}
+        }
+    }
+
+    /// The open question is given up, for what it is about has gone; a verdict that still comes is ignored.
+    pub(crate) fn give_up_question(&mut self) {
+        let Some(open) = self.watcher.question.take() else { return };
+        let ms = u64::try_from(self.now.0 - open.asked.0).unwrap_or(0);
+        let (question, n_asked) = (Some(open.question.question), open.question.candidates.len());
+        for candidate in &open.question.candidates {
+            let own = open.updates.iter().filter(|pending| pending.candidates.contains(&candidate.trigger));
+            let updates = own.map(|pending| pending.update.clone()).collect();
+            let (by, ruling) = (Judge::Interpreter, Ruling::Dropped);
+            self.counters.trigger_evaluations += 1;
+            let trigger = candidate.trigger;
+            let evaluation = Evaluation { trigger, by, ruling, updates, question, n_asked, ms, tokens: 0 };
+            self.report(Fact::TriggerEvaluated(Box::new(evaluation)));
+        }
+    }
+
+    /// Updates of the top frame that have been taken back are not asked about.
+    pub(crate) fn forget_updates_after(&mut self, n_updates: u64) {
+        self.top_mut().watch.updates.retain(|pending| pending.seq <= n_updates);
+        let open = self.watcher.question.as_ref();
+        if open.is_some_and(|open| open.updates.iter().all(|pending| pending.seq > n_updates)) {
+            self.give_up_question();
         }
     }
 

@@ -207,8 +207,20 @@ impl Machine {
             }),
             Some(Todo::Set(..) | Todo::Act(_) | Todo::Enter(_) | Todo::Leave(_)) => false,
             None => {
-                let is_readable = !matches!(turn.readings.front(), None | Some(Reading::Fault(_)));
-                if let (true, Some(reading)) = (is_readable, turn.next_reading()) {
+                let is_readable = match turn.readings.front() {
+                    // A line that does anything else is held with its `at`: the pointer does not go ahead.
+                    Some(Reading::Line(line)) => line.streamed_say || line.actions.is_empty(),
+                    None | Some(Reading::Fault(_)) => false,
+                    Some(
+                        Reading::SayBegan { .. }
+                        | Reading::SayText(_)
+                        | Reading::SayEnded
+                        | Reading::Prose { .. }
+                        | Reading::Think { .. }
+                        | Reading::Ignored { .. },
+                    ) => true,
+                };
+                if is_readable && let Some(reading) = turn.next_reading() {
                     self.step_reading(reading);
                 }
                 return is_readable;

@@ -325,10 +325,7 @@ impl Machine {
                 FaultKind::FrameLimit,
                 format!("{name} has reached its limit: {what}; raise it in the playbook's `limits`, or say what to do with `return` or `call`"),
             ),
-            OnLimit::Return(value) => {
-                self.top_mut().queue.clear();
-                self.pop_frame(Tracked::new(value, Origin::CODE));
-            }
+            OnLimit::Return(value) => self.pop_frame(Tracked::new(value, Origin::CODE)),
             OnLimit::Call(callee) => {
                 let agent = self.top().agent;
                 let Some(id) = self.program.find_playbook(agent, &callee) else {

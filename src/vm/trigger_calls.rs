@@ -101,7 +101,10 @@ impl Machine {
         let Some(refused) = frame.call_mut(guard.call) else { return };
         refused.state = CallState::Done(Err(error.clone()));
         let (name, kind) = (refused.name.clone(), refused.callee.kind());
-        others.into_iter().for_each(|trigger| self.deactivate(trigger));
+        for trigger in others {
+            self.deactivate(trigger);
+            self.evaluated(trigger, Ruling::Dropped, &[].into());
+        }
         self.report(Fact::CallFinished { call: guard.call, name, kind, result: Err(error), ms: 0 });
     }
 

@@ -48,7 +48,7 @@ pub(crate) struct Turn {
     pub(crate) progress: bool,
     pub(crate) speech: Option<Speech>,
     pub(crate) prose: String,
-    /// It ended in the middle of a sentence, which the next reply goes on with.
+    /// It ended in the middle of a sentence, which the next reply goes on with; not if somebody else speaks first.
     pub(crate) is_cut_short: bool,
     /// A frame's limit of seconds was reached while it was read.
     pub(crate) is_time_up: bool,
@@ -177,6 +177,14 @@ impl Machine {
 
     /// A line refers to the result of a tool that is still running: it and what follows it wait.
     fn step_held(&mut self, call: CallId) -> Option<Wait> {
+        // Speech that does not wait for the classifier has come to a result that is not there: both are waited for.
+        if let Some(open) = &self.watcher.question {
+            return Some(Wait::Verdict(open.question.question));
+        }
+        if !self.top().watch.matches.is_empty() {
+            self.cut_for_match(true);
+            return None;
+        }
         let state = self.top_mut().call_mut(call).map(|queued| queued.state.clone());
         match state {
             Some(CallState::Running { .. } | CallState::Queued) => return Some(Wait::Call(call)),
@@ -184,9 +192,7 @@ impl Machine {
             Some(CallState::Done(result)) => {
                 self.take_call(call);
                 if result.is_err() {
-                    self.drop_line();
-                    self.cut_turn("a call that the next line needs has failed");
-                    self.after_turn(Then::GoOn);
+                    self.cut_before_line("a call that the next line needs has failed");
                     return None;
                 }
                 if self.judge_in_turn(true) {
@@ -263,6 +269,8 @@ impl Machine {
                 // A yield is part of its line: the frame waits or returns when the triggers have been seen to.
                 if !turn.todo.front().is_some_and(Todo::is_yield) {
                     self.judge_in_turn(false);
+                } else if self.returns_inside() {
+                    self.ask_before_return();
                 }
             }
         }
@@ -423,22 +431,24 @@ impl Machine {
     fn hold_for_call(&mut self, call: CallId) {
         let queued = self.top_mut().call_mut(call).map(|queued| (queued.callee, &queued.state));
         match queued {
-            Some((Callee::Tool(_), CallState::Queued)) => {
-                self.drop_line();
-                self.cut_turn("the line needs the result of a tool");
-                self.after_turn(Then::GoOn);
-            }
+            Some((Callee::Tool(_), CallState::Queued)) => self.cut_before_line("the line needs the result of a tool"),
             Some((Callee::Tool(_), _)) => {
                 if let Some(turn) = self.turn.as_mut() {
                     turn.gate = Gate::Held(call);
                 }
             }
-            Some((Callee::Playbook(_), _)) | None => {
-                self.drop_line();
-                self.cut_turn("the line needs the result of a playbook");
-                self.after_turn(Then::GoOn);
-            }
+            Some((Callee::Playbook(_), _)) | None => self.cut_before_line("the line needs the result of a playbook"),
         }
+    }
+
+    /// The line in hand needs what is not there: the frame goes on with it, in mid-sentence, when it is.
+    fn cut_before_line(&mut self, reason: &str) {
+        if let Some(turn) = self.turn.as_mut() {
+            turn.is_cut_short = true;
+        }
+        self.drop_line();
+        self.cut_turn(reason);
+        self.after_turn(Then::GoOn);
     }
 
     fn set(&mut self, name: &Arc<str>, value: &Value) {

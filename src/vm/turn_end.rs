@@ -12,7 +12,7 @@ use crate::vm::history::{append_line, say_line};
 use crate::vm::limits::OnProtocolFailure;
 use crate::vm::protocol::{Close, Effect, Fact, Finish, Place, ReplyEnd, Report, Timestamp, TurnEnd, TurnId, Usage};
 use crate::vm::stack::null;
-use crate::vm::turn::{Todo, estimate_tokens};
+use crate::vm::turn::estimate_tokens;
 
 /// Said when a model cannot be brought to keep to the protocol and has said nothing that could be said instead.
 const NOTHING_TO_SAY: &str = "Sorry, I could not go on with that. Could you say it in other words?";
@@ -54,7 +54,6 @@ impl Machine {
         self.drop_prejudged();
         let Some(mut turn) = self.turn.take() else { return };
         self.time_limit = None;
-        let waits_in_speech = matches!(turn.todo.front(), Some(Todo::SayParts(_)));
         let was_cut_short = turn.is_cut_short
             || matches!(
                 turn.ended,
@@ -68,7 +67,7 @@ impl Machine {
             }
             if speech.utterance.text.is_empty() {
                 // Nothing was heard of it: it is as if it had not begun.
-            } else if waits_in_speech || was_cut_short {
+            } else if was_cut_short {
                 let asker = self.asker_mut();
                 asker.news.saying = Some(speech.utterance.text.as_str().into());
                 asker.saying = Some(speech.utterance);

@@ -13,19 +13,18 @@ use crate::vm::fault::FaultKind;
 use crate::vm::protocol::{Fact, FrameId, USER_MESSAGE};
 use crate::vm::scope::{Change, Scope, Stamp, Variable};
 
-/// The variables that the frame at `depth` can read.
+/// The variables that a frame of an agent can read on top of the stack.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'a> {
     machine: &'a Machine,
-    depth: usize,
+    agent: AgentId,
 }
 
 impl<'a> Reader<'a> {
     fn scopes(self) -> impl Iterator<Item = &'a Scope> {
-        let frames = &self.machine.frames[..=self.depth];
-        let agent = frames[self.depth].playbook().agent;
-        let others = self.machine.others.get(agent.0 as usize);
-        let own = frames.iter().rev().map(|frame| frame.playbook()).filter(move |frame| frame.agent == agent);
+        let others = self.machine.others.get(self.agent.0 as usize);
+        let frames = self.machine.frames.iter().rev().map(|frame| frame.playbook());
+        let own = frames.filter(move |frame| frame.agent == self.agent);
         own.map(|frame| &frame.scope).chain(others)
     }
 
@@ -49,7 +48,12 @@ impl Lookup for Reader<'_> {
 impl Machine {
     /// What the top frame can read.
     pub(crate) fn reader(&self) -> Reader<'_> {
-        Reader { machine: self, depth: self.frames.len() - 1 }
+        self.reader_of(self.top().agent)
+    }
+
+    /// What a frame of an agent could read if it stood on top.
+    pub(crate) fn reader_of(&self, agent: AgentId) -> Reader<'_> {
+        Reader { machine: self, agent }
     }
 
     /// The type a name was declared with, as the lines of `playbook` see it.

@@ -184,13 +184,13 @@ impl Machine {
         self.bind_triggered(id).err().map(|missing| Ruling::NotCallable(missing.into()))
     }
 
-    /// A triggered playbook has no caller who gives it arguments: each parameter gets the visible variable of its
-    /// name, else its default.
+    /// A triggered playbook has no caller who gives it arguments: each parameter gets the variable of its name that
+    /// its agent can see, else its default. (A timer's agent need not be that of the top frame.)
     pub(crate) fn bind_triggered(&self, id: TriggerId) -> Result<Vec<(Arc<str>, Tracked)>, String> {
         if let Some(reason) = self.program.unsupported(id.playbook) {
             return Err(reason);
         }
-        let reader = self.reader();
+        let reader = self.reader_of(self.program.playbook(id.playbook).agent);
         let bind = |parameter: &crate::lang::program::Parameter| {
             let visible = reader.variable(&parameter.name).map(|variable| &variable.value);
             match (visible.filter(|value| parameter.ty.accepts(&value.value)), &parameter.default) {
@@ -271,7 +271,7 @@ impl Machine {
     /// whether it did something; `Err`: what must be waited for.
     pub(crate) fn watch(&mut self) -> Result<bool, Wait> {
         if let Some(open) = &self.watcher.question {
-            if open.with_turn && self.top().watch.matches.is_empty() && self.asks_model_next() {
+            if open.with_turn && self.top().watch.is_settled() && self.asks_model_next() {
                 return Ok(false);
             }
             return Err(Wait::Verdict(open.question.question));
@@ -354,22 +354,28 @@ impl Machine {
 
     /// A frame goes: its trigger may fire again, and what it still owed to others is dropped.
     pub(crate) fn drop_watch(&mut self, frame: &mut PlaybookFrame) {
+        if self.watcher.question.as_ref().is_some_and(|open| open.frame == frame.id) {
+            self.give_up_question();
+        }
+        // A beat is not about this frame: the next one calls its playbook.
+        if frame.inlined && !self.frames.is_empty() {
+            self.top_mut().watch.later.append(&mut frame.watch.later);
+        }
         frame.trigger.take().into_iter().for_each(|trigger| self.deactivate(trigger));
         let watch = std::mem::take(&mut frame.watch);
         let guards = frame.queue.iter().filter(|queued| queued.state == CallState::Queued);
         let guards: Vec<TriggerId> = guards.filter_map(|queued| Some(queued.guards?.trigger)).collect();
         for trigger in watch.matches.iter().chain(&watch.later).map(|found| found.trigger).chain(guards) {
             self.deactivate(trigger);
-            if !self.frames.is_empty() {
-                self.evaluated(trigger, Ruling::Dropped, &[].into());
-            }
+            self.evaluated(trigger, Ruling::Dropped, &[].into());
         }
     }
 
     /// In a turn, behind an update: asks about it, or cuts the reply. Answers whether the reply must not go on
     /// now. `drops_line`: the line in hand has not taken effect, and will not if a trigger matches.
     pub(crate) fn judge_in_turn(&mut self, drops_line: bool) -> bool {
-        if !self.top().watch.updates.is_empty() {
+        // Behind speech that goes on beside an open question a debugger's edit waits for its turn.
+        if self.watcher.question.is_none() && !self.top().watch.updates.is_empty() {
             self.ask_classifier();
         }
         // Nothing need be waited for to know that the rest of the reply is not wanted.
@@ -384,6 +390,17 @@ impl Machine {
         is_open
     }
 
+    /// Behind an update, before the inlined playbook that made it returns: asks about it. What matches is called
+    /// when the turn has ended, and the playbook returns then.
+    pub(crate) fn ask_before_return(&mut self) {
+        if !self.top().watch.updates.is_empty() {
+            self.ask_classifier();
+        }
+        if let (true, Some(turn)) = (self.watcher.question.is_some(), self.turn.as_mut()) {
+            turn.gate = Gate::Judging { drops_line: false };
+        }
+    }
+
     /// The classifier is being asked: everything behind the update waits, or everything but speech.
     pub(crate) fn step_judging(&mut self, drops_line: bool) -> Option<Wait> {
         if let Some(open) = &self.watcher.question {
@@ -394,11 +411,19 @@ impl Machine {
         if let Some(turn) = self.turn.as_mut() {
             turn.gate = Gate::Open;
         }
+        // A debugger may have changed something meanwhile: that is asked about before anything else is done.
+        if !self.top().watch.updates.is_empty() {
+            self.ask_classifier();
+            if let (true, Some(turn)) = (self.watcher.question.is_some(), self.turn.as_mut()) {
+                turn.gate = Gate::Judging { drops_line };
+                return None;
+            }
+        }
         let is_matched = !self.top().watch.matches.is_empty();
         if let Some(turn) = self.turn.as_mut().filter(|_| !is_matched) {
             turn.undo = None;
         }
-        if is_matched {
+        if is_matched && !self.returns_inside() {
             self.cut_for_match(drops_line);
         }
         None

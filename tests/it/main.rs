@@ -13,6 +13,7 @@ mod fewer_calls;
 mod fuzz;
 mod fuzz_machine;
 mod fuzz_reply;
+mod fuzz_watcher;
 mod golden;
 mod guides;
 mod http_server;

@@ -238,6 +238,8 @@ pub(crate) struct World {
     pub(crate) machine: Machine,
     pub(crate) log: Vec<String>,
     pub(crate) events: Vec<(Timestamp, Event)>,
+    /// Every effect, in order, for who wants to look at them as they are.
+    pub(crate) effects: Option<Vec<Effect>>,
     /// The last request.
     pub(crate) asked: Option<Box<StartTurn>>,
     now: i64,
@@ -256,6 +258,7 @@ impl World {
             machine,
             log: Vec::new(),
             events: Vec::new(),
+            effects: None,
             asked: None,
             now: 0,
             turn: None,
@@ -326,6 +329,9 @@ impl World {
     }
 
     fn perform(&mut self, effect: Effect) {
+        if let Some(effects) = &mut self.effects {
+            effects.push(effect.clone());
+        }
         match effect {
             Effect::StartTurn(start) => {
                 self.turn = Some(start.turn);
