@@ -128,7 +128,6 @@ impl Machine {
                 frame.here = old.here;
                 frame.loops = old.loops;
                 frame.fresh_since = old.fresh_since;
-                frame.set_names = old.set_names;
                 frame.moved_back = old.moved_back;
                 frame.claimed_names = old.claimed_names;
                 frame.unclaimed_calls = old.unclaimed_calls;

@@ -239,14 +239,20 @@ impl Monitor {
                     let shown = format!("{:?}", question.updates);
                     assert!(!shown.contains("\"token\", old: Some(Str(\"x"), "a secret is shown: {shown}");
                     for update in &question.updates {
-                        assert!(&*update.name != "token" || !update.new.to_text().starts_with('n'), "a secret: {shown}");
+                        assert!(
+                            &*update.name != "token" || !update.new.to_text().starts_with('n'),
+                            "a secret: {shown}"
+                        );
                     }
                     self.open = Some(question.question);
                     self.n_questions += 1;
                 }
                 Effect::Say { text, last, place, .. } => {
                     let is_allowed = case.settings.barrier == Barrier::Effects || place.turn.is_none();
-                    assert!(self.open.is_none() || is_allowed || (*last && text.is_empty()), "said while judging: {text}");
+                    assert!(
+                        self.open.is_none() || is_allowed || (*last && text.is_empty()),
+                        "said while judging: {text}"
+                    );
                     self.said.push_str(text);
                     if *last {
                         for word in std::mem::take(&mut self.said).split(' ').filter(|word| is_numbered(word, 's')) {
@@ -265,7 +271,10 @@ impl Monitor {
                         assert!(self.spoken.insert(word.clone()), "{word} is called twice");
                     }
                     let is_free = start.place.turn.is_none() || !case.settings.early_start || is_reopened;
-                    assert!(self.open.is_none() || is_free || matches!(event, Event::Approved { .. }), "a call starts while judging");
+                    assert!(
+                        self.open.is_none() || is_free || matches!(event, Event::Approved { .. }),
+                        "a call starts while judging"
+                    );
                 }
                 Effect::Report(report) => {
                     let is_edited = matches!(event, Event::Edited { .. });
@@ -482,7 +491,8 @@ fn play(case: &Case, bytes: &[u8], chunking: Chunking) -> (World, Monitor) {
             monitor.look(&world.machine.view());
         }));
         if let Err(panic) = looked {
-            let log: Vec<&str> = world.log.iter().rev().take(60).rev().flat_map(|entry| entry.lines().take(40)).collect();
+            let log: Vec<&str> =
+                world.log.iter().rev().take(60).rev().flat_map(|entry| entry.lines().take(40)).collect();
             eprintln!("{}\n{happened:?}", log.join("\n"));
             std::panic::resume_unwind(panic);
         }
@@ -510,7 +520,13 @@ fn choose(case: &mut Case, choice: u8) {
 
 /// What does not depend on how many bytes had come when a reply was cut.
 fn without_bytes(mut view: View) -> View {
-    let counters = Counters { completion_tokens: 0, discarded_tokens: 0, match_discarded_tokens: 0, prompt_tokens: 0, ..view.counters };
+    let counters = Counters {
+        completion_tokens: 0,
+        discarded_tokens: 0,
+        match_discarded_tokens: 0,
+        prompt_tokens: 0,
+        ..view.counters
+    };
     view.counters = counters;
     view
 }
@@ -555,4 +571,3 @@ fn seeded_watcher() {
 }
 
 const N_RUNS: usize = 4000;
-
