@@ -580,7 +580,8 @@ pub enum Ruling {
     Off,
     /// Its playbook cannot be called: what is missing.
     NotCallable(Arc<str>),
-    /// It matched, but the line of the update did not take effect.
+    /// It matched, but the line of the update did not take effect, or the frame that was to call its playbook has
+    /// gone; by the interpreter on a question: what was asked about has gone before there was an answer.
     Dropped,
 }
 
