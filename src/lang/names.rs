@@ -75,8 +75,11 @@ impl Program {
         slot.get_or_init(compute).clone()
     }
 
-    /// The names of a playbook's whole body and triggers and of all it calls.
-    fn names_of(&self, playbook: PlaybookId) -> Arc<Reach> {
+    /// The names of a playbook's parameters, whole body and triggers, and of all it calls. Computed once, then cheap.
+    ///
+    /// # Panics
+    /// If `playbook` is of another program.
+    pub fn names_of(&self, playbook: PlaybookId) -> Arc<Reach> {
         let compute = || {
             let mut reach = Reach::default();
             let mut seen = BTreeSet::from([playbook]);

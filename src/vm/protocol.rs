@@ -130,6 +130,9 @@ pub enum Event {
         question: QuestionId,
         /// The answer.
         verdict: Verdict,
+        /// From the question to the answer, in milliseconds. Measured by the world: the events around it are joined
+        /// in the journal, and their times with them.
+        ms: u64,
     },
     /// The user said something.
     Message {
@@ -583,7 +586,8 @@ pub enum Ruling {
     Off,
     /// Its playbook cannot be called: what is missing.
     NotCallable(Arc<str>),
-    /// It matched, but the line of the update did not take effect.
+    /// It matched, but the line of the update did not take effect, or the frame that was to call its playbook has
+    /// gone; by the interpreter on a question: what was asked about has gone before there was an answer.
     Dropped,
 }
 

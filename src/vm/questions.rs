@@ -59,9 +59,8 @@ impl Machine {
         };
         let is_beside = self.turn.is_none() && !self.settings.classifier_first;
         let with_turn = is_beside && updates.iter().all(|pending| &*pending.update.name == USER_MESSAGE);
-        let (asked, frame) = (self.now, self.top().id);
-        self.watcher.question =
-            Some(OpenQuestion { question: question.clone(), asked, frame, updates, n_ahead, with_turn });
+        let frame = self.top().id;
+        self.watcher.question = Some(OpenQuestion { question: question.clone(), frame, updates, n_ahead, with_turn });
         self.emit(Effect::Classify(Box::new(question)));
     }
 
@@ -114,12 +113,11 @@ impl Machine {
     }
 
     /// The classifier has answered.
-    pub(crate) fn handle_verdict(&mut self, id: QuestionId, verdict: Verdict) {
+    pub(crate) fn handle_verdict(&mut self, id: QuestionId, verdict: Verdict, ms: u64) {
         if self.watcher.question.as_ref().is_none_or(|open| open.question.question != id) {
             return;
         }
         let Some(open) = self.watcher.question.take() else { return };
-        let ms = u64::try_from(self.now.0 - open.asked.0).unwrap_or(0);
         self.counters.classifier_ms += ms;
         let tokens = match &verdict {
             Verdict::Judged { usage: Some(usage), .. } => usage.prompt_tokens + usage.completion_tokens,
@@ -199,7 +197,6 @@ impl Machine {
     /// The open question is given up, for what it is about has gone; a verdict that still comes is ignored.
     pub(crate) fn give_up_question(&mut self) {
         let Some(open) = self.watcher.question.take() else { return };
-        let ms = u64::try_from(self.now.0 - open.asked.0).unwrap_or(0);
         let (question, n_asked) = (Some(open.question.question), open.question.candidates.len());
         for candidate in &open.question.candidates {
             let own = open.updates.iter().filter(|pending| pending.candidates.contains(&candidate.trigger));
@@ -207,7 +204,7 @@ impl Machine {
             let (by, ruling) = (Judge::Interpreter, Ruling::Dropped);
             self.counters.trigger_evaluations += 1;
             let trigger = candidate.trigger;
-            let evaluation = Evaluation { trigger, by, ruling, updates, question, n_asked, ms, tokens: 0 };
+            let evaluation = Evaluation { trigger, by, ruling, updates, question, n_asked, ms: 0, tokens: 0 };
             self.report(Fact::TriggerEvaluated(Box::new(evaluation)));
         }
     }

@@ -213,7 +213,7 @@ impl Machine {
                 program.playbook(**id).triggers.iter().any(|trigger| trigger.kind != TriggerKind::Beginning)
             };
             for &id in agent.playbooks.iter().filter(can_fire) {
-                reaches.push(program.names_from(id, program.playbook(id).flow.entry));
+                reaches.push(program.names_of(id));
             }
             let is_free = keeps_unnamed || reaches.iter().any(|reach| reach.free);
             let mut unnamed: Vec<(Stamp, Arc<str>)> = others

@@ -17,7 +17,7 @@ use crate::vm::condition::holds;
 use crate::vm::frame::{CallState, Phase, PlaybookFrame, QueuedCall};
 use crate::vm::limits::Barrier;
 use crate::vm::protocol::{
-    Evaluation, Fact, FrameId, FrameOrigin, Judge, Question, Ruling, Timestamp, USER_MESSAGE, Update, Wait,
+    Evaluation, Fact, FrameId, FrameOrigin, Judge, Question, Ruling, USER_MESSAGE, Update, Wait,
 };
 use crate::vm::trigger_timers::TriggerTimer;
 use crate::vm::turn::Gate;
@@ -42,7 +42,6 @@ pub(crate) struct Watcher {
 #[derive(Clone, Debug)]
 pub(crate) struct OpenQuestion {
     pub(crate) question: Question,
-    pub(crate) asked: Timestamp,
     /// The frame that made the updates.
     pub(crate) frame: FrameId,
     /// What it is about; the last `n_ahead` have not taken effect yet.

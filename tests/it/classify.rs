@@ -213,7 +213,7 @@ async fn asked(classifier: impl TriggerClassifier + 'static, timeout_ms: u64) ->
         Some(verdict) => verdict,
         None => {
             assert!(!questions.is_empty());
-            let (id, verdict) = std::future::poll_fn(|context| questions.poll(context)).await;
+            let (id, verdict, _) = std::future::poll_fn(|context| questions.poll(context)).await;
             assert_eq!(id, QuestionId(7));
             verdict
         }

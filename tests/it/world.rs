@@ -527,7 +527,7 @@ impl World {
                     Err(how) if how == "timeout" => Verdict::TimedOut,
                     Err(_) => Verdict::Failed { reason: "no such model".into() },
                 };
-                self.handle(Event::Verdict { question: question.question, verdict });
+                self.handle(Event::Verdict { question: question.question, verdict, ms: 7 });
             }
             Happening::Pass(ms) => self.now += ms,
         }

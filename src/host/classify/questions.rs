@@ -7,6 +7,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use tokio::time::Instant;
 
 use crate::host::classify::{TriggerClassifier, VerdictFuture};
 use crate::host::tool::registry::panic_text;
@@ -15,7 +16,13 @@ use crate::vm::protocol::{Question, QuestionId, Verdict};
 /// The open questions. A machine asks one at a time; nothing here depends on that. Dropping it gives all up.
 #[derive(Default)]
 pub struct Questions {
-    open: Vec<(QuestionId, VerdictFuture)>,
+    open: Vec<Open>,
+}
+
+struct Open {
+    id: QuestionId,
+    asked: Instant,
+    judging: VerdictFuture,
 }
 
 impl Questions {
@@ -49,15 +56,17 @@ impl Questions {
         if let Poll::Ready(verdict) = judging.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             return Some(verdict);
         }
-        self.open.push((id, judging));
+        self.open.push(Open { id, asked: Instant::now(), judging });
         None
     }
 
-    /// The next verdict that has come; pending for ever if no question is open.
-    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<(QuestionId, Verdict)> {
+    /// The next verdict that has come, with the milliseconds that it took; pending for ever if no question is open.
+    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<(QuestionId, Verdict, u64)> {
         for index in 0..self.open.len() {
-            if let Poll::Ready(verdict) = self.open[index].1.as_mut().poll(context) {
-                return Poll::Ready((self.open.swap_remove(index).0, verdict));
+            if let Poll::Ready(verdict) = self.open[index].judging.as_mut().poll(context) {
+                let Open { id, asked, .. } = self.open.swap_remove(index);
+                let ms = u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX);
+                return Poll::Ready((id, verdict, ms));
             }
         }
         Poll::Pending

@@ -64,6 +64,9 @@ pub enum RecordBody {
     },
     Verdict {
         question: u64,
+        /// From the question to the answer, in milliseconds.
+        #[serde(default)]
+        ms: u64,
         #[serde(flatten)]
         verdict: VerdictWire,
     },
@@ -288,8 +291,8 @@ impl RecordBody {
                 },
             },
             Event::Message { text } => RecordBody::Message { text: text.clone() },
-            Event::Verdict { question, verdict } => {
-                RecordBody::Verdict { question: question.0, verdict: VerdictWire::from_verdict(verdict) }
+            Event::Verdict { question, verdict, ms } => {
+                RecordBody::Verdict { question: question.0, ms: *ms, verdict: VerdictWire::from_verdict(verdict) }
             }
             Event::TimerFired { timer } => RecordBody::TimerFired { timer: timer.0 },
             Event::Approved { call, answer } => RecordBody::Approved { call: call.0, answer: answer.clone() },
@@ -325,8 +328,8 @@ impl RecordBody {
                 },
             },
             RecordBody::Message { text } => Event::Message { text: text.clone() },
-            RecordBody::Verdict { question, verdict } => {
-                Event::Verdict { question: QuestionId(*question), verdict: verdict.to_verdict() }
+            RecordBody::Verdict { question, ms, verdict } => {
+                Event::Verdict { question: QuestionId(*question), ms: *ms, verdict: verdict.to_verdict() }
             }
             RecordBody::TimerFired { timer } => Event::TimerFired { timer: TimerId(*timer) },
             RecordBody::Approved { call, answer } => Event::Approved { call: CallId(*call), answer: answer.clone() },

@@ -43,7 +43,7 @@ pub(crate) enum Input {
     /// A tool's call is over.
     CallEnded(Box<(CallId, CallOutcome)>),
     /// The trigger classifier has answered.
-    Verdict(Box<(QuestionId, Verdict)>),
+    Verdict(Box<(QuestionId, Verdict, u64)>),
     /// A moment that was waited for has come.
     Due(Due),
 }

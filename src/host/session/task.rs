@@ -201,7 +201,7 @@ impl Task {
                 let id = question.question;
                 let World { classifier, options, .. } = &self.world;
                 if let Some(verdict) = self.questions.ask(*question, classifier.clone(), options.classifier_timeout) {
-                    self.pending.push_back(Event::Verdict { question: id, verdict });
+                    self.pending.push_back(Event::Verdict { question: id, verdict, ms: 0 });
                 }
             }
             Effect::StartTimer { timer: id, after_ms, is_background } => {
@@ -322,8 +322,8 @@ impl Task {
                 self.happened(Event::CallEnded { call, outcome })
             }
             Input::Verdict(judged) => {
-                let (question, verdict) = *judged;
-                self.judged(question, verdict)
+                let (question, verdict, ms) = *judged;
+                self.judged(question, verdict, ms)
             }
             Input::Due(Due::Timer(timer)) => {
                 self.timers.retain(|running| running.id != timer);
@@ -372,7 +372,7 @@ impl Task {
         self.happened(Event::ReplyEnded { turn, end, usage })
     }
 
-    fn judged(&mut self, question: QuestionId, verdict: Verdict) -> Result<(), SessionError> {
+    fn judged(&mut self, question: QuestionId, verdict: Verdict, ms: u64) -> Result<(), SessionError> {
         match &verdict {
             Verdict::Failed { reason } => {
                 tracing::warn!(session = &*self.id, question = question.0, "the trigger classifier failed: {reason}");
@@ -382,7 +382,7 @@ impl Task {
             }
             Verdict::Judged { .. } => {}
         }
-        self.happened(Event::Verdict { question, verdict })
+        self.happened(Event::Verdict { question, verdict, ms })
     }
 
     /// Nothing is under way that could wake the machine, but for timers of triggers.

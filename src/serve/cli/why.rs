@@ -11,7 +11,7 @@ use crate::host::events::{UpdateWire, judge_name, ruling_name};
 use crate::host::why::{History, Judged, PassedOver, PassedOverReason, Why, find_trigger};
 use crate::serve::cli::console::count;
 use crate::serve::cli::show::short_value;
-use crate::vm::protocol::{Evaluation, Ruling, USER_MESSAGE, Update};
+use crate::vm::protocol::{Evaluation, Judge, Ruling, USER_MESSAGE, Update};
 
 /// What is known of the trigger that `wanted` means, or of all, one line each.
 ///
@@ -156,6 +156,12 @@ fn ruling_text(judged: &Judged) -> String {
         Ruling::Failed(reason) => format!("no match: the classifier failed: {reason}"),
         Ruling::Off => "not asked: the classifier is switched off".to_owned(),
         Ruling::NotCallable(reason) => format!("not judged: its playbook cannot be called: {reason}"),
+        Ruling::Dropped if judged.evaluation.by == Judge::Interpreter && judged.evaluation.question.is_some() => {
+            "not judged: what it was asked about had gone before there was an answer".to_owned()
+        }
+        Ruling::Dropped if judged.evaluation.updates.is_empty() => {
+            "match without effect: what was to call its playbook had gone".to_owned()
+        }
         Ruling::Dropped => format!("match, by {by}, without effect: the line of the change did not take effect"),
     }
 }

@@ -287,7 +287,7 @@ impl Stage {
                 let id = question.question;
                 let verdict = futures_util::FutureExt::now_or_never(Rules.judge(Arc::new(*question)));
                 let verdict = verdict.expect("rules answer at once");
-                self.verdicts.push_back(Event::Verdict { question: id, verdict });
+                self.verdicts.push_back(Event::Verdict { question: id, verdict, ms: 0 });
             }
             other => panic!("{other:?}"),
         }
