@@ -106,7 +106,7 @@ impl Machine {
         };
         let (value, old) = scope.set(name, value, change);
         self.frames[depth].playbook_mut().note_set(name, change.stamp);
-        self.report_set(name, &value, old.as_ref(), local);
+        self.report_set(agent, name, &value, old.as_ref(), local);
         true
     }
 
@@ -115,21 +115,24 @@ impl Machine {
         let change = self.change(Some(self.frames.len() - 1), true);
         let (value, old) = self.top_mut().scope.set(name, value, change);
         if is_update {
-            self.report_set(name, &value, old.as_ref(), true);
+            self.report_set(self.top().agent, name, &value, old.as_ref(), true);
         }
     }
 
     /// Sets one of an agent's others, as the world does.
     pub(crate) fn set_other(&mut self, agent: AgentId, name: &str, value: Tracked) {
         let (value, old) = self.set_other_silently(agent, name, value);
-        self.report_set(&name.into(), &value, old.as_ref(), false);
+        self.report_set(agent, &name.into(), &value, old.as_ref(), false);
     }
 
-    /// A variable has been set: watchers are told, triggers judged.
-    fn report_set(&mut self, name: &Arc<str>, value: &Tracked, old: Option<&Tracked>, local: bool) {
+    /// A variable of an agent has been set: watchers are told, triggers judged. What the top frame cannot see, for
+    /// another agent's playbook is running, is no update for its agent's triggers.
+    fn report_set(&mut self, agent: AgentId, name: &Arc<str>, value: &Tracked, old: Option<&Tracked>, local: bool) {
         let (new, shown) = (value.clone(), old.map(Tracked::shown));
         self.report(Fact::VariableSet { name: name.clone(), value: new, old: shown, local });
-        self.updated(name, old, value);
+        if self.frames.last().is_some_and(|top| top.playbook().agent == agent) {
+            self.updated(name, old, value);
+        }
     }
 
     pub(crate) fn set_other_silently(
@@ -156,8 +159,9 @@ impl Machine {
         match (depth, frame) {
             (Some(depth), _) => {
                 let change = self.change(None, false);
-                let (value, old) = self.frames[depth].playbook_mut().scope.set(name, value, change);
-                self.report_set(name, &value, old.as_ref(), true);
+                let frame = self.frames[depth].playbook_mut();
+                let (agent, (value, old)) = (frame.agent, frame.scope.set(name, value, change));
+                self.report_set(agent, name, &value, old.as_ref(), true);
             }
             // The frame has gone meanwhile: a stale id is ignored.
             (None, Some(_)) => {}

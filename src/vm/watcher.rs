@@ -107,7 +107,7 @@ impl Machine {
     /// A variable has got a value, as the top frame sees it (spec `triggers.md`, "Update").
     pub(crate) fn updated(&mut self, name: &Arc<str>, old: Option<&Tracked>, new: &Tracked) {
         let is_message = &**name == USER_MESSAGE;
-        if self.frames.is_empty() || (!is_message && old.is_some_and(|old| old.value == new.value)) {
+        if !is_message && old.is_some_and(|old| old.value == new.value) {
             return;
         }
         self.counters.updates += 1;

@@ -61,7 +61,7 @@ limits: {turns: 3, return: 0}
 Find out what is wanted.
 ## Last($n = 1)
 ### Steps
-- Say goodbye, $n
+- Say "goodbye"
 - Return Final($n)
 ## Final($n)
 limits: {tokens: 100000, turns: 5, call: Bye}
@@ -167,7 +167,6 @@ const LINES: &[&str] = &[
     r#"{"say":"s# {$mood}"}"#,
     r#"{"say":"s#","set":{"mood":"n#"}}"#,
     r#"{"at":"02"}"#,
-    r#"{"at":"03"}"#,
     r#"{"call":"Get","args":{"id":"c#"},"as":"order"}"#,
     r#"{"call":"Put","args":{"item":"c#"},"as":"paid"}"#,
     r#"{"set":{"order2":"$order"}}"#,
@@ -178,7 +177,6 @@ const LINES: &[&str] = &[
     r#"{"at":"04.02>01","say":"s#"}"#,
     r#"{"at":"04.02>03","set":{"word":"n#"}}"#,
     r#"{"at":"04.02>03","set":{"word":"n#","total":3},"return":"$word"}"#,
-    r#"{"at":"04.02>04","return":"$word"}"#,
     r#"{"at":"01>01","set":{"word":"n#"}}"#,
     r#"{"at":"01>03","set":{"word":"n#","total":3},"return":"$word"}"#,
     r#"{"at":"01>03","set":{"word":"n#","total":1},"return":"$word"}"#,
@@ -191,7 +189,6 @@ const LINES: &[&str] = &[
     r#"{"at":"04.01>04"}"#,
     r#"{"at":"04","think":"x"}"#,
     r#"{"at":"05"}"#,
-    r#"{"at":"06"}"#,
     r#"{"set":{"total":1}}"#,
     r#"{"set":{"total":3}}"#,
     r#"{"set":{"total":50}}"#,
@@ -205,12 +202,10 @@ const LINES: &[&str] = &[
     r#"{"call":"Clerk.Weigh","args":{"n":1}}"#,
     r#"{"call":"Goal","as":"goal"}"#,
     r#"{"wait":"user"}"#,
-    r#"{"wait":"calls"}"#,
     r#"{"wait":"timer:PT1S"}"#,
     r#"{"set":{"mood":"n#"},"return":"$total"}"#,
     r#"{"return":true}"#,
     r#"{"return":false}"#,
-    r#"{"return":3}"#,
     r#"{"at":"02","return":null}"#,
     r#"{"set":{"total":3},"end":true}"#,
     r#"{"say":"cut s#"#,
@@ -305,40 +300,36 @@ impl Monitor {
     }
 
     fn report(&mut self, fact: &Fact, is_in_turn: bool) {
-        match fact {
-            Fact::TriggerMatched { trigger, .. } => {
-                *self.pending.entry(*trigger).or_default() += 1;
+        if let Fact::TriggerMatched { trigger, .. } = fact {
+            *self.pending.entry(*trigger).or_default() += 1;
+        } else if let Fact::FramePushed { origin: FrameOrigin::Trigger { trigger, .. } } = fact {
+            *self.n_frames.entry(*trigger).or_default() += 1;
+            *self.pending.entry(*trigger).or_default() -= 1;
+        } else if let Fact::TriggerEvaluated(evaluation) = fact {
+            let is_owed = evaluation.question.is_none() && evaluation.updates.is_empty();
+            let is_dropped = evaluation.ruling == Ruling::Dropped;
+            let is_not_callable = matches!(evaluation.ruling, Ruling::NotCallable(_));
+            if is_owed && is_dropped {
+                self.dropped_now.push(evaluation.trigger);
             }
-            Fact::FramePushed { origin: FrameOrigin::Trigger { trigger, .. } } => {
-                *self.n_frames.entry(*trigger).or_default() += 1;
-                *self.pending.entry(*trigger).or_default() -= 1;
+            if is_owed && (is_dropped || is_not_callable) {
+                self.n_dropped += 1;
+                *self.pending.entry(evaluation.trigger).or_default() -= 1;
             }
-            Fact::TriggerEvaluated(evaluation) => {
-                let is_owed = evaluation.question.is_none() && evaluation.updates.is_empty();
-                let is_dropped = evaluation.ruling == Ruling::Dropped;
-                let is_not_callable = matches!(evaluation.ruling, Ruling::NotCallable(_));
-                if is_owed && is_dropped {
-                    self.dropped_now.push(evaluation.trigger);
-                }
-                if is_owed && (is_dropped || is_not_callable) {
-                    self.n_dropped += 1;
-                    *self.pending.entry(evaluation.trigger).or_default() -= 1;
-                }
-                if evaluation.question.is_some() && evaluation.question == self.open {
-                    // It is answered, or given up.
-                    self.open = None;
-                }
+            if evaluation.question.is_some() && evaluation.question == self.open {
+                // It is answered, or given up.
+                self.open = None;
             }
-            Fact::VariableSet { name, value, .. } => {
-                assert!(!(is_in_turn && self.open.is_some()), "${name} is set while judging");
-                let word = value.value.to_text();
-                if is_numbered(&word, 'n') && &**name == "id" {
-                    assert!(self.spoken.insert(word.clone()), "{word} is set twice");
-                }
+        } else if let Fact::VariableSet { name, value, .. } = fact {
+            assert!(!(is_in_turn && self.open.is_some()), "${name} is set while judging");
+            let word = value.value.to_text();
+            if is_numbered(&word, 'n') && &**name == "id" {
+                assert!(self.spoken.insert(word.clone()), "{word} is set twice");
             }
-            Fact::FramePopped { value: None } => self.is_unwound = true,
-            Fact::CallFinished { result: Err(error), .. } if error.starts_with("refused by") => self.is_unwound = true,
-            _ => {}
+        } else if let Fact::FramePopped { value: None } = fact {
+            self.is_unwound = true;
+        } else if let Fact::CallFinished { result: Err(error), .. } = fact {
+            self.is_unwound |= error.starts_with("refused by");
         }
     }
 
@@ -446,8 +437,8 @@ impl Run<'_> {
                     Next::Happening(Happening::Result(name, Ok(Value::from(format!("r{}", self.n_numbers)))))
                 }
                 None => {
-                    let calls = view.stack.iter().flat_map(|frame| &frame.queue);
-                    let asking = calls.filter(|call| call.state == "needs approval").next()?;
+                    let mut calls = view.stack.iter().flat_map(|frame| &frame.queue);
+                    let asking = calls.find(|call| call.state == "needs approval")?;
                     let answer = Value::Bool(more > 100);
                     Next::Event(Event::Approved { call: asking.call, answer })
                 }
@@ -476,6 +467,7 @@ enum Next {
     Nothing,
 }
 
+#[allow(clippy::print_stderr, reason = "what led to a failure is long and wanted only then")]
 fn play(case: &Case, bytes: &[u8], chunking: Chunking) -> (World, Monitor) {
     let mut world = World::new(begin(case));
     world.effects = Some(Vec::new());
@@ -598,5 +590,5 @@ fn seeded_watcher() {
         assert!(n_frames.contains_key(trigger), "{trigger} has not fired: {n_frames:?}");
     }
     assert!(n_questions > 1000 && n_dropped > 50, "{n_questions} questions, {n_dropped} dropped matches");
-    assert!(n_inlined > 20 && n_tail > 0 && n_done > 30, "{n_inlined} inlined, {n_tail} tail calls, {n_done} done");
+    assert!(n_inlined > 20 && n_tail > 10 && n_done > 30, "{n_inlined} inlined, {n_tail} tail calls, {n_done} done");
 }
