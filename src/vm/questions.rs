@@ -81,7 +81,9 @@ impl Machine {
             // A value that is not known yet ends the list; so does one that will be refused.
             let Some(new) = self.literal(value, &values) else { break };
             // What stays secret is not shown, whatever the model writes.
-            if self.reader().variable(name).is_some_and(|variable| variable.value.secret) {
+            if self.reader().variable(name).is_some_and(|variable| variable.value.secret)
+                || self.is_declared_secret(self.top().agent, name)
+            {
                 break;
             }
             if self.type_of(playbook, name).is_some_and(|ty| !ty.accepts(&new)) {

@@ -87,6 +87,7 @@ impl Machine {
         let depth = self.frames.len() - 1;
         let frame = self.frames[depth].playbook();
         let (agent, playbook) = (frame.agent, frame.playbook);
+        let value = self.keep_secret(agent, name, value);
         let is_own = self.program.playbook(playbook).own.contains(name);
         let found = if is_own {
             None
@@ -141,8 +142,18 @@ impl Machine {
         name: &str,
         value: Tracked,
     ) -> (Tracked, Option<Tracked>) {
+        let value = self.keep_secret(agent, name, value);
         let change = self.change(None, false);
         self.others[agent.0 as usize].set(&name.into(), value, change)
+    }
+
+    /// A value for a variable that is declared secret is secret, whoever gives it, also the first.
+    fn keep_secret(&self, agent: AgentId, name: &str, value: Tracked) -> Tracked {
+        Tracked { secret: value.secret || self.is_declared_secret(agent, name), ..value }
+    }
+
+    pub(crate) fn is_declared_secret(&self, agent: AgentId, name: &str) -> bool {
+        self.program.agent(agent).variables.iter().any(|declared| declared.secret && &*declared.name == name)
     }
 
     /// A change that is made now, by the line of the frame at `depth` or by the world.
