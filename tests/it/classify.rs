@@ -210,7 +210,7 @@ async fn asked(classifier: impl TriggerClassifier + 'static, timeout_ms: u64) ->
     let began = Instant::now();
     let mut questions = Questions::default();
     let verdict = match questions.ask(contact(), Arc::new(classifier), Duration::from_millis(timeout_ms)) {
-        Some(verdict) => verdict,
+        Some((verdict, _)) => verdict,
         None => {
             assert!(!questions.is_empty());
             let (id, verdict, _) = std::future::poll_fn(|context| questions.poll(context)).await;
@@ -277,7 +277,7 @@ async fn a_verdict_that_is_there_costs_no_wait() {
     let mut questions = Questions::default();
     let classifier = Arc::new(script(r#"{"match":["Contact:T1"]}"#));
     let verdict = questions.ask(contact(), classifier, Duration::ZERO);
-    assert_eq!(verdict, Some(matched(Judge::Script, &[0], None)));
+    assert_eq!(verdict, Some((matched(Judge::Script, &[0], None), 0)));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,7 +1,7 @@
 //! Why a trigger fired or did not: from reports to data to text.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -274,10 +274,17 @@ fn on_a_terminal_a_question_is_answered() {
     let run = hello().line("run program.md --model script:script.jsonl --classifier off");
     let mut child = run.spawn_with(Stdio::from(stdin));
     let mut keyboard = File::from(terminal);
+    // What is typed before the program waits is answered, too, but without a prompt.
+    let (mut errors, mut before) = (child.stderr.take().unwrap(), Vec::new());
+    while !before.ends_with(b"\n> ") {
+        let mut byte = [0];
+        errors.read_exact(&mut byte).unwrap();
+        before.push(byte[0]);
+    }
     keyboard.write_all(b"/why\n/why calm\n/why nothing\n/whynot\n").unwrap();
     let mut said = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
-    let stderr = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
+    let stderr = String::from_utf8(before).unwrap() + &std::io::read_to_string(errors).unwrap();
     assert_eq!((said.as_str(), child.wait().unwrap().code()), ("Bye, Ann.\n", Some(0)), "{stderr}");
     golden::compare("classify/conversation.golden", &stderr);
 }

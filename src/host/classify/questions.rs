@@ -31,14 +31,15 @@ impl Questions {
         self.open.is_empty()
     }
 
-    /// Asks, and gives the verdict if it is there at once. Else [`Questions::poll`] tells it, at the latest after
+    /// Asks, and gives the verdict if it is there at once, with the milliseconds that it took. Else [`Questions::poll`] tells it, at the latest after
     /// `timeout`. A panic of the classifier is a verdict too. To be called in the context of a tokio runtime.
     pub fn ask(
         &mut self,
         question: Question,
         classifier: Arc<dyn TriggerClassifier>,
         timeout: Duration,
-    ) -> Option<Verdict> {
+    ) -> Option<(Verdict, u64)> {
+        let asked = Instant::now();
         let id = question.question;
         let judged = AssertUnwindSafe(async move { classifier.judge(Arc::new(question)).await }).catch_unwind();
         let mut judging: VerdictFuture = Box::pin(async move {
@@ -54,9 +55,9 @@ impl Questions {
         });
         // Whatever is not ready is polled again with a waker, by `poll`.
         if let Poll::Ready(verdict) = judging.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            return Some(verdict);
+            return Some((verdict, milliseconds(asked)));
         }
-        self.open.push(Open { id, asked: Instant::now(), judging });
+        self.open.push(Open { id, asked, judging });
         None
     }
 
@@ -65,10 +66,13 @@ impl Questions {
         for index in 0..self.open.len() {
             if let Poll::Ready(verdict) = self.open[index].judging.as_mut().poll(context) {
                 let Open { id, asked, .. } = self.open.swap_remove(index);
-                let ms = u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX);
-                return Poll::Ready((id, verdict, ms));
+                return Poll::Ready((id, verdict, milliseconds(asked)));
             }
         }
         Poll::Pending
     }
+}
+
+fn milliseconds(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }

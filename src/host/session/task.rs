@@ -200,8 +200,10 @@ impl Task {
             Effect::Classify(question) => {
                 let id = question.question;
                 let World { classifier, options, .. } = &self.world;
-                if let Some(verdict) = self.questions.ask(*question, classifier.clone(), options.classifier_timeout) {
-                    self.pending.push_back(Event::Verdict { question: id, verdict, ms: 0 });
+                if let Some((verdict, ms)) =
+                    self.questions.ask(*question, classifier.clone(), options.classifier_timeout)
+                {
+                    self.pending.push_back(Event::Verdict { question: id, verdict, ms });
                 }
             }
             Effect::StartTimer { timer: id, after_ms, is_background } => {
