@@ -67,9 +67,7 @@ impl Machine {
         }
         // What the reply says next would count on a variable that could not be set.
         if self.outcome.is_none() && self.turn.is_some() && self.asker().news.problem.is_some() {
-            self.drop_line();
-            self.cut_turn("the result does not fit the variable");
-            return self.after_turn(Then::GoOn);
+            return self.cut_without_line("the result does not fit the variable");
         }
         // The variable is one of the caller's, and its triggers are asked like those of any other.
         if let Some(drops_line) = self.turn.as_ref().map(|turn| !turn.is_line_applied) {
@@ -182,23 +180,17 @@ impl Machine {
             if self.top().queue.is_empty() {
                 return self.drop_inlined();
             }
-            self.drop_line();
-            self.cut_turn("calls of the line are on their way");
-            return self.after_turn(Then::GoOn);
+            return self.cut_without_line("calls of the line are on their way");
         }
         let Some(pointer) = self.top().pointer else { return };
         if self.top().here.performed.is_none() {
             match self.perform(pointer) {
                 Walk::Left if !self.top().is_told && !self.top().here.touched => {
                     // It is the model's, who has not come by here: as if the playbook had been called.
-                    self.drop_line();
-                    self.cut_turn("the line calls a playbook");
-                    return self.after_turn(Then::GoOn);
+                    return self.cut_without_line("the line calls a playbook");
                 }
                 Walk::Left if self.decides_on_pending(pointer) => {
-                    self.drop_line();
-                    self.cut_turn("the line decides on a result that is on its way");
-                    return self.after_turn(Then::GoOn);
+                    return self.cut_without_line("the line decides on a result that is on its way");
                 }
                 Walk::Left => {}
                 Walk::NeedsCalls => {
@@ -385,9 +377,7 @@ impl Machine {
             queued.state = CallState::Queued;
             queued.started = None;
         }
-        self.drop_line();
-        self.cut_turn("the line calls a playbook");
-        self.after_turn(Then::GoOn);
+        self.cut_without_line("the line calls a playbook");
         true
     }
 

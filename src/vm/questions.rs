@@ -8,7 +8,7 @@ use crate::lang::program::{TriggerId, TriggerKind};
 use crate::value::Value;
 use crate::vm::Machine;
 use crate::vm::protocol::{
-    Candidate, Effect, Evaluation, Fact, Judge, Question, QuestionId, Ruling, USER_MESSAGE, Update, Verdict,
+    Candidate, Effect, Evaluation, Judge, Question, QuestionId, Ruling, USER_MESSAGE, Update, Verdict,
 };
 use crate::vm::watcher::{Match, OpenQuestion, PendingUpdate, Prejudged};
 
@@ -30,7 +30,7 @@ impl Machine {
                 Some(_) if n_of_ahead > 0 => {
                     asked.insert(id);
                 }
-                Some(true) => self.rule(id, Ruling::Match, seq, &shown.into()),
+                Some(true) => self.rule(Match::new(seq, id, None), Ruling::Match, &shown.into()),
                 Some(false) => self.evaluated(id, Ruling::SameValues, &shown.into()),
                 None => {
                     asked.insert(id);
@@ -155,12 +155,10 @@ impl Machine {
                 }
             }
             let fires = ruling == Ruling::Match && first < n_taken;
-            self.counters.trigger_evaluations += 1;
             let question = Some(open.question.question);
             let n_asked = open.question.candidates.len();
             let updates = shown.clone();
-            let evaluation = Evaluation { trigger: id, by, ruling, updates, question, n_asked, ms, tokens };
-            self.report(Fact::TriggerEvaluated(Box::new(evaluation)));
+            self.report_evaluation(Evaluation { trigger: id, by, ruling, updates, question, n_asked, ms, tokens });
             if fires {
                 self.matched(Match::new(open.updates[first].seq, id, None), &shown);
             }
@@ -204,10 +202,8 @@ impl Machine {
             let own = open.updates.iter().filter(|pending| pending.candidates.contains(&candidate.trigger));
             let updates = own.map(|pending| pending.update.clone()).collect();
             let (by, ruling) = (Judge::Interpreter, Ruling::Dropped);
-            self.counters.trigger_evaluations += 1;
             let trigger = candidate.trigger;
-            let evaluation = Evaluation { trigger, by, ruling, updates, question, n_asked, ms: 0, tokens: 0 };
-            self.report(Fact::TriggerEvaluated(Box::new(evaluation)));
+            self.report_evaluation(Evaluation { trigger, by, ruling, updates, question, n_asked, ms: 0, tokens: 0 });
         }
     }
 

@@ -127,12 +127,7 @@ impl Machine {
         let nothing: Arc<[Update]> = [].into();
         let seq = self.counters.updates;
         for trigger in watching {
-            let ruling = self.why_not(trigger).unwrap_or(Ruling::Match);
-            let fires = ruling == Ruling::Match;
-            self.evaluated(trigger, ruling, &nothing);
-            if fires {
-                self.matched(Match::new(seq, trigger, Some(describe(queued, Some(result)))), &nothing);
-            }
+            self.rule(Match::new(seq, trigger, Some(describe(queued, Some(result)))), Ruling::Match, &nothing);
         }
     }
 }

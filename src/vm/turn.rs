@@ -315,9 +315,7 @@ impl Machine {
             match self.perform(pointer) {
                 // A decision in words about a result that the model has not seen would be made up.
                 Walk::Left if self.decides_on_pending(pointer) => {
-                    self.drop_line();
-                    self.cut_turn("the line decides on a result that is on its way");
-                    return self.after_turn(Then::GoOn);
+                    return self.cut_without_line("the line decides on a result that is on its way");
                 }
                 Walk::Left => {}
                 Walk::NeedsCalls => {
@@ -376,9 +374,7 @@ impl Machine {
                 self.fail_turn(&problem);
             }
             Way::Unreachable if self.top().here.performed.is_some() => {
-                self.drop_line();
-                self.cut_turn("the interpreter has decided otherwise");
-                self.after_turn(Then::GoOn);
+                self.cut_without_line("the interpreter has decided otherwise");
             }
             Way::Unreachable => {
                 let problem = format!(
@@ -446,6 +442,11 @@ impl Machine {
         if let Some(turn) = self.turn.as_mut() {
             turn.is_cut_short = true;
         }
+        self.cut_without_line(reason);
+    }
+
+    /// The reply is cut, the line in hand does not take effect, and the frame goes on.
+    pub(crate) fn cut_without_line(&mut self, reason: &str) {
         self.drop_line();
         self.cut_turn(reason);
         self.after_turn(Then::GoOn);
@@ -474,9 +475,7 @@ impl Machine {
             }
             let cause = format!("the model's value of ${name} differs from the interpreter's");
             self.report(Fact::Ignored { cause: cause.into() });
-            self.drop_line();
-            self.cut_turn("a value differs from the interpreter's");
-            return self.after_turn(Then::GoOn);
+            return self.cut_without_line("a value differs from the interpreter's");
         }
         let playbook = self.top().playbook;
         if let Some(ty) = self.type_of(playbook, name)

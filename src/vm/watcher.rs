@@ -136,11 +136,11 @@ impl Machine {
                             Ruling::Fault(fault.to_string().into())
                         }
                     };
-                    self.rule(id, ruling, seq, &updates);
+                    self.rule(Match::new(seq, id, None), ruling, &updates);
                 }
                 TriggerKind::Changes(_) => {
                     let ruling = if old.is_some() { Ruling::Match } else { Ruling::NoMatch };
-                    self.rule(id, ruling, seq, &updates);
+                    self.rule(Match::new(seq, id, None), ruling, &updates);
                 }
                 TriggerKind::Semantic => match self.why_not(id) {
                     Some(ruling) => self.evaluated(id, ruling, &updates),
@@ -162,13 +162,13 @@ impl Machine {
     }
 
     /// A ruling of the interpreter's; a match fires if nothing stands against it.
-    pub(crate) fn rule(&mut self, id: TriggerId, ruling: Ruling, seq: u64, updates: &Arc<[Update]>) {
+    pub(crate) fn rule(&mut self, found: Match, ruling: Ruling, updates: &Arc<[Update]>) {
+        let against = if ruling == Ruling::Match { self.why_not(found.trigger) } else { None };
+        let ruling = against.unwrap_or(ruling);
         let fires = ruling == Ruling::Match;
-        let ruling = Some(ruling).filter(|_| !fires).or_else(|| self.why_not(id)).unwrap_or(Ruling::Match);
-        let matches = ruling == Ruling::Match;
-        self.evaluated(id, ruling, updates);
-        if matches {
-            self.matched(Match::new(seq, id, None), updates);
+        self.evaluated(found.trigger, ruling, updates);
+        if fires {
+            self.matched(found, updates);
         }
     }
 
@@ -205,9 +205,22 @@ impl Machine {
 
     /// Tells watchers of an evaluation by the interpreter.
     pub(crate) fn evaluated(&mut self, trigger: TriggerId, ruling: Ruling, updates: &Arc<[Update]>) {
-        self.counters.trigger_evaluations += 1;
         let (by, updates) = (Judge::Interpreter, updates.clone());
-        let evaluation = Evaluation { trigger, by, ruling, updates, question: None, n_asked: 0, ms: 0, tokens: 0 };
+        self.report_evaluation(Evaluation {
+            trigger,
+            by,
+            ruling,
+            updates,
+            question: None,
+            n_asked: 0,
+            ms: 0,
+            tokens: 0,
+        });
+    }
+
+    /// Tells watchers of an evaluation by whomever.
+    pub(crate) fn report_evaluation(&mut self, evaluation: Evaluation) {
+        self.counters.trigger_evaluations += 1;
         self.report(Fact::TriggerEvaluated(Box::new(evaluation)));
     }
 
@@ -382,6 +395,11 @@ impl Machine {
             self.cut_for_match(drops_line);
             return true;
         }
+        self.hold_while_asking(drops_line)
+    }
+
+    /// Everything behind the line in hand waits if a question is open; answers whether one is.
+    fn hold_while_asking(&mut self, drops_line: bool) -> bool {
         let is_open = self.watcher.question.is_some();
         if let (true, Some(turn)) = (is_open, self.turn.as_mut()) {
             turn.gate = Gate::Judging { drops_line };
@@ -395,9 +413,7 @@ impl Machine {
         if !self.top().watch.updates.is_empty() {
             self.ask_classifier();
         }
-        if let (true, Some(turn)) = (self.watcher.question.is_some(), self.turn.as_mut()) {
-            turn.gate = Gate::Judging { drops_line: false };
-        }
+        self.hold_while_asking(false);
     }
 
     /// The classifier is being asked: everything behind the update waits, or everything but speech.
@@ -413,8 +429,7 @@ impl Machine {
         // A debugger may have changed something meanwhile: that is asked about before anything else is done.
         if !self.top().watch.updates.is_empty() {
             self.ask_classifier();
-            if let (true, Some(turn)) = (self.watcher.question.is_some(), self.turn.as_mut()) {
-                turn.gate = Gate::Judging { drops_line };
+            if self.hold_while_asking(drops_line) {
                 return None;
             }
         }
