@@ -252,6 +252,11 @@ impl Machine {
         &self.program
     }
 
+    /// The tools there are.
+    pub fn tools(&self) -> &Arc<[ToolSignature]> {
+        &self.tools
+    }
+
     /// The system message of an agent: the same bytes for all its turns.
     pub fn system_message(&self, agent: AgentId) -> Arc<str> {
         let is_inlined = |playbook, step| self.inlining(playbook, step).is_some();

@@ -167,7 +167,7 @@ impl Llm for Stateless {
     }
 
     fn request(&self, request: LlmRequest) -> ReplyStream {
-        let turn = request.turn.clone().unwrap();
+        let turn = request.turn.as_ref().unwrap().data.clone();
         let playbook = self.program.playbook(turn.playbook);
         let pointer = &*playbook.step(turn.pointer.unwrap()).label;
         let reply = match &*playbook.name {

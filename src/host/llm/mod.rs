@@ -3,6 +3,7 @@
 //! A reply is a stream; dropping it closes the connection. A model that fails is an item of that stream, never
 //! a Rust error of ours (spec `architecture.md`, invariant 10).
 
+pub mod embedded;
 pub mod openai;
 pub mod replay;
 pub mod script;
@@ -14,7 +15,8 @@ use std::sync::Arc;
 
 use tokio_stream::Stream;
 
-use crate::vm::protocol::{ChatMessage, ReplyEnd, TurnData, Usage};
+use crate::lang::program::Program;
+use crate::vm::protocol::{ChatMessage, ReplyEnd, ToolSignature, TurnData, Usage};
 
 /// Who asks, which may mean another model id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,7 +39,18 @@ pub struct LlmRequest {
     /// The JSON Schema the reply should keep to, where the model is configured with `constrain`.
     pub schema: Option<Arc<serde_json::Value>>,
     /// The turn as data, for executors that do not read prompts; none for other callers.
-    pub turn: Option<Arc<TurnData>>,
+    pub turn: Option<Arc<TurnAsData>>,
+}
+
+/// A turn as data, with what its ids and names refer to.
+#[derive(Clone, Debug)]
+pub struct TurnAsData {
+    /// The program.
+    pub program: Arc<Program>,
+    /// The tools there are.
+    pub tools: Arc<[ToolSignature]>,
+    /// The turn.
+    pub data: TurnData,
 }
 
 /// One item of a reply. After an [`ReplyPart::End`] the stream is over.

@@ -190,7 +190,7 @@ impl Replay<'_> {
                     let start = self.asked.remove(index);
                     self.started.push(*turn);
                     if let Some(witnesses) = self.witnesses {
-                        witnesses.llm.replayed(&turns::request(&start, None));
+                        witnesses.llm.replayed(&turns::request(&self.machine, &start, None));
                     }
                 } else if !self.started.contains(turn) {
                     return Err(self.differs(record, &format!("turn {} has not been started", turn.0)));

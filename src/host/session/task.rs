@@ -226,7 +226,7 @@ impl Task {
             "asks the model"
         );
         let schema = self.world.options.constrain.then(|| self.schemas.of(&start.callables));
-        let request = turns::request(start, schema);
+        let request = turns::request(&self.machine, start, schema);
         // Up to a quarter more, so that sessions which failed together do not come back together.
         let delay = start.delay_ms.saturating_add(fastrand::u64(0..=start.delay_ms / 4));
         let (llm, cap) = (&*self.world.llm, self.world.options.turn_timeout);

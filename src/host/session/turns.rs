@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::host::llm::{Llm, LlmRequest, Purpose, ReplyPart, ReplyStream};
+use crate::host::llm::{Llm, LlmRequest, Purpose, ReplyPart, ReplyStream, TurnAsData};
 use crate::host::session::input::{Due, Input};
+use crate::vm::Machine;
 use crate::vm::protocol::{Close, ReplyEnd, StartTurn, TurnId, Usage};
 use crate::vm::reply::agent_schema;
 
@@ -77,13 +78,10 @@ impl Schemas {
 }
 
 /// The request of a turn.
-pub(crate) fn request(start: &StartTurn, schema: Option<Arc<serde_json::Value>>) -> LlmRequest {
-    LlmRequest {
-        purpose: Purpose::Turn,
-        messages: start.messages.clone(),
-        schema,
-        turn: Some(Arc::new(start.data.clone())),
-    }
+pub(crate) fn request(machine: &Machine, start: &StartTurn, schema: Option<Arc<serde_json::Value>>) -> LlmRequest {
+    let turn =
+        TurnAsData { program: machine.program().clone(), tools: machine.tools().clone(), data: start.data.clone() };
+    LlmRequest { purpose: Purpose::Turn, messages: start.messages.clone(), schema, turn: Some(Arc::new(turn)) }
 }
 
 /// The moment so far from now; a time that no clock can show is a year.
