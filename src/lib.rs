@@ -3,15 +3,9 @@
 //!
 //! Modules in reading order; each may use those above it only (DESIGN.md, "Layers").
 
-pub mod span;
+pub use playhouse_lang::{self as lang, diagnostic, span, value};
 
-pub mod diagnostic;
-
-pub mod value;
-
-pub mod lang;
-
-pub mod vm;
+pub use playhouse_vm as vm;
 
 pub mod host;
 

@@ -4,14 +4,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::ast::{AgentTree, Body, PlaybookTree};
 use crate::diagnostic::Diagnostic;
-use crate::lang::ast::{AgentTree, Body, PlaybookTree};
-use crate::lang::load::Files;
-use crate::lang::program::{Agent, AgentId, AgentKind, DeclaredVariable, PlaybookId, TriggerIndex};
-use crate::lang::settings::{file_start, read_metadata, read_variables};
-use crate::lang::signature::identifier;
-use crate::lang::steps::join_paragraphs;
+use crate::load::Files;
+use crate::program::{Agent, AgentId, AgentKind, DeclaredVariable, PlaybookId, TriggerIndex};
+use crate::settings::{file_start, read_metadata, read_variables};
+use crate::signature::identifier;
 use crate::span::Span;
+use crate::steps::join_paragraphs;
 
 /// An agent and the trees it is made of.
 pub(crate) struct AgentPlan<'a> {

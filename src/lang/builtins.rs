@@ -3,7 +3,7 @@
 
 /// What a call of a name means that no playbook and no tool has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Builtin {
+pub enum Builtin {
     /// `Say(target, message)`, `SendMessage(target, message)`: a say line.
     Say,
     /// `EndProgram()`: an end line.
@@ -22,7 +22,7 @@ pub(crate) enum Builtin {
 pub(crate) const LOAD_FILE: &str = "LoadFile";
 
 /// The meaning of `name`, if it is one of the older project's.
-pub(crate) fn find(name: &str) -> Option<Builtin> {
+pub fn find(name: &str) -> Option<Builtin> {
     Some(match name.strip_prefix("self.").unwrap_or(name) {
         "Say" | "SendMessage" => Builtin::Say,
         "EndProgram" => Builtin::End,

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::lang::builtins::{self, Builtin};
-use crate::lang::program::{AgentId, PlaybookId, Signature};
-use crate::lang::words::plain_words;
+use crate::builtins::{self, Builtin};
+use crate::program::{AgentId, PlaybookId, Signature};
+use crate::words::plain_words;
 
 /// A playbook as far as callers need to know it before its lines are read.
 pub(crate) struct Callable<'a> {

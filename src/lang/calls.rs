@@ -3,11 +3,11 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, OnceLock};
 
-use crate::lang::program::{AgentId, Mode, OnLimit, Playbook, PlaybookId, Program, TriggerKind};
-use crate::lang::tail_calls::NoTailCall;
+use crate::program::{AgentId, Mode, OnLimit, Playbook, PlaybookId, Program, TriggerKind};
+use crate::tail_calls::NoTailCall;
 
 /// Names as the playbooks of an agent look them up.
-pub(crate) type AgentNames = BTreeSet<(AgentId, Arc<str>)>;
+pub type AgentNames = BTreeSet<(AgentId, Arc<str>)>;
 
 /// What the analyses of calls have computed so far.
 #[derive(Clone, Debug, Default)]
@@ -50,14 +50,14 @@ impl Program {
     }
 
     /// The names that `playbook` and all it can call look up outside of their own frames.
-    pub(crate) fn names_below(&self, playbook: PlaybookId) -> Arc<AgentNames> {
+    pub fn names_below(&self, playbook: PlaybookId) -> Arc<AgentNames> {
         // The members of a cycle reach the same playbooks.
         let slot = &self.reach.calls.below[self.call_cycles()[playbook.0 as usize]];
         slot.get_or_init(|| Arc::new(self.looked_up(vec![playbook]))).clone()
     }
 
     /// The names that triggers, and the playbooks that they call, look up: at any time, wherever the session is.
-    pub(crate) fn watched_names(&self) -> &AgentNames {
+    pub fn watched_names(&self) -> &AgentNames {
         self.reach.calls.watched.get_or_init(|| {
             // A beginning has been when the first line is done.
             let can_fire = |playbook: &&Playbook| playbook.triggers.iter().any(|t| t.kind != TriggerKind::Beginning);

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use crate::lang::builtins::{self, Builtin};
-use crate::lang::callables::Meaning;
-use crate::lang::expr::{Expr, ExprKind, scan_name};
-use crate::lang::lines::{Reading, Surroundings};
-use crate::lang::program::{Argument, CallSite, StepKind, Target, Type};
-use crate::lang::signature::closing_bracket;
-use crate::lang::words::Words;
+use crate::builtins::{self, Builtin};
+use crate::callables::Meaning;
+use crate::expr::{Expr, ExprKind, scan_name};
+use crate::lines::{Reading, Surroundings};
+use crate::program::{Argument, CallSite, StepKind, Target, Type};
+use crate::signature::closing_bracket;
 use crate::value::{Reference, Value};
+use crate::words::Words;
 
 /// Reads `Name(arguments)` with nothing behind it; `result` is what the line assigns it to.
 pub(crate) fn read_call(line: Words<'_>, result: Option<Target>, around: Surroundings<'_>) -> Option<Reading> {

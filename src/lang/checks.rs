@@ -3,20 +3,20 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use crate::LoadOptions;
+use crate::builtins::{Builtin, LOAD_FILE};
+use crate::callables::{Callable, Meaning, Names, nearest};
 use crate::diagnostic::Diagnostic;
-use crate::lang::LoadOptions;
-use crate::lang::builtins::{Builtin, LOAD_FILE};
-use crate::lang::callables::{Callable, Meaning, Names, nearest};
-use crate::lang::expr::{Expr, ExprKind};
-use crate::lang::names::Liveness;
-use crate::lang::program::{
+use crate::expr::{Expr, ExprKind};
+use crate::names::Liveness;
+use crate::program::{
     Agent, AgentKind, Argument, CallSite, Entry, Loop, Mode, OnLimit, Parameter, Playbook, PlaybookId, Program,
     Returned, Step, StepKind,
 };
-use crate::lang::trigger_checks::check_triggers;
-use crate::lang::unused::check_unused;
-use crate::lang::words::mentioned_names;
 use crate::span::Span;
+use crate::trigger_checks::check_triggers;
+use crate::unused::check_unused;
+use crate::words::mentioned_names;
 
 /// All findings about a program that is put together already.
 pub(crate) fn check(program: &Program, later: &[String], options: &LoadOptions<'_>) -> Vec<Diagnostic> {

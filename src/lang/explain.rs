@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::lang::inlining::INLINE_LINES;
-use crate::lang::program::{
+use crate::inlining::INLINE_LINES;
+use crate::program::{
     Agent, AgentKind, Arm, Entry, Loop, Mode, OnLimit, Playbook, PlaybookId, Program, Returned, Signature, Step,
     StepKind, Target, Trigger, TriggerKind, Type,
 };
-use crate::lang::tail_calls::NoTailCall;
+use crate::tail_calls::NoTailCall;
 
 /// Describes every agent and playbook: signature, mode, names, triggers, each line with what it was read as
 /// (`=` marks explicit ones), and who calls whom. Ends with a line break.
@@ -218,8 +218,8 @@ fn time_text(ms: u64) -> String {
     format!("{n} {unit}{}", if n == 1 { "" } else { "s" })
 }
 
-fn edge_text(playbook: &Playbook, edge: &crate::lang::flow_graph::Edge) -> String {
-    use crate::lang::flow_graph::{EdgeKind, Node};
+fn edge_text(playbook: &Playbook, edge: &crate::flow_graph::Edge) -> String {
+    use crate::flow_graph::{EdgeKind, Node};
     let kind = match edge.kind {
         EdgeKind::Next => "next",
         EdgeKind::Then => "then",
@@ -283,7 +283,7 @@ fn kind(program: &Program, step: &StepKind) -> String {
     }
 }
 
-fn call_text(program: &Program, call: &crate::lang::program::CallSite) -> String {
+fn call_text(program: &Program, call: &crate::program::CallSite) -> String {
     let what = match call.playbook {
         Some(id) => format!("playbook {}", program.playbook(id).name),
         None => format!("tool {}", call.callee),

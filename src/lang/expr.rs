@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-pub(crate) use crate::lang::expr_parser::{Arguments, parse_arguments, parse_prefix};
-pub use crate::lang::expr_parser::{ExprError, MAX_DEPTH, parse};
+pub(crate) use crate::expr_parser::{Arguments, parse_arguments, parse_prefix};
+pub use crate::expr_parser::{ExprError, MAX_DEPTH, parse};
 use crate::span::Span;
 use crate::value::{PathStep, Reference, Value};
 

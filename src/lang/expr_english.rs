@@ -1,9 +1,9 @@
 //! The comparisons of expressions, most of them in English (spec `language.md`, "Expressions"). A form is read
 //! here only if it can mean nothing else.
 
-use crate::lang::expr::{BinaryOperator, Expr, ExprKind, Test};
-use crate::lang::expr_parser::{COMPARISON, ExprError, Parsed, Parser};
-use crate::lang::lexer::{Lexed, Token, next_token};
+use crate::expr::{BinaryOperator, Expr, ExprKind, Test};
+use crate::expr_parser::{COMPARISON, ExprError, Parsed, Parser};
+use crate::lexer::{Lexed, Token, next_token};
 use crate::value::Value;
 
 /// A comparison as the author wrote it, before its right side is read.

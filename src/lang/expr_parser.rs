@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::lang::expr::{BinaryOperator, Expr, ExprKind, UnaryOperator};
-use crate::lang::lexer::{Lexed, Token, next_token, read_number};
+use crate::expr::{BinaryOperator, Expr, ExprKind, UnaryOperator};
+use crate::lexer::{Lexed, Token, next_token, read_number};
 use crate::span::{FileId, Span};
 use crate::value::Value;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::lang::expr::{BinaryOperator, Expr, ExprKind, Test, UnaryOperator};
+use crate::expr::{BinaryOperator, Expr, ExprKind, Test, UnaryOperator};
 
 impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::lang::program::{Arm, Step, StepId, StepKind};
-use crate::lang::words::{bare_words, phrase_in};
+use crate::program::{Arm, Step, StepId, StepKind};
+use crate::words::{bare_words, phrase_in};
 
 /// A place in the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

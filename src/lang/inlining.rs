@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::lang::program::{Mode, Playbook, PlaybookId, Program, Returned, Step, StepId, StepKind};
+use crate::program::{Mode, Playbook, PlaybookId, Program, Returned, Step, StepId, StepKind};
 
 /// How many lines a playbook may have to be shown inside its caller, unless the settings say otherwise: a guess,
 /// until it is measured with real models. What is shown inside costs prompt tokens on every turn of the caller; a

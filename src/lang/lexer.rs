@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::lang::expr::{begins_name, scan_name, scan_reference};
+use crate::expr::{begins_name, scan_name, scan_reference};
 use crate::value::{Reference, Value};
 
 /// One token.

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use crate::lang::callables::Names;
-use crate::lang::calls_in_lines::{read_call, read_call_of};
-use crate::lang::expr::Expr;
-use crate::lang::program::{AgentId, Arm, Loop, Returned, StepKind, Target, Type};
-use crate::lang::words::{Words, split_camel_case};
+use crate::callables::Names;
+use crate::calls_in_lines::{read_call, read_call_of};
+use crate::expr::Expr;
+use crate::program::{AgentId, Arm, Loop, Returned, StepKind, Target, Type};
+use crate::words::{Words, split_camel_case};
 
 /// Where a line stands, as far as its reading depends on it.
 #[derive(Clone, Copy)]
@@ -395,7 +395,7 @@ fn targets_behind_for(rest: Words<'_>) -> Vec<Target> {
 }
 
 fn targets_of(words: Words<'_>) -> Vec<Target> {
-    let target = |mention: crate::lang::words::Mention| Target {
+    let target = |mention: crate::words::Mention| Target {
         name: mention.name,
         ty: mention.ty.unwrap_or(Type::ANY),
         span: mention.span,
@@ -423,7 +423,7 @@ pub(crate) fn read_quoted(words: Words<'_>) -> Option<Arc<str>> {
     let first = text.chars().next()?;
     let &(_, close) = QUOTES.iter().find(|(open, _)| *open == first)?;
     let content = if matches!(first, '"' | '\'') {
-        let (content, length) = crate::lang::lexer::scan_string(text)?;
+        let (content, length) = crate::lexer::scan_string(text)?;
         (length == text.len()).then_some(content)?
     } else {
         let inside = text[first.len_utf8()..].strip_suffix(close)?;
@@ -440,7 +440,7 @@ pub(crate) fn read_quoted(words: Words<'_>) -> Option<Arc<str>> {
 /// A quoted text that was put on one line.
 fn read_quoted_line(text: &str, open: char, close: char) -> Option<Arc<str>> {
     if matches!(open, '"' | '\'') {
-        return crate::lang::lexer::scan_string(text).map(|(content, _)| content.into());
+        return crate::lexer::scan_string(text).map(|(content, _)| content.into());
     }
     text[open.len_utf8()..].strip_suffix(close).map(Into::into)
 }

@@ -1,12 +1,12 @@
 //! Texts and what they import to trees: follows `!import` and `import:`, finds cycles and what is missing.
 
+use crate::ast::FileTree;
 use crate::diagnostic::Diagnostic;
-use crate::lang::ast::FileTree;
-use crate::lang::parse;
-use crate::lang::settings::{Setting, read_front_matter};
-use crate::lang::{ImportRequest, SourceText};
+use crate::parse;
+use crate::settings::{Setting, read_front_matter};
 use crate::span::{Sources, Span};
 use crate::value::Value;
+use crate::{ImportRequest, SourceText};
 
 /// More files than any program has; a bound for a reader that makes up new ones without end.
 const MAX_FILES: usize = 1_000;

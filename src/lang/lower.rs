@@ -3,26 +3,26 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use crate::LoadOptions;
+use crate::agents::{AgentPlan, plan_agents};
+use crate::ast::{Body, ItemTree, PlaybookTree, SectionKind};
+use crate::callables::{Callable, Names};
 use crate::diagnostic::Diagnostic;
-use crate::lang::LoadOptions;
-use crate::lang::agents::{AgentPlan, plan_agents};
-use crate::lang::ast::{Body, ItemTree, PlaybookTree, SectionKind};
-use crate::lang::callables::{Callable, Names};
-use crate::lang::flow_graph;
-use crate::lang::lines::Surroundings;
-use crate::lang::load::Files;
-use crate::lang::names::{ReachCache, sort_names};
-use crate::lang::parse::is_code;
-use crate::lang::program::{
+use crate::flow_graph;
+use crate::lines::Surroundings;
+use crate::load::Files;
+use crate::names::{ReachCache, sort_names};
+use crate::parse::is_code;
+use crate::program::{
     Agent, AgentId, AgentKind, Entry, FrameLimits, FrontMatter, Mode, Playbook, PlaybookId, Program, Trigger,
     TriggerId, TriggerIndex, TriggerKind,
 };
-use crate::lang::settings::{is_true, read_limits, read_metadata};
-use crate::lang::signature::{Heading, read_heading};
-use crate::lang::steps::{join_paragraphs, join_pieces, lower_steps, spread_types, types_of};
-use crate::lang::triggers::read_trigger;
-use crate::lang::words::{Words, mentioned_names};
+use crate::settings::{is_true, read_limits, read_metadata};
+use crate::signature::{Heading, read_heading};
 use crate::span::Span;
+use crate::steps::{join_paragraphs, join_pieces, lower_steps, spread_types, types_of};
+use crate::triggers::read_trigger;
+use crate::words::{Words, mentioned_names};
 
 /// What `lower` gives: the program, and what the checks need besides it.
 pub(crate) struct Lowered {
@@ -165,7 +165,7 @@ impl<'a> Shell<'a> {
         shell
     }
 
-    fn sections(&self, kind: SectionKind) -> impl Iterator<Item = &'a crate::lang::ast::Section> {
+    fn sections(&self, kind: SectionKind) -> impl Iterator<Item = &'a crate::ast::Section> {
         self.tree.sections.iter().filter(move |section| section.kind == kind)
     }
 

@@ -3,11 +3,9 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 
-use crate::lang::calls::CallCache;
-use crate::lang::flow_graph::{FlowGraph, Node};
-use crate::lang::program::{
-    CallSite, Loop, Mode, Playbook, PlaybookId, Program, Returned, Step, StepId, StepKind, Target,
-};
+use crate::calls::CallCache;
+use crate::flow_graph::{FlowGraph, Node};
+use crate::program::{CallSite, Loop, Mode, Playbook, PlaybookId, Program, Returned, Step, StepId, StepKind, Target};
 
 /// The names that can be mentioned from some point on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::lang::ast::{
+use crate::ast::{
     AgentTree, Body, Fence, FileTree, HeadingTree, Import, ItemTree, Metadata, PlaybookTree, Section, SectionKind,
 };
-use crate::lang::markdown::{self, Block, Item};
+use crate::markdown::{self, Block, Item};
 use crate::span::{FileId, Span};
 
 /// The keys that are metadata of an agent; any other `key: value` line is description.

@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::lang::expr::Expr;
-use crate::lang::flow_graph::FlowGraph;
-use crate::lang::names::ReachCache;
-pub use crate::lang::trigger_index::{CallName, Trigger, TriggerIndex, TriggerKind};
+use crate::expr::Expr;
+use crate::flow_graph::FlowGraph;
+use crate::names::ReachCache;
 use crate::span::{Sources, Span};
+pub use crate::trigger_index::{CallName, Trigger, TriggerIndex, TriggerKind};
 use crate::value::Value;
 
 /// An agent, by its position in [`Program::agents`].

@@ -1,9 +1,9 @@
 //! YAML of front matter and metadata: values with places, declared variables, limits.
 
+use crate::ast::Metadata;
 use crate::diagnostic::Diagnostic;
-use crate::lang::ast::Metadata;
-use crate::lang::program::{DeclaredVariable, FrameLimits, OnLimit, Type};
-use crate::lang::signature::read_type;
+use crate::program::{DeclaredVariable, FrameLimits, OnLimit, Type};
+use crate::signature::read_type;
 use crate::span::{FileId, Span};
 use crate::value::{Map, Value};
 
@@ -138,7 +138,7 @@ fn read_variable(name: &str, value: &Value, span: Span) -> Result<DeclaredVariab
     if name.is_empty() {
         return Err("a declared variable needs a name; write `variables: {name: value}`".to_owned());
     }
-    if crate::lang::expr::scan_name(name) != name.len() {
+    if crate::expr::scan_name(name) != name.len() {
         return Err(format!("`{name}` is no name of a variable; use letters, digits and `_`"));
     }
     const KEYS: [&str; 5] = ["name", "type", "value", "secret", "description"];

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
-use crate::lang::expr::{parse_prefix, scan_name};
-use crate::lang::program::{Parameter, Type, TypeKind};
+use crate::expr::{parse_prefix, scan_name};
+use crate::program::{Parameter, Type, TypeKind};
 use crate::span::Span;
 
 /// What a playbook's heading says.
@@ -80,7 +80,7 @@ pub(crate) fn identifier(title: &str) -> String {
         name.extend(characters.next().into_iter().flat_map(char::to_uppercase));
         name.push_str(characters.as_str());
     }
-    if name.starts_with(|c: char| !crate::lang::expr::begins_name(c)) {
+    if name.starts_with(|c: char| !crate::expr::begins_name(c)) {
         name.insert(0, '_');
     }
     name

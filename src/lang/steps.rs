@@ -4,14 +4,14 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::ast::ItemTree;
 use crate::diagnostic::Diagnostic;
-use crate::lang::ast::ItemTree;
-use crate::lang::expr_parser::too_deep_message;
-use crate::lang::lines::{Surroundings, read_line};
-use crate::lang::markdown::MAX_NESTING;
-use crate::lang::program::{Arm, Loop, Mode, Parameter, Returned, Step, StepId, StepKind, Target, Type};
-use crate::lang::words::{Mention, Words};
+use crate::expr_parser::too_deep_message;
+use crate::lines::{Surroundings, read_line};
+use crate::markdown::MAX_NESTING;
+use crate::program::{Arm, Loop, Mode, Parameter, Returned, Step, StepId, StepKind, Target, Type};
 use crate::span::Span;
+use crate::words::{Mention, Words};
 
 /// Makes lines of `items`. In goal mode only numbered items are lines (what is nested in one without a number
 /// is part of its text) and none is read: the model is free there.

@@ -3,11 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::lang::flow_graph::{EdgeKind, Node};
-use crate::lang::program::{
-    Arm, CallSite, Playbook, PlaybookId, Program, Returned, Step, StepId, StepKind, Target, Type,
-};
-use crate::lang::words::mentioned_names;
+use crate::flow_graph::{EdgeKind, Node};
+use crate::program::{Arm, CallSite, Playbook, PlaybookId, Program, Returned, Step, StepId, StepKind, Target, Type};
+use crate::words::mentioned_names;
 
 /// The condition that a line misses to be a tail call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,7 +149,7 @@ impl Program {
 
 /// Whether a line is `Return $name` and nothing else.
 fn returns_just(step: &Step, name: &str) -> bool {
-    use crate::lang::expr::ExprKind;
+    use crate::expr::ExprKind;
     if let StepKind::Return(Returned::Value(value)) = &step.kind
         && let ExprKind::Reference(reference) = &value.kind
     {

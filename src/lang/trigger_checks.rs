@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
-use crate::lang::expr::{begins_name, scan_reference};
-use crate::lang::lexer::scan_string;
-use crate::lang::program::{Playbook, Program, Trigger, TriggerKind};
-use crate::lang::triggers::{WHENS, is_condition_in_doubt};
-use crate::lang::words::Words;
+use crate::expr::{begins_name, scan_reference};
+use crate::lexer::scan_string;
+use crate::program::{Playbook, Program, Trigger, TriggerKind};
 use crate::span::{FileId, Span};
+use crate::triggers::{WHENS, is_condition_in_doubt};
+use crate::words::Words;
 
 /// Adds the findings of all agents.
 pub(crate) fn check_triggers(program: &Program, diagnostics: &mut Vec<Diagnostic>) {

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::lang::expr::Expr;
-use crate::lang::program::{Playbook, PlaybookId, TriggerId};
+use crate::expr::Expr;
+use crate::program::{Playbook, PlaybookId, TriggerId};
 use crate::span::Span;
 
 /// One trigger of a playbook.

@@ -6,14 +6,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::callables::{Meaning, nearest};
+use crate::calls_in_lines::scan_path;
 use crate::diagnostic::Diagnostic;
-use crate::lang::callables::{Meaning, nearest};
-use crate::lang::calls_in_lines::scan_path;
-use crate::lang::expr::{BinaryOperator, Expr, ExprKind, UnaryOperator};
-use crate::lang::lines::Surroundings;
-use crate::lang::program::Type;
-use crate::lang::trigger_index::{CallName, TriggerKind};
-use crate::lang::words::Words;
+use crate::expr::{BinaryOperator, Expr, ExprKind, UnaryOperator};
+use crate::lines::Surroundings;
+use crate::program::Type;
+use crate::trigger_index::{CallName, TriggerKind};
+use crate::words::Words;
 
 /// What was read of a trigger.
 pub(crate) struct ReadTrigger {

@@ -4,9 +4,9 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::diagnostic::Diagnostic;
-use crate::lang::expr::scan_name;
-use crate::lang::program::{AgentKind, Entry, Mode, OnLimit, Playbook, Program};
-use crate::lang::words::split_camel_case;
+use crate::expr::scan_name;
+use crate::program::{AgentKind, Entry, Mode, OnLimit, Playbook, Program};
+use crate::words::split_camel_case;
 
 /// How often a name is compared with a text before the search is given up.
 const MAX_COMPARED: usize = 1_000_000;
@@ -112,7 +112,7 @@ fn mark_in_plain_words(program: &Program, used: &mut [bool]) {
 
 fn words_of(text: &str) -> Vec<String> {
     let mut words = Vec::new();
-    for part in text.split(|c: char| !crate::lang::expr::continues_name(c)).filter(|part| !part.is_empty()) {
+    for part in text.split(|c: char| !crate::expr::continues_name(c)).filter(|part| !part.is_empty()) {
         split_camel_case(part, &mut words);
     }
     words.retain(|word| !matches!(word.as_str(), "the" | "a" | "an"));

@@ -4,11 +4,11 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::lang::expr::{
+use crate::expr::{
     Arguments, Expr, ExprError, continues_name, parse, parse_arguments, parse_prefix, scan_name, scan_reference,
 };
-use crate::lang::program::{Target, Type};
-use crate::lang::signature::read_type;
+use crate::program::{Target, Type};
+use crate::signature::read_type;
 use crate::span::{FileId, Span};
 
 /// A piece of a file's text.

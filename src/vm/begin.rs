@@ -3,16 +3,17 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::lang::program::{Entry, Parameter, PlaybookId};
-use crate::value::{Map, Origin, Tracked, Value};
-use crate::vm::fault::{Fault, FaultKind};
-use crate::vm::frame::{Phase, Then};
-use crate::vm::prompt::Prompts;
-use crate::vm::protocol::{FrameOrigin, Outcome};
-use crate::vm::scope::{Scope, Stamp};
-use crate::vm::view::Counters;
-use crate::vm::watcher::Watcher;
-use crate::vm::{Begin, Conversation, Machine, NextIds};
+use playhouse_lang::program::{Entry, Parameter, PlaybookId};
+use playhouse_lang::value::{Map, Origin, Tracked, Value};
+
+use crate::fault::{Fault, FaultKind};
+use crate::frame::{Phase, Then};
+use crate::prompt::Prompts;
+use crate::protocol::{FrameOrigin, Outcome};
+use crate::scope::{Scope, Stamp};
+use crate::view::Counters;
+use crate::watcher::Watcher;
+use crate::{Begin, Conversation, Machine, NextIds};
 
 impl Machine {
     /// A machine at its beginning: nothing has been done yet. What cannot be begun (no such playbook, wrong

@@ -3,15 +3,16 @@
 
 use std::sync::Arc;
 
-use crate::lang::builtins::{self, Builtin};
-use crate::lang::program::{Parameter, Signature};
-use crate::value::{Origin, Tracked, Value};
-use crate::vm::fault::FaultKind;
-use crate::vm::frame::{CallState, Called, Callee, Phase, QueuedCall, ReturnValue, Then};
-use crate::vm::protocol::{
+use playhouse_lang::builtins::{self, Builtin};
+use playhouse_lang::program::{Parameter, Signature};
+use playhouse_lang::value::{Origin, Tracked, Value};
+
+use crate::fault::FaultKind;
+use crate::frame::{CallState, Called, Callee, Phase, QueuedCall, ReturnValue, Then};
+use crate::protocol::{
     CallId, CallKind, CallOutcome, Effect, EffectClass, Fact, FrameOrigin, Location, StartCall, Timestamp,
 };
-use crate::vm::{Machine, result_of};
+use crate::{Machine, result_of};
 
 /// What the program is told of a call that a person did not want.
 const REFUSED: &str = "the person who was asked refused this call";
@@ -356,7 +357,7 @@ pub(crate) fn bind(signature: &Signature, given: Given) -> Result<Vec<(Arc<str>,
 /// `order_id: str = "x"`.
 pub(crate) fn write_parameter(parameter: &Parameter) -> String {
     let mut text = parameter.name.to_string();
-    if parameter.ty != crate::lang::program::Type::ANY {
+    if parameter.ty != playhouse_lang::program::Type::ANY {
         text = format!("{text}: {}", parameter.ty);
     }
     match &parameter.default {

@@ -1,7 +1,8 @@
 //! Whether a condition holds (spec `triggers.md`, "When a trigger fires").
 
-use crate::lang::expr::{BinaryOperator, Expr, ExprKind, UnaryOperator};
-use crate::vm::eval::{EvalFault, Lookup, eval_condition};
+use playhouse_lang::expr::{BinaryOperator, Expr, ExprKind, UnaryOperator};
+
+use crate::eval::{EvalFault, Lookup, eval_condition};
 
 /// Whether a trigger's condition holds. Each comparison with a name that is not set is false, also `is not …` and
 /// `is not provided`: nothing can have become true of what was never there.

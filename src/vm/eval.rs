@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::lang::expr::{BinaryOperator, Expr, ExprKind, Test, UnaryOperator};
-use crate::value::{Map, Origin, PathStep, Reference, Tracked, Value};
+use playhouse_lang::expr::{BinaryOperator, Expr, ExprKind, Test, UnaryOperator};
+use playhouse_lang::value::{Map, Origin, PathStep, Reference, Tracked, Value};
 
 /// Why an expression has no value.
 #[derive(Clone, Debug, PartialEq)]

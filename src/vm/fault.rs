@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::vm::protocol::Place;
+use crate::protocol::Place;
 
 /// Why a session failed, and where.
 #[derive(Clone, Debug, PartialEq)]

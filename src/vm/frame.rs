@@ -3,15 +3,16 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::lang::program::{AgentId, CallSite, PlaybookId, StepId, TriggerId};
-use crate::value::{Tracked, Value};
-use crate::vm::protocol::{
+use playhouse_lang::program::{AgentId, CallSite, PlaybookId, StepId, TriggerId};
+use playhouse_lang::value::{Tracked, Value};
+
+use crate::protocol::{
     CallId, CallKind, ChatMessage, EffectClass, FrameId, FrameOrigin, Location, Place, TimerId, Timestamp, TurnId,
     UtteranceId,
 };
-use crate::vm::scope::{Scope, Stamp};
-use crate::vm::trigger_calls::Guard;
-use crate::vm::watcher::Watch;
+use crate::scope::{Scope, Stamp};
+use crate::trigger_calls::Guard;
+use crate::watcher::Watch;
 
 /// One frame of the stack. Depth, calls, limits, journal and view know frames, not languages.
 #[derive(Clone, Debug)]
@@ -27,7 +28,7 @@ pub(crate) struct PlaybookFrame {
     pub(crate) agent: AgentId,
     pub(crate) playbook: PlaybookId,
     /// Its lines are shown inside its caller's: it shares the turn and the chat session of the frame below, and
-    /// what belongs to those ([`crate::vm::Machine::asker`]) is not its own.
+    /// what belongs to those ([`crate::Machine::asker`]) is not its own.
     pub(crate) inlined: bool,
     /// Inlined, and the model knows that it is being executed.
     pub(crate) is_told: bool,
@@ -124,7 +125,7 @@ pub(crate) struct Here {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Performed {
     /// Where the pointer goes from here.
-    pub(crate) next: crate::lang::flow_graph::Node,
+    pub(crate) next: playhouse_lang::flow_graph::Node,
     /// What was assigned, to compare with what a model writes for the same line.
     pub(crate) assigned: Option<(Arc<str>, Value)>,
 }

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::value::{Map, Value};
-use crate::vm::reply::{Action, CallArguments, TraceLine, WaitFor};
+use playhouse_lang::value::{Map, Value};
+
+use crate::reply::{Action, CallArguments, TraceLine, WaitFor};
 
 /// Appends a line to what the chat session keeps: one object, one line.
 pub(crate) fn append_line(applied: &mut String, line: &str) {

@@ -7,16 +7,17 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::lang::flow_graph::Node;
-use crate::lang::program::{PlaybookId, StepId};
-use crate::value::Tracked;
-use crate::vm::Machine;
-use crate::vm::frame::{CallState, Called, Callee, Phase, ReturnValue, Then};
-use crate::vm::protocol::{CallId, Fact, FrameOrigin, TurnEnd};
-use crate::vm::reply::Action;
-use crate::vm::stack::null;
-use crate::vm::turn::{Todo, first_line};
-use crate::vm::walk::Walk;
+use playhouse_lang::flow_graph::Node;
+use playhouse_lang::program::{PlaybookId, StepId};
+use playhouse_lang::value::Tracked;
+
+use crate::Machine;
+use crate::frame::{CallState, Called, Callee, Phase, ReturnValue, Then};
+use crate::protocol::{CallId, Fact, FrameOrigin, TurnEnd};
+use crate::reply::Action;
+use crate::stack::null;
+use crate::turn::{Todo, first_line};
+use crate::walk::Walk;
 
 impl Machine {
     /// The playbook that is shown inside a line.

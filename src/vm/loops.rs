@@ -1,14 +1,15 @@
 //! Loops of the interpreter: items, rounds, and what passing a header does (spec `turn-protocol.md`, "The
 //! pointer").
 
-use crate::lang::flow_graph::EdgeKind;
-use crate::lang::program::{Loop, StepId, Type};
-use crate::value::{Origin, Tracked, Value};
-use crate::vm::Machine;
-use crate::vm::calls::shorten;
-use crate::vm::eval::{EvalFault, eval, eval_condition};
-use crate::vm::frame::LoopState;
-use crate::vm::walk::{Act, other};
+use playhouse_lang::flow_graph::EdgeKind;
+use playhouse_lang::program::{Loop, StepId, Type};
+use playhouse_lang::value::{Origin, Tracked, Value};
+
+use crate::Machine;
+use crate::calls::shorten;
+use crate::eval::{EvalFault, eval, eval_condition};
+use crate::frame::LoopState;
+use crate::walk::{Act, other};
 
 impl Machine {
     /// Passes the header of one of the interpreter's loops: the next round, or out of it.

@@ -4,13 +4,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::lang::program::TriggerId;
-use crate::value::{Origin, Tracked, Value};
-use crate::vm::Machine;
-use crate::vm::frame::{Frame, Phase, PlaybookFrame, Then};
-use crate::vm::limits::OnUserMessage;
-use crate::vm::protocol::{CallId, USER_MESSAGE};
-use crate::vm::scope::Scope;
+use playhouse_lang::program::TriggerId;
+use playhouse_lang::value::{Origin, Tracked, Value};
+
+use crate::Machine;
+use crate::frame::{Frame, Phase, PlaybookFrame, Then};
+use crate::limits::OnUserMessage;
+use crate::protocol::{CallId, USER_MESSAGE};
+use crate::scope::Scope;
 
 /// The state before a turn, for taking back what the turn does.
 #[derive(Clone, Debug)]
@@ -57,7 +58,7 @@ impl Machine {
     /// A user's message reaches the top frame.
     pub(crate) fn deliver(&mut self, text: Arc<str>) {
         self.conversation.push(true, text.clone(), self.settings.conversation.max(1));
-        self.report(crate::vm::protocol::Fact::UserMessage { text: text.clone() });
+        self.report(crate::protocol::Fact::UserMessage { text: text.clone() });
         self.restart_silence();
         let agent = self.top().agent;
         let value = Tracked::new(Value::Str(text.clone()), Origin::USER);

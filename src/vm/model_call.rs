@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::lang::program::StepKind;
-use crate::vm::Machine;
-use crate::vm::calls::bind;
-use crate::vm::eval::EvalFault;
-use crate::vm::frame::Called;
-use crate::vm::protocol::Fact;
-use crate::vm::reply::{Action, CallArguments};
-use crate::vm::turn::Todo;
+use playhouse_lang::program::StepKind;
+
+use crate::Machine;
+use crate::calls::bind;
+use crate::eval::EvalFault;
+use crate::frame::Called;
+use crate::protocol::Fact;
+use crate::reply::{Action, CallArguments};
+use crate::turn::Todo;
 
 impl Machine {
     /// `call`: a call is queued, or takes the frame's place.
@@ -27,7 +28,7 @@ impl Machine {
             return self.report(Fact::Ignored { cause: cause.into() });
         }
         if let Some(result) = &result
-            && (result.is_empty() || crate::lang::expr::scan_name(result) != result.len())
+            && (result.is_empty() || playhouse_lang::expr::scan_name(result) != result.len())
         {
             return self.fail_turn(&format!("\"{result}\" in \"as\" is no variable name"));
         }

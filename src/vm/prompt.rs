@@ -7,20 +7,20 @@
 use std::sync::{Arc, OnceLock};
 
 use minijinja::context;
+use playhouse_lang::program::{AgentId, Mode, Playbook, PlaybookId, Program, Signature, Step, StepId, Type};
+use playhouse_lang::value::Value;
 
-use crate::lang::program::{AgentId, Mode, Playbook, PlaybookId, Program, Signature, Step, StepId, Type};
-use crate::value::Value;
-use crate::vm::Machine;
-use crate::vm::calls::{shorten, write_parameter};
-use crate::vm::fault::FaultKind;
-use crate::vm::frame::{Chat, News, Phase};
-use crate::vm::limits::Settings;
-use crate::vm::prompt_files::render;
-use crate::vm::protocol::{
+use crate::Machine;
+use crate::calls::{shorten, write_parameter};
+use crate::fault::FaultKind;
+use crate::frame::{Chat, News, Phase};
+use crate::limits::Settings;
+use crate::prompt_files::render;
+use crate::protocol::{
     ChatMessage, Effect, Fact, Role, StartTurn, ToolSignature, TurnData, TurnId, TurnKind, USER_MESSAGE,
 };
-use crate::vm::reply::{ReaderOptions, ReplyReader};
-use crate::vm::turn::{Gate, Turn, estimate_tokens, first_line};
+use crate::reply::{ReaderOptions, ReplyReader};
+use crate::turn::{Gate, Turn, estimate_tokens, first_line};
 
 /// What is the same for all turns of an agent, made once.
 #[derive(Debug)]

@@ -7,14 +7,14 @@ use minijinja::syntax::SyntaxConfig;
 
 /// One file of `prompts/` each, by its name without ending.
 const FILES: [(&str, &str); 4] = [
-    ("system", include_str!("../../prompts/system.md")),
-    ("turn", include_str!("../../prompts/turn.md")),
-    ("classify", include_str!("../../prompts/classify.md")),
-    ("question", include_str!("../../prompts/question.md")),
+    ("system", include_str!("prompts/system.md")),
+    ("turn", include_str!("prompts/turn.md")),
+    ("classify", include_str!("prompts/classify.md")),
+    ("question", include_str!("prompts/question.md")),
 ];
 
 /// A template with its values. A test renders each, so a mistake in one cannot ship.
-pub(crate) fn render(template: &str, context: minijinja::Value) -> String {
+pub fn render(template: &str, context: minijinja::Value) -> String {
     static ENVIRONMENT: OnceLock<Environment<'static>> = OnceLock::new();
     let environment = ENVIRONMENT.get_or_init(|| {
         let mut environment = Environment::new();

@@ -6,9 +6,10 @@
 
 use std::sync::Arc;
 
-use crate::lang::program::{AgentId, PlaybookId, Signature, StepId, TriggerId};
-use crate::value::{Map, Tracked, Value};
-use crate::vm::fault::Fault;
+use playhouse_lang::program::{AgentId, PlaybookId, Signature, StepId, TriggerId};
+use playhouse_lang::value::{Map, Tracked, Value};
+
+use crate::fault::Fault;
 
 /// The variable that holds the user's last words; each message is an update of it.
 pub const USER_MESSAGE: &str = "user_message";
@@ -90,7 +91,7 @@ pub struct ToolSignature {
 }
 
 /// What happened in the world. A closed list (spec `architecture.md`, "Journal"); the session's beginning is
-/// [`crate::vm::Begin`]. An event with a stale id is ignored.
+/// [`crate::Begin`]. An event with a stale id is ignored.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// Bytes of a reply arrived. Where a reply is cut into chunks makes no difference.

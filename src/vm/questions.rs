@@ -4,13 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::lang::program::{TriggerId, TriggerKind};
-use crate::value::Value;
-use crate::vm::Machine;
-use crate::vm::protocol::{
+use playhouse_lang::program::{TriggerId, TriggerKind};
+use playhouse_lang::value::Value;
+
+use crate::Machine;
+use crate::protocol::{
     Candidate, Effect, Evaluation, Judge, Question, QuestionId, Ruling, USER_MESSAGE, Update, Verdict,
 };
-use crate::vm::watcher::{Match, OpenQuestion, PendingUpdate, Prejudged};
+use crate::watcher::{Match, OpenQuestion, PendingUpdate, Prejudged};
 
 impl Machine {
     /// Asks the classifier about the top frame's updates, as far as it has not been asked the same before.

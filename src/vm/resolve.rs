@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::value::{Map, Origin, PathStep, Reference, Tracked, Value};
-use crate::vm::Machine;
-use crate::vm::calls::Given;
-use crate::vm::eval::{EvalFault, read};
-use crate::vm::reply::CallArguments;
-use crate::vm::template::{Part, scan_text, whole_reference};
+use playhouse_lang::value::{Map, Origin, PathStep, Reference, Tracked, Value};
+
+use crate::Machine;
+use crate::calls::Given;
+use crate::eval::{EvalFault, read};
+use crate::reply::CallArguments;
+use crate::template::{Part, scan_text, whole_reference};
 
 impl Machine {
     /// Replaces the references in a value that the model wrote. What it wrote itself is of origin `model`.

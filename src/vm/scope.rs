@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use playhouse_lang::value::Tracked;
 
-use crate::value::Tracked;
-use crate::vm::protocol::{Location, TurnId};
-use crate::vm::view::VariableView;
+use crate::protocol::{Location, TurnId};
+use crate::view::VariableView;
 
 /// The order in which values were set, over the whole session; 0 is before everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

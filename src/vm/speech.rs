@@ -4,15 +4,16 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::lang::program::StepKind;
-use crate::vm::Machine;
-use crate::vm::eval::EvalFault;
-use crate::vm::frame::{CallState, Callee, OpenUtterance, QueuedCall};
-use crate::vm::protocol::{Effect, Fact, UtteranceId};
-use crate::vm::reply::Reading;
-use crate::vm::resolve::Spoken;
-use crate::vm::template::{Part, TextScanner, scan_text};
-use crate::vm::turn::Todo;
+use playhouse_lang::program::StepKind;
+
+use crate::Machine;
+use crate::eval::EvalFault;
+use crate::frame::{CallState, Callee, OpenUtterance, QueuedCall};
+use crate::protocol::{Effect, Fact, UtteranceId};
+use crate::reply::Reading;
+use crate::resolve::Spoken;
+use crate::template::{Part, TextScanner, scan_text};
+use crate::turn::Todo;
 
 /// An utterance in progress.
 #[derive(Clone, Debug)]

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use crate::lang::flow_graph::Node;
-use crate::lang::program::{Mode, OnLimit, PlaybookId};
-use crate::value::{Origin, Tracked, Value};
-use crate::vm::Machine;
-use crate::vm::fault::FaultKind;
-use crate::vm::frame::{CallState, Callee, Chat, Frame, Here, News, Phase, PlaybookFrame, ReturnValue, Spent, Then};
-use crate::vm::protocol::{Effect, Fact, FrameId, FrameOrigin, Outcome, Progress, TimerId, Wait};
-use crate::vm::scope::Scope;
-use crate::vm::watcher::Watch;
+use playhouse_lang::flow_graph::Node;
+use playhouse_lang::program::{Mode, OnLimit, PlaybookId};
+use playhouse_lang::value::{Origin, Tracked, Value};
+
+use crate::Machine;
+use crate::fault::FaultKind;
+use crate::frame::{CallState, Callee, Chat, Frame, Here, News, Phase, PlaybookFrame, ReturnValue, Spent, Then};
+use crate::protocol::{Effect, Fact, FrameId, FrameOrigin, Outcome, Progress, TimerId, Wait};
+use crate::scope::Scope;
+use crate::watcher::Watch;
 
 /// Frames are being dropped without results; running tools are awaited first.
 #[derive(Clone, Debug)]
@@ -473,7 +474,10 @@ impl Machine {
 }
 
 /// A call without arguments: every parameter must have a default.
-fn bind_defaults(program: &crate::lang::program::Program, id: PlaybookId) -> Result<Vec<(Arc<str>, Tracked)>, String> {
+fn bind_defaults(
+    program: &playhouse_lang::program::Program,
+    id: PlaybookId,
+) -> Result<Vec<(Arc<str>, Tracked)>, String> {
     program
         .playbook(id)
         .parameters

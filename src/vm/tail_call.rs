@@ -3,15 +3,16 @@
 
 use std::sync::Arc;
 
-use crate::lang::flow_graph::Node;
-use crate::lang::program::{PlaybookId, Returned, StepKind};
-use crate::value::Tracked;
-use crate::vm::Machine;
-use crate::vm::calls::Resolved;
-use crate::vm::frame::{Called, Callee, ElidedResult, PlaybookFrame};
-use crate::vm::protocol::{CallId, Fact};
-use crate::vm::stack::null;
-use crate::vm::turn::Todo;
+use playhouse_lang::flow_graph::Node;
+use playhouse_lang::program::{PlaybookId, Returned, StepKind};
+use playhouse_lang::value::Tracked;
+
+use crate::Machine;
+use crate::calls::Resolved;
+use crate::frame::{Called, Callee, ElidedResult, PlaybookFrame};
+use crate::protocol::{CallId, Fact};
+use crate::stack::null;
+use crate::turn::Todo;
 
 /// A call that can take the place of the frame that makes it.
 pub(crate) struct TailCall {

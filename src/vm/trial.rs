@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use playhouse_lang::program::{AgentId, PlaybookId, Program, TriggerId, TriggerKind};
+use playhouse_lang::value::{Map, Tracked, Value};
 
-use crate::lang::program::{AgentId, PlaybookId, Program, TriggerId, TriggerKind};
-use crate::value::{Map, Tracked, Value};
-use crate::vm::condition::holds;
-use crate::vm::eval::Lookup;
-use crate::vm::protocol::{Candidate, FrameId, Location, Place, Question, QuestionId, USER_MESSAGE, Update};
+use crate::condition::holds;
+use crate::eval::Lookup;
+use crate::protocol::{Candidate, FrameId, Location, Place, Question, QuestionId, USER_MESSAGE, Update};
 
 /// What came of the updates of a [`Trial`].
 #[derive(Clone, Debug, Default, PartialEq)]

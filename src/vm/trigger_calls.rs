@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use crate::lang::program::{CallName, TriggerId, TriggerKind};
-use crate::value::{Map, Tracked, Value};
-use crate::vm::Machine;
-use crate::vm::frame::{CallState, Called, Callee, QueuedCall};
-use crate::vm::protocol::{CallId, Fact, FrameOrigin, Ruling, Update};
-use crate::vm::watcher::Match;
+use playhouse_lang::program::{CallName, TriggerId, TriggerKind};
+use playhouse_lang::value::{Map, Tracked, Value};
+
+use crate::Machine;
+use crate::frame::{CallState, Called, Callee, QueuedCall};
+use crate::protocol::{CallId, Fact, FrameOrigin, Ruling, Update};
+use crate::watcher::Match;
 
 impl Machine {
     /// The triggers on a call, of the kinds that `wanted` picks, in program order. Those of the frame's own playbook
@@ -166,5 +167,5 @@ fn describe(queued: &QueuedCall, result: Option<&Result<Tracked, Arc<str>>>) -> 
         call.insert("result".into(), result.as_ref().map_or(Value::Null, take));
         call.insert("error".into(), result.as_ref().err().map_or(Value::Null, |error| Value::Str(error.clone())));
     }
-    Tracked { value: Value::map(call), origin: crate::value::Origin::CODE, secret: is_secret }
+    Tracked { value: Value::map(call), origin: playhouse_lang::value::Origin::CODE, secret: is_secret }
 }

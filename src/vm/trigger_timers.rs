@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::lang::program::{TriggerId, TriggerKind};
-use crate::vm::Machine;
-use crate::vm::protocol::{Effect, Ruling, TimerId, Timestamp, Update};
-use crate::vm::watcher::Match;
+use playhouse_lang::program::{TriggerId, TriggerKind};
+
+use crate::Machine;
+use crate::protocol::{Effect, Ruling, TimerId, Timestamp, Update};
+use crate::watcher::Match;
 
 /// A trigger's timer.
 #[derive(Clone, Debug)]

@@ -4,20 +4,21 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::lang::program::{Loop, Mode, StepId, StepKind};
-use crate::value::Value;
-use crate::vm::Machine;
-use crate::vm::eval::EvalFault;
-use crate::vm::fault::FaultKind;
-use crate::vm::frame::{CallState, Callee, Chat, News, Phase, ReturnValue, Then};
-use crate::vm::history::{append_line, say_line};
-use crate::vm::messages::BeforeTurn;
-use crate::vm::protocol::{CallId, Fact, ReplyEnd, Timestamp, TurnEnd, TurnId, Usage, Wait};
-use crate::vm::reply::{Action, ReadEnd, ReadFaultKind, Reading, ReplyReader, WaitFor};
-use crate::vm::speech::Speech;
-use crate::vm::template::Part;
-use crate::vm::walk::{Walk, Way};
-use crate::vm::watcher::Prejudged;
+use playhouse_lang::program::{Loop, Mode, StepId, StepKind};
+use playhouse_lang::value::Value;
+
+use crate::Machine;
+use crate::eval::EvalFault;
+use crate::fault::FaultKind;
+use crate::frame::{CallState, Callee, Chat, News, Phase, ReturnValue, Then};
+use crate::history::{append_line, say_line};
+use crate::messages::BeforeTurn;
+use crate::protocol::{CallId, Fact, ReplyEnd, Timestamp, TurnEnd, TurnId, Usage, Wait};
+use crate::reply::{Action, ReadEnd, ReadFaultKind, Reading, ReplyReader, WaitFor};
+use crate::speech::Speech;
+use crate::template::Part;
+use crate::walk::{Walk, Way};
+use crate::watcher::Prejudged;
 
 /// A reply that is being read.
 #[derive(Clone, Debug)]
@@ -136,7 +137,7 @@ impl Machine {
     pub(crate) fn handle_reply_ended(&mut self, id: TurnId, end: ReplyEnd, usage: Option<Usage>) {
         if let Some(turn) = self.turn.as_mut().filter(|turn| turn.id == id && turn.ended.is_none()) {
             let read_end = match &end {
-                ReplyEnd::Complete(crate::vm::protocol::Finish::Length)
+                ReplyEnd::Complete(crate::protocol::Finish::Length)
                 | ReplyEnd::Broken { .. }
                 | ReplyEnd::Refused { .. }
                 | ReplyEnd::Closed => ReadEnd::Cut,
@@ -454,7 +455,7 @@ impl Machine {
 
     fn set(&mut self, name: &Arc<str>, value: &Value) {
         self.touch_line();
-        if crate::lang::expr::scan_name(name) != name.len() || name.is_empty() {
+        if playhouse_lang::expr::scan_name(name) != name.len() || name.is_empty() {
             return self.fail_turn(&format!("\"{name}\" in \"set\" is no variable name; use letters, digits and _"));
         }
         let resolved = match self.resolve(value) {
@@ -481,7 +482,7 @@ impl Machine {
         if let Some(ty) = self.type_of(playbook, name)
             && !ty.accepts(&resolved.value)
         {
-            let shown = crate::vm::calls::shorten(&resolved, 80);
+            let shown = crate::calls::shorten(&resolved, 80);
             return self.fail_turn(&format!("${name} must be {ty}, not {} {shown}", resolved.value.kind()));
         }
         let changed = self.reader().variable(name).is_none_or(|variable| variable.value.value != resolved.value);

@@ -3,16 +3,17 @@
 
 use std::sync::Arc;
 
-use crate::lang::flow_graph::Node;
-use crate::lang::program::Mode;
-use crate::vm::Machine;
-use crate::vm::fault::FaultKind;
-use crate::vm::frame::{Phase, ReturnValue, Then};
-use crate::vm::history::{append_line, say_line};
-use crate::vm::limits::OnProtocolFailure;
-use crate::vm::protocol::{Close, Effect, Fact, Finish, Place, ReplyEnd, Report, Timestamp, TurnEnd, TurnId, Usage};
-use crate::vm::stack::null;
-use crate::vm::turn::estimate_tokens;
+use playhouse_lang::flow_graph::Node;
+use playhouse_lang::program::Mode;
+
+use crate::Machine;
+use crate::fault::FaultKind;
+use crate::frame::{Phase, ReturnValue, Then};
+use crate::history::{append_line, say_line};
+use crate::limits::OnProtocolFailure;
+use crate::protocol::{Close, Effect, Fact, Finish, Place, ReplyEnd, Report, Timestamp, TurnEnd, TurnId, Usage};
+use crate::stack::null;
+use crate::turn::estimate_tokens;
 
 /// Said when a model cannot be brought to keep to the protocol and has said nothing that could be said instead.
 const NOTHING_TO_SAY: &str = "Sorry, I could not go on with that. Could you say it in other words?";

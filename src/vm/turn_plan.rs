@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::value::Value;
-use crate::vm::history::as_json_line;
-use crate::vm::reply::{Action, Reading, TraceLine};
-use crate::vm::turn::{Todo, Turn};
+use playhouse_lang::value::Value;
+
+use crate::history::as_json_line;
+use crate::reply::{Action, Reading, TraceLine};
+use crate::turn::{Todo, Turn};
 
 impl Todo {
     /// Whether it ends the turn.

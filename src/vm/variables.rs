@@ -4,14 +4,15 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::lang::flow_graph::Node;
-use crate::lang::program::{AgentId, PlaybookId, TriggerKind, Type};
-use crate::value::{Origin, Tracked, Value};
-use crate::vm::Machine;
-use crate::vm::eval::Lookup;
-use crate::vm::fault::FaultKind;
-use crate::vm::protocol::{Fact, FrameId, USER_MESSAGE};
-use crate::vm::scope::{Change, Scope, Stamp, Variable};
+use playhouse_lang::flow_graph::Node;
+use playhouse_lang::program::{AgentId, PlaybookId, TriggerKind, Type};
+use playhouse_lang::value::{Origin, Tracked, Value};
+
+use crate::Machine;
+use crate::eval::Lookup;
+use crate::fault::FaultKind;
+use crate::protocol::{Fact, FrameId, USER_MESSAGE};
+use crate::scope::{Change, Scope, Stamp, Variable};
 
 /// The variables that a frame of an agent can read on top of the stack.
 #[derive(Clone, Copy)]

@@ -4,9 +4,9 @@
 use std::fmt::Write as _;
 
 use indexmap::IndexMap;
+use playhouse_lang::program::TriggerId;
 
-use crate::lang::program::TriggerId;
-use crate::vm::protocol::{USER_MESSAGE, Update};
+use crate::protocol::{USER_MESSAGE, Update};
 
 /// Answers by trigger and the values that were shown. The oldest are forgotten first.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +39,7 @@ fn key(updates: &[Update]) -> Option<String> {
         if &*update.name == USER_MESSAGE {
             return None;
         }
-        let old = update.old.as_ref().map(crate::value::Value::to_json);
+        let old = update.old.as_ref().map(playhouse_lang::value::Value::to_json);
         // Names hold no space, and JSON on one line no line break, so two different lists have different keys.
         let _ = writeln!(key, "{} {} {}", update.name, old.as_deref().unwrap_or("-"), update.new.to_json());
     }

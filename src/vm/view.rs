@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::lang::program::TriggerId;
-use crate::value::Tracked;
-use crate::vm::protocol::{CallId, CallKind, FrameId, Location, Outcome, Question, TurnId, Wait};
+use playhouse_lang::program::TriggerId;
+use playhouse_lang::value::Tracked;
+
+use crate::protocol::{CallId, CallKind, FrameId, Location, Outcome, Question, TurnId, Wait};
 
 /// The whole state of a machine as plain data.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,16 +7,17 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::lang::flow_graph::{Edge, EdgeKind, Node};
-use crate::lang::program::{Arm, CallSite, Playbook, Returned, StepId, StepKind};
-use crate::value::Value;
-use crate::vm::Machine;
-use crate::vm::calls::{Given, Resolved, bind, describe_call, shorten};
-use crate::vm::eval::{EvalFault, eval, eval_condition};
-use crate::vm::frame::{Called, Callee, Performed, Phase, ReturnValue, Then};
-use crate::vm::protocol::{CallId, EffectClass, Fact};
-use crate::vm::scope::Stamp;
-use crate::vm::stack::null;
+use playhouse_lang::flow_graph::{Edge, EdgeKind, Node};
+use playhouse_lang::program::{Arm, CallSite, Playbook, Returned, StepId, StepKind};
+use playhouse_lang::value::Value;
+
+use crate::Machine;
+use crate::calls::{Given, Resolved, bind, describe_call, shorten};
+use crate::eval::{EvalFault, eval, eval_condition};
+use crate::frame::{Called, Callee, Performed, Phase, ReturnValue, Then};
+use crate::protocol::{CallId, EffectClass, Fact};
+use crate::scope::Stamp;
+use crate::stack::null;
 
 /// What performing a line came to.
 pub(crate) enum Walk {
@@ -489,7 +490,7 @@ impl Machine {
     }
 }
 
-impl crate::vm::frame::PlaybookFrame {
+impl crate::frame::PlaybookFrame {
     /// What was set of a name up to now is the work of a line that was left.
     pub(crate) fn claim(&mut self, name: &Arc<str>, stamp: Stamp) {
         self.claimed_names.retain(|(claimed, _)| claimed != name);

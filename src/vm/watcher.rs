@@ -9,20 +9,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::lang::program::{TriggerId, TriggerKind};
-use crate::value::{Origin, Tracked};
-use crate::vm::Machine;
-use crate::vm::calls::shorten;
-use crate::vm::condition::holds;
-use crate::vm::frame::{CallState, Phase, PlaybookFrame, QueuedCall};
-use crate::vm::limits::Barrier;
-use crate::vm::protocol::{
-    Evaluation, Fact, FrameId, FrameOrigin, Judge, Question, Ruling, USER_MESSAGE, Update, Wait,
-};
-use crate::vm::trigger_timers::TriggerTimer;
-use crate::vm::turn::Gate;
-use crate::vm::verdicts::Verdicts;
-use crate::vm::view::TriggerView;
+use playhouse_lang::program::{TriggerId, TriggerKind};
+use playhouse_lang::value::{Origin, Tracked};
+
+use crate::Machine;
+use crate::calls::shorten;
+use crate::condition::holds;
+use crate::frame::{CallState, Phase, PlaybookFrame, QueuedCall};
+use crate::limits::Barrier;
+use crate::protocol::{Evaluation, Fact, FrameId, FrameOrigin, Judge, Question, Ruling, USER_MESSAGE, Update, Wait};
+use crate::trigger_timers::TriggerTimer;
+use crate::turn::Gate;
+use crate::verdicts::Verdicts;
+use crate::view::TriggerView;
 
 /// What the machine keeps about triggers.
 #[derive(Clone, Debug, Default)]
@@ -190,7 +189,7 @@ impl Machine {
             return Err(reason);
         }
         let reader = self.reader_of(self.program.playbook(id.playbook).agent);
-        let bind = |parameter: &crate::lang::program::Parameter| {
+        let bind = |parameter: &playhouse_lang::program::Parameter| {
             let visible = reader.variable(&parameter.name).map(|variable| &variable.value);
             match (visible.filter(|value| parameter.ty.accepts(&value.value)), &parameter.default) {
                 (Some(value), _) => Ok((parameter.name.clone(), value.clone())),
@@ -349,7 +348,7 @@ impl Machine {
     pub(crate) fn triggered_returned(&mut self, trigger: TriggerId, value: &Tracked) {
         let shown = shorten(value, self.settings.shown_value_bytes);
         let (name, text) = (&self.program.playbook(trigger.playbook).name, &self.program.trigger(trigger).text);
-        let told = format!("{name}() -> {shown}: {}", crate::vm::turn::first_line(text));
+        let told = format!("{name}() -> {shown}: {}", crate::turn::first_line(text));
         if self.frames.is_empty() {
             return;
         }
@@ -445,7 +444,7 @@ impl Machine {
 
     pub(crate) fn view_triggers(&self) -> Vec<TriggerView> {
         let triggers = self.program.playbooks.iter().flat_map(|playbook| &playbook.triggers);
-        let view = |trigger: &crate::lang::program::Trigger| TriggerView {
+        let view = |trigger: &playhouse_lang::program::Trigger| TriggerView {
             trigger: trigger.id,
             name: self.program.trigger_name(trigger.id).into(),
             truth: matches!(trigger.kind, TriggerKind::Condition(_)).then(|| self.watcher.truths.contains(&trigger.id)),

@@ -5,12 +5,13 @@ use std::fmt::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
+use playhouse_lang::expr::scan_name;
+use playhouse_lang::value::{Map, Value};
+
 use super::key::{Entry, Key};
 use super::scan::Scan;
 use super::value::{json_message, read_value};
 use super::{Action, CallArguments, ReadFaultKind, TraceLine, WaitFor};
-use crate::lang::expr::scan_name;
-use crate::value::{Map, Value};
 
 type Fault = (ReadFaultKind, String);
 

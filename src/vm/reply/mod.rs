@@ -19,9 +19,9 @@ mod value;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::value::{Map, Value};
 use fault::OpenFault;
 use outside::{Found, Outside};
+use playhouse_lang::value::{Map, Value};
 use scan::{Scan, ScanEnd, ScanFault};
 pub use schema::agent_schema;
 use think::Think;

@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 
+use playhouse_lang::value::{Map, Value};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::ReadFaultKind;
 use super::speech::HALF_SURROGATE;
-use crate::value::{Map, Value};
 
 /// Reads the JSON text of one value.
 pub(super) fn read_value(text: &str) -> Result<Value, (ReadFaultKind, String)> {

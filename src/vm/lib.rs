@@ -24,7 +24,7 @@ mod loops;
 mod messages;
 mod model_call;
 mod prompt;
-pub(crate) mod prompt_files;
+pub mod prompt_files;
 mod questions;
 mod resolve;
 mod scope;
@@ -44,21 +44,22 @@ mod watcher;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::lang::program::{AgentId, PlaybookId, Program};
-use crate::value::{Map, Origin, Tracked};
-use crate::vm::fault::{Fault, FaultKind};
-use crate::vm::frame::{CallState, Frame, Phase, PlaybookFrame};
-use crate::vm::limits::Settings;
-use crate::vm::prompt::Prompts;
-use crate::vm::protocol::{
+use playhouse_lang::program::{AgentId, PlaybookId, Program};
+use playhouse_lang::value::{Map, Origin, Tracked};
+
+use crate::fault::{Fault, FaultKind};
+use crate::frame::{CallState, Frame, Phase, PlaybookFrame};
+use crate::limits::Settings;
+use crate::prompt::Prompts;
+use crate::protocol::{
     CallOutcome, Effect, Event, Fact, Outcome, Place, Progress, Report, TimerId, Timestamp, ToolSignature, TurnId, Wait,
 };
-use crate::vm::scope::{Scope, Stamp};
-use crate::vm::stack::Unwinding;
-use crate::vm::turn::Turn;
-use crate::vm::turn_end::ClosingTurn;
-use crate::vm::view::{CallView, Counters, FrameView, Utterance, View};
-use crate::vm::watcher::Watcher;
+use crate::scope::{Scope, Stamp};
+use crate::stack::Unwinding;
+use crate::turn::Turn;
+use crate::turn_end::ClosingTurn;
+use crate::view::{CallView, Counters, FrameView, Utterance, View};
+use crate::watcher::Watcher;
 
 /// All that a session begins with; the journal's first record holds it as text.
 #[derive(Clone, Debug)]

@@ -3,11 +3,16 @@
 //! [`load`] does it all: `load` (imports) → `parse` (trees) → `lower` (program) → `checks` (diagnostics).
 
 use crate::diagnostic::Diagnostic;
-use crate::lang::program::{Program, Signature};
+use crate::program::{Program, Signature};
+
+// What the language and all above it speak about; the rest of the crate is built on it.
+pub mod diagnostic;
+pub mod span;
+pub mod value;
 
 mod agents;
 pub mod ast;
-pub(crate) mod builtins;
+pub mod builtins;
 mod callables;
 pub mod calls;
 mod calls_in_lines;
