@@ -3,7 +3,8 @@
 //!
 //! Modules in reading order; each may use those above it only (DESIGN.md, "Layers").
 
-pub use playhouse_lang::{self as lang, diagnostic, span, value};
+pub use playhouse_lang as lang;
+pub use playhouse_lang::{diagnostic, span, value};
 
 pub use playhouse_vm as vm;
 

@@ -10,7 +10,7 @@ use crate::value::{Reference, Value};
 
 /// One token.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Token {
+pub(crate) enum Token {
     /// An integer or a decimal fraction, without sign.
     Number(Value),
     /// A quoted text, its escapes resolved.
@@ -29,13 +29,13 @@ pub enum Token {
 
 /// A token and its place, in bytes from the beginning of the lexed text.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Lexed {
+pub(crate) struct Lexed {
     /// What it is.
-    pub token: Token,
+    pub(crate) token: Token,
     /// Its first byte.
-    pub start: usize,
+    pub(crate) start: usize,
     /// One past its last byte.
-    pub end: usize,
+    pub(crate) end: usize,
 }
 
 /// Longest first, so that `<=` is not read as `<`.
@@ -44,7 +44,7 @@ const SYMBOLS: [&str; 20] =
 
 /// Reads the token at or after `position` (white space is skipped). Never fails: what is no token is
 /// [`Token::Bad`], one character long.
-pub fn next_token(text: &str, position: usize) -> Lexed {
+pub(crate) fn next_token(text: &str, position: usize) -> Lexed {
     let rest = text.get(position..).unwrap_or("");
     let start = position + (rest.len() - rest.trim_start().len());
     let rest = &text[start.min(text.len())..];

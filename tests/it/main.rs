@@ -22,6 +22,7 @@ mod journal;
 mod lang;
 mod openai;
 mod optimiser;
+mod packages;
 mod program;
 mod prompts;
 mod replay;

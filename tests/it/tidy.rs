@@ -17,7 +17,8 @@ const LONG_FILES: [(&str, &str); 2] = [
     ("src/vm/reply/scan.rs", "one state machine over bytes, read as a whole"),
 ];
 
-/// Per layer what it may use besides itself (DESIGN.md, "Layers").
+/// Per layer what it may use besides itself (DESIGN.md, "Layers"). Between packages the compiler holds most of it;
+/// inside a package, and where `vm` and `serve` may use less than their package could, only this list does.
 const LAYERS: [(&str, &[&str]); 8] = [
     ("span", &[]),
     ("diagnostic", &["span"]),
@@ -29,6 +30,12 @@ const LAYERS: [(&str, &[&str]); 8] = [
     ("serve", &["span", "diagnostic", "value", "lang", "ide", "vm", "host"]),
 ];
 
+/// Modules of `lang` that are layers of their own, below it.
+const FOUNDATIONS: [&str; 3] = ["span", "diagnostic", "value"];
+
+/// Layers that are packages of their own, `playhouse-…`.
+const PACKAGES: [&str; 2] = ["lang", "vm"];
+
 /// What no layer outside the one named may use of another: `serve` sees the machine's plain data, never a machine.
 const FORBIDDEN_ITEMS: [(&str, &str); 1] = [("serve", "vm::Machine")];
 
@@ -38,7 +45,7 @@ const PURE_LAYERS: [&str; 3] = ["lang", "ide", "vm"];
 /// Crates that enter through one place, or through one in each layer.
 const CRATE_HOMES: [(&str, &[&str]); 3] = [
     ("pulldown_cmark", &["src/lang/markdown.rs"]),
-    ("annotate_snippets", &["src/diagnostic.rs"]),
+    ("annotate_snippets", &["src/lang/diagnostic.rs"]),
     ("minijinja", &["src/vm/prompt", "src/host/classify/prompt.rs"]),
 ];
 
@@ -49,9 +56,9 @@ const SERIALIZED: [(&str, &str); 3] = [
     ("src/vm/prompt", "what a template is given; it goes nowhere else"),
 ];
 
-/// One text file of the package.
+/// One text file of the workspace.
 struct Source {
-    /// Its path from the package's folder, with `/`.
+    /// Its path from the workspace's folder, with `/`.
     path: String,
     text: String,
     /// Of a Rust file: its text without comments and literals.
@@ -70,16 +77,21 @@ impl Source {
         self.path.ends_with(".rs")
     }
 
-    /// The module or folder directly below `src` that a Rust file belongs to; none for `lib.rs` and `main.rs`.
+    /// The layer that a Rust file belongs to: the module or folder directly below `src`, or a foundation of `lang`;
+    /// none for `lib.rs` and `main.rs`.
     fn layer(&self) -> Option<&str> {
         let inside = self.path.strip_prefix("src/")?;
+        let foundation = inside.strip_prefix("lang/").and_then(|name| name.strip_suffix(".rs"));
+        if let Some(name) = foundation.filter(|name| FOUNDATIONS.contains(name)) {
+            return Some(name);
+        }
         let first = inside.split('/').next()?;
         let name = first.strip_suffix(".rs").unwrap_or(first);
         (self.is_rust() && !["lib", "main"].contains(&name)).then_some(name)
     }
 }
 
-/// All text files of the package that are ours.
+/// All text files of the workspace that are ours.
 fn sources() -> &'static [Source] {
     static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(read_sources);
     &SOURCES
@@ -104,6 +116,9 @@ fn read_sources() -> Vec<Source> {
 fn collect(root: &Path, folder: &Path, found: &mut Vec<Source>) {
     for entry in fs::read_dir(folder).into_iter().flatten() {
         let path = entry.unwrap().path();
+        if path.is_symlink() {
+            continue; // What it leads to is found where it is.
+        }
         if path.is_dir() {
             collect(root, &path, found);
         } else {
@@ -131,11 +146,12 @@ fn blank(found: &regex::Captures<'_>) -> String {
     found[0].bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect()
 }
 
-/// Every path that the code imports or names from `crate` or `std`, from the root on: `vm::protocol::Event`,
+/// Every path that the code imports or names from our packages or `std`, from the layer on: `vm::protocol::Event`,
 /// `std::time::Instant`. Relative imports (`super::…`) are resolved by the file's place.
 fn paths(file: &str, code: &str) -> Vec<(usize, String)> {
     static IMPORTS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\buse\s+([^;]+);").unwrap());
-    static INLINE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b(?:crate|std|super)(?:::\w+)+").unwrap());
+    static INLINE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\b(?:crate|std|super|playhouse_lang|playhouse_vm)(?:::\w+)+").unwrap());
     let mut found = Vec::new();
     for import in IMPORTS.captures_iter(code) {
         let tree = import.get(1).unwrap();
@@ -171,19 +187,28 @@ fn expand(tree: &str) -> Vec<String> {
     parts.filter(|part| !part.trim().is_empty()).flat_map(full).collect()
 }
 
-/// The path from the crate's root on, without `crate::`; paths of other crates as they are.
+/// The path from the layer on, whichever package it is named in; paths of other crates as they are.
 fn resolve(file: &str, path: &str) -> String {
-    if let Some(path) = path.strip_prefix("crate::") {
-        return path.to_owned();
-    }
-    let inside = file.trim_start_matches("src/").trim_end_matches(".rs").trim_end_matches("/mod");
+    let inside = file.trim_start_matches("src/").trim_end_matches(".rs");
+    let inside = inside.trim_end_matches("/mod").trim_end_matches("/lib");
     let mut module: Vec<&str> = inside.split('/').collect();
     let mut rest = path;
     while let Some(outer) = rest.strip_prefix("super::") {
         module.pop();
         rest = outer;
     }
-    if rest == path { path.to_owned() } else { module.into_iter().chain([rest]).collect::<Vec<_>>().join("::") }
+    let package = PACKAGES.iter().find(|layer| file.starts_with(&format!("src/{layer}/")));
+    let full = if rest != path {
+        module.into_iter().chain([rest]).collect::<Vec<_>>().join("::")
+    } else if let Some(inside) = path.strip_prefix("crate::") {
+        package.map_or(inside.to_owned(), |layer| format!("{layer}::{inside}"))
+    } else {
+        path.strip_prefix("playhouse_").unwrap_or(path).to_owned()
+    };
+    match full.strip_prefix("lang::") {
+        Some(inside) if FOUNDATIONS.iter().any(|name| starts_with_path(inside, name)) => inside.to_owned(),
+        Some(_) | None => full,
+    }
 }
 
 /// Imports against the direction of the layers.
@@ -288,6 +313,17 @@ fn crate_home_offences(sources: &[Source]) -> Vec<String> {
     offences
 }
 
+/// Tests beside the code: the packages build no harness for them, so they would never run.
+fn unrun_test_offences(sources: &[Source]) -> Vec<String> {
+    let pattern = Regex::new(r"#\[(?:cfg\()?test\b|^\s*//[/!]\s*```").unwrap();
+    let mut offences = Vec::new();
+    for source in sources.iter().filter(|source| source.is_rust() && source.path.starts_with("src/")) {
+        let lines = source.text.lines().enumerate().filter(|(_, line)| pattern.is_match(line));
+        offences.extend(lines.map(|(index, _)| format!("{}:{}: tests are in tests/it", source.path, index + 1)));
+    }
+    offences
+}
+
 /// Rust files without a text that says what they are.
 fn module_text_offences(sources: &[Source]) -> Vec<String> {
     let silent = sources.iter().filter(|source| source.is_rust() && !source.text.starts_with("//!"));
@@ -380,6 +416,7 @@ holds! {
     only_config_reads_the_environment: environment_offences;
     only_clock_reads_the_time: clock_offences;
     crates_enter_through_one_module: crate_home_offences;
+    no_test_is_left_out: unrun_test_offences;
     every_file_says_what_it_is: module_text_offences;
     no_file_is_too_long: length_offences;
     no_line_ends_in_spaces: trailing_space_offences;
@@ -417,19 +454,27 @@ fn finds(n: usize, check: fn(&[Source]) -> Vec<String>, path: &str, text: &str) 
 
 #[test]
 fn layer_offences_are_found() {
-    finds(1, layer_offences, "src/lang/a.rs", "use crate::vm::protocol::Event;");
-    finds(2, layer_offences, "src/vm/a.rs", "use crate::{\n    lang::expr,\n    host::{llm, tool},\n};");
-    finds(1, layer_offences, "src/value.rs", "fn f() { let _ = crate::lang::program::f(); }");
-    finds(1, layer_offences, "src/lang/mod.rs", "use super::vm::View;\n");
-    finds(1, layer_offences, "src/lang/a.rs", "use super::super::vm::View;\n");
+    finds(1, layer_offences, "src/lang/a.rs", "use playhouse_vm::protocol::Event;");
+    finds(
+        2,
+        layer_offences,
+        "src/vm/a.rs",
+        "use playhouse_lang::{\n    expr,\n    span::{Span, FileId},\n    value,\n};",
+    );
+    finds(2, layer_offences, "src/host/a.rs", "use crate::{\n    lang::expr,\n    serve::{cli, http},\n};");
+    finds(1, layer_offences, "src/lang/value.rs", "fn f() { let _ = crate::program::f(); }");
+    finds(1, layer_offences, "src/lang/span.rs", "use super::value::Value;\n");
+    finds(1, layer_offences, "src/host/llm/a.rs", "use super::super::super::serve::cli;\n");
     finds(1, layer_offences, "src/serve/cli/a.rs", "pub use crate::vm::{view::View, Machine};");
     finds(1, layer_offences, "src/util/a.rs", "fn f() {}");
+    finds(1, layer_offences, "src/serve/cli/a.rs", "fn f() { playhouse_vm::Machine::begin(); }");
     finds(0, layer_offences, "src/serve/cli/a.rs", "use crate::vm::view::View;\nuse crate::vm::MachineLike;");
+    finds(0, layer_offences, "src/lang/diagnostic.rs", "use crate::span::Span;\nuse super::span::FileId;");
     finds(
         0,
         layer_offences,
         "src/lang/a.rs",
-        "//! [`crate::vm`]\nuse super::program;\nconst A: &str = \"crate::vm::x\";",
+        "//! [`playhouse_vm`]\nuse super::program;\nconst A: &str = \"playhouse_vm::x\";",
     );
 }
 
@@ -460,6 +505,8 @@ fn line_offences_are_found() {
     finds(0, module_text_offences, "src/a.rs", "//! What it is.\n");
     finds(1, length_offences, "src/a.rs", &"\n".repeat(MAX_LINES + 1));
     finds(0, length_offences, "src/a.rs", &"\n".repeat(MAX_LINES));
+    finds(3, unrun_test_offences, "src/vm/a.rs", "#[cfg(test)]\nmod tests {\n    #[test]\n    fn f() {}\n}\n/// ```\n");
+    finds(0, unrun_test_offences, "tests/it/a.rs", "#[test]\nfn f() {}\n");
     finds(2, trailing_space_offences, "docs/a.md", "a \nb\n\t\n");
     finds(3, unfinished_offences, "src/a.rs", "todo!()\n// FIXME\ndbg!(3);\nfn todo() {}\n");
     finds(2, machine_path_offences, "README.md", "see /work/x and\n\"/root/y\"\nhttps://a.example/work/z\n");
@@ -468,14 +515,14 @@ fn line_offences_are_found() {
 #[test]
 fn offences_against_the_lists_are_found() {
     let sources = [
-        Source::new("src/vm/mod.rs", ""),
+        Source::new("src/vm/reply/mod.rs", ""),
         Source::new("examples/a.md", ""),
         Source::new("examples/b.x.test.md", ""),
         Source::new("examples/a.triggers.md", ""),
     ];
-    assert_eq!(unnamed_module_offences(&sources, "`vm/mod.rs`").len(), 0);
-    assert_eq!(unnamed_module_offences(&sources, "vm/mod.rs").len(), 1);
-    assert_eq!(gone_module_offences(&sources, "`vm/mod.rs` and `vm/gone.rs`").len(), 1);
+    assert_eq!(unnamed_module_offences(&sources, "`vm/reply/mod.rs`").len(), 0);
+    assert_eq!(unnamed_module_offences(&sources, "vm/reply/mod.rs").len(), 1);
+    assert_eq!(gone_module_offences(&sources, "`vm/reply/mod.rs` and `vm/gone.rs`").len(), 1);
     assert_eq!(untested_example_offences(&sources), ["examples/a.md has no examples/a.test.md"]);
 }
 
