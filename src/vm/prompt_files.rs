@@ -13,7 +13,8 @@ const FILES: [(&str, &str); 4] = [
     ("question", include_str!("prompts/question.md")),
 ];
 
-/// A template with its values. A test renders each, so a mistake in one cannot ship.
+/// The template of that name, without ending, with its values (a map); nothing if there is no such template. Tests
+/// render each, so that a mistake in one cannot ship.
 pub fn render(template: &str, context: minijinja::Value) -> String {
     static ENVIRONMENT: OnceLock<Environment<'static>> = OnceLock::new();
     let environment = ENVIRONMENT.get_or_init(|| {
