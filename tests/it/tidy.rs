@@ -315,11 +315,20 @@ fn crate_home_offences(sources: &[Source]) -> Vec<String> {
 
 /// Tests beside the code: the packages build no harness for them, so they would never run.
 fn unrun_test_offences(sources: &[Source]) -> Vec<String> {
-    let pattern = Regex::new(r"#\[(?:cfg\()?test\b|^\s*//[/!]\s*```").unwrap();
+    let attribute = Regex::new(r"#\[(?:cfg\()?test\b").unwrap();
+    let fence = Regex::new(r"^\s*//[/!]\s*```(\w*)").unwrap();
     let mut offences = Vec::new();
     for source in sources.iter().filter(|source| source.is_rust() && source.path.starts_with("src/")) {
-        let lines = source.text.lines().enumerate().filter(|(_, line)| pattern.is_match(line));
-        offences.extend(lines.map(|(index, _)| format!("{}:{}: tests are in tests/it", source.path, index + 1)));
+        let mut in_block = false;
+        for (index, line) in source.text.lines().enumerate() {
+            let is_example = fence.captures(line).is_some_and(|found| {
+                in_block = !in_block;
+                in_block && !["text", "json"].contains(&&found[1])
+            });
+            if is_example || attribute.is_match(line) {
+                offences.push(format!("{}:{}: tests are in tests/it", source.path, index + 1));
+            }
+        }
     }
     offences
 }
@@ -506,6 +515,7 @@ fn line_offences_are_found() {
     finds(1, length_offences, "src/a.rs", &"\n".repeat(MAX_LINES + 1));
     finds(0, length_offences, "src/a.rs", &"\n".repeat(MAX_LINES));
     finds(3, unrun_test_offences, "src/vm/a.rs", "#[cfg(test)]\nmod tests {\n    #[test]\n    fn f() {}\n}\n/// ```\n");
+    finds(1, unrun_test_offences, "src/a.rs", "/// ```text\n/// a\n/// ```\n/// ```\n/// f();\n/// ```\n");
     finds(0, unrun_test_offences, "tests/it/a.rs", "#[test]\nfn f() {}\n");
     finds(2, trailing_space_offences, "docs/a.md", "a \nb\n\t\n");
     finds(3, unfinished_offences, "src/a.rs", "todo!()\n// FIXME\ndbg!(3);\nfn todo() {}\n");
