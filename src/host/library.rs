@@ -15,17 +15,39 @@ const STAND_IN: &str = "playhouse";
 pub struct LibraryFile {
     /// Its path, as it is imported and shown: `playhouse:confirm`.
     pub path: &'static str,
+    /// What it is for, in one line.
+    pub summary: &'static str,
     /// The whole text.
     pub text: &'static str,
 }
 
 /// All files of the library, by path.
 pub const FILES: [LibraryFile; 5] = [
-    LibraryFile { path: "playhouse:confirm", text: include_str!("../../playbooks/confirm.md") },
-    LibraryFile { path: "playhouse:form", text: include_str!("../../playbooks/form.md") },
-    LibraryFile { path: "playhouse:hand-over", text: include_str!("../../playbooks/hand-over.md") },
-    LibraryFile { path: "playhouse:small-talk", text: include_str!("../../playbooks/small-talk.md") },
-    LibraryFile { path: "playhouse:summary", text: include_str!("../../playbooks/summary.md") },
+    LibraryFile {
+        path: "playhouse:confirm",
+        summary: "Confirm: a question that is answered by yes or no",
+        text: include_str!("../../playbooks/confirm.md"),
+    },
+    LibraryFile {
+        path: "playhouse:form",
+        summary: "AskForText, AskForEmail, AskForNumber, AskForChoice: a field of a form, asked for until it is right",
+        text: include_str!("../../playbooks/form.md"),
+    },
+    LibraryFile {
+        path: "playhouse:hand-over",
+        summary: "HandOver: when the user asks for a person, or when it is called",
+        text: include_str!("../../playbooks/hand-over.md"),
+    },
+    LibraryFile {
+        path: "playhouse:small-talk",
+        summary: "SmallTalk: answers small talk twice, then leads back to the subject",
+        text: include_str!("../../playbooks/small-talk.md"),
+    },
+    LibraryFile {
+        path: "playhouse:summary",
+        summary: "Summarise: the conversation so far, in a few sentences",
+        text: include_str!("../../playbooks/summary.md"),
+    },
 ];
 
 /// Whether `path` means the library. A file that is really called so is `./playhouse:…`.
