@@ -15,6 +15,7 @@
 //!
 //! In conversations and transcripts a line `…` stands for any number of lines, as `abridged` does everywhere.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -430,6 +431,44 @@ fn headings(text: &str) -> Vec<String> {
     };
     let headings = text.lines().filter(|line| line.starts_with('#'));
     headings.map(|line| anchor(line.trim_start_matches('#').trim())).collect()
+}
+
+/// Codes and kinds in the sources: the texts that `pattern` captures in these files of `src/`.
+fn in_sources(folders: &[&str], pattern: &str) -> BTreeSet<String> {
+    let pattern = Regex::new(pattern).unwrap();
+    let mut found = BTreeSet::new();
+    let mut pending: Vec<PathBuf> = folders.iter().map(|folder| root().join("src").join(folder)).collect();
+    while let Some(path) = pending.pop() {
+        if path.is_dir() {
+            pending.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(path).unwrap();
+            let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            let code: String = code.flat_map(|line| [line, "\n"]).collect();
+            found.extend(pattern.captures_iter(&code).map(|captures| captures[1].to_owned()));
+        }
+    }
+    found
+}
+
+/// The names in the first cells of the tables below a heading.
+fn in_tables(text: &str, heading: &str) -> BTreeSet<String> {
+    let name = Regex::new(r"`([a-z_-]+)`").unwrap();
+    let section = text.split(&format!("\n## {heading}\n")).nth(1).unwrap_or_default().split("\n## ").next().unwrap();
+    let cells = section.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    cells.flat_map(|cell| name.captures_iter(cell).map(|found| found[1].to_owned()).collect::<Vec<_>>()).collect()
+}
+
+#[test]
+fn what_a_user_can_be_told_is_in_the_guide() {
+    let guide = fs::read_to_string(root().join("docs/troubleshooting.md")).unwrap();
+    let folders = ["lang", "serve/cli/test_file", "serve/cli/trigger_tests"];
+    let codes = in_sources(&folders, r#""([a-z]+(?:-[a-z]+)+)""#);
+    assert!(codes.len() > 70, "{codes:?}");
+    assert_eq!(in_tables(&guide, "Findings by code"), codes);
+    let kinds = in_sources(&["vm/fault.rs"], r#"FaultKind::\w+ => "(\w+)""#);
+    assert!(kinds.len() > 5, "{kinds:?}");
+    assert_eq!(in_tables(&guide, "A session failed"), kinds);
 }
 
 #[test]
