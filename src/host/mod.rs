@@ -10,6 +10,8 @@ pub mod tool;
 
 pub mod journal;
 
+pub mod library;
+
 pub mod program;
 
 pub mod events;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::host::journal::record::text_hash;
 use crate::host::journal::wire::FileWire;
+use crate::host::library;
 use crate::lang::program::Signature;
 use crate::lang::{ImportRequest, LoadOptions, Loaded, SourceText, load};
 
@@ -20,29 +21,48 @@ pub struct ProgramText {
 
 /// A program's file that cannot be read. Files that are imported and cannot be read are diagnostics instead.
 #[derive(Debug, thiserror::Error)]
-#[error("{path}: cannot read the program: {cause}; check the path")]
-pub struct ProgramFileError {
-    /// The file.
-    pub path: PathBuf,
-    /// What the system said, or that it is no text.
-    pub cause: std::io::Error,
+pub enum ProgramFileError {
+    /// A file on disk.
+    #[error("{path}: cannot read the program: {cause}; check the path")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said, or that it is no text.
+        cause: std::io::Error,
+    },
+    /// A file of the library that is not there.
+    #[error("{path}: {cause}")]
+    Library {
+        /// Its path, with the scheme.
+        path: String,
+        /// Which files there are.
+        cause: String,
+    },
 }
 
-/// Reads programs from disk, with what they import, and loads them. `tools` are all there are.
+/// Reads programs from disk, with what they import, and loads them. `tools` are all there are. A path such as
+/// `playhouse:confirm` is a file of the [`library`], here as in imports.
 ///
 /// # Errors
 /// A given file cannot be read.
 pub fn load_files(paths: &[PathBuf], tools: &[Signature]) -> Result<(ProgramText, Loaded), ProgramFileError> {
     let mut roots = Vec::new();
     for path in paths {
-        let text = std::fs::read_to_string(path).map_err(|cause| ProgramFileError { path: path.clone(), cause })?;
+        if let Some(path) = path.to_str().filter(|path| library::is_library(path)) {
+            library::find(path).map_err(|cause| ProgramFileError::Library { path: path.to_owned(), cause })?;
+            let (name, text) = library::stand_in(path);
+            roots.push(SourceText { name, text });
+            continue;
+        }
+        let text =
+            std::fs::read_to_string(path).map_err(|cause| ProgramFileError::File { path: path.clone(), cause })?;
         roots.push(SourceText { name: name_of(path), text });
     }
     Ok(load_texts(roots, tools, &mut |path| std::fs::read_to_string(path).map_err(|cause| cause.to_string())))
 }
 
 /// Loads a program from texts. `read` fetches imported files by path (relative to the importing file, made
-/// plain: no `.` or `..` inside).
+/// plain: no `.` or `..` inside); those of the library are there already.
 pub fn load_texts(
     roots: Vec<SourceText>,
     tools: &[Signature],
@@ -51,6 +71,12 @@ pub fn load_texts(
     let root_names = roots.iter().map(|root| Arc::from(root.name.as_str())).collect();
     let mut imports: BTreeMap<String, BTreeMap<String, Arc<str>>> = BTreeMap::new();
     let mut fetch = |request: &ImportRequest<'_>| {
+        if library::is_library(request.path) {
+            let file = library::find(request.path)?;
+            let meant = imports.entry(request.from.to_owned()).or_default();
+            meant.insert(request.path.to_owned(), file.path.into());
+            return Ok(SourceText { name: file.path.to_owned(), text: file.text.to_owned() });
+        }
         let folder = Path::new(request.from).parent().unwrap_or(Path::new(""));
         let path = plain(&folder.join(request.path));
         let name = name_of(&path);
@@ -58,7 +84,9 @@ pub fn load_texts(
         imports.entry(request.from.to_owned()).or_default().insert(request.path.to_owned(), name.as_str().into());
         Ok(SourceText { name, text })
     };
-    let loaded = load(roots, &mut fetch, &LoadOptions { tools, open_world: false });
+    let mut loaded = load(roots, &mut fetch, &LoadOptions { tools, open_world: false });
+    let sources = &loaded.program.sources;
+    loaded.diagnostics.retain(|finding| library::concerns_author(finding, sources));
     let files = loaded.program.sources.iter().map(|(_, file)| FileWire {
         name: file.name.clone(),
         text: file.text.clone(),
@@ -88,8 +116,10 @@ impl ProgramText {
     }
 }
 
+/// The name of a file on disk; never one of the library's.
 fn name_of(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
+    let name = path.to_string_lossy().into_owned();
+    if library::is_library(&name) { format!("./{name}") } else { name }
 }
 
 /// The path without `.` and, where the text alone tells, without `..`: a file has one name however it is imported.

@@ -222,10 +222,19 @@ impl IdealModel {
             reply.sentence = Some(sentence);
             return Some(reply);
         }
-        // What lies behind the pointer has been done by the interpreter.
+        // What lies between the last applied line and the pointer has been done by the interpreter, and what it
+        // says to have done. Any other line before both goes back.
         if let Some(pointer) = go_on_from(asked) {
-            let is_done = |line: &Value| line["at"].as_str().is_some_and(|at| at < pointer);
-            let n_done = reply.lines.iter().take_while(|line| is_done(line)).count();
+            let told: Vec<&str> = asked.lines().filter_map(|line| line.split(' ').next()).collect();
+            let last_applied = applied.iter().rev().find_map(|line| line["at"].as_str());
+            let mut from = last_applied.filter(|line| *line <= pointer).unwrap_or("");
+            let mut n_done = 0;
+            for at in reply.lines.iter().map_while(|line| line["at"].as_str()) {
+                if at >= pointer || (at < from && !told.contains(&at)) {
+                    break;
+                }
+                (from, n_done) = (at, n_done + 1);
+            }
             reply.lines.drain(..n_done);
         }
         (!reply.lines.is_empty() || reply.part.is_some()).then_some(reply)

@@ -7,6 +7,7 @@ mod console;
 mod conversation;
 mod ending;
 mod later;
+mod library;
 mod lines;
 mod new;
 mod run;
@@ -56,6 +57,7 @@ enum Command {
     Test(test::TestArguments),
     Sessions(sessions::SessionsArguments),
     New(new::NewArguments),
+    Library(library::LibraryArguments),
     Completions(completions::CompletionsArguments),
     /// Commands that are not there: those that come later have a word of their own.
     #[command(external_subcommand)]
@@ -88,6 +90,7 @@ fn perform(console: &Console, command: Command) -> Result<Exit, Failure> {
         Command::Check(arguments) => check::check(console, &arguments),
         Command::Sessions(arguments) => sessions::sessions(console, &arguments),
         Command::New(arguments) => new::new(&arguments),
+        Command::Library(arguments) => library::library(&arguments),
         Command::Completions(arguments) => completions::completions(&arguments),
         Command::Other(words) => {
             let name = words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
@@ -96,8 +99,8 @@ fn perform(console: &Console, command: Command) -> Result<Exit, Failure> {
     }
 }
 
-/// The whole command line as clap knows it, for completions and tests of the help text.
-fn command() -> clap::Command {
+/// The whole command line as clap knows it, for completions and for tests of what the guides show.
+pub fn command() -> clap::Command {
     Arguments::command()
 }
 

@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use playhouse::host::classify::TriggerClassifier;
 use playhouse::host::classify::rules::Rules;
+use playhouse::host::program::load_texts;
 use playhouse::host::tool::builtin::WorkingDirectory;
 use playhouse::host::tool::{CallContext, Tool, ToolOutcome, canned};
+use playhouse::lang::SourceText;
 use playhouse::lang::program::Signature;
-use playhouse::lang::{ImportRequest, LoadOptions, SourceText, load};
 use playhouse::serve::cli::test_file::{TestFile, TestStepKind};
 use playhouse::span::FileId;
 use playhouse::value::{Map, Value};
@@ -96,9 +97,8 @@ fn read(path: &Path) -> Option<Conversation> {
     let signatures: Arc<[ToolSignature]> = tools_of(&tools).iter().map(|tool| tool.signature()).collect();
     let plain: Vec<Signature> = signatures.iter().map(|tool| tool.signature.clone()).collect();
     let source = std::fs::read_to_string(folder.join(&file.program)).unwrap();
-    let mut import = |request: &ImportRequest<'_>| Err(format!("no {}", request.path));
     let root = SourceText { name: file.program.clone(), text: source };
-    let loaded = load(vec![root], &mut import, &LoadOptions { tools: &plain, open_world: false });
+    let (_, loaded) = load_texts(vec![root], &plain, &mut |_: &Path| Err("none".into()));
     let (mut lines, mut replies) = (Vec::new(), Vec::new());
     for step in file.steps {
         match step.kind {
