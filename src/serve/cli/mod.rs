@@ -8,7 +8,9 @@ mod conversation;
 mod ending;
 mod later;
 mod lines;
+mod model;
 mod new;
+mod progress;
 mod run;
 mod sessions;
 pub mod show;
@@ -55,6 +57,7 @@ enum Command {
     Check(check::CheckArguments),
     Test(test::TestArguments),
     Sessions(sessions::SessionsArguments),
+    Model(model::ModelArguments),
     New(new::NewArguments),
     Completions(completions::CompletionsArguments),
     /// Commands that are not there: those that come later have a word of their own.
@@ -87,6 +90,7 @@ fn perform(console: &Console, command: Command) -> Result<Exit, Failure> {
         Command::Test(arguments) => test::test(console, &arguments),
         Command::Check(arguments) => check::check(console, &arguments),
         Command::Sessions(arguments) => sessions::sessions(console, &arguments),
+        Command::Model(arguments) => model::model(console, &arguments),
         Command::New(arguments) => new::new(&arguments),
         Command::Completions(arguments) => completions::completions(&arguments),
         Command::Other(words) => {
