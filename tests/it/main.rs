@@ -20,6 +20,7 @@ mod http_server;
 mod ideal_model;
 mod journal;
 mod lang;
+mod models;
 mod openai;
 mod optimiser;
 mod program;

@@ -66,6 +66,8 @@ fn line(outcome: &Option<Outcome>, [download, install]: &[String; 2]) -> Option<
         None => Some(cut.to_owned()),
         Some(Err(error)) if matches!(**error, PullError::Stopped) => Some(cut.to_owned()),
         Some(Err(error)) => {
+            // In one line, however many ways there were.
+            let error = error.to_string().lines().map(str::trim).collect::<Vec<_>>().join(" ");
             Some(format!("the embedded model goes on with templates: {error}; by hand: `{download}`, then `{install}`"))
         }
     }

