@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::host::config_file as file;
 use crate::host::journal::wire::SettingsWire;
 use crate::host::llm::openai::{OpenAiConfig, Secret};
+use crate::host::models::config::EmbeddedConfig;
 use crate::host::session::SessionOptions;
 use crate::lang::program::FrontMatter;
 use crate::value::Value;
@@ -34,6 +35,10 @@ pub struct Environment {
     pub no_color: bool,
     /// `XDG_STATE_HOME`, or `$HOME/.local/state`.
     pub state_home: Option<PathBuf>,
+    /// `XDG_CACHE_HOME`, or `$HOME/.cache`.
+    pub cache_home: Option<PathBuf>,
+    /// `PLAYHOUSE_NO_DOWNLOAD` is set and not empty: no run fetches weights of its own accord.
+    pub no_download: bool,
 }
 
 /// What the command line says that is configuration.
@@ -83,6 +88,7 @@ pub struct Config {
     /// Sessions that may be live in a process.
     pub max_sessions: usize,
     sessions_folder: Option<PathBuf>,
+    embedded: EmbeddedConfig,
 }
 
 /// A model, by what runs it.
@@ -185,6 +191,8 @@ impl Environment {
             log: get("PLAYHOUSE_LOG"),
             no_color: get("NO_COLOR").is_some(),
             state_home: folder("XDG_STATE_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/state"))),
+            cache_home: folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache"))),
+            no_download: get("PLAYHOUSE_NO_DOWNLOAD").is_some(),
         }
     }
 }
@@ -261,6 +269,12 @@ impl Config {
             },
             max_sessions: file.max_sessions.unwrap_or(10_000),
             sessions_folder: environment.state_home.as_ref().map(|home| home.join("playhouse/sessions")),
+            embedded: EmbeddedConfig::resolve(
+                &file.embedded,
+                &folder_of(Some(&file.path)),
+                environment.no_download,
+                environment.cache_home.as_deref(),
+            ),
         };
         config.model = choose_model(&config, command_line, front_matter, file, environment)?;
         config.classifier = choose_classifier(&config, command_line, front_classifier.as_ref(), file)?;
@@ -299,6 +313,11 @@ impl Config {
         config.connect_timeout = self.connect_timeout.unwrap_or(config.connect_timeout);
         config.read_timeout = self.read_timeout.unwrap_or(config.read_timeout);
         config
+    }
+
+    /// Where the weights of the embedded model come from; `named` is what stands behind `embedded:`.
+    pub fn embedded(&self, named: Option<&str>) -> EmbeddedConfig {
+        EmbeddedConfig { named: named.map(str::to_owned), ..self.embedded.clone() }
     }
 
     /// The machine's settings for a session with this model: what the model knows of itself fills what nobody

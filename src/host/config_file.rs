@@ -8,6 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::host::config::ConfigError;
 use crate::host::journal::wire::SettingsWire;
+use crate::host::models::config::{self as embedded, EmbeddedKeys};
 use crate::span::LineIndex;
 use crate::vm::limits::Settings;
 
@@ -21,6 +22,7 @@ const KEYS: &[&str] = &[
     "classifier_timeout",
     "connect_timeout",
     "constrain",
+    "embedded",
     "extra_body",
     "extra_headers",
     "limits",
@@ -57,6 +59,7 @@ pub struct FileConfig {
     pub classifier_timeout: Option<Duration>,
     pub yield_grace: Option<Duration>,
     pub max_sessions: Option<usize>,
+    pub embedded: EmbeddedKeys,
     /// `[limits]`: the fields of the machine's settings, by name; checked.
     pub limits: Vec<(String, serde_json::Value)>,
 }
@@ -143,6 +146,17 @@ impl FileConfig {
             "turn_timeout" => self.turn_timeout = Some(seconds()?),
             "yield_grace" => self.yield_grace = Some(seconds()?),
             "max_sessions" => self.max_sessions = usize::try_from(whole()?).ok(),
+            "embedded" => {
+                let DeValue::Table(keys) = value.get_ref() else { return Err(wanted("a table")) };
+                for (key, value) in keys {
+                    let name = key.get_ref().as_ref();
+                    let set = match embedded::KEYS.contains(&name) {
+                        true => self.embedded.set(name, &to_json(value.get_ref())),
+                        false => Err(unknown_key(name, embedded::KEYS.into_iter())),
+                    };
+                    set.map_err(|message| fault(key.span().start, message))?;
+                }
+            }
             "limits" => {
                 let DeValue::Table(limits) = value.get_ref() else { return Err(wanted("a table")) };
                 let mut scratch = SettingsWire::from_settings(&Settings::default());

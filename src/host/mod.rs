@@ -4,6 +4,8 @@ pub mod clock;
 
 pub mod llm;
 
+pub mod models;
+
 pub mod classify;
 
 pub mod tool;

@@ -120,7 +120,7 @@ fn wrong_files_name_the_line() {
         (
             "nonsense_key = 1",
             "dir/playhouse.toml:1: unknown key `nonsense_key`; known are base_url, classifier, classifier_timeout, connect_timeout, constrain, \
-             extra_body, extra_headers, limits, max_sessions, max_tokens, model, read_timeout, resume, \
+             embedded, extra_body, extra_headers, limits, max_sessions, max_tokens, model, read_timeout, resume, \
              starts_in_think, temperature, turn_timeout, yield_grace",
         ),
         ("model = 3", "dir/playhouse.toml:1: `model` must be text in quotes"),

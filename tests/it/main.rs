@@ -21,6 +21,7 @@ mod ideal_model;
 mod journal;
 mod lang;
 mod library;
+mod models;
 mod openai;
 mod optimiser;
 mod packages;

@@ -58,6 +58,7 @@ impl Failure {
 }
 
 /// What is known about the process' surroundings, read once.
+#[derive(Clone)]
 pub(crate) struct Console {
     /// The environment's configuration.
     pub(crate) environment: Environment,

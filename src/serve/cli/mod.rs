@@ -9,7 +9,9 @@ mod ending;
 mod later;
 mod library;
 mod lines;
+mod model;
 mod new;
+mod progress;
 mod run;
 mod sessions;
 pub mod show;
@@ -56,6 +58,7 @@ enum Command {
     Check(check::CheckArguments),
     Test(test::TestArguments),
     Sessions(sessions::SessionsArguments),
+    Model(model::ModelArguments),
     New(new::NewArguments),
     Library(library::LibraryArguments),
     Completions(completions::CompletionsArguments),
@@ -89,6 +92,7 @@ fn perform(console: &Console, command: Command) -> Result<Exit, Failure> {
         Command::Test(arguments) => test::test(console, &arguments),
         Command::Check(arguments) => check::check(console, &arguments),
         Command::Sessions(arguments) => sessions::sessions(console, &arguments),
+        Command::Model(arguments) => model::model(console, &arguments),
         Command::New(arguments) => new::new(&arguments),
         Command::Library(arguments) => library::library(&arguments),
         Command::Completions(arguments) => completions::completions(&arguments),
