@@ -270,8 +270,8 @@ impl Talk<'_> {
             }
             PublicBody::ApprovalAsked { question, .. } => self.question = Some(question.clone()),
             PublicBody::Waiting { whom, call } => match (*whom, call) {
-                ("user", _) => return Ok(self.want(Wanted::Message).await),
-                ("approval", Some(call)) => return Ok(self.want(Wanted::Approval(CallId(*call))).await),
+                ("user", _) => return self.want(Wanted::Message).await,
+                ("approval", Some(call)) => return self.want(Wanted::Approval(CallId(*call))).await,
                 // Nobody is at work until a timer is due.
                 (whom, _) => (self.wanted, self.is_busy) = (None, whom != "timer"),
             },
@@ -326,27 +326,28 @@ impl Talk<'_> {
     }
 
     /// Somebody has to say something: the next `--message`, or else the next line.
-    async fn want(&mut self, wanted: Wanted) -> bool {
+    async fn want(&mut self, wanted: Wanted) -> Result<bool, Failure> {
         self.is_busy = false;
+        // A sentence that was cut has no end.
+        self.end_line().await?;
         if wanted == Wanted::Message {
             self.question = None;
             if let Some(message) = self.messages.pop_front() {
                 self.is_busy = true;
                 if self.console.is_conversation {
-                    self.make_room().await;
                     self.console.tell(&format!("> {message}\n"));
                 }
-                return self.handle.send(message).await.is_ok();
+                return Ok(self.handle.send(message).await.is_ok());
             }
         }
         if self.input_ended {
-            return false;
+            return Ok(false);
         }
         if let (false, Wanted::Approval(_), Some(question)) = (self.console.is_conversation, wanted, &self.question) {
             self.console.tell(&format!("{question}\n"));
         }
         self.wanted = Some(wanted);
-        true
+        Ok(true)
     }
 
     /// Shows that it is the user's turn, if that is not shown.
@@ -370,9 +371,10 @@ impl Talk<'_> {
     async fn answer(&mut self, typed: Typed) -> Option<After> {
         let line = match typed {
             Typed::Line(line) => line,
-            Typed::Cleared => {
-                // The text still stands there.
-                self.console.remark("(not sent)");
+            Typed::Cleared { is_shown } => {
+                if is_shown {
+                    self.console.remark("(not sent)");
+                }
                 self.is_warned = false;
                 return None;
             }

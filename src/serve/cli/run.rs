@@ -155,7 +155,7 @@ async fn is_wanted_again(console: &Console, input: &mut Input, watch: &mut Watch
                     console.remark("no session is running; Enter begins one, Ctrl-D leaves");
                     continue;
                 }
-                Typed::Cleared => continue,
+                Typed::Cleared { .. } => continue,
                 Typed::Line(_) | Typed::Interrupt { .. } | Typed::End => return Ok(false),
             },
             () = watch.saved() => watch.reload(),

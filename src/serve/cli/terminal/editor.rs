@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Signal, getpid, kill_process};
-use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{ColorMode, CompletionType, Config};
@@ -50,6 +50,19 @@ enum Told {
     },
 }
 
+/// Wipes the line above the cursor, which holds this. False: it may be more than one, and nothing was done.
+fn wipe(prompt: &str, text: &str) -> bool {
+    let n_columns = tcgetwinsize(io::stdout()).map_or(0, |size| usize::from(size.ws_col));
+    // No character is wider than two columns. A terminal that does not know its width has 80 for the editor.
+    let is_one_line = prompt.len() + 2 * text.chars().count() < if n_columns == 0 { 80 } else { n_columns };
+    let is_one_line = is_one_line && !text.contains(['\n', '\t']);
+    if is_one_line {
+        let mut stdout = io::stdout().lock();
+        let _ = stdout.write_all(b"\x1b[A\r\x1b[K").and_then(|()| stdout.flush());
+    }
+    is_one_line
+}
+
 /// The conversation's end of the keyboard.
 pub(crate) struct Editor {
     requests: blocking::Sender<Request>,
@@ -82,6 +95,8 @@ impl Editor {
             .build();
         let mut editor: rustyline::Editor<LineHelper, FileHistory> = rustyline::Editor::with_config(config).ok()?;
         editor.set_helper(Some(LineHelper::default()));
+        // With a printer the editor waits for keys and signals at once; else a signal would have to hit its thread.
+        let printer: Box<dyn Send> = Box::new(editor.create_external_printer().ok()?);
         let history = history.filter(|path| history::open(path));
         if let Some(path) = &history {
             // An unreadable history is an empty one.
@@ -93,6 +108,7 @@ impl Editor {
         let is_suspending = Arc::new(AtomicBool::new(false));
         let keyboard = Keyboard {
             editor,
+            _printer: printer,
             history,
             requested,
             woken,
@@ -213,6 +229,8 @@ impl Drop for Editor {
 /// The thread's end.
 struct Keyboard {
     editor: rustyline::Editor<LineHelper, FileHistory>,
+    /// Never used, and must be there.
+    _printer: Box<dyn Send>,
     history: Option<PathBuf>,
     requested: blocking::Receiver<Request>,
     woken: PipeReader,
@@ -321,17 +339,17 @@ impl Keyboard {
                 self.send(line.trim_end_matches('\n').to_owned(), asked.is_kept);
             }
             Err(ReadlineError::Interrupted) if self.is_suspending.load(Ordering::SeqCst) => {
-                if text.is_empty() {
-                    // A prompt that nobody has used.
-                    let _ = io::stdout().write_all(b"\x1b[A\r\x1b[K").and_then(|()| io::stdout().flush());
-                }
+                wipe(asked.prompt, &text);
                 self.pending = text.into_bytes();
                 self.tell(Ok(Told::Suspended { was_interrupted: true }));
             }
             Err(ReadlineError::Interrupted) if text.is_empty() => {
                 self.tell(Ok(Told::Typed(Typed::Interrupt { is_echoed: false })));
             }
-            Err(ReadlineError::Interrupted) => self.tell(Ok(Told::Typed(Typed::Cleared))),
+            Err(ReadlineError::Interrupted) => {
+                let is_shown = !wipe(asked.prompt, &text);
+                self.tell(Ok(Told::Typed(Typed::Cleared { is_shown })));
+            }
             Err(ReadlineError::Eof) => {
                 self.tell(Ok(Told::Typed(Typed::End)));
                 return None;

@@ -41,7 +41,10 @@ pub(crate) enum Typed {
     /// A line, without its end; of pasted text it may be several.
     Line(String),
     /// The line was cleared with Ctrl-C.
-    Cleared,
+    Cleared {
+        /// Whether its text still stands there.
+        is_shown: bool,
+    },
     /// Ctrl-C with nothing on the line, or at any time while the program is busy.
     Interrupt {
         /// Whether the terminal shows `^C` and the cursor stands behind it.
