@@ -185,6 +185,36 @@ fn half_a_line_is_there_when_the_program_waits() {
 }
 
 #[test]
+fn questions_are_answered_while_the_program_speaks() {
+    let mut screen = Screen::open(slow("interrupt"));
+    screen.see("Once upon");
+    screen.keys("/stack\r");
+    screen.see("  Slow.Main, line 01 (begin)\n    | Tell the user a story");
+    screen.line("Ann");
+    screen.see("Bye, Ann.");
+    assert_eq!(screen.contents().matches("king").count(), 30, "{}", screen.contents());
+}
+
+#[test]
+fn a_session_that_is_resumed_shows_where_it_was_and_begins_no_other() {
+    let run = echo().line("--session s");
+    let again = run.beside().line("sessions resume s");
+    let mut screen = Screen::open(run);
+    screen.line("hello");
+    screen.see("Heard: hello.");
+    screen.line("/quit");
+    assert_eq!(screen.end(), Some(3));
+    let mut screen = Screen::open(again);
+    screen.prompt();
+    assert!(screen.contents().contains("> hello\nHeard: hello.\n"), "{}", screen.contents());
+    screen.line("/restart");
+    screen.see("use `playhouse run FILE`");
+    screen.prompt();
+    screen.keys("\x04");
+    assert_eq!(screen.end(), Some(3));
+}
+
+#[test]
 fn a_message_can_interrupt() {
     let mut screen = Screen::open(slow("interrupt"));
     screen.see("Once upon");
@@ -214,7 +244,7 @@ fn an_interrupt_cancels_and_a_second_one_leaves() {
 fn a_sign_shows_that_something_is_done_and_goes_without_a_trace() {
     let program = "# Wait\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- $order = GetOrder(\"7\")\n\
                    - Tell the user about $order\n";
-    let script = reply("{\"at\":\"02\",\"say\":\"It is on its way.\"}", r#","delay_ms":700"#);
+    let script = reply("{\"at\":\"02\",\"say\":\"It is on its way.\"}", r#","delay_ms":1500"#);
     let tools = r#"{"GetOrder": {"args": ["id"], "responses": [{"return": "shipped"}], "delay_ms": 1500}}"#;
     let run = || Run::new().program(program).script(&script).tools(tools).line(RUN).line("--tools tools.json");
     let mut screen = Screen::open(run());

@@ -83,7 +83,7 @@ pub(crate) fn run(console: &Console, arguments: &RunArguments) -> Result<Exit, F
 
 /// One session, and those that a person begins behind it.
 async fn run_sessions(console: &Console, arguments: &RunArguments) -> Result<Exit, Failure> {
-    let mut input = Input::open(console).await;
+    let mut input = None;
     let mut watch = arguments.watch.then(|| Watch::new(&arguments.files, console.color));
     let mut events = None;
     let mut is_first = true;
@@ -95,14 +95,18 @@ async fn run_sessions(console: &Console, arguments: &RunArguments) -> Result<Exi
             }
             None => prepare_start(console, arguments, is_first, watch.as_mut()),
         };
+        // Not before: until then Ctrl-C ends the process, whatever a model does to get ready.
+        let input = match &mut input {
+            Some(input) => input,
+            None => input.insert(Input::open(console).await),
+        };
         let (exit, after) = match ready {
             Ok(ready) => {
                 is_first = false;
                 if events.is_none() {
                     events = arguments.talk.open_events()?;
                 }
-                let surroundings =
-                    Surroundings { console, arguments: &arguments.talk, input: &mut input, watch: watch.as_mut() };
+                let surroundings = Surroundings { console, arguments: &arguments.talk, input, watch: watch.as_mut() };
                 begin(surroundings, ready, events.as_ref(), true).await?
             }
             // The findings have been told, and the next save may mend them.
@@ -112,7 +116,7 @@ async fn run_sessions(console: &Console, arguments: &RunArguments) -> Result<Exi
         match (after, &mut watch) {
             (After::Left, _) | (After::Ended, None) => return Ok(exit),
             (After::Ended, Some(watch)) => {
-                if !watch.take_newer() && !is_wanted_again(console, &mut input, watch).await? {
+                if !watch.take_newer() && !is_wanted_again(console, input, watch).await? {
                     return Ok(exit);
                 }
             }

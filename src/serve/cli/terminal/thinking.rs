@@ -25,7 +25,7 @@ const COUNTED_FROM: Duration = Duration::from_secs(3);
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
 /// The longest name of a tool that is shown; more would not fit on a line.
-const MAX_NAME: usize = 40;
+const MAX_NAME: usize = 30;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
