@@ -1,4 +1,5 @@
 //! The real binary on a terminal of its own: keys go in, and what counts is what a person would see.
+#![cfg(target_os = "linux")]
 
 use std::fs::File;
 use std::io::{Read, Write};

@@ -379,6 +379,11 @@ impl Talk<'_> {
                 return None;
             }
             Typed::Interrupt { is_echoed } => return self.interrupt(is_echoed).await,
+            // The prompt is shown anew.
+            Typed::Continued => {
+                self.make_room().await;
+                return None;
+            }
             Typed::End => {
                 self.input_ended = true;
                 if self.console.is_conversation && !self.console.is_editable {

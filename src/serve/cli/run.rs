@@ -160,6 +160,10 @@ async fn is_wanted_again(console: &Console, input: &mut Input, watch: &mut Watch
                     continue;
                 }
                 Typed::Cleared { .. } => continue,
+                Typed::Continued => {
+                    input.suspend(console).await;
+                    continue;
+                }
                 Typed::Line(_) | Typed::Interrupt { .. } | Typed::End => return Ok(false),
             },
             () = watch.saved() => watch.reload(),

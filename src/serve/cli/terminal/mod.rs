@@ -30,6 +30,8 @@ pub(crate) mod watch;
 
 use std::io;
 
+#[cfg(unix)]
+use tokio::signal::unix::{SignalKind, signal as unix_signal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -50,6 +52,8 @@ pub(crate) enum Typed {
         /// Whether the terminal shows `^C` and the cursor stands behind it.
         is_echoed: bool,
     },
+    /// The process goes on after Ctrl-Z: what stands on the screen is the shell's.
+    Continued,
     /// There is nothing more to come.
     End,
 }
@@ -77,8 +81,8 @@ pub(crate) struct Asked {
 /// Standard input.
 pub(crate) struct Input {
     source: Source,
-    /// Every Ctrl-C that the terminal makes a signal of; none without a terminal.
-    interrupts: Option<mpsc::UnboundedReceiver<()>>,
+    /// Every Ctrl-C that the terminal makes a signal of, and every return from Ctrl-Z; none without a terminal.
+    signals: Option<mpsc::UnboundedReceiver<Typed>>,
     /// Until then an interrupt may be our own.
     deaf_until: Option<Instant>,
 }
@@ -100,16 +104,16 @@ enum Source {
 impl Input {
     /// Standard input as it is, for all sessions of this process.
     pub(crate) async fn open(console: &Console) -> Input {
-        let interrupts = match console.is_conversation {
+        let signals = match console.is_conversation {
             false => None,
             true => {
-                let interrupts = interrupts();
+                let signals = signals();
                 // The task takes the signal over before the editor does, which gives it back to whom it had it from.
                 tokio::task::yield_now().await;
-                Some(interrupts)
+                Some(signals)
             }
         };
-        Input { source: Source::of(console), interrupts, deaf_until: None }
+        Input { source: Source::of(console), signals, deaf_until: None }
     }
 
     /// A person may type at any time: lines that nobody asked for are read, too.
@@ -172,9 +176,10 @@ impl Input {
         loop {
             tokio::select! {
                 biased;
-                () = next_of(&mut self.interrupts) => {
-                    if self.deaf_until.is_none_or(|until| until < Instant::now()) {
-                        return Ok(Typed::Interrupt { is_echoed: true });
+                signal = next_of(&mut self.signals) => {
+                    let is_ours = self.deaf_until.is_some_and(|until| until >= Instant::now());
+                    if signal == Typed::Continued || !is_ours {
+                        return Ok(signal);
                     }
                 }
                 typed = self.source.next() => return typed,
@@ -213,20 +218,26 @@ impl Source {
     }
 }
 
-/// One item for every Ctrl-C from now on.
-fn interrupts() -> mpsc::UnboundedReceiver<()> {
+/// One item for every Ctrl-C, and every time that the process goes on, from now on.
+fn signals() -> mpsc::UnboundedReceiver<Typed> {
     let (sender, receiver) = mpsc::unbounded_channel();
+    #[cfg(unix)]
+    if let Ok(mut continued) = unix_signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw())) {
+        let sender = sender.clone();
+        tokio::spawn(async move { while continued.recv().await.is_some() && sender.send(Typed::Continued).is_ok() {} });
+    }
     tokio::spawn(async move {
+        let interrupt = || Typed::Interrupt { is_echoed: true };
         // Without signals Ctrl-C ends the process: the journal has all that was done.
-        while tokio::signal::ctrl_c().await.is_ok() && sender.send(()).is_ok() {}
+        while tokio::signal::ctrl_c().await.is_ok() && sender.send(interrupt()).is_ok() {}
     });
     receiver
 }
 
-async fn next_of(interrupts: &mut Option<mpsc::UnboundedReceiver<()>>) {
-    match interrupts {
-        Some(interrupts) => match interrupts.recv().await {
-            Some(()) => {}
+async fn next_of(signals: &mut Option<mpsc::UnboundedReceiver<Typed>>) -> Typed {
+    match signals {
+        Some(signals) => match signals.recv().await {
+            Some(signal) => signal,
             None => std::future::pending().await,
         },
         None => std::future::pending().await,
