@@ -46,7 +46,20 @@ pub enum ProgramFileError {
 /// # Errors
 /// A given file cannot be read.
 pub fn load_files(paths: &[PathBuf], tools: &[Signature]) -> Result<(ProgramText, Loaded), ProgramFileError> {
+    load_files_by(paths, tools, &mut |path| std::fs::read_to_string(path))
+}
+
+/// As [`load_files`]; `read` reads every file there is on disk.
+///
+/// # Errors
+/// The same.
+pub(crate) fn load_files_by(
+    paths: &[PathBuf],
+    tools: &[Signature],
+    read: &mut dyn FnMut(&Path) -> std::io::Result<String>,
+) -> Result<(ProgramText, Loaded), ProgramFileError> {
     let mut roots = Vec::new();
+    let mut failure = None;
     for path in paths {
         if let Some(path) = path.to_str().filter(|path| library::is_library(path)) {
             library::find(path).map_err(|cause| ProgramFileError::Library { path: path.to_owned(), cause })?;
@@ -54,11 +67,15 @@ pub fn load_files(paths: &[PathBuf], tools: &[Signature]) -> Result<(ProgramText
             roots.push(SourceText { name, text });
             continue;
         }
-        let text =
-            std::fs::read_to_string(path).map_err(|cause| ProgramFileError::File { path: path.clone(), cause })?;
-        roots.push(SourceText { name: name_of(path), text });
+        match read(path) {
+            Ok(text) => roots.push(SourceText { name: name_of(path), text }),
+            Err(cause) => failure = Some(ProgramFileError::File { path: path.clone(), cause }),
+        }
     }
-    Ok(load_texts(roots, tools, &mut |path| std::fs::read_to_string(path).map_err(|cause| cause.to_string())))
+    match failure {
+        Some(failure) => Err(failure),
+        None => Ok(load_texts(roots, tools, &mut |path| read(path).map_err(|cause| cause.to_string()))),
+    }
 }
 
 /// Loads a program from texts. `read` fetches imported files by path (relative to the importing file, made

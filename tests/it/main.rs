@@ -36,6 +36,8 @@ mod seeded;
 mod session;
 mod tail_calls;
 mod template;
+mod terminal;
+mod terminal_screen;
 mod test_file;
 mod tidy;
 mod tool;

@@ -89,12 +89,24 @@ impl Run {
 
     /// The process, running, with this standard input.
     pub(crate) fn spawn_with(&self, stdin: Stdio) -> Child {
+        self.command(&[]).stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// The command with its folder and environment, behind the words of another one that runs it.
+    pub(crate) fn command(&self, behind: &[&str]) -> Command {
         let folder = self.folder.path();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_playhouse"));
-        command.args(&self.arguments).current_dir(folder).env_clear();
+        let binary = env!("CARGO_BIN_EXE_playhouse");
+        let mut words = behind.iter().chain([&binary]);
+        let mut command = Command::new(words.next().unwrap());
+        command.args(words).args(&self.arguments).current_dir(folder).env_clear();
         command.env("HOME", folder).env("XDG_STATE_HOME", folder.join("state")).env("TZ", "UTC");
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        command
+    }
+
+    /// The folder.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// The text of a file in the folder; what went wrong if there is none.

@@ -281,7 +281,7 @@ fn on_a_terminal_a_question_is_answered() {
         errors.read_exact(&mut byte).unwrap();
         before.push(byte[0]);
     }
-    keyboard.write_all(b"/why\n/why calm\n/why nothing\n/whynot\n").unwrap();
+    keyboard.write_all(b"/why\n/why calm\n/why nothing\n/whynot\n//whynot\n").unwrap();
     let mut said = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
     let stderr = String::from_utf8(before).unwrap() + &std::io::read_to_string(errors).unwrap();

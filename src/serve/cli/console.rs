@@ -64,15 +64,28 @@ pub(crate) struct Console {
     pub(crate) environment: Environment,
     /// Whether a person types and reads: a conversation with a prompt.
     pub(crate) is_conversation: bool,
+    /// Whether a line can be edited before it is sent: a terminal on both sides that understands more than text.
+    pub(crate) is_editable: bool,
     /// Whether standard error takes colours.
     pub(crate) color: bool,
+    /// Whether standard error is a terminal.
+    pub(crate) is_watched: bool,
 }
 
 impl Console {
     /// Looks around.
     pub(crate) fn new(environment: Environment) -> Console {
-        let color = io::stderr().is_terminal() && !environment.no_color;
-        Console { environment, is_conversation: io::stdin().is_terminal(), color }
+        // `TERM`, as the help texts' colours are decided.
+        let is_capable = anstyle_query::term_supports_color();
+        let is_watched = io::stderr().is_terminal();
+        let is_conversation = io::stdin().is_terminal();
+        Console {
+            is_conversation,
+            is_editable: is_conversation && is_capable && io::stdout().is_terminal(),
+            color: is_watched && is_capable && !environment.no_color,
+            is_watched,
+            environment,
+        }
     }
 
     /// Tells people that something went wrong.
@@ -118,6 +131,11 @@ impl Console {
 pub(crate) fn put(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(output_failure)
+}
+
+/// Text of a model, a tool or a user as a terminal may get it: what would move the cursor or worse is replaced.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 
 /// A reader that has gone away wants no more, and no message either.

@@ -2,33 +2,30 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{BufWriter, IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::host::clock::{Clock, SystemClock};
 use crate::host::events::{PublicBody, PublicEvent};
-use crate::host::session::{Interest, Notice, Session, SessionError, SessionHandle, Subscription};
-use crate::host::why::history;
+use crate::host::session::{Interest, Notice, Session, SessionHandle, Subscription};
 use crate::lang::program::Program;
-use crate::serve::cli::console::{Console, Exit, Failure, put};
-use crate::serve::cli::ending;
-use crate::serve::cli::lines::Lines;
+use crate::serve::cli::console::{Console, Exit, Failure, clean, put};
+use crate::serve::cli::ending::{self, Told};
+use crate::serve::cli::events_file;
 use crate::serve::cli::show;
+use crate::serve::cli::terminal::commands::{self, Command, Line};
+use crate::serve::cli::terminal::thinking::Thinking;
+use crate::serve::cli::terminal::watch::{Reloaded, Watch};
+use crate::serve::cli::terminal::{Asked, Input, Names, Typed, answers};
 use crate::serve::cli::unjudged::Unjudged;
-use crate::serve::cli::why;
 use crate::value::Value;
 use crate::vm::protocol::CallId;
 
-/// Events that may wait to be written. More than one budget of the machine's directives can make.
-const EVENTS: usize = 100_000;
-
-/// A second Ctrl-C within this time leaves.
+/// A second Ctrl-C within this time leaves, where the first one has cancelled something.
 const LEAVE_WITHIN: Duration = Duration::from_secs(2);
 
 /// Options of a conversation.
@@ -65,39 +62,74 @@ pub(crate) struct Subject {
     pub(crate) show: Option<String>,
     /// Whether it has been going on before.
     pub(crate) is_resumed: bool,
+    /// Whether a new session can be begun behind it.
+    pub(crate) can_restart: bool,
+    /// Whether its model counts tokens: scripted ones and those inside the process cost none.
+    pub(crate) has_tokens: bool,
+    /// Whether its trigger classifier asks a model.
+    pub(crate) asks_model: bool,
 }
 
-/// Talks with a session until it ends or has to wait for somebody who is not there.
+/// What a person wants after a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    /// Nothing was said: it has ended by itself.
+    Ended,
+    /// To leave.
+    Left,
+    /// Another one.
+    Restart,
+}
+
+/// What all sessions of a process share.
+pub(crate) struct Surroundings<'a> {
+    /// Where words for people go.
+    pub(crate) console: &'a Console,
+    /// Options of the conversation.
+    pub(crate) arguments: &'a TalkArguments,
+    /// Standard input.
+    pub(crate) input: &'a mut Input,
+    /// The program's files, with `--watch`.
+    pub(crate) watch: Option<&'a mut Watch>,
+}
+
+/// Talks with a session until it ends, or has to wait for somebody who is not there, or a person wants to leave.
 pub(crate) async fn converse(
-    console: &Console,
-    arguments: &TalkArguments,
+    surroundings: Surroundings<'_>,
     subject: &Subject,
     events: Option<File>,
     mut session: Session,
-) -> Result<Exit, Failure> {
-    let events = events.map(|file| {
-        let subscription = session.subscribe(Interest::Everything { capacity: EVENTS });
-        tokio::spawn(write_events(subscription, file))
-    });
-    let subscription = session.subscribe(Interest::Speech);
+) -> Result<(Exit, After), Failure> {
+    let Surroundings { console, arguments, input, watch } = surroundings;
+    let all = || Interest::Everything { capacity: events_file::CAPACITY };
+    let events = events.map(|file| tokio::spawn(events_file::write(session.subscribe(all()), file)));
+    let speech = session.subscribe(Interest::Speech);
+    let activity = console.is_conversation.then(|| session.subscribe(all()));
     let mut talk = Talk {
         console,
+        subject,
         handle: session.spawn(),
-        lines: Lines::default(),
+        input,
+        watch,
+        thinking: Thinking::new(console),
         messages: arguments.message.iter().cloned().collect(),
         wanted: None,
+        is_busy: true,
         question: None,
         open: None,
         cleans: std::io::stdout().is_terminal(),
+        is_warned: false,
         interrupted: None,
         input_ended: false,
         is_resumed: false,
+        is_estimated: false,
         unjudged: Unjudged::new(subject.program.clone()),
     };
     if console.is_conversation && subject.is_resumed {
         talk.show_history().await;
     }
-    let talked = talk.run(subscription).await;
+    let talked = talk.run(speech, activity).await;
+    talk.make_room().await;
     talk.handle.stop().await;
     let ended = talk.handle.outcome().await;
     if let Some(task) = events {
@@ -107,13 +139,21 @@ pub(crate) async fn converse(
             Err(cause) => console.warning(&format!("--events: {cause}; events are missing")),
         }
     }
-    match talked {
+    let after = match talked {
         // Nobody reads any more: a program that was stopped has not finished.
         Err(Failure::Quiet(_)) => return Err(Failure::Quiet(Exit::Failed)),
+        // With nobody there is nobody to want another session.
+        Ok(_) if talk.input_ended => After::Left,
         other => other?,
-    }
+    };
     let ended = ended.map_err(|error| Failure::failed(error.to_string()))?;
-    Ok(ending::tell(console, subject, &ended, talk.question.as_deref(), talk.input_ended, arguments.summary))
+    let told = Told {
+        question: talk.question.as_deref(),
+        input_ended: talk.input_ended,
+        is_estimated: talk.is_estimated,
+        wants_summary: arguments.summary,
+    };
+    Ok((ending::tell(console, subject, &ended, &told), after))
 }
 
 /// What the next line of the user answers.
@@ -125,21 +165,30 @@ enum Wanted {
 
 struct Talk<'a> {
     console: &'a Console,
+    subject: &'a Subject,
     handle: SessionHandle,
-    lines: Lines,
+    input: &'a mut Input,
+    watch: Option<&'a mut Watch>,
+    thinking: Thinking,
     /// Messages given with `--message`.
     messages: VecDeque<String>,
     wanted: Option<Wanted>,
+    /// Whether a model or a tool is at work: something is done, and nobody is waited for.
+    is_busy: bool,
     /// What a person was asked for the call that waits.
     question: Option<Arc<str>>,
     /// The utterance that is being said; true as soon as something of it was written.
     open: Option<u64>,
     /// Whether a terminal shows what is written: then control characters of a model stay out.
     cleans: bool,
+    /// A person knows that the next Ctrl-C leaves.
+    is_warned: bool,
     interrupted: Option<Instant>,
     input_ended: bool,
     /// The session was resumed.
     is_resumed: bool,
+    /// A server did not count its tokens: the numbers are estimates.
+    is_estimated: bool,
     /// What has been said of triggers that nobody judged.
     unjudged: Unjudged,
 }
@@ -152,39 +201,51 @@ impl Talk<'_> {
         let last = utterances.iter().rposition(|utterance| utterance.by_user).unwrap_or(0);
         let history = show::conversation(&utterances[last..], "");
         if !history.is_empty() {
-            self.console.remark(history.trim_end());
+            self.console.remark(clean(&history).trim_end());
         }
     }
 
-    async fn run(&mut self, mut subscription: Subscription) -> Result<(), Failure> {
-        let mut interrupts = self.console.is_conversation.then(interrupts);
+    async fn run(&mut self, mut speech: Subscription, activity: Option<Subscription>) -> Result<After, Failure> {
+        let mut activity = activity;
         // A person may speak at any time; what becomes of it is `on_user_message`'s matter.
-        self.listen();
+        self.input.listen();
         loop {
+            if self.wanted.is_some() && self.open.is_none() && !self.input_ended {
+                self.invite().await;
+            }
+            let is_silent = self.is_busy && self.open.is_none() && !self.input.is_asked();
+            self.thinking.set(self.console, is_silent);
             tokio::select! {
                 biased;
-                notice = subscription.next() => match notice {
-                    None => return Ok(()),
+                notice = speech.next() => match notice {
+                    None => return Ok(After::Ended),
                     Some(Notice::Event(event)) => {
                         if !self.hear(&event).await? {
-                            return Ok(());
+                            return Ok(After::Ended);
                         }
                     }
                     // Speech is never missed, only joined.
                     Some(Notice::Missed(_)) => {}
                 },
-                line = self.lines.next() => {
-                    let line = line.map_err(|cause| Failure::failed(format!("standard input: {cause}")))?;
-                    if !self.answer(line).await {
-                        return Ok(());
+                notice = next_of(&mut activity) => self.note(&notice),
+                typed = self.input.next() => {
+                    let typed = typed.map_err(|cause| Failure::failed(format!("standard input: {cause}")))?;
+                    if let Some(after) = self.answer(typed).await {
+                        return Ok(after);
                     }
                 }
-                () = next_interrupt(&mut interrupts) => {
-                    if !self.interrupt().await {
-                        return Ok(());
-                    }
-                }
+                () = saved(&mut self.watch) => self.reload().await,
+                () = self.thinking.tick() => self.thinking.draw(self.console),
             }
+        }
+    }
+
+    /// What is done while nothing is said.
+    fn note(&mut self, notice: &Notice) {
+        let Notice::Event(event) = notice else { return };
+        self.thinking.note(event);
+        if let PublicBody::TurnFinished { estimated: true, .. } = &event.body {
+            self.is_estimated = true;
         }
     }
 
@@ -192,6 +253,8 @@ impl Talk<'_> {
     async fn hear(&mut self, event: &PublicEvent) -> Result<bool, Failure> {
         match &event.body {
             PublicBody::SaidDelta { text, utterance } => {
+                self.make_room().await;
+                (self.wanted, self.is_busy) = (None, true);
                 if self.open.is_some_and(|open| open != *utterance) {
                     put("\n")?;
                 }
@@ -201,40 +264,42 @@ impl Talk<'_> {
             PublicBody::Said { text } => {
                 // An empty utterance had no piece.
                 if self.open.take().is_some() || text.is_empty() {
+                    self.make_room().await;
                     put("\n")?;
                 }
             }
             PublicBody::ApprovalAsked { question, .. } => self.question = Some(question.clone()),
             PublicBody::Waiting { whom, call } => match (*whom, call) {
-                ("user", _) => return Ok(self.want(Wanted::Message).await),
-                ("approval", Some(call)) => return Ok(self.want(Wanted::Approval(CallId(*call))).await),
-                _ => self.wanted = None,
+                ("user", _) => return self.want(Wanted::Message).await,
+                ("approval", Some(call)) => return self.want(Wanted::Approval(CallId(*call))).await,
+                // Nobody is at work until a timer is due.
+                (whom, _) => (self.wanted, self.is_busy) = (None, whom != "timer"),
             },
             PublicBody::Degraded { cause } => {
-                self.end_line()?;
+                self.end_line().await?;
                 self.console.warning(&format!(
                     "the model did not keep to the protocol: {cause}; its words are passed on, and the program waits \
                      for the user"
                 ));
             }
             PublicBody::Retry { cause, attempt } => {
-                self.end_line()?;
+                self.end_line().await?;
                 self.console.remark(&format!("the model's reply failed: {cause}; attempt {attempt} begins"));
             }
             PublicBody::TriggerEvaluated { trigger, by, verdict, reason, .. } => {
                 if let Some(remark) = self.unjudged.remark(trigger, by, verdict, reason.as_deref()) {
-                    self.end_line()?;
+                    self.end_line().await?;
                     self.console.warning(&remark);
                 }
             }
             PublicBody::SessionResumed { .. } => self.is_resumed = true,
             PublicBody::Finished { .. } | PublicBody::Failed { .. } => {
-                self.end_line()?;
+                self.end_line().await?;
                 // Behind the resumption itself nothing has happened.
                 if self.is_resumed && event.seq == 2 {
                     self.console.remark("the session had ended before");
                 }
-                self.wanted = None;
+                (self.wanted, self.is_busy) = (None, false);
             }
             PublicBody::SessionStarted { .. }
             | PublicBody::TurnStarted { .. }
@@ -261,102 +326,184 @@ impl Talk<'_> {
     }
 
     /// Somebody has to say something: the next `--message`, or else the next line.
-    async fn want(&mut self, wanted: Wanted) -> bool {
+    async fn want(&mut self, wanted: Wanted) -> Result<bool, Failure> {
+        self.is_busy = false;
+        // A sentence that was cut has no end.
+        self.end_line().await?;
         if wanted == Wanted::Message {
             self.question = None;
             if let Some(message) = self.messages.pop_front() {
+                self.is_busy = true;
                 if self.console.is_conversation {
                     self.console.tell(&format!("> {message}\n"));
                 }
-                return self.handle.send(message).await.is_ok();
+                return Ok(self.handle.send(message).await.is_ok());
             }
         }
         if self.input_ended {
-            return false;
+            return Ok(false);
+        }
+        if let (false, Wanted::Approval(_), Some(question)) = (self.console.is_conversation, wanted, &self.question) {
+            self.console.tell(&format!("{question}\n"));
         }
         self.wanted = Some(wanted);
-        self.prompt();
-        self.lines.ask();
-        true
+        Ok(true)
     }
 
-    /// On a terminal lines are read whether the program waits for one or not.
-    fn listen(&mut self) {
-        if self.console.is_conversation && !self.input_ended {
-            self.lines.ask();
+    /// Shows that it is the user's turn, if that is not shown.
+    async fn invite(&mut self) {
+        if self.input.is_asked() {
+            return;
         }
-    }
-
-    /// Shows that it is the user's turn.
-    fn prompt(&self) {
-        match (self.wanted, &self.question) {
-            (Some(Wanted::Approval(_)), Some(question)) if self.console.is_conversation => {
-                self.console.tell(&format!("{question}\n(y/n, or an answer) > "));
+        let mut asked = Asked { prompt: "> ", names: Names::default(), is_kept: true };
+        if self.console.is_conversation {
+            self.thinking.hide(self.console);
+            asked.names = answers::names(&self.handle, &self.subject.program).await;
+            if let (Some(Wanted::Approval(_)), Some(question)) = (self.wanted, &self.question) {
+                self.console.tell(&format!("{}\n", clean(question)));
+                asked = Asked { prompt: "(y/n, or an answer) > ", is_kept: false, ..asked };
             }
-            (Some(Wanted::Approval(_)), Some(question)) => self.console.tell(&format!("{question}\n")),
-            (Some(_), _) if self.console.is_conversation => self.console.tell("> "),
-            _ => {}
         }
+        self.input.ask(self.console, asked);
     }
 
-    /// A line has come. False: there is none any more.
-    async fn answer(&mut self, line: Option<String>) -> bool {
-        let Some(line) = line else {
-            self.input_ended = true;
-            if self.console.is_conversation {
-                self.console.tell("\n");
+    /// Something has been typed. What a person wants now, if it is an end.
+    async fn answer(&mut self, typed: Typed) -> Option<After> {
+        let line = match typed {
+            Typed::Line(line) => line,
+            Typed::Cleared { is_shown } => {
+                if is_shown {
+                    self.console.remark("(not sent)");
+                }
+                self.is_warned = false;
+                return None;
             }
-            // What the program is about to say may still be said.
-            return self.wanted.is_none();
+            Typed::Interrupt { is_echoed } => return self.interrupt(is_echoed).await,
+            // The prompt is shown anew.
+            Typed::Continued => {
+                self.make_room().await;
+                return None;
+            }
+            Typed::End => {
+                self.input_ended = true;
+                if self.console.is_conversation && !self.console.is_editable {
+                    self.console.tell("\n");
+                }
+                // What the program is about to say may still be said.
+                return self.wanted.is_some().then_some(After::Left);
+            }
         };
-        self.listen();
-        if line.trim().is_empty() && self.console.is_conversation {
-            self.prompt();
-            return true;
+        self.input.listen();
+        self.is_warned = false;
+        if !self.console.is_conversation {
+            return self.send(line).await;
         }
-        if let Some(trigger) = question_in(&line).filter(|_| self.console.is_conversation) {
-            self.tell_why(trigger).await;
-            self.prompt();
-            return true;
+        if line.trim().is_empty() {
+            return None;
         }
-        // A line typed while the program does not wait is a message.
-        match self.wanted.take().unwrap_or(Wanted::Message) {
+        match commands::read(&line) {
+            Line::Message(message) => self.send(message.into_owned()).await,
+            Line::Wrong(problem) => {
+                self.make_room().await;
+                self.console.warning(&clean(&problem));
+                None
+            }
+            Line::Command(command) => self.perform(command).await,
+        }
+    }
+
+    /// Gives the program a line. Typed while it does not wait it is a message.
+    async fn send(&mut self, line: String) -> Option<After> {
+        self.is_busy = true;
+        let is_sent = match self.wanted.take().unwrap_or(Wanted::Message) {
             Wanted::Message => self.handle.send(line).await.is_ok(),
             Wanted::Approval(call) => {
                 self.question = None;
                 self.handle.approve(call, approval(&line)).await.is_ok()
             }
-        }
+        };
+        (!is_sent).then_some(After::Ended)
     }
 
-    /// `/why`: answered from the session's journal; the program does not hear of it.
-    async fn tell_why(&self, trigger: Option<&str>) {
-        // A session that has ended says so by its last event.
-        let Ok(records) = self.handle.records().await else { return };
-        let history = records.map_err(SessionError::from).and_then(|records| history(&records));
-        let answer = history.map_err(|error| error.to_string());
-        match answer.and_then(|history| why::answer(&history, trigger, &SystemClock.zone())) {
-            Ok(text) => self.console.tell(&text),
-            Err(problem) => self.console.warning(&problem),
+    /// Answers a question to us; the program does not hear of it.
+    async fn perform(&mut self, command: Command<'_>) -> Option<After> {
+        let program = &self.subject.program;
+        let answer = match command {
+            Command::Stack => answers::stack(&self.handle, program).await,
+            Command::Variables(name) => answers::variables(&self.handle, program, name).await,
+            // A session that has ended says so by its last event.
+            Command::Why(trigger) => answers::triggers(&self.handle, trigger).await?,
+            Command::Help => Ok(commands::help()),
+            Command::Quit => return Some(After::Left),
+            Command::Restart if self.subject.can_restart => return Some(After::Restart),
+            Command::Restart => {
+                Err("what was resumed has no file to begin anew from; leave and use `playhouse run FILE`".to_owned())
+            }
+        };
+        self.make_room().await;
+        match answer {
+            Ok(text) => self.console.tell(&clean(&text)),
+            Err(problem) => self.console.warning(&clean(&problem)),
         }
+        None
     }
 
-    /// Ctrl-C. False: leave.
-    async fn interrupt(&mut self) -> bool {
-        let again = self.interrupted.is_some_and(|before| before.elapsed() < LEAVE_WITHIN);
-        if again || self.wanted.is_some() {
+    /// Ctrl-C with nothing on the line. What a person wants now, if it is an end.
+    async fn interrupt(&mut self, is_echoed: bool) -> Option<After> {
+        // Making room ends the line of a prompt, too.
+        if is_echoed && !self.input.is_asked() {
             self.console.tell("\n");
-            return false;
+        }
+        self.make_room().await;
+        let is_recent = self.interrupted.is_some_and(|before| before.elapsed() < LEAVE_WITHIN);
+        let is_waiting = self.wanted.is_some();
+        if self.is_warned && (is_waiting || is_recent) {
+            return Some(After::Left);
+        }
+        self.is_warned = true;
+        if is_waiting {
+            self.console.remark("Ctrl-C again leaves");
+            return None;
         }
         self.interrupted = Some(Instant::now());
-        self.console.tell("\n");
         self.open = None;
+        self.input.forget();
         self.console.remark("interrupted; Ctrl-C again leaves");
-        self.handle.interrupt().await.is_ok()
+        self.handle.interrupt().await.is_err().then_some(After::Ended)
+    }
+
+    /// A file of the program was saved.
+    async fn reload(&mut self) {
+        let Some(watch) = &mut self.watch else { return };
+        let reloaded = watch.reload();
+        if matches!(reloaded, Reloaded::Same) {
+            return;
+        }
+        self.make_room().await;
+        if self.open.take().is_some() {
+            self.console.tell("\n");
+        }
+        match reloaded {
+            Reloaded::Same => {}
+            Reloaded::Good => self.console.remark(
+                "reloaded; this session keeps its text, and the next one has the new text (/restart begins it now)",
+            ),
+            Reloaded::Bad(findings) => {
+                self.console.tell(&findings);
+                self.console.remark("not reloaded; the next session needs a text without errors");
+            }
+        }
+    }
+
+    /// Before anything is written: a prompt or a sign must not stand in its way.
+    async fn make_room(&mut self) {
+        self.input.suspend(self.console).await;
+        self.thinking.hide(self.console);
     }
 
     /// Before a remark: an utterance that was cut must not run into it.
-    fn end_line(&mut self) -> Result<(), Failure> {
+    async fn end_line(&mut self) -> Result<(), Failure> {
+        self.make_room().await;
         if self.console.is_conversation && self.open.take().is_some() {
             put("\n")?;
         }
@@ -364,16 +511,8 @@ impl Talk<'_> {
     }
 
     fn clean(&self, text: &str) -> String {
-        let replaced = |c: char| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c };
-        if self.cleans { text.chars().map(replaced).collect() } else { text.to_owned() }
+        if self.cleans { clean(text) } else { text.to_owned() }
     }
-}
-
-/// What `/why` asks about, if a line is that: a trigger, or none for all.
-fn question_in(line: &str) -> Option<Option<&str>> {
-    let rest = line.trim().strip_prefix("/why")?;
-    let is_word = rest.is_empty() || rest.starts_with(char::is_whitespace);
-    is_word.then(|| Some(rest.trim()).filter(|rest| !rest.is_empty()))
 }
 
 /// A person's answer to a tool's question: yes, no, or text for the tool.
@@ -385,48 +524,20 @@ pub(crate) fn approval(line: &str) -> Value {
     }
 }
 
-/// One item for every Ctrl-C from now on.
-fn interrupts() -> mpsc::UnboundedReceiver<()> {
-    let (sender, receiver) = mpsc::unbounded_channel();
-    tokio::spawn(async move {
-        // Without signals Ctrl-C ends the process: the journal has all that was done.
-        while tokio::signal::ctrl_c().await.is_ok() && sender.send(()).is_ok() {}
-    });
-    receiver
-}
-
-async fn next_interrupt(interrupts: &mut Option<mpsc::UnboundedReceiver<()>>) {
-    match interrupts {
-        Some(interrupts) => match interrupts.recv().await {
-            Some(()) => {}
-            None => std::future::pending().await,
-        },
-        None => std::future::pending().await,
+/// The next of what is done; for ever, if nobody wants to know or nothing more is done.
+async fn next_of(activity: &mut Option<Subscription>) -> Notice {
+    loop {
+        let Some(subscription) = activity else { return std::future::pending().await };
+        match subscription.next().await {
+            Some(notice) => return notice,
+            None => *activity = None,
+        }
     }
 }
 
-/// Writes all events; gives the number of those that were missed.
-async fn write_events(mut subscription: Subscription, file: File) -> std::io::Result<u64> {
-    let mut writer = BufWriter::new(file);
-    let mut n_missed = 0;
-    loop {
-        let notice = match subscription.try_next() {
-            Some(notice) => notice,
-            None => {
-                // Whoever follows the file sees everything there is so far.
-                writer.flush()?;
-                match subscription.next().await {
-                    Some(notice) => notice,
-                    None => return writer.flush().map(|()| n_missed),
-                }
-            }
-        };
-        match notice {
-            Notice::Event(event) => {
-                serde_json::to_writer(&mut writer, &event)?;
-                writer.write_all(b"\n")?;
-            }
-            Notice::Missed(n) => n_missed += n,
-        }
+async fn saved(watch: &mut Option<&mut Watch>) {
+    match watch {
+        Some(watch) => watch.saved().await,
+        None => std::future::pending().await,
     }
 }

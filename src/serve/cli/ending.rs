@@ -10,15 +10,20 @@ use crate::serve::cli::conversation::Subject;
 use crate::vm::fault::{Fault, FaultKind};
 use crate::vm::protocol::{Location, Outcome};
 
+/// What the conversation knows of its end.
+pub(crate) struct Told<'a> {
+    /// What a person was asked for the call that waits.
+    pub(crate) question: Option<&'a str>,
+    /// Nobody says anything more.
+    pub(crate) input_ended: bool,
+    /// A server did not count its tokens.
+    pub(crate) is_estimated: bool,
+    /// `--summary`.
+    pub(crate) wants_summary: bool,
+}
+
 /// Tells how a session's task ended: what went wrong and where, what can be done, and, where wanted, the summary.
-pub(crate) fn tell(
-    console: &Console,
-    subject: &Subject,
-    ending: &Arc<Ending>,
-    question: Option<&str>,
-    input_ended: bool,
-    wants_summary: bool,
-) -> Exit {
+pub(crate) fn tell(console: &Console, subject: &Subject, ending: &Arc<Ending>, told: &Told<'_>) -> Exit {
     let mut exit = match &ending.outcome {
         Some(Outcome::Done { .. }) => Exit::Finished,
         // What was given on the command line does not fit the program: nothing has happened.
@@ -36,7 +41,7 @@ pub(crate) fn tell(
             Exit::Failed
         }
         None => {
-            let why = match (question, input_ended) {
+            let why = match (told.question, told.input_ended) {
                 (Some(question), true) => {
                     format!("the program waits for an answer ({question}) and standard input has ended")
                 }
@@ -56,9 +61,9 @@ pub(crate) fn tell(
         }
     }
     if console.is_conversation {
-        console.remark(&cost(&ending.summary));
+        console.remark(&cost(&ending.summary, subject, told.is_estimated));
     }
-    if wants_summary {
+    if told.wants_summary {
         // Numbers and a word: writing them as JSON cannot fail.
         console.tell(&format!("{}\n", serde_json::to_string(&ending.summary).unwrap_or_default()));
     }
@@ -77,17 +82,26 @@ fn place(program: &Program, fault: &Fault) -> Option<String> {
     Some(format!("{}:{line}, {inside}{}", file.name, playbook.name))
 }
 
-/// What a conversation has cost, in one line.
-fn cost(summary: &Summary) -> String {
-    let turns = count(usize::try_from(summary.turns).unwrap_or(usize::MAX), "turn");
-    let cached = match summary.cached_tokens {
-        0 => String::new(),
-        cached => format!(" ({cached} cached)"),
-    };
-    format!(
-        "{turns}, {}{cached} tokens in, {} out, {:.1} s of model time",
-        summary.prompt_tokens,
-        summary.completion_tokens,
-        summary.model_ms as f64 / 1000.0
-    )
+/// What a conversation has cost, in one line:
+/// `3 turns, 5 model calls, 2012 tokens in (1536 cached), ~310 out, 1 tool call, 4.1 s of model time`.
+fn cost(summary: &Summary, subject: &Subject, is_estimated: bool) -> String {
+    let count = |n: u64, what| count(usize::try_from(n).unwrap_or(usize::MAX), what);
+    let questions = if subject.asks_model { summary.classifier_calls } else { 0 };
+    let mut parts = vec![count(summary.turns, "turn"), count(summary.turns + questions, "model call")];
+    if subject.has_tokens {
+        let about = if is_estimated { "~" } else { "" };
+        let cached = match summary.cached_tokens {
+            0 => String::new(),
+            cached => format!(" ({cached} cached)"),
+        };
+        parts.push(format!("{about}{} tokens in{cached}", summary.prompt_tokens));
+        parts.push(format!("{about}{} out", summary.completion_tokens));
+        if questions > 0 && summary.classifier_tokens > 0 {
+            parts.push(format!("{} for triggers", summary.classifier_tokens));
+        }
+    }
+    parts.push(count(summary.tool_calls, "tool call"));
+    let ms = summary.model_ms + if subject.asks_model { summary.classifier_ms } else { 0 };
+    parts.push(format!("{:.1} s of model time", ms as f64 / 1000.0));
+    parts.join(", ")
 }

@@ -15,9 +15,8 @@ const COMMANDS: [(&str, &str); 8] = [
 ];
 
 /// Options to come, and what can be done until then.
-const OPTIONS: [(&str, &str); 4] = [
+const OPTIONS: [(&str, &str); 3] = [
     ("--debug-listen", "use `--events FILE` to see what a run does"),
-    ("--watch", "start the program again after a change"),
     ("--record", "write the replies into the test file by hand"),
     ("--compare", "run the tests of both revisions and compare what is printed"),
 ];

@@ -1,5 +1,6 @@
 //! `playhouse run FILE…`: a program, from its beginning or from where its session stands.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,7 +16,9 @@ use crate::host::session::{Session, SessionError, Start};
 use crate::host::sessions::new_id;
 use crate::lang::program::{Entry, PlaybookId, Program, Signature};
 use crate::serve::cli::console::{Console, Exit, Failure, count};
-use crate::serve::cli::conversation::{Subject, TalkArguments, converse};
+use crate::serve::cli::conversation::{After, Subject, Surroundings, TalkArguments, converse};
+use crate::serve::cli::terminal::watch::{Reloaded, Watch};
+use crate::serve::cli::terminal::{Asked, Input, Names, Typed};
 use crate::serve::cli::test_file::json_or_text;
 use crate::serve::cli::world::{self, BegunWith, Equipped, WorldArguments};
 use crate::value::{Map, Value};
@@ -49,6 +52,9 @@ pub(crate) struct RunArguments {
     /// Where the session is kept, a `.jsonl` file [default: $XDG_STATE_HOME/playhouse/sessions/ID.jsonl]
     #[arg(long, value_name = "PATH")]
     journal: Option<PathBuf>,
+    /// Load the program again when one of its files is saved; a running session keeps its text
+    #[arg(long)]
+    watch: bool,
     #[command(flatten)]
     talk: TalkArguments,
 }
@@ -69,35 +75,157 @@ pub(crate) fn run(console: &Console, arguments: &RunArguments) -> Result<Exit, F
     if let Some(path) = &arguments.journal {
         check_journal_kind(path)?;
     }
-    if let Some(id) = &arguments.session {
-        let path = match &arguments.journal {
-            Some(path) => path.clone(),
-            None => world::places(console)?.journal_path(id).map_err(|error| Failure::wrong(error.to_string()))?,
-        };
-        if path.metadata().is_ok_and(|metadata| metadata.len() > 0) {
-            let stored = Stored { path: &path, id, is_elsewhere: arguments.journal.is_some() };
-            return resume(console, &arguments.world, &arguments.talk, &stored, &arguments.files);
-        }
+    if arguments.watch && !console.is_conversation {
+        return Err(Failure::wrong("--watch is for a conversation; run it on a terminal, or leave --watch out"));
     }
-    start(console, arguments)
+    runtime()?.block_on(run_sessions(console, arguments))
 }
 
-fn start(console: &Console, arguments: &RunArguments) -> Result<Exit, Failure> {
+/// One session, and those that a person begins behind it.
+async fn run_sessions(console: &Console, arguments: &RunArguments) -> Result<Exit, Failure> {
+    let mut input = None;
+    let mut watch = arguments.watch.then(|| Watch::new(&arguments.files, console.color));
+    let mut events = None;
+    let mut is_first = true;
+    loop {
+        let ready = match stored_path(console, arguments).map(|stored| stored.filter(|_| is_first))? {
+            Some((id, path)) => {
+                let stored = Stored { path: &path, id, is_elsewhere: arguments.journal.is_some() };
+                prepare_resume(console, &arguments.world, &stored, &arguments.files, watch.as_mut())
+            }
+            None => prepare_start(console, arguments, is_first, watch.as_mut()),
+        };
+        // Not before: until then Ctrl-C ends the process, whatever a model does to get ready.
+        let input = match &mut input {
+            Some(input) => input,
+            None => input.insert(Input::open(console).await),
+        };
+        let (exit, after) = match ready {
+            Ok(ready) => {
+                is_first = false;
+                if events.is_none() {
+                    events = arguments.talk.open_events()?;
+                }
+                let surroundings = Surroundings { console, arguments: &arguments.talk, input, watch: watch.as_mut() };
+                begin(surroundings, ready, events.as_ref(), true).await?
+            }
+            // The findings have been told, and the next save may mend them.
+            Err(Failure::Quiet(exit)) if watch.is_some() => (exit, After::Ended),
+            Err(failure) => return Err(failure),
+        };
+        match (after, &mut watch) {
+            (After::Left, _) | (After::Ended, None) => return Ok(exit),
+            (After::Ended, Some(watch)) => {
+                if !watch.take_newer() && !is_wanted_again(console, input, watch).await? {
+                    return Ok(exit);
+                }
+            }
+            (After::Restart, _) => {}
+        }
+        console.remark("a new session begins");
+    }
+}
+
+/// Tells what was chosen, opens the session and talks with it.
+async fn begin(
+    surroundings: Surroundings<'_>,
+    ready: Ready<'_>,
+    events: Option<&File>,
+    can_restart: bool,
+) -> Result<(Exit, After), Failure> {
+    // One file for all sessions of a process.
+    let events = events.map(File::try_clone).transpose();
+    let events = events.map_err(|cause| Failure::failed(format!("--events: {cause}; close some programs")))?;
+    for choice in &ready.choices {
+        surroundings.console.remark(choice);
+    }
+    if let Some(warning) = ready.warning {
+        surroundings.console.warning(warning);
+    }
+    let subject = Subject { can_restart, ..ready.subject };
+    converse(surroundings, &subject, events, (ready.open)()?).await
+}
+
+/// Behind the end of a session with `--watch`: waits until there is another text, or somebody wants another session
+/// of the same. False: somebody wants to leave.
+async fn is_wanted_again(console: &Console, input: &mut Input, watch: &mut Watch) -> Result<bool, Failure> {
+    console.remark("waiting for a change of the program; Enter begins again, Ctrl-D leaves");
+    loop {
+        input.ask(console, Asked { prompt: "> ", names: Names::default(), is_kept: false });
+        let reloaded = tokio::select! {
+            typed = input.next() => match typed.map_err(|cause| Failure::failed(format!("standard input: {cause}")))? {
+                Typed::Line(line) if ["", "/restart"].contains(&line.trim()) => return Ok(true),
+                Typed::Line(line) if line.trim() != "/quit" => {
+                    console.remark("no session is running; Enter begins one, Ctrl-D leaves");
+                    continue;
+                }
+                Typed::Cleared { .. } => continue,
+                Typed::Continued => {
+                    input.suspend(console).await;
+                    continue;
+                }
+                Typed::Line(_) | Typed::Interrupt { .. } | Typed::End => return Ok(false),
+            },
+            () = watch.saved() => watch.reload(),
+        };
+        match reloaded {
+            Reloaded::Same => {}
+            Reloaded::Good => {
+                watch.take_newer();
+                input.suspend(console).await;
+                console.remark("reloaded");
+                return Ok(true);
+            }
+            Reloaded::Bad(findings) => {
+                input.suspend(console).await;
+                console.tell(&findings);
+            }
+        }
+    }
+}
+
+/// The session that `--session` names, if it is kept: its id and its journal.
+fn stored_path<'a>(console: &Console, arguments: &'a RunArguments) -> Result<Option<(&'a str, PathBuf)>, Failure> {
+    let Some(id) = &arguments.session else { return Ok(None) };
+    let path = match &arguments.journal {
+        Some(path) => path.clone(),
+        None => world::places(console)?.journal_path(id).map_err(|error| Failure::wrong(error.to_string()))?,
+    };
+    let is_kept = path.metadata().is_ok_and(|metadata| metadata.len() > 0);
+    Ok(is_kept.then_some((id, path)))
+}
+
+/// A session that can be opened.
+struct Ready<'a> {
+    subject: Subject,
+    /// Which model and which trigger classifier were chosen, and why.
+    choices: Vec<String>,
+    warning: Option<&'static str>,
+    open: Box<dyn FnOnce() -> Result<Session, Failure> + 'a>,
+}
+
+/// A session from its beginning. Only the first one of a process has the id and the journal of the command line.
+fn prepare_start<'a>(
+    console: &Console,
+    arguments: &RunArguments,
+    is_first: bool,
+    watch: Option<&mut Watch>,
+) -> Result<Ready<'a>, Failure> {
     let tools = arguments.world.registry()?;
-    let (text, program) = load(console, &arguments.files, &world::signatures(&tools))?;
+    let (text, program) = load(console, &arguments.files, &world::signatures(&tools), watch)?;
     let entry = arguments.playbook.as_deref().map(|name| find_playbook(&program, name)).transpose()?;
     let equipped = arguments.world.equip(console, &program, tools, None)?;
-    let id: Arc<str> = match &arguments.session {
+    let id: Arc<str> = match arguments.session.as_ref().filter(|_| is_first) {
         Some(id) => id.as_str().into(),
         None => new_id(&SystemClock),
     };
-    let path = match &arguments.journal {
+    let journal = arguments.journal.as_ref().filter(|_| is_first);
+    let path = match journal {
         Some(path) => path.clone(),
         None => world::places(console)?.journal_path(&id).map_err(|error| Failure::wrong(error.to_string()))?,
     };
-    let events = arguments.talk.open_events()?;
-    tell_choices(console, &equipped);
-    let subject = subject(&program, &id, &arguments.files, arguments.journal.as_deref());
+    let subject = subject(&program, &equipped, &id, &arguments.files, journal.map(PathBuf::as_path));
+    let choices = choices(&equipped);
     let begun = Start {
         id,
         program,
@@ -106,11 +234,11 @@ fn start(console: &Console, arguments: &RunArguments) -> Result<Exit, Failure> {
         entry,
         arguments: arguments.arg.iter().cloned().collect::<Map>(),
     };
-    runtime()?.block_on(async {
+    let open = move || {
         let journal = FileJournal::open(path).map_err(journal_failure)?;
-        let session = Session::start(equipped.world, Box::new(journal), begun).map_err(session_failure)?;
-        converse(console, &arguments.talk, &subject, events, session).await
-    })
+        Session::start(equipped.world, Box::new(journal), begun).map_err(session_failure)
+    };
+    Ok(Ready { subject, choices, warning: None, open: Box::new(open) })
 }
 
 /// A session that is kept somewhere.
@@ -123,14 +251,30 @@ pub(crate) struct Stored<'a> {
     pub(crate) is_elsewhere: bool,
 }
 
-/// Goes on with a session. Of `files`, if there are any, only whether they have changed is told.
+/// Goes on with a session.
 pub(crate) fn resume(
     console: &Console,
     world: &WorldArguments,
     talk: &TalkArguments,
     stored: &Stored<'_>,
-    files: &[PathBuf],
 ) -> Result<Exit, Failure> {
+    runtime()?.block_on(async {
+        let ready = prepare_resume(console, world, stored, &[], None)?;
+        let events = talk.open_events()?;
+        let mut input = Input::open(console).await;
+        let surroundings = Surroundings { console, arguments: talk, input: &mut input, watch: None };
+        Ok(begin(surroundings, ready, events.as_ref(), false).await?.0)
+    })
+}
+
+/// A session that goes on. Of `files`, if there are any, only whether they have changed is told.
+fn prepare_resume<'a>(
+    console: &Console,
+    world: &WorldArguments,
+    stored: &Stored<'_>,
+    files: &[PathBuf],
+    watch: Option<&mut Watch>,
+) -> Result<Ready<'a>, Failure> {
     // Opened first: whoever else holds it is more important than anything that could be wrong here.
     let mut journal = FileJournal::open(stored.path).map_err(journal_failure)?;
     let records = journal.records().map_err(journal_failure)?;
@@ -146,6 +290,10 @@ pub(crate) fn resume(
     let tools = world.registry()?;
     let signatures: Vec<Signature> = begun.tools.iter().map(|tool| tool.to_tool().signature).collect();
     let program = Arc::new(begun_text(begun).load(&signatures).program);
+    if let Some(watch) = watch {
+        // Only so that it knows what to look at: the session has its own text.
+        let _ = watch.load(&world::signatures(&tools));
+    }
     if !files.is_empty() && has_changed(begun, files, &signatures)? {
         console.warning(&format!(
             "the program's text has changed since session {} began; the session goes on with the old text (run without \
@@ -155,30 +303,24 @@ pub(crate) fn resume(
     }
     let begun_with = BegunWith { model: &begun.model, classifier: begun.classifier.as_deref() };
     let equipped = world.equip(console, &program, tools, Some(&begun_with))?;
-    let events = talk.open_events()?;
-    tell_choices(console, &equipped);
-    if equipped.settings.classifier && !begun.settings.classifier && equipped.classifier_reason.is_some() {
-        console.warning(
-            "the session was begun with the classifier off, and stays so: its triggers in words never fire; begin a \
-             new session for that",
-        );
-    }
+    let is_off = equipped.settings.classifier && !begun.settings.classifier && equipped.classifier_reason.is_some();
+    let warning = is_off.then_some(
+        "the session was begun with the classifier off, and stays so: its triggers in words never fire; begin a new \
+         session for that",
+    );
     let own_files: Vec<PathBuf> = begun.roots.iter().map(|root| PathBuf::from(&**root)).collect();
-    let subject = subject(&program, &begun.session, &own_files, stored.is_elsewhere.then_some(stored.path));
+    let path = stored.is_elsewhere.then_some(stored.path);
+    let subject = subject(&program, &equipped, &begun.session, &own_files, path);
     let subject = Subject { is_resumed: true, ..subject };
+    let choices = choices(&equipped);
     drop(records);
-    runtime()?.block_on(async {
-        let session = Session::resume(equipped.world, Box::new(journal)).map_err(session_failure)?;
-        converse(console, talk, &subject, events, session).await
-    })
+    let open = move || Session::resume(equipped.world, Box::new(journal)).map_err(session_failure);
+    Ok(Ready { subject, choices, warning, open: Box::new(open) })
 }
 
-/// Says which model and which trigger classifier were chosen, and why.
-fn tell_choices(console: &Console, equipped: &Equipped) {
-    console.remark(&equipped.model_reason);
-    if let Some(reason) = &equipped.classifier_reason {
-        console.remark(reason);
-    }
+/// Which model and which trigger classifier were chosen, and why.
+fn choices(equipped: &Equipped) -> Vec<String> {
+    [Some(&equipped.model_reason), equipped.classifier_reason.as_ref()].into_iter().flatten().cloned().collect()
 }
 
 /// The beginning that a journal holds.
@@ -203,8 +345,17 @@ fn has_changed(begun: &Begun, files: &[PathBuf], signatures: &[Signature]) -> Re
 }
 
 /// Loads a program; errors in its text end the command, warnings are counted.
-fn load(console: &Console, files: &[PathBuf], tools: &[Signature]) -> Result<(ProgramText, Arc<Program>), Failure> {
-    let (text, loaded) = load_files(files, tools).map_err(|error| Failure::wrong(error.to_string()))?;
+fn load(
+    console: &Console,
+    files: &[PathBuf],
+    tools: &[Signature],
+    watch: Option<&mut Watch>,
+) -> Result<(ProgramText, Arc<Program>), Failure> {
+    let loaded = match watch {
+        Some(watch) => watch.load(tools),
+        None => load_files(files, tools),
+    };
+    let (text, loaded) = loaded.map_err(|error| Failure::wrong(error.to_string()))?;
     let n_of = |severity| loaded.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
     let (n_errors, n_warnings) = (n_of(Severity::Error), n_of(Severity::Warning));
     if n_errors > 0 {
@@ -234,21 +385,28 @@ pub(crate) fn find_playbook(program: &Program, name: &str) -> Result<PlaybookId,
     Err(Failure::wrong(format!("--playbook: there is no playbook `{name}`; there are {}", names.join(", "))))
 }
 
-fn subject(program: &Arc<Program>, id: &str, files: &[PathBuf], journal: Option<&Path>) -> Subject {
+fn subject(
+    program: &Arc<Program>,
+    equipped: &Equipped,
+    id: &str,
+    files: &[PathBuf],
+    journal: Option<&Path>,
+) -> Subject {
     let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
-    match journal {
-        None => Subject {
-            program: program.clone(),
-            go_on: format!("playhouse sessions resume {id}"),
-            show: Some(format!("playhouse sessions show {id}")),
-            is_resumed: false,
-        },
-        Some(path) => Subject {
-            program: program.clone(),
-            go_on: format!("playhouse run {} --session {id} --journal {}", files.join(" "), path.display()),
-            show: None,
-            is_resumed: false,
-        },
+    let (go_on, show) = match journal {
+        None => (format!("playhouse sessions resume {id}"), Some(format!("playhouse sessions show {id}"))),
+        Some(path) => (format!("playhouse run {} --session {id} --journal {}", files.join(" "), path.display()), None),
+    };
+    let model = equipped.world.llm.id();
+    let is_of = |kinds: &[&str]| kinds.iter().any(|kind| model.starts_with(kind));
+    Subject {
+        program: program.clone(),
+        go_on,
+        show,
+        is_resumed: false,
+        can_restart: false,
+        has_tokens: !is_of(&["script:", "replay:", "embedded"]),
+        asks_model: equipped.world.classifier.id().starts_with("model:"),
     }
 }
 

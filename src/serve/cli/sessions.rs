@@ -82,7 +82,7 @@ pub(crate) fn sessions(console: &Console, arguments: &SessionsArguments) -> Resu
         SessionsCommand::Resume(arguments) => {
             let path = find(console, &arguments.id)?;
             let stored = Stored { path: &path, id: &arguments.id, is_elsewhere: false };
-            resume(console, &arguments.world, &arguments.talk, &stored, &[])
+            resume(console, &arguments.world, &arguments.talk, &stored)
         }
     }
 }
@@ -161,7 +161,7 @@ fn show(console: &Console, id: &str, format: Format) -> Result<Exit, Failure> {
         Some(Outcome::Failed(fault)) => text.push_str(&format!("failed: {} ({})\n", fault.message, fault.kind)),
         None => {}
     }
-    text.push_str(&show::all(&view));
+    text.push_str(&show::all(&view, opened.replayed.machine.program()));
     put(&text)?;
     Ok(Exit::Finished)
 }

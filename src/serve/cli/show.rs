@@ -5,13 +5,18 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use crate::lang::program::Program;
 use crate::serve::cli::console::count;
+use crate::serve::cli::show_variables::variables;
 use crate::value::{Tracked, Value};
-use crate::vm::protocol::{CallKind, Outcome, Wait};
+use crate::vm::protocol::{CallKind, Location, Outcome, Wait};
 use crate::vm::view::{CallView, FrameView, TriggerView, Utterance, VariableView, View};
 
-/// A longer value is cut: the whole one is in `--format json`.
+/// A longer value is cut: the whole one is in `--format json`, and in `/vars NAME`.
 const MAX_SHOWN: usize = 200;
+
+/// A longer text of a line is cut: who wants it has the program.
+const MAX_LINE: usize = 100;
 
 /// How a session stands, in words: `finished`, `failed`, `waits for the user`, ….
 pub(crate) fn state(view: &View) -> String {
@@ -40,11 +45,11 @@ fn waits_for(view: &View, wait: &Wait) -> String {
 }
 
 /// Everything, part by part.
-pub(crate) fn all(view: &View) -> String {
+pub(crate) fn all(view: &View, program: &Program) -> String {
     let mut text = String::new();
     for (title, part) in [
-        ("Stack", stack(view)),
-        ("Variables", variables(view)),
+        ("Stack", stack(view, program)),
+        ("Variables", variables(view, program)),
         ("Triggers", triggers(view)),
         ("Conversation", conversation(&view.conversation, "  ")),
     ] {
@@ -62,18 +67,26 @@ pub(crate) fn all(view: &View) -> String {
     text
 }
 
-/// The frames, the one that is executed first: `HandOver, line 02 (call at OrderStatus:05.01)`.
-pub(crate) fn stack(view: &View) -> String {
+/// The frames, the one that is executed first, each with the words of its line:
+///
+/// ```text
+///   Desk.HandOver, line 02 (call at OrderStatus:05.01)
+///     | Say goodbye
+/// ```
+pub(crate) fn stack(view: &View, program: &Program) -> String {
     let mut text = String::new();
     for frame in view.stack.iter().rev() {
         let line = frame.line.as_ref().map_or(String::new(), |line| format!(", line {line}"));
         let result = frame.result_name.as_ref().map_or(String::new(), |name| format!(", result to ${name}"));
         let elided = match frame.n_elided {
             0 => String::new(),
-            n => format!(", {n} callers left out that would only return"),
+            n => format!(", {} left out that would only return", count(n as usize, "caller")),
         };
         let inlined = if frame.inlined { ", inlined" } else { "" };
-        let _ = writeln!(text, "  {}{line} ({}{result}{inlined}{elided})", frame.name, frame.origin);
+        let _ = writeln!(text, "  {}{line} ({}{result}{inlined}{elided})", frame_name(frame), frame.origin);
+        if let Some(words) = words_of(program, frame.location) {
+            let _ = writeln!(text, "    | {words}");
+        }
         for state in &frame.loops {
             let _ = writeln!(text, "    loop {state}");
         }
@@ -84,18 +97,28 @@ pub(crate) fn stack(view: &View) -> String {
     text
 }
 
-/// The variables of each frame, the one that is executed first, then the session's others.
-pub(crate) fn variables(view: &View) -> String {
-    let mut text = String::new();
-    for frame in view.stack.iter().rev().filter(|frame| !frame.variables.is_empty()) {
-        let _ = writeln!(text, "  {}", frame.name);
-        frame.variables.iter().for_each(|variable| text.push_str(&variable_text(variable)));
+/// `Desk.HandOver`.
+pub(crate) fn frame_name(frame: &FrameView) -> String {
+    format!("{}.{}", frame.agent, frame.name)
+}
+
+/// The words of a line, on one line; none at a heading.
+fn words_of(program: &Program, location: Location) -> Option<String> {
+    let Location::Line { playbook, step } = location;
+    let step = program.playbooks.get(playbook.0 as usize)?.steps.get(step?.0 as usize)?;
+    let words = step.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if words.chars().count() <= MAX_LINE {
+        return Some(words);
     }
-    for (agent, others) in view.others.iter().filter(|(_, others)| !others.is_empty()) {
-        let _ = writeln!(text, "  others of {agent}");
-        others.iter().for_each(|variable| text.push_str(&variable_text(variable)));
-    }
-    text
+    Some(words.chars().take(MAX_LINE).chain(['…']).collect())
+}
+
+/// `OrderStatus:05.01`; a heading is its playbook's name alone.
+pub(crate) fn place_name(program: &Program, location: Location) -> Option<String> {
+    let Location::Line { playbook, step } = location;
+    let playbook = program.playbooks.get(playbook.0 as usize)?;
+    let step = step.and_then(|step| playbook.steps.get(step.0 as usize));
+    Some(step.map_or(playbook.name.to_string(), |step| format!("{}:{}", playbook.name, step.label)))
 }
 
 /// The triggers that are active or hold, how many others there are, and what the classifier is being asked.
@@ -136,17 +159,13 @@ pub(crate) fn conversation(utterances: &[Utterance], indent: &str) -> String {
     text
 }
 
-fn variable_text(variable: &VariableView) -> String {
-    format!("    ${} = {} ({})\n", variable.name, short(&variable.value), variable.value.origin.name())
-}
-
 fn call_text(call: &CallView) -> String {
     let arguments: Vec<String> =
         call.arguments.iter().map(|(name, value)| format!("{name}: {}", short(value))).collect();
     format!("{}({})", call.name, arguments.join(", "))
 }
 
-fn short(value: &Tracked) -> String {
+pub(crate) fn short(value: &Tracked) -> String {
     short_value(&value.shown())
 }
 

@@ -1,0 +1,35 @@
+//! `--events FILE`: every public event of a session as a line of JSON.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+use crate::host::session::{Notice, Subscription};
+
+/// Events that may wait to be written. More than one budget of the machine's directives can make.
+pub(crate) const CAPACITY: usize = 100_000;
+
+/// Writes all events; gives the number of those that were missed.
+pub(crate) async fn write(mut subscription: Subscription, file: File) -> std::io::Result<u64> {
+    let mut writer = BufWriter::new(file);
+    let mut n_missed = 0;
+    loop {
+        let notice = match subscription.try_next() {
+            Some(notice) => notice,
+            None => {
+                // Whoever follows the file sees everything there is so far.
+                writer.flush()?;
+                match subscription.next().await {
+                    Some(notice) => notice,
+                    None => return writer.flush().map(|()| n_missed),
+                }
+            }
+        };
+        match notice {
+            Notice::Event(event) => {
+                serde_json::to_writer(&mut writer, &event)?;
+                writer.write_all(b"\n")?;
+            }
+            Notice::Missed(n) => n_missed += n,
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The variables of a session as text for people: what the program can read, from the nearest to the farthest, and
+//! what of it hides what. Part of [`crate::serve::cli::show`]; secrets are masked.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use crate::lang::program::Program;
+use crate::serve::cli::show::{frame_name, place_name, short};
+use crate::value::Tracked;
+use crate::vm::view::{VariableView, View};
+
+/// Variables that are kept in one place: a frame, or an agent's others.
+struct Group<'v> {
+    title: String,
+    variables: &'v [VariableView],
+    /// Whether the line that is executed can read them, as far as nothing nearer hides them (spec `execution.md`:
+    /// the frame, then those below it of the same agent, then the agent's others).
+    is_visible: bool,
+}
+
+/// All groups, in the order of reading; those that cannot be read come last.
+fn groups(view: &View) -> Vec<Group<'_>> {
+    // Where nothing is executed any more, nobody reads: nothing is hidden from anybody.
+    let reader = view.stack.last().map(|top| &top.agent);
+    let is_readers = |agent: &Arc<str>| reader.is_none_or(|reader| reader == agent);
+    let frames = view.stack.iter().rev().enumerate().map(|(depth, frame)| {
+        let name = frame_name(frame);
+        let is_visible = is_readers(&frame.agent);
+        let title = match (depth, is_visible) {
+            (0, _) => name,
+            (_, true) => format!("{name}, below"),
+            (_, false) => format!("{name}, not visible: another agent's"),
+        };
+        Group { title, variables: &frame.variables, is_visible }
+    });
+    let others = view.others.iter().map(|(agent, others)| {
+        let is_visible = is_readers(agent);
+        let hidden = if is_visible { "" } else { ", not visible: another agent's" };
+        Group { title: format!("others of {agent}{hidden}"), variables: others, is_visible }
+    });
+    let mut groups: Vec<Group<'_>> = frames.chain(others).filter(|group| !group.variables.is_empty()).collect();
+    groups.sort_by_key(|group| !group.is_visible);
+    groups
+}
+
+/// The variables of each frame, the one that is executed first, then the session's others:
+///
+/// ```text
+///   Desk.HandOver
+///     $name = "Ann" (str, from the model, set at HandOver:02 in turn 3)
+///   Desk.Main, below
+///     $name = "Bob" (str, from the user, set at Main:01 in turn 1; hidden by the nearer $name)
+/// ```
+pub(crate) fn variables(view: &View, program: &Program) -> String {
+    let mut text = String::new();
+    let mut seen = BTreeSet::new();
+    for group in groups(view) {
+        let _ = writeln!(text, "  {}", group.title);
+        for variable in group.variables {
+            // In one place a name is there once, so that what was seen was nearer.
+            let is_hidden = group.is_visible && !seen.insert(&variable.name) && !view.stack.is_empty();
+            let hidden = if is_hidden { format!("; hidden by the nearer ${}", variable.name) } else { String::new() };
+            let _ = writeln!(
+                text,
+                "    ${} = {} ({}{hidden})",
+                variable.name,
+                short(&variable.value),
+                history(variable, program)
+            );
+        }
+    }
+    text
+}
+
+/// Everything about one name, the value that the program reads first, in full.
+///
+/// # Errors
+/// There is none of that name: which there are.
+pub(crate) fn variable(view: &View, program: &Program, name: &str) -> Result<String, String> {
+    let name = name.trim_start_matches('$');
+    let mut text = String::new();
+    for group in groups(view) {
+        for variable in group.variables.iter().filter(|variable| &*variable.name == name) {
+            let is_hidden = group.is_visible && !text.is_empty() && !view.stack.is_empty();
+            let hidden = if is_hidden { "; hidden by a nearer one" } else { "" };
+            let _ = writeln!(text, "${name} in {} ({}{hidden})", group.title, history(variable, program));
+            let _ = writeln!(text, "{}", pretty(&variable.value));
+            if let Some(old) = &variable.old {
+                let _ = writeln!(text, "before: {}", short(old));
+            }
+        }
+    }
+    if !text.is_empty() {
+        return Ok(text);
+    }
+    let names = names(view);
+    let close = names.iter().find(|known| strsim::damerau_levenshtein(known, name) <= 1 + name.len() / 4);
+    Err(match (close, names.is_empty()) {
+        (Some(close), _) => format!("there is no variable ${name}; did you mean ${close}?"),
+        (None, false) => {
+            let list: Vec<String> = names.iter().map(|name| format!("${name}")).collect();
+            format!("there is no variable ${name}; there are {}", list.join(", "))
+        }
+        (None, true) => format!("there is no variable ${name}, and no other"),
+    })
+}
+
+/// All names, each once, the nearest first.
+pub(crate) fn names(view: &View) -> Vec<Arc<str>> {
+    let mut seen = BTreeSet::new();
+    let all = groups(view).into_iter().flat_map(|group| group.variables.iter().map(|variable| variable.name.clone()));
+    all.filter(|name| seen.insert(name.clone())).collect()
+}
+
+/// `str, from the model, set at HandOver:02 in turn 3`.
+fn history(variable: &VariableView, program: &Program) -> String {
+    let origin = match variable.value.origin.name() {
+        "argument" => "from an argument",
+        "code" => "from the program's text",
+        "model" => "from the model",
+        "tool" => "from a tool",
+        "user" => "from the user",
+        other => other,
+    };
+    let place = variable.changed_at.and_then(|location| place_name(program, location));
+    let at = place.map_or(String::new(), |place| format!(", set at {place}"));
+    let turn = variable.changed_in.map_or(String::new(), |turn| format!(" in turn {}", turn.0));
+    let secret = if variable.value.secret { ", secret" } else { "" };
+    format!("{}, {origin}{at}{turn}{secret}", variable.value.value.kind())
+}
+
+/// The whole value as JSON over several lines; text as it is, in quotation marks.
+fn pretty(value: &Tracked) -> String {
+    let shown = value.shown();
+    serde_json::to_string_pretty(&shown).unwrap_or_else(|_| shown.to_json())
+}

@@ -1,0 +1,93 @@
+//! What a person can ask in a conversation: `/stack`, `/vars`, …. Answered by us; the program never hears of it.
+
+use std::borrow::Cow;
+
+/// Everything that begins with `/` and is ours, with what `/help` says of it.
+const COMMANDS: [(&str, &str, &str); 6] = [
+    ("stack", "", "the playbooks that are being executed, the current one first"),
+    ("vars", "[NAME]", "the variables, and who set them where; of one the whole value"),
+    ("why", "[TRIGGER]", "why a trigger fired or did not"),
+    ("restart", "", "leaves this session and begins a new one with the program's text as it is now"),
+    ("quit", "", "leaves; the session is kept (Ctrl-D does the same)"),
+    ("help", "", "this list"),
+];
+
+/// What a person asks of us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Command<'l> {
+    /// The frames.
+    Stack,
+    /// The variables, or one of them.
+    Variables(Option<&'l str>),
+    /// The triggers, or one of them.
+    Why(Option<&'l str>),
+    /// A new session.
+    Restart,
+    /// Away from here.
+    Quit,
+    /// What there is.
+    Help,
+}
+
+/// What a line is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Line<'l> {
+    /// A question to us.
+    Command(Command<'l>),
+    /// It looks like a question to us and is none: what to say about it.
+    Wrong(String),
+    /// Words for the program.
+    Message(Cow<'l, str>),
+}
+
+/// Reads a line. A word behind `/` that is no command is an error if it stands alone: a slip must not reach the
+/// program as a message. `//text` is the message `/text`.
+pub(crate) fn read(line: &str) -> Line<'_> {
+    let trimmed = line.trim();
+    let Some(rest) = trimmed.strip_prefix('/') else { return Line::Message(Cow::Borrowed(line)) };
+    if rest.starts_with('/') {
+        return Line::Message(Cow::Borrowed(rest));
+    }
+    let (word, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let argument = Some(argument.trim()).filter(|argument| !argument.is_empty());
+    let command = match word {
+        "vars" => return Line::Command(Command::Variables(argument)),
+        "why" => return Line::Command(Command::Why(argument)),
+        "stack" => Command::Stack,
+        "restart" => Command::Restart,
+        "quit" => Command::Quit,
+        "help" => Command::Help,
+        _ if argument.is_none() && is_word(word) => {
+            let list: Vec<String> = COMMANDS.iter().map(|(name, _, _)| format!("/{name}")).collect();
+            let list = list.join(", ");
+            return Line::Wrong(format!("there is no /{word}; there are {list}; to send it as it is, write //{word}"));
+        }
+        _ => return Line::Message(Cow::Borrowed(line)),
+    };
+    match argument {
+        None => Line::Command(command),
+        Some(_) => Line::Wrong(format!("/{word} takes nothing behind it; to send the line as it is, write /{trimmed}")),
+    }
+}
+
+/// Whether it could be meant as a command: `/etc/hosts` and `/2` could not.
+fn is_word(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_alphabetic() || c == '-' || c == '_' || c == '?')
+}
+
+/// The commands as they are typed, for completion.
+pub(crate) fn names() -> impl Iterator<Item = String> {
+    COMMANDS.iter().map(|(name, _, _)| format!("/{name}"))
+}
+
+/// The answer to `/help`.
+pub(crate) fn help() -> String {
+    let lines = COMMANDS.iter().map(|(name, argument, text)| {
+        let usage = format!("/{name} {argument}");
+        format!("  {usage:15}  {text}\n")
+    });
+    let keys = "  //text           sends `/text` to the program\n  \
+                Ctrl-C           clears the line; else cancels what the program is doing; a second one leaves\n  \
+                Tab, Up, Ctrl-R  completes commands and names; earlier lines; a search among them\n";
+    lines.chain([keys.to_owned()]).collect()
+}
