@@ -1,0 +1,346 @@
+//! What is wanted, as a question in English. When in doubt the sentence is `Please tell me …`, which is right with
+//! every clause.
+
+use super::english::{capitalised, find_any, is_one_of, sentence, strip, strip_any, turn_round, without_end, words};
+use super::phrases::NO_QUESTION;
+use super::wanted::{Kind, Phrase, Wanted};
+use super::wording::{Values, plain, with_values};
+
+/// The question; none: nothing is asked, the line only waits, or no template words it.
+pub(super) fn question(wanted: &Wanted, values: &dyn Values) -> Option<String> {
+    let said = |text: &str| {
+        let turned = turn_round(text);
+        with_values(&turned, values).unwrap_or_else(|| plain(&turned))
+    };
+    Some(match &wanted.phrase {
+        Phrase::Exact(text) => match text.strip_prefix('“').and_then(|text| text.strip_suffix('”')) {
+            Some(quoted) => with_values(quoted, values).unwrap_or_else(|| plain(quoted)),
+            None => sentence(&said(text)),
+        },
+        Phrase::Clause(clause) => of_clause(&said(clause)),
+        Phrase::To(action) => format!("Could you please {}?", said(action)),
+        Phrase::About(what) => format!("Please tell me about {}.", said(what)),
+        Phrase::Noun(noun) => of_noun(&said(noun), wanted),
+        Phrase::Open(_) | Phrase::Unsaid => return None,
+    })
+}
+
+/// The question of a line that no template words.
+pub(super) fn open_question() -> String {
+    NO_QUESTION.to_owned()
+}
+
+/// Words that begin the subject of a clause.
+const SUBJECTS: [&str; 8] = ["you", "it", "he", "she", "we", "I", "they", "there"];
+
+const ARTICLES: [&str; 10] = ["the", "your", "this", "that", "a", "an", "my", "our", "these", "any"];
+
+const AUXILIARIES: [&str; 19] = [
+    "is", "are", "am", "was", "were", "can", "could", "will", "would", "may", "might", "must", "shall", "should",
+    "has", "have", "had", "do", "does",
+];
+
+/// Of these a main verb may be made as well: `they have` asks with `do`.
+const MAIN_VERBS: [&str; 5] = ["has", "have", "had", "do", "does"];
+
+/// `what you like` is `What do you like?`.
+fn of_clause(clause: &str) -> String {
+    let clause = without_end(clause);
+    if let Some(rest) = strip_any(clause, &["whether", "if"]) {
+        let rest = strip(rest, "or not").unwrap_or(rest);
+        return inverted("", rest).unwrap_or_else(|| format!("Please tell me whether {rest}."));
+    }
+    let tokens: Vec<&str> = clause.split(' ').collect();
+    // `what to do` has no subject.
+    if tokens.get(1).is_some_and(|word| *word == "to") || strip_any(clause, &["how to"]).is_some() {
+        return format!("Please tell me {clause}.");
+    }
+    let subject = (1..tokens.len()).find(|&at| {
+        let word = tokens[at].trim_end_matches(',');
+        SUBJECTS.contains(&word) || is_one_of(word, &ARTICLES)
+    });
+    let verb = (1..tokens.len()).find(|&at| is_one_of(tokens[at], &AUXILIARIES));
+    match (subject, verb) {
+        // The question word is the subject, or belongs to it: `how many people will come`.
+        (Some(subject), Some(verb)) if verb < subject => format!("{}?", capitalised(clause)),
+        (None, Some(_)) => format!("{}?", capitalised(clause)),
+        (Some(subject), _) if subject <= 4 => {
+            let (front, rest) = (tokens[..subject].join(" "), tokens[subject..].join(" "));
+            inverted(&front, &rest).unwrap_or_else(|| format!("Please tell me {clause}."))
+        }
+        // `what happened`, `which day suits you`.
+        (None, None) if tokens.len() <= 5 => format!("{}?", capitalised(clause)),
+        _ => format!("Please tell me {clause}."),
+    }
+}
+
+/// `where` and `you live` is `Where do you live?`; none if the subject's end cannot be seen.
+fn inverted(front: &str, rest: &str) -> Option<String> {
+    let (rest, more) = match rest.find([',', ';', ':', '.']) {
+        Some(at) => (rest[..at].trim_end(), without_end(rest[at + 1..].trim())),
+        None => (rest, ""),
+    };
+    let tokens: Vec<&str> = rest.split(' ').filter(|word| !word.is_empty()).collect();
+    let first = tokens.first()?;
+    let front = if front.is_empty() { String::new() } else { format!("{front} ") };
+    let ask = |auxiliary: &str, subject: &str, tail: &[&str]| {
+        let tail = tail.join(" ");
+        let question = format!("{front}{auxiliary} {subject} {tail}");
+        let question = format!("{}?", capitalised(question.trim()));
+        if more.is_empty() { question } else { format!("{question} {}", sentence(more)) }
+    };
+    let is_pronoun = SUBJECTS.contains(first);
+    let end = if is_pronoun {
+        Some(1)
+    } else {
+        tokens.iter().position(|word| is_one_of(word, &AUXILIARIES)).filter(|at| *at > 0)
+    };
+    let end = end.or_else(|| tokens[0].strip_prefix("{$").map(|_| 1))?;
+    let subject = tokens[..end].join(" ");
+    let tail = &tokens[end..];
+    let verb = tail.first()?;
+    let adverb =
+        is_one_of(verb, &["already", "still", "also", "really", "usually", "ever", "just", "currently", "often"]);
+    let (verb, before_verb) = if adverb { (tail.get(1)?, 1) } else { (verb, 0) };
+    let is_auxiliary = is_one_of(verb, &AUXILIARIES);
+    let behind = tail.get(before_verb + 1).copied().unwrap_or("");
+    // `they have paid` has an auxiliary, `they have a dog` has none.
+    let is_main = is_one_of(verb, &MAIN_VERBS)
+        && !(is_participle(behind) || is_one_of(behind, &["not", "already", "ever", "just"]));
+    if is_auxiliary && !is_main {
+        let mut tail: Vec<&str> = tail.to_vec();
+        tail.remove(before_verb);
+        return Some(ask(verb, &subject, &tail));
+    }
+    if subject == "there" || (!is_pronoun && !is_auxiliary) {
+        return None;
+    }
+    let (auxiliary, base) = base_form(verb, subject == "you" || subject == "we" || subject == "I" || subject == "they");
+    let base = base?;
+    let mut tail: Vec<&str> = tail.to_vec();
+    tail[before_verb] = &base;
+    Some(ask(auxiliary, &subject, &tail))
+}
+
+/// Whether a word looks like one that stands behind `have`.
+fn is_participle(word: &str) -> bool {
+    const IRREGULAR: [&str; 20] = [
+        "been", "done", "gone", "seen", "had", "made", "paid", "got", "bought", "sent", "lost", "found", "read",
+        "chosen", "eaten", "taken", "heard", "said", "told", "come",
+    ];
+    (word.len() > 3 && word.ends_with("ed")) || is_one_of(word, &IRREGULAR)
+}
+
+/// Past forms that do not end in `ed`.
+const PAST: [(&str, &str); 19] = [
+    ("bought", "buy"),
+    ("saw", "see"),
+    ("went", "go"),
+    ("had", "have"),
+    ("paid", "pay"),
+    ("found", "find"),
+    ("got", "get"),
+    ("chose", "choose"),
+    ("lost", "lose"),
+    ("sent", "send"),
+    ("came", "come"),
+    ("did", "do"),
+    ("said", "say"),
+    ("heard", "hear"),
+    ("felt", "feel"),
+    ("thought", "think"),
+    ("ate", "eat"),
+    ("took", "take"),
+    ("wrote", "write"),
+];
+
+/// The auxiliary that asks with this verb, and the verb's base; none if it cannot be told.
+fn base_form(verb: &str, is_plural: bool) -> (&'static str, Option<String>) {
+    let lower = verb.to_lowercase();
+    if let Some((_, base)) = PAST.iter().find(|(past, _)| *past == lower) {
+        return ("did", Some((*base).to_owned()));
+    }
+    if lower.len() > 4 && lower.ends_with("ed") && !lower.ends_with("eed") {
+        let stem = &lower[..lower.len() - 2];
+        let base = match stem {
+            _ if stem.ends_with('i') => format!("{}y", &stem[..stem.len() - 1]),
+            _ if stem.ends_with(['v', 'c', 'z', 'u'])
+                || stem.ends_with("us")
+                || stem.ends_with("os")
+                || stem.ends_with("is")
+                || stem.ends_with("eat")
+                || stem.ends_with("har")
+                || stem.ends_with("ik")
+                || stem.ends_with("ng") =>
+            {
+                format!("{stem}e")
+            }
+            _ => stem.to_owned(),
+        };
+        return ("did", Some(base));
+    }
+    if is_plural {
+        return ("do", Some(lower));
+    }
+    let base = match lower.as_str() {
+        "has" => "have".to_owned(),
+        "does" => "do".to_owned(),
+        word if word.ends_with("ies") => format!("{}y", &word[..word.len() - 3]),
+        word if ["ches", "shes", "sses", "xes", "oes"].iter().any(|end| word.ends_with(end)) => {
+            word[..word.len() - 2].to_owned()
+        }
+        word if word.ends_with('s') => word[..word.len() - 1].to_owned(),
+        _ => return ("does", None),
+    };
+    ("does", Some(base))
+}
+
+/// Things that everybody has one of.
+const PERSONAL: [&str; 50] = [
+    "name",
+    "surname",
+    "nickname",
+    "email",
+    "e-mail",
+    "mail",
+    "phone",
+    "telephone",
+    "mobile",
+    "address",
+    "age",
+    "birthday",
+    "birth",
+    "password",
+    "username",
+    "account",
+    "id",
+    "budget",
+    "job",
+    "company",
+    "employer",
+    "hobby",
+    "hobbies",
+    "favourite",
+    "favorite",
+    "preference",
+    "preferences",
+    "opinion",
+    "feedback",
+    "question",
+    "questions",
+    "problem",
+    "request",
+    "choice",
+    "answer",
+    "message",
+    "street",
+    "zip",
+    "weight",
+    "height",
+    "order",
+    "ticket",
+    "interests",
+    "goal",
+    "goals",
+    "name",
+    "postcode",
+    "symptoms",
+    "booking",
+    "customer",
+];
+
+/// Things of which there are several to choose from.
+const CHOSEN: [&str; 17] = [
+    "city",
+    "town",
+    "country",
+    "village",
+    "place",
+    "color",
+    "colour",
+    "language",
+    "topic",
+    "product",
+    "size",
+    "flavour",
+    "flavor",
+    "destination",
+    "day",
+    "date",
+    "option",
+];
+
+/// `the number of your order` is `What is the number of your order?`.
+fn of_noun(noun: &str, wanted: &Wanted) -> String {
+    let noun = without_end(noun);
+    let tokens = words(noun);
+    let first = tokens.first().copied().unwrap_or("");
+    let is_bare = !is_one_of(
+        first,
+        &[
+            "the", "your", "my", "this", "that", "these", "those", "its", "a", "an", "another", "some", "any", "one",
+            "his", "her",
+        ],
+    );
+    if wanted.once_more {
+        let owner = if is_bare { owner_of(noun) } else { "" };
+        return format!("Please tell me {owner}{noun} once more.");
+    }
+    if find_any(noun, &["you live in", "you live", "where you live"]).is_some() && tokens.len() <= 7 {
+        return "Where do you live?".to_owned();
+    }
+    if is_one_of(first, &["another", "some", "any", "one"]) {
+        return format!("Please give me {noun}.");
+    }
+    let bare = strip_any(noun, &["the", "a", "an"]).unwrap_or(noun);
+    if words(bare).len() == 1 && is_one_of(bare, &CHOSEN) {
+        return format!("Which {bare}, please?");
+    }
+    if is_one_of(first, &["a", "an"]) {
+        return format!("Please give me {noun}.");
+    }
+    if let Kind::Choice(options) = &wanted.kind
+        && options.iter().all(|option| find_any(noun, &[&option.to_lowercase()]).is_some())
+    {
+        return format!("Which one: {noun}?");
+    }
+    if is_bare && tokens.iter().any(|word| is_one_of(word, &AUXILIARIES)) {
+        return format!("Please tell me {noun}.");
+    }
+    let owner = if is_bare { owner_of(noun) } else { "" };
+    let verb = if is_plural(noun) { "are" } else { "is" };
+    let (head, form) = match noun.split_once(", ") {
+        Some((head, form)) => (head, format!(" {}", sentence(form))),
+        None => (noun, String::new()),
+    };
+    format!("What {verb} {owner}{head}?{form}")
+}
+
+/// `your ` or `the `.
+fn owner_of(noun: &str) -> &'static str {
+    let is_personal = words(noun).iter().any(|word| is_one_of(word, &PERSONAL));
+    if is_personal { "your " } else { "the " }
+}
+
+/// Whether a name means several things.
+fn is_plural(noun: &str) -> bool {
+    let end =
+        find_any(noun, &["of", "in", "for", "on", "at", "to", "with", "that", "which", "where", "you", "from", "as"]);
+    let head = match end {
+        Some((start, _)) if start > 0 => &noun[..start],
+        _ => noun,
+    };
+    let head = head.split([',', '(', ':']).next().unwrap_or("").trim();
+    if head.contains(" and ") {
+        return true;
+    }
+    let Some(last) = words(head).last().map(|word| word.to_lowercase()) else { return false };
+    let ends = |end: &str| last.ends_with(end);
+    last == "people"
+        || last == "children"
+        || (ends("s")
+            && !ends("ss")
+            && !ends("us")
+            && !ends("is")
+            && !["news", "gas", "series", "yes"].contains(&last.as_str()))
+}

@@ -1,0 +1,601 @@
+//! What a line that asks wants to know: in which words it says so, and what kind of answer fits.
+
+use crate::lang::program::{Target, Type, TypeKind};
+
+use super::english::{
+    Piece, find, find_any, is_one_of, name_words, one_line, pieces, same, strip, strip_any, strip_user, unquoted,
+    without_end, words,
+};
+
+/// How a line says what is wanted. The texts are the line's, variables included, not turned round yet.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Phrase {
+    /// The very words of the question.
+    Exact(String),
+    /// `what they like`, `whether it is late`.
+    Clause(String),
+    /// `confirm the order`.
+    To(String),
+    /// `the number of their order`.
+    Noun(String),
+    /// Of `about their day`: what follows.
+    About(String),
+    /// Something that no template words.
+    Open(String),
+    /// The line only waits.
+    Unsaid,
+}
+
+/// What kind of answer fits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Name,
+    Place,
+    Text,
+    Number,
+    WholeNumber,
+    /// Something with digits in it: a number of an order, a code.
+    Digits,
+    Email,
+    Phone,
+    /// A day; whether the whole date is needed.
+    Date {
+        full: bool,
+    },
+    YesOrNo,
+    /// One of these.
+    Choice(Vec<String>),
+    List,
+    /// Whatever is said.
+    Anything,
+}
+
+/// What is wanted for one variable, or by a line without one.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Wanted {
+    pub(super) phrase: Phrase,
+    pub(super) kind: Kind,
+    /// It has been asked before.
+    pub(super) once_more: bool,
+    /// Only to be asked if it is not clear already.
+    pub(super) if_unclear: bool,
+    /// The words that the line adds: why, or in which form.
+    pub(super) words: String,
+}
+
+/// Verbs that ask.
+const ASKS: [&str; 9] = ["ask", "prompt", "request", "get", "collect", "obtain", "receive", "gather", "yld for user"];
+
+/// Words that begin a question inside a sentence.
+pub(super) const QUESTION_WORDS: [&str; 10] =
+    ["what", "which", "who", "whom", "whose", "when", "where", "why", "how", "how many"];
+
+/// Words behind a variable that say why or when, not what.
+const REASONS: [&str; 13] =
+    ["so", "because", "since", "and", "but", "before", "after", "then", "please", "if", "unless", "only", "in case"];
+
+/// Words behind a variable that say in which form.
+const FORMS: [&str; 14] = [
+    "as",
+    "with",
+    "in",
+    "like",
+    "such as",
+    "for example",
+    "for instance",
+    "e.g",
+    "between",
+    "from",
+    "including",
+    "without",
+    "or",
+    "at",
+];
+
+/// Reads the line's words for one of its variables; `n_targets` is how many it has.
+pub(super) fn read(line: &str, target: Option<&Target>, n_targets: usize, ty: Type) -> Wanted {
+    let text = without_types(&one_line(line));
+    let text = strip_assignment(&text);
+    let mut wanted = Wanted {
+        phrase: Phrase::Unsaid,
+        kind: Kind::Anything,
+        once_more: false,
+        if_unclear: is_conditional(text),
+        words: text.to_owned(),
+    };
+    if let Some(rest) = strip(text, "wait for").or_else(|| strip(text, "wait")) {
+        wanted.kind = if target.is_some() { kind_of_type(ty).unwrap_or(Kind::Anything) } else { Kind::Anything };
+        wanted.words = rest.to_owned();
+        return wanted;
+    }
+    let rest = strip_any(text, &ASKS).unwrap_or(text);
+    let rest = strip_user(rest).unwrap_or(rest);
+    let rest =
+        strip_any(rest, &["kindly", "politely", "again", "once more", "then", "also", "now", "please"]).unwrap_or(rest);
+    let rest = without_storage(rest, target);
+    let rest = without_source(rest);
+    (wanted.phrase, wanted.once_more) = phrase(rest.trim(), target, n_targets);
+    wanted.once_more |= find_any(text, &["once more", "again", "one more time"]).is_some();
+    wanted.kind = kind(&wanted, target, ty);
+    wanted
+}
+
+/// `$x = ask …`, `Set $x to ask …`: from the verb on.
+fn strip_assignment(text: &str) -> &str {
+    let rest = strip_any(text, &["set", "let"]).unwrap_or(text);
+    let Some(Piece::Mention(_, source)) = pieces(rest).into_iter().next() else { return text };
+    let rest = rest[source.len()..].trim_start();
+    rest.strip_prefix('=').or_else(|| strip_any(rest, &["to", "be", "as"])).map_or(text, str::trim_start)
+}
+
+/// The text without the types that stand beside variables.
+pub(super) fn without_types(text: &str) -> String {
+    const TYPES: [&str; 18] = [
+        "str", "string", "text", "int", "integer", "float", "number", "bool", "boolean", "list", "array", "tuple",
+        "set", "dict", "object", "map", "any", "none",
+    ];
+    const TYPES_APART: [&str; 7] = ["str", "int", "float", "bool", "dict", "integer", "boolean"];
+    let mut result = String::with_capacity(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let Some(Piece::Mention(_, source)) = pieces(rest).into_iter().next() else {
+            let piece = pieces(rest).first().map_or(rest.len(), |piece| piece.source().len());
+            result.push_str(&rest[..piece]);
+            rest = &rest[piece..];
+            continue;
+        };
+        result.push_str(source);
+        rest = &rest[source.len()..];
+        let Some(written) = rest.strip_prefix(':') else { continue };
+        let apart = written.strip_prefix(' ');
+        let (written, types) = match apart {
+            Some(written) => (written, &TYPES_APART[..]),
+            None => (written, &TYPES[..]),
+        };
+        if let Some(Piece::Word(word)) = pieces(written).into_iter().next()
+            && is_one_of(word, types)
+        {
+            rest = &written[word.len()..];
+            if let Some(none) = rest.trim_start().strip_prefix('|').and_then(|none| strip(none, "none")) {
+                rest = none;
+            }
+        }
+    }
+    result
+}
+
+/// Without `as $x`, `and store it in $x` at the end.
+fn without_storage<'t>(text: &'t str, target: Option<&Target>) -> &'t str {
+    const STORES: [&str; 7] = ["and store", "and save", "and keep", "and remember", "store", "save", "keep"];
+    let Some(target) = target else { return text };
+    let mut at = 0;
+    for piece in pieces(text) {
+        if let Piece::Mention(reference, source) = &piece
+            && reference.name == target.name
+            && without_end(&text[at + source.len()..]).is_empty()
+        {
+            let before = text[..at].trim_end();
+            if let Some((start, _)) = find_any(before, &STORES) {
+                return without_end(&before[..start]);
+            }
+            for word in ["as", "in", "into"] {
+                let Some(start) = before.len().checked_sub(word.len()).filter(|start| before.is_char_boundary(*start))
+                else {
+                    continue;
+                };
+                let is_alone = start == 0 || before[..start].ends_with(char::is_whitespace);
+                // `for $x in $y` is no place to keep it.
+                if is_alone && same(&before[start..], word) && !without_end(&before[..start]).is_empty() {
+                    return without_end(&before[..start]);
+                }
+            }
+        }
+        at += piece.source().len();
+    }
+    text
+}
+
+/// Without `from the user` at the end.
+fn without_source(text: &str) -> &str {
+    let found = find(text, "from")
+        .filter(|(_, end)| strip_user(text[*end..].trim_start()).is_some_and(|rest| without_end(rest).is_empty()));
+    found.map_or(text, |(start, _)| text[..start].trim_end())
+}
+
+/// Whether the line says that something is asked only where it is not clear.
+fn is_conditional(text: &str) -> bool {
+    const UNCLEAR: [&str; 9] = [
+        "if it is not",
+        "if it isn't",
+        "if not",
+        "unless",
+        "if it is unclear",
+        "if they have not",
+        "if they haven't",
+        "if you do not know",
+        "if that is not",
+    ];
+    find_any(text, &UNCLEAR).is_some()
+}
+
+fn phrase(rest: &str, target: Option<&Target>, n_targets: usize) -> (Phrase, bool) {
+    if let Some(exact) = unquoted(rest.trim_start_matches([':', ',']).trim()) {
+        return (Phrase::Exact(format!("“{exact}”")), false);
+    }
+    if let Some(rest) = rest.strip_prefix([':', ',']) {
+        return (described(rest.trim(), target), false);
+    }
+    if let Some(noun) = strip(rest, "for") {
+        return noun_phrase(noun, target, n_targets);
+    }
+    if let Some(what) = strip_any(rest, &["about", "on"]) {
+        return (Phrase::About(with_name(without_end(what), target)), false);
+    }
+    if let Some(action) = strip(rest, "to") {
+        return (Phrase::To(with_name(without_end(action), target)), false);
+    }
+    let is_noun =
+        strip_any(rest, &["their", "the", "a", "an", "another", "his or her", "$"]).is_some() || rest.starts_with('$');
+    let is_open =
+        strip_any(rest, &["a question", "questions", "some questions", "a few questions", "a riddle"]).is_some();
+    if is_noun && !is_open {
+        return noun_phrase(rest, target, n_targets);
+    }
+    (described(rest, target), false)
+}
+
+/// What a text that stands by itself says.
+fn described(text: &str, target: Option<&Target>) -> Phrase {
+    let text = text.trim();
+    let ended = without_end(text);
+    if let Some(exact) = unquoted(text) {
+        return Phrase::Exact(format!("“{exact}”"));
+    }
+    if text.ends_with('?') {
+        return Phrase::Exact(with_name(text, target));
+    }
+    if strip_any(ended, &["whether", "if"]).is_some() || strip_any(ended, &QUESTION_WORDS).is_some() {
+        return Phrase::Clause(with_name(ended, target));
+    }
+    if strip_any(ended, &["the", "their", "a", "an", "his or her", "its", "any", "one", "your"]).is_some() {
+        return Phrase::Noun(with_name(ended, target));
+    }
+    Phrase::Open(with_name(ended, target))
+}
+
+/// Of the variable that is asked for the words of its name.
+fn with_name(text: &str, target: Option<&Target>) -> String {
+    let Some(target) = target else { return text.to_owned() };
+    let mut result = String::new();
+    for piece in pieces(text) {
+        match &piece {
+            Piece::Mention(reference, _) if reference.name == target.name => result.push_str(&name_words(&target.name)),
+            Piece::Word(_) | Piece::Mention(..) | Piece::Quoted(_) | Piece::Other(_) => result.push_str(piece.source()),
+        }
+    }
+    result
+}
+
+/// Adjectives that a variable's own word may follow.
+const ADJECTIVES: [&str; 30] = [
+    "favourite",
+    "favorite",
+    "preferred",
+    "full",
+    "first",
+    "last",
+    "new",
+    "old",
+    "next",
+    "own",
+    "home",
+    "current",
+    "exact",
+    "desired",
+    "main",
+    "other",
+    "another",
+    "best",
+    "correct",
+    "right",
+    "valid",
+    "different",
+    "better",
+    "current",
+    "present",
+    "final",
+    "total",
+    "most",
+    "wanted",
+    "correct",
+];
+
+const DETERMINERS: [&str; 16] = [
+    "the",
+    "their",
+    "a",
+    "an",
+    "his",
+    "her",
+    "his or her",
+    "its",
+    "any",
+    "one",
+    "another",
+    "some",
+    "your",
+    "this",
+    "that",
+    "my",
+];
+
+/// `their $name`, `$order_id, the number of their order`.
+fn noun_phrase(noun: &str, target: Option<&Target>, n_targets: usize) -> (Phrase, bool) {
+    let noun = without_end(noun);
+    let Some(target) = target else { return (cut_reason(noun), false) };
+    let mut at = 0;
+    let place = pieces(noun).into_iter().find_map(|piece| {
+        let start = at;
+        at += piece.source().len();
+        match &piece {
+            Piece::Mention(reference, source) if reference.name == target.name => Some((start, start + source.len())),
+            Piece::Word(_) | Piece::Mention(..) | Piece::Quoted(_) | Piece::Other(_) => None,
+        }
+    });
+    let name = name_words(&target.name);
+    let Some((start, end)) = place else {
+        return (if n_targets > 1 { Phrase::Noun(name) } else { cut_reason(noun) }, false);
+    };
+    let owner = strip_any(noun, &["their", "the user's"]).map_or("", |_| "their ");
+    if n_targets > 1 {
+        // Each is asked for by itself.
+        return (Phrase::Noun(format!("{owner}{name}")), false);
+    }
+    let before = noun[..start].trim();
+    let after = noun[end..].trim();
+    let said_last = words(before).last().copied().unwrap_or("");
+    let is_named = !before.is_empty()
+        && !is_one_of(said_last, &DETERMINERS)
+        && !is_one_of(said_last, &ADJECTIVES)
+        && !said_last.ends_with("'s");
+    let head = if is_named { before.to_owned() } else { format!("{before} {name}").trim().to_owned() };
+    if strip_any(after, &["once more", "again", "one more time"]).is_some() {
+        return (Phrase::Noun(head), true);
+    }
+    let marked =
+        after.strip_prefix([',', ':', '(', '–', '—', '-']).map(|rest| without_end(rest.trim().trim_end_matches(')')));
+    match marked {
+        Some(rest) if rest.is_empty() => (Phrase::Noun(head), false),
+        Some(rest) if strip_any(rest, &REASONS).is_some() => (Phrase::Noun(head), false),
+        Some(rest) if strip_any(rest, &FORMS).is_some() => (Phrase::Noun(format!("{head}, {rest}")), false),
+        Some(rest) => {
+            // The description ends in a question of its own: that is the question.
+            let whole = noun[end..].trim().trim_start_matches([',', ':', '(', '–', '—', '-']).trim();
+            (described(if noun.ends_with('?') { whole } else { rest }, Some(target)).or_noun(), false)
+        }
+        None if after.is_empty() || strip_any(after, &["to", "so", "because", "if", "unless", "using"]).is_some() => {
+            (Phrase::Noun(head), false)
+        }
+        None => (Phrase::Noun(with_name(&format!("{head} {after}"), Some(target))), false),
+    }
+}
+
+impl Phrase {
+    /// What has no form of its own is a name for the thing.
+    fn or_noun(self) -> Phrase {
+        match self {
+            Phrase::Open(text) => Phrase::Noun(text),
+            Phrase::Exact(_)
+            | Phrase::Clause(_)
+            | Phrase::To(_)
+            | Phrase::Noun(_)
+            | Phrase::About(_)
+            | Phrase::Unsaid => self,
+        }
+    }
+}
+
+/// A name for something, without the reason that is given behind a comma.
+fn cut_reason(noun: &str) -> Phrase {
+    let cut = noun
+        .char_indices()
+        .find(|(at, character)| *character == ',' && strip_any(noun[at + 1..].trim_start(), &REASONS).is_some());
+    Phrase::Noun(cut.map_or(noun, |(at, _)| &noun[..at]).to_owned())
+}
+
+/// What kind of answer a type asks for, if it says enough.
+pub(super) fn kind_of_type(ty: Type) -> Option<Kind> {
+    match ty.kind {
+        TypeKind::Int => Some(Kind::WholeNumber),
+        TypeKind::Float => Some(Kind::Number),
+        TypeKind::Bool => Some(Kind::YesOrNo),
+        TypeKind::List => Some(Kind::List),
+        TypeKind::Any | TypeKind::Str | TypeKind::Dict => None,
+    }
+}
+
+fn kind(wanted: &Wanted, target: Option<&Target>, ty: Type) -> Kind {
+    if let Some(kind) = kind_of_type(ty) {
+        return kind;
+    }
+    if target.is_none() {
+        return Kind::Anything;
+    }
+    let name = target.map(|target| name_words(&target.name)).unwrap_or_default();
+    let is_text = ty.kind == TypeKind::Str;
+    let of_name = kind_of_name(&name, is_text);
+    let of_phrase = match &wanted.phrase {
+        Phrase::Noun(noun) => kind_of_noun(noun, is_text),
+        Phrase::Clause(clause) => kind_of_clause(clause, is_text),
+        Phrase::Exact(question) => options(question),
+        // `to choose A or B`.
+        Phrase::To(action) => {
+            options(action).filter(|_| strip_any(action, &["choose", "pick", "select", "decide"]).is_some())
+        }
+        Phrase::About(_) | Phrase::Open(_) | Phrase::Unsaid => None,
+    };
+    let is_described = matches!(wanted.phrase, Phrase::Clause(_) | Phrase::Exact(_))
+        || matches!(&wanted.phrase, Phrase::Noun(noun) if !noun.to_lowercase().contains(&name.to_lowercase()));
+    let kind =
+        of_phrase.or(of_name.filter(|kind| !is_described || matches!(kind, Kind::Email | Kind::Phone | Kind::Name)));
+    match kind {
+        Some(Kind::Date { .. }) => Kind::Date { full: wants_full_date(&wanted.words) },
+        Some(kind) => kind,
+        None => Kind::Text,
+    }
+}
+
+/// Whether the line shows how a date is to be written, with its year.
+fn wants_full_date(text: &str) -> bool {
+    let is_example = |word: &&str| {
+        word.len() == 10
+            && word.bytes().enumerate().all(
+                |(at, byte)| {
+                    if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() }
+                },
+            )
+    };
+    words(text).iter().any(|word| is_example(word) || same(word, "yyyy-mm-dd") || same(word, "iso"))
+}
+
+/// What the name of a thing says of its kind, by its last word.
+pub(super) fn kind_of_name(name: &str, is_text: bool) -> Option<Kind> {
+    let last = words(name).last().map(|word| word.to_lowercase())?;
+    let whole = name.to_lowercase();
+    if whole.contains("email") || whole.contains("e-mail") || whole == "mail address" || whole == "mail" {
+        return Some(Kind::Email);
+    }
+    if whole.contains("phone") || whole.contains("mobile") || last == "telephone" {
+        return Some(Kind::Phone);
+    }
+    match last.as_str() {
+        "name" | "surname" | "nickname" | "firstname" | "lastname" if !whole.contains("user") => Some(Kind::Name),
+        "town" | "city" | "country" | "place" | "location" | "destination" | "village" | "state" => Some(Kind::Place),
+        "date" | "day" | "birthday" | "weekday" => Some(Kind::Date { full: false }),
+        "id" | "code" | "number" | "reference" | "no" | "pin" | "iban" | "zip" => Some(Kind::Digits),
+        "age" | "amount" | "quantity" | "price" | "budget" | "temperature" | "count" | "weight" | "height"
+        | "degrees" | "size" | "sum" | "total" | "distance" | "rating" | "score" | "years"
+            if !is_text =>
+        {
+            Some(Kind::Number)
+        }
+        _ => None,
+    }
+}
+
+/// The same of a name with what belongs to it: `the number of their order`.
+fn kind_of_noun(noun: &str, is_text: bool) -> Option<Kind> {
+    // `their name or nickname` is one thing; `red, green or blue` are three.
+    if strip_any(noun, &DETERMINERS).is_none()
+        && let Some(choice) = options(noun)
+    {
+        return Some(choice);
+    }
+    let has = |phrases: &[&str]| find_any(noun, phrases).is_some();
+    if has(&["e-mail", "email", "mail address"]) {
+        return Some(Kind::Email);
+    }
+    if has(&["phone", "telephone", "mobile", "phone number"]) {
+        return Some(Kind::Phone);
+    }
+    if has(&["date", "birthday"]) || has(&["the day of", "the day for"]) {
+        return Some(Kind::Date { full: false });
+    }
+    let head = noun_head(noun);
+    let counts = strip_any(noun, &["the number of", "number of", "a number of", "the amount of", "how many"]);
+    if let Some(of) = counts {
+        // `the number of people` is a number, `the number of their order` names one.
+        let counted = words(of).first().is_some_and(|word| {
+            !is_one_of(word, &DETERMINERS) && word.len() > 2 && (word.ends_with('s') || same(word, "people"))
+        });
+        return Some(if counted && !is_text { Kind::WholeNumber } else { Kind::Digits });
+    }
+    if strip_any(noun, &["a number", "any number", "a whole number"]).is_some() && !is_text {
+        return Some(Kind::Number);
+    }
+    kind_of_name(head, is_text)
+}
+
+/// A name without what follows it: of `the place they live in`, `the place`.
+fn noun_head(noun: &str) -> &str {
+    const ENDS: [&str; 21] = [
+        "of", "in", "for", "on", "at", "to", "with", "that", "which", "where", "they", "you", "from", "as", "who",
+        "when", "by", "about", "because", "whose", "the user",
+    ];
+    let first = words(noun).first().map_or(0, |word| word.len());
+    let end = find_any(noun.get(first..).unwrap_or(""), &ENDS).map_or(noun.len(), |(start, _)| first + start);
+    without_end(noun[..end].split([',', '(']).next().unwrap_or(""))
+}
+
+fn kind_of_clause(clause: &str, is_text: bool) -> Option<Kind> {
+    if let Some(choice) = options(clause) {
+        return Some(choice);
+    }
+    if strip_any(clause, &["whether", "if"]).is_some() {
+        return Some(if is_text { Kind::Text } else { Kind::YesOrNo });
+    }
+    if let Some(rest) = strip_any(clause, &["how many", "how much", "how old", "how long", "how far", "how tall"]) {
+        let _ = rest;
+        return Some(if is_text { Kind::Text } else { Kind::Number });
+    }
+    if strip_any(clause, &["when", "what day", "which day", "on which day", "what date", "which date"]).is_some() {
+        return Some(Kind::Text);
+    }
+    let where_ = strip_any(
+        clause,
+        &[
+            "where they live",
+            "where they are from",
+            "where they come from",
+            "which city",
+            "which town",
+            "which country",
+            "what city",
+        ],
+    );
+    if where_.is_some() {
+        return Some(Kind::Place);
+    }
+    let name = strip_any(
+        clause,
+        &[
+            "what their name is",
+            "what they are called",
+            "what their names are",
+            "who they are",
+            "what to call them",
+            "how to address them",
+            "what you should call them",
+        ],
+    );
+    name.map(|_| Kind::Name)
+}
+
+/// The things that one is to be chosen of: `tea or coffee`, `red, green or blue`.
+fn options(text: &str) -> Option<Kind> {
+    let text = text.trim_end_matches(['?', '.']);
+    let (start, end) = find(text, "or")?;
+    let after = text[end..].trim();
+    let before = text[..start].trim().trim_end_matches(',');
+    let clean = |option: &str| {
+        let option = option.trim();
+        let option = strip_any(option, &["a", "an", "the", "either", "between"]).unwrap_or(option);
+        without_end(option).to_owned()
+    };
+    let last = clean(after);
+    let n_words = words(&last).len();
+    if n_words == 0 || n_words > 3 || is_one_of(&last, &["not", "no", "so", "more", "less", "nothing"]) {
+        return None;
+    }
+    let mut parts: Vec<&str> = before.split(',').collect();
+    let first = parts.remove(0);
+    // Of the first only its last words belong to it: `they prefer tea`.
+    let first_words = words(first);
+    let n_first = n_words.min(first_words.len()).max(1);
+    let first = first_words[first_words.len().saturating_sub(n_first)..].join(" ");
+    let mut options = vec![clean(&first)];
+    options.extend(parts.iter().map(|part| clean(part)));
+    options.push(last);
+    let is_plain = options.iter().all(|option| !option.is_empty() && words(option).len() <= 3 && !option.contains('$'));
+    is_plain.then_some(Kind::Choice(options))
+}
