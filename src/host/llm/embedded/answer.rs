@@ -6,10 +6,11 @@ use crate::value::Value;
 
 use super::dates;
 use super::english::{find_any, is_one_of, strip_any, words};
+use super::kinds::Kind;
 use super::names;
 use super::numbers::{numbers, spelled_digits};
 use super::phrases::{Need, Trouble};
-use super::wanted::{Kind, Wanted};
+use super::wanted::Wanted;
 
 /// What came of an answer.
 #[derive(Clone, Debug, PartialEq)]

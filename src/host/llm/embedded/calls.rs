@@ -9,10 +9,11 @@ use crate::value::Value;
 use super::answer::{self, Found};
 use super::english::{Piece, mentions, name_words, pieces, without_end};
 use super::executor::{Executor, Next, literal_json};
+use super::kinds::{Kind, kind_of_name, kind_of_type};
 use super::phrases::{self, Instead, again};
 use super::question::question;
 use super::reckon::{Worth, worth};
-use super::wanted::{Kind, Phrase, Wanted, kind_of_name, kind_of_type};
+use super::wanted::{Phrase, Wanted};
 use super::wording::{Values, plain};
 
 /// The variable that holds what is returned on the way from a call to the caller.

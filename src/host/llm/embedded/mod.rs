@@ -4,13 +4,17 @@
 //! named in one honest sentence and passed over.
 
 mod answer;
+mod asking;
+mod assigning;
 mod calls;
 mod dates;
 mod earlier;
 mod english;
 mod executor;
 mod judge;
+mod kinds;
 mod lines;
+mod loops;
 mod names;
 mod numbers;
 mod phrases;

@@ -2,8 +2,9 @@
 //! every clause.
 
 use super::english::{capitalised, find_any, is_one_of, sentence, strip, strip_any, turn_round, without_end, words};
+use super::kinds::Kind;
 use super::phrases::NO_QUESTION;
-use super::wanted::{Kind, Phrase, Wanted};
+use super::wanted::{Phrase, Wanted};
 use super::wording::{Values, plain, with_values};
 
 /// The question; none: nothing is asked, the line only waits, or no template words it.
