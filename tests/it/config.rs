@@ -248,7 +248,10 @@ fn wrong_models_are_named() {
     for (id, expected) in [
         ("gpt-4.1", "`gpt-4.1` (--model) is no model: write embedded, openai:NAME, script:FILE or replay:SESSION"),
         ("openai:", "`openai:` (--model) is no model: something must stand behind the colon, as in openai:NAME"),
-        ("embedded:x", "`embedded:x` (--model) is no model: write embedded, openai:NAME, script:FILE or replay:SESSION"),
+        (
+            "embedded:x",
+            "`embedded:x` (--model) is no model: write embedded, openai:NAME, script:FILE or replay:SESSION",
+        ),
     ] {
         let given = CommandLine { model: Some(id.into()), ..CommandLine::default() };
         let error = Config::resolve(&given, &FrontMatter::default(), &FileConfig::default(), &environment(&[]));

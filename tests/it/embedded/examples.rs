@@ -40,6 +40,8 @@ fn converse(name: &str, messages: &[&str]) -> String {
         arguments: Map::new(),
         time: Timestamp(0),
     }));
+    // What people type is shown as they typed it.
+    let is_marked = messages.iter().any(|message| message.contains(['$', '{']) || message.contains("null"));
     let mut messages = messages.iter().map(|message| (*message).to_owned());
     let end = talk(&mut world, &mut messages, &mut result);
     assert_flawless(&world.log, name);
@@ -51,7 +53,7 @@ fn converse(name: &str, messages: &[&str]) -> String {
             writeln!(text, "{}", serde_json::from_str::<String>(said.1).unwrap()).unwrap();
         }
     }
-    assert!(!text.contains('$') && !text.contains("null") && !text.contains('{'), "{text}");
+    assert!(is_marked || !text.contains('$') && !text.contains("null") && !text.contains('{'), "{text}");
     writeln!(text, "({end})").unwrap();
     text
 }

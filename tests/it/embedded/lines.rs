@@ -146,7 +146,8 @@ fn embedded_conditions() {
 /// Whatever a line is, no value and no mark of the language is said as it stands there.
 #[test]
 fn embedded_lines_show_no_marks() {
-    let values: [(Arc<str>, Value); 2] = [("name".into(), Value::from("{$secret} $name")), ("secret".into(), Value::from("x"))];
+    let values: [(Arc<str>, Value); 2] =
+        [("name".into(), Value::from("{$secret} $name")), ("secret".into(), Value::from("x"))];
     for line in [
         "Greet the user by $name",
         "Tell the user that $name is there and costs $5",

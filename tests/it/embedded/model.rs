@@ -74,7 +74,10 @@ fn embedded_facts_and_secrets_are_not_phrased() {
     let variables = [("price".into(), Value::Int(3)), ("name".into(), Value::from("Ada"))];
     let said = |program: &str| say(&Chat::new(program, &variables).reply_with(None, &filler));
     assert_eq!(said(&one_line("Tell the user the $price")), "The price is {$price}.");
-    let secret = format!("---\nvariables:\n  name: {{type: str, value: \"Ada\", secret: true}}\n---\n{}", one_line("Greet the user by $name"));
+    let secret = format!(
+        "---\nvariables:\n  name: {{type: str, value: \"Ada\", secret: true}}\n---\n{}",
+        one_line("Greet the user by $name")
+    );
     assert_eq!(said(&secret), "Hello, {$name}!");
     assert!(filler.asked.lock().unwrap().is_empty());
 }
@@ -147,7 +150,9 @@ async fn embedded_replies_cost_nothing() {
 #[tokio::test]
 async fn embedded_refuses_what_is_no_turn() {
     let parts: Vec<ReplyPart> = Embedded::new(Arc::new(Unfilled)).request(request(None)).collect().await;
-    let [ReplyPart::End { end: ReplyEnd::Refused { reason }, usage: None }] = parts.as_slice() else { panic!("{parts:?}") };
+    let [ReplyPart::End { end: ReplyEnd::Refused { reason }, usage: None }] = parts.as_slice() else {
+        panic!("{parts:?}")
+    };
     assert!(reason.contains("--model openai:NAME"), "{reason}");
 }
 

@@ -13,8 +13,8 @@ use playhouse::vm::protocol::{Finish, Outcome, ReplyEnd, Wait};
 use crate::golden;
 use crate::world::{Case, Chunking, Happening, World, begin, parse};
 
-/// More turns than any conversation needs.
-const MAX_TURNS: usize = 300;
+/// More steps than any conversation needs.
+const MAX_TURNS: usize = 4_000;
 
 /// Talks until the program is over or nobody has anything to say: `messages` are the user's, `result` tells what a
 /// tool answers. Gives how it ended.
@@ -55,9 +55,8 @@ pub(crate) fn talk(
 /// What people would notice of a log, and what went wrong.
 pub(crate) fn transcript(log: &[String]) -> String {
     let kept = ["say ", "user ", "set ", "queued ", "finished ", "repair", "degraded", "retry", "waits for the timer"];
-    let is_kept = |line: &&String| {
-        kept.iter().any(|start| line.starts_with(start)) && !line.starts_with("set $user_message")
-    };
+    let is_kept =
+        |line: &&String| kept.iter().any(|start| line.starts_with(start)) && !line.starts_with("set $user_message");
     log.iter().filter(is_kept).map(|line| format!("{line}\n")).collect()
 }
 
@@ -106,7 +105,10 @@ fn embedded_talks_without_explicit_lines() {
             continue;
         }
         let noticed = |world: &World| {
-            let lines = world.log.iter().filter(|line| ["say ", "user ", "queued "].iter().any(|start| line.starts_with(start)));
+            let lines = world
+                .log
+                .iter()
+                .filter(|line| ["say ", "user ", "queued "].iter().any(|start| line.starts_with(start)));
             lines.cloned().collect::<Vec<_>>().join("\n")
         };
         let (with, end_with) = play(parse(&text));

@@ -35,6 +35,22 @@ pub(super) fn find(wanted: &Wanted, ty: Type, said: &str, is_again: bool) -> Fou
     if wanted.kind == Kind::Anything {
         return fitting(Value::str(said), ty, Trouble::Kind(Need::Words));
     }
+    let unquoted = said.replace(['"', '“', '”', '„', '«', '»'], " ");
+    let said = match wanted.kind {
+        Kind::Text => said,
+        Kind::Name
+        | Kind::Place
+        | Kind::Number
+        | Kind::WholeNumber
+        | Kind::Digits
+        | Kind::Email
+        | Kind::Phone
+        | Kind::Date { .. }
+        | Kind::YesOrNo
+        | Kind::Choice(_)
+        | Kind::List
+        | Kind::Anything => unquoted.trim(),
+    };
     let found = of_kind(wanted, ty, said);
     match found {
         Ok(value) => match value {
@@ -83,7 +99,8 @@ fn need(kind: &Kind, ty: Type) -> Need {
     match kind {
         Kind::Name => Need::Name,
         Kind::Place => Need::Place,
-        Kind::Text | Kind::Choice(_) | Kind::List | Kind::Anything => Need::Words,
+        Kind::Choice(_) => Need::Choice,
+        Kind::Text | Kind::List | Kind::Anything => Need::Words,
         Kind::Number if ty.accepts(&Value::Float(0.5)) => Need::Number,
         Kind::Number | Kind::WholeNumber => Need::WholeNumber,
         Kind::Digits => Need::Digits,
@@ -156,7 +173,10 @@ fn text(wanted: &Wanted, ty: Type, said: &str, is_again: bool) -> Found {
     let trouble = trouble.or((!said.chars().any(char::is_alphanumeric)).then_some(Trouble::Kind(Need::Words)));
     if let Some(trouble) = trouble.filter(|_| !is_nothing_to_tell(said)) {
         let again = is_again && !matches!(trouble, Trouble::Greeting | Trouble::Nothing);
-        let trouble = if again && trouble == Trouble::Question { Trouble::Kind(Need::Words) } else { trouble };
+        // A long question may be the answer after all.
+        let is_long = words(said).len() > 3;
+        let trouble =
+            if again && is_long && trouble == Trouble::Question { Trouble::Kind(Need::Words) } else { trouble };
         return if again { second(wanted, ty, said, trouble) } else { Found::Trouble(trouble) };
     }
     let rest = names::leading(said);
@@ -391,11 +411,20 @@ fn digits(said: &str) -> Option<String> {
         .map(|token| token.trim_matches(|c: char| !c.is_alphanumeric()))
         .filter(|token| !token.is_empty())
         .collect();
-    // Groups of digits with spaces between them are one number.
-    let only_digits = said.chars().all(|c| c.is_ascii_digit() || c.is_whitespace() || matches!(c, '#' | '.'));
-    if only_digits && tokens.len() > 1 {
-        return Some(tokens.concat()).filter(|joined| has_digit(joined));
+    // Groups of digits with nothing but spaces between them are one number.
+    let mut joined: Vec<String> = Vec::new();
+    let is_group = |token: &str| token.bytes().all(|byte| byte.is_ascii_digit());
+    for (index, token) in tokens.iter().enumerate() {
+        let goes_on = index > 0
+            && is_group(token)
+            && is_group(tokens[index - 1])
+            && stand_together(said, tokens[index - 1], token);
+        match joined.last_mut().filter(|_| goes_on) {
+            Some(last) => last.push_str(token),
+            None => joined.push((*token).to_owned()),
+        }
     }
+    let tokens: Vec<&str> = joined.iter().map(String::as_str).collect();
     let candidates: Vec<(usize, &str)> =
         tokens.iter().enumerate().filter(|(_, token)| has_digit(token)).map(|(index, token)| (index, *token)).collect();
     let leads = |index: usize| {
@@ -410,6 +439,14 @@ fn digits(said: &str) -> Option<String> {
         Some((_, token)) => Some((*token).to_owned()),
         None => spelled_digits(said),
     }
+}
+
+/// Whether two tokens of a text stand side by side, spaces between them.
+fn stand_together(said: &str, first: &str, second: &str) -> bool {
+    said.match_indices(first).any(|(at, _)| {
+        let rest = &said[at + first.len()..];
+        rest.starts_with(' ') && rest.trim_start().starts_with(second)
+    })
 }
 
 fn email(said: &str) -> Option<String> {
@@ -447,11 +484,18 @@ pub(super) fn yes_or_no(said: &str) -> Option<bool> {
     const NO: [&str; 10] = ["n", "false", "nein", "non", "nei", "nej", "no", "👎", "❌", "niet"];
     let first = bare(said).split([',', '.', '!', ' ']).next().unwrap_or("").to_lowercase();
     let whole = bare(said).to_lowercase();
+    if find_any(said, &["i think so", "i guess so", "i believe so", "i suppose so", "i hope so"]).is_some() {
+        return Some(find_any(said, &["don't", "not"]).is_none());
+    }
     if let Some(polarity) = answer(said) {
         return Some(polarity == Polarity::Yes);
     }
     let is_in = |list: &[&str]| {
-        list.contains(&whole.as_str()) || (list.contains(&first.as_str()) && first.len() > 1 && words(said).len() <= 4)
+        list.contains(&whole.as_str())
+            || (list.contains(&first.as_str())
+                && first.len() > 1
+                && !["no", "yes"].contains(&first.as_str())
+                && words(said).len() <= 4)
     };
     match (is_in(&YES), is_in(&NO)) {
         (true, false) => Some(true),

@@ -6,10 +6,10 @@ use crate::lang::program::{Step, Target, Type};
 use crate::value::Value;
 
 use super::answer::{self, Found};
-use super::english::{name_words, strip_any, words};
+use super::english::{name_words, strip_any, without_end, words};
 use super::executor::{Executor, Next};
 use super::kinds::Kind;
-use super::phrases::{self, Trouble, again};
+use super::phrases::{self, Instead, Trouble, again};
 use super::question::{open_question, question};
 use super::say::Said;
 use super::slots::{Extraction, SpeechAct};
@@ -33,6 +33,14 @@ impl Executor<'_> {
                 })
                 .collect(),
         };
+        // A question that nobody here can word, for no variable.
+        if let [(None, wanted, _)] = wants.as_slice()
+            && matches!(wanted.phrase, Phrase::Open(_))
+            && self.filler.name().is_none()
+        {
+            self.admit(line, &phrases::cannot(&plain(without_end(text)), Instead::LeaveOut));
+            return Next::Done;
+        }
         let questions: Vec<String> = wants.iter().map(|(_, wanted, _)| self.question(line, wanted)).collect();
         let label = self.label(line.id);
         let mut index = 0;

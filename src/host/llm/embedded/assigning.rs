@@ -2,7 +2,7 @@
 
 use crate::lang::expr::Expr;
 use crate::lang::program::{Step, Target, Type};
-use crate::value::{Reference, Value};
+use crate::value::Value;
 
 use super::answer;
 use super::english::{find_any, mentions, name_words, strip, strip_any, without_end};
@@ -18,6 +18,10 @@ impl Executor<'_> {
     /// An assignment: an expression, arithmetic in words, or a value out of the user's last words.
     pub(super) fn act_assign(&mut self, line: &Step, target: &Target, value: Option<&Expr>, text: &str) -> Next {
         let ty = self.type_of(target);
+        if self.is_answered(line) {
+            let question = format!("ask the user for ${}", target.name);
+            return self.act_ask(line, std::slice::from_ref(target), &question);
+        }
         if let Some(value) = value
             && let Ok(value) = self.scope.eval(value)
             && ty.accepts(&value)
@@ -69,15 +73,13 @@ impl Executor<'_> {
                 return Next::Done;
             }
         }
+        // Where nothing can stand for what is not known, the user may know it.
+        let Some(value) = nothing_of(ty) else {
+            let question = format!("ask the user for ${}", target.name);
+            return self.act_ask(line, std::slice::from_ref(target), &question);
+        };
         self.admit(line, &phrases::cannot(&plain(without_end(text)), Instead::Nothing));
-        match nothing_of(ty) {
-            Some(value) => self.set(line, target, value),
-            None if self.playbook.strict => {
-                self.give_up(line);
-                return Next::Over;
-            }
-            None => {}
-        }
+        self.set(line, target, value);
         Next::Done
     }
 

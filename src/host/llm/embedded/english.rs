@@ -196,10 +196,9 @@ pub(super) fn sentence(text: &str) -> String {
 /// The words of a variable's name: `order_id` is `order ID`.
 pub(super) fn name_words(name: &str) -> String {
     let mut words: Vec<String> = Vec::new();
-    let mut was_small = false;
     for part in name.split('_').filter(|part| !part.is_empty()) {
         words.push(String::new());
-        was_small = false;
+        let mut was_small = false;
         for character in part.chars() {
             if character.is_uppercase() && was_small {
                 words.push(String::new());
@@ -210,10 +209,10 @@ pub(super) fn name_words(name: &str) -> String {
             }
         }
     }
-    let _ = was_small;
     let known = |word: String| match word.as_str() {
         "id" => "ID".to_owned(),
-        "iban" | "pin" | "url" | "vat" | "zip" => word.to_uppercase(),
+        "iban" | "pin" | "url" | "vat" => word.to_uppercase(),
+        "zip" => "ZIP code".to_owned(),
         _ => word,
     };
     words.into_iter().map(known).collect::<Vec<_>>().join(" ")

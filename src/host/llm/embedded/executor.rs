@@ -9,14 +9,13 @@ use serde_json::json;
 
 use crate::host::llm::TurnAsData;
 use crate::lang::flow_graph::{EdgeKind, Node};
-use crate::lang::program::{Agent, Arm, Loop, Mode, Playbook, Step, StepId, StepKind, Target, Type};
+use crate::lang::program::{Agent, Arm, Mode, Playbook, Step, StepId, StepKind, Target, Type};
 use crate::value::Value;
 use crate::vm::protocol::{ChatMessage, USER_MESSAGE};
 
 use super::earlier::{Earlier, OwnLine};
-use super::english::{find, find_any, one_line, strip, strip_any, without_end};
-use super::judge::{is_leaving, judge};
-use super::numbers::count;
+use super::english::{find, one_line, strip, strip_any, without_end};
+use super::judge::judge;
 use super::phrases::{self, Instead};
 use super::scope::Scope;
 use super::slots::{SlotFiller, Stop};

@@ -176,7 +176,6 @@ pub(super) fn is_leaving(said: &str) -> bool {
     LEAVING.contains(&whole.as_str())
         || (n_words <= 10
             && find_any(said, &LEAVING).is_some_and(|(start, end)| {
-                // "stop", "end" and the like are that only by themselves.
                 let found = said[start..end].to_lowercase();
                 !["stop", "quit", "exit", "end", "done", "enough", "finished", "bye"].contains(&found.as_str())
                     || found == "bye"
@@ -320,7 +319,43 @@ fn of_act(act: &str, said: &str, polarity: Option<bool>) -> Option<bool> {
         "have",
         "do",
     ];
-    strip_any(act, &WISHES).and(polarity)
+    let wish = strip_any(act, &WISHES)?;
+    polarity.or_else(|| says_wish(wish, said))
+}
+
+/// Whether the user says in the line's own words what they want: `send something back`. Other words may mean the same,
+/// so that this is never a no.
+fn says_wish(wish: &str, said: &str) -> Option<bool> {
+    const SMALL: [&str; 24] = [
+        "to",
+        "a",
+        "an",
+        "the",
+        "something",
+        "anything",
+        "it",
+        "this",
+        "that",
+        "their",
+        "them",
+        "some",
+        "one",
+        "with",
+        "for",
+        "of",
+        "in",
+        "on",
+        "talk",
+        "any",
+        "more",
+        "be",
+        "have",
+        "another",
+    ];
+    let wanted: Vec<&str> = words(wish).into_iter().filter(|word| !is_one_of(word, &SMALL)).collect();
+    let is_denied = find_any(said, &["not", "don't", "no", "never", "won't", "can't", "cannot", "without"]).is_some();
+    let is_said = !wanted.is_empty() && wanted.iter().all(|word| find_any(said, &[&word.to_lowercase()]).is_some());
+    (is_said && !is_denied && !said.trim_end().ends_with('?')).then_some(true)
 }
 
 /// Whether the user says a thing: words in quotes, a yes, a goodbye.

@@ -97,7 +97,7 @@ pub(super) fn kind_of_name(name: &str, is_text: bool) -> Option<Kind> {
     match last.as_str() {
         "name" | "surname" | "nickname" | "firstname" | "lastname" if !whole.contains("user") => Some(Kind::Name),
         "town" | "city" | "country" | "place" | "location" | "destination" | "village" | "state" => Some(Kind::Place),
-        "date" | "day" | "birthday" | "weekday" => Some(Kind::Date { full: false }),
+        "date" | "day" | "birthday" | "weekday" | "until" | "since" => Some(Kind::Date { full: false }),
         "id" | "code" | "number" | "reference" | "no" | "pin" | "iban" | "zip" => Some(Kind::Digits),
         "age" | "amount" | "quantity" | "price" | "budget" | "temperature" | "count" | "weight" | "height"
         | "degrees" | "size" | "sum" | "total" | "distance" | "rating" | "score" | "years"
@@ -163,6 +163,9 @@ fn kind_of_clause(clause: &str, is_text: bool) -> Option<Kind> {
     if let Some(rest) = strip_any(clause, &["how many", "how much", "how old", "how long", "how far", "how tall"]) {
         let _ = rest;
         return Some(if is_text { Kind::Text } else { Kind::Number });
+    }
+    if strip_any(clause, &["until when", "since when", "by when"]).is_some() {
+        return Some(Kind::Date { full: false });
     }
     if strip_any(clause, &["when", "what day", "which day", "on which day", "what date", "which date"]).is_some() {
         return Some(Kind::Text);

@@ -172,10 +172,24 @@ impl Executor<'_> {
         if let Some(next) = self.act_named_call(line, text) {
             return Some(next);
         }
+        if let Some(next) = self.act_collect(line, text) {
+            return Some(next);
+        }
         if let Some(target) = self.jump(text) {
             return Some(Next::Go(target));
         }
         self.act_kept(line, text)
+    }
+
+    /// `Get the user's $account_number`, `Find out their $age`: asks.
+    fn act_collect(&mut self, line: &Step, text: &str) -> Option<Next> {
+        let rest = strip_any(text, &["get", "collect", "find out", "learn", "obtain", "determine"])?;
+        let noun = strip_any(rest, &["their", "the user's", "the customer's", "the caller's", "the client's"])?;
+        let reference =
+            mentions(noun).into_iter().next().filter(|reference| reference.path.is_empty() && noun.starts_with('$'))?;
+        let target = Target { name: reference.name, ty: Type::ANY, span: line.span };
+        let question = format!("ask the user for their {noun}");
+        Some(self.act_ask(line, &[target], &question))
     }
 
     /// `Go back to step 2`: where the line says to go.

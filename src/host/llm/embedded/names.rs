@@ -204,6 +204,13 @@ pub(super) fn name(text: &str) -> Option<String> {
     {
         return whole_name(&text[..at]);
     }
+    if all.len() > 3
+        && let Some((at, _)) = find_any(text, &["and", "but"]).filter(|(at, _)| *at > 0)
+        && words(&text[..at]).len() <= 2
+        && text.starts_with(char::is_uppercase)
+    {
+        return whole_name(&text[..at]);
+    }
     let n_most = if all.iter().all(|word| word.starts_with(char::is_uppercase)) { 4 } else { 3 };
     if all.is_empty() || all.len() > n_most || is_one_of(all[0], &ENDS) {
         return None;
@@ -325,6 +332,7 @@ pub(super) fn place(text: &str) -> Option<String> {
         &["the town of", "the city of", "the village of", "a town called", "a place called", "a village called"],
     )
     .unwrap_or(rest);
+    let rest = find_any(rest, &["called"]).filter(|(at, _)| *at < 30).map_or(rest, |(_, end)| rest[end..].trim_start());
     let clause = if is_led { rest.split([';', '!', '?', '\n', '(']).next().unwrap_or("") } else { rest };
     let clause = match clause.find(". ") {
         Some(at) if at > 3 => &clause[..at],
@@ -358,7 +366,7 @@ pub(super) fn place(text: &str) -> Option<String> {
     let all = words(place);
     let first = all.first()?;
     let is_plain = !place.contains(['?', '@', '!']) && place.chars().any(char::is_alphabetic);
-    let looks_other = is_one_of(first, &NO_NAMES) && !is_one_of(first, &["the", "here"]);
+    let looks_other = is_one_of(first, &NO_NAMES) && !is_one_of(first, &["the", "new", "great", "good", "san"]);
     let n_most = if is_led { 6 } else { 5 };
     (is_plain && !looks_other && all.len() <= n_most && !is_one_of(first, &["here"])).then(|| place.to_owned())
 }

@@ -6,7 +6,7 @@ use regex::Regex;
 
 use crate::value::Value;
 
-use super::english::{Piece, pieces};
+use super::english::{Piece, find_any, pieces};
 
 /// Words for small numbers: English, and one to ten in a few neighbouring languages.
 const SMALL: [(&str, i64); 74] = [
@@ -94,6 +94,10 @@ const SCALES: [(&str, i64); 3] = [("hundred", 100), ("thousand", 1_000), ("milli
 
 /// All numbers of a text, in order; each value once.
 pub(super) fn numbers(text: &str) -> Vec<Value> {
+    // `two and a half`, `half a million`: better none than a wrong one.
+    if find_any(text, &["half", "quarter"]).is_some() {
+        return Vec::new();
+    }
     let mut found: Vec<(usize, Value)> = in_digits(text);
     found.extend(in_words(text));
     found.sort_by_key(|(at, _)| *at);

@@ -80,6 +80,7 @@ pub(super) enum Need {
     Date,
     FullDate,
     YesOrNo,
+    Choice,
 }
 
 /// What stands before a question that is asked again.
@@ -89,7 +90,7 @@ pub(super) fn again(trouble: Trouble) -> &'static str {
         Trouble::Greeting => "Hello!",
         Trouble::Question => "I'm afraid that I can't answer questions here.",
         Trouble::Refusal => "That's all right, but I need it to go on.",
-        Trouble::Nothing => "Thanks!",
+        Trouble::Nothing => "I need a little more than that.",
         Trouble::Several => "I found more than one number in that; I need just one.",
         Trouble::Kind(Need::Name) => "I am looking for a name here, nothing else.",
         Trouble::Kind(Need::Words) => "I need an answer in words here.",
@@ -101,6 +102,7 @@ pub(super) fn again(trouble: Trouble) -> &'static str {
         Trouble::Kind(Need::Phone) => "I need a phone number here.",
         Trouble::Kind(Need::Date) => "I need a day here, such as 3 May.",
         Trouble::Kind(Need::FullDate) => "I need the whole date here, such as 2026-05-03.",
+        Trouble::Kind(Need::Choice) => "I can only take one of these.",
         Trouble::Kind(Need::YesOrNo) => "I need a yes or a no here.",
     }
 }

@@ -1,7 +1,10 @@
 //! What is wanted, as a question in English. When in doubt the sentence is `Please tell me …`, which is right with
 //! every clause.
 
-use super::english::{capitalised, find_any, is_one_of, sentence, strip, strip_any, turn_round, without_end, words};
+use super::english::{
+    Piece, capitalised, find_any, is_one_of, name_words, pieces, sentence, strip, strip_any, turn_round, without_end,
+    words,
+};
 use super::kinds::Kind;
 use super::phrases::NO_QUESTION;
 use super::wanted::{Phrase, Wanted};
@@ -19,11 +22,36 @@ pub(super) fn question(wanted: &Wanted, values: &dyn Values) -> Option<String> {
             None => sentence(&said(text)),
         },
         Phrase::Clause(clause) => of_clause(&said(clause)),
-        Phrase::To(action) => format!("Could you please {}?", said(action)),
+        Phrase::To(action) => format!("Could you please {}?", said(&with_articles(action, values))),
         Phrase::About(what) => format!("Please tell me about {}.", said(what)),
         Phrase::Noun(noun) => of_noun(&said(noun), wanted),
         Phrase::Open(_) | Phrase::Unsaid => return None,
     })
+}
+
+/// `confirm $total` is `confirm the total $total`: a value alone would say nothing of what it is.
+fn with_articles(action: &str, values: &dyn Values) -> String {
+    let mut text = String::new();
+    let mut before = "";
+    for piece in pieces(action) {
+        if let Piece::Mention(reference, _) = &piece
+            && !is_one_of(before, &["of", "for", "to", "with", "from", "that", "is", "in", "on", "at"])
+        {
+            let article = if is_one_of(before, &ARTICLES) || is_one_of(before, &["their"]) { "" } else { "the " };
+            // Of a value that is not there its name stands in the text.
+            let name = if values.told(reference).is_some() {
+                format!("{} ", name_words(&reference.name))
+            } else {
+                String::new()
+            };
+            text.push_str(&format!("{article}{name}"));
+        }
+        if let Piece::Word(word) = &piece {
+            before = word;
+        }
+        text.push_str(piece.source());
+    }
+    text
 }
 
 /// The question of a line that no template words.
@@ -61,6 +89,13 @@ fn of_clause(clause: &str) -> String {
         SUBJECTS.contains(&word) || is_one_of(word, &ARTICLES)
     });
     let verb = (1..tokens.len()).find(|&at| is_one_of(tokens[at], &AUXILIARIES));
+    // `who sent it`, `which day suits you`: the question word acts itself.
+    let acts = strip(clause, "who").is_some() && subject.is_none_or(|subject| subject > 1);
+    let is_verb = |at: usize| tokens.get(at).is_some_and(|word| word.ends_with('s') && !word.ends_with("ss"));
+    let thing_acts = strip_any(clause, &["which", "what"]).is_some() && subject == Some(3) && is_verb(2);
+    if acts || thing_acts {
+        return format!("{}?", capitalised(clause));
+    }
     match (subject, verb) {
         // The question word is the subject, or belongs to it: `how many people will come`.
         (Some(subject), Some(verb)) if verb < subject => format!("{}?", capitalised(clause)),
@@ -285,7 +320,7 @@ fn of_noun(noun: &str, wanted: &Wanted) -> String {
     );
     if wanted.once_more {
         let owner = if is_bare { owner_of(noun) } else { "" };
-        return format!("Please tell me {owner}{noun} once more.");
+        return format!("Please tell me {owner}{} once more.", spelled_out(noun));
     }
     if find_any(noun, &["you live in", "you live", "where you live"]).is_some() && tokens.len() <= 7 {
         return "Where do you live?".to_owned();
@@ -310,11 +345,17 @@ fn of_noun(noun: &str, wanted: &Wanted) -> String {
     }
     let owner = if is_bare { owner_of(noun) } else { "" };
     let verb = if is_plural(noun) { "are" } else { "is" };
-    let (head, form) = match noun.split_once(", ") {
-        Some((head, form)) => (head, format!(" {}", sentence(form))),
-        None => (noun, String::new()),
-    };
-    format!("What {verb} {owner}{head}?{form}")
+    format!("What {verb} {owner}{}?", spelled_out(noun))
+}
+
+/// `phone` is asked for as `phone number`.
+fn spelled_out(noun: &str) -> String {
+    let (head, form) = noun.split_once(',').map_or((noun, String::new()), |(head, form)| (head, format!(",{form}")));
+    match words(head).last().map(|word| word.to_lowercase()).as_deref() {
+        Some("phone" | "telephone") => format!("{head} number{form}"),
+        Some("email" | "e-mail") => format!("{head} address{form}"),
+        _ => noun.to_owned(),
+    }
 }
 
 /// `your ` or `the `.

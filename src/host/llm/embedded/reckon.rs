@@ -98,6 +98,13 @@ fn read(text: &str, depth: usize) -> Option<Expr> {
             return Some(expr);
         }
     }
+    let counted = strip(text, "the").unwrap_or(text);
+    if let Some(whole) = strip_any(
+        counted,
+        &["length of", "number of items in", "number of entries in", "number of elements in", "count of"],
+    ) {
+        return Some(expr(ExprKind::Length(Box::new(read(whole, depth + 1)?))));
+    }
     let text = strip_any(
         text,
         &["what is", "the result of", "the value of", "the same as", "the number", "the same value as", "that is"],
@@ -110,9 +117,6 @@ fn read(text: &str, depth: usize) -> Option<Expr> {
             let (left, right) = (read(&operands[..start], depth + 1)?, read(&operands[end..], depth + 1)?);
             return Some(binary(operator, left, right));
         }
-    }
-    if let Some(whole) = strip_any(bare, &["length of", "number of items in", "number of entries in", "count of"]) {
-        return Some(expr(ExprKind::Length(Box::new(read(whole, depth + 1)?))));
     }
     for (phrase, factor) in [("twice", 2), ("double", 2), ("three times", 3)] {
         if let Some(rest) = strip(bare, phrase) {

@@ -120,7 +120,9 @@ fn directions(text: &str) -> Vec<&str> {
                 !before.is_empty() && strip_any(rest, &VERBS).is_some()
             }
             Piece::Word(_) | Piece::Mention(..) | Piece::Quoted(_) => false,
-            Piece::Other(marks) => marks.contains(['.', ';']) && strip_any(text[at..].trim_start(), &VERBS).is_some(),
+            Piece::Other(marks) => {
+                marks.contains(['.', ';', ',']) && strip_any(text[at..].trim_start(), &VERBS).is_some()
+            }
         };
         if begins {
             directions.push(&text[from..start]);
@@ -200,14 +202,22 @@ fn said(direction: &str, agent: &str, values: &dyn Values, judge: Judge<'_>) -> 
         let wish = strip_user(rest).or_else(|| behind_name(rest)).unwrap_or(rest);
         let wish = with_values(&turn_round(without_end(wish)), values)?;
         let wish = if wish.trim().is_empty() { "all the best".to_owned() } else { wish };
-        let act_of = if find_any(&wish, &["day", "evening", "night", "weekend", "journey", "trip", "luck"]).is_some() {
-            SpeechAct::Farewell
-        } else {
-            SpeechAct::Remark
-        };
-        return act(act_of, sentence(&format!("I wish you {wish}")));
+        let is_day = strip_any(&wish, &["a", "an"]).is_some()
+            && find_any(
+                &wish,
+                &["day", "evening", "night", "weekend", "morning", "afternoon", "journey", "trip", "time"],
+            )
+            .is_some();
+        if is_day {
+            return act(SpeechAct::Farewell, format!("Have {wish}!"));
+        }
+        return act(SpeechAct::Remark, sentence(&format!("I wish you {wish}")));
     }
     if let Some(rest) = strip(direction, "congratulate") {
+        if let Some(name) = super::english::mentions(rest).into_iter().next().filter(|_| rest.starts_with('$')) {
+            let called = values.told(&name).map(|value| format!(", {}", spoken(&name, value))).unwrap_or_default();
+            return act(SpeechAct::Remark, format!("Congratulations{called}!"));
+        }
         let what = strip_any(strip_user(rest).unwrap_or(rest), &["on", "for"]).unwrap_or("");
         let what = with_values(&turn_round(what), values).unwrap_or_default();
         return act(
@@ -242,8 +252,8 @@ fn behind_name(text: &str) -> Option<&str> {
 /// `Hello, {$name}!`
 fn greeting(direction: &str, values: &dyn Values) -> Option<String> {
     for time in ["good morning", "good afternoon", "good evening", "good night", "good day"] {
-        if let Some(rest) = strip_any(direction, &["say", "wish them a", "wish the user a", "bid the user", "bid them"])
-            .and_then(|rest| strip(rest, time))
+        if let Some(rest) =
+            strip_any(direction, &["say", "bid the user", "bid them"]).and_then(|rest| strip(rest, time))
         {
             return Some(with_name(&capitalised(time), rest, values));
         }
@@ -292,7 +302,7 @@ fn thanks(rest: &str, values: &dyn Values) -> String {
         .and_then(|what| with_values(&what, values));
     let called = name.map_or(String::new(), |name| format!(", {name}"));
     match what.filter(|what| !what.trim().is_empty()) {
-        Some(what) => format!("Thank you{called} for {}.", what.trim()),
+        Some(what) => format!("Thank you for {}{called}.", what.trim()),
         None => format!("Thank you{called}!"),
     }
 }
@@ -343,7 +353,7 @@ fn remark(direction: &str, values: &dyn Values) -> Option<String> {
     }
     let about = super::english::mentions(rest).into_iter().next();
     match about.and_then(|reference| values.told(&reference).map(|value| spoken(&reference, value))) {
-        Some(about) => Some(format!("{about}: how nice!")),
+        Some(about) => Some(format!("{about} – that sounds lovely!")),
         None if strip(direction, "encourage").is_some() => Some("You are doing well!".to_owned()),
         None if find_any(rest, &["about"]).is_some() => None,
         None => Some("It is good to talk to you.".to_owned()),

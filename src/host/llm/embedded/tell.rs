@@ -235,6 +235,7 @@ fn noun_told(noun: &str, values: &dyn Values) -> Option<String> {
 }
 
 fn is_or_are(noun: &str) -> &'static str {
+    let noun = noun.split(" of ").next().unwrap_or(noun);
     let last = words(noun).last().map(|word| word.to_lowercase()).unwrap_or_default();
     if last.ends_with('s') && !last.ends_with("ss") && !last.ends_with("us") && !last.ends_with("is") {
         "are"

@@ -1,6 +1,6 @@
 //! What a line that asks wants to know: in which words it says so, and what kind of answer fits.
 
-use crate::lang::program::{Target, Type, TypeKind};
+use crate::lang::program::{Target, Type};
 
 use super::english::{
     Piece, find, find_any, is_one_of, name_words, one_line, pieces, same, strip, strip_any, strip_user, unquoted,
@@ -44,8 +44,21 @@ pub(super) struct Wanted {
 const ASKS: [&str; 9] = ["ask", "prompt", "request", "get", "collect", "obtain", "receive", "gather", "yld for user"];
 
 /// Words that begin a question inside a sentence.
-pub(super) const QUESTION_WORDS: [&str; 10] =
-    ["what", "which", "who", "whom", "whose", "when", "where", "why", "how", "how many"];
+pub(super) const QUESTION_WORDS: [&str; 13] = [
+    "until when",
+    "since when",
+    "by when",
+    "what",
+    "which",
+    "who",
+    "whom",
+    "whose",
+    "when",
+    "where",
+    "why",
+    "how",
+    "how many",
+];
 
 /// Words behind a variable that say why or when, not what.
 const REASONS: [&str; 13] =
@@ -86,12 +99,15 @@ pub(super) fn read(line: &str, target: Option<&Target>, n_targets: usize, ty: Ty
         return wanted;
     }
     let rest = strip_any(text, &ASKS).unwrap_or(text);
-    let rest = strip_user(rest).unwrap_or(rest);
+    let rest = strip_user(rest).or_else(|| behind_addressee(rest, target)).unwrap_or(rest);
     let rest =
         strip_any(rest, &["kindly", "politely", "again", "once more", "then", "also", "now", "please"]).unwrap_or(rest);
     let rest = without_storage(rest, target);
     let rest = without_source(rest);
     (wanted.phrase, wanted.once_more) = phrase(rest.trim(), target, n_targets);
+    if let Some(clause) = unclear_clause(text) {
+        wanted.phrase = Phrase::Clause(with_name(clause, target));
+    }
     wanted.once_more |= find_any(text, &["once more", "again", "one more time"]).is_some();
     wanted.kind = kind(&wanted, target, ty);
     wanted
@@ -195,6 +211,23 @@ fn is_conditional(text: &str) -> bool {
     find_any(text, &UNCLEAR).is_some()
 }
 
+/// Of `if it is not clear until when the house is empty` what is not clear.
+fn unclear_clause(text: &str) -> Option<&str> {
+    let (_, end) = find_any(text, &["not clear", "isn't clear", "unclear", "not known", "do not know", "don't know"])?;
+    let clause = without_end(text[end..].trim_start());
+    strip_any(clause, &QUESTION_WORDS).map(|_| clause)
+}
+
+/// Of `$name for their age`, where `$name` is who is asked.
+fn behind_addressee<'t>(text: &'t str, target: Option<&Target>) -> Option<&'t str> {
+    let pieces = pieces(text);
+    let Some(Piece::Mention(reference, source)) = pieces.first() else { return None };
+    let rest = text[source.len()..].trim_start();
+    let is_other = target.is_none_or(|target| target.name != reference.name);
+    (is_other && strip_any(rest, &["for", "to", "about", "whether", "if", "what", "how", "which", "when"]).is_some())
+        .then_some(rest)
+}
+
 fn phrase(rest: &str, target: Option<&Target>, n_targets: usize) -> (Phrase, bool) {
     if let Some(exact) = unquoted(rest.trim_start_matches([':', ',']).trim()) {
         return (Phrase::Exact(format!("“{exact}”")), false);
@@ -215,7 +248,10 @@ fn phrase(rest: &str, target: Option<&Target>, n_targets: usize) -> (Phrase, boo
         strip_any(rest, &["their", "the", "a", "an", "another", "his or her", "$"]).is_some() || rest.starts_with('$');
     let is_open =
         strip_any(rest, &["a question", "questions", "some questions", "a few questions", "a riddle"]).is_some();
-    if is_noun && !is_open {
+    if is_open {
+        return (Phrase::Open(rest.to_owned()), false);
+    }
+    if is_noun {
         return noun_phrase(rest, target, n_targets);
     }
     (described(rest, target), false)
@@ -339,8 +375,8 @@ fn noun_phrase(noun: &str, target: Option<&Target>, n_targets: usize) -> (Phrase
     if strip_any(after, &["once more", "again", "one more time"]).is_some() {
         return (Phrase::Noun(head), true);
     }
-    let marked =
-        after.strip_prefix([',', ':', '(', '–', '—', '-']).map(|rest| without_end(rest.trim().trim_end_matches(')')));
+    let marked = after.strip_prefix([',', ':', '(', '–', '—', '-']).map(|rest| without_end(rest.trim()));
+    let marked = marked.map(|rest| if after.starts_with('(') { rest.trim_end_matches(')') } else { rest });
     match marked {
         Some(rest) if rest.is_empty() => (Phrase::Noun(head), false),
         Some(rest) if strip_any(rest, &REASONS).is_some() => (Phrase::Noun(head), false),
