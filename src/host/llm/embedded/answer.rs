@@ -116,8 +116,8 @@ fn of_kind(wanted: &Wanted, ty: Type, said: &str) -> Result<Value, Trouble> {
     let none = Trouble::Kind(need(&wanted.kind, ty));
     match &wanted.kind {
         Kind::Anything | Kind::Text => Ok(Value::str(said)),
-        Kind::Name => names::name(said).map(Value::from).ok_or(none),
-        Kind::Place => names::place(said).map(Value::from).ok_or(none),
+        Kind::Name => named(said, names::name(said), none),
+        Kind::Place => named(said, names::place(said), none),
         Kind::Number | Kind::WholeNumber => number(wanted, ty, said),
         Kind::Digits => digits(said).map(Value::from).ok_or(none),
         Kind::Email => email(said).map(Value::from).ok_or(none),
@@ -126,6 +126,15 @@ fn of_kind(wanted: &Wanted, ty: Type, said: &str) -> Result<Value, Trouble> {
         Kind::YesOrNo => yes_or_no(said).map(Value::Bool).ok_or(none),
         Kind::Choice(options) => choice(said, options).map(Value::from).ok_or(none),
         Kind::List => Ok(list(said)),
+    }
+}
+
+/// A name or a place. What is nothing but the whole answer may be something else: "bye".
+fn named(said: &str, found: Option<String>, none: Trouble) -> Result<Value, Trouble> {
+    let name = found.ok_or(none)?;
+    match why_not(said).filter(|_| name == bare(said)) {
+        Some(trouble) => Err(trouble),
+        None => Ok(Value::from(name)),
     }
 }
 
@@ -152,7 +161,8 @@ fn second(wanted: &Wanted, ty: Type, said: &str, trouble: Trouble) -> Found {
         (Kind::Name, Trouble::Refusal) => Some("somebody"),
         (Kind::Place, Trouble::Refusal) => Some("somewhere"),
         (Kind::Text | Kind::Choice(_), Trouble::Refusal) => Some("something"),
-        (Kind::Name | Kind::Place, Trouble::Kind(_)) if words(said).len() <= 5 && !words(said).is_empty() => {
+        (Kind::Name, Trouble::Kind(_)) if (1..=2).contains(&words(said).len()) => Some(bare(said)),
+        (Kind::Place, Trouble::Kind(_)) if (1..=4).contains(&words(said).len()) && !speaks_of_self(said) => {
             Some(bare(said))
         }
         (Kind::Date { .. } | Kind::Choice(_) | Kind::Text, Trouble::Kind(_)) => Some(bare(said)),
@@ -164,6 +174,11 @@ fn second(wanted: &Wanted, ty: Type, said: &str, trouble: Trouble) -> Found {
         Some(value) => Found::Value(value),
         None => Found::Trouble(trouble),
     }
+}
+
+/// Whether a text is about the one who speaks, and so no name of anything.
+fn speaks_of_self(said: &str) -> bool {
+    strip_any(said, &["i", "i'm", "we", "we're", "my", "ich", "je"]).is_some()
 }
 
 /// Plain text: without what people say around it.
@@ -267,7 +282,7 @@ fn is_greeting(said: &str) -> bool {
 
 /// Whether the user does not know, or does not want to say.
 pub(super) fn is_refusal(said: &str) -> bool {
-    const REFUSALS: [&str; 47] = [
+    const REFUSALS: [&str; 49] = [
         "i don't know",
         "i do not know",
         "i dont know",
@@ -312,6 +327,8 @@ pub(super) fn is_refusal(said: &str) -> bool {
         "can't find it",
         "cannot find it",
         "i refuse",
+        "i said no",
+        "i told you",
         "not yet",
         "forget it",
         "idk",

@@ -192,7 +192,12 @@ pub(super) fn name(text: &str) -> Option<String> {
     }
     // In the middle of a sentence only words that lead to nothing else count.
     let strong: Vec<&str> = NAME_LEADS.iter().filter(|lead| !WEAK_LEADS.contains(lead)).copied().collect();
-    if let Some((_, end)) = find_any(text, &strong) {
+    let begins_clause =
+        |at: usize| text[..at].trim_end().is_empty() || text[..at].trim_end().ends_with([',', '.', '!', ';', '-', '–']);
+    if let Some((_, end)) = find_any(text, &strong).filter(|(at, end)| {
+        begins_clause(*at)
+            || text[*at..*end].contains(' ') && strip_any(&text[*at..], &["my", "i", "you", "please", "the"]).is_some()
+    }) {
         return cut_name(text[end..].trim_start_matches([':', ',', ' ']), false);
     }
     let text = ["here", "speaking"].iter().find_map(|end| strip_end(text, end)).unwrap_or(text);
@@ -366,7 +371,8 @@ pub(super) fn place(text: &str) -> Option<String> {
     let all = words(place);
     let first = all.first()?;
     let is_plain = !place.contains(['?', '@', '!']) && place.chars().any(char::is_alphabetic);
-    let looks_other = is_one_of(first, &NO_NAMES) && !is_one_of(first, &["the", "new", "great", "good", "san"]);
+    let looks_other =
+        is_one_of(first, &NO_NAMES) && !is_one_of(first, &["the", "a", "an", "new", "great", "good", "san"]);
     let n_most = if is_led { 6 } else { 5 };
     (is_plain && !looks_other && all.len() <= n_most && !is_one_of(first, &["here"])).then(|| place.to_owned())
 }

@@ -353,7 +353,7 @@ fn remark(direction: &str, values: &dyn Values) -> Option<String> {
     }
     let about = super::english::mentions(rest).into_iter().next();
     match about.and_then(|reference| values.told(&reference).map(|value| spoken(&reference, value))) {
-        Some(about) => Some(format!("{about} – that sounds lovely!")),
+        Some(about) => Some(format!("I like the sound of {about}.")),
         None if strip(direction, "encourage").is_some() => Some("You are doing well!".to_owned()),
         None if find_any(rest, &["about"]).is_some() => None,
         None => Some("It is good to talk to you.".to_owned()),
