@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::lang::flow_graph::Node;
 use crate::lang::program::{Step, Target, Type};
 use crate::value::Value;
 
@@ -49,6 +50,10 @@ impl Executor<'_> {
             index = questions.iter().position(|question| !question.is_empty() && last.ends_with(question)).unwrap_or(0);
             let (target, wanted, ty) = &wants[index];
             let said = self.words.take().unwrap_or_default();
+            if let Some(header) = self.left_loop(line, &said) {
+                self.name(line.id);
+                return Next::Go(Node::Step(header));
+            }
             let Some(target) = target else { return Next::Done };
             // What was said last was more than the question: it has been asked again.
             let is_again = last.len() > questions[index].len()

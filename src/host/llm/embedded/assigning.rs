@@ -78,7 +78,9 @@ impl Executor<'_> {
             let question = format!("ask the user for ${}", target.name);
             return self.act_ask(line, std::slice::from_ref(target), &question);
         };
-        self.admit(line, &phrases::cannot(&plain(without_end(text)), Instead::Nothing));
+        let sentence = self.missing(line);
+        let sentence = sentence.unwrap_or_else(|| phrases::cannot(&plain(without_end(text)), Instead::Nothing));
+        self.admit(line, &sentence);
         self.set(line, target, value);
         Next::Done
     }

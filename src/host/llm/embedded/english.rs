@@ -37,6 +37,9 @@ pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
             let length = word_length(rest);
             pieces.push(Piece::Word(&rest[..length]));
             length
+        } else if rest.starts_with("$$") {
+            add_other(&mut pieces, text, rest, 2);
+            2
         } else if let Some((reference, length)) = scan_reference(rest) {
             pieces.push(Piece::Mention(reference, &rest[..length]));
             length
@@ -45,18 +48,23 @@ pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
             length
         } else {
             let length = first.len_utf8();
-            match pieces.last_mut() {
-                Some(Piece::Other(last)) => {
-                    let start = text.len() - rest.len() - last.len();
-                    *last = &text[start..start + last.len() + length];
-                }
-                _ => pieces.push(Piece::Other(&rest[..length])),
-            }
+            add_other(&mut pieces, text, rest, length);
             length
         };
         rest = &rest[length..];
     }
     pieces
+}
+
+/// Adds the first bytes of `rest`, which stands in `text`, to the marks before it.
+fn add_other<'t>(pieces: &mut Vec<Piece<'t>>, text: &'t str, rest: &'t str, length: usize) {
+    match pieces.last_mut() {
+        Some(Piece::Other(last)) => {
+            let start = text.len() - rest.len() - last.len();
+            *last = &text[start..start + last.len() + length];
+        }
+        _ => pieces.push(Piece::Other(&rest[..length])),
+    }
 }
 
 /// The length of the word at the beginning; an apostrophe or a hyphen belongs to it if it goes on behind.

@@ -14,12 +14,12 @@ use crate::value::Value;
 use crate::vm::protocol::{ChatMessage, USER_MESSAGE};
 
 use super::earlier::{Earlier, OwnLine};
-use super::english::{find, one_line, strip, strip_any, without_end};
+use super::english::{find, name_words, one_line, strip, strip_any, without_end};
 use super::judge::judge;
 use super::phrases::{self, Instead};
 use super::scope::Scope;
 use super::slots::{SlotFiller, Stop};
-use super::wording::{Values, plain};
+use super::wording::{Values, enumerated, plain};
 
 /// Lines that one reply walks over at most; a loop that asks for nothing goes on in the next.
 const MAX_LINES: usize = 100;
@@ -131,7 +131,7 @@ impl<'a> Executor<'a> {
                             Ok(_) | Err(_) => self.is_missing(line, condition_text),
                         },
                         None if *arm == Arm::Else => true,
-                        None => self.holds(line, condition_text),
+                        None => self.holds(line, "If", condition_text),
                     };
                 if !holds {
                     self.name(line.id);
@@ -167,30 +167,32 @@ impl<'a> Executor<'a> {
     }
 
     /// Whether a condition in words holds; one that nobody here can judge does not, and that is said once.
-    pub(super) fn holds(&mut self, line: &Step, condition: &str) -> bool {
+    /// `head` is the word before the condition.
+    pub(super) fn holds(&mut self, line: &Step, head: &str, condition: &str) -> bool {
         let said = self.last_words();
         if let Some(truth) = judge(condition, &self.scope, said.as_deref()) {
             return truth;
         }
-        let shown = format!("If {}", plain(without_end(condition)));
+        let shown = format!("{head} {}", plain(without_end(condition)));
         self.admit(line, &phrases::cannot(&shown, Instead::NotSo));
         false
     }
 
     /// Says that what a condition needs is not there; it counts as false.
     pub(super) fn is_missing(&mut self, line: &Step, condition: &str) -> bool {
-        let names: Vec<String> = line
-            .reads
-            .iter()
-            .filter(|name| self.scope.value(name).is_none())
-            .map(|name| super::english::name_words(name))
-            .collect();
-        let sentence = match names.is_empty() {
-            true => phrases::cannot(&format!("If {}", plain(without_end(condition))), Instead::NotSo),
-            false => phrases::missing(&super::wording::enumerated(&names, ", ")),
-        };
+        let sentence = self
+            .missing(line)
+            .unwrap_or_else(|| phrases::cannot(&format!("If {}", plain(without_end(condition))), Instead::NotSo));
         self.admit(line, &sentence);
         false
+    }
+
+    /// That variables which a line reads are not there, if that is so.
+    pub(super) fn missing(&self, line: &Step) -> Option<String> {
+        let is_there = |name: &str| self.scope.value(name).is_some();
+        let names: Vec<String> =
+            line.reads.iter().filter(|name| !is_there(name)).map(|name| name_words(name)).collect();
+        (!names.is_empty()).then(|| phrases::missing(&enumerated(&names, ", ")))
     }
 
     /// What the user said last.

@@ -18,7 +18,9 @@ impl Executor<'_> {
     /// A line that says something in words.
     pub(super) fn act_say(&mut self, line: &Step, text: &str) -> Next {
         if !self.say_parts(line, text) {
-            self.admit(line, &phrases::cannot(&plain(without_end(text)), Instead::LeaveOut));
+            let sentence = self.missing(line);
+            let sentence = sentence.unwrap_or_else(|| phrases::cannot(&plain(without_end(text)), Instead::LeaveOut));
+            self.admit(line, &sentence);
             return Next::Done;
         }
         self.after_parts(line, text)

@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use crate::lang::flow_graph::EdgeKind;
-use crate::lang::program::{Loop, Step, StepKind};
+use crate::lang::program::{Loop, Step, StepId, StepKind};
 use crate::value::Value;
 
-use super::english::{find, find_any, name_words, strip_any, without_end};
+use super::english::{find, find_any, name_words, one_line, strip_any, without_end};
 use super::executor::{Executor, Next};
 use super::judge::{is_leaving, judge};
 use super::numbers::count;
@@ -27,7 +27,9 @@ impl Executor<'_> {
                     None => self.list_in_words(text),
                 };
                 let Some(Value::List(items)) = items else {
-                    self.admit(line, &phrases::cannot(&plain(without_end(text)), Instead::LeaveOut));
+                    let sentence = self.missing(line);
+                    let cannot = || phrases::cannot(&plain(without_end(text)), Instead::LeaveOut);
+                    self.admit(line, &sentence.unwrap_or_else(cannot));
                     self.name(line.id);
                     return behind;
                 };
@@ -56,7 +58,7 @@ impl Executor<'_> {
                     Ok(_) | Err(_) => self.is_missing(line, text),
                 },
                 None => match strip_any(text, &["while", "repeat while", "as long as"]) {
-                    Some(condition) => self.holds(line, condition),
+                    Some(condition) => self.holds(line, "While", condition),
                     // `Repeat`, `For each order that …`.
                     None => self.goes_on_once(line, text, n_rounds),
                 },
@@ -103,6 +105,38 @@ impl Executor<'_> {
             self.admit(line, &phrases::cannot(&shown, Instead::NotSo));
         }
         !is_over
+    }
+
+    /// The loop around a line that the user's words end, if there is one: then the line need not be done.
+    pub(super) fn left_loop(&self, line: &Step, said: &str) -> Option<StepId> {
+        let around = std::iter::successors(line.parent, |&id| self.playbook.step(id).parent);
+        let mut loops = around.map(|id| self.playbook.step(id)).filter(|header| !header.explicit);
+        let ended = loops.find(|header| {
+            let text = one_line(&header.text);
+            match &header.kind {
+                StepKind::Loop(Loop::Until { condition: None }) => {
+                    let condition = find(&text, "until").map_or("", |(_, end)| text[end..].trim());
+                    judge(condition, &self.scope, Some(said)).unwrap_or_else(|| is_leaving(said))
+                }
+                StepKind::Loop(Loop::While { condition: None }) => {
+                    let condition = strip_any(&text, &["while", "repeat while", "as long as"]);
+                    match condition {
+                        Some(condition) => judge(condition, &self.scope, Some(said)) == Some(false),
+                        None => is_leaving(said),
+                    }
+                }
+                StepKind::Loop(_)
+                | StepKind::Branch { .. }
+                | StepKind::Return(_)
+                | StepKind::End
+                | StepKind::Call(_)
+                | StepKind::Assign { .. }
+                | StepKind::Ask { .. }
+                | StepKind::Say { .. }
+                | StepKind::Free => false,
+            }
+        });
+        ended.map(|header| header.id)
     }
 
     /// Whether a line under this one waits for the user.

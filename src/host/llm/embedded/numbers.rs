@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
+use crate::host::classify::patterns::{Thing, places};
 use crate::value::Value;
 
 use super::english::{Piece, find_any, pieces};
@@ -100,6 +101,9 @@ pub(super) fn numbers(text: &str) -> Vec<Value> {
     }
     let mut found: Vec<(usize, Value)> = in_digits(text);
     found.extend(in_words(text));
+    // The numbers of a day count nothing.
+    let days = places(text, Thing::Date);
+    found.retain(|(at, _)| !days.iter().any(|day| day.contains(at)));
     found.sort_by_key(|(at, _)| *at);
     let mut values: Vec<Value> = Vec::new();
     for (_, value) in found {

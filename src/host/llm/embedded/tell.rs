@@ -211,7 +211,9 @@ fn noun_told(noun: &str, values: &dyn Values) -> Option<String> {
             } else {
                 bare.to_owned()
             };
-            Some(format!("{} {} {value}", turn_round(&named), is_or_are(&named)))
+            let is_map = matches!(values.told(reference), Some(Value::Map(_)));
+            let verb = if is_map { "–" } else { is_or_are(&named) };
+            Some(format!("{} {verb} {value}", turn_round(&named)))
         }
         (_, 0) => named_like(noun, values),
         _ => {
@@ -264,13 +266,8 @@ fn named_like(noun: &str, values: &dyn Values) -> Option<String> {
     let reference = Reference { name, path: Vec::new() };
     let value = values.told(&reference)?;
     let said = spoken(&reference, value);
-    let is_whole = matches!(value, Value::Map(_) | Value::List(_));
-    let head = turn_round(noun);
-    Some(if is_whole {
-        format!("{}: {said}", capitalised(&head))
-    } else {
-        format!("{head} {} {said}", is_or_are(&bare))
-    })
+    let verb = if matches!(value, Value::Map(_)) { "–" } else { is_or_are(&bare) };
+    Some(format!("{} {verb} {said}", turn_round(noun)))
 }
 
 /// `the state of the order`, `when it is expected`: a member of a variable that is called so.

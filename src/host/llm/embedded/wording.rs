@@ -81,7 +81,7 @@ fn spoken_part(reference: &Reference, value: &Value, n_left: &mut usize) -> Stri
         }
         Value::Map(members) => {
             let mut parts = Vec::new();
-            for (key, member) in members.iter() {
+            for (key, member) in members.iter().filter(|(_, member)| !matches!(member, Value::Null)) {
                 if *n_left == 0 {
                     parts.push("…".to_owned());
                     break;
@@ -103,6 +103,11 @@ pub(super) fn enumerated(parts: &[String], separator: &str) -> String {
     }
 }
 
+/// What an author wrote, where `$$` is a dollar sign.
+fn written(text: &str) -> String {
+    literal(&text.replace("$$", "$"))
+}
+
 /// A text with mentions as it stands in speech; none if a value that it mentions is not there.
 pub(super) fn with_values(text: &str, values: &dyn Values) -> Option<String> {
     let mut result = String::with_capacity(text.len());
@@ -112,7 +117,7 @@ pub(super) fn with_values(text: &str, values: &dyn Values) -> Option<String> {
                 let value = values.told(&reference)?;
                 result.push_str(&spoken(&reference, value));
             }
-            Piece::Word(text) | Piece::Quoted(text) | Piece::Other(text) => result.push_str(&literal(text)),
+            Piece::Word(text) | Piece::Quoted(text) | Piece::Other(text) => result.push_str(&written(text)),
         }
     }
     Some(result)
@@ -123,9 +128,17 @@ pub(super) fn plain(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     for piece in pieces(text) {
         match piece {
-            Piece::Mention(reference, _) => result.push_str(&name_words(&reference.name)),
+            Piece::Mention(reference, _) => {
+                result.push_str(&name_words(&reference.name));
+                for step in &reference.path {
+                    if let PathStep::Member(name) = step {
+                        result.push(' ');
+                        result.push_str(&name_words(name));
+                    }
+                }
+            }
             Piece::Word(text) | Piece::Quoted(text) | Piece::Other(text) => result.push_str(text),
         }
     }
-    literal(result.trim())
+    written(result.trim())
 }
