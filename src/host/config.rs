@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::host::config_file as file;
 use crate::host::journal::wire::SettingsWire;
 use crate::host::llm::openai::{OpenAiConfig, Secret};
+use crate::host::models::catalogue;
 use crate::host::models::config::EmbeddedConfig;
 use crate::host::session::SessionOptions;
 use crate::lang::program::FrontMatter;
@@ -19,6 +20,10 @@ pub use crate::host::config_file::FileConfig;
 
 /// The model of `openai:` when only a key or a server is given.
 const DEFAULT_OPENAI_MODEL: &str = "gpt-4.1-mini";
+
+/// What is said where nobody has chosen a model.
+const EMBEDDED_REASON: &str = "model embedded: a small guided executor, no key needed; for a real model see README \
+                               \"Which model\"";
 
 /// What the environment says. Read once, at the start of a process.
 #[derive(Clone, Debug, Default)]
@@ -57,7 +62,7 @@ pub struct CommandLine {
 /// Everything that was configured, all layers together.
 #[derive(Clone, Debug)]
 pub struct Config {
-    model: Option<(ModelId, String)>,
+    model: (ModelId, String),
     classifier: (ClassifierId, String),
     /// The server of `openai:` models; none: OpenAI's.
     pub base_url: Option<String>,
@@ -100,6 +105,8 @@ pub enum ModelId {
     Script(PathBuf),
     /// `replay:SESSION`.
     Replay(String),
+    /// `embedded`: the guided executor inside the binary; `embedded:NAME` or `embedded:PATH` with these weights.
+    Embedded(Option<String>),
 }
 
 /// A trigger classifier, by what judges (spec `triggers.md`, "The classifier").
@@ -154,16 +161,6 @@ pub enum ConfigError {
         /// What is wrong, and what would be right.
         message: String,
     },
-    /// No model is configured.
-    #[error(
-        "no model is configured; choose one in one of three ways:\n  \
-         1. --model openai:NAME (or `model = \"openai:NAME\"` in playhouse.toml, or PLAYHOUSE_MODEL), with \
-         OPENAI_API_KEY set\n  \
-         2. --base-url http://127.0.0.1:8080/v1 --model openai:NAME for a server of your own that speaks the \
-         OpenAI protocol\n  \
-         3. --model script:FILE for scripted replies, without any model"
-    )]
-    NoModel,
     /// There is no place for journals.
     #[error("there is no place for session journals: neither XDG_STATE_HOME nor HOME is set; name one with --journal")]
     NoStateFolder,
@@ -201,8 +198,7 @@ impl Config {
     /// Puts the layers together.
     ///
     /// # Errors
-    /// A key of the front matter, a model's or a classifier's id is wrong. That no model is configured is told by
-    /// [`Config::model`], because not every command needs one.
+    /// A key of the front matter, a model's or a classifier's id is wrong.
     pub fn resolve(
         command_line: &CommandLine,
         front_matter: &FrontMatter,
@@ -247,7 +243,7 @@ impl Config {
         let base_url = base_url.into_iter().flatten().next().cloned();
         let defaults = SessionOptions::default();
         let mut config = Config {
-            model: None,
+            model: (ModelId::Embedded(None), String::new()),
             classifier: (ClassifierId::Rules, String::new()),
             base_url,
             api_key: environment.api_key.clone(),
@@ -284,11 +280,8 @@ impl Config {
     }
 
     /// The model, and why it is this one, in one line for people.
-    ///
-    /// # Errors
-    /// None is configured.
-    pub fn model(&self) -> Result<(&ModelId, &str), ConfigError> {
-        self.model.as_ref().map(|(id, reason)| (id, reason.as_str())).ok_or(ConfigError::NoModel)
+    pub fn model(&self) -> (&ModelId, &str) {
+        (&self.model.0, &self.model.1)
     }
 
     /// The trigger classifier, and why it is this one, in one line for people.
@@ -370,6 +363,8 @@ impl std::fmt::Display for ModelId {
             ModelId::OpenAi(name) => write!(f, "openai:{name}"),
             ModelId::Script(path) => write!(f, "script:{}", path.display()),
             ModelId::Replay(session) => write!(f, "replay:{session}"),
+            ModelId::Embedded(None) => write!(f, "embedded"),
+            ModelId::Embedded(Some(weights)) => write!(f, "embedded:{weights}"),
         }
     }
 }
@@ -391,10 +386,11 @@ fn choose_classifier(
             return Ok((read_classifier(id, &reason, &folder)?, format!("classifier {id} ({reason})")));
         }
     }
-    Ok(match config.model {
-        Some((ModelId::OpenAi(_), _)) => (ClassifierId::Model(None), "classifier model (the session's own)".to_owned()),
-        // What a script or a stored session would answer to questions of ours is anybody's guess.
-        Some((ModelId::Script(_) | ModelId::Replay(_), _)) | None => {
+    Ok(match config.model.0 {
+        ModelId::OpenAi(_) => (ClassifierId::Model(None), "classifier model (the session's own)".to_owned()),
+        // What a script or a stored session would answer to questions of ours is anybody's guess, and the embedded
+        // model judges nothing.
+        ModelId::Script(_) | ModelId::Replay(_) | ModelId::Embedded(_) => {
             (ClassifierId::Rules, "classifier rules (the default without a live model)".to_owned())
         }
     })
@@ -431,7 +427,7 @@ fn choose_model(
     front_matter: &FrontMatter,
     file: &FileConfig,
     environment: &Environment,
-) -> Result<Option<(ModelId, String)>, ConfigError> {
+) -> Result<(ModelId, String), ConfigError> {
     let named = [
         (&command_line.model, "--model".to_owned(), PathBuf::new()),
         (&front_matter.model, front_place(command_line), folder_of(command_line.program.as_deref())),
@@ -440,17 +436,17 @@ fn choose_model(
     ];
     for (id, reason, folder) in named {
         if let Some(id) = id {
-            return Ok(Some((read_model(id, &reason, &folder)?, format!("model {id} ({reason})"))));
+            return Ok((read_model(id, &reason, &folder)?, format!("model {id} ({reason})")));
         }
     }
     let reason = match (&config.api_key, &config.base_url) {
         (_, Some(url)) => format!("a base URL is set: {url}"),
         (Some(_), None) => "OPENAI_API_KEY is set".to_owned(),
-        (None, None) => return Ok(None),
+        (None, None) => return Ok((ModelId::Embedded(None), EMBEDDED_REASON.to_owned())),
     };
     let id = ModelId::OpenAi(DEFAULT_OPENAI_MODEL.to_owned());
     let reason = format!("model {id} ({reason})");
-    Ok(Some((id, reason)))
+    Ok((id, reason))
 }
 
 /// Reads a model's id; `folder` is what its paths are relative to.
@@ -462,12 +458,15 @@ fn read_model(id: &str, reason: &str, folder: &Path) -> Result<ModelId, ConfigEr
     };
     let (kind, rest) = id.split_once(':').unwrap_or((id, ""));
     match (kind, rest) {
-        ("embedded", _) => Err(wrong("the embedded model does not exist yet; use openai:NAME or script:FILE")),
+        ("embedded", "") if id == kind => Ok(ModelId::Embedded(None)),
+        ("embedded", "") => Err(wrong("a GGUF file must stand behind the colon, as in embedded:PATH, or no colon at all")),
+        ("embedded", name) if catalogue::by_name(name).is_some() => Ok(ModelId::Embedded(Some(name.to_owned()))),
+        ("embedded", path) => Ok(ModelId::Embedded(Some(folder.join(path).to_string_lossy().into_owned()))),
         ("openai" | "script" | "replay", "") => Err(wrong("something must stand behind the colon, as in openai:NAME")),
         ("openai", name) => Ok(ModelId::OpenAi(name.to_owned())),
         ("script", path) => Ok(ModelId::Script(folder.join(path))),
         ("replay", session) => Ok(ModelId::Replay(session.to_owned())),
-        _ => Err(wrong("write openai:NAME, script:FILE or replay:SESSION")),
+        _ => Err(wrong("write openai:NAME, embedded, embedded:PATH, script:FILE or replay:SESSION")),
     }
 }
 

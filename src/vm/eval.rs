@@ -7,7 +7,7 @@ use playhouse_lang::value::{Map, Origin, PathStep, Reference, Tracked, Value};
 
 /// Why an expression has no value.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum EvalFault {
+pub enum EvalFault {
     /// A variable that is not set. Its value may still be on its way.
     Unset(Arc<str>),
     /// Anything else, in words.
@@ -24,13 +24,13 @@ impl std::fmt::Display for EvalFault {
 }
 
 /// Where variables are read.
-pub(crate) trait Lookup {
+pub trait Lookup {
     /// The variable's value, if it is set.
     fn lookup(&self, name: &str) -> Option<&Tracked>;
 }
 
 /// Evaluates `expr`; the result's origin is that of everything that went into it.
-pub(crate) fn eval(expr: &Expr, scope: &dyn Lookup) -> Result<Tracked, EvalFault> {
+pub fn eval(expr: &Expr, scope: &dyn Lookup) -> Result<Tracked, EvalFault> {
     match &expr.kind {
         ExprKind::Literal(value) => Ok(Tracked::new(value.clone(), Origin::CODE)),
         ExprKind::Reference(reference) => read(reference, scope),
@@ -118,7 +118,7 @@ pub(crate) fn eval(expr: &Expr, scope: &dyn Lookup) -> Result<Tracked, EvalFault
 }
 
 /// Evaluates a condition: only booleans are conditions.
-pub(crate) fn eval_condition(expr: &Expr, scope: &dyn Lookup) -> Result<bool, EvalFault> {
+pub fn eval_condition(expr: &Expr, scope: &dyn Lookup) -> Result<bool, EvalFault> {
     truth(&eval(expr, scope)?.value)
 }
 

@@ -5,6 +5,7 @@
 //! Whoever drives it calls `advance` until it answers `Blocked` or `Finished`, and only then handles the next
 //! event (spec `execution.md`, "The machine is pure").
 
+pub mod eval;
 pub mod fault;
 pub mod limits;
 pub mod protocol;
@@ -16,7 +17,6 @@ pub mod view;
 mod begin;
 mod calls;
 mod condition;
-mod eval;
 mod frame;
 mod history;
 mod inline;

@@ -28,7 +28,7 @@ fn resolve(command_line: &CommandLine, file: &FileConfig, variables: &[(&str, &s
 }
 
 fn model(config: &Config) -> (String, String) {
-    let (id, reason) = config.model().unwrap();
+    let (id, reason) = config.model();
     (id.to_string(), reason.to_owned())
 }
 
@@ -189,7 +189,7 @@ fn the_model_is_chosen_in_order() {
         pair("script:progs/c.jsonl", "model script:c.jsonl (progs/p.md: front matter)"),
         "a program's paths are relative to it"
     );
-    assert_eq!(config.model().unwrap().0, &ModelId::Script(PathBuf::from("progs/c.jsonl")));
+    assert_eq!(config.model().0, &ModelId::Script(PathBuf::from("progs/c.jsonl")));
 }
 
 #[test]
@@ -231,27 +231,26 @@ fn the_classifier_is_chosen_in_order() {
 }
 
 #[test]
-fn no_model_names_three_ways() {
-    let error = resolve(&CommandLine::default(), &FileConfig::default(), &[]).model().unwrap_err().to_string();
+fn nobody_chooses_the_embedded_model() {
+    let config = resolve(&CommandLine::default(), &FileConfig::default(), &[]);
+    assert_eq!(config.model().0, &ModelId::Embedded(None));
     assert_eq!(
-        error,
-        "no model is configured; choose one in one of three ways:\n  \
-         1. --model openai:NAME (or `model = \"openai:NAME\"` in playhouse.toml, or PLAYHOUSE_MODEL), with \
-         OPENAI_API_KEY set\n  \
-         2. --base-url http://127.0.0.1:8080/v1 --model openai:NAME for a server of your own that speaks the OpenAI \
-         protocol\n  \
-         3. --model script:FILE for scripted replies, without any model"
+        config.model().1,
+        "model embedded: a small guided executor, no key needed; for a real model see README \"Which model\""
     );
+    assert_eq!(config.classifier().0, &ClassifierId::Rules);
+    let named = resolve(&CommandLine::default(), &FileConfig::default(), &[("PLAYHOUSE_MODEL", "embedded")]);
+    assert_eq!(model(&named), ("embedded".to_owned(), "model embedded (PLAYHOUSE_MODEL)".to_owned()));
 }
 
 #[test]
 fn wrong_models_are_named() {
     for (id, expected) in [
-        ("gpt-4.1", "`gpt-4.1` (--model) is no model: write openai:NAME, script:FILE or replay:SESSION"),
+        ("gpt-4.1", "`gpt-4.1` (--model) is no model: write embedded, openai:NAME, script:FILE or replay:SESSION"),
         ("openai:", "`openai:` (--model) is no model: something must stand behind the colon, as in openai:NAME"),
         (
-            "embedded",
-            "`embedded` (--model) is no model: the embedded model does not exist yet; use openai:NAME or script:FILE",
+            "embedded:x",
+            "`embedded:x` (--model) is no model: write embedded, openai:NAME, script:FILE or replay:SESSION",
         ),
     ] {
         let given = CommandLine { model: Some(id.into()), ..CommandLine::default() };

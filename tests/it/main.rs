@@ -7,6 +7,7 @@ mod cli;
 mod config;
 mod conversation;
 mod crash;
+mod embedded;
 mod events;
 mod faults;
 mod fewer_calls;

@@ -170,6 +170,15 @@ pub fn gives(text: &str, thing: Thing) -> bool {
     patterns().is_some_and(|p| find(p, text, thing).into_iter().any(|found| !is_taken_back(p, text, thing, &found)))
 }
 
+/// The places where a text gives the thing, the first first.
+pub fn places(text: &str, thing: Thing) -> Vec<Range<usize>> {
+    let Some(p) = patterns() else { return Vec::new() };
+    let mut places = find(p, text, thing);
+    places.retain(|found| !is_taken_back(p, text, thing, found));
+    places.sort_by_key(|found| found.start);
+    places
+}
+
 /// Whether a text is the thing and nothing else.
 pub fn is_whole(text: &str, thing: Thing) -> bool {
     let text = text.trim().trim_end_matches(['.', '!']);

@@ -186,6 +186,12 @@ fn forms() -> Option<&'static Forms> {
     FORMS.get_or_init(compile).as_ref()
 }
 
+/// Whether updates make a condition in words true, a trigger's or any other; none: patterns cannot tell.
+pub fn judge_words(condition: &str, updates: &[Update]) -> Option<bool> {
+    let forms = forms()?;
+    forms.read(condition).map(|rule| forms.holds(&rule, updates))
+}
+
 /// Judges by patterns.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rules;

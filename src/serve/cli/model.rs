@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::host::config::{CommandLine, Config, Environment, FileConfig};
+use crate::host::config::{CommandLine, Config, Environment, FileConfig, ModelId};
 use crate::host::models::catalogue::{self, KnownModel};
 use crate::host::models::config::EmbeddedConfig;
 use crate::host::models::errors::PullError;
@@ -251,10 +251,10 @@ fn configured(console: &Console, command_line: &CommandLine, file: Option<&Path>
 /// What `show --format json` writes. A public interface: fields are added, never changed or removed.
 #[derive(Serialize)]
 struct WireShown {
-    /// The model's id; null if none is configured.
-    model: Option<String>,
+    /// The model's id.
+    model: String,
     /// Why it is this one.
-    reason: Option<String>,
+    reason: String,
     /// Of an `openai:` model: its server.
     server: Option<String>,
     /// Of an `openai:` model: whether there is a key.
@@ -278,19 +278,20 @@ struct WireEmbedded {
 
 fn show(console: &Console, command_line: &CommandLine, file: Option<&Path>, format: Format) -> Result<Exit, Failure> {
     let config = configured(console, command_line, file)?;
-    let chosen = config.model().ok().map(|(id, reason)| (id.to_string(), reason.to_owned()));
-    // By the id's text, as people write it: `embedded`, `embedded:PATH`.
-    let named = chosen.as_ref().and_then(|(id, _)| id.strip_prefix("embedded:"));
-    let name = chosen.as_ref().and_then(|(id, _)| id.strip_prefix("openai:"));
+    let (id, reason) = config.model();
+    let (named, server) = match id {
+        ModelId::Embedded(named) => (named.as_deref(), None),
+        ModelId::OpenAi(name) => (None, Some(config.openai(name).base_url)),
+        ModelId::Script(_) | ModelId::Replay(_) => (None, None),
+    };
     let embedded = config.embedded(named);
     let found = find(&embedded);
-    let server = name.map(|name| config.openai(name).base_url);
     let shown = WireShown {
         has_key: server.as_ref().map(|_| config.api_key.is_some()),
         server,
         embedded: embedded_to_wire(&embedded, &found),
-        model: chosen.as_ref().map(|(id, _)| id.clone()),
-        reason: chosen.map(|(_, reason)| reason),
+        model: id.to_string(),
+        reason: reason.to_owned(),
     };
     put(&match format {
         Format::Json => json(&shown) + "\n",
@@ -319,10 +320,7 @@ fn embedded_to_wire(config: &EmbeddedConfig, found: &Found) -> WireEmbedded {
 }
 
 fn text(shown: &WireShown) -> String {
-    let mut text = match &shown.reason {
-        Some(reason) => format!("{reason}\n"),
-        None => "no model is configured; `playhouse run` tells which ways there are\n".to_owned(),
-    };
+    let mut text = format!("{}\n", shown.reason);
     if let Some(server) = &shown.server {
         text.push_str(&format!("server {server}\n"));
         text.push_str(match shown.has_key {

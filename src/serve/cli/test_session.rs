@@ -11,6 +11,8 @@ use crate::host::clock::TestClock;
 use crate::host::config::{ClassifierId, CommandLine, Config, Environment, FileConfig};
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::journal::memory::MemoryJournal;
+use crate::host::llm::embedded::Embedded;
+use crate::host::llm::embedded::slots::Unfilled;
 use crate::host::llm::script::{Chunks as ScriptChunks, Script, ScriptEntry, ScriptError};
 use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
 use crate::host::program::load_files;
@@ -107,14 +109,18 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
     let config = resolve(program_path, &file, &program, chosen)?;
     let id = chosen.of(&config, test.settings.contains_key("classifier"));
     let classifier = open_classifier(&config, id, None, &program).map_err(told)?;
-    let mut settings = config.settings_for(&*replies);
+    let llm: Arc<dyn Llm> = match &test.model {
+        Some(_) => Arc::new(Embedded::new(Arc::new(Unfilled))),
+        None => replies.clone(),
+    };
+    let mut settings = config.settings_for(&*llm);
     settings.classifier_first = *id == ClassifierId::Rules;
     // Nothing gets better by waiting.
     settings.retry_delay_ms = 0;
     settings.max_retry_delay_ms = 0;
     let turn_timeout = file.turn_timeout.unwrap_or(TURN_TIMEOUT);
     let world = World {
-        llm: replies.clone(),
+        llm,
         classifier,
         tools: Arc::new(registry),
         clock: Arc::new(TestClock::new(BEGINNING)),

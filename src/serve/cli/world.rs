@@ -15,6 +15,8 @@ use crate::host::config::{ClassifierId, CommandLine, Config, Environment, FileCo
 use crate::host::journal::file::read_file;
 use crate::host::journal::record::Record;
 use crate::host::llm::Llm;
+use crate::host::llm::embedded::Embedded;
+use crate::host::llm::embedded::slots::Unfilled;
 use crate::host::llm::openai::OpenAi;
 use crate::host::llm::replay::{RecordedReply, Replay};
 use crate::host::llm::script::Script;
@@ -30,11 +32,12 @@ use crate::vm::protocol::{Event, ReplyEnd, TurnId};
 /// Options that say with what a program runs.
 #[derive(Args, Default)]
 pub(crate) struct WorldArguments {
-    /// The model: openai:NAME, script:FILE or replay:SESSION
+    /// The model: openai:NAME, embedded, script:FILE or replay:SESSION [default: openai if a key or a base URL is set, else
+    /// embedded]
     #[arg(long, value_name = "ID")]
     pub(crate) model: Option<String>,
     /// What judges triggers in words: off, rules, model, model:ID or script:FILE [default: model, or rules where the model
-    /// is scripted]
+    /// is embedded or scripted]
     #[arg(long, value_name = "ID")]
     pub(crate) classifier: Option<String>,
     /// An OpenAI-compatible server, such as http://127.0.0.1:8080/v1
@@ -96,7 +99,7 @@ impl WorldArguments {
             program: first_file,
         };
         let config = Config::resolve(&command_line, &program.settings, &file, &console.environment).map_err(wrong)?;
-        let (id, reason) = config.model().map_err(wrong)?;
+        let (id, reason) = config.model();
         let model_reason = match (begun, &self.model) {
             (Some(begun), None) => format!("model {} (as the session began)", begun.model),
             _ => reason.to_owned(),
@@ -175,6 +178,7 @@ fn open_model(config: &Config, id: &ModelId) -> Result<Arc<dyn Llm>, Failure> {
         ModelId::OpenAi(name) => {
             Arc::new(OpenAi::new(config.openai(name)).map_err(|error| Failure::wrong(error.to_string()))?)
         }
+        ModelId::Embedded(_) => Arc::new(Embedded::new(Arc::new(Unfilled))),
         ModelId::Script(path) => Arc::new(Script::load(path).map_err(|error| Failure::wrong(error.to_string()))?),
         ModelId::Replay(session) => {
             let path = config.journal_path(session).map_err(|error| Failure::wrong(error.to_string()))?;

@@ -5,10 +5,10 @@
 mod chat;
 mod evaluate;
 mod examples;
-mod generate;
+pub(crate) mod generate;
 mod model;
-mod play;
-mod tree;
+pub(crate) mod play;
+pub(crate) mod tree;
 
 use std::collections::BTreeMap;
 

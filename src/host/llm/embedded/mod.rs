@@ -1,3 +1,116 @@
 //! The model inside the binary: a guided executor, and what fills the places it leaves open.
+//!
+//! It reads the turn as data, never the prompt. Lines are executed by patterns and templates; what needs judgement is
+//! named in one honest sentence and passed over.
 
+mod answer;
+mod asking;
+mod assigning;
+mod calls;
+mod dates;
+mod earlier;
+mod english;
+mod executor;
+mod judge;
+mod kinds;
+mod lines;
+mod loops;
+mod names;
+mod numbers;
+mod phrases;
+mod question;
+mod reckon;
+mod say;
+mod scope;
 pub mod slots;
+mod tell;
+mod wanted;
+mod wording;
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tokio::task::JoinHandle;
+use tokio_stream::Stream;
+
+use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
+use crate::vm::protocol::{Finish, ReplyEnd, Usage};
+
+pub use executor::reply;
+use slots::{SlotFiller, Stop};
+
+/// The embedded model.
+pub struct Embedded {
+    filler: Arc<dyn SlotFiller>,
+}
+
+impl Embedded {
+    /// A model whose open places `filler` fills.
+    pub fn new(filler: Arc<dyn SlotFiller>) -> Embedded {
+        Embedded { filler }
+    }
+}
+
+impl Llm for Embedded {
+    fn id(&self) -> Arc<str> {
+        "embedded".into()
+    }
+
+    fn request(&self, request: LlmRequest) -> ReplyStream {
+        let Some(turn) = request.turn else {
+            let end = ReplyEnd::Refused { reason: phrases::ONLY_TURNS.into() };
+            return Box::pin(tokio_stream::once(ReplyPart::End { end, usage: None }));
+        };
+        let (filler, stop) = (self.filler.clone(), Arc::new(Stop::default()));
+        let messages = request.messages;
+        let task = {
+            let stop = stop.clone();
+            tokio::task::spawn_blocking(move || reply(&turn, &messages, &*filler, &stop))
+        };
+        Box::pin(Reply { task: Some(task), stop, end: None })
+    }
+}
+
+/// A reply that is being made on a thread of its own.
+struct Reply {
+    task: Option<JoinHandle<String>>,
+    stop: Arc<Stop>,
+    end: Option<ReplyPart>,
+}
+
+impl Stream for Reply {
+    type Item = ReplyPart;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<ReplyPart>> {
+        if let Some(end) = self.end.take() {
+            return Poll::Ready(Some(end));
+        }
+        let Some(task) = self.task.as_mut() else { return Poll::Ready(None) };
+        let done = std::task::ready!(Pin::new(task).poll(context));
+        self.task = None;
+        // Nothing is paid for: no tokens were sent anywhere.
+        let usage = Some(Usage::default());
+        let (part, end) = match done {
+            Ok(text) => (Some(ReplyPart::Bytes(text.into_bytes())), ReplyEnd::Complete(Finish::Stop)),
+            Err(error) => (
+                None,
+                ReplyEnd::Refused { reason: format!("the embedded model failed: {error}; please report it").into() },
+            ),
+        };
+        let end = ReplyPart::End { end, usage };
+        Poll::Ready(Some(match part {
+            Some(part) => {
+                self.end = Some(end);
+                part
+            }
+            None => end,
+        }))
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        self.stop.stop();
+    }
+}

@@ -1,8 +1,8 @@
 //! Scripted conversations (`*.test.md`): text to [`TestFile`] and back. Pure; the format is `docs/testing.md`.
 //!
 //! The steps of a file fall into *stretches*: a stretch begins with a user line (the first one with the program)
-//! and ends where the program waits for the user again or is over. Replies are given in the order written;
-//! expected parts are compared at the end of their stretch.
+//! and ends where the program waits for the user again or is over. Replies are given in the order written, unless
+//! the file names a model; expected parts are compared at the end of their stretch.
 
 pub(crate) mod item;
 pub(crate) mod lines;
@@ -27,6 +27,8 @@ pub struct TestFile {
     pub program: String,
     /// The path of a file of canned tools.
     pub tools: Option<String>,
+    /// The model that answers, `embedded`; none: the file's own replies do.
+    pub model: Option<String>,
     /// The playbook to begin with; none: the program's entry.
     pub playbook: Option<String>,
     /// Arguments, as `--arg` gives them.

@@ -13,7 +13,7 @@ use crate::value::Map;
 const HEADINGS: [&str; 6] = ["User", "Model", "Says", "Calls", "Variables", "Outcome"];
 
 /// What can stand in the list at the top.
-const KEYS: &str = "`program`, `tools`, `playbook`, `argument NAME` and `setting NAME`";
+const KEYS: &str = "`program`, `tools`, `model`, `playbook`, `argument NAME` and `setting NAME`";
 
 /// Reads the text.
 pub(super) fn read(file: FileId, text: &str) -> Result<TestFile, Vec<Diagnostic>> {
@@ -23,12 +23,20 @@ pub(super) fn read(file: FileId, text: &str) -> Result<TestFile, Vec<Diagnostic>
     let mut stretch = StretchReader::default();
     for section in &sections {
         let Some(kind) = reader.read_section(section) else { continue };
+        if let (TestStepKind::Reply(_), Some(model)) = (&kind, &test.model) {
+            let message = format!("a reply in a conversation with the model {model}");
+            reader.report(section.heading, "reply-of-a-model", message, "remove it, or `- model` at the top");
+        }
         reader.check_order(&mut stretch, section.heading, &kind);
         test.steps.push(TestStep { line: section.heading.number, kind });
     }
     if sections.is_empty() && reader.findings.is_empty() {
         let line = top.last().copied().unwrap_or(Line::EMPTY);
-        reader.report(line, "no-steps", "the file holds no conversation", "begin with `## Model` and what it replies");
+        let next = match test.model {
+            Some(_) => "begin with `## Says` and what is said first",
+            None => "begin with `## Model` and what it replies",
+        };
+        reader.report(line, "no-steps", "the file holds no conversation", next);
     }
     reader.findings.sort_by_key(|finding| finding.span.start);
     if reader.findings.is_empty() { Ok(test) } else { Err(reader.findings) }
@@ -71,6 +79,7 @@ impl Reader {
             description: top.description,
             program: String::new(),
             tools: None,
+            model: None,
             playbook: None,
             arguments: Map::new(),
             settings: Map::new(),
@@ -95,6 +104,12 @@ impl Reader {
         match key.split_once(' ').map(|(word, name)| (word, name.trim())) {
             None if key == "program" => value.clone_into(&mut test.program),
             None if key == "tools" => test.tools = Some(value.to_owned()),
+            None if key == "model" && value == "embedded" => test.model = Some(value.to_owned()),
+            None if key == "model" => {
+                let message = format!("`{value}` answers in no test");
+                let next = "write `- model: embedded`, or leave it out and write `## Model` sections";
+                self.report(item.line, "unknown-model", message, next);
+            }
             None if key == "playbook" => test.playbook = Some(value.to_owned()),
             Some(("argument", name)) => {
                 test.arguments.insert(name.into(), json_or_text(value));

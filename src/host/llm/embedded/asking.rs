@@ -1,0 +1,210 @@
+//! Lines that ask: one variable after the other, and again where an answer does not fit.
+
+use serde_json::json;
+
+use crate::lang::flow_graph::Node;
+use crate::lang::program::{Step, Target, Type};
+use crate::value::Value;
+
+use super::answer::{self, Found};
+use super::english::{name_words, strip_any, without_end, words};
+use super::executor::{Executor, Next};
+use super::kinds::Kind;
+use super::phrases::{self, Instead, Trouble, again};
+use super::question::{open_question, question};
+use super::say::Said;
+use super::slots::{Extraction, SpeechAct};
+use super::wanted::{self, Phrase, Wanted};
+use super::wording::{Values, plain};
+
+impl Executor<'_> {
+    /// A line that asks: one variable after the other.
+    pub(super) fn act_ask(&mut self, line: &Step, targets: &[Target], text: &str) -> Next {
+        let wants: Vec<(Option<&Target>, Wanted, Type)> = match targets {
+            [] => vec![(None, wanted::read(text, None, 0, Type::ANY), Type::ANY)],
+            targets => targets
+                .iter()
+                .map(|target| {
+                    let ty = self.type_of(target);
+                    (
+                        Some(target),
+                        self.described(line, wanted::read(text, Some(target), targets.len(), ty), target, ty),
+                        ty,
+                    )
+                })
+                .collect(),
+        };
+        // A question that nobody here can word, for no variable.
+        if let [(None, wanted, _)] = wants.as_slice()
+            && matches!(wanted.phrase, Phrase::Open(_))
+            && self.filler.name().is_none()
+        {
+            self.admit(line, &phrases::cannot(&plain(without_end(text)), Instead::LeaveOut));
+            return Next::Done;
+        }
+        let questions: Vec<String> = wants.iter().map(|(_, wanted, _)| self.question(line, wanted)).collect();
+        let label = self.label(line.id);
+        let mut index = 0;
+        if self.is_answered(line) {
+            let last = self.earlier.last_said(&label).unwrap_or("").to_owned();
+            index = questions.iter().position(|question| !question.is_empty() && last.ends_with(question)).unwrap_or(0);
+            let (target, wanted, ty) = &wants[index];
+            let said = self.words.take().unwrap_or_default();
+            if let Some(header) = self.left_loop(line, &said) {
+                self.name(line.id);
+                return Next::Go(Node::Step(header));
+            }
+            let Some(target) = target else { return Next::Done };
+            // What was said last was more than the question: it has been asked again.
+            let is_again = last.len() > questions[index].len()
+                && last.ends_with(&*questions[index])
+                && !questions[index].is_empty();
+            if !self.answered(line, target, wanted, *ty, &said, &questions[index], is_again) {
+                return Next::Over;
+            }
+            index += 1;
+        } else if let [(Some(target), wanted, ty)] = wants.as_slice()
+            && wanted.if_unclear
+            && self.is_clear(line, target, wanted, *ty)
+        {
+            return Next::Done;
+        }
+        match questions.get(index) {
+            Some(question) => {
+                if !question.is_empty() {
+                    self.say(line, question);
+                }
+                self.write(line, json!({ "wait": "user" }));
+                Next::Over
+            }
+            None => Next::Done,
+        }
+    }
+
+    /// A line that asks once more says less than the one before it: what is wanted is said there.
+    fn described(&self, line: &Step, wanted: Wanted, target: &Target, ty: Type) -> Wanted {
+        let is_bare = matches!(&wanted.phrase, Phrase::Noun(noun) if *noun == name_words(&target.name));
+        if !is_bare {
+            return wanted;
+        }
+        let others = self.playbook.steps.iter().filter(|step| step.id != line.id && step.writes.contains(&target.name));
+        let described = others
+            .filter(|step| strip_any(&step.text, &["ask", "get", "request", "prompt"]).is_some())
+            .map(|step| wanted::read(&step.text, Some(target), 1, ty))
+            .find(|other| matches!(&other.phrase, Phrase::Noun(noun) if *noun != name_words(&target.name)));
+        match described {
+            Some(other) => Wanted { once_more: wanted.once_more, if_unclear: wanted.if_unclear, ..other },
+            None => wanted,
+        }
+    }
+
+    /// The question of a line; empty: it only waits.
+    fn question(&mut self, line: &Step, wanted: &Wanted) -> String {
+        if let Some(question) = question(wanted, &self.scope) {
+            return question;
+        }
+        match &wanted.phrase {
+            Phrase::Open(_) => {
+                let template = open_question();
+                let said = Said { act: Some(SpeechAct::Ask), direction: plain(&line.text), text: template };
+                self.phrased(&said)
+            }
+            Phrase::Exact(_)
+            | Phrase::Clause(_)
+            | Phrase::To(_)
+            | Phrase::Noun(_)
+            | Phrase::About(_)
+            | Phrase::Unsaid => String::new(),
+        }
+    }
+
+    /// Takes an answer; false: it does not fit, and the user was asked again.
+    #[allow(clippy::too_many_arguments, reason = "all of them belong to one answer")]
+    fn answered(
+        &mut self,
+        line: &Step,
+        target: &Target,
+        wanted: &Wanted,
+        ty: Type,
+        said: &str,
+        question: &str,
+        is_again: bool,
+    ) -> bool {
+        let found = answer::find(wanted, ty, said, is_again);
+        let is_long = matches!(&found, Found::Long(_))
+            || (matches!(&found, Found::Trouble(Trouble::Kind(_))) && words(said).len() > 4);
+        let quoted = if is_long { self.quoted(target, wanted, ty, said, question, line) } else { None };
+        let value = match (quoted, found) {
+            (Some(value), _) | (None, Found::Value(value) | Found::Long(value)) => value,
+            (None, Found::Without(value)) => {
+                self.say(line, phrases::WITHOUT_ANSWER);
+                value
+            }
+            (None, Found::Trouble(trouble)) => {
+                let remark = if question.is_empty() { phrases::LISTENING } else { again(trouble) };
+                self.say(line, format!("{remark} {question}").trim_end());
+                self.write(line, json!({ "wait": "user" }));
+                return false;
+            }
+        };
+        self.set(line, target, value);
+        true
+    }
+
+    /// What the filler quotes of the user's words, if it fits.
+    fn quoted(
+        &self,
+        target: &Target,
+        wanted: &Wanted,
+        ty: Type,
+        said: &str,
+        question: &str,
+        line: &Step,
+    ) -> Option<Value> {
+        if !matches!(wanted.kind, Kind::Name | Kind::Place | Kind::Text) {
+            return None;
+        }
+        let slot = Extraction { variable: &target.name, ty, line: &line.text, question, words: said };
+        let quote = self.filler.extract(&slot, self.stop)?;
+        let quote = quote.trim();
+        if quote.is_empty() || !said.contains(quote) {
+            return None;
+        }
+        match answer::find(wanted, ty, quote, true) {
+            Found::Value(value) | Found::Long(value) => Some(value),
+            Found::Without(_) | Found::Trouble(_) => None,
+        }
+    }
+
+    /// Of a line that asks only where something is not clear: whether it is, from the last words or from before.
+    fn is_clear(&mut self, line: &Step, target: &Target, wanted: &Wanted, ty: Type) -> bool {
+        let said = self.last_words();
+        let has_form = matches!(
+            wanted.kind,
+            Kind::Email | Kind::Phone | Kind::Date { .. } | Kind::Digits | Kind::Number | Kind::WholeNumber
+        );
+        let kind = if has_form { Some(wanted.kind.clone()) } else { kind_of_until(&target.name) };
+        let found = said.zip(kind).and_then(|(said, kind)| answer::assigned(&kind, ty, &said, &wanted.words));
+        match found {
+            Some(value) => {
+                self.set(line, target, value);
+                true
+            }
+            None => match self.scope.value(&target.name).filter(|value| **value != Value::Null).cloned() {
+                Some(value) => {
+                    let written = format!("${}", target.name).into();
+                    self.set_written(line, target, value, written);
+                    true
+                }
+                None => false,
+            },
+        }
+    }
+}
+
+/// `away_until` wants a day.
+fn kind_of_until(name: &str) -> Option<Kind> {
+    let name = name_words(name);
+    let is_day = words(&name).iter().any(|word| matches!(*word, "until" | "since" | "from" | "date" | "day"));
+    is_day.then_some(Kind::Date { full: false })
+}

@@ -1,0 +1,419 @@
+//! The guided executor: it walks the lines of one playbook along the control-flow graph and writes the turn
+//! protocol. What is exact is the interpreter's: at an explicit line a reply ends.
+//!
+//! A reply is a function of the turn as data and of what the executor has written before in the same chat session.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::host::llm::TurnAsData;
+use crate::lang::flow_graph::{EdgeKind, Node};
+use crate::lang::program::{Agent, Arm, Mode, Playbook, Step, StepId, StepKind, Target, Type};
+use crate::value::Value;
+use crate::vm::protocol::{ChatMessage, USER_MESSAGE};
+
+use super::earlier::{Earlier, OwnLine};
+use super::english::{find, name_words, one_line, strip, strip_any, without_end};
+use super::judge::judge;
+use super::phrases::{self, Instead};
+use super::scope::Scope;
+use super::slots::{SlotFiller, Stop};
+use super::wording::{Values, enumerated, plain};
+
+/// Lines that one reply walks over at most; a loop that asks for nothing goes on in the next.
+const MAX_LINES: usize = 100;
+
+/// The reply to a turn, as JSON Lines. `messages` are those of the turn's request: of them only what the executor has
+/// written itself is read.
+pub fn reply(turn: &TurnAsData, messages: &[ChatMessage], filler: &dyn SlotFiller, stop: &Stop) -> String {
+    let mut executor = Executor::new(turn, messages, filler, stop);
+    executor.run();
+    executor.written.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// What follows a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// This is executed next.
+    Go(Node),
+    /// The line is done; what follows it is the graph's matter.
+    Done,
+    /// The reply ends here.
+    Over,
+}
+
+pub(super) struct Executor<'a> {
+    pub(super) turn: &'a TurnAsData,
+    pub(super) playbook: &'a Playbook,
+    pub(super) agent: &'a Agent,
+    pub(super) scope: Scope,
+    /// The user's words that this turn brings, until a line has used them.
+    pub(super) words: Option<Arc<str>>,
+    pub(super) earlier: Earlier,
+    pub(super) filler: &'a dyn SlotFiller,
+    pub(super) stop: &'a Stop,
+    written: Vec<serde_json::Value>,
+    /// Of an inlined playbook: the line it runs inside, as it stands before its own line ids.
+    prefix: String,
+    /// Something was wrong with the last reply: the pointer's line is not tried in the same way again.
+    pub(super) is_careful: bool,
+}
+
+impl<'a> Executor<'a> {
+    fn new(turn: &'a TurnAsData, messages: &[ChatMessage], filler: &'a dyn SlotFiller, stop: &'a Stop) -> Executor<'a> {
+        let program = &turn.program;
+        let playbook = program.playbook(turn.data.playbook);
+        let inside = turn.data.inside;
+        let prefix = inside.map(|(caller, line)| format!("{}>", program.playbook(caller).step(line).label));
+        Executor {
+            turn,
+            playbook,
+            agent: program.agent(playbook.agent),
+            scope: Scope::new(&turn.data.variables),
+            words: turn.data.user.clone(),
+            earlier: Earlier::of(messages),
+            filler,
+            stop,
+            written: Vec::new(),
+            prefix: prefix.unwrap_or_default(),
+            is_careful: turn.data.problem.is_some(),
+        }
+    }
+
+    fn run(&mut self) {
+        let Some(mut step) = self.turn.data.pointer.filter(|_| self.playbook.mode == Mode::Steps) else {
+            return self.give_up_goal();
+        };
+        for _ in 0..MAX_LINES {
+            let next = match self.line(step) {
+                Next::Go(next) => next,
+                Next::Done => self.follow(step),
+                Next::Over => return,
+            };
+            self.is_careful = false;
+            match next {
+                Node::End => return self.return_nothing(step),
+                Node::Step(next) if self.playbook.step(next).explicit || self.stop.is_stopped() => {
+                    return self.name(next);
+                }
+                Node::Step(next) => step = next,
+            }
+        }
+        self.name(step);
+    }
+
+    /// Executes one line.
+    fn line(&mut self, step: StepId) -> Next {
+        let line = self.playbook.step(step);
+        let n_written = self.written.len();
+        let text = one_line(&line.text);
+        let next = self.act(line, &line.kind, &text);
+        let is_pointer = self.turn.data.pointer == Some(step);
+        // What lies on the way is named, so that the machine takes the same way.
+        if self.written.len() == n_written && !is_pointer && next != Next::Over {
+            self.name(step);
+        }
+        next
+    }
+
+    /// Does what a line, or the part of it behind a condition, was read as; `text` are its words.
+    pub(super) fn act(&mut self, line: &Step, kind: &StepKind, text: &str) -> Next {
+        match kind {
+            StepKind::Branch { arm, condition, action } => {
+                let (condition_text, action_text) = split_branch(text, action.is_some());
+                // The answer to what the line has asked is no new matter for its condition.
+                let is_answered = self.is_answered(line) && action.is_some();
+                let holds = is_answered
+                    || match condition {
+                        Some(condition) => match self.scope.eval(condition) {
+                            Ok(Value::Bool(truth)) => truth,
+                            Ok(_) | Err(_) => self.is_missing(line, condition_text),
+                        },
+                        None if *arm == Arm::Else => true,
+                        None => self.holds(line, "If", condition_text),
+                    };
+                if !holds {
+                    self.name(line.id);
+                    return Next::Go(self.edge(line.id, EdgeKind::Else));
+                }
+                match action {
+                    None => {
+                        self.name(line.id);
+                        Next::Go(self.edge(line.id, EdgeKind::Then))
+                    }
+                    Some(action) => match self.act(line, action, action_text) {
+                        Next::Done => Next::Go(self.edge(line.id, EdgeKind::Then)),
+                        next @ (Next::Go(_) | Next::Over) => next,
+                    },
+                }
+            }
+            StepKind::Loop(header) => self.act_loop(line, header, text),
+            StepKind::Return(returned) => self.act_return(line, returned, text),
+            StepKind::End => {
+                self.write(line, json!({ "end": true }));
+                Next::Over
+            }
+            StepKind::Call(site) => self.act_call(line, site, text),
+            StepKind::Assign { target, value } => self.act_assign(line, target, value.as_ref(), text),
+            StepKind::Ask { targets } => self.act_ask(line, targets, text),
+            StepKind::Say { literal: Some(literal) } => {
+                self.write(line, json!({ "say": &**literal }));
+                Next::Done
+            }
+            StepKind::Say { literal: None } => self.act_say(line, text),
+            StepKind::Free => self.act_free(line, text),
+        }
+    }
+
+    /// Whether a condition in words holds; one that nobody here can judge does not, and that is said once.
+    /// `head` is the word before the condition.
+    pub(super) fn holds(&mut self, line: &Step, head: &str, condition: &str) -> bool {
+        let said = self.last_words();
+        if let Some(truth) = judge(condition, &self.scope, said.as_deref()) {
+            return truth;
+        }
+        let shown = format!("{head} {}", plain(without_end(condition)));
+        self.admit(line, &phrases::cannot(&shown, Instead::NotSo));
+        false
+    }
+
+    /// Says that what a condition needs is not there; it counts as false.
+    pub(super) fn is_missing(&mut self, line: &Step, condition: &str) -> bool {
+        let sentence = self
+            .missing(line)
+            .unwrap_or_else(|| phrases::cannot(&format!("If {}", plain(without_end(condition))), Instead::NotSo));
+        self.admit(line, &sentence);
+        false
+    }
+
+    /// That variables which a line reads are not there, if that is so.
+    pub(super) fn missing(&self, line: &Step) -> Option<String> {
+        let is_there = |name: &str| self.scope.value(name).is_some();
+        let names: Vec<String> =
+            line.reads.iter().filter(|name| !is_there(name)).map(|name| name_words(name)).collect();
+        (!names.is_empty()).then(|| phrases::missing(&enumerated(&names, ", ")))
+    }
+
+    /// What the user said last.
+    pub(super) fn last_words(&self) -> Option<Arc<str>> {
+        let message = || match self.scope.value(USER_MESSAGE) {
+            Some(Value::Str(text)) => Some(text.clone()),
+            _ => None,
+        };
+        self.turn.data.user.clone().or_else(message)
+    }
+
+    /// Whether the user's words answer what was asked at a line in an earlier reply.
+    pub(super) fn is_answered(&self, line: &Step) -> bool {
+        let is_pointer = self.turn.data.pointer == Some(line.id);
+        is_pointer && self.words.is_some() && (self.earlier.is_empty() || self.earlier.waits_at(&self.label(line.id)))
+    }
+
+    /// The type that a variable must have.
+    pub(super) fn type_of(&self, target: &Target) -> Type {
+        let name = &target.name;
+        let parameter =
+            self.playbook.parameters.iter().find(|parameter| parameter.name == *name).map(|parameter| parameter.ty);
+        let declared = self.agent.variables.iter().find(|variable| variable.name == *name).map(|variable| variable.ty);
+        parameter.or(declared).or_else(|| self.playbook.types.get(name).copied()).unwrap_or(target.ty)
+    }
+
+    /// Where an edge leads.
+    pub(super) fn edge(&self, step: StepId, kind: EdgeKind) -> Node {
+        let edges = self.playbook.flow.successors(step);
+        let wanted = edges
+            .iter()
+            .find(|edge| edge.kind == kind)
+            .or_else(|| edges.iter().find(|edge| edge.kind == EdgeKind::Next));
+        wanted.or(edges.first()).map_or(Node::End, |edge| edge.to)
+    }
+
+    /// What follows a line that is done: the lines nested under it, else the next.
+    pub(super) fn follow(&self, step: StepId) -> Node {
+        self.playbook.flow.successors(step).first().map_or(Node::End, |edge| edge.to)
+    }
+
+    pub(super) fn label(&self, step: StepId) -> String {
+        format!("{}{}", self.prefix, self.playbook.step(step).label)
+    }
+
+    /// Writes a trace line about a line.
+    pub(super) fn write(&mut self, line: &Step, action: serde_json::Value) {
+        let mut object = serde_json::Map::new();
+        object.insert("at".to_owned(), self.label(line.id).into());
+        if let serde_json::Value::Object(action) = action {
+            object.extend(action);
+        }
+        let written = serde_json::Value::Object(object);
+        self.earlier.add(OwnLine::read(&written));
+        self.written.push(written);
+    }
+
+    /// Moves the pointer to a line and does nothing there.
+    pub(super) fn name(&mut self, step: StepId) {
+        let playbook = self.playbook;
+        self.write(playbook.step(step), json!({}));
+    }
+
+    /// Says a sentence.
+    pub(super) fn say(&mut self, line: &Step, text: &str) {
+        self.write(line, json!({ "say": text }));
+    }
+
+    /// Says once what cannot be done.
+    pub(super) fn admit(&mut self, line: &Step, sentence: &str) {
+        if !self.earlier.has_said(&self.label(line.id), sentence) {
+            self.say(line, sentence);
+        }
+    }
+
+    /// Gives a variable a value that is put in as it is.
+    pub(super) fn set(&mut self, line: &Step, target: &Target, value: Value) {
+        let written = literal_json(&value);
+        self.set_written(line, target, value, written);
+    }
+
+    /// Gives a variable a value, written as a reference or as it is.
+    pub(super) fn set_written(&mut self, line: &Step, target: &Target, value: Value, written: serde_json::Value) {
+        let mut members = serde_json::Map::new();
+        members.insert(target.name.to_string(), written);
+        self.write(line, json!({ "set": members }));
+        self.scope.set(&target.name, value);
+    }
+
+    /// Behind the last line.
+    fn return_nothing(&mut self, step: StepId) {
+        let playbook = self.playbook;
+        let line = playbook.step(step);
+        if playbook.returns.is_some_and(|ty| !ty.accepts(&Value::Null)) {
+            return self.give_up(line);
+        }
+        self.write(line, json!({ "return": null }));
+    }
+
+    /// Ends the playbook where it cannot be gone on with: with what its type allows, else with the program.
+    pub(super) fn give_up(&mut self, line: &Step) {
+        let nothing = nothing_of(self.playbook.returns.unwrap_or(Type::ANY)).filter(|_| !self.is_careful);
+        match nothing {
+            Some(value) => self.write(line, json!({ "return": literal_json(&value) })),
+            None => {
+                let reason = phrases::dead_end(&self.playbook.name);
+                self.write(line, json!({ "end": reason }));
+            }
+        }
+    }
+
+    /// A playbook without lines to follow.
+    fn give_up_goal(&mut self) {
+        let title = if self.playbook.implicit { &self.agent.title } else { &self.playbook.name };
+        let sentence = phrases::no_goal(&plain(title));
+        let nothing = nothing_of(self.playbook.returns.unwrap_or(Type::ANY));
+        if !self.earlier.has_said("", &sentence) {
+            self.written.push(json!({ "say": sentence }));
+        }
+        let last = match nothing {
+            // It is asked again only if its lines were wanted: they are nothing for this model.
+            Some(value) if self.is_careful => {
+                json!({ "think": "no line of this playbook can be followed", "return": literal_json(&value) })
+            }
+            Some(value) => json!({ "return": literal_json(&value) }),
+            None => json!({ "end": phrases::dead_end(&self.playbook.name) }),
+        };
+        self.written.push(last);
+    }
+}
+
+/// A value of a type that says that there is none.
+pub(super) fn nothing_of(ty: Type) -> Option<Value> {
+    let nothings = [Value::Null, Value::str(""), Value::list(Vec::new()), Value::map(crate::value::Map::new())];
+    nothings.into_iter().find(|value| ty.accepts(value))
+}
+
+/// A value as it is written so that nothing in it is a reference.
+pub(super) fn literal_json(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Str(text) => text.replace('$', "$$").into(),
+        Value::List(items) => items.iter().map(literal_json).collect::<Vec<_>>().into(),
+        Value::Map(members) => {
+            let members = members.iter().map(|(key, member)| (key.to_string(), literal_json(member)));
+            serde_json::Value::Object(members.collect())
+        }
+        Value::Null => serde_json::Value::Null,
+        Value::Bool(truth) => (*truth).into(),
+        Value::Int(int) => (*int).into(),
+        Value::Float(float) => (*float).into(),
+    }
+}
+
+/// The condition and the action of a branch's words.
+fn split_branch(text: &str, has_action: bool) -> (&str, &str) {
+    const HEADS: [&str; 7] = ["else if", "elif", "elseif", "otherwise if", "if", "otherwise", "else"];
+    let rest = strip_any(text, &HEADS).unwrap_or(text).trim_start_matches([',', ' ']);
+    let rest = strip(rest, "if").filter(|_| strip_any(text, &["otherwise", "else"]).is_some()).unwrap_or(rest);
+    if !has_action {
+        return (without_end(strip_then(rest)), "");
+    }
+    let is_else = strip_any(text, &["otherwise", "else"]).is_some() && strip_any(text, &HEADS[..4]).is_none();
+    let is_else = is_else && !text.to_lowercase().contains(", if");
+    if is_else {
+        return ("", rest.trim_start_matches([':', ',', ' ']));
+    }
+    let mut splits: Vec<(usize, usize)> =
+        rest.match_indices([',', ':']).map(|(at, mark)| (at, at + mark.len())).collect();
+    splits.extend(find(rest, "then"));
+    splits.sort_unstable();
+    // A type behind a variable is no end of a condition.
+    splits.retain(|(_, end)| rest[*end..].starts_with(char::is_whitespace));
+    let action_at = |end: usize| strip(rest[end..].trim_start(), "then").unwrap_or(rest[end..].trim_start());
+    let begins =
+        |action: &str| action.starts_with('$') || action.starts_with('`') || strip_any(action, &ACTIONS).is_some();
+    let split = splits.iter().find(|(_, end)| begins(action_at(*end))).or(splits.first());
+    match split {
+        Some((start, end)) => (rest[..*start].trim(), action_at(*end)),
+        None => (rest, ""),
+    }
+}
+
+fn strip_then(text: &str) -> &str {
+    let ended = without_end(text);
+    ended.strip_suffix("then").map_or(ended, str::trim_end)
+}
+
+/// Verbs with which what is to be done begins.
+const ACTIONS: [&str; 34] = [
+    "say",
+    "tell",
+    "ask",
+    "thank",
+    "greet",
+    "return",
+    "end",
+    "exit",
+    "quit",
+    "set",
+    "let",
+    "call",
+    "run",
+    "do",
+    "wait",
+    "get",
+    "give",
+    "show",
+    "inform",
+    "apologise",
+    "apologize",
+    "welcome",
+    "wish",
+    "explain",
+    "remind",
+    "congratulate",
+    "go",
+    "repeat",
+    "add",
+    "prompt",
+    "request",
+    "hand",
+    "stop",
+    "collect",
+];
