@@ -312,6 +312,15 @@ impl PlaybookFrame {
         self.queue.iter().rev().find(|queued| queued.result_name.as_deref() == Some(name))
     }
 
+    /// The playbooks that its queue is still going to run.
+    pub(crate) fn queued_playbooks(&self) -> impl Iterator<Item = PlaybookId> {
+        let queued = self.queue.iter().filter(|call| call.state == CallState::Queued);
+        queued.filter_map(|call| match call.callee {
+            Callee::Playbook(playbook) => Some(playbook),
+            Callee::Tool(_) => None,
+        })
+    }
+
     pub(crate) fn loop_mut(&mut self, header: StepId) -> Option<&mut LoopState> {
         self.loops.iter_mut().find(|state| state.header == header)
     }

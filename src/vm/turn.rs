@@ -338,10 +338,15 @@ impl Machine {
                     if self.frames.len() > n_frames {
                         return self.walked_inside(pointer, target);
                     }
-                    // What the model writes for the lines behind it would come before what the playbook does.
+                    // What the model writes for the lines behind it would come before what the playbook does. The
+                    // interpreter goes on as if it had come here by itself.
                     if self.top().queue.iter().any(|call| matches!(call.callee, Callee::Playbook(_))) {
                         self.cut_turn("the line calls a playbook");
-                        return self.after_turn(Then::GoOn);
+                        self.after_turn(Then::GoOn);
+                        if self.outcome.is_none() && self.top().phase == Phase::Draining(Then::GoOn) {
+                            self.top_mut().phase = Phase::Ready;
+                        }
+                        return;
                     }
                     if self.hides_list(pointer) {
                         self.cut_turn("the list is too long to be shown whole");

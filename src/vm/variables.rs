@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use playhouse_lang::flow_graph::Node;
 use playhouse_lang::program::{AgentId, PlaybookId, TriggerKind, Type};
 use playhouse_lang::value::{Origin, Tracked, Value};
 
@@ -221,8 +220,9 @@ impl Machine {
             }
             let mut reaches = Vec::new();
             for frame in self.frames.iter().map(|frame| frame.playbook()).filter(|frame| frame.agent == agent.id) {
-                let from = frame.pointer.map_or(program.playbook(frame.playbook).flow.entry, Node::Step);
-                reaches.push(program.names_from(frame.playbook, from));
+                reaches.push(program.names_from(frame.playbook, self.goes_on_from(frame)));
+                // What is queued comes before the pointer's line, wherever that is.
+                reaches.extend(frame.queued_playbooks().map(|id| program.names_of(id)));
             }
             // A beginning has been; any other trigger can still call its playbook.
             let can_fire = |id: &&PlaybookId| {

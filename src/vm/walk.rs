@@ -14,7 +14,7 @@ use playhouse_lang::value::Value;
 use crate::Machine;
 use crate::calls::{Given, Resolved, bind, describe_call, shorten};
 use crate::eval::{EvalFault, eval, eval_condition};
-use crate::frame::{Called, Callee, Performed, Phase, ReturnValue, Then};
+use crate::frame::{Called, Callee, Performed, Phase, PlaybookFrame, ReturnValue, Then};
 use crate::protocol::{CallId, EffectClass, Fact};
 use crate::scope::Stamp;
 use crate::stack::null;
@@ -103,9 +103,13 @@ impl Machine {
         }
     }
 
-    /// Where a line is left to that has done its work and has one successor.
+    /// Where a line of the top frame is left to that has done its work and has one successor.
     pub(crate) fn way_out(&self, step: StepId) -> Option<Node> {
-        let playbook = self.program.playbook(self.top().playbook);
+        self.way_out_of(self.top(), step)
+    }
+
+    fn way_out_of(&self, frame: &PlaybookFrame, step: StepId) -> Option<Node> {
+        let playbook = self.program.playbook(frame.playbook);
         let kind = &playbook.step(step).kind;
         let is_work = match kind {
             StepKind::Ask { targets } => !targets.is_empty(),
@@ -118,29 +122,39 @@ impl Machine {
             | StepKind::Free => false,
         };
         let [only] = playbook.flow.successors(step) else { return None };
-        (is_work && self.has_done_work(step, true)).then_some(only.to)
+        (is_work && frame.has_done_work(step, kind)).then_some(only.to)
+    }
+
+    /// The first line that a frame has not done with: behind its pointer's line, if the frame is going to leave
+    /// that by itself. Whether it has left it already is a matter of when its calls are worked off.
+    ///
+    /// A line that a return follows is not done with: should that not come about, the model is asked there.
+    pub(crate) fn goes_on_from(&self, frame: &PlaybookFrame) -> Node {
+        let playbook = self.program.playbook(frame.playbook);
+        let Some(step) = frame.pointer else { return playbook.flow.entry };
+        let here = &frame.here;
+        let is_interpreters = playbook.step(step).explicit && self.settings.explicit_lines && !here.left_to_model;
+        let behind = match &here.performed {
+            Some(performed) => Some(performed.next),
+            None if here.ask_model || is_interpreters => None,
+            None => self.way_out_of(frame, step),
+        };
+        let returns = matches!(frame.phase, Phase::Draining(Then::Return { .. }));
+        behind.filter(|next| *next != Node::End && !returns).unwrap_or(Node::Step(step))
     }
 
     /// Whether a line's work is done. `strictly`: since the frame began or the pointer last moved back; else a
     /// variable that was known before counts for a line that asks for it.
     pub(crate) fn has_done_work(&self, step: StepId, strictly: bool) -> bool {
         let frame = self.top();
-        let playbook = self.program.playbook(frame.playbook);
-        match &playbook.step(step).kind {
-            StepKind::Ask { targets } => {
-                let is_strict = strictly || frame.moved_back;
-                targets.iter().map(|target| &*target.name).all(|name| match is_strict {
-                    true => frame.has_set(name, frame.unclaimed_since(name)),
-                    false => self.reader().variable(name).is_some(),
-                })
-            }
-            StepKind::Assign { target, .. } => frame.has_set(&target.name, frame.unclaimed_since(&target.name)),
-            StepKind::Call(site) => {
-                frame.done_calls.contains(&step) || frame.unclaimed_calls.iter().any(|called| called.is_of(site))
-            }
-            StepKind::Return(_) => false,
-            StepKind::Branch { .. } | StepKind::Loop(_) | StepKind::End | StepKind::Say { .. } | StepKind::Free => true,
+        let kind = &self.program.playbook(frame.playbook).step(step).kind;
+        if let StepKind::Ask { targets } = kind
+            && !strictly
+            && !frame.moved_back
+        {
+            return targets.iter().all(|target| self.reader().variable(&target.name).is_some());
         }
+        frame.has_done_work(step, kind)
     }
 
     /// The line that is left takes what was set of its names, so that a later line for the same name counts it not.
@@ -490,7 +504,20 @@ impl Machine {
     }
 }
 
-impl crate::frame::PlaybookFrame {
+impl PlaybookFrame {
+    /// Whether the work of a line of this kind is done since the frame began or the pointer last moved back.
+    fn has_done_work(&self, step: StepId, kind: &StepKind) -> bool {
+        match kind {
+            StepKind::Ask { targets } => targets.iter().all(|target| self.has_set_unclaimed(&target.name)),
+            StepKind::Assign { target, .. } => self.has_set_unclaimed(&target.name),
+            StepKind::Call(site) => {
+                self.done_calls.contains(&step) || self.unclaimed_calls.iter().any(|called| called.is_of(site))
+            }
+            StepKind::Return(_) => false,
+            StepKind::Branch { .. } | StepKind::Loop(_) | StepKind::End | StepKind::Say { .. } | StepKind::Free => true,
+        }
+    }
+
     /// What was set of a name up to now is the work of a line that was left.
     pub(crate) fn claim(&mut self, name: &Arc<str>, stamp: Stamp) {
         self.claimed_names.retain(|(claimed, _)| claimed != name);
@@ -505,15 +532,11 @@ impl crate::frame::PlaybookFrame {
         }
     }
 
-    /// Whether the frame itself has set a name after `since`.
-    fn has_set(&self, name: &str, since: Stamp) -> bool {
-        self.set_names.iter().any(|(set, last)| **set == *name && *last > since)
-    }
-
-    /// What was set of a name since then is not the work of an earlier line.
-    fn unclaimed_since(&self, name: &str) -> Stamp {
+    /// Whether the frame itself has set a name, and that is not the work of an earlier line.
+    fn has_set_unclaimed(&self, name: &str) -> bool {
         let claimed = self.claimed_names.iter().find(|(claimed, _)| **claimed == *name);
-        claimed.map_or(self.fresh_since, |(_, since)| self.fresh_since.max(*since))
+        let since = claimed.map_or(self.fresh_since, |(_, since)| self.fresh_since.max(*since));
+        self.set_names.iter().any(|(set, last)| **set == *name && *last > since)
     }
 
     /// What was set and called before does not count as the work of a line any more.

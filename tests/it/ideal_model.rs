@@ -8,7 +8,7 @@ use std::time::Duration;
 use playhouse::host::llm::script::{Chunks, Script, ScriptEntry};
 use playhouse::host::llm::{Llm, LlmRequest, ReplyStream};
 use playhouse::vm::protocol::{ChatMessage, Role};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What an uninterrupted run showed of a conversation.
 #[derive(Clone, Debug, Default)]
@@ -236,6 +236,11 @@ impl IdealModel {
                 (from, n_done) = (at, n_done + 1);
             }
             reply.lines.drain(..n_done);
+            // The reply was over but for its end, which the interpreter would have taken for the end of the line.
+            if reply.lines.is_empty() && reply.part.is_none() && last_applied == Some(pointer) && is_nothing_new(asked)
+            {
+                reply.lines.push(json!({ "at": pointer }));
+            }
         }
         (!reply.lines.is_empty() || reply.part.is_some()).then_some(reply)
     }
@@ -245,6 +250,11 @@ impl IdealModel {
 fn saying(message: &str) -> Option<String> {
     let line = message.lines().rev().nth(1)?.strip_prefix("you were saying ")?;
     serde_json::from_str(line.strip_suffix(": go on in mid-sentence")?).ok()
+}
+
+/// Whether a message tells nothing but where to go on.
+fn is_nothing_new(message: &str) -> bool {
+    message.lines().count() == 1
 }
 
 fn go_on_from(message: &str) -> Option<&str> {

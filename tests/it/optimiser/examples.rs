@@ -74,6 +74,8 @@ struct Stage {
     /// The position of each frame in the order in which they were pushed.
     frames: HashMap<FrameId, usize>,
     deeds: Vec<Deeds>,
+    /// A frame has ended the program.
+    has_ended: bool,
     /// Results that are going to be given to a variable: that is nobody's deed.
     awaited: Vec<(CallId, FrameId, String)>,
     observed: Observed,
@@ -141,6 +143,7 @@ fn run(conversation: &Conversation, settings: Settings, speaker: Speaker) -> Sta
         verdicts: VecDeque::new(),
         frames: HashMap::new(),
         deeds: Vec::new(),
+        has_ended: false,
         awaited: Vec::new(),
         observed: Observed::default(),
         log: Vec::new(),
@@ -169,11 +172,6 @@ fn run(conversation: &Conversation, settings: Settings, speaker: Speaker) -> Sta
         let mut line = top.line.as_ref().map_or_else(|| json!({}), |label| json!({ "at": **label }));
         line["wait"] = "user".into();
         stage.deeds[stage.frames[&top.id]].lines.push(line);
-    }
-    // A frame without a `return` was replaced by the playbook it called last.
-    let n_open = stack.len();
-    for deeds in &mut stage.deeds {
-        deeds.is_elided = n_open == 0 && deeds.lines.last().is_none_or(|line| line.get("return").is_none());
     }
     stage
 }
@@ -229,7 +227,7 @@ impl Stage {
         let mut lines = Vec::new();
         for line in deeds.lines.iter().skip(n_done) {
             lines.push(line.to_string());
-            if line.get("wait").is_some() || line.get("return").is_some() {
+            if ["wait", "return", "end"].iter().any(|key| line.get(key).is_some()) {
                 return lines.join("\n");
             }
         }
@@ -237,7 +235,8 @@ impl Stage {
         // What the last call gave is what the frame would have returned, had it not been replaced.
         let asked = &start.messages[start.messages.len() - 1].text;
         let result = asked.lines().filter_map(|line| line.rsplit_once(" -> ")).next_back();
-        let value: serde_json::Value = serde_json::from_str(result.expect("a result").1).unwrap();
+        let Some((_, result)) = result else { panic!("no result: {deeds:?}\n{}\nasked\n{asked}", self.log.join("\n")) };
+        let value: serde_json::Value = serde_json::from_str(result).unwrap();
         json!({ "at": deeds.lines.last().unwrap()["at"], "return": value }).to_string()
     }
 
@@ -335,6 +334,20 @@ impl Stage {
                 line["wait"] = "calls".into();
             }
             Fact::FramePopped { value: Some(value) } => line["return"] = dollars(&value.value),
+            Fact::FrameElided { .. } => {
+                self.deeds[index].is_elided = true;
+                return;
+            }
+            // All frames are gone at once: the end of the program, which is the deed of the first that is told.
+            Fact::FramePopped { value: None } if !self.has_ended && self.machine.view().stack.is_empty() => {
+                self.has_ended = true;
+                line["end"] = match self.machine.view().outcome {
+                    Some(Outcome::Done { value }) if value.value != Value::Null => {
+                        serde_json::from_str(&value.value.to_json()).unwrap()
+                    }
+                    _ => true.into(),
+                };
+            }
             Fact::Repair { cause, .. } | Fact::Degraded { cause } => {
                 // A scripted conversation may show a repair; who knows everything by heart needs none.
                 assert!(matches!(self.speaker, Speaker::Script(_)), "{cause}\n{}", self.log.join("\n"));
