@@ -43,10 +43,14 @@ const FORBIDDEN_ITEMS: [(&str, &str); 1] = [("serve", "vm::Machine")];
 const PURE_LAYERS: [&str; 3] = ["lang", "ide", "vm"];
 
 /// Crates that enter through one place, or through one in each layer.
-const CRATE_HOMES: [(&str, &[&str]); 3] = [
+const CRATE_HOMES: [(&str, &[&str]); 7] = [
     ("pulldown_cmark", &["src/lang/markdown.rs"]),
     ("annotate_snippets", &["src/lang/diagnostic.rs"]),
-    ("minijinja", &["src/vm/prompt", "src/host/classify/prompt.rs"]),
+    ("minijinja", &["src/vm/prompt", "src/host/classify/prompt.rs", "src/host/llm/embedded/weights/prompts.rs"]),
+    ("candle_core", &["src/host/llm/embedded/weights/"]),
+    ("candle_transformers", &["src/host/llm/embedded/weights/"]),
+    ("tokenizers", &["src/host/llm/embedded/weights/vocabulary.rs"]),
+    ("llguidance", &["src/host/llm/embedded/weights/"]),
 ];
 
 /// Files of `vm` that may name serde's derives, and why.

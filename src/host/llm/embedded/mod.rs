@@ -25,6 +25,8 @@ mod scope;
 pub mod slots;
 mod tell;
 mod wanted;
+#[cfg(feature = "embedded")]
+pub mod weights;
 mod wording;
 
 use std::pin::Pin;
