@@ -459,7 +459,9 @@ fn read_model(id: &str, reason: &str, folder: &Path) -> Result<ModelId, ConfigEr
     let (kind, rest) = id.split_once(':').unwrap_or((id, ""));
     match (kind, rest) {
         ("embedded", "") if id == kind => Ok(ModelId::Embedded(None)),
-        ("embedded", "") => Err(wrong("a GGUF file must stand behind the colon, as in embedded:PATH, or no colon at all")),
+        ("embedded", "") => {
+            Err(wrong("a GGUF file must stand behind the colon, as in embedded:PATH, or no colon at all"))
+        }
         ("embedded", name) if catalogue::by_name(name).is_some() => Ok(ModelId::Embedded(Some(name.to_owned()))),
         ("embedded", path) => Ok(ModelId::Embedded(Some(folder.join(path).to_string_lossy().into_owned()))),
         ("openai" | "script" | "replay", "") => Err(wrong("something must stand behind the colon, as in openai:NAME")),

@@ -5,6 +5,7 @@ mod check;
 mod completions;
 mod console;
 mod conversation;
+mod embedded;
 mod ending;
 mod events_file;
 mod later;

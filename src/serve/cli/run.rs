@@ -17,6 +17,7 @@ use crate::host::sessions::new_id;
 use crate::lang::program::{Entry, PlaybookId, Program, Signature};
 use crate::serve::cli::console::{Console, Exit, Failure, count};
 use crate::serve::cli::conversation::{After, Subject, Surroundings, TalkArguments, converse};
+use crate::serve::cli::embedded::RunWeights;
 use crate::serve::cli::terminal::watch::{Reloaded, Watch};
 use crate::serve::cli::terminal::{Asked, Input, Names, Typed};
 use crate::serve::cli::test_file::json_or_text;
@@ -143,7 +144,12 @@ async fn begin(
         surroundings.console.warning(warning);
     }
     let subject = Subject { can_restart, ..ready.subject };
-    converse(surroundings, &subject, events, (ready.open)()?).await
+    let console = surroundings.console;
+    let talked = converse(surroundings, &subject, events, (ready.open)()?).await;
+    if let Some(remark) = ready.weights.end().await {
+        console.remark(&remark);
+    }
+    talked
 }
 
 /// Behind the end of a session with `--watch`: waits until there is another text, or somebody wants another session
@@ -201,6 +207,7 @@ struct Ready<'a> {
     /// Which model and which trigger classifier were chosen, and why.
     choices: Vec<String>,
     warning: Option<&'static str>,
+    weights: RunWeights,
     open: Box<dyn FnOnce() -> Result<Session, Failure> + 'a>,
 }
 
@@ -225,7 +232,6 @@ fn prepare_start<'a>(
         None => world::places(console)?.journal_path(&id).map_err(|error| Failure::wrong(error.to_string()))?,
     };
     let subject = subject(&program, &equipped, &id, &arguments.files, journal.map(PathBuf::as_path));
-    let choices = choices(&equipped);
     let begun = Start {
         id,
         program,
@@ -238,7 +244,7 @@ fn prepare_start<'a>(
         let journal = FileJournal::open(path).map_err(journal_failure)?;
         Session::start(equipped.world, Box::new(journal), begun).map_err(session_failure)
     };
-    Ok(Ready { subject, choices, warning: None, open: Box::new(open) })
+    Ok(Ready { subject, choices: equipped.choices, warning: None, weights: equipped.weights, open: Box::new(open) })
 }
 
 /// A session that is kept somewhere.
@@ -303,7 +309,7 @@ fn prepare_resume<'a>(
     }
     let begun_with = BegunWith { model: &begun.model, classifier: begun.classifier.as_deref() };
     let equipped = world.equip(console, &program, tools, Some(&begun_with))?;
-    let is_off = equipped.settings.classifier && !begun.settings.classifier && equipped.classifier_reason.is_some();
+    let is_off = equipped.settings.classifier && !begun.settings.classifier && equipped.has_classifier;
     let warning = is_off.then_some(
         "the session was begun with the classifier off, and stays so: its triggers in words never fire; begin a new \
          session for that",
@@ -312,15 +318,9 @@ fn prepare_resume<'a>(
     let path = stored.is_elsewhere.then_some(stored.path);
     let subject = subject(&program, &equipped, &begun.session, &own_files, path);
     let subject = Subject { is_resumed: true, ..subject };
-    let choices = choices(&equipped);
     drop(records);
     let open = move || Session::resume(equipped.world, Box::new(journal)).map_err(session_failure);
-    Ok(Ready { subject, choices, warning, open: Box::new(open) })
-}
-
-/// Which model and which trigger classifier were chosen, and why.
-fn choices(equipped: &Equipped) -> Vec<String> {
-    [Some(&equipped.model_reason), equipped.classifier_reason.as_ref()].into_iter().flatten().cloned().collect()
+    Ok(Ready { subject, choices: equipped.choices, warning, weights: equipped.weights, open: Box::new(open) })
 }
 
 /// The beginning that a journal holds.

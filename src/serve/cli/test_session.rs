@@ -12,7 +12,6 @@ use crate::host::config::{ClassifierId, CommandLine, Config, Environment, FileCo
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::journal::memory::MemoryJournal;
 use crate::host::llm::embedded::Embedded;
-use crate::host::llm::embedded::slots::Unfilled;
 use crate::host::llm::script::{Chunks as ScriptChunks, Script, ScriptEntry, ScriptError};
 use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
 use crate::host::program::load_files;
@@ -110,7 +109,7 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
     let id = chosen.of(&config, test.settings.contains_key("classifier"));
     let classifier = open_classifier(&config, id, None, &program).map_err(told)?;
     let llm: Arc<dyn Llm> = match &test.model {
-        Some(_) => Arc::new(Embedded::new(Arc::new(Unfilled))),
+        Some(_) => Arc::new(Embedded::without_weights()),
         None => replies.clone(),
     };
     let mut settings = config.settings_for(&*llm);

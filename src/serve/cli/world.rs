@@ -16,7 +16,6 @@ use crate::host::journal::file::read_file;
 use crate::host::journal::record::Record;
 use crate::host::llm::Llm;
 use crate::host::llm::embedded::Embedded;
-use crate::host::llm::embedded::slots::Unfilled;
 use crate::host::llm::openai::OpenAi;
 use crate::host::llm::replay::{RecordedReply, Replay};
 use crate::host::llm::script::Script;
@@ -26,6 +25,7 @@ use crate::host::tool::canned;
 use crate::host::tool::registry::Registry;
 use crate::lang::program::{FrontMatter, Program, Signature};
 use crate::serve::cli::console::{Console, Failure};
+use crate::serve::cli::embedded::{self, RunWeights};
 use crate::vm::limits::Settings;
 use crate::vm::protocol::{Event, ReplyEnd, TurnId};
 
@@ -60,10 +60,13 @@ pub(crate) struct Equipped {
     pub(crate) world: World,
     /// The machine's settings for this model.
     pub(crate) settings: Settings,
-    /// The model and why it is this one, for people.
-    pub(crate) model_reason: String,
-    /// The same of the trigger classifier, where the program has triggers that it is asked about.
-    pub(crate) classifier_reason: Option<String>,
+    /// Which model and which trigger classifier were chosen, and why, for people; a line each. Of the classifier only
+    /// where the program has triggers that it is asked about.
+    pub(crate) choices: Vec<String>,
+    /// Whether the program has such triggers.
+    pub(crate) has_classifier: bool,
+    /// The weights of the embedded model.
+    pub(crate) weights: RunWeights,
 }
 
 /// What a session was begun with, which is what it goes on with if the command line says nothing else.
@@ -109,13 +112,24 @@ impl WorldArguments {
             (Some(_), None) => format!("classifier {classifier_id} (as the session began)"),
             _ => reason.to_owned(),
         };
-        let llm = open_model(&config, id)?;
+        let mut remark = None;
+        let mut weights = RunWeights::default();
+        let llm: Arc<dyn Llm> = match id {
+            ModelId::Embedded(named) => {
+                let opened = embedded::open(console, &config, named.as_deref())?;
+                (remark, weights) = (opened.remark, opened.weights);
+                Arc::new(opened.llm)
+            }
+            ModelId::OpenAi(_) | ModelId::Script(_) | ModelId::Replay(_) => open_model(&config, id)?,
+        };
         let options = SessionOptions { constrain: config.constrain, ..config.session.clone() };
         let settings = config.settings_for(&*llm);
         let classifier = open_classifier(&config, classifier_id, Some(&llm), program)?;
         let world = World { llm, classifier, tools: Arc::new(tools), clock: Arc::new(SystemClock), options };
-        let classifier_reason = has_semantic_triggers(program).then_some(classifier_reason);
-        Ok(Equipped { world, settings, model_reason, classifier_reason })
+        let has_classifier = has_semantic_triggers(program);
+        let classifier_reason = has_classifier.then_some(classifier_reason);
+        let choices = [Some(model_reason), remark, classifier_reason].into_iter().flatten().collect();
+        Ok(Equipped { world, settings, choices, has_classifier, weights })
     }
 }
 
@@ -178,7 +192,8 @@ fn open_model(config: &Config, id: &ModelId) -> Result<Arc<dyn Llm>, Failure> {
         ModelId::OpenAi(name) => {
             Arc::new(OpenAi::new(config.openai(name)).map_err(|error| Failure::wrong(error.to_string()))?)
         }
-        ModelId::Embedded(_) => Arc::new(Embedded::new(Arc::new(Unfilled))),
+        // Where weights are loaded for it, nobody else asks for it ([`embedded::open`]).
+        ModelId::Embedded(_) => Arc::new(Embedded::without_weights()),
         ModelId::Script(path) => Arc::new(Script::load(path).map_err(|error| Failure::wrong(error.to_string()))?),
         ModelId::Replay(session) => {
             let path = config.journal_path(session).map_err(|error| Failure::wrong(error.to_string()))?;
@@ -196,6 +211,18 @@ pub(crate) fn open_classifier(
     own: Option<&Arc<dyn Llm>>,
     program: &Program,
 ) -> Result<Arc<dyn TriggerClassifier>, Failure> {
+    let is_embedded = |llm: &dyn Llm| llm.id().starts_with("embedded");
+    let judges_nothing = match (id, own) {
+        (ClassifierId::Model(Some(id)), _) => matches!(id, ModelId::Embedded(_)),
+        (ClassifierId::Model(None), Some(own)) => is_embedded(&**own),
+        (ClassifierId::Off | ClassifierId::Rules | ClassifierId::Script(_) | ClassifierId::Model(None), _) => false,
+    };
+    if judges_nothing {
+        return Err(Failure::wrong(
+            "the embedded model cannot judge triggers in words; choose `--classifier rules`, or a model that can, as in \
+             `--classifier model:openai:NAME`",
+        ));
+    }
     Ok(match id {
         ClassifierId::Off => Arc::new(Off),
         ClassifierId::Rules => Arc::new(Rules),

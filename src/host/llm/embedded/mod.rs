@@ -40,23 +40,36 @@ use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
 use crate::vm::protocol::{Finish, ReplyEnd, Usage};
 
 pub use executor::reply;
-use slots::{SlotFiller, Stop};
+use slots::{SlotFiller, Stop, Unfilled};
 
 /// The embedded model.
 pub struct Embedded {
+    id: Arc<str>,
     filler: Arc<dyn SlotFiller>,
 }
 
 impl Embedded {
     /// A model whose open places `filler` fills.
     pub fn new(filler: Arc<dyn SlotFiller>) -> Embedded {
-        Embedded { filler }
+        Embedded { id: "embedded".into(), filler }
+    }
+
+    /// The model with templates and patterns alone: the same everywhere.
+    pub fn without_weights() -> Embedded {
+        Embedded::new(Arc::new(Unfilled))
+    }
+
+    /// The same under another id, which names its weights (`embedded:PATH`): a session goes on with the same ones.
+    #[must_use]
+    pub fn with_id(mut self, id: impl Into<Arc<str>>) -> Embedded {
+        self.id = id.into();
+        self
     }
 }
 
 impl Llm for Embedded {
     fn id(&self) -> Arc<str> {
-        "embedded".into()
+        self.id.clone()
     }
 
     fn request(&self, request: LlmRequest) -> ReplyStream {

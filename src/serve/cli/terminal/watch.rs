@@ -14,8 +14,8 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use crate::diagnostic::{Severity, render};
 use crate::host::program::{ProgramFileError, ProgramText, load_files_by};
-use crate::lang::program::Signature;
 use crate::lang::Loaded;
+use crate::lang::program::Signature;
 use crate::serve::cli::console::count;
 
 /// Between two looks.

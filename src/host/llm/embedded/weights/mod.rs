@@ -69,6 +69,18 @@ pub struct Completion {
     pub n_written: usize,
 }
 
+/// Whether a file holds SmolLM2, by what it says of itself: its tensors are not read.
+///
+/// # Errors
+/// As for [`Weights::load`].
+pub fn check(path: &Path) -> Result<(), WeightsError> {
+    let opened = {
+        let path = path.to_owned();
+        thread::run(move || gguf::open(&path, &FAMILY).map(|_| ()))
+    };
+    opened.ok_or_else(|| WeightsError::damaged(path, "its header can't be used"))?
+}
+
 impl Weights {
     /// Loads SmolLM2 from a GGUF file; takes about a second, and 300 MB of memory for the smallest one.
     ///
