@@ -378,7 +378,7 @@ fn noun_phrase(noun: &str, target: Option<&Target>, n_targets: usize) -> (Phrase
     let marked = after.strip_prefix([',', ':', '(', '–', '—', '-']).map(|rest| without_end(rest.trim()));
     let marked = marked.map(|rest| if after.starts_with('(') { rest.trim_end_matches(')') } else { rest });
     match marked {
-        Some(rest) if rest.is_empty() => (Phrase::Noun(head), false),
+        Some("") => (Phrase::Noun(head), false),
         Some(rest) if strip_any(rest, &REASONS).is_some() => (Phrase::Noun(head), false),
         Some(rest) if strip_any(rest, &FORMS).is_some() => (Phrase::Noun(format!("{head}, {rest}")), false),
         Some(rest) => {
