@@ -219,18 +219,41 @@ a.test.md:1:1: the file does not name its program [no-program]
     check(
         "# T\n\n- program: a.md\n- progam: b.md\n- tools:\n- argument: 3\n- program: c.md\n- nothing\n\nText.\n",
         "a.test.md:4:1: there is no key `progam` [unknown-key]
-  keys are `program`, `tools`, `playbook`, `argument NAME` and `setting NAME`
+  keys are `program`, `tools`, `model`, `playbook`, `argument NAME` and `setting NAME`
 a.test.md:5:1: `tools` has no value [empty-value]
   write one behind the colon, or leave the line out
 a.test.md:6:1: there is no key `argument` [unknown-key]
-  keys are `program`, `tools`, `playbook`, `argument NAME` and `setting NAME`
+  keys are `program`, `tools`, `model`, `playbook`, `argument NAME` and `setting NAME`
 a.test.md:7:1: `program` is given twice [duplicate-key]
   leave one of them out
   a.test.md:3:1: given here first
 a.test.md:8:1: `nothing` has no value [unknown-key]
-  write `- key: value`; keys are `program`, `tools`, `playbook`, `argument NAME` and `setting NAME`
+  write `- key: value`; keys are `program`, `tools`, `model`, `playbook`, `argument NAME` and `setting NAME`
 a.test.md:10:1: this line does not belong in the list at the top [unexpected-text]
   put descriptions above the list",
+    );
+}
+
+#[test]
+fn a_model_that_replies() {
+    let text = "# T\n\n- program: a.md\n- model: embedded\n\n## Says\n\n> Hi.\n";
+    let file = read(text);
+    assert_eq!(file.model.as_deref(), Some("embedded"));
+    assert_eq!(file.render(), text);
+    check(
+        "# T\n\n- program: a.md\n- model: openai:x\n\n## Says\n\n> Hi.\n",
+        "a.test.md:4:1: `openai:x` answers in no test [unknown-model]
+  write `- model: embedded`, or leave it out and write `## Model` sections",
+    );
+    check(
+        "# T\n\n- program: a.md\n- model: embedded\n\n## Model\n\n```\n```\n",
+        "a.test.md:6:1: a reply in a conversation with the model embedded [reply-of-a-model]
+  remove it, or `- model` at the top",
+    );
+    check(
+        "# T\n\n- program: a.md\n- model: embedded\n",
+        "a.test.md:4:1: the file holds no conversation [no-steps]
+  begin with `## Says` and what is said first",
     );
 }
 

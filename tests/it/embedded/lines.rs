@@ -165,3 +165,124 @@ fn embedded_lines_show_no_marks() {
         }
     }
 }
+
+/// Words and marks that lines and answers are made of.
+const PIECES: [&str; 60] = [
+    "Ask",
+    "the",
+    "user",
+    "for",
+    "$x",
+    "$name",
+    "$order.state",
+    "their",
+    "and",
+    "if",
+    "whether",
+    "what",
+    "they",
+    "like",
+    ",",
+    ":",
+    ".",
+    "?",
+    "\"",
+    "“",
+    "”",
+    "(",
+    ")",
+    "$",
+    "$$",
+    "{",
+    "}",
+    "{$x}",
+    "tell",
+    "that",
+    "say",
+    "goodbye",
+    "set",
+    "to",
+    "sum",
+    "of",
+    "12",
+    "1.5",
+    "2026-05-03",
+    "ß",
+    "日本",
+    "😀",
+    "é",
+    "’s",
+    "user's",
+    "name",
+    "number",
+    "or",
+    "then",
+    "return",
+    "call",
+    "Foo(",
+    "as",
+    "until",
+    "repeat",
+    "while",
+    "is",
+    "not",
+    "e-mail",
+    "\u{301}",
+];
+
+/// No line and no answer makes it panic, and whatever it writes is a trace line.
+#[test]
+fn embedded_survives_any_text() {
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut text = |most: usize| {
+        let n = random.usize(1..most);
+        let spaces = ["", " ", " ", " ", "  "];
+        let pieces = (0..n).map(|_| format!("{}{}", PIECES[random.usize(..PIECES.len())], spaces[random.usize(..5)]));
+        pieces.collect::<String>()
+    };
+    let order = Value::from_json(r#"{"state": "x", "1": [null, {"a$": "$b"}]}"#).unwrap();
+    for _ in 0..1_500 {
+        let (name, said, again) = (text(4), text(8), text(8));
+        let variables =
+            [("x".into(), Value::Int(3)), ("order".into(), order.clone()), ("name".into(), Value::from(name))];
+        let starts = [
+            "",
+            "Ask the user ",
+            "Tell the user ",
+            "Set $x:int to ",
+            "If the user ",
+            "Repeat until ",
+            "Return ",
+            "Say ",
+        ];
+        let line = format!("{}{}", starts[said.len() % starts.len()], text(14));
+        let program = format!("# Desk\n\n## Main\n\n### Steps\n\n- {line}\n  - {}\n- {}\n", text(6), text(10));
+        let mut chat = Chat::new(&program, &variables);
+        for user in [None, Some(&*said), Some(&*again)] {
+            for written in chat.reply(user) {
+                assert!(written.is_object(), "{line}: {written}");
+            }
+        }
+    }
+}
+
+/// A trace line that was refused is not written again.
+#[test]
+fn embedded_does_not_repeat_a_mistake() {
+    let variables = [("name".into(), Value::from("Ada"))];
+    for line in [
+        "Tell the user the $name",
+        "Set $x to the same as $name",
+        "Ask the user for $y",
+        "Return the $name",
+        "Greet the user",
+    ] {
+        let program = format!("# Desk\n\n## Main\n\n### Steps\n\n- {line}\n");
+        let mut chat = Chat::new(&program, &variables);
+        let first = chat.reply(None);
+        chat.turn.data.problem = Some(format!("something is wrong; the line was: {}", first[0]).into());
+        chat.messages.clear();
+        let second = chat.reply(None);
+        assert!(!second.is_empty() && !second.contains(&first[0]), "{line}: {second:?}");
+    }
+}

@@ -72,10 +72,12 @@ fn play(case: Case) -> (World, String) {
     let mut messages = Vec::new();
     let mut results = Vec::new();
     for happening in &case.happenings {
-        match happening {
-            Happening::User(text) => messages.push(text.clone()),
-            Happening::Result(name, result) => results.push((name.clone(), result.clone())),
-            other => panic!("{other:?} is of no use here"),
+        if let Happening::User(text) = happening {
+            messages.push(text.clone());
+        } else if let Happening::Result(name, result) = happening {
+            results.push((name.clone(), result.clone()));
+        } else {
+            panic!("{happening:?} is of no use here");
         }
     }
     let mut world = World::new(begin(&Case { settings, ..case }));

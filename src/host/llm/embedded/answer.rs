@@ -12,6 +12,9 @@ use super::numbers::{numbers, spelled_digits};
 use super::phrases::{Need, Trouble};
 use super::wanted::Wanted;
 
+/// So much of what the user wrote is looked at for patterns, in bytes; nobody answers a question with more.
+pub(super) const MAX_READ: usize = 4_000;
+
 /// What came of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Found {
@@ -32,31 +35,22 @@ pub(super) fn find(wanted: &Wanted, ty: Type, said: &str, is_again: bool) -> Fou
     if said.is_empty() {
         return Found::Trouble(Trouble::Empty);
     }
+    if said.len() > MAX_READ && matches!(wanted.kind, Kind::Text) {
+        return match fitting(Value::str(said), ty, Trouble::Kind(Need::Words)) {
+            Found::Value(value) => Found::Long(value),
+            found @ (Found::Long(_) | Found::Without(_) | Found::Trouble(_)) => found,
+        };
+    }
     if wanted.kind == Kind::Anything {
         return fitting(Value::str(said), ty, Trouble::Kind(Need::Words));
     }
-    let unquoted = said.replace(['"', '“', '”', '„', '«', '»'], " ");
-    let said = match wanted.kind {
-        Kind::Text => said,
-        Kind::Name
-        | Kind::Place
-        | Kind::Number
-        | Kind::WholeNumber
-        | Kind::Digits
-        | Kind::Email
-        | Kind::Phone
-        | Kind::Date { .. }
-        | Kind::YesOrNo
-        | Kind::Choice(_)
-        | Kind::List
-        | Kind::Anything => unquoted.trim(),
-    };
-    let found = of_kind(wanted, ty, said);
-    match found {
-        Ok(value) => match value {
-            Value::Str(_) if wanted.kind == Kind::Text => text(wanted, ty, said, is_again),
-            value => fitting(value, ty, Trouble::Kind(need(&wanted.kind, ty))),
-        },
+    if wanted.kind == Kind::Text {
+        return text(wanted, ty, said, is_again);
+    }
+    let unquoted = said[..said.floor_char_boundary(MAX_READ)].replace(['"', '“', '”', '„', '«', '»'], " ");
+    let said = unquoted.trim();
+    match of_kind(wanted, ty, said) {
+        Ok(value) => fitting(value, ty, Trouble::Kind(need(&wanted.kind, ty))),
         Err(trouble) => {
             let trouble = match trouble {
                 Trouble::Kind(_) => why_not(said).unwrap_or(trouble),
@@ -67,9 +61,17 @@ pub(super) fn find(wanted: &Wanted, ty: Type, said: &str, is_again: bool) -> Fou
                 | Trouble::Nothing
                 | Trouble::Several => trouble,
             };
-            if is_again { second(wanted, ty, said, trouble) } else { Found::Trouble(trouble) }
+            unfitting(wanted, ty, said, trouble, is_again)
         }
     }
+}
+
+/// What becomes of an answer that does not fit.
+fn unfitting(wanted: &Wanted, ty: Type, said: &str, trouble: Trouble, is_again: bool) -> Found {
+    if trouble == Trouble::Refusal && ty.optional {
+        return Found::Without(Value::Null);
+    }
+    if is_again { second(wanted, ty, said, trouble) } else { Found::Trouble(trouble) }
 }
 
 /// A value that an assignment wants out of the user's words; nothing is asked again there.
@@ -81,7 +83,8 @@ pub(super) fn assigned(kind: &Kind, ty: Type, said: &str, line: &str) -> Option<
         if_unclear: false,
         words: line.to_owned(),
     };
-    let value = of_kind(&wanted, ty, said.trim()).ok()?;
+    let said = said.trim();
+    let value = of_kind(&wanted, ty, &said[..said.floor_char_boundary(MAX_READ)]).ok()?;
     ty.accepts(&value).then_some(value)
 }
 
@@ -192,7 +195,7 @@ fn text(wanted: &Wanted, ty: Type, said: &str, is_again: bool) -> Found {
         let is_long = words(said).len() > 3;
         let trouble =
             if again && is_long && trouble == Trouble::Question { Trouble::Kind(Need::Words) } else { trouble };
-        return if again { second(wanted, ty, said, trouble) } else { Found::Trouble(trouble) };
+        return unfitting(wanted, ty, said, trouble, again);
     }
     let rest = names::leading(said);
     let rest = strip_any(rest, &["it's", "it is", "that would be", "that is", "that's", "i would say", "i'd say"])

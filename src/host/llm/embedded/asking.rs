@@ -5,9 +5,10 @@ use serde_json::json;
 use crate::lang::flow_graph::Node;
 use crate::lang::program::{Step, Target, Type};
 use crate::value::Value;
+use crate::vm::protocol::USER_MESSAGE;
 
 use super::answer::{self, Found};
-use super::english::{name_words, strip_any, without_end, words};
+use super::english::{find_any, mentions, name_words, strip_any, without_end, words};
 use super::executor::{Executor, Next};
 use super::kinds::Kind;
 use super::phrases::{self, Instead, Trouble, again};
@@ -20,6 +21,9 @@ use super::wording::{Values, plain};
 impl Executor<'_> {
     /// A line that asks: one variable after the other.
     pub(super) fn act_ask(&mut self, line: &Step, targets: &[Target], text: &str) -> Next {
+        // `Ask the user to choose a $colour`: what is mentioned and not there yet is what is asked for.
+        let mentioned = self.mentioned(line, targets, text);
+        let targets = mentioned.as_ref().map_or(targets, std::slice::from_ref);
         let wants: Vec<(Option<&Target>, Wanted, Type)> = match targets {
             [] => vec![(None, wanted::read(text, None, 0, Type::ANY), Type::ANY)],
             targets => targets
@@ -79,6 +83,36 @@ impl Executor<'_> {
             }
             None => Next::Done,
         }
+    }
+
+    /// The one variable that a line without targets mentions and that nothing else in the program gives a value.
+    fn mentioned(&self, line: &Step, targets: &[Target], text: &str) -> Option<Target> {
+        // What is to be confirmed is there already.
+        const CONFIRMS: [&str; 8] = ["confirm", "check", "verify", "approve", "review", "accept", "agree", "about"];
+        if !targets.is_empty() || strip_any(text, &["wait"]).is_some() || find_any(text, &CONFIRMS).is_some() {
+            return None;
+        }
+        // What this line has set in an earlier round is asked for again.
+        let is_open = |name: &str| self.scope.value(name).is_none() || self.earlier.has_set(name);
+        let is_wanted = |name: &str| is_open(name) && !self.has_source(name);
+        let mut unset = mentions(text).into_iter().filter(|reference| is_wanted(&reference.name));
+        let reference = unset.next().filter(|reference| reference.path.is_empty())?;
+        let is_only = unset.all(|other| other.name == reference.name);
+        is_only.then(|| Target { name: reference.name, ty: Type::ANY, span: line.span })
+    }
+
+    /// Whether a variable gets its value elsewhere: from a line, a parameter or a declaration.
+    fn has_source(&self, name: &str) -> bool {
+        let program = &self.turn.program;
+        let is_written = program.playbooks.iter().any(|playbook| {
+            playbook.parameters.iter().any(|parameter| &*parameter.name == name)
+                || playbook.steps.iter().any(|step| step.writes.iter().any(|written| &**written == name))
+        });
+        let is_declared = || {
+            let mut declared = program.agents.iter().flat_map(|agent| &agent.variables);
+            declared.any(|variable| &*variable.name == name)
+        };
+        is_written || is_declared() || matches!(name, USER_MESSAGE | "call")
     }
 
     /// A line that asks once more says less than the one before it: what is wanted is said there.

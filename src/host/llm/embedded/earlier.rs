@@ -14,6 +14,8 @@ pub(super) struct OwnLine {
     pub(super) at: String,
     pub(super) say: Option<String>,
     pub(super) wait: Option<String>,
+    /// The variables it sets.
+    pub(super) sets: Vec<String>,
     /// It marks a round of a loop.
     pub(super) is_round: bool,
 }
@@ -25,6 +27,10 @@ impl OwnLine {
             at: text("at").unwrap_or_default(),
             say: text("say"),
             wait: text("wait"),
+            sets: line
+                .get("set")
+                .and_then(|set| set.as_object())
+                .map_or(Vec::new(), |set| set.keys().cloned().collect()),
             is_round: line.get("think").is_some(),
         }
     }
@@ -56,6 +62,11 @@ impl Earlier {
     /// The last thing that was said at a line.
     pub(super) fn last_said(&self, at: &str) -> Option<&str> {
         self.lines.iter().rev().filter(|line| line.at == at).find_map(|line| line.say.as_deref())
+    }
+
+    /// Whether a variable has been set.
+    pub(super) fn has_set(&self, name: &str) -> bool {
+        self.lines.iter().any(|line| line.sets.iter().any(|set| set == name))
     }
 
     /// Whether the last thing that was done is to wait at a line.

@@ -24,11 +24,15 @@ use super::wording::{Values, enumerated, plain};
 /// Lines that one reply walks over at most; a loop that asks for nothing goes on in the next.
 const MAX_LINES: usize = 100;
 
+/// So many bytes of a refused trace line stand in the problem that tells of it.
+const REFUSED_BYTES: usize = 200;
+
 /// The reply to a turn, as JSON Lines. `messages` are those of the turn's request: of them only what the executor has
 /// written itself is read.
 pub fn reply(turn: &TurnAsData, messages: &[ChatMessage], filler: &dyn SlotFiller, stop: &Stop) -> String {
     let mut executor = Executor::new(turn, messages, filler, stop);
     executor.run();
+    executor.drop_refused();
     executor.written.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
@@ -103,6 +107,22 @@ impl<'a> Executor<'a> {
         self.name(step);
     }
 
+    /// A trace line that was refused is not written again: what cannot be done is given up.
+    fn drop_refused(&mut self) {
+        let Some(problem) = self.turn.data.problem.clone() else { return };
+        let is_refused = |line: &serde_json::Value| {
+            let text = line.to_string();
+            problem.contains(&text[..text.floor_char_boundary(REFUSED_BYTES)])
+        };
+        let (Some(index), Some(pointer)) = (self.written.iter().position(is_refused), self.turn.data.pointer) else {
+            return;
+        };
+        self.written.truncate(index);
+        self.is_careful = true;
+        let playbook = self.playbook;
+        self.give_up(playbook.step(pointer));
+    }
+
     /// Executes one line.
     fn line(&mut self, step: StepId) -> Next {
         let line = self.playbook.step(step);
@@ -128,7 +148,7 @@ impl<'a> Executor<'a> {
                     || match condition {
                         Some(condition) => match self.scope.eval(condition) {
                             Ok(Value::Bool(truth)) => truth,
-                            Ok(_) | Err(_) => self.is_missing(line, condition_text),
+                            Ok(_) | Err(_) => self.is_missing(line, "If", condition_text),
                         },
                         None if *arm == Arm::Else => true,
                         None => self.holds(line, "If", condition_text),
@@ -179,10 +199,9 @@ impl<'a> Executor<'a> {
     }
 
     /// Says that what a condition needs is not there; it counts as false.
-    pub(super) fn is_missing(&mut self, line: &Step, condition: &str) -> bool {
-        let sentence = self
-            .missing(line)
-            .unwrap_or_else(|| phrases::cannot(&format!("If {}", plain(without_end(condition))), Instead::NotSo));
+    pub(super) fn is_missing(&mut self, line: &Step, head: &str, condition: &str) -> bool {
+        let shown = format!("{head} {}", plain(without_end(condition)));
+        let sentence = self.missing(line).unwrap_or_else(|| phrases::cannot(&shown, Instead::NotSo));
         self.admit(line, &sentence);
         false
     }
@@ -377,7 +396,10 @@ fn split_branch(text: &str, has_action: bool) -> (&str, &str) {
 
 fn strip_then(text: &str) -> &str {
     let ended = without_end(text);
-    ended.strip_suffix("then").map_or(ended, str::trim_end)
+    match ended.strip_suffix("then") {
+        Some(rest) if rest.ends_with(char::is_whitespace) => rest.trim_end(),
+        _ => ended,
+    }
 }
 
 /// Verbs with which what is to be done begins.

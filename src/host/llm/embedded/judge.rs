@@ -5,7 +5,7 @@ use crate::host::classify::rules::judge_words;
 use crate::value::Value;
 use crate::vm::protocol::{USER_MESSAGE, Update};
 
-use super::answer::{bare, is_question, yes_or_no};
+use super::answer::{MAX_READ, bare, is_question, yes_or_no};
 use super::dates::one_number;
 use super::english::{
     Piece, find_any, is_one_of, mentions, pieces, strip, strip_any, strip_user, unquoted, without_end, words,
@@ -20,6 +20,7 @@ const SUBJECTS: [&str; 6] = ["they", "he or she", "he", "she", "somebody", "some
 /// Whether a condition holds; `said`: the user's last words.
 pub(super) fn judge(condition: &str, scope: &Scope, said: Option<&str>) -> Option<bool> {
     let condition = without_end(condition);
+    let said = said.map(|said| &said[..said.floor_char_boundary(MAX_READ)]);
     if let Some(truth) = one(condition, scope, said) {
         return Some(truth);
     }

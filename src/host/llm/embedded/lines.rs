@@ -6,7 +6,7 @@ use crate::lang::flow_graph::Node;
 use crate::lang::program::{Returned, Step, Target, Type};
 use crate::value::Value;
 
-use super::english::{find_any, mentions, strip, strip_any, without_end, words};
+use super::english::{find_any, mentions, name_words, strip, strip_any, without_end, words};
 use super::executor::{Executor, Next, literal_json};
 use super::phrases::{self, Instead};
 use super::reckon::{Worth, worth};
@@ -186,10 +186,22 @@ impl Executor<'_> {
     /// `Get the user's $account_number`, `Find out their $age`: asks.
     fn act_collect(&mut self, line: &Step, text: &str) -> Option<Next> {
         let rest = strip_any(text, &["get", "collect", "find out", "learn", "obtain", "determine"])?;
+        let clause = strip_any(rest, &["what", "which", "how", "whether", "if", "when", "where", "why"]);
+        if clause.is_some_and(|clause| find_any(clause, &["the user", "they", "the customer", "them"]).is_some()) {
+            return Some(self.act_ask(line, &[], &format!("ask the user {rest}")));
+        }
         let noun = strip_any(rest, &["their", "the user's", "the customer's", "the caller's", "the client's"])?;
-        let reference =
-            mentions(noun).into_iter().next().filter(|reference| reference.path.is_empty() && noun.starts_with('$'))?;
-        let target = Target { name: reference.name, ty: Type::ANY, span: line.span };
+        let mentioned = mentions(noun).into_iter().next().filter(|_| noun.starts_with('$'));
+        let name = match mentioned {
+            Some(reference) => reference.name,
+            // The playbook has a variable that is called so.
+            None => {
+                let names = self.playbook.steps.iter().flat_map(|step| step.reads.iter().chain(&step.writes));
+                let wanted = without_end(noun);
+                names.into_iter().find(|name| name_words(name).eq_ignore_ascii_case(wanted))?.clone()
+            }
+        };
+        let target = Target { name, ty: Type::ANY, span: line.span };
         let question = format!("ask the user for their {noun}");
         Some(self.act_ask(line, &[target], &question))
     }

@@ -55,7 +55,10 @@ impl Executor<'_> {
             Loop::While { condition } => match condition {
                 Some(condition) => match self.scope.eval(condition) {
                     Ok(Value::Bool(truth)) => truth,
-                    Ok(_) | Err(_) => self.is_missing(line, text),
+                    Ok(_) | Err(_) => {
+                        let condition = strip_any(text, &["while", "repeat while", "as long as"]).unwrap_or(text);
+                        self.is_missing(line, "While", condition)
+                    }
                 },
                 None => match strip_any(text, &["while", "repeat while", "as long as"]) {
                     Some(condition) => self.holds(line, "While", condition),

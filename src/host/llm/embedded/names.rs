@@ -190,14 +190,15 @@ pub(super) fn name(text: &str) -> Option<String> {
         let rest = rest.trim_start_matches([':', ',', ' ']);
         return cut_name(rest, WEAK_LEADS.contains(&lead));
     }
-    // In the middle of a sentence only words that lead to nothing else count.
+    // In the middle of what is said a lead must begin a clause, or speak of oneself.
+    let own = ["my", "i", "you", "please", "the"];
     let strong: Vec<&str> = NAME_LEADS.iter().filter(|lead| !WEAK_LEADS.contains(lead)).copied().collect();
-    let begins_clause =
-        |at: usize| text[..at].trim_end().is_empty() || text[..at].trim_end().ends_with([',', '.', '!', ';', '-', '–']);
-    if let Some((_, end)) = find_any(text, &strong).filter(|(at, end)| {
-        begins_clause(*at)
-            || text[*at..*end].contains(' ') && strip_any(&text[*at..], &["my", "i", "you", "please", "the"]).is_some()
-    }) {
+    let found = find_any(text, &strong).filter(|(at, end)| {
+        let before = text[..*at].trim_end();
+        let speaks_of_self = text[*at..*end].contains(' ') && strip_any(&text[*at..], &own).is_some();
+        before.ends_with([',', '.', '!', ';', '-', '–']) || speaks_of_self
+    });
+    if let Some((_, end)) = found {
         return cut_name(text[end..].trim_start_matches([':', ',', ' ']), false);
     }
     let text = ["here", "speaking"].iter().find_map(|end| strip_end(text, end)).unwrap_or(text);

@@ -200,7 +200,8 @@ fn in_words(text: &str) -> Vec<(usize, Value)> {
             && !is_alone
             && (["the", "this", "that", "no", "which", "any", "blue", "red", "next", "last", "first"]
                 .contains(&before.as_str())
-                || next.eq_ignore_ascii_case("of")))
+                || next.eq_ignore_ascii_case("of")
+                || next.eq_ignore_ascii_case("moment")))
             || (ALONE.contains(&lower.as_str()) && !is_alone);
         match (open, small(word), scale(word)) {
             (Some((start, sum, part)), Some(value), _) if !is_other && fits_behind(part, value) => {

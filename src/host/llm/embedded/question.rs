@@ -7,7 +7,7 @@ use super::english::{
 };
 use super::kinds::Kind;
 use super::phrases::NO_QUESTION;
-use super::wanted::{Phrase, Wanted};
+use super::wanted::{ADJECTIVES, Phrase, Wanted};
 use super::wording::{Values, plain, with_values};
 
 /// The question; none: nothing is asked, the line only waits, or no template words it.
@@ -37,7 +37,9 @@ fn with_articles(action: &str, values: &dyn Values) -> String {
         if let Piece::Mention(reference, _) = &piece
             && !is_one_of(before, &["of", "for", "to", "with", "from", "that", "is", "in", "on", "at"])
         {
-            let article = if is_one_of(before, &ARTICLES) || is_one_of(before, &["their"]) { "" } else { "the " };
+            let is_begun =
+                is_one_of(before, &ARTICLES) || is_one_of(before, &["their"]) || is_one_of(before, &ADJECTIVES);
+            let article = if is_begun { "" } else { "the " };
             // Of a value that is not there its name stands in the text.
             let name = if values.told(reference).is_some() {
                 format!("{} ", name_words(&reference.name))
@@ -93,7 +95,23 @@ fn of_clause(clause: &str) -> String {
     let acts = strip(clause, "who").is_some() && subject.is_none_or(|subject| subject > 1);
     let is_verb = |at: usize| tokens.get(at).is_some_and(|word| word.ends_with('s') && !word.ends_with("ss"));
     let thing_acts = strip_any(clause, &["which", "what"]).is_some() && subject == Some(3) && is_verb(2);
-    if acts || thing_acts {
+    // `what brings you here`.
+    const DEEDS: [&str; 12] = [
+        "brings",
+        "makes",
+        "keeps",
+        "bothers",
+        "worries",
+        "interests",
+        "helps",
+        "hurts",
+        "happens",
+        "concerns",
+        "matters",
+        "works",
+    ];
+    let does = tokens.get(1).is_some_and(|word| is_one_of(word, &DEEDS));
+    if acts || thing_acts || does {
         return format!("{}?", capitalised(clause));
     }
     match (subject, verb) {

@@ -93,10 +93,9 @@ fn read(text: &str, depth: usize) -> Option<Expr> {
     if let Some(constant) = constant(text) {
         return Some(expr(ExprKind::Literal(constant)));
     }
-    if text.contains(['$', '[', '{']) || text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
-        if let Ok(expr) = parse(text, FileId(0), 0) {
-            return Some(expr);
-        }
+    let looks_exact = text.contains(['$', '[', '{']) || text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+    if looks_exact && let Ok(expr) = parse(text, FileId(0), 0) {
+        return Some(expr);
     }
     let counted = strip(text, "the").unwrap_or(text);
     if let Some(whole) = strip_any(

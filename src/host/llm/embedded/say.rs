@@ -308,12 +308,14 @@ fn thanks(rest: &str, values: &dyn Values) -> String {
 }
 
 fn apology(direction: &str, values: &dyn Values) -> Option<String> {
-    const FORMS: [&str; 10] = [
+    const FORMS: [&str; 12] = [
         "apologise",
         "apologize",
         "say sorry",
         "say that you are sorry",
         "say you are sorry",
+        "say you're sorry",
+        "say that you're sorry",
         "tell the user that you are sorry",
         "tell the user you are sorry",
         "tell them that you are sorry",
@@ -347,7 +349,14 @@ fn remark(direction: &str, values: &dyn Values) -> Option<String> {
             "encourage",
         ],
     );
+    if strip_any(direction, &["praise", "compliment the user"]).is_some() {
+        return Some("Well done!".to_owned());
+    }
     let rest = rest?;
+    // `Encourage the user to try again`.
+    if strip_user(rest).and_then(|rest| strip(rest, "to")).is_some() {
+        return None;
+    }
     if find_any(direction, &["funny", "joke", "interesting", "useful", "about the weather"]).is_some() {
         return None;
     }

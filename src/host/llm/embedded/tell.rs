@@ -3,14 +3,14 @@
 use crate::value::{PathStep, Reference, Value};
 
 use super::english::{
-    Piece, capitalised, find, is_one_of, mentions, name_words, pieces, sentence, strip, strip_any, strip_user,
-    turn_round, unquoted, without_end, words,
+    Piece, capitalised, find, find_any, is_one_of, mentions, name_words, pieces, sentence, strip, strip_any,
+    strip_user, turn_round, unquoted, without_end, words,
 };
 use super::say::Judge;
 use super::wording::{Values, spoken, with_values};
 
 /// Verbs that tell.
-const TELLS: [&str; 34] = [
+const TELLS: [&str; 35] = [
     "tell",
     "inform",
     "let",
@@ -45,6 +45,7 @@ const TELLS: [&str; 34] = [
     "make clear",
     "read back",
     "hand over",
+    "reassure",
 ];
 
 /// The sentence; none: it cannot be told with certainty.
@@ -55,10 +56,12 @@ pub(super) fn fact(direction: &str, values: &dyn Values, judge: Judge<'_>) -> Op
         .unwrap_or(rest);
     let rest = rest.trim_start_matches([':', ',', ' ']);
     let rest = without_end(without_listener(rest));
-    // `Tell $name that …`.
+    // `Tell $name that …`, `Let $name know that …`.
     let rest = match pieces(rest).first() {
-        Some(Piece::Mention(_, source)) if strip(&rest[source.len()..], "that").is_some() => {
-            rest[source.len()..].trim_start()
+        Some(Piece::Mention(_, source)) => {
+            let behind = rest[source.len()..].trim_start();
+            let behind = strip(behind, "know").unwrap_or(behind);
+            if strip(behind, "that").is_some() { behind } else { rest }
         }
         _ => rest,
     };
@@ -130,8 +133,40 @@ fn told_clause(clause: &str, values: &dyn Values) -> Option<String> {
     if let Some(rest) = strip_any(clause, &["about", "of"]) {
         return mentions(rest).first().and_then(|_| noun_told(rest, values));
     }
+    if is_sentence(clause) {
+        return with_values(&turn_round(&named_values(clause)), values);
+    }
     let is_question = strip_any(clause, &["what", "how", "when", "where", "who", "which", "why", "whose"]).is_some();
     if is_question { question_told(clause, values) } else { noun_told(clause, values) }
+}
+
+/// Whether a clause is a whole sentence without `that` before it: `their order has been shipped`.
+fn is_sentence(clause: &str) -> bool {
+    const VERBS: [&str; 20] = [
+        "is", "are", "was", "were", "has", "have", "had", "will", "can", "cannot", "can't", "won't", "isn't", "aren't",
+        "should", "must", "may", "you're", "you'll", "they're",
+    ];
+    const STARTS: [&str; 15] = [
+        "you",
+        "you're",
+        "you'll",
+        "they",
+        "they're",
+        "their",
+        "the",
+        "it",
+        "we",
+        "our",
+        "your",
+        "there",
+        "this",
+        "all",
+        "everything",
+    ];
+    const LINKS: [&str; 8] = ["that", "which", "who", "where", "when", "why", "how", "what"];
+    let verb = find_any(clause, &VERBS);
+    let is_linked = |end: usize| find_any(&clause[..end], &LINKS).is_some();
+    strip_any(clause, &STARTS).is_some() && verb.is_some_and(|(start, end)| end < clause.len() && !is_linked(start))
 }
 
 /// `the $amount` is `the amount $amount`: a bare value would say nothing of what it is.

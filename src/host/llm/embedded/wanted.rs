@@ -242,12 +242,23 @@ fn phrase(rest: &str, target: Option<&Target>, n_targets: usize) -> (Phrase, boo
         return (Phrase::About(with_name(without_end(what), target)), false);
     }
     if let Some(action) = strip(rest, "to") {
-        return (Phrase::To(with_name(without_end(action), target)), false);
+        return (Phrase::To(with_article(without_end(action), target)), false);
     }
     let is_noun =
         strip_any(rest, &["their", "the", "a", "an", "another", "his or her", "$"]).is_some() || rest.starts_with('$');
-    let is_open =
-        strip_any(rest, &["a question", "questions", "some questions", "a few questions", "a riddle"]).is_some();
+    let is_open = strip_any(
+        rest,
+        &[
+            "a question",
+            "one more question",
+            "another question",
+            "questions",
+            "some questions",
+            "a few questions",
+            "a riddle",
+        ],
+    )
+    .is_some();
     if is_open {
         return (Phrase::Open(rest.to_owned()), false);
     }
@@ -289,8 +300,19 @@ fn with_name(text: &str, target: Option<&Target>) -> String {
     result
 }
 
+/// The same of an action: `confirm $total` is `confirm the total`.
+fn with_article(action: &str, target: Option<&Target>) -> String {
+    let Some(target) = target else { return action.to_owned() };
+    let mention = format!("${}", target.name);
+    let Some(at) = action.find(&mention) else { return action.to_owned() };
+    let before = words(&action[..at]).last().copied().unwrap_or("");
+    let is_begun = is_one_of(before, &DETERMINERS) || is_one_of(before, &ADJECTIVES);
+    let action = if is_begun { action.to_owned() } else { format!("{}the {}", &action[..at], &action[at..]) };
+    with_name(&action, Some(target))
+}
+
 /// Adjectives that a variable's own word may follow.
-const ADJECTIVES: [&str; 30] = [
+pub(super) const ADJECTIVES: [&str; 30] = [
     "favourite",
     "favorite",
     "preferred",
@@ -364,8 +386,10 @@ fn noun_phrase(noun: &str, target: Option<&Target>, n_targets: usize) -> (Phrase
         // Each is asked for by itself.
         return (Phrase::Noun(format!("{owner}{name}")), false);
     }
-    let before = noun[..start].trim();
+    let before = noun[..start].trim().trim_end_matches(['(', ',', ':', '–', '—']).trim_end();
     let after = noun[end..].trim();
+    let after =
+        if noun[..start].trim_end().ends_with('(') { after.trim_start_matches(')').trim_start() } else { after };
     let said_last = words(before).last().copied().unwrap_or("");
     let is_named = !before.is_empty()
         && !is_one_of(said_last, &DETERMINERS)
@@ -378,7 +402,7 @@ fn noun_phrase(noun: &str, target: Option<&Target>, n_targets: usize) -> (Phrase
     let marked = after.strip_prefix([',', ':', '(', '–', '—', '-']).map(|rest| without_end(rest.trim()));
     let marked = marked.map(|rest| if after.starts_with('(') { rest.trim_end_matches(')') } else { rest });
     match marked {
-        Some(rest) if rest.is_empty() => (Phrase::Noun(head), false),
+        Some("") => (Phrase::Noun(head), false),
         Some(rest) if strip_any(rest, &REASONS).is_some() => (Phrase::Noun(head), false),
         Some(rest) if strip_any(rest, &FORMS).is_some() => (Phrase::Noun(format!("{head}, {rest}")), false),
         Some(rest) => {
