@@ -246,11 +246,15 @@ fn nobody_chooses_the_embedded_model() {
 #[test]
 fn wrong_models_are_named() {
     for (id, expected) in [
-        ("gpt-4.1", "`gpt-4.1` (--model) is no model: write embedded, openai:NAME, script:FILE or replay:SESSION"),
+        (
+            "gpt-4.1",
+            "`gpt-4.1` (--model) is no model: write openai:NAME, embedded, embedded:PATH, script:FILE or replay:SESSION",
+        ),
         ("openai:", "`openai:` (--model) is no model: something must stand behind the colon, as in openai:NAME"),
         (
-            "embedded:x",
-            "`embedded:x` (--model) is no model: write embedded, openai:NAME, script:FILE or replay:SESSION",
+            "embedded:",
+            "`embedded:` (--model) is no model: a GGUF file must stand behind the colon, as in embedded:PATH, or no \
+             colon at all",
         ),
     ] {
         let given = CommandLine { model: Some(id.into()), ..CommandLine::default() };

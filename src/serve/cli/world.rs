@@ -32,7 +32,7 @@ use crate::vm::protocol::{Event, ReplyEnd, TurnId};
 /// Options that say with what a program runs.
 #[derive(Args, Default)]
 pub(crate) struct WorldArguments {
-    /// The model: openai:NAME, embedded, script:FILE or replay:SESSION [default: openai if a key or a base URL is set, else
+    /// The model: openai:NAME, embedded, embedded:PATH, script:FILE or replay:SESSION [default: openai if a key or a base URL is set, else
     /// embedded]
     #[arg(long, value_name = "ID")]
     pub(crate) model: Option<String>,

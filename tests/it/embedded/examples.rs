@@ -89,6 +89,7 @@ fn embedded_is_the_default() {
     assert!(done.stdout.ends_with("What is your name?\nHello, Ada! Have a good day!\n"), "{}", done.stdout);
     assert_eq!(
         done.stderr,
-        "model embedded: a small guided executor, no key needed; for a real model see README \"Which model\"\n"
+        "model embedded: a small guided executor, no key needed; for a real model see README \"Which model\"\n\
+         the embedded model has no weights and speaks in templates; `playhouse model pull` fetches them\n"
     );
 }
