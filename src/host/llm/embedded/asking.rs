@@ -98,7 +98,7 @@ impl Executor<'_> {
         let mut unset = mentions(text).into_iter().filter(|reference| is_wanted(&reference.name));
         let reference = unset.next().filter(|reference| reference.path.is_empty())?;
         let is_only = unset.all(|other| other.name == reference.name);
-        is_only.then(|| Target { name: reference.name, ty: Type::ANY, span: line.span })
+        is_only.then_some(Target { name: reference.name, ty: Type::ANY, span: line.span })
     }
 
     /// Whether a variable gets its value elsewhere: from a line, a parameter or a declaration.

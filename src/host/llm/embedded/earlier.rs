@@ -2,6 +2,9 @@
 
 use crate::vm::protocol::{ChatMessage, Role};
 
+/// How the mark of a loop's round begins.
+pub(super) const ROUND: &str = "round ";
+
 /// Own trace lines, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Earlier {
@@ -31,7 +34,7 @@ impl OwnLine {
                 .get("set")
                 .and_then(|set| set.as_object())
                 .map_or(Vec::new(), |set| set.keys().cloned().collect()),
-            is_round: line.get("think").is_some(),
+            is_round: text("think").is_some_and(|think| think.starts_with(ROUND)),
         }
     }
 }

@@ -201,6 +201,42 @@ pub(super) fn sentence(text: &str) -> String {
     format!("{}{end}", capitalised(text))
 }
 
+/// Without the marks and the politeness around an answer.
+pub(super) fn bare(text: &str) -> &str {
+    let mut text = text.trim();
+    loop {
+        let marks =
+            |c: char| matches!(c, '.' | ',' | '!' | ';' | ':' | '"' | '“' | '”' | '„' | '«' | '»') || c.is_whitespace();
+        let trimmed = text.trim_matches(marks);
+        // A bracket that was opened stays.
+        let politeness = [
+            "please",
+            "thank you",
+            "thanks",
+            "i think",
+            "i guess",
+            "i believe",
+            "i suppose",
+            "danke",
+            "bitte",
+            "merci",
+            "gracias",
+        ];
+        let cut = politeness.iter().find_map(|phrase| {
+            let start = trimmed
+                .len()
+                .checked_sub(phrase.len())
+                .filter(|start| *start > 0 && trimmed.is_char_boundary(*start))?;
+            let is_alone = trimmed[..start].ends_with([' ', ',']) && trimmed[start..].eq_ignore_ascii_case(phrase);
+            is_alone.then(|| trimmed[..start].trim_end())
+        });
+        match cut {
+            Some(rest) if !rest.is_empty() => text = rest,
+            _ => return if trimmed.is_empty() { text } else { trimmed },
+        }
+    }
+}
+
 /// The words of a variable's name: `order_id` is `order ID`.
 pub(super) fn name_words(name: &str) -> String {
     let mut words: Vec<String> = Vec::new();

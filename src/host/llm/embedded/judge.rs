@@ -5,11 +5,12 @@ use crate::host::classify::rules::judge_words;
 use crate::value::Value;
 use crate::vm::protocol::{USER_MESSAGE, Update};
 
-use super::answer::{MAX_READ, bare, is_question, yes_or_no};
+use super::answer::{MAX_READ, yes_or_no};
 use super::dates::one_number;
 use super::english::{
-    Piece, find_any, is_one_of, mentions, pieces, strip, strip_any, strip_user, unquoted, without_end, words,
+    Piece, bare, find_any, is_one_of, mentions, pieces, strip, strip_any, strip_user, unquoted, without_end, words,
 };
+use super::evasion::is_question;
 use super::reckon::worth;
 use super::scope::Scope;
 use super::wording::Values;

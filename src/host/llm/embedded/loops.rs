@@ -6,6 +6,7 @@ use crate::lang::flow_graph::EdgeKind;
 use crate::lang::program::{Loop, Step, StepId, StepKind};
 use crate::value::Value;
 
+use super::earlier::ROUND;
 use super::english::{find, find_any, name_words, one_line, strip_any, without_end};
 use super::executor::{Executor, Next};
 use super::judge::{is_leaving, judge};
@@ -85,7 +86,7 @@ impl Executor<'_> {
         };
         if goes_on {
             // The mark that rounds are counted by.
-            self.write(line, json!({ "think": format!("round {}", n_rounds + 1) }));
+            self.write(line, json!({ "think": format!("{ROUND}{}", n_rounds + 1) }));
             return inside;
         }
         self.name(line.id);

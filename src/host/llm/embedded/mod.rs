@@ -10,6 +10,7 @@ mod calls;
 mod dates;
 mod earlier;
 mod english;
+mod evasion;
 mod executor;
 mod judge;
 mod kinds;

@@ -226,7 +226,7 @@ pub(super) fn name(text: &str) -> Option<String> {
 
 /// Without `word` at the end.
 fn strip_end<'t>(text: &'t str, word: &str) -> Option<&'t str> {
-    let text = super::answer::bare(text);
+    let text = super::english::bare(text);
     let start = text.len().checked_sub(word.len()).filter(|start| *start > 0 && text.is_char_boundary(*start))?;
     let is_alone = text[..start].ends_with(char::is_whitespace) && text[start..].eq_ignore_ascii_case(word);
     is_alone.then(|| text[..start].trim_end())
@@ -234,7 +234,7 @@ fn strip_end<'t>(text: &'t str, word: &str) -> Option<&'t str> {
 
 /// A text that is a name and nothing else.
 fn whole_name(text: &str) -> Option<String> {
-    let text = super::answer::bare(text);
+    let text = super::english::bare(text);
     let is_name_part = |word: &&str| {
         word.chars().all(|c| c.is_alphabetic() || matches!(c, '-' | '\'' | '’'))
             && (!is_one_of(word, &NO_NAMES) || is_one_of(word, &PARTICLES))
@@ -368,7 +368,7 @@ pub(super) fn place(text: &str) -> Option<String> {
     ];
     let end =
         if is_led { find_any(clause, &PLACE_ENDS).map_or(clause.len(), |(start, _)| start) } else { clause.len() };
-    let place = super::answer::bare(clause[..end].trim().trim_end_matches(','));
+    let place = super::english::bare(clause[..end].trim().trim_end_matches(','));
     let all = words(place);
     let first = all.first()?;
     let is_plain = !place.contains(['?', '@', '!']) && place.chars().any(char::is_alphabetic);
