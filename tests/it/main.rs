@@ -45,5 +45,7 @@ mod tool;
 mod trigger_tests;
 mod vm;
 mod watcher;
+#[cfg(feature = "embedded")]
+mod weights;
 mod why;
 mod world;

@@ -15,6 +15,7 @@ pub(super) struct Generated {
     /// The mean logarithm of the probability of each token that was chosen; 0 is certain. Tokens that the grammar
     /// left no choice about don't count.
     pub(super) certainty: f32,
+    pub(super) n_tokens: usize,
 }
 
 /// Goes on after `state` with a text of `grammar` (in llguidance's form of Lark). None: stopped, or not finished
@@ -32,11 +33,11 @@ pub(super) fn generate(
     let (mut certainty, mut n_chosen) = (0.0, 0_u16);
     loop {
         tokens.extend(matcher.consume_ff_tokens());
+        if stop.is_stopped() || tokens.len() > most {
+            return None;
+        }
         if matcher.is_stopped() {
             break;
-        }
-        if stop.is_stopped() || tokens.len() >= most {
-            return None;
         }
         if n_read < tokens.len() {
             state = state.read(&tokens[n_read..], stop)?;
@@ -55,7 +56,8 @@ pub(super) fn generate(
     if matcher.is_error() {
         return None;
     }
-    Some(Generated { text: vocabulary.decode(&tokens), certainty: certainty / f32::from(n_chosen.max(1)) })
+    let certainty = certainty / f32::from(n_chosen.max(1));
+    Some(Generated { text: vocabulary.decode(&tokens), certainty, n_tokens: tokens.len() })
 }
 
 /// The allowed token with the greatest logit, of equal ones the first. Where none can be compared (a damaged model

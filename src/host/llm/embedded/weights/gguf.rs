@@ -210,7 +210,7 @@ fn check_tensor(
     let format = info.ggml_dtype;
     let row = dimensions.last().copied().unwrap_or(0);
     if !is_supported(format) || !row.is_multiple_of(format.block_size()) {
-        return Err(format!("the tensor {name} is stored as {format:?}, which can't be used here"));
+        return Err(format!("the tensor {name} is stored as {format:?}, which is not supported here"));
     }
     // These products are of our own numbers and cannot overflow.
     let n_bytes = tensor_bytes(format, &info.shape) as u64;

@@ -74,7 +74,10 @@ impl Lazy {
         let shared = Arc::new(Shared { place, changed: Condvar::new(), stop: Stop::default() });
         let on_thread = {
             let shared = shared.clone();
-            move || shared.work(find, load, told)
+            move || {
+                let _over = Over(&shared);
+                shared.work(find, load, told);
+            }
         };
         if std::thread::Builder::new().name("load weights".to_owned()).spawn(on_thread).is_err() {
             shared.set(Status::Absent, None);
@@ -112,6 +115,17 @@ impl Lazy {
 impl Drop for Lazy {
     fn drop(&mut self) {
         self.shared.stop.stop();
+    }
+}
+
+/// When the loading thread ends by a panic of `find` or `load`, there will be no model.
+struct Over<'a>(&'a Shared);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        if matches!(self.0.lock().status, Status::Searching | Status::Loading) {
+            self.0.set(Status::Absent, None);
+        }
     }
 }
 

@@ -14,12 +14,12 @@ mod eight_bit;
 mod error;
 mod generate;
 pub mod gguf;
-mod grammar;
+pub mod grammar;
 mod lazy;
 mod model;
-mod phrase;
+pub mod phrase;
 pub mod prompts;
-mod quote;
+pub mod quote;
 mod thread;
 mod vocabulary;
 
@@ -123,11 +123,17 @@ impl Weights {
         }
     }
 
-    /// Goes on with a text, without any grammar, until `most` tokens are written or the text is over: what the model
-    /// is by itself. None: stopped, or too long.
-    pub fn complete(&self, text: &str, most: usize, stop: &Stop) -> Option<Completion> {
+    /// Goes on with a text until it is over, or `most` tokens are written: what the model is by itself. Of a text
+    /// under a grammar (as in [`grammar`]) nothing is given that the grammar does not allow as a whole. None: stopped,
+    /// too long, or not finished under the grammar.
+    pub fn complete(&self, text: &str, grammar: Option<&str>, most: usize, stop: &Stop) -> Option<Completion> {
         let read = self.vocabulary.encode(text);
         let mut state = self.fresh.clone().read(&read, stop)?;
+        let n_read = read.len();
+        if let Some(grammar) = grammar {
+            let Generated { text, n_tokens, .. } = generate(&self.vocabulary, state, grammar, most, stop)?;
+            return Some(Completion { text, n_read, n_written: n_tokens });
+        }
         let mut written = Vec::new();
         while written.len() < most {
             let token = generate::likeliest(&state.logits, |_| true)?;
@@ -137,8 +143,7 @@ impl Weights {
             written.push(token);
             state = state.read(&[token], stop)?;
         }
-        let text = self.vocabulary.decode(&written);
-        Some(Completion { text, n_read: read.len(), n_written: written.len() })
+        Some(Completion { text: self.vocabulary.decode(&written), n_read, n_written: written.len() })
     }
 
     /// The model after the examples of a prompt.
@@ -177,7 +182,7 @@ impl SlotFiller for Weights {
         if !(2..=MOST_WORDS).contains(&words.n_words()) {
             return None;
         }
-        let answer = self.answer(Kind::Extract, &prompts::extraction(slot), &grammar::extraction(&words), stop)?;
+        let answer = self.answer(Kind::Extract, &prompts::extraction(slot), &grammar::extraction(slot.words), stop)?;
         let quote = answer.text.strip_prefix(' ')?.strip_suffix('\n')?;
         let is_known = quote != grammar::UNKNOWN && answer.certainty >= LEAST_CERTAINTY;
         is_known.then(|| words.find(quote).map(str::to_owned))?
@@ -186,6 +191,7 @@ impl SlotFiller for Weights {
     fn phrase(&self, slot: &Phrasing<'_>, stop: &Stop) -> Option<String> {
         let grammar = grammar::phrasing(&phrase::openings(slot)?);
         let answer = self.answer(Kind::Phrase, &prompts::phrasing(slot), &grammar, stop)?;
-        phrase::accepted(slot, &answer)
+        let sentence = answer.text.trim_end().strip_suffix('"')?;
+        phrase::is_better(slot, sentence, answer.certainty).then(|| sentence.to_owned())
     }
 }

@@ -5,7 +5,6 @@
 //! template again, or worse ("Goodbye, it is nice to meet you!"); these stay with their templates. A sentence is
 //! said only if it loses nothing of what the line wants said and invents nothing.
 
-use super::generate::Generated;
 use super::grammar::GREETINGS;
 use crate::host::llm::embedded::slots::{Phrasing, SpeechAct};
 
@@ -125,7 +124,7 @@ const PLEASANTRIES: &[&str] = &[
 ];
 
 /// The openings that a sentence of this act may have. None: the act is left to its template.
-pub(super) fn openings<'a>(slot: &Phrasing<'a>) -> Option<Vec<&'a str>> {
+pub fn openings<'a>(slot: &Phrasing<'a>) -> Option<Vec<&'a str>> {
     let first = slot.template.split(|letter: char| !letter.is_alphanumeric()).next().filter(|word| !word.is_empty())?;
     let mut openings = vec![first];
     match slot.act {
@@ -136,11 +135,9 @@ pub(super) fn openings<'a>(slot: &Phrasing<'a>) -> Option<Vec<&'a str>> {
     Some(openings)
 }
 
-/// The sentence, if it is to be said.
-pub(super) fn accepted(slot: &Phrasing<'_>, generated: &Generated) -> Option<String> {
-    let sentence = generated.text.trim_end().strip_suffix('"')?;
-    let is_good = generated.certainty >= LEAST_CERTAINTY && !loses(slot, sentence) && !invents(slot, sentence);
-    (is_good && !repeats(sentence)).then(|| sentence.to_owned())
+/// Whether the sentence is to be said. `certainty` is the mean logarithm of the probability of its tokens.
+pub fn is_better(slot: &Phrasing<'_>, sentence: &str, certainty: f32) -> bool {
+    certainty >= LEAST_CERTAINTY && !loses(slot, sentence) && !invents(slot, sentence) && !repeats(sentence)
 }
 
 /// Whether something is missing that has to be said: a value, what the template took from the line, or, of a

@@ -10,7 +10,7 @@ const EDGES: &[char] = &[
 
 /// A text in pieces: words, what stands around words, and one space between what any space separates.
 #[derive(Debug)]
-pub(super) struct Pieces<'a> {
+pub struct Pieces<'a> {
     text: &'a str,
     pieces: Vec<Piece>,
 }
@@ -26,7 +26,7 @@ struct Piece {
 
 impl<'a> Pieces<'a> {
     /// The pieces of a text.
-    pub(super) fn of(text: &'a str) -> Pieces<'a> {
+    pub fn of(text: &'a str) -> Pieces<'a> {
         let mut pieces: Vec<Piece> = Vec::new();
         let mut end = 0;
         for word in text.split_whitespace() {
@@ -50,18 +50,18 @@ impl<'a> Pieces<'a> {
     }
 
     /// How many of them are words.
-    pub(super) fn n_words(&self) -> usize {
+    pub fn n_words(&self) -> usize {
         self.pieces.iter().filter(|piece| piece.is_word).count()
     }
 
     /// The pieces as they are shown.
-    pub(super) fn shown(&self) -> Vec<&str> {
+    pub fn shown(&self) -> Vec<&str> {
         self.pieces.iter().map(|piece| piece.shown.as_str()).collect()
     }
 
     /// The words of the text that `quote`, some pieces as they are shown, stands for, without what stands around
     /// them. None: it is no such thing, or has no word.
-    pub(super) fn find(&self, quote: &str) -> Option<&'a str> {
+    pub fn find(&self, quote: &str) -> Option<&'a str> {
         let pieces = (0..self.pieces.len()).find_map(|first| {
             let mut rest = quote;
             for (index, piece) in self.pieces.iter().enumerate().skip(first) {
@@ -79,6 +79,6 @@ impl<'a> Pieces<'a> {
 }
 
 /// Text on one line that can stand in quotes.
-pub(super) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     Pieces::of(text).shown().concat()
 }
