@@ -10,6 +10,8 @@ use playhouse_lang::value::{Map, Origin, PathStep, Reference, Tracked, Value};
 pub enum EvalFault {
     /// A variable that is not set. Its value may still be on its way.
     Unset(Arc<str>),
+    /// A member or an item that is not there, in words.
+    Missing(String),
     /// Anything else, in words.
     Other(String),
 }
@@ -18,7 +20,7 @@ impl std::fmt::Display for EvalFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             EvalFault::Unset(name) => write!(f, "${name} is not set"),
-            EvalFault::Other(message) => f.write_str(message),
+            EvalFault::Missing(message) | EvalFault::Other(message) => f.write_str(message),
         }
     }
 }
@@ -100,7 +102,7 @@ pub fn eval(expr: &Expr, scope: &dyn Lookup) -> Result<Tracked, EvalFault> {
             let (subject, origin, secret) = match eval(subject, scope) {
                 Ok(tracked) => (Some(tracked.value), tracked.origin, tracked.secret),
                 // Whether something is there is a fair question about what is not; a mistyped path is not.
-                Err(EvalFault::Unset(_)) if *test == Test::Provided => (None, Origin::CODE, false),
+                Err(EvalFault::Unset(_) | EvalFault::Missing(_)) if *test == Test::Provided => (None, Origin::CODE, false),
                 Err(fault) => return Err(fault),
             };
             let holds = match (test, &subject) {
@@ -127,26 +129,29 @@ pub(crate) fn read(reference: &Reference, scope: &dyn Lookup) -> Result<Tracked,
     let variable = scope.lookup(&reference.name).ok_or_else(|| EvalFault::Unset(reference.name.clone()))?;
     match variable.value.at(&reference.path) {
         Ok(value) => Ok(Tracked { value: value.clone(), origin: variable.origin, secret: variable.secret }),
-        Err(n_done) => Err(wrong(missing_step(reference, &variable.value, n_done))),
+        Err(n_done) => Err(missing_step(reference, &variable.value, n_done)),
     }
 }
 
 /// Says where a path leaves the value, and what there is instead.
-fn missing_step(reference: &Reference, value: &Value, n_done: usize) -> String {
+fn missing_step(reference: &Reference, value: &Value, n_done: usize) -> EvalFault {
     let reached = Reference { name: reference.name.clone(), path: reference.path[..n_done].to_vec() };
     let here = value.at(&reached.path).unwrap_or(&Value::Null);
     match (here, &reference.path[n_done]) {
         (Value::Map(members), PathStep::Member(name)) => {
             let keys: Vec<&str> = members.keys().take(10).map(|key| &**key).collect();
-            format!("{reached} has no `{name}`; it has: {}", keys.join(", "))
+            EvalFault::Missing(format!("{reached} has no `{name}`; it has: {}", keys.join(", ")))
         }
-        (Value::List(items), PathStep::Index(index)) => format!("{reached} has {} items, no [{index}]", items.len()),
+        (Value::List(items), PathStep::Index(index)) => {
+            EvalFault::Missing(format!("{reached} has {} items, no [{index}]", items.len()))
+        }
         (_, step) => {
             let step = match step {
                 PathStep::Member(name) => format!(".{name}"),
                 PathStep::Index(index) => format!("[{index}]"),
             };
-            format!("{reached} is {}, which has no {step}", describe(here))
+            let message = format!("{reached} is {}, which has no {step}", describe(here));
+            if *here == Value::Null { EvalFault::Missing(message) } else { EvalFault::Other(message) }
         }
     }
 }
