@@ -102,7 +102,9 @@ pub fn eval(expr: &Expr, scope: &dyn Lookup) -> Result<Tracked, EvalFault> {
             let (subject, origin, secret) = match eval(subject, scope) {
                 Ok(tracked) => (Some(tracked.value), tracked.origin, tracked.secret),
                 // Whether something is there is a fair question about what is not; a mistyped path is not.
-                Err(EvalFault::Unset(_) | EvalFault::Missing(_)) if *test == Test::Provided => (None, Origin::CODE, false),
+                Err(EvalFault::Unset(_) | EvalFault::Missing(_)) if *test == Test::Provided => {
+                    (None, Origin::CODE, false)
+                }
                 Err(fault) => return Err(fault),
             };
             let holds = match (test, &subject) {

@@ -120,7 +120,7 @@ impl Machine {
             Ok(value) if value.secret => Spoken::Text("***".to_owned()),
             Ok(value) => Spoken::Text(value.value.to_text()),
             // `$name.Then` is a name and the next sentence.
-            Err(EvalFault::Other(_)) if !braced && !reference.path.is_empty() => {
+            Err(EvalFault::Missing(_) | EvalFault::Other(_)) if !braced && !reference.path.is_empty() => {
                 let mut shorter = reference.clone();
                 let Some(last) = shorter.path.pop() else { return Spoken::Unknown };
                 let rest = match &last {

@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
+use crate::lang::expr::{BinaryOperator, ExprKind};
 use crate::lang::flow_graph::Node;
-use crate::lang::program::{Step, Target, Type};
+use crate::lang::program::{Step, StepKind, Target, Type};
 use crate::value::Value;
 use crate::vm::protocol::USER_MESSAGE;
 
@@ -30,11 +31,9 @@ impl Executor<'_> {
                 .iter()
                 .map(|target| {
                     let ty = self.type_of(target);
-                    (
-                        Some(target),
-                        self.described(line, wanted::read(text, Some(target), targets.len(), ty), target, ty),
-                        ty,
-                    )
+                    let wanted = self.described(line, wanted::read(text, Some(target), targets.len(), ty), target, ty);
+                    let kind = self.choices(target).map_or(wanted.kind.clone(), Kind::Choice);
+                    (Some(target), Wanted { kind, ..wanted }, ty)
                 })
                 .collect(),
         };
@@ -99,6 +98,19 @@ impl Executor<'_> {
         let reference = unset.next().filter(|reference| reference.path.is_empty())?;
         let is_only = unset.all(|other| other.name == reference.name);
         is_only.then_some(Target { name: reference.name, ty: Type::ANY, span: line.span })
+    }
+
+    /// The texts among which the answer must be, where a condition of the playbook says so: `If $choice is in $choices`.
+    fn choices(&self, target: &Target) -> Option<Vec<String>> {
+        let lists = self.playbook.steps.iter().filter_map(|step| {
+            let StepKind::Branch { condition: Some(condition), .. } = &step.kind else { return None };
+            let ExprKind::Binary(BinaryOperator::In, item, list) = &condition.kind else { return None };
+            let ExprKind::Reference(reference) = &item.kind else { return None };
+            (reference.name == target.name && reference.path.is_empty()).then_some(&**list)
+        });
+        let Ok(Value::List(items)) = self.scope.eval(lists.into_iter().next()?) else { return None };
+        let as_text = |item: &Value| if let Value::Str(text) = item { Some(text.to_string()) } else { None };
+        items.iter().map(as_text).collect::<Option<Vec<String>>>().filter(|options| !options.is_empty())
     }
 
     /// Whether a variable gets its value elsewhere: from a line, a parameter or a declaration.
