@@ -250,8 +250,12 @@ impl Guide {
             if block.has("run")
                 && let Some(arguments) = ours
             {
-                // The README's paths are those of the repository; here its examples lie in the folder itself.
-                let arguments = arguments.replace("examples/", "").replace("test examples", "test .");
+                // The README's paths are those of the repository; here its examples lie in the folder itself, and the
+                // library's conversations are played by a test of their own.
+                let arguments = arguments
+                    .replace("examples/", "")
+                    .replace("test examples playbooks", "test .")
+                    .replace("test examples", "test .");
                 let (stdout, stderr, code) = self.playhouse(&arguments);
                 if code != Some(0) {
                     return Err(format!("`{line}` ends with {code:?}:\n{stdout}{stderr}"));
