@@ -64,67 +64,59 @@ fn write_reply(lines: &[serde_json::Value], margin: &str) -> String {
     if text.is_empty() { format!("{margin}(nothing)\n") } else { text }
 }
 
-fn table(text: &str) -> String {
+/// A table as it comes out: headings and lines as they stand, and what `tell` writes of each line.
+fn rows(text: &str, tell: impl Fn(&mut String, &Entry)) -> String {
     let mut result = String::new();
     for entry in read(text) {
-        let entry = match entry {
-            Ok(entry) => entry,
-            Err(heading) => {
-                writeln!(result, "{heading}\n").unwrap();
-                continue;
+        match entry {
+            Ok(entry) => {
+                writeln!(result, "- {}", entry.line).unwrap();
+                tell(&mut result, &entry);
             }
-        };
-        writeln!(result, "- {}", entry.line).unwrap();
-        let program = format!("# Tea shop\n\n## Main\n\n### Steps\n\n- {}\n", entry.line);
-        let new = || Chat::new(&program, &entry.variables);
-        if new().is_explicit() {
-            writeln!(result, "  (the interpreter's)").unwrap();
-            continue;
-        }
-        if entry.said.is_empty() {
-            result.push_str(&write_reply(&new().reply(None), "  "));
-        }
-        for messages in &entry.said {
-            let mut chat = new();
-            chat.reply(None);
-            for message in messages {
-                writeln!(result, "  < {message}").unwrap();
-                result.push_str(&write_reply(&chat.reply(Some(message)), "    "));
-            }
+            Err(heading) => writeln!(result, "{heading}\n").unwrap(),
         }
     }
     result
 }
 
-/// Whether conditions are judged, and how.
-fn conditions(text: &str) -> String {
-    let mut result = String::new();
-    for entry in read(text) {
-        let entry = match entry {
-            Ok(entry) => entry,
-            Err(heading) => {
-                writeln!(result, "{heading}\n").unwrap();
-                continue;
-            }
-        };
-        writeln!(result, "- {}", entry.line).unwrap();
-        let program = format!("# Desk\n\n## Main\n\n### Steps\n\n- {}\n  - Say \"so\"\n- Say \"over\"\n", entry.line);
-        for message in entry.said.iter().flatten() {
-            let mut variables = entry.variables.clone();
-            variables.push(("user_message".into(), Value::from(message.as_str())));
-            let lines = Chat::new(&program, &variables).reply(None);
-            let is_named = lines.iter().any(|line| line.get("say").is_some());
-            let holds = lines.iter().any(|line| line["at"] == "01.01");
-            let verdict = match (is_named, holds) {
-                (true, false) => "cannot judge",
-                (false, true) => "yes",
-                (false, false) => "no",
-                (true, true) => panic!("{lines:?}"),
-            };
-            writeln!(result, "  {verdict} < {message}").unwrap();
+/// What is asked or said, and what becomes of the answers.
+fn tell_line(result: &mut String, entry: &Entry) {
+    let program = format!("# Tea shop\n\n## Main\n\n### Steps\n\n- {}\n", entry.line);
+    let new = || Chat::new(&program, &entry.variables);
+    if new().is_explicit() {
+        writeln!(result, "  (the interpreter's)").unwrap();
+        return;
+    }
+    if entry.said.is_empty() {
+        result.push_str(&write_reply(&new().reply(None), "  "));
+    }
+    for messages in &entry.said {
+        let mut chat = new();
+        chat.reply(None);
+        for message in messages {
+            writeln!(result, "  < {message}").unwrap();
+            result.push_str(&write_reply(&chat.reply(Some(message)), "    "));
         }
     }
-    result
+}
+
+/// Whether a condition is judged, and how.
+fn tell_condition(result: &mut String, entry: &Entry) {
+    let program = format!("# Desk\n\n## Main\n\n### Steps\n\n- {}\n  - Say \"so\"\n- Say \"over\"\n", entry.line);
+    for message in entry.said.iter().flatten() {
+        let mut variables = entry.variables.clone();
+        variables.push(("user_message".into(), Value::from(message.as_str())));
+        let lines = Chat::new(&program, &variables).reply(None);
+        let is_named = lines.iter().any(|line| line.get("say").is_some());
+        let holds = lines.iter().any(|line| line["at"] == "01.01");
+        let verdict = match (is_named, holds) {
+            (true, false) => "cannot judge",
+            (false, true) => "yes",
+            (false, false) => "no",
+            (true, true) => panic!("{lines:?}"),
+        };
+        writeln!(result, "  {verdict} < {message}").unwrap();
+    }
 }
 
 #[test]
@@ -132,7 +124,7 @@ fn embedded_lines() {
     for name in ["lines", "answers", "other_lines"] {
         let path = format!("{}/tests/cases/embedded/{name}.txt", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(path).unwrap();
-        golden::compare(&format!("embedded/{name}.golden"), &table(&text));
+        golden::compare(&format!("embedded/{name}.golden"), &rows(&text, tell_line));
     }
 }
 
@@ -140,7 +132,7 @@ fn embedded_lines() {
 fn embedded_conditions() {
     let path = format!("{}/tests/cases/embedded/conditions.txt", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
-    golden::compare("embedded/conditions.golden", &conditions(&text));
+    golden::compare("embedded/conditions.golden", &rows(&text, tell_condition));
 }
 
 /// Whatever a line is, no value and no mark of the language is said as it stands there.
