@@ -100,6 +100,7 @@ fn phrases() -> Vec<(String, Option<String>)> {
 }
 
 /// Compares with a golden file; a few lines may differ.
+#[allow(clippy::print_stdout, reason = "a difference that is no failure is seen with `--nocapture`")]
 fn compare(path: &str, actual: &str) {
     if golden::is_blessing() {
         return golden::compare(path, actual);
@@ -134,7 +135,7 @@ fn extract_all(name: &str, least_right: usize, most_wrong: usize) {
         };
         let _ = writeln!(shown, "{verdict} {}: {} => {}", case.variable, case.words, value.as_deref().unwrap_or("-"));
     }
-    println!("{name}: {n_right} of {} right, {n_wrong} wrong, of the others the whole message is taken", cases.len());
+    let _ = writeln!(shown, "{n_right} of {} right, {n_wrong} wrong", cases.len());
     compare(&format!("embedded/{name}.golden"), &shown);
     assert!(n_right >= least_right && n_wrong <= most_wrong, "{n_right} right, {n_wrong} wrong");
 }
@@ -160,7 +161,7 @@ fn sentences_are_worded() {
         let _ = writeln!(shown, "{row}\n    {}", sentence.as_deref().unwrap_or("(the template)"));
     }
     let n_worded = phrases.iter().filter(|(_, sentence)| sentence.is_some()).count();
-    println!("{n_worded} of {} sentences are the model's", phrases.len());
+    let _ = writeln!(shown, "{n_worded} of {} sentences are the model's", phrases.len());
     compare("embedded/phrases.golden", &shown);
     assert!(n_worded >= 8, "{n_worded}");
 }
@@ -186,10 +187,15 @@ fn the_model_is_whole() {
 fn the_same_slot_gets_the_same_answer() {
     let cases = cases("extraction_unseen.txt");
     let answers: Vec<_> = cases.iter().take(8).map(Case::extract).collect();
-    let sentences = phrases();
+    let greeting = || {
+        let slot = Phrasing { act: SpeechAct::Greet, direction: "Greet the user", must_hold: &[], template: "Hello!" };
+        WEIGHTS.phrase(&slot, &Stop::default())
+    };
+    let greeted = greeting();
+    assert!(greeted.is_some());
     let backwards: Vec<_> = cases.iter().take(8).rev().map(Case::extract).collect();
     assert!(answers.iter().eq(backwards.iter().rev()));
-    assert_eq!(phrases(), sentences);
+    assert_eq!(greeting(), greeted);
     let (fresh, stop) = (Weights::load(&path()).unwrap(), Stop::default());
     for (case, answer) in cases.iter().zip(&answers).take(3) {
         let Case { variable, line, question, words, .. } = case;
