@@ -51,12 +51,6 @@ impl Background {
         let outcome = self.outcome.borrow().clone();
         line(&outcome, &self.commands)
     }
-
-    /// The line about a failure as soon as it is known; none while the file is on its way, or there.
-    pub fn failure(&self) -> Option<String> {
-        let outcome = self.outcome.borrow().clone();
-        outcome.and_then(|outcome| line(&Some(outcome), &self.commands))
-    }
 }
 
 fn line(outcome: &Option<Outcome>, [download, install]: &[String; 2]) -> Option<String> {
