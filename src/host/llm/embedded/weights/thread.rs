@@ -4,8 +4,8 @@
 //! machine that has other things to do a token then takes tens of times as long, and the cores are hot meanwhile.
 //! How many threads take part can be set by the environment only, before the process starts. But on a thread of
 //! candle's own pool everything is computed in place. So one of them is taken for good, and all that touches the
-//! model happens there, one thing after the other: fast enough for short answers, the same speed on every machine,
-//! and the other cores stay free.
+//! model happens there, one thing after the other: fast enough for short answers, as fast on a busy machine as on an
+//! idle one, and the other cores stay free.
 //!
 //! As long as that thread is taken (from the first use on), candle's pool is locked: nothing else in the process may
 //! compute with candle. This crate has no other use for it.
