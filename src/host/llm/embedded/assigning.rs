@@ -73,6 +73,14 @@ impl Executor<'_> {
                 return Next::Done;
             }
         }
+        // What it was before it stays.
+        if let Some(value) = self.scope.value(&target.name).filter(|value| **value != Value::Null && ty.accepts(value))
+        {
+            let value = value.clone();
+            self.admit(line, &phrases::cannot(&plain(without_end(text)), Instead::LeaveOut));
+            self.set_written(line, target, value, format!("${}", target.name).into());
+            return Next::Done;
+        }
         // Where nothing can stand for what is not known, the user may know it.
         let Some(value) = nothing_of(ty) else {
             let question = format!("ask the user for ${}", target.name);
