@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use playhouse::host::classify::TriggerClassifier;
 use playhouse::host::classify::off::Off;
@@ -18,7 +19,7 @@ use playhouse::host::journal::{Journal, JournalError, SyncFuture};
 use playhouse::host::llm::Llm;
 use playhouse::host::llm::script::{ScriptEntry, ScriptError};
 use playhouse::host::program::{ProgramText, load_texts};
-use playhouse::host::session::{Ending, Interest, Notice, Session, SessionOptions, Start, World};
+use playhouse::host::session::{Ending, Interest, Notice, Session, SessionHandle, SessionOptions, Start, World};
 use playhouse::host::tool::builtin::WorkingDirectory;
 use playhouse::host::tool::registry::Registry;
 use playhouse::host::tool::{CallContext, Tool, ToolFuture, canned};
@@ -265,6 +266,21 @@ pub(crate) fn settle(machine: &mut Machine, ledger: &mut Ledger) {
             Progress::Blocked(_) | Progress::Finished(_) => return,
         }
     }
+}
+
+/// What a session showed of itself while it ran, each view with the number of states its journal had been in.
+pub(crate) async fn views(handle: &SessionHandle, states: &Mutex<Vec<Vec<Record>>>) -> Vec<(usize, Arc<View>)> {
+    let mut seen = Vec::new();
+    while !handle.has_ended() {
+        let n_before = states.lock().unwrap().len();
+        let view = handle.view().await.unwrap();
+        if states.lock().unwrap().len() == n_before {
+            seen.push((n_before, view));
+        }
+        // The clock is paused: it goes on when nobody has anything to do.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    seen
 }
 
 impl Ledger {

@@ -13,7 +13,7 @@ use playhouse::host::journal::memory::MemoryJournal;
 use playhouse::host::journal::record::{Record, RecordBody};
 use playhouse::host::session::replay::replay;
 
-use crate::conversation::{Account, Conversation, Ledger, Run, Snapshots, run, settle};
+use crate::conversation::{Account, Conversation, Ledger, Run, Snapshots, run, settle, views};
 use crate::ideal_model::{IdealModel, Known, Pace};
 
 /// Replies arrive in pieces of so many bytes: each is a place where the process may stop.
@@ -164,20 +164,7 @@ fn state() {
         let session = conversation.start(world, journal);
         let handle = session.handle();
         let ledger = Ledger::default();
-        let watching = async {
-            let mut seen = Vec::new();
-            while !handle.has_ended() {
-                let n_before = states.lock().unwrap().len();
-                let view = handle.view().await.unwrap();
-                if states.lock().unwrap().len() == n_before {
-                    seen.push((n_before, view));
-                }
-                // The clock is paused: it goes on when nobody has anything to do.
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-            seen
-        };
-        let (run, seen) = tokio::join!(run(session, &conversation.lines, ledger, executed), watching);
+        let (run, seen) = tokio::join!(run(session, &conversation.lines, ledger, executed), views(&handle, &states));
         let states = states.lock().unwrap();
         let (mut machine, mut fed) = (conversation.machine(), Ledger::default());
         settle(&mut machine, &mut fed);

@@ -30,7 +30,7 @@ use playhouse::vm::limits::Settings;
 use playhouse::vm::protocol::{Candidate, Outcome, Question, Update};
 use playhouse::vm::view::View;
 
-use crate::conversation::{BEGAN, Snapshots, variables};
+use crate::conversation::{BEGAN, Snapshots, variables, views};
 use crate::world::{Case, Chunking, Happening, begin, parse};
 
 /// A program of 100 playbooks with ten triggers each, and what `reply` makes of it.
@@ -284,20 +284,7 @@ impl Desk {
         };
         let session = Session::start(self.world().0, Box::new(journal), start).unwrap();
         let handle = session.handle();
-        let watching = async {
-            let mut seen = Vec::new();
-            while !handle.has_ended() {
-                let n_before = states.lock().unwrap().len();
-                let view = handle.view().await.unwrap();
-                if states.lock().unwrap().len() == n_before {
-                    seen.push((n_before, view));
-                }
-                // The clock is paused: it goes on when nobody has anything to do.
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-            seen
-        };
-        let (ending, seen) = tokio::join!(converse(session, &LINES), watching);
+        let (ending, seen) = tokio::join!(converse(session, &LINES), views(&handle, &states));
         let states = std::mem::take(&mut *states.lock().unwrap());
         (ending, states, seen)
     }
