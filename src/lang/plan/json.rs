@@ -1,0 +1,199 @@
+//! JSON plans as they are run: both dialects are decoded to one list of instructions (spec `plans.md`, sections 1
+//! and 2).
+//!
+//! Branches are laid out flat: every instruction knows the one that follows it, so a machine's place is one number
+//! and nesting costs no stack.
+
+use std::sync::Arc;
+
+use crate::plan::{NodeId, PlanLanguage};
+use crate::span::Span;
+use crate::value::Value;
+
+/// The two dialects of JSON plans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// `assign`, `jmp`, `calling`, `reasoning`; `${name}`: source 000.
+    Jmp,
+    /// `assign`, `llm_generate`, `retrieve_knowledge_graph`, `retrieve_embedded_chunks`, `condition`, `reasoning`;
+    /// `{"var": "name"}` and `{{name}}`: source 001.
+    Branch,
+}
+
+/// A JSON plan.
+#[derive(Clone, Debug)]
+pub struct JsonPlan {
+    /// Its dialect.
+    pub dialect: Dialect,
+    /// All instructions, those of branches behind their condition. An instruction's position is its [`NodeId`].
+    pub instructions: Vec<Instruction>,
+    /// The first one to run; none in a plan without instructions.
+    pub first: Option<NodeId>,
+    /// Instructions of the main list by sequence number, for targets that are computed at run time.
+    pub by_seq_no: Vec<(i64, NodeId)>,
+}
+
+/// One instruction.
+#[derive(Clone, Debug)]
+pub struct Instruction {
+    /// Its number as written.
+    pub seq_no: i64,
+    /// Its type as written (`calling`, `condition`, …).
+    pub type_name: &'static str,
+    /// The whole object.
+    pub span: Span,
+    /// What it does.
+    pub kind: InstructionKind,
+    /// The one that follows: the next of its list; behind the last of a branch, the one that follows the condition;
+    /// none: the plan is over.
+    pub next: Option<NodeId>,
+}
+
+/// What an instruction does.
+#[derive(Clone, Debug)]
+pub enum InstructionKind {
+    /// Sets variables, in order: a later one sees an earlier one.
+    Assign(Vec<Assignment>),
+    /// Calls a tool, playbook or plan.
+    Call(PlanCall),
+    /// Asks a model a question and goes one way or the other.
+    Branch(Branch),
+    /// Goes elsewhere.
+    Jump(Target),
+    /// Has no effect.
+    Reasoning {
+        /// The text, as written.
+        text: Arc<str>,
+    },
+}
+
+/// One variable that is set.
+#[derive(Clone, Debug)]
+pub struct Assignment {
+    /// The variable.
+    pub name: Arc<str>,
+    /// The place of the name.
+    pub name_span: Span,
+    /// What it is set to.
+    pub value: PlanValue,
+}
+
+/// A call.
+#[derive(Clone, Debug)]
+pub struct PlanCall {
+    /// The name of the callee.
+    pub callee: Arc<str>,
+    /// The place of the name: of the instruction's `type` in dialect B.
+    pub callee_span: Span,
+    /// Arguments by parameter name, as written. `context: null` in dialect B is not among them.
+    pub arguments: Vec<(Arc<str>, PlanValue)>,
+    /// Where the result goes.
+    pub output: Output,
+}
+
+/// Where a result goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Nowhere.
+    Dropped,
+    /// The whole of it into a variable.
+    Whole(Arc<str>),
+    /// Members of it, which must be an object or text that holds one, into variables of their names; never empty.
+    Members(Vec<Arc<str>>),
+}
+
+/// A question and two ways.
+#[derive(Clone, Debug)]
+pub struct Branch {
+    /// The question.
+    pub prompt: PlanValue,
+    /// What else the model is to know; never a literal null.
+    pub context: Option<PlanValue>,
+    /// Where it goes on for true.
+    pub if_true: Target,
+    /// Where it goes on for false.
+    pub if_false: Target,
+}
+
+/// Where a plan goes on.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// There; none: the plan is over.
+    Node(Option<NodeId>),
+    /// At the main instruction whose number the value is, which must be an integer.
+    Computed(PlanValue),
+}
+
+/// A value as written, with what is put into it when the instruction runs.
+#[derive(Clone, Debug)]
+pub struct PlanValue {
+    /// Its place.
+    pub span: Span,
+    /// What it is.
+    pub kind: PlanValueKind,
+}
+
+/// The kinds of values; one without references is always a literal, however deep it is.
+#[derive(Clone, Debug)]
+pub enum PlanValueKind {
+    /// As it is.
+    Literal(Value),
+    /// The value of a variable, with its type.
+    Variable(Arc<str>),
+    /// Text with variables in it; each becomes text.
+    Text(Vec<TextPart>),
+    /// A list with references somewhere inside.
+    List(Vec<PlanValue>),
+    /// An object with references somewhere inside.
+    Map(Vec<(Arc<str>, PlanValue)>),
+}
+
+/// A piece of text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TextPart {
+    /// As it is.
+    Text(Arc<str>),
+    /// The text form of a variable.
+    Variable(Arc<str>),
+}
+
+impl Dialect {
+    /// It as a language.
+    pub fn language(self) -> PlanLanguage {
+        match self {
+            Dialect::Jmp => PlanLanguage::Jmp,
+            Dialect::Branch => PlanLanguage::Branch,
+        }
+    }
+}
+
+impl JsonPlan {
+    /// The instruction at a node.
+    ///
+    /// # Panics
+    /// If the node is of another plan.
+    pub fn instruction(&self, id: NodeId) -> &Instruction {
+        &self.instructions[id.0 as usize]
+    }
+}
+
+impl PlanValue {
+    /// The names of the variables in it, in order, with repetitions.
+    pub fn variables(&self) -> Vec<&Arc<str>> {
+        let mut names = Vec::new();
+        let mut pending = vec![self];
+        while let Some(value) = pending.pop() {
+            match &value.kind {
+                PlanValueKind::Literal(_) => {}
+                PlanValueKind::Variable(name) => names.push(name),
+                PlanValueKind::Text(parts) => names.extend(parts.iter().filter_map(|part| match part {
+                    TextPart::Variable(name) => Some(name),
+                    TextPart::Text(_) => None,
+                })),
+                PlanValueKind::List(items) => pending.extend(items.iter().rev()),
+                PlanValueKind::Map(members) => pending.extend(members.iter().rev().map(|(_, member)| member)),
+            }
+        }
+        names
+    }
+}

@@ -1,0 +1,133 @@
+//! Plans: the second and third language of the machine. A plan is one file: a list of instructions in one of two
+//! JSON dialects ([`json`]), or a dataflow document in YAML ([`crate::dataflow`]) (spec `plans.md`).
+//!
+//! What is here is what both have in common: a name, parameters, and the nodes by which a machine says where it is.
+
+pub mod json;
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::dataflow::Dataflow;
+use crate::plan::json::JsonPlan;
+use crate::program::{Parameter, Signature, Type};
+use crate::span::{FileId, Span};
+
+/// A plan, by its position in [`crate::program::Program::plans`]. Plans that a model wrote while a session ran get
+/// the next numbers, in the order in which they came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PlanId(pub u32);
+
+/// A place in a plan, by its position in [`Plan::nodes`]: an instruction, an alias, or one of an alias's domains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u32);
+
+/// One plan.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The name it is called by: its file's stem, made an identifier; unique among the plans of a program.
+    pub name: Arc<str>,
+    /// Its text.
+    pub file: FileId,
+    /// The whole of it inside the file (what a model wrote around it left out).
+    pub span: Span,
+    /// The variables it reads and does not set, in the order of their first reading; of a dataflow plan the aliases
+    /// without a value. A call binds them.
+    pub parameters: Vec<Arc<str>>,
+    /// The places in it, in document order.
+    pub nodes: Vec<PlanNode>,
+    /// What it does.
+    pub body: PlanBody,
+}
+
+/// One place in a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanNode {
+    /// How people name it. JSON plans: the path of sequence numbers (`3`, `6/false/9`); dataflow plans: the alias
+    /// (`outbound`), or alias and domain (`outbound.flights`).
+    pub label: Arc<str>,
+    /// Its place in the text.
+    pub span: Span,
+}
+
+/// What a plan does.
+#[derive(Clone, Debug)]
+pub enum PlanBody {
+    /// A list of instructions.
+    Json(JsonPlan),
+    /// A dataflow document.
+    Dataflow(Dataflow),
+}
+
+/// Which language a plan is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PlanLanguage {
+    /// JSON with jumps: source 000.
+    Jmp,
+    /// JSON with branches: source 001.
+    Branch,
+    /// YAML: source 002.
+    Dataflow,
+}
+
+impl PlanLanguage {
+    /// The language of a file, by its name: `.jmp.json`, `.branch.json`, `.json` (which of the two is then seen in
+    /// the text: `Err` holds nothing but that), `.yaml`, `.yml`; none: it is no plan.
+    pub fn of_file(name: &str) -> Option<Option<PlanLanguage>> {
+        let name = name.to_ascii_lowercase();
+        if name.ends_with(".jmp.json") {
+            Some(Some(PlanLanguage::Jmp))
+        } else if name.ends_with(".branch.json") {
+            Some(Some(PlanLanguage::Branch))
+        } else if name.ends_with(".json") {
+            Some(None)
+        } else {
+            (name.ends_with(".yaml") || name.ends_with(".yml")).then_some(Some(PlanLanguage::Dataflow))
+        }
+    }
+}
+
+impl fmt::Display for PlanLanguage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            PlanLanguage::Jmp => "jmp",
+            PlanLanguage::Branch => "branch",
+            PlanLanguage::Dataflow => "dataflow",
+        })
+    }
+}
+
+impl Plan {
+    /// Its language.
+    pub fn language(&self) -> PlanLanguage {
+        match &self.body {
+            PlanBody::Json(plan) => plan.dialect.language(),
+            PlanBody::Dataflow(_) => PlanLanguage::Dataflow,
+        }
+    }
+
+    /// What is to be known to call it. Every parameter is required and takes any value.
+    pub fn signature(&self) -> Signature {
+        let parameter = |name: &Arc<str>| Parameter {
+            name: name.clone(),
+            ty: Type::ANY,
+            default: None,
+            description: "".into(),
+            span: None,
+        };
+        Signature {
+            name: self.name.clone(),
+            parameters: self.parameters.iter().map(parameter).collect(),
+            returns: Type::ANY,
+            summary: format!("a {} plan", self.language()).into(),
+        }
+    }
+
+    /// The node with `id`.
+    ///
+    /// # Panics
+    /// If `id` is of another plan.
+    pub fn node(&self, id: NodeId) -> &PlanNode {
+        &self.nodes[id.0 as usize]
+    }
+}
