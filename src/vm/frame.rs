@@ -3,9 +3,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use playhouse_lang::plan::PlanId;
 use playhouse_lang::program::{AgentId, CallSite, PlaybookId, StepId, TriggerId};
 use playhouse_lang::value::{Tracked, Value};
 
+use crate::dataflow::DataflowFrame;
+use crate::plan::PlanFrame;
 use crate::protocol::{
     CallId, CallKind, ChatMessage, EffectClass, FrameId, FrameOrigin, Location, Place, TimerId, Timestamp, TurnId,
     UtteranceId,
@@ -19,13 +22,33 @@ use crate::watcher::Watch;
 pub(crate) enum Frame {
     /// A playbook.
     Playbook(PlaybookFrame),
+    /// A JSON plan.
+    Plan(PlanFrame),
+    /// A dataflow plan.
+    Dataflow(DataflowFrame),
+}
+
+/// What a frame has in whatever language.
+#[derive(Clone, Debug)]
+pub(crate) struct FrameCore {
+    pub(crate) id: FrameId,
+    /// Of a plan: the agent of the playbook that called it, whose names it can call.
+    pub(crate) agent: AgentId,
+    pub(crate) origin: FrameOrigin,
+    pub(crate) scope: Scope,
+    pub(crate) queue: VecDeque<QueuedCall>,
+    pub(crate) phase: Phase,
+    pub(crate) spent: Spent,
+    /// What triggers want of the frame.
+    pub(crate) watch: Watch,
+    /// The trigger that is active as long as this frame lives.
+    pub(crate) trigger: Option<TriggerId>,
 }
 
 /// A playbook being executed.
 #[derive(Clone, Debug)]
 pub(crate) struct PlaybookFrame {
-    pub(crate) id: FrameId,
-    pub(crate) agent: AgentId,
+    pub(crate) core: FrameCore,
     pub(crate) playbook: PlaybookId,
     /// Its lines are shown inside its caller's: it shares the turn and the chat session of the frame below, and
     /// what belongs to those ([`crate::Machine::asker`]) is not its own.
@@ -37,17 +60,13 @@ pub(crate) struct PlaybookFrame {
     /// What the interpreter has done about the pointer's line since it got there.
     pub(crate) here: Here,
     pub(crate) loops: Vec<LoopState>,
-    pub(crate) scope: Scope,
     pub(crate) chat: Chat,
-    pub(crate) queue: VecDeque<QueuedCall>,
-    pub(crate) origin: FrameOrigin,
     /// Callers whose place it has taken, because they would only have returned.
     pub(crate) n_elided: u32,
     /// One of them would have returned null, whatever this returns.
     pub(crate) discards_value: bool,
     /// What they would have set with its value, the outermost first.
     pub(crate) elided_results: Vec<ElidedResult>,
-    pub(crate) phase: Phase,
     pub(crate) news: News,
     /// Everything before this was set before the frame began or before the pointer last moved back: it does
     /// not count as the work of a line.
@@ -74,11 +93,6 @@ pub(crate) struct PlaybookFrame {
     /// Attempts in a row that brought nothing, and how long to wait before the next, in milliseconds.
     pub(crate) n_attempts: u32,
     pub(crate) delay_ms: u64,
-    pub(crate) spent: Spent,
-    /// What triggers want of the frame.
-    pub(crate) watch: Watch,
-    /// The trigger that is active as long as this frame lives.
-    pub(crate) trigger: Option<TriggerId>,
 }
 
 /// What a queued call has called, by whatever name: `Agent.Playbook` and `Playbook` may be the same.
@@ -93,8 +107,8 @@ impl Called {
     pub(crate) fn is_of(&self, site: &CallSite) -> bool {
         match (self.callee, site.playbook) {
             (Callee::Playbook(called), Some(playbook)) => called == playbook,
-            (Callee::Tool(_), None) => self.name == site.callee,
-            (Callee::Playbook(_), None) | (Callee::Tool(_), Some(_)) => false,
+            (Callee::Tool(_) | Callee::Plan(_), None) => self.name == site.callee,
+            (Callee::Playbook(_), None) | (Callee::Tool(_) | Callee::Plan(_), Some(_)) | (Callee::Model, _) => false,
         }
     }
 }
@@ -177,6 +191,9 @@ pub(crate) struct QueuedCall {
 pub(crate) enum Callee {
     Tool(EffectClass),
     Playbook(PlaybookId),
+    Plan(PlanId),
+    /// A question of the machine's own to the session's model.
+    Model,
 }
 
 impl Callee {
@@ -184,6 +201,17 @@ impl Callee {
         match self {
             Callee::Tool(_) => CallKind::Tool,
             Callee::Playbook(_) => CallKind::Playbook,
+            Callee::Plan(_) => CallKind::Plan,
+            Callee::Model => CallKind::Model,
+        }
+    }
+
+    /// What starting it does to the world; none: it runs on our own stack.
+    pub(crate) fn effect(self) -> Option<EffectClass> {
+        match self {
+            Callee::Tool(effect) => Some(effect),
+            Callee::Model => Some(EffectClass::ReadOnly),
+            Callee::Playbook(_) | Callee::Plan(_) => None,
         }
     }
 }
@@ -281,16 +309,62 @@ pub(crate) struct Spent {
 }
 
 impl Frame {
-    pub(crate) fn playbook(&self) -> &PlaybookFrame {
+    pub(crate) fn core(&self) -> &FrameCore {
         match self {
-            Frame::Playbook(frame) => frame,
+            Frame::Playbook(frame) => &frame.core,
+            Frame::Plan(frame) => &frame.core,
+            Frame::Dataflow(frame) => &frame.core,
         }
     }
 
-    pub(crate) fn playbook_mut(&mut self) -> &mut PlaybookFrame {
+    pub(crate) fn core_mut(&mut self) -> &mut FrameCore {
         match self {
-            Frame::Playbook(frame) => frame,
+            Frame::Playbook(frame) => &mut frame.core,
+            Frame::Plan(frame) => &mut frame.core,
+            Frame::Dataflow(frame) => &mut frame.core,
         }
+    }
+
+    /// The playbook it executes, if it executes one.
+    pub(crate) fn playbook(&self) -> Option<&PlaybookFrame> {
+        if let Frame::Playbook(frame) = self { Some(frame) } else { None }
+    }
+
+    pub(crate) fn playbook_mut(&mut self) -> Option<&mut PlaybookFrame> {
+        if let Frame::Playbook(frame) = self { Some(frame) } else { None }
+    }
+
+    pub(crate) fn location(&self) -> Location {
+        match self {
+            Frame::Playbook(frame) => frame.location(),
+            Frame::Plan(frame) => frame.location(),
+            Frame::Dataflow(frame) => frame.location(),
+        }
+    }
+
+    pub(crate) fn place(&self, depth: usize, turn: Option<TurnId>) -> Place {
+        let core = self.core();
+        Place { frame: core.id, agent: core.agent, location: self.location(), depth, turn }
+    }
+}
+
+impl FrameCore {
+    pub(crate) fn new(id: FrameId, agent: AgentId, origin: FrameOrigin) -> FrameCore {
+        FrameCore {
+            id,
+            agent,
+            origin,
+            scope: Scope::default(),
+            queue: VecDeque::new(),
+            phase: Phase::Ready,
+            spent: Spent::default(),
+            watch: Watch::default(),
+            trigger: None,
+        }
+    }
+
+    pub(crate) fn call_mut(&mut self, call: CallId) -> Option<&mut QueuedCall> {
+        self.queue.iter_mut().find(|queued| queued.id == call)
     }
 }
 
@@ -299,25 +373,17 @@ impl PlaybookFrame {
         Location::Line { playbook: self.playbook, step: self.pointer }
     }
 
-    pub(crate) fn place(&self, depth: usize, turn: Option<TurnId>) -> Place {
-        Place { frame: self.id, agent: self.agent, location: self.location(), depth, turn }
-    }
-
-    pub(crate) fn call_mut(&mut self, call: CallId) -> Option<&mut QueuedCall> {
-        self.queue.iter_mut().find(|queued| queued.id == call)
-    }
-
     /// The call whose result will set `name`, if one is on its way.
     pub(crate) fn pending(&self, name: &str) -> Option<&QueuedCall> {
-        self.queue.iter().rev().find(|queued| queued.result_name.as_deref() == Some(name))
+        self.core.queue.iter().rev().find(|queued| queued.result_name.as_deref() == Some(name))
     }
 
     /// The playbooks that its queue is still going to run.
     pub(crate) fn queued_playbooks(&self) -> impl Iterator<Item = PlaybookId> {
-        let queued = self.queue.iter().filter(|call| call.state == CallState::Queued);
+        let queued = self.core.queue.iter().filter(|call| call.state == CallState::Queued);
         queued.filter_map(|call| match call.callee {
             Callee::Playbook(playbook) => Some(playbook),
-            Callee::Tool(_) => None,
+            Callee::Tool(_) | Callee::Plan(_) | Callee::Model => None,
         })
     }
 
