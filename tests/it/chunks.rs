@@ -175,9 +175,6 @@ struct Conversation {
     events: Vec<(Timestamp, Event)>,
 }
 
-/// Says in which pieces the bytes of an event come, by the event's place.
-type Cut<'a> = dyn Fn(usize, &[u8]) -> Vec<Vec<u8>> + 'a;
-
 /// Every reply of the examples' conversations, cut at every byte and given byte by byte: the same events, but for
 /// how much of a cut reply had come when it was cut, and the same speech.
 #[tokio::test(start_paused = true)]
@@ -193,23 +190,49 @@ async fn examples() {
         }
         let (program, conversation) = play(&path).await;
         n_programs.insert(program);
-        let whole = conversation.run(&|_, bytes| vec![bytes.to_vec()]);
-        assert!(whole.iter().any(|line| line.contains("\"type\":\"said\"")), "{}", path.display());
-        let replies: Vec<(usize, &Event)> = conversation.events.iter().map(|(_, event)| event).enumerate().collect();
-        for (index, event) in replies {
-            let Event::Chunk { bytes, .. } = event else { continue };
-            n_replies += 1;
-            for at in 0..=bytes.len() {
-                let cut = conversation.run(&|of, bytes| match of == index {
-                    true => vec![bytes[..at].to_vec(), bytes[at..].to_vec()],
-                    false => vec![bytes.to_vec()],
-                });
-                assert_eq!(cut, whole, "{}, event {index}, cut at {at}", path.display());
+        let mut run = Run::begin(&conversation);
+        for (index, (time, event)) in conversation.events.iter().enumerate() {
+            let mut whole = run.clone();
+            whole.handle(*time, event.clone());
+            if let Event::Chunk { turn, bytes } = event {
+                n_replies += 1;
+                for at in 0..=bytes.len() {
+                    let mut cut = run.clone();
+                    for piece in [&bytes[..at], &bytes[at..]] {
+                        cut.handle(*time, Event::Chunk { turn: *turn, bytes: piece.into() });
+                    }
+                    // The piece's effect, and all that follows from it up to the reply's end and behind it.
+                    assert_eq!(cut.heard, whole.heard, "{}, event {index}, cut at {at}", path.display());
+                    assert_eq!(
+                        cut.machine.view(),
+                        whole.machine.view(),
+                        "{}, event {index}, cut at {at}",
+                        path.display()
+                    );
+                    if let Some((time, next)) = conversation.events.get(index + 1) {
+                        let mut whole = whole.clone();
+                        whole.handle(*time, next.clone());
+                        cut.handle(*time, next.clone());
+                        assert_eq!(cut.heard, whole.heard, "{}, behind event {index}, cut at {at}", path.display());
+                    }
+                }
             }
+            run = whole;
         }
+        assert!(run.heard.iter().any(|line| line.contains("\"type\":\"said\"")), "{}", path.display());
         for size in [1, 2, 3, 4, 7] {
-            let cut = conversation.run(&|_, bytes| bytes.chunks(size).map(<[u8]>::to_vec).collect());
-            assert_eq!(cut, whole, "{}, by {size}", path.display());
+            let mut cut = Run::begin(&conversation);
+            for (time, event) in &conversation.events {
+                match event {
+                    Event::Chunk { turn, bytes } => {
+                        for piece in bytes.chunks(size) {
+                            cut.handle(*time, Event::Chunk { turn: *turn, bytes: piece.into() });
+                        }
+                    }
+                    other => cut.handle(*time, other.clone()),
+                }
+            }
+            assert_eq!(cut.heard, run.heard, "{}, by {size}", path.display());
         }
     }
     assert!(n_programs.len() >= 4 && n_replies >= 20, "{n_programs:?}, {n_replies} replies");
@@ -277,25 +300,26 @@ async fn play(path: &Path) -> (PathBuf, Conversation) {
     (program_path, Conversation { begin, events })
 }
 
-impl Conversation {
-    /// Lets all that happened happen to a new machine; `cut` says in which pieces a reply's bytes come.
-    fn run(&self, cut: &Cut<'_>) -> Vec<String> {
-        let mut machine = Machine::begin(self.begin.clone());
-        let mut maker = EventMaker::new("s".into(), self.begin.program.clone());
-        let mut heard = Vec::new();
-        settle(&mut machine, &mut maker, &mut heard);
-        for (index, (time, event)) in self.events.iter().enumerate() {
-            let mut pieces = vec![event.clone()];
-            if let Event::Chunk { turn, bytes } = event {
-                let chunk = |piece: Vec<u8>| Event::Chunk { turn: *turn, bytes: piece.into() };
-                pieces = cut(index, bytes).into_iter().map(chunk).collect();
-            }
-            for event in pieces {
-                machine.handle(*time, event);
-                settle(&mut machine, &mut maker, &mut heard);
-            }
-        }
-        heard
+/// A new machine to which a conversation happens once more, and what the public is told of it.
+#[derive(Clone)]
+struct Run {
+    machine: Machine,
+    maker: EventMaker,
+    heard: Vec<String>,
+}
+
+impl Run {
+    fn begin(conversation: &Conversation) -> Run {
+        let machine = Machine::begin(conversation.begin.clone());
+        let maker = EventMaker::new("s".into(), conversation.begin.program.clone());
+        let mut run = Run { machine, maker, heard: Vec::new() };
+        settle(&mut run.machine, &mut run.maker, &mut run.heard);
+        run
+    }
+
+    fn handle(&mut self, time: Timestamp, event: Event) {
+        self.machine.handle(time, event);
+        settle(&mut self.machine, &mut self.maker, &mut self.heard);
     }
 }
 

@@ -156,7 +156,7 @@ fn slow(on_user_message: &str) -> Run {
                    - Ask the user for $name\n- Say \"Bye, {$user_message}.\"\n";
     let story = format!("{{\"at\":\"01\",\"say\":\"Once upon a time, {}.\"}}\n", "there was a king ".repeat(30).trim());
     let wait = "{\"at\":\"02\",\"wait\":\"user\"}";
-    let script = reply(&format!("{story}{wait}"), r#","chunks":[45,20,20,20,20,20,20],"delay_ms":700"#)
+    let script = reply(&format!("{story}{wait}"), r#","chunks":[45,20,20,20,20,20,20],"delay_ms":300"#)
         + &reply("{\"at\":\"02\",\"set\":{\"name\":\"Ann\"}}", r#","when":"Ann""#)
         + &reply("{\"at\":\"01\",\"say\":\"As you like.\"}\n{\"at\":\"02\",\"wait\":\"user\"}", r#","when":"stop""#)
         + &reply(wait, r#","repeat":true"#);
@@ -244,8 +244,8 @@ fn an_interrupt_cancels_and_a_second_one_leaves() {
 fn a_sign_shows_that_something_is_done_and_goes_without_a_trace() {
     let program = "# Wait\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- $order = GetOrder(\"7\")\n\
                    - Tell the user about $order\n";
-    let script = reply("{\"at\":\"02\",\"say\":\"It is on its way.\"}", r#","delay_ms":1500"#);
-    let tools = r#"{"GetOrder": {"args": ["id"], "responses": [{"return": "shipped"}], "delay_ms": 1500}}"#;
+    let script = reply("{\"at\":\"02\",\"say\":\"It is on its way.\"}", r#","delay_ms":700"#);
+    let tools = r#"{"GetOrder": {"args": ["id"], "responses": [{"return": "shipped"}], "delay_ms": 700}}"#;
     let run = || Run::new().program(program).script(&script).tools(tools).line(RUN).line("--tools tools.json");
     let mut screen = Screen::open(run());
     screen.see("calling GetOrder");

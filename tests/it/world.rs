@@ -11,6 +11,7 @@ use playhouse::vm::protocol::{
     CallId, CallOutcome, Effect, EffectClass, Event, Fact, Finish, FrameOrigin, Judge, Location, Outcome, Progress,
     Question, ReplyEnd, StartTurn, TimerId, Timestamp, ToolSignature, TurnId, Update, Verdict, Wait,
 };
+use playhouse::vm::view::VariableView;
 use playhouse::vm::{Begin, Machine};
 
 /// What the world does next.
@@ -42,7 +43,7 @@ pub(crate) enum Happening {
     Pass(i64),
 }
 
-/// A case: a program and what happens to it.
+/// A program and what happens to it.
 pub(crate) struct Case {
     pub(crate) program: String,
     pub(crate) tools: Vec<ToolSignature>,
@@ -234,6 +235,7 @@ pub(crate) enum Chunking {
 }
 
 /// Everything that came out of a machine, and what was put into it.
+#[derive(Clone)]
 pub(crate) struct World {
     pub(crate) machine: Machine,
     pub(crate) log: Vec<String>,
@@ -561,9 +563,8 @@ fn cut(bytes: &[u8], chunking: Chunking) -> Vec<&[u8]> {
     }
 }
 
-/// Plays a case and writes down what the machine did.
-pub(crate) fn play(case: &Case, chunking: Chunking) -> World {
-    let mut world = World::new(begin(case));
+/// Plays a case in a world in which nothing has happened yet, and writes down what the machine did.
+pub(crate) fn play(mut world: World, case: &Case, chunking: Chunking) -> World {
     let _ = world.settle();
     for happening in &case.happenings {
         world.happen(happening, chunking);
@@ -581,17 +582,18 @@ pub(crate) fn play(case: &Case, chunking: Chunking) -> World {
     for frame in &view.stack {
         let Location::Line { .. } = frame.location;
         let line = frame.line.as_deref().unwrap_or("-");
-        let variables: Vec<String> =
-            frame.variables.iter().map(|variable| format!("${} = {}", variable.name, variable.value.shown())).collect();
         let loops = if frame.loops.is_empty() { String::new() } else { format!(" [{}]", frame.loops.join("; ")) };
-        world.log.push(format!("frame {}:{line}{loops} {}", frame.name, variables.join(", ")));
+        world.log.push(format!("frame {}:{line}{loops} {}", frame.name, shown(&frame.variables)));
     }
     for (agent, variables) in &view.others {
         if !variables.is_empty() {
-            let variables: Vec<String> =
-                variables.iter().map(|variable| format!("${} = {}", variable.name, variable.value.shown())).collect();
-            world.log.push(format!("others of {agent}: {}", variables.join(", ")));
+            world.log.push(format!("others of {agent}: {}", shown(variables)));
         }
     }
     world
+}
+
+fn shown(variables: &[VariableView]) -> String {
+    let shown = |variable: &VariableView| format!("${} = {}", variable.name, variable.value.shown());
+    variables.iter().map(shown).collect::<Vec<String>>().join(", ")
 }

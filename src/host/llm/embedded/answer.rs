@@ -152,7 +152,8 @@ fn second(wanted: &Wanted, ty: Type, said: &str, trouble: Trouble) -> Found {
         (Kind::Place, Trouble::Kind(_)) if (1..=4).contains(&words(said).len()) && !speaks_of_self(said) => {
             Some(bare(said))
         }
-        (Kind::Date { .. } | Kind::Choice(_) | Kind::Text, Trouble::Kind(_)) => Some(bare(said)),
+        (Kind::Date { .. }, Trouble::Kind(_)) if dates::speaks_of_time(said) => Some(bare(said)),
+        (Kind::Choice(_) | Kind::Text, Trouble::Kind(_)) => Some(bare(said)),
         (Kind::Digits, Trouble::Kind(_)) if words(said).len() == 1 => Some(bare(said)),
         _ => None,
     };

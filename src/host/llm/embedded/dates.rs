@@ -47,6 +47,17 @@ fn with_year(written: &str) -> Option<String> {
     ((1..=12).contains(&month) && (1..=31).contains(&day)).then(|| format!("{year:04}-{month:02}-{day:02}"))
 }
 
+/// Whether a text that gives no day is about one all the same: "some day in spring", "the 3rd", "as soon as possible".
+pub(super) fn speaks_of_time(said: &str) -> bool {
+    const TIMES: &str = "day days date week weeks weekend month months year years morning noon midday afternoon \
+                         evening night tonight spring summer autumn fall winter christmas easter holidays now soon \
+                         later possible whenever anytime sometime next first january february march april may june \
+                         july august september october november december";
+    date(said, false).is_some()
+        || said.bytes().any(|byte| byte.is_ascii_digit())
+        || words(said).iter().any(|word| TIMES.split(' ').any(|time| time.eq_ignore_ascii_case(word)))
+}
+
 /// Whether a text names a temperature or any other amount: exactly one number.
 pub(super) fn one_number(said: &str) -> Option<Value> {
     match numbers(said).as_slice() {
