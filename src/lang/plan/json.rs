@@ -177,6 +177,13 @@ impl JsonPlan {
     }
 }
 
+impl InstructionKind {
+    /// The call, if it is one.
+    pub fn call(&self) -> Option<&PlanCall> {
+        if let InstructionKind::Call(call) = self { Some(call) } else { None }
+    }
+}
+
 impl PlanValue {
     /// The names of the variables in it, in order, with repetitions.
     pub fn variables(&self) -> Vec<&Arc<str>> {
