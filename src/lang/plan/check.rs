@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::plan::decode::{inputs, variables_set};
-use crate::plan::json::{Dialect, JsonPlan, PlanCall, PlanValue, PlanValueKind};
+use crate::plan::json::{Dialect, Instruction, JsonPlan, PlanCall, PlanValue, PlanValueKind};
 use crate::plan::references::{Found, is_name, scan};
 use crate::plan::wording::{listed, shown, suggest};
 use crate::plan::{Plan, PlanBody};
@@ -36,7 +36,10 @@ pub fn check_calls(plan: &Plan, around: &Surroundings<'_>) -> Vec<Diagnostic> {
     let PlanBody::Json(json) = &plan.body else { return Vec::new() };
     let mut check = Check { around, diagnostics: Vec::new(), n_suggestions: 0 };
     check.calls(json);
-    check.variables(plan, json);
+    // What an instruction that was not read would have set is not known.
+    if !json.instructions.iter().any(Instruction::is_unread) {
+        check.variables(plan, json);
+    }
     check.diagnostics.sort_by(|a, b| (a.span, a.severity, a.code).cmp(&(b.span, b.severity, b.code)));
     check.diagnostics
 }

@@ -106,7 +106,7 @@ impl<'t> Decoder<'t> {
             .iter()
             .map(|entry| Instruction {
                 seq_no: entry.seq_no.unwrap_or_default(),
-                type_name: entry.kind.map_or("reasoning", |kind| kind.name()),
+                type_name: entry.kind.map_or("unknown", |kind| kind.name()),
                 span: entry.json.span(),
                 kind: self.instruction(&layout, entry),
                 next: entry.next,
@@ -135,24 +135,18 @@ impl<'t> Decoder<'t> {
         let main = layout.lists.first().map_or(&[][..], |main| &main.entries);
         let Some(&last) = main.iter().max_by_key(|&&index| layout.entries[index].seq_no) else { return };
         let entry = &layout.entries[last];
-        // Of what is wrong otherwise it can't be told what it would have set.
-        let is_faulty = |index: usize| {
-            let is_read = plan.instructions[index].type_name == "reasoning"
-                || !matches!(plan.instructions[index].kind, InstructionKind::Reasoning { .. });
-            layout.entries[index].kind.is_none() || !is_read
-        };
         match self.known.dialect {
             Dialect::Branch => {
                 let is_set = plan
                     .instructions
                     .iter()
                     .any(|instruction| sets(instruction, FINAL_ANSWER) || sets(instruction, RESULT));
-                if !is_set && !(0..layout.entries.len()).any(is_faulty) {
+                if !is_set && !plan.instructions.iter().any(Instruction::is_unread) {
                     let message = "nothing sets `final_answer` or `result`: the plan's result will be null";
                     self.warning("plan-no-result", entry.type_span, message);
                 }
             }
-            Dialect::Jmp if is_faulty(last) || sets(&plan.instructions[last], FINAL_ANSWER) => {}
+            Dialect::Jmp if plan.instructions[last].is_unread() || sets(&plan.instructions[last], FINAL_ANSWER) => {}
             Dialect::Jmp => {
                 let message = "the last instruction must set `final_answer`, the result of the plan";
                 let error = Diagnostic::error("plan-final-answer", entry.type_span, message);
@@ -218,18 +212,14 @@ pub(crate) fn outputs(kind: &InstructionKind) -> Vec<(&Arc<str>, Option<Span>)> 
 
 /// The values that an instruction has references in, in document order.
 pub(crate) fn inputs(kind: &InstructionKind) -> Vec<&PlanValue> {
-    let computed = |target| match target {
-        &Target::Computed(ref value) => Some(value),
-        Target::Node(_) => None,
-    };
     let mut values: Vec<&PlanValue> = match kind {
         InstructionKind::Assign(assignments) => assignments.iter().map(|assignment| &assignment.value).collect(),
         InstructionKind::Call(call) => call.arguments.iter().map(|(_, value)| value).collect(),
         InstructionKind::Branch(branch) => {
-            let targets = [&branch.if_true, &branch.if_false].into_iter().filter_map(computed);
+            let targets = [&branch.if_true, &branch.if_false].into_iter().filter_map(Target::computed);
             [&branch.prompt].into_iter().chain(&branch.context).chain(targets).collect()
         }
-        InstructionKind::Jump(target) => computed(target).into_iter().collect(),
+        InstructionKind::Jump(target) => target.computed().into_iter().collect(),
         InstructionKind::Reasoning { .. } => Vec::new(),
     };
     values.sort_by_key(|value| value.span);
