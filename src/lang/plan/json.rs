@@ -38,7 +38,7 @@ pub struct JsonPlan {
 pub struct Instruction {
     /// Its number as written.
     pub seq_no: i64,
-    /// Its type as written (`calling`, `condition`, …).
+    /// Its type as written (`calling`, `condition`, …); `unknown` if there is none of that name.
     pub type_name: &'static str,
     /// The whole object.
     pub span: Span,
@@ -174,6 +174,27 @@ impl JsonPlan {
     /// If the node is of another plan.
     pub fn instruction(&self, id: NodeId) -> &Instruction {
         &self.instructions[id.0 as usize]
+    }
+}
+
+impl Instruction {
+    /// Whether it could not be read: it stands in a plan with errors, and has no effect.
+    pub fn is_unread(&self) -> bool {
+        self.type_name != "reasoning" && matches!(self.kind, InstructionKind::Reasoning { .. })
+    }
+}
+
+impl InstructionKind {
+    /// The call, if it is one.
+    pub fn call(&self) -> Option<&PlanCall> {
+        if let InstructionKind::Call(call) = self { Some(call) } else { None }
+    }
+}
+
+impl Target {
+    /// The value that says where it is, if that is computed.
+    pub fn computed(&self) -> Option<&PlanValue> {
+        if let Target::Computed(value) = self { Some(value) } else { None }
     }
 }
 

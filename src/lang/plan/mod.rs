@@ -3,7 +3,26 @@
 //!
 //! What is here is what both have in common: a name, parameters, and the nodes by which a machine says where it is.
 
+mod check;
+mod decode;
+mod dialect;
+mod explain;
+mod extract;
+mod instructions;
 pub mod json;
+mod json_reader;
+mod json_text;
+mod layout;
+mod mermaid;
+mod parameters;
+mod references;
+mod values;
+mod wording;
+
+pub use check::{Surroundings, check_calls};
+pub use decode::decode;
+pub use explain::outline;
+pub use mermaid::mermaid;
 
 use std::fmt;
 use std::sync::Arc;

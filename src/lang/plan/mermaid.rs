@@ -1,0 +1,72 @@
+//! A plan as a Mermaid flowchart.
+
+use std::fmt::Write as _;
+
+use crate::plan::explain::what;
+use crate::plan::json::{InstructionKind, JsonPlan, Target};
+use crate::plan::{NodeId, Plan, PlanBody};
+
+/// The plan as a flowchart in Mermaid's language. Text from the plan is escaped: it can never become syntax. Ends
+/// with a line break.
+pub fn mermaid(plan: &Plan) -> String {
+    let mut text = "flowchart TD\n".to_owned();
+    match &plan.body {
+        PlanBody::Json(json) => json_chart(&mut text, plan, json),
+        PlanBody::Dataflow(_) => {
+            // Writing to a `String` can't fail.
+            for (index, node) in plan.nodes.iter().enumerate() {
+                let _ = writeln!(text, "    n{index}[\"{}\"]", escaped(&node.label));
+            }
+        }
+    }
+    text
+}
+
+fn json_chart(text: &mut String, plan: &Plan, json: &JsonPlan) {
+    let id = |node: Option<NodeId>| node.map_or_else(|| "done".to_owned(), |node| format!("n{}", node.0));
+    for (index, instruction) in json.instructions.iter().enumerate() {
+        let label = format!("{}: {}", plan.nodes[index].label, what(plan, json.dialect, &instruction.kind));
+        let (open, close) = match instruction.kind {
+            InstructionKind::Branch(_) => ("{\"", "\"}"),
+            InstructionKind::Reasoning { .. } => ("(\"", "\")"),
+            InstructionKind::Assign(_) | InstructionKind::Call(_) | InstructionKind::Jump(_) => ("[\"", "\"]"),
+        };
+        let _ = writeln!(text, "    n{index}{open}{}{close}", escaped(&label));
+    }
+    let _ = writeln!(text, "    start((start))\n    done((end))\n    start --> {}", id(json.first));
+    for (index, instruction) in json.instructions.iter().enumerate() {
+        let mut edge = |label: &str, target: &Target| {
+            let _ = match target {
+                Target::Node(node) => writeln!(text, "    n{index} -->{label} {}", id(*node)),
+                // Where it goes is known when it is executed.
+                Target::Computed(_) => writeln!(text, "    n{index} -.->{label} c{index}{{{{\"computed\"}}}}"),
+            };
+        };
+        match &instruction.kind {
+            InstructionKind::Branch(branch) => {
+                edge("|true|", &branch.if_true);
+                edge("|false|", &branch.if_false);
+            }
+            InstructionKind::Jump(target) => edge("", target),
+            InstructionKind::Assign(_) | InstructionKind::Call(_) | InstructionKind::Reasoning { .. } => {
+                edge("", &Target::Node(instruction.next));
+            }
+        }
+    }
+}
+
+/// Text inside the quotation marks of a label: everything but letters, digits and a few harmless characters as a
+/// numeric entity.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            ' ' | '.' | ',' | ':' | '/' | '-' | '_' | '?' | '!' | '=' | '…' => escaped.push(character),
+            _ if character.is_alphanumeric() => escaped.push(character),
+            _ => {
+                let _ = write!(escaped, "#{};", u32::from(character));
+            }
+        }
+    }
+    escaped
+}

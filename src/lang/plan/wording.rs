@@ -1,0 +1,45 @@
+//! Names from plans in messages: escaped and cut, and what they were probably meant to be.
+
+use crate::callables::nearest;
+
+/// Longer names are cut where they are shown, and are nobody's misspelling.
+const MAX_SHOWN: usize = 60;
+
+/// More candidates are not compared: a suggestion is not worth a second.
+const MAX_CANDIDATES: usize = 2000;
+
+/// `text` as it may stand in a message: on one line, without control characters, not long.
+pub(crate) fn shown(text: &str) -> String {
+    let mut shown = String::new();
+    for (n, character) in text.chars().enumerate() {
+        if n >= MAX_SHOWN {
+            shown.push('…');
+            break;
+        }
+        if character.is_control() {
+            shown.extend(character.escape_default());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
+/// The candidate that `name` was probably meant to be, if both are of a length at which that can be told.
+pub(crate) fn suggest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
+    if name.len() > MAX_SHOWN {
+        return None;
+    }
+    let possible = candidates.filter(|candidate| candidate.len() <= MAX_SHOWN && *candidate != name);
+    nearest(name, possible.take(MAX_CANDIDATES).map(str::to_owned))
+}
+
+/// `` `a`, `b` and `c` ``.
+pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let quoted: Vec<String> = names.into_iter().map(|name| format!("`{}`", shown(name))).collect();
+    match quoted.split_last() {
+        None => String::new(),
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+    }
+}
