@@ -5,6 +5,7 @@
 //! Whoever drives it calls `advance` until it answers `Blocked` or `Finished`, and only then handles the next
 //! event (spec `execution.md`, "The machine is pure").
 
+pub mod dataflow;
 pub mod eval;
 pub mod fault;
 pub mod limits;

@@ -1,10 +1,28 @@
 //! Dataflow plans: a YAML document of aliases, each bound to text or to calls of services (spec `plans.md`,
 //! section 3).
 
+mod check;
+mod date_calls;
+mod explain;
+mod expr;
+mod lexer;
+mod mend;
+mod read;
+mod resolve;
+mod shape;
+mod template;
+mod words;
+mod yaml;
+
 use std::sync::Arc;
 
 use crate::plan::NodeId;
 use crate::span::Span;
+
+pub use check::check_domains;
+pub use explain::{mermaid, outline, path};
+pub use read::{MAX_TEXT, read};
+pub use words::read_clock;
 
 /// An alias, by its position in [`Dataflow::aliases`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

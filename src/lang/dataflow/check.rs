@@ -1,0 +1,195 @@
+//! Which aliases the result is made of, circles among them, and whether their domains can be called (spec
+//! `plans.md`, 3.3).
+
+use std::collections::VecDeque;
+
+use crate::callables::nearest;
+use crate::dataflow::lexer::is_name;
+use crate::dataflow::{Alias, AliasBody, AliasId, Dataflow, Domain};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::plan::{Plan, PlanBody};
+use crate::program::Signature;
+
+/// So many names of a long circle are shown, and as many unknown domains get a suggestion.
+const MAX_SHOWN: usize = 20;
+
+/// Marks what the result is made of, and says what is not. Without a result all may be needed.
+pub(super) fn mark_reachable(aliases: &mut [Alias], result: Option<AliasId>, diagnostics: &mut Vec<Diagnostic>) {
+    let Some(result) = result else {
+        aliases.iter_mut().for_each(|alias| alias.reachable = true);
+        return;
+    };
+    let mut pending = VecDeque::from([result]);
+    while let Some(id) = pending.pop_front() {
+        let alias = &mut aliases[id.0 as usize];
+        if !alias.reachable {
+            alias.reachable = true;
+            pending.extend(&alias.needs);
+        }
+    }
+    for alias in aliases.iter().filter(|alias| !alias.reachable) {
+        let message = format!("the result is not made of `{}`, so it is never evaluated", alias.name);
+        let warning = Diagnostic::warning("never-evaluated", alias.name_span, message);
+        diagnostics.push(if is_name(&alias.name) {
+            warning
+        } else {
+            warning
+                .with_note("no expression can name it: a name has letters, digits, `_` and `$`, and no digit in front")
+        });
+    }
+}
+
+/// The circles among aliases that need each other, one for each group of them.
+pub(super) fn cycles(aliases: &[Alias]) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for group in groups(aliases) {
+        let first = group.iter().copied().min().unwrap_or(0);
+        let Some(path) = circle(aliases, first, &group) else { continue };
+        let mut names: Vec<&str> = path.iter().map(|index| &*aliases[*index].name).collect();
+        if names.len() > MAX_SHOWN {
+            names.splice(MAX_SHOWN / 2..names.len() - MAX_SHOWN / 2, ["…"]);
+        }
+        let message = format!("`{}` is made of itself: {} -> {}", aliases[first].name, names.join(" -> "), names[0]);
+        let mut fault = Diagnostic::error("circle", aliases[first].name_span, message);
+        if !aliases[first].reachable {
+            fault.severity = Severity::Warning;
+        }
+        found.push(fault);
+    }
+    found
+}
+
+/// The groups of aliases each of which leads to each other: Tarjan's algorithm, with a stack of its own.
+fn groups(aliases: &[Alias]) -> Vec<Vec<usize>> {
+    const NEW: usize = usize::MAX;
+    let mut order = vec![NEW; aliases.len()];
+    let mut lowest = vec![NEW; aliases.len()];
+    let mut is_open = vec![false; aliases.len()];
+    let mut open = Vec::new();
+    let mut groups = Vec::new();
+    let mut n_seen = 0;
+    for root in 0..aliases.len() {
+        if order[root] != NEW {
+            continue;
+        }
+        let mut path = vec![(root, 0)];
+        while let Some((alias, n_done)) = path.pop() {
+            if n_done == 0 {
+                order[alias] = n_seen;
+                lowest[alias] = n_seen;
+                n_seen += 1;
+                is_open[alias] = true;
+                open.push(alias);
+            }
+            if let Some(need) = aliases[alias].needs.get(n_done) {
+                let need = need.0 as usize;
+                path.push((alias, n_done + 1));
+                if order[need] == NEW {
+                    path.push((need, 0));
+                } else if is_open[need] {
+                    lowest[alias] = lowest[alias].min(order[need]);
+                }
+                continue;
+            }
+            if let Some((parent, _)) = path.last() {
+                lowest[*parent] = lowest[*parent].min(lowest[alias]);
+            }
+            if lowest[alias] == order[alias] {
+                let from = open.iter().rposition(|other| *other == alias).unwrap_or(0);
+                let group = open.split_off(from);
+                group.iter().for_each(|member| is_open[*member] = false);
+                if group.len() > 1 || aliases[alias].needs.iter().any(|need| need.0 as usize == alias) {
+                    groups.push(group);
+                }
+            }
+        }
+    }
+    groups
+}
+
+/// The shortest way from `first` back to itself inside `group`.
+fn circle(aliases: &[Alias], first: usize, group: &[usize]) -> Option<Vec<usize>> {
+    let inside: std::collections::HashSet<usize> = group.iter().copied().collect();
+    let mut came_from = std::collections::HashMap::new();
+    let mut pending = VecDeque::from([first]);
+    while let Some(alias) = pending.pop_front() {
+        for need in aliases[alias].needs.iter().map(|need| need.0 as usize).filter(|need| inside.contains(need)) {
+            if need == first {
+                let mut path = vec![alias];
+                while let Some(before) = came_from.get(&path[path.len() - 1]) {
+                    path.push(*before);
+                }
+                path.reverse();
+                return Some(path);
+            }
+            if let std::collections::hash_map::Entry::Vacant(entry) = came_from.entry(need) {
+                entry.insert(alias);
+                pending.push_back(need);
+            }
+        }
+    }
+    None
+}
+
+/// Finds the domains that nothing is called by, and slots against the signatures of what can be called. `callables`
+/// gives the signature of a name, `candidates` are the names for suggestions. Of what the result is not made of
+/// all this is a warning. A JSON plan has no domains.
+pub fn check_domains(
+    plan: &Plan,
+    callables: &dyn Fn(&str) -> Option<Signature>,
+    candidates: &[String],
+) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let PlanBody::Dataflow(dataflow) = &plan.body else { return found };
+    let mut suggestions_left = MAX_SHOWN;
+    for (alias, domain) in domains(dataflow) {
+        let from = found.len();
+        match callables(&domain.name) {
+            Some(signature) => check_slots(domain, &signature, &mut found),
+            None => {
+                let message = format!("nothing is called `{}`: no tool, no playbook, no plan", domain.name);
+                let unknown = Diagnostic::error("unknown-domain", domain.name_span, message);
+                let candidates = if suggestions_left > 0 { candidates } else { &[] };
+                suggestions_left = suggestions_left.saturating_sub(1);
+                found.push(match nearest(&domain.name, candidates.iter().cloned()) {
+                    Some(meant) => unknown.with_fix(format!("call `{meant}`"), domain.name_span, meant),
+                    None => unknown,
+                });
+            }
+        }
+        if !alias.reachable {
+            found[from..].iter_mut().for_each(|fault| fault.severity = Severity::Warning);
+        }
+    }
+    found
+}
+
+fn domains(dataflow: &Dataflow) -> impl Iterator<Item = (&Alias, &Domain)> {
+    dataflow.aliases.iter().flat_map(|alias| {
+        let domains = match &alias.body {
+            AliasBody::Domains(domains) => domains.as_slice(),
+            AliasBody::Parameter | AliasBody::Text(_) => &[],
+        };
+        domains.iter().map(move |domain| (alias, domain))
+    })
+}
+
+fn check_slots(domain: &Domain, signature: &Signature, found: &mut Vec<Diagnostic>) {
+    let names = || signature.parameters.iter().map(|parameter| &parameter.name);
+    for slot in domain.slots.iter().filter(|slot| !names().any(|name| *name == slot.name)) {
+        let message = format!("`{}` has no parameter `{}`", domain.name, slot.name);
+        let unknown = Diagnostic::error("unknown-slot", slot.name_span, message);
+        let free = names().filter(|name| !domain.slots.iter().any(|other| other.name == **name));
+        let all: Vec<&str> = names().map(|name| &**name).collect();
+        found.push(match nearest(&slot.name, free.map(|name| name.to_string())) {
+            Some(meant) => unknown.with_fix(format!("write `{meant}`"), slot.name_span, meant),
+            None if all.is_empty() => unknown.with_note("it takes none"),
+            None => unknown.with_note(format!("it takes: {}", all.join(", "))),
+        });
+    }
+    let required = signature.parameters.iter().filter(|parameter| parameter.default.is_none());
+    for parameter in required.filter(|parameter| !domain.slots.iter().any(|slot| slot.name == parameter.name)) {
+        let message = format!("`{}` needs the slot `{}`", domain.name, parameter.name);
+        found.push(Diagnostic::error("missing-slot", domain.name_span, message));
+    }
+}
