@@ -8,10 +8,12 @@ use crate::builtins::{Builtin, LOAD_FILE};
 use crate::callables::{Callable, Meaning, Names, nearest};
 use crate::diagnostic::Diagnostic;
 use crate::expr::{Expr, ExprKind};
+use crate::lower::with_plans;
 use crate::names::Liveness;
+use crate::plan::check_plan;
 use crate::program::{
     Agent, AgentKind, Argument, CallSite, Entry, Loop, Mode, OnLimit, Parameter, Playbook, PlaybookId, Program,
-    Returned, Step, StepKind,
+    Returned, Signature, Step, StepKind,
 };
 use crate::span::Span;
 use crate::trigger_checks::check_triggers;
@@ -28,7 +30,8 @@ pub(crate) fn check(program: &Program, later: &[String], options: &LoadOptions<'
         public: playbook.public,
         n_parameters: playbook.parameters.len(),
     });
-    let names = Names::new(callables.collect(), options.tools, later, &[]);
+    let signatures = with_plans(options.tools, &program.plans);
+    let names = Names::new(callables.collect(), &signatures, later, &[]);
     let mut check = Check { program, names, open_world: options.open_world, diagnostics: Vec::new() };
     let cycles = program.call_cycles();
     for playbook in &program.playbooks {
@@ -42,6 +45,7 @@ pub(crate) fn check(program: &Program, later: &[String], options: &LoadOptions<'
         check.reads(agent);
     }
     check.entry();
+    check.plans(&signatures);
     let mut diagnostics = check.diagnostics;
     check_triggers(program, &mut diagnostics);
     check_unused(program, &mut diagnostics);
@@ -56,6 +60,24 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
+    /// What plans call. Any agent may run them, so any playbook may be meant.
+    fn plans(&mut self, signatures: &[Signature]) {
+        let find = |name: &str| {
+            let playbook = self.program.agents.iter().find_map(|agent| self.program.find_playbook(agent.id, name));
+            match playbook {
+                Some(id) => Some(self.program.playbook(id).signature()),
+                None => signatures.iter().rev().find(|signature| &*signature.name == name).cloned(),
+            }
+        };
+        let names = self.program.agents.iter().flat_map(|agent| self.names.candidates(agent.id));
+        let candidates: Vec<String> = names.collect::<BTreeSet<String>>().into_iter().collect();
+        for plan in &self.program.plans {
+            let text = self.program.sources.get(plan.file).map_or("", |file| &file.text);
+            let found = check_plan(plan, text, &find, &candidates, self.open_world);
+            self.diagnostics.extend(found);
+        }
+    }
+
     fn calls(&mut self, playbook: &Playbook) {
         for step in &playbook.steps {
             if let Some(call) = step.call() {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::inlining::INLINE_LINES;
+use crate::plan::outline;
 use crate::program::{
     Agent, AgentKind, Arm, Entry, Loop, Mode, OnLimit, Playbook, PlaybookId, Program, Returned, Signature, Step,
     StepKind, Target, Trigger, TriggerKind, Type,
@@ -30,6 +31,10 @@ pub fn explain(program: &Program) -> String {
             explain_playbook(&mut text, program, playbook, &callers[playbook.id.0 as usize]);
         }
     }
+    for plan in &program.plans {
+        let needs = if plan.parameters.is_empty() { String::new() } else { format!(" needs {}", plan.parameters.join(", ")) };
+        let _ = writeln!(text, "\nplan {} ({}){needs}\n{}", plan.name, plan.language(), outline(plan).trim_end());
+    }
     text
 }
 
@@ -39,6 +44,7 @@ fn entry(program: &Program) -> String {
         Entry::Beginning(ids) => format!("at the beginning: {}", ids.iter().map(name).collect::<Vec<_>>().join(", ")),
         Entry::Single(id) => format!("the only playbook: {}", name(id)),
         Entry::Root(id) => format!("no `At the beginning`, so: {}", name(id)),
+        Entry::Plan(id) => format!("the plan: {}", program.plan(*id).map_or("", |plan| &plan.name)),
         Entry::None => "none".to_owned(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::program::{Mode, Playbook, PlaybookId, Program, Returned, Step, StepId, StepKind};
+use crate::program::{CallSite, Mode, Playbook, PlaybookId, Program, Returned, Step, StepId, StepKind};
 
 /// How many lines a playbook may have to be shown inside its caller, unless the settings say otherwise: a guess,
 /// until it is measured with real models. What is shown inside costs prompt tokens on every turn of the caller; a
@@ -118,6 +118,10 @@ impl Program {
         }
         if self.is_call_watched(body.agent, callee.id) {
             return Err(NotInlined::Watched);
+        }
+        let calls_plan = |call: &CallSite| call.playbook.is_none() && self.find_plan(&call.callee).is_some();
+        if callee.steps.iter().filter_map(Step::call).any(calls_plan) {
+            return Err(NotInlined::Calls);
         }
         fits_inside(callee, inline_lines).map(|()| callee.id)
     }

@@ -3,8 +3,9 @@
 use crate::ast::FileTree;
 use crate::diagnostic::Diagnostic;
 use crate::parse;
+use crate::plan::PlanLanguage;
 use crate::settings::{Setting, read_front_matter};
-use crate::span::{Sources, Span};
+use crate::span::{FileId, Sources, Span};
 use crate::value::Value;
 use crate::{ImportRequest, SourceText};
 
@@ -32,9 +33,16 @@ pub(crate) struct Files {
     pub(crate) sources: Sources,
     pub(crate) files: Vec<LoadedFile>,
     pub(crate) imports: Vec<ImportEdge>,
-    /// The names of imported plans.
-    pub(crate) plans: Vec<String>,
+    /// The plans among them.
+    pub(crate) plans: Vec<PlanFile>,
     pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// A file that holds a plan.
+pub(crate) struct PlanFile {
+    pub(crate) file: FileId,
+    /// The first import that names it; none: it was given.
+    pub(crate) import: Option<Span>,
 }
 
 struct Wanted {
@@ -52,7 +60,11 @@ pub(crate) fn load_files(
     let mut files = Files::default();
     let mut wanted = Vec::new();
     for root in roots {
-        files.add(root, &mut wanted);
+        if is_plan(&root.name) {
+            files.add_plan(root, None);
+        } else {
+            files.add(root, &mut wanted);
+        }
     }
     // A queue, so that imported files stand in the order in which a reader meets them.
     let mut next = 0;
@@ -100,6 +112,14 @@ impl Files {
         from
     }
 
+    fn add_plan(&mut self, source: SourceText, import: Option<Span>) {
+        let known = self.sources.iter().any(|(_, file)| *file.name == *source.name);
+        if !known {
+            let file = self.sources.add(source.name, source.text);
+            self.plans.push(PlanFile { file, import });
+        }
+    }
+
     fn follow(
         &mut self,
         from: usize,
@@ -114,13 +134,7 @@ impl Files {
             self.diagnostics.push(Diagnostic::error("url-import", span, message));
             return;
         }
-        if let Some((stem, kind)) = plan_name(path) {
-            let message = format!("`{path}` is a {kind} plan: it is recognised, but plans are not run yet");
-            self.diagnostics.push(Diagnostic::warning("unsupported-plan", span, message));
-            self.plans.push(stem);
-            return;
-        }
-        if self.files.len() >= MAX_FILES {
+        if self.files.len() + self.plans.len() >= MAX_FILES {
             let message = format!("a program has at most {MAX_FILES} files; import less");
             self.diagnostics.push(Diagnostic::error("too-many-files", span, message));
             return;
@@ -136,7 +150,12 @@ impl Files {
                 return;
             }
         };
-        let known = self.sources.iter().position(|(_, file)| *file.name == *source.name);
+        if is_plan(path) {
+            return self.add_plan(source, Some(span));
+        }
+        let known = self.files.iter().position(|file| {
+            self.sources.get(file.tree.file).is_some_and(|known| *known.name == *source.name)
+        });
         let to = match known {
             Some(to) => to,
             None => self.add(source, wanted),
@@ -175,14 +194,7 @@ impl Files {
     }
 }
 
-/// The name and kind of a plan, if `path` is one.
-fn plan_name(path: &str) -> Option<(String, &'static str)> {
-    let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    let (stem, extension) = file.rsplit_once('.')?;
-    let kind = match extension.to_ascii_lowercase().as_str() {
-        "json" => "JSON",
-        "yaml" | "yml" => "YAML",
-        _ => return None,
-    };
-    Some((stem.to_owned(), kind))
+/// Whether a file of this name holds a plan.
+fn is_plan(path: &str) -> bool {
+    PlanLanguage::of_file(path).is_some()
 }

@@ -13,8 +13,9 @@ use crate::lines::Surroundings;
 use crate::load::Files;
 use crate::names::{ReachCache, sort_names};
 use crate::parse::is_code;
+use crate::plan::{Plan, PlanId, read_plan};
 use crate::program::{
-    Agent, AgentId, AgentKind, Entry, FrameLimits, FrontMatter, Mode, Playbook, PlaybookId, Program, Trigger,
+    Agent, AgentId, AgentKind, Entry, FrameLimits, FrontMatter, Mode, Playbook, PlaybookId, Program, Signature, Trigger,
     TriggerId, TriggerIndex, TriggerKind,
 };
 use crate::settings::{is_true, read_limits, read_metadata};
@@ -36,7 +37,8 @@ pub(crate) struct Lowered {
 pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>) -> Lowered {
     let mut diagnostics = std::mem::take(&mut files.diagnostics);
     let plans = plan_agents(&files, &mut diagnostics);
-    let mut later = files.plans.clone();
+    let mut later = Vec::new();
+    let programs = read_plans(&files, &mut diagnostics);
     let mut shells = Vec::new();
     for (index, plan) in plans.iter().enumerate() {
         let agent = AgentId(u32::try_from(index).unwrap_or(u32::MAX));
@@ -58,7 +60,9 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>) -> Lowered {
         public: shell.public,
         n_parameters: shell.heading.parameters.len(),
     });
-    let names = Names::new(callables.collect(), options.tools, &later, &agent_names);
+    // To who calls it a plan is like a tool: a name, parameters, a result.
+    let signatures = with_plans(options.tools, &programs);
+    let names = Names::new(callables.collect(), &signatures, &later, &agent_names);
     let mut playbooks: Vec<Playbook> = Vec::new();
     for (index, shell) in shells.iter().enumerate() {
         let source = source_of(&files, shell.tree.heading.title);
@@ -71,7 +75,11 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>) -> Lowered {
         let own = playbooks.iter().filter(|playbook| playbook.agent == id).map(|playbook| playbook.id).collect();
         agents.push(plan.to_agent(id, own));
     }
-    let entry = find_entry(&agents, &playbooks);
+    let given_alone = files.files.is_empty() && !programs.is_empty();
+    let entry = if given_alone { Entry::Plan(PlanId(0)) } else { find_entry(&agents, &playbooks) };
+    if let (true, Some(plan)) = (agents.is_empty(), programs.first()) {
+        agents.push(agent_of_plan(plan));
+    }
     if let Entry::Root(id) = entry
         && let Some((agent, plan)) = agents.iter().zip(&plans).find(|(agent, _)| agent.kind == AgentKind::Playbooks)
     {
@@ -84,8 +92,48 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>) -> Lowered {
     sort_all_names(&agents, &mut playbooks);
     let settings = read_settings(&files, &mut diagnostics);
     let reach = ReachCache::new(&playbooks);
-    let program = Program { sources: files.sources, agents, playbooks, settings, entry, reach };
+    let program = Program { sources: files.sources, agents, playbooks, plans: programs, settings, entry, reach };
     Lowered { program, later, diagnostics }
+}
+
+/// Reads the plans; of two of a name the first is called by it, which is an error.
+fn read_plans(files: &Files, diagnostics: &mut Vec<Diagnostic>) -> Vec<Arc<Plan>> {
+    let mut plans: Vec<Arc<Plan>> = Vec::new();
+    for file in &files.plans {
+        let Some(source) = files.sources.get(file.file) else { continue };
+        let (plan, found) = read_plan(file.file, &source.name, &source.text);
+        diagnostics.extend(found);
+        let Some(plan) = plan else { continue };
+        if let Some(first) = plans.iter().find(|first| first.name == plan.name) {
+            let message = format!("two plans are called `{}`; rename one of the files", plan.name);
+            let error = Diagnostic::error("duplicate-plan", file.import.unwrap_or(plan.span), message);
+            diagnostics.push(error.with_place(Span { end: first.span.start, ..first.span }, "the other one"));
+        }
+        plans.push(Arc::new(plan));
+    }
+    plans
+}
+
+/// The tools, and the plans as if they were tools: of a tool and a plan of one name the plan counts.
+pub(crate) fn with_plans(tools: &[Signature], plans: &[Arc<Plan>]) -> Vec<Signature> {
+    let mut signatures = tools.to_vec();
+    signatures.extend(plans.iter().map(|plan| plan.signature()));
+    signatures
+}
+
+/// Who runs a plan that no agent calls.
+fn agent_of_plan(plan: &Plan) -> Agent {
+    Agent {
+        id: AgentId(0),
+        name: plan.name.clone(),
+        title: plan.name.clone(),
+        title_span: Span { end: plan.span.start, ..plan.span },
+        description: "".into(),
+        playbooks: Vec::new(),
+        variables: Vec::new(),
+        kind: AgentKind::Playbooks,
+        triggers: TriggerIndex::default(),
+    }
 }
 
 fn playbook_id(index: usize) -> PlaybookId {

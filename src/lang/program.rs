@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::expr::Expr;
 use crate::flow_graph::FlowGraph;
 use crate::names::ReachCache;
+use crate::plan::{Plan, PlanId};
 use crate::span::{Sources, Span};
 pub use crate::trigger_index::{CallName, Trigger, TriggerIndex, TriggerKind};
 use crate::value::Value;
@@ -43,6 +44,8 @@ pub struct Program {
     pub agents: Vec<Agent>,
     /// All playbooks in file order; implicit ones (the root of an agent without an entry) come last.
     pub playbooks: Vec<Playbook>,
+    /// All plans: those that were given, then those that are imported.
+    pub plans: Vec<Arc<Plan>>,
     /// What the front matter says, of all files together.
     pub settings: FrontMatter,
     /// What the session begins with.
@@ -60,8 +63,19 @@ pub enum Entry {
     Single(PlaybookId),
     /// The implicit root playbook of the first agent: goal mode, waits for the user first.
     Root(PlaybookId),
+    /// A plan that was given alone.
+    Plan(PlanId),
     /// There is nothing to run.
     None,
+}
+
+/// What a session can begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EntryId {
+    /// A playbook.
+    Playbook(PlaybookId),
+    /// A plan.
+    Plan(PlanId),
 }
 
 /// One H1: an agent, its standing instructions and its playbooks.
@@ -489,6 +503,17 @@ impl Program {
         let owner = self.agents.iter().find(|other| &*other.name == owner)?;
         let found = owner.playbooks.iter().find(|&&id| &*self.playbook(id).name == name)?;
         (owner.id == agent || self.playbook(*found).public).then_some(*found)
+    }
+
+    /// The plan with `id`; none: it is one that a model wrote while a session ran.
+    pub fn plan(&self, id: PlanId) -> Option<&Arc<Plan>> {
+        self.plans.get(id.0 as usize)
+    }
+
+    /// The plan that is called `name`.
+    pub fn find_plan(&self, name: &str) -> Option<PlanId> {
+        let index = self.plans.iter().position(|plan| &*plan.name == name)?;
+        Some(PlanId(u32::try_from(index).unwrap_or(u32::MAX)))
     }
 
     /// Why a playbook cannot be run by our machine, in words; none: it can.

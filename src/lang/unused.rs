@@ -49,7 +49,7 @@ fn is_used_by_itself(program: &Program, playbook: &Playbook) -> bool {
     let is_entry = match &program.entry {
         Entry::Beginning(ids) => ids.contains(&playbook.id),
         Entry::Single(id) | Entry::Root(id) => *id == playbook.id,
-        Entry::None => false,
+        Entry::Plan(_) | Entry::None => false,
     };
     is_entry
         || playbook.public

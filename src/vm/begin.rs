@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use playhouse_lang::program::{Entry, Parameter, PlaybookId};
+use playhouse_lang::plan::{PlanBody, PlanId};
+use playhouse_lang::program::{Entry, EntryId, Parameter};
 use playhouse_lang::value::{Map, Origin, Tracked, Value};
 
 use crate::fault::{Fault, FaultKind};
@@ -20,10 +21,11 @@ impl Machine {
     /// arguments) is a fault that the first `advance` tells.
     pub fn begin(begin: Begin) -> Machine {
         let Begin { program, settings, tools, entry, arguments, time } = begin;
-        let entries: VecDeque<PlaybookId> = match (entry, &program.entry) {
+        let entries: VecDeque<EntryId> = match (entry, &program.entry) {
             (Some(entry), _) => VecDeque::from([entry]),
-            (None, Entry::Beginning(entries)) => entries.iter().copied().collect(),
-            (None, Entry::Single(entry) | Entry::Root(entry)) => VecDeque::from([*entry]),
+            (None, Entry::Beginning(entries)) => entries.iter().copied().map(EntryId::Playbook).collect(),
+            (None, Entry::Single(entry) | Entry::Root(entry)) => VecDeque::from([EntryId::Playbook(*entry)]),
+            (None, Entry::Plan(plan)) => VecDeque::from([EntryId::Plan(*plan)]),
             (None, Entry::None) => VecDeque::new(),
         };
         let mut machine = Machine {
@@ -45,6 +47,7 @@ impl Machine {
             messages: VecDeque::new(),
             conversation: Conversation::default(),
             last_prose: String::new(),
+            written_plans: Vec::new(),
             outbox: VecDeque::new(),
             outcome: None,
             blocked: None,
@@ -61,7 +64,10 @@ impl Machine {
                 .fault_at_begin("the program has no playbook to begin with; write one under an H2 heading".to_owned());
         } else {
             machine.take_arguments();
-            let unsupported = machine.entries.iter().find_map(|&entry| machine.program.unsupported(entry));
+            let unsupported = machine.entries.iter().find_map(|&entry| match entry {
+                EntryId::Playbook(id) => machine.program.unsupported(id),
+                EntryId::Plan(_) => None,
+            });
             if let Some(reason) = unsupported {
                 machine.fault_at_begin(format!("the session cannot begin: {reason}"));
             }
@@ -88,7 +94,10 @@ impl Machine {
     /// Arguments that are no parameter of the first playbook become variables of its agent.
     fn take_arguments(&mut self) {
         let program = self.program.clone();
-        let first = program.playbook(self.entries[0]);
+        let first = match self.entries[0] {
+            EntryId::Playbook(id) => program.playbook(id),
+            EntryId::Plan(id) => return self.check_plan_arguments(id),
+        };
         let arguments = std::mem::take(&mut self.arguments);
         for (name, value) in arguments {
             if first.parameters.iter().any(|parameter| parameter.name == name) {
@@ -127,6 +136,30 @@ impl Machine {
         }
     }
 
+    /// A dataflow plan takes what it has parameters for. Any variable may be given to a JSON plan: what of it is read
+    /// is seen when it runs.
+    fn check_plan_arguments(&mut self, id: PlanId) {
+        let Some(plan) = self.plan(id).cloned() else { return };
+        if !matches!(plan.body, PlanBody::Dataflow(_)) {
+            return;
+        }
+        let unknown = self.arguments.keys().find(|name| !plan.parameters.contains(name));
+        if let Some(name) = unknown {
+            let there = if plan.parameters.is_empty() {
+                "it has none: an alias without a value (`city:`) is one".to_owned()
+            } else {
+                format!("it has: {}", plan.parameters.join(", "))
+            };
+            return self.fault_at_begin(format!("--arg {name}: {} has no such parameter; {there}", plan.name));
+        }
+        let missing: Vec<&str> =
+            plan.parameters.iter().filter(|name| !self.arguments.contains_key(*name)).map(|name| &**name).collect();
+        if !missing.is_empty() {
+            let message = format!("plan {} needs {}; give each with --arg name=value", plan.name, missing.join(", "));
+            self.fault_at_begin(message);
+        }
+    }
+
     /// The stack is empty: the next beginning, or the end.
     pub(crate) fn step_empty_stack(&mut self) {
         let Some(entry) = self.entries.pop_front() else {
@@ -135,6 +168,13 @@ impl Machine {
         };
         let arguments = std::mem::take(&mut self.arguments);
         let program = self.program.clone();
+        let entry = match entry {
+            EntryId::Playbook(entry) => entry,
+            EntryId::Plan(plan) => {
+                let argument = |(name, value): (Arc<str>, Value)| (name, Tracked::new(value, Origin::ARGUMENT));
+                return self.push_plan(plan, arguments.into_iter().map(argument).collect(), FrameOrigin::Begin);
+            }
+        };
         let playbook = program.playbook(entry);
         let bound = bind_begin(&playbook.parameters, &arguments);
         self.push_frame(entry, bound, FrameOrigin::Begin);

@@ -8,9 +8,9 @@ use playhouse_lang::program::{Parameter, Signature};
 use playhouse_lang::value::{Origin, Tracked, Value};
 
 use crate::fault::FaultKind;
-use crate::frame::{CallState, Called, Callee, Phase, QueuedCall, ReturnValue, Then};
+use crate::frame::{CallState, Called, Callee, Frame, Phase, QueuedCall, ReturnValue, Then};
 use crate::protocol::{
-    CallId, CallKind, CallOutcome, Effect, EffectClass, Fact, FrameOrigin, Location, StartCall, Timestamp,
+    CallId, CallKind, CallOutcome, Effect, EffectClass, Fact, FrameOrigin, Location, PROMPT, StartCall, Timestamp, Usage,
 };
 use crate::{Machine, result_of};
 
@@ -32,10 +32,19 @@ pub(crate) enum Given {
 impl Machine {
     /// What an agent's lines and model mean by a name.
     pub(crate) fn find_callee(&self, name: &str) -> Result<Resolved, String> {
-        let agent = self.top().agent;
+        self.find_callee_for(self.frames.len() - 1, name)
+    }
+
+    /// What the frame at a depth means by a name.
+    pub(crate) fn find_callee_for(&self, depth: usize, name: &str) -> Result<Resolved, String> {
+        let agent = self.frames[depth].core().agent;
         if let Some(id) = self.program.find_playbook(agent, name) {
             let signature = Signature { name: name.into(), ..self.program.playbook(id).signature() };
             return Ok(Resolved { callee: Callee::Playbook(id), signature });
+        }
+        if let Some(id) = self.program.find_plan(name) {
+            let signature = self.program.plans[id.0 as usize].signature();
+            return Ok(Resolved { callee: Callee::Plan(id), signature });
         }
         if let Some(tool) = self.tools.iter().find(|tool| &*tool.signature.name == name) {
             return Ok(Resolved { callee: Callee::Tool(tool.effect), signature: tool.signature.clone() });
@@ -65,7 +74,32 @@ impl Machine {
         arguments: Vec<(Arc<str>, Tracked)>,
         result_name: Option<Arc<str>>,
     ) -> Option<CallId> {
-        if self.top().queue.len() >= self.settings.queue {
+        self.queue_call_at(self.frames.len() - 1, resolved, arguments, result_name)
+    }
+
+    /// Puts a question of the machine's own to the session's model into the top frame's queue.
+    pub(crate) fn queue_question(&mut self, name: &str, question: Tracked) {
+        let signature = Signature {
+            name: name.into(),
+            parameters: Vec::new(),
+            returns: playhouse_lang::program::Type::ANY,
+            summary: "".into(),
+        };
+        let resolved = Resolved { callee: Callee::Model, signature };
+        self.queue_call(&resolved, vec![(PROMPT.into(), question)], None);
+    }
+
+    /// Puts a call into the queue of the frame at a depth.
+    pub(crate) fn queue_call_at(
+        &mut self,
+        depth: usize,
+        resolved: &Resolved,
+        arguments: Vec<(Arc<str>, Tracked)>,
+        result_name: Option<Arc<str>>,
+    ) -> Option<CallId> {
+        let is_top = depth + 1 == self.frames.len();
+        let is_playbook = self.frames[depth].playbook().is_some();
+        if is_playbook && self.frames[depth].core().queue.len() >= self.settings.queue {
             self.fail(
                 FaultKind::Limit,
                 format!(
@@ -77,10 +111,11 @@ impl Machine {
         }
         self.next.call += 1;
         let id = CallId(self.next.call);
-        let place = self.place()?;
+        let turn = self.turn.as_ref().filter(|_| is_top).map(|turn| turn.id);
+        let place = self.frames[depth].place(depth, turn);
         let name = resolved.signature.name.clone();
         let kind = resolved.callee.kind();
-        self.report(Fact::CallQueued { call: id, name: name.clone(), kind, arguments: arguments.clone() });
+        self.report_at(place, Fact::CallQueued { call: id, name: name.clone(), kind, arguments: arguments.clone() });
         let queued = QueuedCall {
             id,
             name: name.clone(),
@@ -96,14 +131,20 @@ impl Machine {
         match resolved.callee {
             Callee::Tool(_) => self.counters.tool_calls += 1,
             Callee::Playbook(_) => self.counters.playbook_calls += 1,
+            Callee::Plan(_) => self.counters.plan_calls += 1,
+            Callee::Model => self.counters.model_questions += 1,
         }
-        let frame = self.top_mut();
-        frame.queue.push_back(queued);
-        frame.unclaimed_calls.push(Called { callee: resolved.callee, name });
-        self.queue_guards(id);
-        let starts_early = self.settings.early_start || self.turn.is_none();
-        if let (Callee::Tool(effect), true, false) = (resolved.callee, starts_early, self.is_guarded(id)) {
-            let is_arriving = self.turn.as_ref().is_some_and(|turn| turn.ended.is_none());
+        self.frames[depth].core_mut().queue.push_back(queued);
+        if let Some(frame) = self.frames[depth].playbook_mut() {
+            frame.unclaimed_calls.push(Called { callee: resolved.callee, name });
+        }
+        if is_top {
+            self.queue_guards(id);
+        }
+        let is_guarded = is_top && self.is_guarded(id);
+        let starts_early = self.settings.early_start || self.turn.is_none() || !is_playbook;
+        if let (Some(effect), true, false) = (resolved.callee.effect(), starts_early, is_guarded) {
+            let is_arriving = is_playbook && self.turn.as_ref().is_some_and(|turn| turn.ended.is_none());
             self.counters.early_starts += u64::from(is_arriving);
             self.start_tool(id, effect);
         }
@@ -112,7 +153,7 @@ impl Machine {
 
     /// Tells the world to start a queued call of a tool.
     fn start_tool(&mut self, id: CallId, effect: EffectClass) {
-        let Some(queued) = self.top_mut().call_mut(id) else { return };
+        let Some(queued) = self.find_call(id) else { return };
         queued.state = CallState::Running { attempt: 1, confirmed: false };
         let start = start_call(queued, effect, 1);
         self.emit(start);
@@ -125,9 +166,7 @@ impl Machine {
         let kept: Vec<(CallId, EffectClass)> = queue
             .iter()
             .filter(|queued| queued.state == CallState::Queued && !self.is_guarded(queued.id))
-            .filter_map(
-                |queued| if let Callee::Tool(effect) = queued.callee { Some((queued.id, effect)) } else { None },
-            )
+            .filter_map(|queued| Some((queued.id, queued.callee.effect()?)))
             .collect();
         kept.into_iter().for_each(|(id, effect)| self.start_tool(id, effect));
     }
@@ -136,13 +175,12 @@ impl Machine {
     pub(crate) fn run_queued(&mut self, id: CallId) {
         let now = self.now;
         let program = self.program.clone();
-        let frame = self.top_mut();
-        let Some(queued) = frame.call_mut(id) else { return };
-        let playbook = match queued.callee {
-            Callee::Playbook(playbook) => playbook,
-            Callee::Tool(effect) => return self.start_tool(id, effect),
-        };
-        if let Some(reason) = program.unsupported(playbook) {
+        let Some(queued) = self.core_mut().call_mut(id) else { return };
+        if let Some(effect) = queued.callee.effect() {
+            return self.start_tool(id, effect);
+        }
+        let playbook = if let Callee::Playbook(playbook) = queued.callee { Some(playbook) } else { None };
+        if let Some(reason) = playbook.and_then(|playbook| program.unsupported(playbook)) {
             let error: Arc<str> = reason.into();
             queued.state = CallState::Done(Err(error.clone()));
             let name = queued.name.clone();
@@ -152,16 +190,26 @@ impl Machine {
         queued.state = CallState::Running { attempt: 1, confirmed: true };
         queued.started = Some(now);
         let (name, arguments, from) = (queued.name.clone(), queued.arguments.clone(), queued.place.location);
-        self.report(Fact::CallStarted { call: id, name, kind: CallKind::Playbook, attempt: 1 });
-        self.push_frame(playbook, arguments, FrameOrigin::Call { call: id, from });
+        let (callee, origin) = (queued.callee, FrameOrigin::Call { call: id, from });
+        self.report(Fact::CallStarted { call: id, name, kind: callee.kind(), attempt: 1 });
+        match callee {
+            Callee::Playbook(playbook) => self.push_frame(playbook, arguments, origin),
+            Callee::Plan(plan) => self.push_plan(plan, arguments, origin),
+            Callee::Tool(_) | Callee::Model => {}
+        }
     }
 
     /// Takes a finished call's result: `as` is set, the model will be told.
     pub(crate) fn take_call(&mut self, id: CallId) {
-        let frame = self.top_mut();
-        let Some(index) = frame.queue.iter().position(|queued| queued.id == id) else { return };
-        let Some(queued) = frame.queue.remove(index) else { return };
+        let queue = &mut self.core_mut().queue;
+        let Some(index) = queue.iter().position(|queued| queued.id == id) else { return };
+        let Some(queued) = queue.remove(index) else { return };
         let CallState::Done(result) = queued.state.clone() else { return };
+        if matches!(self.frames.last(), Some(Frame::Plan(_))) {
+            // What triggers make of the call comes before the next instruction.
+            self.call_taken(&queued, &result);
+            return self.plan_call_taken(&queued, result);
+        }
         let line = describe_call(&queued.name, &queued.arguments);
         let shown = self.settings.shown_value_bytes;
         match result.clone() {
@@ -217,19 +265,23 @@ impl Machine {
 
     pub(crate) fn handle_call_started(&mut self, call: CallId, attempt: u32) {
         let now = self.now;
-        let found = self.frames.iter_mut().find_map(|frame| frame.playbook_mut().call_mut(call));
-        let Some(queued) = found else { return };
+        let Some(queued) = self.find_call(call) else { return };
         queued.state = CallState::Running { attempt, confirmed: true };
         queued.started = Some(now);
         let (name, kind) = (queued.name.clone(), queued.callee.kind());
         self.report(Fact::CallStarted { call, name, kind, attempt });
     }
 
-    pub(crate) fn handle_call_ended(&mut self, call: CallId, outcome: CallOutcome) {
+    pub(crate) fn handle_call_ended(&mut self, call: CallId, outcome: CallOutcome, usage: Option<Usage>) {
         let now = self.now;
         let limit = self.settings.value_bytes;
-        let found = self.frames.iter_mut().find_map(|frame| frame.playbook_mut().call_mut(call));
-        let Some(queued) = found else { return };
+        if let Some(usage) = usage {
+            self.spend_usage(usage);
+        }
+        if let Some(Frame::Dataflow(frame)) = self.frames.iter_mut().find(|frame| frame.core_mut().call_mut(call).is_some()) {
+            frame.has_news = true;
+        }
+        let Some(queued) = self.find_call(call) else { return };
         // A stale answer: the call has ended already, or was never started.
         let CallState::Running { attempt, .. } = queued.state else { return };
         if let CallOutcome::Needs { question } = outcome {
@@ -237,7 +289,7 @@ impl Machine {
             self.report(Fact::ApprovalAsked { call, question });
             return;
         }
-        let mut result = result_of(outcome);
+        let mut result = result_of(outcome, queued.callee);
         if let Ok(value) = &result
             && value.value.to_json().len() > limit
         {
@@ -251,10 +303,9 @@ impl Machine {
     /// A person answered: the call is made again with the answer, or refused.
     pub(crate) fn handle_approved(&mut self, call: CallId, answer: Value) {
         let now = self.now;
-        let found = self.frames.iter_mut().find_map(|frame| frame.playbook_mut().call_mut(call));
-        let Some(queued) = found else { return };
+        let Some(queued) = self.find_call(call) else { return };
         let CallState::Asking { attempt, .. } = queued.state else { return };
-        let Callee::Tool(effect) = queued.callee else { return };
+        let Some(effect) = queued.callee.effect() else { return };
         let refused = answer == Value::Bool(false);
         if refused {
             queued.state = CallState::Done(Err(REFUSED.into()));
@@ -265,7 +316,7 @@ impl Machine {
             self.emit(effect);
         }
         self.report(Fact::ApprovalGiven { call });
-        if refused && let Some(queued) = self.frames.iter_mut().find_map(|frame| frame.playbook_mut().call_mut(call)) {
+        if refused && let Some(queued) = self.find_call(call) {
             let finished = queued.finished(now, Err(REFUSED.into()));
             self.report(finished);
         }
@@ -277,8 +328,8 @@ impl Machine {
         let now = self.now;
         let (mut effects, mut lost) = (Vec::new(), Vec::new());
         for frame in &mut self.frames {
-            for queued in &mut frame.playbook_mut().queue {
-                let Callee::Tool(class) = queued.callee else { continue };
+            for queued in &mut frame.core_mut().queue {
+                let Some(class) = queued.callee.effect() else { continue };
                 let CallState::Running { attempt, confirmed } = queued.state else { continue };
                 let is_safe = matches!(class, EffectClass::ReadOnly | EffectClass::Idempotent);
                 if confirmed && !is_safe {
@@ -299,7 +350,7 @@ impl Machine {
 
 impl QueuedCall {
     /// What watchers are told when it is over.
-    fn finished(&self, now: Timestamp, result: Result<Tracked, Arc<str>>) -> Fact {
+    pub(crate) fn finished(&self, now: Timestamp, result: Result<Tracked, Arc<str>>) -> Fact {
         let ms = self.started.map_or(0, |started| u64::try_from(now.0 - started.0).unwrap_or(0));
         Fact::CallFinished { call: self.id, name: self.name.clone(), kind: self.callee.kind(), result, ms }
     }
@@ -309,6 +360,7 @@ fn start_call(queued: &QueuedCall, effect: EffectClass, attempt: u32) -> Effect 
     Effect::StartCall(Box::new(StartCall {
         call: queued.id,
         attempt,
+        kind: queued.callee.kind(),
         name: queued.name.clone(),
         arguments: queued.arguments.clone(),
         effect,

@@ -27,6 +27,8 @@ pub enum FaultKind {
     Protocol,
     /// The model could not be reached, or refuses.
     Model,
+    /// A plan that nobody called failed.
+    Plan,
     /// The program asks for something that is recognised but not supported.
     Unsupported,
     /// The program cannot be begun as asked (no such playbook, wrong arguments).
@@ -42,6 +44,7 @@ impl fmt::Display for FaultKind {
             FaultKind::FrameLimit => "frame_limit",
             FaultKind::Protocol => "protocol",
             FaultKind::Model => "model",
+            FaultKind::Plan => "plan",
             FaultKind::Unsupported => "unsupported",
             FaultKind::Begin => "begin",
             FaultKind::Internal => "internal",

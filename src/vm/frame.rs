@@ -7,7 +7,7 @@ use playhouse_lang::plan::PlanId;
 use playhouse_lang::program::{AgentId, CallSite, PlaybookId, StepId, TriggerId};
 use playhouse_lang::value::{Tracked, Value};
 
-use crate::dataflow::DataflowFrame;
+use crate::dataflow::frame::DataflowFrame;
 use crate::plan::PlanFrame;
 use crate::protocol::{
     CallId, CallKind, ChatMessage, EffectClass, FrameId, FrameOrigin, Location, Place, TimerId, Timestamp, TurnId,
@@ -361,6 +361,11 @@ impl FrameCore {
             watch: Watch::default(),
             trigger: None,
         }
+    }
+
+    /// What has not begun is not wanted any more. Playbooks that were to be asked first go with the frame.
+    pub(crate) fn drop_queued(&mut self) {
+        self.queue.retain(|queued| queued.state != CallState::Queued || queued.guards.is_some());
     }
 
     pub(crate) fn call_mut(&mut self, call: CallId) -> Option<&mut QueuedCall> {

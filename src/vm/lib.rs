@@ -18,12 +18,14 @@ pub mod view;
 mod begin;
 mod calls;
 mod condition;
+pub mod dataflow;
 mod frame;
 mod history;
 mod inline;
 mod loops;
 mod messages;
 mod model_call;
+mod plan;
 mod prompt;
 pub mod prompt_files;
 mod questions;
@@ -45,15 +47,16 @@ mod watcher;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use playhouse_lang::program::{AgentId, PlaybookId, Program};
+use playhouse_lang::plan::{NodeId, Plan, PlanId};
+use playhouse_lang::program::{AgentId, EntryId, Program};
 use playhouse_lang::value::{Map, Origin, Tracked};
 
 use crate::fault::{Fault, FaultKind};
-use crate::frame::{CallState, Frame, Phase, PlaybookFrame};
+use crate::frame::{CallState, Callee, Frame, FrameCore, Phase, PlaybookFrame, QueuedCall};
 use crate::limits::Settings;
 use crate::prompt::Prompts;
 use crate::protocol::{
-    CallOutcome, Effect, Event, Fact, Outcome, Place, Progress, Report, TimerId, Timestamp, ToolSignature, TurnId, Wait,
+    CallId, CallOutcome, Effect, Event, Fact, Outcome, Place, Progress, Report, TimerId, Timestamp, ToolSignature, TurnId, Wait,
 };
 use crate::scope::{Scope, Stamp};
 use crate::stack::Unwinding;
@@ -72,9 +75,9 @@ pub struct Begin {
     /// The tools there are.
     pub tools: Arc<[ToolSignature]>,
     /// The playbook to begin with; none: the program's entry.
-    pub entry: Option<PlaybookId>,
+    pub entry: Option<EntryId>,
     /// Arguments by name: a name that is a parameter of the first playbook is bound to it; any other becomes a
-    /// variable of its agent.
+    /// variable of its agent. Of a plan they are the first variables.
     pub arguments: Map,
     /// When.
     pub time: Timestamp,
@@ -101,7 +104,7 @@ pub struct Machine {
     time_limit: Option<TimerId>,
     unwinding: Option<Unwinding>,
     /// Playbooks still to begin with, and the arguments for them.
-    entries: VecDeque<PlaybookId>,
+    entries: VecDeque<EntryId>,
     arguments: Map,
     /// What the last frame of the stack returned.
     last_value: Tracked,
@@ -109,6 +112,8 @@ pub struct Machine {
     conversation: Conversation,
     /// What the last reply said outside its lines.
     last_prose: String,
+    /// Plans that a model wrote while the session ran; their numbers go on from those of the program's.
+    written_plans: Vec<WrittenPlan>,
     outbox: VecDeque<Progress>,
     outcome: Option<Outcome>,
     blocked: Option<Wait>,
@@ -117,6 +122,13 @@ pub struct Machine {
     stamp: Stamp,
     counters: Counters,
     watcher: Watcher,
+}
+
+/// A plan that a model wrote, and its text.
+#[derive(Clone, Debug)]
+struct WrittenPlan {
+    plan: Arc<Plan>,
+    text: Arc<str>,
 }
 
 /// The numbers the next things get.
@@ -167,7 +179,7 @@ impl Machine {
             Event::Chunk { turn, bytes } => self.handle_chunk(turn, &bytes),
             Event::ReplyEnded { turn, end, usage } => self.handle_reply_ended(turn, end, usage),
             Event::CallStarted { call, attempt } => self.handle_call_started(call, attempt),
-            Event::CallEnded { call, outcome } => self.handle_call_ended(call, outcome),
+            Event::CallEnded { call, outcome, usage } => self.handle_call_ended(call, outcome, usage),
             Event::Verdict { question, verdict, ms } => self.handle_verdict(question, verdict, ms),
             Event::Message { text } => self.handle_message(text),
             Event::TimerFired { timer } => self.handle_timer(timer),
@@ -220,7 +232,10 @@ impl Machine {
             self.step_empty_stack();
             return None;
         }
-        if self.top().phase == Phase::Turn {
+        if self.step_dataflow_below() {
+            return None;
+        }
+        if self.core().phase == Phase::Turn {
             if self.limit_reached() {
                 return None;
             }
@@ -231,7 +246,12 @@ impl Machine {
                 Err(wait) => return Some(wait),
             }
         }
-        match &self.top().phase {
+        match self.frames.last() {
+            Some(Frame::Plan(_)) => return self.step_plan(),
+            Some(Frame::Dataflow(_)) => return self.step_dataflow(),
+            Some(Frame::Playbook(_)) | None => {}
+        }
+        match &self.core().phase {
             Phase::Ready => {
                 self.step_ready();
                 None
@@ -252,6 +272,12 @@ impl Machine {
     /// The program it runs.
     pub fn program(&self) -> &Arc<Program> {
         &self.program
+    }
+
+    /// The plan with this number: one of the program, or one that a model wrote.
+    pub fn plan(&self, id: PlanId) -> Option<&Arc<Plan>> {
+        let written = || self.written_plans.get((id.0 as usize).checked_sub(self.program.plans.len())?);
+        self.program.plan(id).or_else(|| written().map(|written| &written.plan))
     }
 
     /// The tools there are.
@@ -275,9 +301,10 @@ impl Machine {
                 .enumerate()
                 .map(|(depth, frame)| {
                     let is_top = depth + 1 == self.frames.len();
-                    self.view_frame(frame.playbook(), turn.filter(|_| is_top))
+                    self.view_frame(frame, turn.filter(|_| is_top))
                 })
                 .collect(),
+            written_plans: self.written_plans.iter().map(|written| written.plan.clone()).collect(),
             others: self
                 .others
                 .iter()
@@ -294,43 +321,46 @@ impl Machine {
         }
     }
 
-    fn view_frame(&self, frame: &PlaybookFrame, turn: Option<TurnId>) -> FrameView {
-        let playbook = self.program.playbook(frame.playbook);
+    fn view_frame(&self, frame: &Frame, turn: Option<TurnId>) -> FrameView {
+        let core = frame.core();
         let result_name = self
             .frames
             .iter()
-            .flat_map(|caller| &caller.playbook().queue)
-            .find(|queued| matches!(frame.origin, protocol::FrameOrigin::Call { call, .. } if call == queued.id))
+            .flat_map(|caller| &caller.core().queue)
+            .find(|queued| matches!(core.origin, protocol::FrameOrigin::Call { call, .. } if call == queued.id))
             .and_then(|queued| queued.result_name.clone());
-        FrameView {
-            id: frame.id,
-            agent: self.program.agent(frame.agent).name.clone(),
-            name: playbook.name.clone(),
+        let view = FrameView {
+            id: core.id,
+            agent: self.program.agent(core.agent).name.clone(),
+            name: "".into(),
+            language: None,
             location: frame.location(),
-            line: frame.pointer.map(|step| playbook.step(step).label.clone()),
-            origin: self.describe_origin(frame.origin),
+            line: None,
+            origin: self.describe_origin(core.origin),
             result_name,
+            inlined: false,
+            n_elided: 0,
+            variables: core.scope.view(),
+            queue: core.queue.iter().map(view_call).collect(),
+            loops: Vec::new(),
+            n_messages: 0,
+            n_turns: core.spent.turns,
+            turn,
+        };
+        match frame {
+            Frame::Playbook(frame) => self.view_playbook(frame, view),
+            Frame::Plan(frame) => view_plan(&frame.source, frame.pointer, view),
+            Frame::Dataflow(frame) => view_plan(&frame.source, frame.node, view),
+        }
+    }
+
+    fn view_playbook(&self, frame: &PlaybookFrame, view: FrameView) -> FrameView {
+        let playbook = self.program.playbook(frame.playbook);
+        FrameView {
+            name: playbook.name.clone(),
+            line: frame.pointer.map(|step| playbook.step(step).label.clone()),
             inlined: frame.inlined,
             n_elided: frame.n_elided,
-            variables: frame.scope.view(),
-            queue: frame
-                .queue
-                .iter()
-                .map(|queued| CallView {
-                    call: queued.id,
-                    name: queued.name.clone(),
-                    kind: queued.callee.kind(),
-                    arguments: queued.arguments.clone(),
-                    state: match &queued.state {
-                        CallState::Queued => "queued",
-                        CallState::Running { .. } => "running",
-                        CallState::Asking { .. } => "needs approval",
-                        CallState::Done(Ok(_)) => "done",
-                        CallState::Done(Err(_)) => "failed",
-                    },
-                    result_name: queued.result_name.clone(),
-                })
-                .collect(),
             loops: frame
                 .loops
                 .iter()
@@ -343,8 +373,7 @@ impl Machine {
                 })
                 .collect(),
             n_messages: frame.chat.messages.len(),
-            n_turns: frame.spent.turns,
-            turn,
+            ..view
         }
     }
 
@@ -369,38 +398,65 @@ impl Machine {
                     None => playbook.name.to_string(),
                 }
             }
+            protocol::Location::Plan { plan, node } => {
+                let Some(plan) = self.plan(plan) else { return String::new() };
+                match node {
+                    Some(node) => format!("{}:{}", plan.name, plan.node(node).label),
+                    None => plan.name.to_string(),
+                }
+            }
         }
     }
 
+    /// The playbook on top of the stack. To be asked for only by what is done for a playbook.
     fn top(&self) -> &PlaybookFrame {
-        self.frames.last().expect("a step is made only with a frame on the stack").playbook()
+        self.frames.last().and_then(Frame::playbook).expect("only asked for with a playbook on top of the stack")
     }
 
     fn top_mut(&mut self) -> &mut PlaybookFrame {
-        self.frames.last_mut().expect("a step is made only with a frame on the stack").playbook_mut()
+        self.frames.last_mut().and_then(Frame::playbook_mut).expect("only asked for with a playbook on top of the stack")
+    }
+
+    /// What the top frame has in whatever language.
+    fn core(&self) -> &FrameCore {
+        self.frames.last().expect("a step is made only with a frame on the stack").core()
+    }
+
+    fn core_mut(&mut self) -> &mut FrameCore {
+        self.frames.last_mut().expect("a step is made only with a frame on the stack").core_mut()
+    }
+
+    /// The call with this id, wherever it stands.
+    fn find_call(&mut self, call: CallId) -> Option<&mut QueuedCall> {
+        self.frames.iter_mut().find_map(|frame| frame.core_mut().call_mut(call))
     }
 
     /// The frame whose chat session the top frame's turns belong to: the nearest that is not inlined. Messages,
     /// what the model is to be told and how often it failed are the asker's; pointer, loops, variables, queue and
     /// phase are the top frame's own.
     fn asker(&self) -> &PlaybookFrame {
-        self.frames[self.asker_depth()].playbook()
+        self.frames[self.asker_depth()].playbook().expect("only asked for with a playbook on the stack")
     }
 
     fn asker_mut(&mut self) -> &mut PlaybookFrame {
         let depth = self.asker_depth();
-        self.frames[depth].playbook_mut()
+        self.frames[depth].playbook_mut().expect("only asked for with a playbook on the stack")
     }
 
     fn asker_depth(&self) -> usize {
-        self.frames.iter().rposition(|frame| !frame.playbook().inlined).unwrap_or(0)
+        self.find_asker().unwrap_or(0)
+    }
+
+    /// The depth of the nearest playbook that is not inlined, if there is one.
+    fn find_asker(&self) -> Option<usize> {
+        self.frames.iter().rposition(|frame| frame.playbook().is_some_and(|frame| !frame.inlined))
     }
 
     /// Where the top frame is.
     fn place(&self) -> Option<Place> {
         let turn = self.turn.as_ref().map(|turn| turn.id);
         let depth = self.frames.len().checked_sub(1)?;
-        Some(self.frames[depth].playbook().place(depth, turn))
+        Some(self.frames[depth].place(depth, turn))
     }
 
     fn emit(&mut self, effect: Effect) {
@@ -410,6 +466,11 @@ impl Machine {
     fn report(&mut self, fact: Fact) {
         let report = Report { place: self.place(), fact };
         self.emit(Effect::Report(Box::new(report)));
+    }
+
+    /// Reports what happens in a frame that need not be on top.
+    fn report_at(&mut self, place: Place, fact: Fact) {
+        self.emit(Effect::Report(Box::new(Report { place: Some(place), fact })));
     }
 
     /// Ends the session with a fault at the top frame's place. The frames stay, so that they can be looked at.
@@ -426,10 +487,37 @@ impl Machine {
 }
 
 /// What came of a call, as the program is told.
-fn result_of(outcome: CallOutcome) -> Result<Tracked, Arc<str>> {
+fn result_of(outcome: CallOutcome, callee: Callee) -> Result<Tracked, Arc<str>> {
+    let origin = if callee == Callee::Model { Origin::MODEL } else { Origin::TOOL };
     match outcome {
-        CallOutcome::Value { value, secret } => Ok(Tracked { value, origin: Origin::TOOL, secret }),
+        CallOutcome::Value { value, secret } => Ok(Tracked { value, origin, secret }),
         CallOutcome::Error(error) => Err(error),
         CallOutcome::Needs { question } => Err(question),
+    }
+}
+
+fn view_plan(plan: &Plan, node: Option<NodeId>, view: FrameView) -> FrameView {
+    FrameView {
+        name: plan.name.clone(),
+        language: Some(plan.language()),
+        line: node.map(|node| plan.node(node).label.clone()),
+        ..view
+    }
+}
+
+fn view_call(queued: &QueuedCall) -> CallView {
+    CallView {
+        call: queued.id,
+        name: queued.name.clone(),
+        kind: queued.callee.kind(),
+        arguments: queued.arguments.clone(),
+        state: match &queued.state {
+            CallState::Queued => "queued",
+            CallState::Running { .. } => "running",
+            CallState::Asking { .. } => "needs approval",
+            CallState::Done(Ok(_)) => "done",
+            CallState::Done(Err(_)) => "failed",
+        },
+        result_name: queued.result_name.clone(),
     }
 }

@@ -1,5 +1,9 @@
 //! Every bound and switch of the machine, in one place, with its default and the reason for it.
 
+use std::sync::Arc;
+
+use crate::dataflow::date::TimesOfDay;
+
 /// Bounds and switches of one session. Part of what the machine's state is a function of: the journal keeps it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -69,6 +73,29 @@ pub struct Settings {
     pub max_verdicts: usize,
     /// What a user's message does that comes while the model is speaking.
     pub on_user_message: OnUserMessage,
+    /// Instructions that one JSON plan may execute (spec `plans.md`, section 1.4).
+    pub plan_steps: u64,
+    /// How often a model is asked again that gives no answer to a plan's condition.
+    pub condition_retries: u32,
+    /// How often a model may write another plan for one that has failed.
+    pub max_replans: u32,
+    /// How the new plan goes on.
+    pub replan: Replan,
+    /// Tools that one dataflow plan calls at the same time; 0: as many as there are.
+    pub dataflow_calls: usize,
+    /// The time zone in which dataflow plans read dates: a name of the IANA database, or an offset.
+    pub zone: Arc<str>,
+    /// What the names of times of day mean in dataflow plans.
+    pub times_of_day: TimesOfDay,
+}
+
+/// Where a plan goes on that a model wrote because another had failed (spec `plans.md`, section 2.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replan {
+    /// At its beginning, with the variables there are.
+    Restart,
+    /// At the instruction that failed; what stands before it must be as it was.
+    Resume,
 }
 
 /// What of a reply waits while the trigger classifier is asked (spec `turn-protocol.md`, "The watcher's barrier").
@@ -135,6 +162,13 @@ impl Default for Settings {
             barrier: Barrier::All,
             max_verdicts: 1_000,
             on_user_message: OnUserMessage::Queue,
+            plan_steps: 1_000,
+            condition_retries: 2,
+            max_replans: 0,
+            replan: Replan::Restart,
+            dataflow_calls: 0,
+            zone: "UTC".into(),
+            times_of_day: TimesOfDay::default(),
         }
     }
 }

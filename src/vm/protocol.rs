@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use playhouse_lang::plan::{NodeId, Plan, PlanId};
 use playhouse_lang::program::{AgentId, PlaybookId, Signature, StepId, TriggerId};
 use playhouse_lang::value::{Map, Tracked, Value};
 
@@ -13,6 +14,9 @@ use crate::fault::Fault;
 
 /// The variable that holds the user's last words; each message is an update of it.
 pub const USER_MESSAGE: &str = "user_message";
+
+/// The argument that holds a question to the session's model.
+pub const PROMPT: &str = "prompt";
 
 /// Milliseconds since the Unix epoch. The machine reads no clock: every event brings its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -52,6 +56,13 @@ pub enum Location {
         playbook: PlaybookId,
         /// The line.
         step: Option<StepId>,
+    },
+    /// A place in a plan of either language; no node: before the first, or behind the last.
+    Plan {
+        /// The plan.
+        plan: PlanId,
+        /// The instruction, alias or domain.
+        node: Option<NodeId>,
     },
 }
 
@@ -124,6 +135,8 @@ pub enum Event {
         call: CallId,
         /// What came of it.
         outcome: CallOutcome,
+        /// The tokens of a model that were asked for it.
+        usage: Option<Usage>,
     },
     /// The classifier's answer to [`Effect::Classify`].
     Verdict {
@@ -409,9 +422,11 @@ pub struct StartCall {
     pub call: CallId,
     /// 1, and one more for each start after a crash or an approval.
     pub attempt: u32,
-    /// The tool's name.
+    /// What is called: a tool, or the session's model.
+    pub kind: CallKind,
+    /// The tool's name; of a question to the model, what it is for.
     pub name: Arc<str>,
-    /// By parameter name.
+    /// By parameter name. A question to the model is the argument [`PROMPT`].
     pub arguments: Vec<(Arc<str>, Tracked)>,
     /// What the tool does to the world.
     pub effect: EffectClass,
@@ -444,6 +459,10 @@ pub enum CallKind {
     Tool,
     /// A playbook.
     Playbook,
+    /// A plan.
+    Plan,
+    /// A question of a plan to the session's model: a condition, or what to do about a failure.
+    Model,
 }
 
 /// Why a frame exists.
@@ -730,6 +749,17 @@ pub enum Fact {
         /// The playbook that was left.
         playbook: PlaybookId,
     },
+    /// An instruction of a plan failed, or an alias of a dataflow plan.
+    PlanFault(Box<PlanFault>),
+    /// A plan that failed goes on with another one, which a model wrote.
+    Replanned {
+        /// The number that the new plan has from now on.
+        plan: PlanId,
+        /// The plan.
+        source: Arc<Plan>,
+        /// How many there have been for this frame, from 1.
+        attempt: u32,
+    },
     /// The model is told of its mistake.
     Repair {
         /// The mistake.
@@ -788,11 +818,56 @@ pub enum Fact {
     },
 }
 
-impl Location {
-    /// The playbook of the location.
-    pub fn playbook(self) -> PlaybookId {
-        match self {
-            Location::Line { playbook, .. } => playbook,
-        }
+/// What went wrong in a plan, and where (spec `plans.md`, section 1.7).
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanFault {
+    /// What kind of thing.
+    pub kind: PlanFaultKind,
+    /// The plan.
+    pub plan: PlanId,
+    /// The instruction, alias or domain.
+    pub node: NodeId,
+    /// How people name it: `6/false/9`, `outbound.flights`.
+    pub label: Arc<str>,
+    /// The instruction's sequence number; none in a dataflow plan.
+    pub seq_no: Option<i64>,
+    /// The instruction's type (`calling`); `alias` or `domain` in a dataflow plan.
+    pub type_name: &'static str,
+    /// The parameter that is wrong, if one is.
+    pub parameter: Option<Arc<str>>,
+    /// For people: what is wrong, in lower case without a full stop. Names the place, too.
+    pub message: Arc<str>,
+}
+
+/// What can go wrong in a plan; the names are stable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PlanFaultKind {
+    /// A variable that nothing has set.
+    UndefinedVariable,
+    /// A value that is not what the instruction needs.
+    Value,
+    /// A name that nothing has, or arguments that do not fit.
+    Call,
+    /// A tool, playbook or plan failed.
+    Failed,
+    /// The model could not be asked.
+    Model,
+    /// The model's answer is none.
+    Answer,
+    /// A limit.
+    Limit,
+}
+
+impl std::fmt::Display for PlanFaultKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            PlanFaultKind::UndefinedVariable => "undefined_variable",
+            PlanFaultKind::Value => "value",
+            PlanFaultKind::Call => "call",
+            PlanFaultKind::Failed => "failed",
+            PlanFaultKind::Model => "model",
+            PlanFaultKind::Answer => "answer",
+            PlanFaultKind::Limit => "limit",
+        })
     }
 }

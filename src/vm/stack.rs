@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use playhouse_lang::flow_graph::Node;
+use playhouse_lang::plan::{PlanBody, PlanId};
 use playhouse_lang::program::{Mode, OnLimit, PlaybookId};
 use playhouse_lang::value::{Origin, Tracked, Value};
 
 use crate::Machine;
 use crate::fault::FaultKind;
-use crate::frame::{CallState, Callee, Chat, Frame, Here, News, Phase, PlaybookFrame, ReturnValue, Spent, Then};
+use crate::frame::{CallState, Chat, Frame, FrameCore, Here, News, Phase, PlaybookFrame, ReturnValue, Then};
 use crate::protocol::{Effect, Fact, FrameId, FrameOrigin, Outcome, Progress, TimerId, Wait};
-use crate::scope::Scope;
-use crate::watcher::Watch;
 
 /// Frames are being dropped without results; running tools are awaited first.
 #[derive(Clone, Debug)]
@@ -33,42 +32,28 @@ enum AfterUnwinding {
 impl Machine {
     /// Pushes a frame. The arguments have been bound and checked.
     pub(crate) fn push_frame(&mut self, id: PlaybookId, bound: Vec<(Arc<str>, Tracked)>, origin: FrameOrigin) {
-        if self.frames.len() >= self.settings.depth {
-            let name = self.program.playbook(id).name.clone();
-            self.fail(
-                FaultKind::Limit,
-                format!(
-                    "calling {name} would make more than {} frames, the limit `depth`; a recursion that does not \
-                     end, or raise the limit",
-                    self.settings.depth
-                ),
-            );
+        let program = self.program.clone();
+        let playbook = program.playbook(id);
+        if !self.has_room(&playbook.name) {
             return;
         }
-        if !self.frames.is_empty() {
+        if self.find_asker().is_some() {
             let since = self.stamp;
             self.asker_mut().news.covered_since.get_or_insert(since);
         }
-        let program = self.program.clone();
-        let playbook = program.playbook(id);
         self.next.frame += 1;
         self.frames.push(Frame::Playbook(PlaybookFrame {
-            id: FrameId(self.next.frame),
-            agent: playbook.agent,
+            core: FrameCore::new(FrameId(self.next.frame), playbook.agent, origin),
             playbook: id,
             inlined: false,
             is_told: false,
             pointer: None,
             here: Here::default(),
             loops: Vec::new(),
-            scope: Scope::default(),
             chat: Chat::default(),
-            queue: Default::default(),
-            origin,
             n_elided: 0,
             discards_value: false,
             elided_results: Vec::new(),
-            phase: Phase::Ready,
             news: News::default(),
             fresh_since: self.stamp,
             set_names: Vec::new(),
@@ -83,12 +68,8 @@ impl Machine {
             n_idle_turns: 0,
             n_attempts: 0,
             delay_ms: 0,
-            spent: Spent::default(),
-            watch: Watch::default(),
-            trigger: None,
         }));
-        self.counters.max_depth = self.counters.max_depth.max(self.frames.len() as u64);
-        self.report(Fact::FramePushed { origin });
+        self.frame_pushed(origin);
         for (name, value) in &bound {
             self.bind_variable(name, value.clone(), false);
         }
@@ -97,6 +78,40 @@ impl Machine {
             (Mode::Goal, _) => self.reached_heading(),
             (Mode::Steps, node) => self.arrive(node),
         }
+    }
+
+    /// Pushes a frame of a plan. The arguments have been bound and checked; they become its first variables.
+    pub(crate) fn push_plan(&mut self, id: PlanId, bound: Vec<(Arc<str>, Tracked)>, origin: FrameOrigin) {
+        let Some(source) = self.plan(id).cloned() else { return };
+        if !self.has_room(&source.name) {
+            return;
+        }
+        match source.body {
+            PlanBody::Json(_) => self.push_json_plan(id, source, bound, origin),
+            PlanBody::Dataflow(_) => self.push_dataflow(id, source, bound, origin),
+        }
+    }
+
+    /// Whether one more frame is allowed; else the session fails.
+    fn has_room(&mut self, name: &str) -> bool {
+        let has_room = self.frames.len() < self.settings.depth;
+        if !has_room {
+            self.fail(
+                FaultKind::Limit,
+                format!(
+                    "calling {name} would make more than {} frames, the limit `depth`; a recursion that does not \
+                     end, or raise the limit",
+                    self.settings.depth
+                ),
+            );
+        }
+        has_room
+    }
+
+    /// A frame stands on the stack.
+    pub(crate) fn frame_pushed(&mut self, origin: FrameOrigin) {
+        self.counters.max_depth = self.counters.max_depth.max(self.frames.len() as u64);
+        self.report(Fact::FramePushed { origin });
     }
 
     fn reached_heading(&mut self) {
@@ -133,24 +148,15 @@ impl Machine {
     pub(crate) fn step_draining(&mut self) -> Option<Wait> {
         let frame = self.top();
         // What is queued and has not begun is dropped with the frames.
-        if let Phase::Draining(Then::End { reason }) = &frame.phase {
+        if let Phase::Draining(Then::End { reason }) = &frame.core.phase {
             let reason = reason.clone();
             self.unwind_end(reason);
             return None;
         }
-        if let Some(call) = frame.queue.front() {
-            let id = call.id;
-            match (&call.state, call.guards) {
-                (CallState::Done(_), Some(guard)) => self.take_guard(id, guard),
-                (CallState::Queued, Some(guard)) => self.run_guard(id, guard),
-                (CallState::Done(_), None) => self.take_call(id),
-                (CallState::Running { .. }, _) => return Some(Wait::Call(id)),
-                (CallState::Asking { .. }, _) => return Some(Wait::Approval(id)),
-                (CallState::Queued, None) => self.run_queued(id),
-            }
-            return None;
+        if let Some(worked) = self.step_queue() {
+            return worked;
         }
-        let Phase::Draining(then) = frame.phase.clone() else { return None };
+        let Phase::Draining(then) = self.top().core.phase.clone() else { return None };
         match then {
             Then::GoOn => self.top_mut().phase = Phase::Ready,
             Then::WaitUser => self.top_mut().phase = Phase::WaitingUser,
@@ -168,6 +174,22 @@ impl Machine {
         None
     }
 
+    /// What the first call in the top frame's queue needs next, and what must be waited for; none: the queue is
+    /// empty.
+    pub(crate) fn step_queue(&mut self) -> Option<Option<Wait>> {
+        let call = self.core().queue.front()?;
+        let id = call.id;
+        match (&call.state, call.guards) {
+            (CallState::Done(_), Some(guard)) => self.take_guard(id, guard),
+            (CallState::Queued, Some(guard)) => self.run_guard(id, guard),
+            (CallState::Done(_), None) => self.take_call(id),
+            (CallState::Running { .. }, _) => return Some(Some(Wait::Call(id))),
+            (CallState::Asking { .. }, _) => return Some(Some(Wait::Approval(id))),
+            (CallState::Queued, None) => self.run_queued(id),
+        }
+        Some(None)
+    }
+
     pub(crate) fn handle_timer(&mut self, timer: TimerId) {
         if let Some(turn) = self.turn.as_mut()
             && self.time_limit == Some(timer)
@@ -177,8 +199,8 @@ impl Machine {
             return;
         }
         // A trigger's playbook may be running above the frame that waits.
-        let waits = |frame: &&mut PlaybookFrame| frame.phase == Phase::WaitingTimer(timer);
-        if let Some(frame) = self.frames.iter_mut().map(Frame::playbook_mut).find(waits) {
+        let waits = |frame: &&mut FrameCore| frame.phase == Phase::WaitingTimer(timer);
+        if let Some(frame) = self.frames.iter_mut().map(Frame::core_mut).find(waits) {
             frame.phase = Phase::Ready;
         } else {
             self.trigger_timer_fired(timer);
@@ -251,19 +273,24 @@ impl Machine {
     pub(crate) fn pop_frame(&mut self, value: Tracked) {
         self.report(Fact::FramePopped { value: Some(value.clone()) });
         let frame = self.leave_frame();
-        let (origin, inlined) = (frame.origin, frame.inlined);
-        let value = self.settle_elided(frame, value);
+        let origin = frame.core().origin;
+        let (value, inlined) = match frame {
+            Frame::Playbook(frame) => {
+                let inlined = frame.inlined;
+                (self.settle_elided(frame, value), inlined)
+            }
+            Frame::Plan(_) | Frame::Dataflow(_) => (value, false),
+        };
         if let FrameOrigin::Trigger { trigger, .. } = origin {
             self.triggered_returned(trigger, &value);
         }
         if let FrameOrigin::Call { call, .. } = origin {
             let now = self.now;
-            let caller = self.frames.iter_mut().rev().find_map(|frame| frame.playbook_mut().call_mut(call));
+            let caller = self.frames.iter_mut().rev().find_map(|frame| frame.core_mut().call_mut(call));
             if let Some(queued) = caller {
-                let ms = queued.started.map_or(0, |started| u64::try_from(now.0 - started.0).unwrap_or(0));
                 queued.state = CallState::Done(Ok(value.clone()));
-                let (name, kind) = (queued.name.clone(), queued.callee.kind());
-                self.report(Fact::CallFinished { call, name, kind, result: Ok(value.clone()), ms });
+                let finished = queued.finished(now, Ok(value.clone()));
+                self.report(finished);
             }
         }
         self.last_value = value;
@@ -275,14 +302,15 @@ impl Machine {
         }
     }
 
-    /// Takes the top frame off; its variables join its agent's others.
-    pub(crate) fn leave_frame(&mut self) -> PlaybookFrame {
-        let Some(Frame::Playbook(mut frame)) = self.frames.pop() else {
-            unreachable!("only called with a frame on the stack")
-        };
-        self.drop_watch(&mut frame);
-        let scope = std::mem::take(&mut frame.scope);
-        self.others[frame.agent.0 as usize].join(scope);
+    /// Takes the top frame off; a playbook's variables join its agent's others, a plan's are gone.
+    pub(crate) fn leave_frame(&mut self) -> Frame {
+        let Some(mut frame) = self.frames.pop() else { unreachable!("only called with a frame on the stack") };
+        let inlined = frame.playbook().is_some_and(|frame| frame.inlined);
+        self.drop_watch(frame.core_mut(), inlined);
+        if let Frame::Playbook(frame) = &mut frame {
+            let scope = std::mem::take(&mut frame.core.scope);
+            self.others[frame.core.agent.0 as usize].join(scope);
+        }
         frame
     }
 
@@ -295,8 +323,8 @@ impl Machine {
         let unwinding = self.unwinding.clone()?;
         let running = self.frames[unwinding.depth..]
             .iter()
-            .flat_map(|frame| &frame.playbook().queue)
-            .find(|call| matches!(call.callee, Callee::Tool(_)) && matches!(call.state, CallState::Running { .. }));
+            .flat_map(|frame| &frame.core().queue)
+            .find(|call| call.callee.effect().is_some() && matches!(call.state, CallState::Running { .. }));
         if let Some(call) = running {
             return Some(Wait::Call(call.id));
         }
@@ -365,16 +393,18 @@ impl Machine {
         }
         let at = (0..self.frames.len()).find_map(|depth| self.frame_limit(depth).map(|what| (depth, what)));
         let Some((depth, what)) = at else { return false };
-        let on_limit = self.program.playbook(self.frames[depth].playbook().playbook).limits.on_limit.clone();
+        let Some(frame) = self.frames[depth].playbook() else { return false };
+        let on_limit = self.program.playbook(frame.playbook).limits.on_limit.clone();
         self.cut_turn("a limit was reached");
         self.unwinding = Some(Unwinding { depth, then: AfterUnwinding::Limit { what, on_limit } });
         true
     }
 
     fn frame_limit(&self, depth: usize) -> Option<String> {
-        let frame = self.frames[depth].playbook();
+        // A plan has no limits of its own but those of its steps.
+        let frame = self.frames[depth].playbook()?;
         let limits = &self.program.playbook(frame.playbook).limits;
-        let is_asking = self.top().phase == Phase::Turn;
+        let is_asking = self.core().phase == Phase::Turn;
         let in_turn = self.turn.as_ref().map_or(0, |turn| turn.spent_tokens());
         if let Some(tokens) = limits.tokens
             && frame.spent.tokens + in_turn > tokens
@@ -402,7 +432,7 @@ impl Machine {
     pub(crate) fn start_time_limit(&mut self) {
         let program = self.program.clone();
         let left = self.frames.iter().filter_map(|frame| {
-            let frame = frame.playbook();
+            let frame = frame.playbook()?;
             let seconds = program.playbook(frame.playbook).limits.seconds?;
             Some(seconds.saturating_mul(1_000).saturating_sub(frame.spent.active_ms))
         });
@@ -420,9 +450,9 @@ impl Machine {
 
     /// Time has passed; it counts for every frame unless the user was waited for.
     pub(crate) fn spend_time(&mut self, ms: u64) {
-        if self.frames.last().is_some_and(|frame| frame.playbook().phase != Phase::WaitingUser) {
+        if self.frames.last().is_some_and(|frame| frame.core().phase != Phase::WaitingUser) {
             for frame in &mut self.frames {
-                frame.playbook_mut().spent.active_ms += ms;
+                frame.core_mut().spent.active_ms += ms;
             }
         }
     }
@@ -431,6 +461,9 @@ impl Machine {
     pub(crate) fn handle_interrupted(&mut self) {
         if self.outcome.is_some() || self.unwinding.is_some() || self.frames.is_empty() {
             return;
+        }
+        if self.frames.last().is_some_and(|frame| frame.playbook().is_none()) {
+            return self.stop_plan("interrupted by the user");
         }
         match self.top().phase {
             Phase::Turn => {
@@ -451,7 +484,7 @@ impl Machine {
         // A model that could not be reached may answer now.
         if matches!(&self.outcome, Some(Outcome::Failed(fault)) if fault.kind == FaultKind::Model) {
             self.outcome = None;
-            if !self.frames.is_empty() {
+            if self.find_asker().is_some() {
                 self.asker_mut().n_attempts = 0;
             }
         }
@@ -463,7 +496,7 @@ impl Machine {
             .frames
             .iter()
             .filter_map(
-                |frame| if let Phase::WaitingTimer(timer) = frame.playbook().phase { Some(timer) } else { None },
+                |frame| if let Phase::WaitingTimer(timer) = frame.core().phase { Some(timer) } else { None },
             )
             .collect();
         for timer in waiting {

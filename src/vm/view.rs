@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use playhouse_lang::plan::{Plan, PlanLanguage};
 use playhouse_lang::program::TriggerId;
 use playhouse_lang::value::Tracked;
 
@@ -28,6 +29,8 @@ pub struct View {
     pub question: Option<Question>,
     /// What has been counted.
     pub counters: Counters,
+    /// Plans that a model wrote while the session ran: their numbers go on from those of the program's.
+    pub written_plans: Vec<Arc<Plan>>,
 }
 
 /// One trigger.
@@ -50,11 +53,13 @@ pub struct FrameView {
     pub id: FrameId,
     /// The agent's name.
     pub agent: Arc<str>,
-    /// The playbook's name.
+    /// The playbook's or plan's name.
     pub name: Arc<str>,
+    /// The language of a plan; none: a playbook.
+    pub language: Option<PlanLanguage>,
     /// Its location.
     pub location: Location,
-    /// The pointer's line id; none at the heading.
+    /// The pointer's line id, or the label of a plan's node; none at the heading.
     pub line: Option<Arc<str>>,
     /// Why the frame exists: `begin`, `call at Name:03`.
     pub origin: String,
@@ -136,9 +141,13 @@ pub struct Counters {
     pub tool_calls: u64,
     /// Playbook calls.
     pub playbook_calls: u64,
-    /// Of these, calls that took the place of their caller's frame.
+    /// Plan calls.
+    pub plan_calls: u64,
+    /// Questions of plans to the session's model: conditions, and what to do about a failure.
+    pub model_questions: u64,
+    /// Of the playbook calls, those that took the place of their caller's frame.
     pub tail_calls: u64,
-    /// Of these, calls that ran inside their caller's turn and chat session.
+    /// And those that ran inside their caller's turn and chat session.
     pub inlined_calls: u64,
     /// Tools that were started while a reply was being read.
     pub early_starts: u64,

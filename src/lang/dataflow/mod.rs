@@ -29,7 +29,7 @@ pub use words::read_clock;
 pub struct AliasId(pub u32);
 
 /// A dataflow document.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Dataflow {
     /// All aliases in document order.
     pub aliases: Vec<Alias>,
@@ -38,7 +38,7 @@ pub struct Dataflow {
 }
 
 /// One alias.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Alias {
     /// Its name.
     pub name: Arc<str>,
@@ -55,7 +55,7 @@ pub struct Alias {
 }
 
 /// What an alias is bound to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum AliasBody {
     /// Nothing: whoever runs the plan gives it.
     Parameter,
@@ -66,7 +66,7 @@ pub enum AliasBody {
 }
 
 /// One call of a service: a tool, a playbook or a plan.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Domain {
     /// Its name.
     pub name: Arc<str>,
@@ -79,7 +79,7 @@ pub struct Domain {
 }
 
 /// One argument of a call: a list of texts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Slot {
     /// Its name.
     pub name: Arc<str>,
@@ -90,7 +90,7 @@ pub struct Slot {
 }
 
 /// Text with expressions in it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Template {
     /// Its place.
     pub span: Span,
@@ -99,7 +99,7 @@ pub struct Template {
 }
 
 /// A piece of a template.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum TemplatePart {
     /// As it is.
     Text(Arc<str>),
@@ -108,7 +108,7 @@ pub enum TemplatePart {
 }
 
 /// An expression.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
     /// Its place.
     pub span: Span,
@@ -117,7 +117,7 @@ pub struct Expr {
 }
 
 /// The kinds of expressions.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
     /// An integer.
     Int(i64),

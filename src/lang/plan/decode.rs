@@ -4,7 +4,6 @@
 //! `instructions` (what each does) → rules about the whole. Every fault is reported, not only the first.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
@@ -15,8 +14,7 @@ use crate::plan::json_text::{Json, Kind};
 use crate::plan::layout::{Layout, List, node};
 use crate::plan::values::Doubtful;
 use crate::plan::wording::{shown, suggest};
-use crate::plan::{NodeId, Plan, PlanBody, PlanLanguage, PlanNode};
-use crate::signature::identifier;
+use crate::plan::{NodeId, Plan, PlanBody, PlanLanguage, PlanNode, plan_name};
 use crate::span::{FileId, Span};
 
 /// The variable whose value is a plan's.
@@ -59,15 +57,6 @@ fn declared(name: &str) -> Option<Dialect> {
         PlanLanguage::Branch => Some(Dialect::Branch),
         PlanLanguage::Dataflow => None,
     }
-}
-
-/// The name that a plan of this file is called by.
-fn plan_name(name: &str) -> Arc<str> {
-    let stem = Path::new(name).file_name().and_then(|name| name.to_str()).unwrap_or(name);
-    let lower = stem.to_ascii_lowercase();
-    let ending = [".jmp.json", ".branch.json", ".json"].into_iter().find(|ending| lower.ends_with(ending));
-    let identifier = identifier(&stem[..stem.len() - ending.map_or(0, str::len)]);
-    if identifier.is_empty() { "Plan".into() } else { identifier.into() }
 }
 
 /// What is known while a plan is read.

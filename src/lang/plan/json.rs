@@ -21,7 +21,7 @@ pub enum Dialect {
 }
 
 /// A JSON plan.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct JsonPlan {
     /// Its dialect.
     pub dialect: Dialect,
@@ -34,7 +34,7 @@ pub struct JsonPlan {
 }
 
 /// One instruction.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Instruction {
     /// Its number as written.
     pub seq_no: i64,
@@ -50,7 +50,7 @@ pub struct Instruction {
 }
 
 /// What an instruction does.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum InstructionKind {
     /// Sets variables, in order: a later one sees an earlier one.
     Assign(Vec<Assignment>),
@@ -68,7 +68,7 @@ pub enum InstructionKind {
 }
 
 /// One variable that is set.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Assignment {
     /// The variable.
     pub name: Arc<str>,
@@ -79,7 +79,7 @@ pub struct Assignment {
 }
 
 /// A call.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PlanCall {
     /// The name of the callee.
     pub callee: Arc<str>,
@@ -103,7 +103,7 @@ pub enum Output {
 }
 
 /// A question and two ways.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Branch {
     /// The question.
     pub prompt: PlanValue,
@@ -116,7 +116,7 @@ pub struct Branch {
 }
 
 /// Where a plan goes on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Target {
     /// There; none: the plan is over.
     Node(Option<NodeId>),
@@ -125,7 +125,7 @@ pub enum Target {
 }
 
 /// A value as written, with what is put into it when the instruction runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PlanValue {
     /// Its place.
     pub span: Span,
@@ -134,7 +134,7 @@ pub struct PlanValue {
 }
 
 /// The kinds of values; one without references is always a literal, however deep it is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum PlanValueKind {
     /// As it is.
     Literal(Value),

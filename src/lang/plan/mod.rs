@@ -25,11 +25,14 @@ pub use explain::outline;
 pub use mermaid::mermaid;
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::dataflow::Dataflow;
+use crate::diagnostic::Diagnostic;
 use crate::plan::json::JsonPlan;
 use crate::program::{Parameter, Signature, Type};
+use crate::signature::identifier;
 use crate::span::{FileId, Span};
 
 /// A plan, by its position in [`crate::program::Program::plans`]. Plans that a model wrote while a session ran get
@@ -42,7 +45,7 @@ pub struct PlanId(pub u32);
 pub struct NodeId(pub u32);
 
 /// One plan.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The name it is called by: its file's stem, made an identifier; unique among the plans of a program.
     pub name: Arc<str>,
@@ -70,7 +73,7 @@ pub struct PlanNode {
 }
 
 /// What a plan does.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum PlanBody {
     /// A list of instructions.
     Json(JsonPlan),
@@ -87,6 +90,44 @@ pub enum PlanLanguage {
     Branch,
     /// YAML: source 002.
     Dataflow,
+}
+
+/// The name that a plan of this file is called by.
+pub(crate) fn plan_name(name: &str) -> Arc<str> {
+    let stem = Path::new(name).file_name().and_then(|name| name.to_str()).unwrap_or(name);
+    let lower = stem.to_ascii_lowercase();
+    let ending = [".jmp.json", ".branch.json", ".json", ".yaml", ".yml"].into_iter().find(|ending| lower.ends_with(ending));
+    let identifier = identifier(&stem[..stem.len() - ending.map_or(0, str::len)]);
+    if identifier.is_empty() { "Plan".into() } else { identifier.into() }
+}
+
+/// Reads the plan in a file, whichever language it is in. A plan with an error among the diagnostics must not run.
+pub fn read_plan(file: FileId, name: &str, text: &str) -> (Option<Plan>, Vec<Diagnostic>) {
+    match PlanLanguage::of_file(name) {
+        Some(Some(PlanLanguage::Dataflow)) => crate::dataflow::read(file, &plan_name(name), text),
+        Some(Some(PlanLanguage::Jmp | PlanLanguage::Branch) | None) | None => decode::decode(file, name, text, None),
+    }
+}
+
+/// Checks what a plan calls, and what it reads and nothing sets. `callables` knows the tools, playbooks and plans
+/// there are, `candidates` are their names; with `open_world` there may be more.
+pub(crate) fn check_plan(
+    plan: &Plan,
+    text: &str,
+    callables: &dyn Fn(&str) -> Option<Signature>,
+    candidates: &[String],
+    open_world: bool,
+) -> Vec<Diagnostic> {
+    match &plan.body {
+        PlanBody::Json(_) => {
+            // A variable that nothing sets is a parameter, unless it looks like one that something sets.
+            let around = check::Surroundings { callables, candidates, open_world, given: &|_| false, text };
+            let mut found = check::check_calls(plan, &around);
+            found.retain(|finding| finding.code != "plan-undefined-variable" || finding.fix.is_some());
+            found
+        }
+        PlanBody::Dataflow(_) => crate::dataflow::check_domains(plan, callables, candidates),
+    }
 }
 
 impl PlanLanguage {

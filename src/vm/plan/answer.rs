@@ -1,0 +1,51 @@
+//! A model's answers to conditions (spec `plans.md`, sections 1.4 and 2.3).
+
+use playhouse_lang::plan::json::Dialect;
+use playhouse_lang::value::Value;
+
+/// So many places at which an object could begin are tried in a text.
+const MAX_TRIES: usize = 200;
+
+/// Whether a condition holds; the error is what is wrong with the answer, as the model is told.
+pub(crate) fn read_condition(dialect: Dialect, reply: &str) -> Result<bool, String> {
+    let reply = behind_think(reply);
+    match dialect {
+        Dialect::Jmp => object_answer(reply)
+            .unwrap_or_else(|| Err(r#"it holds no JSON object with "result" true or false"#.to_owned())),
+        Dialect::Branch => {
+            let word = reply.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '.'));
+            if word.eq_ignore_ascii_case("true") {
+                Ok(true)
+            } else if word.eq_ignore_ascii_case("false") {
+                Ok(false)
+            } else {
+                object_answer(reply).unwrap_or_else(|| Err("it is neither true nor false".to_owned()))
+            }
+        }
+    }
+}
+
+/// What the first object of a reply answers; none: there is no object.
+fn object_answer(reply: &str) -> Option<Result<bool, String>> {
+    let Some(Value::Map(members)) = first_object(reply) else { return None };
+    Some(match members.get("result") {
+        Some(Value::Bool(truth)) => Ok(*truth),
+        Some(other) => Err(format!(r#""result" must be true or false, not {}"#, other.to_json())),
+        None => Err(r#"the object has no "result""#.to_owned()),
+    })
+}
+
+/// The first JSON object in a text, in a fence or among prose.
+pub(crate) fn first_object(text: &str) -> Option<Value> {
+    let starts = text.match_indices('{').map(|(at, _)| at).take(MAX_TRIES);
+    starts.filter_map(|at| {
+        let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
+        values.next().and_then(Result::ok)
+    })
+    .next()
+}
+
+/// The text behind the model's thoughts.
+fn behind_think(text: &str) -> &str {
+    text.rfind("</think>").map_or(text, |at| &text[at + "</think>".len()..])
+}
