@@ -170,7 +170,7 @@ fn evaluate_all(sources: &Sources, plan: &Plan) {
     for template in document.aliases.iter().flat_map(templates) {
         match evaluate(document, template, &values, &calendar) {
             Ok(value) => assert!(value.tracked().value.to_json().len() < 1_000_000),
-            Err(fault) => assert_inside(sources, fault.span),
+            Err(fault) => assert!(sources.get(plan.file).unwrap().text.get(fault.place).is_some()),
         }
     }
 }
@@ -190,7 +190,7 @@ fn check_text(text: &str) {
 }
 
 /// Reads what the bytes stand for as a document: never a panic, every span inside the file, values or faults.
-fn dataflow_read_one(bytes: &[u8]) {
+pub(crate) fn dataflow_read_one(bytes: &[u8]) {
     check_text(&text_of(bytes, &PIECES));
     check_text(&String::from_utf8_lossy(bytes));
 }
@@ -245,7 +245,7 @@ const EXPRESSIONS: [&str; 40] = [
 ];
 
 /// Reads what the bytes stand for as an expression: never a panic, spans inside, a value or a fault.
-fn dataflow_expr_one(bytes: &[u8]) {
+pub(crate) fn dataflow_expr_one(bytes: &[u8]) {
     let expression = text_of(bytes, &EXPRESSIONS);
     for quoted in [expression.clone(), format!("${{{expression}}}"), format!("a ${{{expression}}} b")] {
         let quoted = quoted.replace('\'', "''").replace(['\n', '\r'], " ");

@@ -57,7 +57,7 @@ pub(super) fn cycles(aliases: &[Alias]) -> Vec<Diagnostic> {
             names.splice(MAX_SHOWN / 2..names.len() - MAX_SHOWN / 2, ["…"]);
         }
         let message = format!("`{}` is made of itself: {} -> {}", aliases[first].name, names.join(" -> "), names[0]);
-        let mut fault = Diagnostic::error("circle", aliases[first].name_span, message);
+        let mut fault = Diagnostic::error("alias-cycle", aliases[first].name_span, message);
         if !aliases[first].reachable {
             fault.severity = Severity::Warning;
         }

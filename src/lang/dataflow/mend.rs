@@ -229,8 +229,8 @@ impl Scan<'_> {
                 }
                 continue;
             }
-            if rest.starts_with(" #") {
-                let is_comment = rest[2..].chars().next().is_none_or(char::is_whitespace);
+            if let Some(behind) = rest.strip_prefix(" #") {
+                let is_comment = behind.chars().next().is_none_or(char::is_whitespace);
                 if is_comment || !(has_expression || rest.contains("${")) {
                     break at;
                 }

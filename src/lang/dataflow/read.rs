@@ -139,7 +139,7 @@ impl Reader<'_> {
     fn check_name(&mut self, alias: &ShapedAlias<'_>) {
         if words::is_builtin(alias.name) {
             let message = format!("the alias `{}` hides the built-in of that name", alias.name);
-            let warning = Diagnostic::warning("shadows", alias.name_span, message);
+            let warning = Diagnostic::warning("shadows-built-in", alias.name_span, message);
             self.diagnostics.push(if Start::from_name(alias.name).is_some() {
                 warning
             } else {

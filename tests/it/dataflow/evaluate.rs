@@ -92,7 +92,7 @@ impl Table {
             Ok(value) if value.secret => format!("= {} (secret)", value.datum.to_value()),
             Ok(value) => format!("= {}", value.datum.to_value()),
             Err(fault) => {
-                assert!(case.sources.get(fault.span.file).unwrap().text.get(fault.span.range()).is_some());
+                assert!(case.sources.get(plan.file).unwrap().text.get(fault.place).is_some());
                 format!("! {}", fault.message)
             }
         }

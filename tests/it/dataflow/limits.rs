@@ -32,7 +32,7 @@ fn a_long_circle_is_shown_in_short() {
     }
     text.push_str("result: ${A0}\n");
     let case = Case::new("a.yaml", &text);
-    assert_eq!(case.codes(), ["circle"]);
+    assert_eq!(case.codes(), ["alias-cycle"]);
     let message = &case.diagnostics[0].message;
     assert!(message.starts_with("`A0` is made of itself: A0 -> A1 -> "), "{message}");
     assert!(message.contains(" -> … -> ") && message.ends_with(" -> A9999 -> A0"), "{message}");
@@ -47,7 +47,7 @@ fn circles_that_share_aliases_are_one_finding() {
     }
     text.push_str("result: ${A0}\n");
     let case = Case::new("a.yaml", &text);
-    assert_eq!(case.codes(), ["circle"]);
+    assert_eq!(case.codes(), ["alias-cycle"]);
     assert_eq!(case.diagnostics[0].message, "`A0` is made of itself: A0 -> A0");
 }
 
