@@ -37,7 +37,8 @@ impl<'a> Names<'a> {
     ) -> Option<String> {
         let left = self.comparisons_left.get().checked_sub(if aliases { self.aliases.len() } else { 0 });
         self.comparisons_left.set(left.unwrap_or(0));
-        let aliases = self.aliases.keys().filter(|_| aliases && left.is_some()).map(|alias| (*alias).to_owned());
+        let n_compared = if aliases && left.is_some() { self.aliases.len() } else { 0 };
+        let aliases = self.aliases.keys().take(n_compared).map(|alias| (*alias).to_owned());
         nearest(name, words.map(str::to_owned).chain(aliases))
     }
 }
