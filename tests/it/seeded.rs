@@ -1,9 +1,10 @@
-//! The harnesses of `fuzz` and `fuzz_reply` on many inputs that are the same every time. `cargo test` leaves them
+//! The harnesses of `fuzz`, `fuzz_dataflow` and `fuzz_reply` on many inputs that are the same every time. `cargo test` leaves them
 //! out; `.ci/run` runs them in release. (Bolero takes the seeds of its own inputs from the operating system.)
 
 use fastrand::Rng;
 
 use crate::fuzz::{expr_one, lang_parse_one};
+use crate::fuzz_dataflow::{dataflow_expr_one, dataflow_read_one};
 use crate::fuzz_reply::reply_read_one;
 
 /// Inputs for each harness.
@@ -39,5 +40,23 @@ fn reply_read() {
     for _ in 0..N_INPUTS {
         let (input, cuts) = (bytes(&mut random, 120), bytes(&mut random, 8));
         reply_read_one(&input, &cuts, random.u8(..));
+    }
+}
+
+#[test]
+#[ignore = "200,000 inputs: run in release by .ci/run"]
+fn dataflow_read() {
+    let mut random = Rng::with_seed(4);
+    for _ in 0..N_INPUTS {
+        dataflow_read_one(&bytes(&mut random, 120));
+    }
+}
+
+#[test]
+#[ignore = "200,000 inputs: run in release by .ci/run"]
+fn dataflow_expr() {
+    let mut random = Rng::with_seed(5);
+    for _ in 0..N_INPUTS {
+        dataflow_expr_one(&bytes(&mut random, 40));
     }
 }

@@ -10,11 +10,14 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::{Plan, PlanBody};
 use crate::program::Signature;
 
-/// So many names of a long circle are shown, and as many unknown domains get a suggestion.
+/// So many names of a long circle are shown.
 const MAX_SHOWN: usize = 20;
 
-/// Marks what the result is made of, and says what is not. Without a result all may be needed.
-pub(super) fn mark_reachable(aliases: &mut [Alias], result: Option<AliasId>, diagnostics: &mut Vec<Diagnostic>) {
+/// How often names are compared before no more suggestions are made.
+const MAX_COMPARED: usize = 50_000;
+
+/// Marks what the result is made of. Without a result all may be needed.
+pub(super) fn mark_reachable(aliases: &mut [Alias], result: Option<AliasId>) {
     let Some(result) = result else {
         aliases.iter_mut().for_each(|alias| alias.reachable = true);
         return;
@@ -27,16 +30,20 @@ pub(super) fn mark_reachable(aliases: &mut [Alias], result: Option<AliasId>, dia
             pending.extend(&alias.needs);
         }
     }
-    for alias in aliases.iter().filter(|alias| !alias.reachable) {
+}
+
+/// Says what the result is not made of.
+pub(super) fn never_evaluated(aliases: &[Alias]) -> impl Iterator<Item = Diagnostic> {
+    aliases.iter().filter(|alias| !alias.reachable).map(|alias| {
         let message = format!("the result is not made of `{}`, so it is never evaluated", alias.name);
         let warning = Diagnostic::warning("never-evaluated", alias.name_span, message);
-        diagnostics.push(if is_name(&alias.name) {
+        if is_name(&alias.name) {
             warning
         } else {
             warning
                 .with_note("no expression can name it: a name has letters, digits, `_` and `$`, and no digit in front")
-        });
-    }
+        }
+    })
 }
 
 /// The circles among aliases that need each other, one for each group of them.
@@ -50,7 +57,7 @@ pub(super) fn cycles(aliases: &[Alias]) -> Vec<Diagnostic> {
             names.splice(MAX_SHOWN / 2..names.len() - MAX_SHOWN / 2, ["…"]);
         }
         let message = format!("`{}` is made of itself: {} -> {}", aliases[first].name, names.join(" -> "), names[0]);
-        let mut fault = Diagnostic::error("circle", aliases[first].name_span, message);
+        let mut fault = Diagnostic::error("alias-cycle", aliases[first].name_span, message);
         if !aliases[first].reachable {
             fault.severity = Severity::Warning;
         }
@@ -141,7 +148,7 @@ pub fn check_domains(
 ) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let PlanBody::Dataflow(dataflow) = &plan.body else { return found };
-    let mut suggestions_left = MAX_SHOWN;
+    let mut comparisons_left = MAX_COMPARED;
     for (alias, domain) in domains(dataflow) {
         let from = found.len();
         match callables(&domain.name) {
@@ -149,8 +156,9 @@ pub fn check_domains(
             None => {
                 let message = format!("nothing is called `{}`: no tool, no playbook, no plan", domain.name);
                 let unknown = Diagnostic::error("unknown-domain", domain.name_span, message);
-                let candidates = if suggestions_left > 0 { candidates } else { &[] };
-                suggestions_left = suggestions_left.saturating_sub(1);
+                let left = comparisons_left.checked_sub(candidates.len());
+                comparisons_left = left.unwrap_or(0);
+                let candidates = if left.is_some() { candidates } else { &[] };
                 found.push(match nearest(&domain.name, candidates.iter().cloned()) {
                     Some(meant) => unknown.with_fix(format!("call `{meant}`"), domain.name_span, meant),
                     None => unknown,

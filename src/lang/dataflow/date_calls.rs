@@ -77,7 +77,10 @@ impl Resolver<'_> {
                 return Some(unit);
             }
             let named = Named { name: name.clone(), start: argument.start, end: argument.end };
-            let meant = nearest(name, candidates.iter().map(|word| (*word).to_owned()));
+            // Lengths of time have a plural.
+            let has_plural = |word: &&str| matches!(Unit::from_name(&format!("{word}s")), Some(Unit::Period(_)));
+            let plurals = candidates.iter().copied().filter(has_plural).map(|word| format!("{word}s"));
+            let meant = nearest(name, candidates.iter().map(|word| (*word).to_owned()).chain(plurals));
             return self.unknown("unknown-unit", &named, format!("unknown unit `{name}`"), meant, &there_is);
         }
         if let RawKind::Str(name) = &argument.kind

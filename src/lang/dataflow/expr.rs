@@ -149,7 +149,9 @@ impl<'a> Parser<'a> {
                 }
             } else if self.take('[') {
                 let Token::Int(index) = self.next.token else {
-                    return Err(self.unexpected("a number between `[` and `]`"));
+                    let fault = self.unexpected("a number between `[` and `]`");
+                    let note = "an element is written `[0]`, a member `.name`";
+                    return Err(Fault { note: fault.note.or(Some(note)), ..fault });
                 };
                 self.advance();
                 self.expect(']', "`]`")?;

@@ -5,6 +5,9 @@ use std::ops::Range;
 
 use crate::dataflow::template::closing_brace;
 
+/// A value that is longer up to its `}` is left as it is.
+const MAX_EXPRESSION: usize = 1 << 16;
+
 /// A text in which some characters were put. Every one of them is a single byte.
 #[derive(Debug, Default)]
 pub(super) struct Mended {
@@ -210,7 +213,8 @@ impl Scan<'_> {
                 let goes_on = |line: &str| {
                     spaces(line) > column || line.trim_end().chars().all(|c| matches!(c, '}' | ']' | ')' | ' '))
                 };
-                match closing_brace(self.text, at + 2, &goes_on) {
+                let limit = (at + MAX_EXPRESSION..self.text.len()).find(|end| self.text.is_char_boundary(*end));
+                match closing_brace(&self.text[..limit.unwrap_or(self.text.len())], at + 2, &goes_on) {
                     Some(close) => {
                         let inside = &self.text[at..close];
                         needs_quotes |= inside.contains(": ") || inside.contains(" #") || inside.contains('\n');
@@ -225,8 +229,8 @@ impl Scan<'_> {
                 }
                 continue;
             }
-            if rest.starts_with(" #") {
-                let is_comment = rest[2..].chars().next().is_none_or(char::is_whitespace);
+            if let Some(behind) = rest.strip_prefix(" #") {
+                let is_comment = behind.chars().next().is_none_or(char::is_whitespace);
                 if is_comment || !(has_expression || rest.contains("${")) {
                     break at;
                 }

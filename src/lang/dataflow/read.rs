@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::dataflow::check::{cycles, mark_reachable};
+use crate::dataflow::check::{cycles, mark_reachable, never_evaluated};
 use crate::dataflow::expr::{Fault, parse};
 use crate::dataflow::lexer::{Token, is_name, next_token};
 use crate::dataflow::mend::{Mended, mend, unfenced};
@@ -19,13 +19,25 @@ use crate::span::{FileId, Span};
 /// Longer texts are no plans, in bytes.
 pub const MAX_TEXT: usize = 1 << 20;
 
+/// So many findings are kept.
+const MAX_FINDINGS: usize = 100;
+
 /// Reads the dataflow document `text`, which is the file `file`, as the plan `name`; what was found comes in the
-/// order of its place. There is no plan without a readable `result`. The plan may be run only if no finding is an
-/// error: faults of what the result is not made of are warnings.
+/// order of its place, and of very many findings the errors only. There is no plan without a readable `result`. The
+/// plan may be run only if no finding is an error: faults of what the result is not made of are warnings.
 pub fn read(file: FileId, name: &str, text: &str) -> (Option<Plan>, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let plan = read_plan(file, name, text, &mut diagnostics);
+    let n_found = diagnostics.len();
+    if n_found > MAX_FINDINGS {
+        diagnostics.sort_by_key(|found| found.severity);
+        diagnostics.truncate(MAX_FINDINGS);
+    }
     diagnostics.sort_by(|a, b| (a.span, a.severity, a.code).cmp(&(b.span, b.severity, b.code)));
+    if n_found > MAX_FINDINGS {
+        let message = format!("{} more findings are not shown", n_found - MAX_FINDINGS);
+        diagnostics.push(Diagnostic::note("more-findings", Span::new(file, 0, 0), message));
+    }
     (plan, diagnostics)
 }
 
@@ -60,7 +72,7 @@ fn read_plan(file: FileId, name: &str, text: &str, diagnostics: &mut Vec<Diagnos
     diagnostics.extend(mended.hashes.iter().map(|at| hash_in_text(file, *at)));
     let position = aliases.iter().position(|alias| &*alias.name == "result");
     let result = position.and_then(|position| u32::try_from(position).ok()).map(AliasId);
-    mark_reachable(&mut aliases, result, diagnostics);
+    mark_reachable(&mut aliases, result);
     for (alias, mut fault) in faults {
         if !aliases[alias].reachable && fault.severity == Severity::Error {
             fault.severity = Severity::Warning;
@@ -68,6 +80,10 @@ fn read_plan(file: FileId, name: &str, text: &str, diagnostics: &mut Vec<Diagnos
         diagnostics.push(fault);
     }
     diagnostics.extend(cycles(&aliases));
+    // What is wrong may be why something seems to be needed by nobody.
+    if diagnostics.iter().all(|found| found.severity != Severity::Error) {
+        diagnostics.extend(never_evaluated(&aliases));
+    }
     let parameters = aliases.iter().filter(|alias| matches!(alias.body, AliasBody::Parameter));
     let parameters = parameters.map(|alias| alias.name.clone()).collect();
     let body = PlanBody::Dataflow(Dataflow { result: result?, aliases });
@@ -123,7 +139,7 @@ impl Reader<'_> {
     fn check_name(&mut self, alias: &ShapedAlias<'_>) {
         if words::is_builtin(alias.name) {
             let message = format!("the alias `{}` hides the built-in of that name", alias.name);
-            let warning = Diagnostic::warning("shadows", alias.name_span, message);
+            let warning = Diagnostic::warning("shadows-built-in", alias.name_span, message);
             self.diagnostics.push(if Start::from_name(alias.name).is_some() {
                 warning
             } else {

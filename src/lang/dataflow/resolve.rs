@@ -1,6 +1,7 @@
 //! What the names of an expression mean, and what can be said of dates before anything runs (spec `plans.md`, 3.2
 //! and 3.5).
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -11,20 +12,20 @@ use crate::dataflow::yaml::Places;
 use crate::dataflow::{AliasId, Expr, ExprKind, Method, Relative, Start, TimeOfDay, Unit};
 use crate::diagnostic::Diagnostic;
 
-/// So many unknown names get a suggestion; each is a comparison with all names there are.
-const MAX_SUGGESTIONS: usize = 20;
+/// How often names are compared before no more suggestions are made.
+const MAX_COMPARED: usize = 50_000;
 
 /// The names of a document.
 pub(super) struct Names<'a> {
     pub(super) aliases: HashMap<&'a str, AliasId>,
     /// The names of domains, to say that they are not called in expressions.
     pub(super) domains: HashSet<&'a str>,
-    pub(super) suggestions_left: std::cell::Cell<usize>,
+    comparisons_left: Cell<usize>,
 }
 
 impl<'a> Names<'a> {
     pub(super) fn new(aliases: HashMap<&'a str, AliasId>, domains: HashSet<&'a str>) -> Names<'a> {
-        Names { aliases, domains, suggestions_left: MAX_SUGGESTIONS.into() }
+        Names { aliases, domains, comparisons_left: MAX_COMPARED.into() }
     }
 
     /// The name that `name` was probably meant to be: one of `words`, or an alias if those count.
@@ -34,9 +35,10 @@ impl<'a> Names<'a> {
         words: impl Iterator<Item = &'w str>,
         aliases: bool,
     ) -> Option<String> {
-        let left = self.suggestions_left.get();
-        self.suggestions_left.set(left.saturating_sub(1));
-        let aliases = self.aliases.keys().filter(|_| aliases && left > 0).map(|alias| (*alias).to_owned());
+        let left = self.comparisons_left.get().checked_sub(if aliases { self.aliases.len() } else { 0 });
+        self.comparisons_left.set(left.unwrap_or(0));
+        let n_compared = if aliases && left.is_some() { self.aliases.len() } else { 0 };
+        let aliases = self.aliases.keys().take(n_compared).map(|alias| (*alias).to_owned());
         nearest(name, words.map(str::to_owned).chain(aliases))
     }
 }

@@ -92,6 +92,9 @@ fn members<'a>(
         if name.is_empty() {
             let message = format!("here the name of {} is missing", article(what));
             diagnostics.push(Diagnostic::error("bad-name", key.span, message));
+        } else if name.contains(char::is_control) {
+            let message = format!("the name of {} has a line break or another control character in it", article(what));
+            diagnostics.push(Diagnostic::error("bad-name", key.span, message));
         } else if name == "<<" {
             let message = "merge keys of YAML (`<<`) have no meaning in a plan";
             diagnostics.push(Diagnostic::error("yaml-merge", key.span, message));
@@ -186,7 +189,7 @@ fn element<'a>(slot: &str, item: &'a Node, diagnostics: &mut Vec<Diagnostic>) ->
         NodeKind::Scalar(scalar) => Some(ShapedText { scalar, span: item.span }),
         NodeKind::List(_) | NodeKind::Mapping(_) => {
             let message = format!("an element of the slot `{slot}` is {}; elements are texts", kind(item));
-            let note = "text with `: ` in it needs quotes";
+            let note = "text with `: ` in it, or with a bracket in front, needs quotes";
             diagnostics.push(Diagnostic::error("bad-shape", first_line(item), message).with_note(note));
             None
         }

@@ -3,6 +3,8 @@
 //! Nothing is expanded and nothing gets a type: aliases, anchors, tags, merge keys and further documents are
 //! findings (spec `plans.md`, 3.1).
 
+use std::collections::HashSet;
+
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StructureStyle};
 
 use crate::dataflow::mend::Mended;
@@ -74,6 +76,8 @@ pub(super) fn parse(mended: &Mended, file: FileId, diagnostics: &mut Vec<Diagnos
     options.set_emit_comments(false);
     let mut builder = Builder { mended, file, diagnostics, open: Vec::new(), root: None };
     let mut n_documents = 0;
+    // Of many references to one anchor the first says it all.
+    let mut reported = HashSet::new();
     for event in Parser::new_from_str_with_options(&mended.text, options) {
         let (event, place) = match event {
             Ok(event) => event,
@@ -104,9 +108,12 @@ pub(super) fn parse(mended: &Mended, file: FileId, diagnostics: &mut Vec<Diagnos
             let span = builder.span(range.clone());
             let name = mended.text.get(range).unwrap_or("*");
             let name = name.trim_start_matches('*');
-            let message = format!("references of YAML (`*{name}`) have no meaning in a plan");
-            let note = format!("write `${{{name}}}` for the value of an alias of the plan; put other text in quotes");
-            builder.diagnostics.push(Diagnostic::error("yaml-alias", span, message).with_note(note));
+            if reported.insert(name) {
+                let message = format!("references of YAML (`*{name}`) have no meaning in a plan");
+                let note =
+                    format!("write `${{{name}}}` for the value of an alias of the plan; put other text in quotes");
+                builder.diagnostics.push(Diagnostic::error("yaml-alias", span, message).with_note(note));
+            }
             builder.add(Node { span, kind: NodeKind::Unread });
         } else if let Event::Scalar(text, style, ..) = event {
             let span = builder.span(range.clone());
@@ -192,41 +199,34 @@ impl Builder<'_> {
         let at = (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let length = text[at..].chars().next().filter(|c| !c.is_control()).map_or(0, char::len_utf8);
         let span = self.span(at..at + length);
-        let line_start = text[..at].rfind('\n').map_or(0, |n| n + 1);
-        let line = text[line_start..].lines().next().unwrap_or("");
         let diagnostic = if *error.kind() == ErrorKind::RecursionLimitExceeded {
             let message = format!("lists and mappings are nested deeper than {MAX_NESTING} levels");
             Diagnostic::error("nested-too-deep", span, message)
         } else {
             Diagnostic::error("bad-yaml", span, format!("this is not valid YAML: {}", error.kind()))
         };
-        self.diagnostics.push(match hint(error.kind(), line) {
+        self.diagnostics.push(match hint(error.kind(), text[..at].ends_with('$')) {
             Some(hint) => diagnostic.with_note(hint),
             None => diagnostic,
         });
     }
 }
 
-/// What to do about a fault of YAML on `line`.
-fn hint(kind: &ErrorKind, line: &str) -> Option<&'static str> {
+/// What to do about a fault of YAML, which may stand behind a `$`.
+fn hint(kind: &ErrorKind, behind_dollar: bool) -> Option<&'static str> {
     let is_tab =
         matches!(kind, ErrorKind::TabNotAllowed | ErrorKind::TabInBlockIndentation | ErrorKind::TabInIndentation);
-    let is_flow = matches!(
-        kind,
-        ErrorKind::ExpectedFlowMappingSeparator
-            | ErrorKind::ExpectedFlowSequenceSeparator
-            | ErrorKind::MismatchedFlowCollectionEnd { .. }
-            | ErrorKind::UnclosedFlowCollection { .. }
-            | ErrorKind::MisplacedFlowCollectionEnd
-    );
+    let is_flow = matches!(kind, ErrorKind::ExpectedFlowMappingSeparator | ErrorKind::ExpectedFlowSequenceSeparator);
     if is_tab {
         Some("indent with spaces")
-    } else if is_flow && line.contains("${") {
+    } else if is_flow && behind_dollar {
         Some("between `{ }` and `[ ]` a text with `${…}` needs quotes: `{from: \"${outbound.to}\"}`")
     } else if matches!(kind, ErrorKind::UnexpectedCharacter { .. }) {
         Some("a text that begins with this character needs quotes")
     } else if *kind == ErrorKind::MappingValueNotAllowed {
         Some("a text with `: ` in it needs quotes")
+    } else if matches!(kind, ErrorKind::InvalidQuotedScalarIndent | ErrorKind::UnclosedQuotedScalar) {
+        Some("a quote before this place is not closed")
     } else if *kind == ErrorKind::DirectiveDisallowed {
         Some("a plan has no `%` directives; a text that begins with `%` needs quotes")
     } else {

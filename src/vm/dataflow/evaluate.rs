@@ -1,12 +1,12 @@
 //! The values of expressions and texts (spec `plans.md`, 3.2 to 3.5). Pure, and total: whatever a service gives,
 //! there is a value or a fault.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use playhouse_lang::dataflow::{
     AliasId, Dataflow, Expr, ExprKind, Method, Slot, Template, TemplatePart, TimeOfDay, Unit, path, read_clock,
 };
-use playhouse_lang::span::Span;
 use playhouse_lang::value::{Map, Origin, Tracked, Value};
 
 use crate::dataflow::date::{Calendar, When};
@@ -110,8 +110,8 @@ pub fn collapse(results: Vec<(Arc<str>, Tracked)>) -> AliasValue {
 /// Why there is no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvaluationFault {
-    /// The expression, or the part of it, that has none.
-    pub span: Span,
+    /// The expression, or the part of it, that has none: bytes of the plan's file.
+    pub place: Range<usize>,
     /// For people: what is wrong and what there is instead, in lower case without a full stop. Holds nothing of
     /// values that may not be shown.
     pub message: String,
@@ -179,7 +179,7 @@ impl<'a> Evaluator<'a> {
             if let Datum::Value(value) = &datum
                 && matches!(expr.kind, ExprKind::List(_) | ExprKind::Map(_))
             {
-                bounded(value, template.span)?;
+                bounded(value, &template.span.range())?;
             }
             return Ok(datum);
         }
@@ -190,22 +190,22 @@ impl<'a> Evaluator<'a> {
                 TemplatePart::Expr(expr) => {
                     let datum = self.expr(expr)?;
                     if let Datum::Value(value) = &datum {
-                        bounded(value, expr.span)?;
+                        bounded(value, &expr.span.range())?;
                     }
                     text.push_str(&datum.to_text());
                 }
             }
             if text.len() > MAX_SIZE {
-                return Err(too_large(template.span));
+                return Err(too_large(&template.span.range()));
             }
         }
         Ok(Datum::Value(Value::from(text)))
     }
 
-    fn alias(&mut self, id: AliasId, span: Span) -> Result<&'a AliasValue, EvaluationFault> {
+    fn alias(&mut self, id: AliasId, expr: &Expr) -> Result<&'a AliasValue, EvaluationFault> {
         let Some(value) = self.aliases.value(id) else {
             let name = self.dataflow.aliases.get(id.0 as usize).map_or("?", |alias| &alias.name);
-            return Err(EvaluationFault { span, message: format!("the alias `{name}` has no value yet") });
+            return Err(fault(expr, format!("the alias `{name}` has no value yet")));
         };
         self.origin = Some(self.origin.map_or(value.origin, |origin| origin.with(value.origin)));
         self.secret |= value.secret;
@@ -227,7 +227,7 @@ impl<'a> Evaluator<'a> {
                 }
                 Ok(Datum::Value(Value::map(map)))
             }
-            ExprKind::Alias(id) => Ok(self.alias(*id, expr.span)?.datum.clone()),
+            ExprKind::Alias(id) => Ok(self.alias(*id, expr)?.datum.clone()),
             ExprKind::Start(start) => self.when(expr, self.calendar.start(*start)),
             ExprKind::Relative(relative, unit) => self.when(expr, self.calendar.relative(*relative, *unit)),
             ExprKind::Unit(unit) => Err(fault(expr, format!("`{unit}` is no value of its own"))),
@@ -404,15 +404,15 @@ impl<'a> Evaluator<'a> {
 }
 
 fn fault(expr: &Expr, message: String) -> EvaluationFault {
-    EvaluationFault { span: expr.span, message }
+    EvaluationFault { place: expr.span.range(), message }
 }
 
-fn too_large(span: Span) -> EvaluationFault {
-    EvaluationFault { span, message: format!("the value is larger than {MAX_SIZE} bytes") }
+fn too_large(place: &Range<usize>) -> EvaluationFault {
+    EvaluationFault { place: place.clone(), message: format!("the value is larger than {MAX_SIZE} bytes") }
 }
 
 /// Refuses what is too large or too deep. Shared parts count as often as they are in it.
-fn bounded(value: &Value, span: Span) -> Result<(), EvaluationFault> {
+fn bounded(value: &Value, place: &Range<usize>) -> Result<(), EvaluationFault> {
     let mut left = MAX_SIZE;
     let mut pending = vec![(value, 0)];
     while let Some((value, depth)) = pending.pop() {
@@ -430,9 +430,9 @@ fn bounded(value: &Value, span: Span) -> Result<(), EvaluationFault> {
         };
         if depth > MAX_DEPTH {
             let message = format!("lists and maps are nested deeper than {MAX_DEPTH} levels in the value");
-            return Err(EvaluationFault { span, message });
+            return Err(EvaluationFault { place: place.clone(), message });
         }
-        left = left.checked_sub(size).ok_or_else(|| too_large(span))?;
+        left = left.checked_sub(size).ok_or_else(|| too_large(place))?;
     }
     Ok(())
 }
