@@ -43,7 +43,7 @@ impl Program {
     pub(crate) fn call_cycles(&self) -> &[usize] {
         self.reach.calls.cycles.get_or_init(|| {
             let callees = |playbook: &Playbook| {
-                playbook.steps.iter().filter_map(|step| Some(step.call()?.playbook?.0 as usize)).collect()
+                playbook.steps.iter().flat_map(|step| self.callees(step)).map(|callee| callee.0 as usize).collect()
             };
             strongly_connected(&self.playbooks.iter().map(callees).collect::<Vec<Vec<usize>>>())
         })
@@ -89,10 +89,10 @@ impl Program {
         while let Some(id) = pending.pop_front() {
             let body = self.playbook(id);
             names.extend(body.outer.iter().map(|name| (body.agent, name.clone())));
-            let mut callees: Vec<PlaybookId> = body.steps.iter().filter_map(|step| step.call()?.playbook).collect();
+            let mut callees: Vec<PlaybookId> = body.steps.iter().flat_map(|step| self.callees(step)).collect();
             if body.mode == Mode::Goal {
                 // The model chooses among all of them.
-                callees.extend(&self.agent(body.agent).playbooks);
+                callees.extend(self.agent(body.agent).playbooks.iter().chain(&self.called_by_plans));
             }
             if let OnLimit::Call(name) = &body.limits.on_limit {
                 callees.extend(self.find_playbook(body.agent, name));

@@ -92,7 +92,17 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>) -> Lowered {
     sort_all_names(&agents, &mut playbooks);
     let settings = read_settings(&files, &mut diagnostics);
     let reach = ReachCache::new(&playbooks);
-    let program = Program { sources: files.sources, agents, playbooks, plans: programs, settings, entry, reach };
+    let mut program = Program {
+        sources: files.sources,
+        agents,
+        playbooks,
+        plans: programs,
+        called_by_plans: Vec::new(),
+        settings,
+        entry,
+        reach,
+    };
+    program.called_by_plans = called_by_plans(&program);
     Lowered { program, later, diagnostics }
 }
 
@@ -119,6 +129,14 @@ pub(crate) fn with_plans(tools: &[Signature], plans: &[Arc<Plan>]) -> Vec<Signat
     let mut signatures = tools.to_vec();
     signatures.extend(plans.iter().map(|plan| plan.signature()));
     signatures
+}
+
+/// The playbooks that are meant by what plans call.
+fn called_by_plans(program: &Program) -> Vec<PlaybookId> {
+    let names: BTreeSet<&str> = program.plans.iter().flat_map(|plan| plan.callees()).collect();
+    let meant = |name: &str| program.agents.iter().filter_map(|agent| program.find_playbook(agent.id, name)).collect();
+    let found: BTreeSet<PlaybookId> = names.into_iter().flat_map(|name| -> Vec<PlaybookId> { meant(name) }).collect();
+    found.into_iter().collect()
 }
 
 /// Who runs a plan that no agent calls.

@@ -42,6 +42,15 @@ impl ReachCache {
 }
 
 impl Program {
+    /// The playbooks that a line calls, or that the plan calls which it calls: for a plan those of all plans, as one
+    /// may call another.
+    pub(crate) fn callees(&self, step: &Step) -> impl Iterator<Item = PlaybookId> {
+        let call = step.call();
+        let is_plan = call.is_some_and(|call| call.playbook.is_none() && self.find_plan(&call.callee).is_some());
+        let of_plans: &[PlaybookId] = if is_plan { &self.called_by_plans } else { &[] };
+        call.and_then(|call| call.playbook).into_iter().chain(of_plans.iter().copied())
+    }
+
     /// The names mentioned by any line that can be reached from `from` in `playbook`, that line included, and by
     /// the whole bodies and triggers of the playbooks called there. Computed once per place, then cheap.
     ///
@@ -62,7 +71,7 @@ impl Program {
             let reached = body.flow.reachable_from(from);
             for step in body.steps.iter().filter(|step| reached[step.id.0 as usize]) {
                 add_step(&mut reach, step);
-                for callee in callees(step) {
+                for callee in self.callees(step) {
                     let whole = self.names_of(callee);
                     reach.names.extend(whole.names.iter().cloned());
                     reach.free |= whole.free;
@@ -88,7 +97,7 @@ impl Program {
                 reach.free |= body.mode == Mode::Goal;
                 for step in &body.steps {
                     add_step(&mut reach, step);
-                    pending.extend(callees(step).filter(|callee| seen.insert(*callee)));
+                    pending.extend(self.callees(step).filter(|callee| seen.insert(*callee)));
                 }
             }
             Arc::new(reach)
@@ -102,9 +111,6 @@ fn add_step(reach: &mut Reach, step: &Step) {
     reach.free |= step.is_free();
 }
 
-fn callees(step: &Step) -> impl Iterator<Item = PlaybookId> {
-    step.call().and_then(|call| call.playbook).into_iter()
-}
 
 impl StepKind {
     /// What is done: the action of a branch that has one, else this itself.

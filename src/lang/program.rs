@@ -46,6 +46,8 @@ pub struct Program {
     pub playbooks: Vec<Playbook>,
     /// All plans: those that were given, then those that are imported.
     pub plans: Vec<Arc<Plan>>,
+    /// The playbooks that plans call, by whatever agent they may be run.
+    pub called_by_plans: Vec<PlaybookId>,
     /// What the front matter says, of all files together.
     pub settings: FrontMatter,
     /// What the session begins with.

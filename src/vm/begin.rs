@@ -180,7 +180,7 @@ impl Machine {
         self.push_frame(entry, bound, FrameOrigin::Begin);
         // The implicit root has nothing to do before somebody speaks.
         if playbook.implicit && self.outcome.is_none() {
-            self.top_mut().phase = Phase::Draining(Then::WaitUser);
+            self.core_mut().phase = Phase::Draining(Then::WaitUser);
         }
     }
 }

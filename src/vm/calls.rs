@@ -162,7 +162,7 @@ impl Machine {
     /// The turn is over: tools that were kept until then start, all together, but for those that a trigger's
     /// playbook may refuse.
     pub(crate) fn start_queued_tools(&mut self) {
-        let queue = &self.top().queue;
+        let queue = &self.core().queue;
         let kept: Vec<(CallId, EffectClass)> = queue
             .iter()
             .filter(|queued| queued.state == CallState::Queued && !self.is_guarded(queued.id))
@@ -237,16 +237,16 @@ impl Machine {
                     }
                 }
                 let frame = self.top();
-                if matches!(&frame.phase, Phase::Draining(Then::Return { value: ReturnValue::OfCall(call), .. }) if *call == id)
+                if matches!(&frame.core.phase, Phase::Draining(Then::Return { value: ReturnValue::OfCall(call), .. }) if *call == id)
                 {
-                    self.top_mut().phase =
+                    self.core_mut().phase =
                         Phase::Draining(Then::Return { value: ReturnValue::Value(value), failed: false });
                 }
             }
             Err(error) => {
                 let error = Value::Str(error).to_json();
                 self.asker_mut().news.results.push(format!("{line} !! {error}"));
-                if let Phase::Draining(Then::Return { failed, .. }) = &mut self.top_mut().phase {
+                if let Phase::Draining(Then::Return { failed, .. }) = &mut self.core_mut().phase {
                     *failed = true;
                 }
             }
@@ -278,7 +278,7 @@ impl Machine {
         if let Some(usage) = usage {
             self.spend_usage(usage);
         }
-        if let Some(Frame::Dataflow(frame)) = self.frames.iter_mut().find(|frame| frame.core_mut().call_mut(call).is_some()) {
+        if let Some(Frame::Dataflow(frame)) = self.frames.iter_mut().find(|frame| frame.core().has_call(call)) {
             frame.has_news = true;
         }
         let Some(queued) = self.find_call(call) else { return };

@@ -368,6 +368,10 @@ impl FrameCore {
         self.queue.retain(|queued| queued.state != CallState::Queued || queued.guards.is_some());
     }
 
+    pub(crate) fn has_call(&self, call: CallId) -> bool {
+        self.queue.iter().any(|queued| queued.id == call)
+    }
+
     pub(crate) fn call_mut(&mut self, call: CallId) -> Option<&mut QueuedCall> {
         self.queue.iter_mut().find(|queued| queued.id == call)
     }

@@ -35,7 +35,7 @@ impl Machine {
             return;
         }
         let is_queued = |state: &CallState| *state == CallState::Queued;
-        let Some(call) = caller.queue.back().filter(|call| is_queued(&call.state)).map(|call| call.id) else { return };
+        let Some(call) = caller.core.queue.back().filter(|call| is_queued(&call.state)).map(|call| call.id) else { return };
         // The caller's model goes on seeing what happens: there is no meanwhile.
         let covered_since = self.asker().news.covered_since;
         let n_frames = self.frames.len();
@@ -47,8 +47,8 @@ impl Machine {
         let phase = self.phase_in_turn();
         let frame = self.top_mut();
         frame.inlined = true;
-        frame.phase = phase;
-        self.frames[n_frames - 1].playbook_mut().phase = Phase::Ready;
+        frame.core.phase = phase;
+        self.frames[n_frames - 1].core_mut().phase = Phase::Ready;
         self.asker_mut().news.covered_since = covered_since;
     }
 
@@ -58,8 +58,8 @@ impl Machine {
 
     /// The frame of an inlined call has returned: its caller takes the result at once.
     pub(crate) fn take_inlined(&mut self, call: CallId) {
-        self.top_mut().phase = self.phase_in_turn();
-        let result_name = self.top_mut().call_mut(call).and_then(|queued| queued.result_name.clone());
+        self.core_mut().phase = self.phase_in_turn();
+        let result_name = self.core_mut().call_mut(call).and_then(|queued| queued.result_name.clone());
         self.take_call(call);
         // The pointer is still on the line that called: a later line for the same name is not done by it.
         if let Some(name) = result_name {
@@ -79,15 +79,15 @@ impl Machine {
     /// Takes the inlined frame off without a result, and with it its call.
     pub(crate) fn drop_inlined(&mut self) {
         let call = self.pop_dropped();
-        self.top_mut().queue.retain(|queued| Some(queued.id) != call);
+        self.core_mut().queue.retain(|queued| Some(queued.id) != call);
         self.remove_stale();
     }
 
     pub(crate) fn pop_dropped(&mut self) -> Option<CallId> {
         self.report(Fact::FramePopped { value: None });
         let frame = self.leave_frame();
-        self.top_mut().phase = self.phase_in_turn();
-        match frame.origin {
+        self.core_mut().phase = self.phase_in_turn();
+        match frame.core().origin {
             FrameOrigin::Call { call, .. } => Some(call),
             FrameOrigin::Begin | FrameOrigin::Trigger { .. } => None,
         }
@@ -174,11 +174,11 @@ impl Machine {
         if !self.top().inlined {
             return;
         }
-        if !self.top().watch.is_settled() {
+        if !self.core().watch.is_settled() {
             return self.cut_for_match(false);
         }
         if self.goes_back(target) {
-            if self.top().queue.is_empty() {
+            if self.core().queue.is_empty() {
                 return self.drop_inlined();
             }
             return self.cut_without_line("calls of the line are on their way");
@@ -215,7 +215,7 @@ impl Machine {
                 self.progressed();
                 self.todo_first(Todo::Leave(target));
             }
-            Ok(Node::End) if self.top().queue.is_empty() => self.return_inlined(null()),
+            Ok(Node::End) if self.core().queue.is_empty() => self.return_inlined(null()),
             Ok(Node::End) => {
                 self.drop_line();
                 self.yield_inlined(Then::Return { value: ReturnValue::Value(null()), failed: false });
@@ -278,7 +278,7 @@ impl Machine {
         match then {
             // What triggers want of the playbook comes before it is left.
             Then::Return { value: ReturnValue::Value(value), .. }
-                if self.top().queue.is_empty() && self.top().watch.is_settled() =>
+                if self.core().queue.is_empty() && self.core().watch.is_settled() =>
             {
                 self.return_inlined(value);
             }
@@ -363,8 +363,8 @@ impl Machine {
         let playbook = self.program.playbook(frame.playbook);
         let is_untouched = frame.pointer.map(Node::Step) == Some(playbook.flow.entry)
             && frame.here.performed.is_none()
-            && frame.queue.is_empty()
-            && frame.scope.iter().all(|(_, variable)| variable.bound);
+            && frame.core.queue.is_empty()
+            && frame.core.scope.iter().all(|(_, variable)| variable.bound);
         let name = playbook.name.clone();
         if !is_untouched {
             let at = frame.pointer.map(|pointer| self.label(pointer)).unwrap_or_default();
@@ -374,7 +374,7 @@ impl Machine {
         self.report(Fact::Ignored { cause: format!("the interpreter has called {name} itself").into() });
         // An ordinary call, then: with a chat of its own, when the turn is over.
         let call = self.pop_dropped();
-        if let Some(queued) = call.and_then(|call| self.top_mut().call_mut(call)) {
+        if let Some(queued) = call.and_then(|call| self.core_mut().call_mut(call)) {
             queued.state = CallState::Queued;
             queued.started = None;
         }
@@ -386,7 +386,7 @@ impl Machine {
     pub(crate) fn label(&self, step: StepId) -> Arc<str> {
         let frame = self.top();
         let label = &self.program.playbook(frame.playbook).step(step).label;
-        let caller = self.frames.len().checked_sub(2).map(|below| self.frames[below].playbook());
+        let caller = self.frames.len().checked_sub(2).and_then(|below| self.frames[below].playbook());
         let line = caller.filter(|_| frame.inlined).and_then(|caller| {
             let pointer = caller.pointer?;
             Some(&self.program.playbook(caller.playbook).step(pointer).label)

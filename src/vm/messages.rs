@@ -8,7 +8,7 @@ use playhouse_lang::program::TriggerId;
 use playhouse_lang::value::{Origin, Tracked, Value};
 
 use crate::Machine;
-use crate::frame::{Frame, Phase, PlaybookFrame, Then};
+use crate::frame::{Frame, Phase, Then};
 use crate::limits::OnUserMessage;
 use crate::protocol::{CallId, USER_MESSAGE};
 use crate::scope::Scope;
@@ -16,7 +16,7 @@ use crate::scope::Scope;
 /// The state before a turn, for taking back what the turn does.
 #[derive(Clone, Debug)]
 pub(crate) struct BeforeTurn {
-    frames: Vec<PlaybookFrame>,
+    frames: Vec<Frame>,
     others: Vec<Scope>,
     /// The conditions that held.
     truths: BTreeSet<TriggerId>,
@@ -31,7 +31,7 @@ impl Machine {
     /// The user has said something.
     pub(crate) fn handle_message(&mut self, text: Arc<str>) {
         self.messages.push_back(text);
-        let is_speaking = self.frames.last().is_some_and(|frame| frame.playbook().phase == Phase::Turn);
+        let is_speaking = self.frames.last().is_some_and(|frame| frame.core().phase == Phase::Turn);
         if !is_speaking || self.turn.is_none() || self.outcome.is_some() || self.unwinding.is_some() {
             return;
         }
@@ -41,7 +41,7 @@ impl Machine {
             OnUserMessage::Rollback => self.roll_back(),
         }
         // The message is there already: the wait is over as soon as the calls are.
-        self.top_mut().phase = Phase::Draining(Then::WaitUser);
+        self.core_mut().phase = Phase::Draining(Then::WaitUser);
     }
 
     /// Before a turn: a message that came while something else was going on is part of it, unless messages wait
@@ -60,16 +60,16 @@ impl Machine {
         self.conversation.push(true, text.clone(), self.settings.conversation.max(1));
         self.report(crate::protocol::Fact::UserMessage { text: text.clone() });
         self.restart_silence();
-        let agent = self.top().agent;
+        let agent = self.core().agent;
         let value = Tracked::new(Value::Str(text.clone()), Origin::USER);
         for frame in &mut self.frames {
-            frame.playbook_mut().spent.turns_since_user = 0;
+            frame.core_mut().spent.turns_since_user = 0;
         }
         let news = &mut self.asker_mut().news;
         // Two messages before a turn are told together.
         let told = news.user.take().map_or(text.clone(), |before| format!("{before}\n{text}").into());
         news.user = Some(told);
-        self.top_mut().phase = Phase::Ready;
+        self.core_mut().phase = Phase::Ready;
         self.set_other(agent, USER_MESSAGE, value);
     }
 
@@ -78,7 +78,7 @@ impl Machine {
         let is_wanted = self.settings.on_user_message == OnUserMessage::Rollback;
         is_wanted.then(|| {
             Box::new(BeforeTurn {
-                frames: self.frames.iter().map(|frame| frame.playbook().clone()).collect(),
+                frames: self.frames.clone(),
                 others: self.others.clone(),
                 truths: self.watcher.truths.clone(),
                 n_updates: self.counters.updates,
@@ -111,15 +111,16 @@ impl Machine {
         }
         // One that was over in this turn cannot be brought back: its line stays done.
         let is_same_stack = self.frames.len() == frames.len()
-            && self.frames.iter().zip(&frames).all(|(frame, old)| frame.playbook().id == old.id);
+            && self.frames.iter().zip(&frames).all(|(frame, old)| frame.core().id == old.core().id);
         let goes_back = is_same_stack && !has_called;
         self.others = others;
         for (frame, old) in self.frames.iter_mut().zip(frames) {
-            let Frame::Playbook(frame) = frame;
-            if frame.id != old.id {
+            if frame.core().id != old.core().id {
                 break;
             }
-            frame.scope = old.scope;
+            // A plan waits meanwhile, or goes on with what is its own.
+            let (Frame::Playbook(frame), Frame::Playbook(old)) = (frame, old) else { continue };
+            frame.core.scope = old.core.scope;
             frame.chat = old.chat;
             frame.news = old.news;
             frame.saying = old.saying;
@@ -139,7 +140,7 @@ impl Machine {
         let mut told = "the user interrupted your last reply: what it said and set is taken back".to_owned();
         let made: Vec<String> = self
             .top()
-            .queue
+            .core.queue
             .iter()
             .filter(|queued| queued.id > CallId(last_call))
             .map(|queued| queued.name.to_string())

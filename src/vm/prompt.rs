@@ -99,7 +99,7 @@ fn callable_playbooks(program: &Program, agent: AgentId) -> impl Iterator<Item =
 }
 
 /// `Name(a: str, b = 3) -> dict: what it does`.
-fn summary_line(name: &str, signature: &Signature) -> String {
+pub(crate) fn summary_line(name: &str, signature: &Signature) -> String {
     let line = write_signature(name, signature);
     if signature.summary.is_empty() { line } else { format!("{line}: {}", signature.summary) }
 }
@@ -126,20 +126,20 @@ impl Machine {
         let is_judging = self.watcher.question.is_some();
         let asker = self.asker();
         let undo = is_judging.then(|| Box::new((asker.chat.clone(), asker.news.clone())));
-        let system = self.system_message(self.top().agent);
+        let system = self.system_message(self.core().agent);
         let kind = self.prepare_message(estimate_tokens(system.len() as u64));
         self.next.turn += 1;
         let id = TurnId(self.next.turn);
         let now = self.now;
         let settings = self.settings.clone();
         for frame in &mut self.frames {
-            let spent = &mut frame.playbook_mut().spent;
+            let spent = &mut frame.core_mut().spent;
             spent.turns += 1;
             spent.turns_since_user += 1;
         }
         self.counters.turns += 1;
         let program = self.program.clone();
-        let callables = self.prompts.callables(&program, &self.tools, self.top().agent);
+        let callables = self.prompts.callables(&program, &self.tools, self.core().agent);
         let variables = self
             .reader()
             .all()
@@ -149,7 +149,7 @@ impl Machine {
         let frame = self.top_mut();
         frame.here.ask_model = false;
         frame.is_told = frame.inlined;
-        frame.phase = Phase::Turn;
+        frame.core.phase = Phase::Turn;
         let (playbook, pointer) = (frame.playbook, frame.pointer);
         let is_inlined = frame.inlined;
         let caller = self.asker();
@@ -228,11 +228,11 @@ impl Machine {
         let frame = self.top();
         let playbook = self.program.playbook(frame.playbook);
         let is_unbounded = playbook.mode == Mode::Goal && playbook.limits.turns.is_none();
-        (is_unbounded && frame.spent.turns_since_user >= self.settings.goal_turns).then(|| {
+        (is_unbounded && frame.core.spent.turns_since_user >= self.settings.goal_turns).then(|| {
             format!(
                 "{} has taken {} turns without reaching its goal, the limit `goal_turns`; say when the goal is met, \
                  or give the playbook `limits`",
-                playbook.name, frame.spent.turns_since_user
+                playbook.name, frame.core.spent.turns_since_user
             )
         })
     }

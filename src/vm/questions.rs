@@ -16,7 +16,7 @@ use crate::watcher::{Match, OpenQuestion, PendingUpdate, Prejudged};
 impl Machine {
     /// Asks the classifier about the top frame's updates, as far as it has not been asked the same before.
     pub(crate) fn ask_classifier(&mut self) {
-        let mut updates = std::mem::take(&mut self.top_mut().watch.updates);
+        let mut updates = std::mem::take(&mut self.core_mut().watch.updates);
         let ahead = self.updates_ahead(&updates);
         let n_ahead = ahead.len();
         updates.extend(ahead);
@@ -60,7 +60,7 @@ impl Machine {
         };
         let is_beside = self.turn.is_none() && !self.settings.classifier_first;
         let with_turn = is_beside && updates.iter().all(|pending| &*pending.update.name == USER_MESSAGE);
-        let frame = self.top().id;
+        let frame = self.core().id;
         self.watcher.question = Some(OpenQuestion { question: question.clone(), frame, updates, n_ahead, with_turn });
         self.emit(Effect::Classify(Box::new(question)));
     }
@@ -74,7 +74,7 @@ impl Machine {
     fn updates_ahead(&self, asked: &[PendingUpdate]) -> Vec<PendingUpdate> {
         let Some(turn) = &self.turn else { return Vec::new() };
         let program = self.program.clone();
-        let index = &program.agent(self.top().agent).triggers;
+        let index = &program.agent(self.core().agent).triggers;
         let playbook = self.top().playbook;
         let mut ahead: Vec<PendingUpdate> = Vec::new();
         let mut values: BTreeMap<Arc<str>, Value> = BTreeMap::new();
@@ -83,7 +83,7 @@ impl Machine {
             let Some(new) = self.literal(value, &values) else { break };
             // What stays secret is not shown, whatever the model writes.
             if self.reader().variable(name).is_some_and(|variable| variable.value.secret)
-                || self.is_declared_secret(self.top().agent, name)
+                || self.is_declared_secret(self.core().agent, name)
             {
                 break;
             }
@@ -127,7 +127,7 @@ impl Machine {
             Verdict::Judged { usage: None, .. } | Verdict::TimedOut | Verdict::Failed { .. } => 0,
         };
         self.counters.classifier_tokens += tokens;
-        let is_there = self.frames.last().is_some_and(|frame| frame.playbook().id == open.frame);
+        let is_there = self.frames.last().is_some_and(|frame| frame.core().id == open.frame);
         let n_taken = open.updates.len() - open.n_ahead;
         let mut prejudged: Vec<Prejudged> = open.updates[n_taken..]
             .iter()
@@ -210,7 +210,7 @@ impl Machine {
 
     /// Updates of the top frame that have been taken back are not asked about.
     pub(crate) fn forget_updates_after(&mut self, n_updates: u64) {
-        self.top_mut().watch.updates.retain(|pending| pending.seq <= n_updates);
+        self.core_mut().watch.updates.retain(|pending| pending.seq <= n_updates);
         let open = self.watcher.question.as_ref();
         if open.is_some_and(|open| open.updates.iter().all(|pending| pending.seq > n_updates)) {
             self.give_up_question();

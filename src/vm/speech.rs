@@ -50,7 +50,7 @@ impl Machine {
             (matches!(call.callee, Callee::Playbook(_)) || call.state == CallState::Queued)
                 && call.result_name.is_some()
         };
-        let held = self.top().queue.iter().any(waits_for_turn).then(VecDeque::new);
+        let held = self.core().queue.iter().any(waits_for_turn).then(VecDeque::new);
         if let Some(turn) = self.turn.as_mut() {
             let n_before = utterance.text.len();
             let scanner = TextScanner::default();
@@ -202,7 +202,7 @@ impl Machine {
                 | Todo::At(_),
             ) => true,
             // A line of the interpreter's on the way would be performed.
-            Some(Todo::Move(_)) => self.frames.last().map(|frame| frame.playbook()).is_some_and(|frame| {
+            Some(Todo::Move(_)) => self.frames.last().and_then(|frame| frame.playbook()).is_some_and(|frame| {
                 let line = frame.pointer.map(|step| self.program.playbook(frame.playbook).step(step));
                 frame.here.performed.is_some() || line.is_some_and(|line| !line.explicit)
             }),

@@ -138,7 +138,7 @@ impl Machine {
                 self.reached_heading();
             }
             Node::End => {
-                self.top_mut().phase =
+                self.core_mut().phase =
                     Phase::Draining(Then::Return { value: ReturnValue::Value(null()), failed: false });
             }
         }
@@ -158,11 +158,11 @@ impl Machine {
         }
         let Phase::Draining(then) = self.top().core.phase.clone() else { return None };
         match then {
-            Then::GoOn => self.top_mut().phase = Phase::Ready,
-            Then::WaitUser => self.top_mut().phase = Phase::WaitingUser,
+            Then::GoOn => self.core_mut().phase = Phase::Ready,
+            Then::WaitUser => self.core_mut().phase = Phase::WaitingUser,
             Then::WaitTimer { after_ms, text } => {
                 let timer = self.next_timer();
-                self.top_mut().phase = Phase::WaitingTimer(timer);
+                self.core_mut().phase = Phase::WaitingTimer(timer);
                 self.asker_mut().news.results.push(format!("timer {text} -> is over"));
                 self.emit(Effect::StartTimer { timer, after_ms, is_background: false });
             }
@@ -250,7 +250,7 @@ impl Machine {
     /// A return did not come about: the model is asked at the line the pointer stands on.
     fn ask_again(&mut self) {
         let frame = self.top_mut();
-        frame.phase = Phase::Ready;
+        frame.core.phase = Phase::Ready;
         frame.here.performed = None;
         frame.here.ask_model = true;
     }
@@ -356,7 +356,7 @@ impl Machine {
             ),
             OnLimit::Return(value) => self.pop_frame(Tracked::new(value, Origin::CODE)),
             OnLimit::Call(callee) => {
-                let agent = self.top().agent;
+                let agent = self.core().agent;
                 let Some(id) = self.program.find_playbook(agent, &callee) else {
                     return self.fail(
                         FaultKind::FrameLimit,
@@ -376,7 +376,7 @@ impl Machine {
                 // As a tail call: the callee takes over why the frame exists.
                 self.report(Fact::FramePopped { value: None });
                 let left = self.leave_to_successor();
-                self.push_frame(id, bound, left.origin);
+                self.push_frame(id, bound, left.core.origin);
                 if self.outcome.is_none() {
                     self.take_over(left);
                 }
@@ -407,20 +407,20 @@ impl Machine {
         let is_asking = self.core().phase == Phase::Turn;
         let in_turn = self.turn.as_ref().map_or(0, |turn| turn.spent_tokens());
         if let Some(tokens) = limits.tokens
-            && frame.spent.tokens + in_turn > tokens
+            && frame.core.spent.tokens + in_turn > tokens
         {
             return Some(format!("{tokens} tokens"));
         }
         // While a reply is read only the timer decides: the time of a chunk is that of whichever chunks it was
         // joined with in the journal.
         if let Some(seconds) = limits.seconds
-            && frame.spent.active_ms >= seconds.saturating_mul(1_000)
+            && frame.core.spent.active_ms >= seconds.saturating_mul(1_000)
             && (!is_asking || self.is_time_up())
         {
             return Some(format!("{seconds} seconds"));
         }
         // Turns are counted when one begins; the limit is judged before the next.
-        let turns = limits.turns.filter(|&turns| !is_asking && frame.spent.turns >= turns);
+        let turns = limits.turns.filter(|&turns| !is_asking && frame.core.spent.turns >= turns);
         turns.map(|turns| format!("{turns} turns"))
     }
 
@@ -434,7 +434,7 @@ impl Machine {
         let left = self.frames.iter().filter_map(|frame| {
             let frame = frame.playbook()?;
             let seconds = program.playbook(frame.playbook).limits.seconds?;
-            Some(seconds.saturating_mul(1_000).saturating_sub(frame.spent.active_ms))
+            Some(seconds.saturating_mul(1_000).saturating_sub(frame.core.spent.active_ms))
         });
         self.time_limit = left.min().map(|after_ms| {
             let timer = self.next_timer();
@@ -465,13 +465,13 @@ impl Machine {
         if self.frames.last().is_some_and(|frame| frame.playbook().is_none()) {
             return self.stop_plan("interrupted by the user");
         }
-        match self.top().phase {
+        match self.core().phase {
             Phase::Turn => {
                 self.cut_turn("interrupted by the user");
-                self.top_mut().phase = Phase::Draining(Then::WaitUser);
+                self.core_mut().phase = Phase::Draining(Then::WaitUser);
             }
             Phase::Ready | Phase::WaitingTimer(_) | Phase::Draining(Then::GoOn | Then::WaitTimer { .. }) => {
-                self.top_mut().phase = Phase::Draining(Then::WaitUser);
+                self.core_mut().phase = Phase::Draining(Then::WaitUser);
             }
             // A return or an end goes on: it would only be asked for again.
             Phase::WaitingUser | Phase::Draining(_) => {}

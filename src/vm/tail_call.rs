@@ -9,7 +9,7 @@ use playhouse_lang::value::Tracked;
 
 use crate::Machine;
 use crate::calls::Resolved;
-use crate::frame::{Called, Callee, ElidedResult, PlaybookFrame};
+use crate::frame::{Called, Callee, ElidedResult, Frame, PlaybookFrame};
 use crate::protocol::{CallId, Fact};
 use crate::stack::null;
 use crate::turn::Todo;
@@ -29,11 +29,11 @@ impl Machine {
     pub(crate) fn tail_call(&self, called: &Called, result: Option<&Arc<str>>) -> Option<TailCall> {
         let frame = self.top();
         let Callee::Playbook(callee) = called.callee else { return None };
-        if !self.settings.tail_calls || frame.inlined || !frame.queue.is_empty() {
+        if !self.settings.tail_calls || frame.inlined || !frame.core.queue.is_empty() {
             return None;
         }
         // What triggers want of the frame comes first.
-        if !frame.watch.is_settled() {
+        if !frame.core.watch.is_settled() {
             return None;
         }
         let program = &self.program;
@@ -51,25 +51,26 @@ impl Machine {
     /// a playbook is left that owns the name. (What does not join them, [`Program::tail_call`] has looked at.)
     fn hides_variables(&self, callee: PlaybookId) -> bool {
         let frame = self.top();
-        let agent = frame.agent;
+        let agent = frame.core.agent;
         let body = self.program.playbook(callee);
         let others = &self.others[agent.0 as usize];
         let is_below = |name: &str| {
-            let mut below = self.frames.iter().rev().skip(1).map(|frame| frame.playbook());
-            below.any(|below| below.agent == agent && below.scope.contains(name))
+            // What a plan has set is its own.
+            let mut below = self.frames.iter().rev().skip(1).filter_map(Frame::playbook);
+            below.any(|below| below.core.agent == agent && below.core.scope.contains(name))
         };
         let is_owned = |name: &Arc<str>| {
             self.program.playbooks.iter().any(|playbook| playbook.agent == agent && playbook.own.contains(name))
         };
         // `$call` of a trigger's playbook is bound, and no parameter: nobody could see it any more.
         let call: Arc<str> = "call".into();
-        if frame.trigger.is_some()
-            && frame.scope.contains(&call)
+        if frame.core.trigger.is_some()
+            && frame.core.scope.contains(&call)
             && self.program.names_below(callee).contains(&(agent, call))
         {
             return true;
         }
-        frame.scope.iter().filter(|(_, variable)| !variable.bound).any(|(name, variable)| {
+        frame.core.scope.iter().filter(|(_, variable)| !variable.bound).any(|(name, variable)| {
             let key = (agent, name.clone());
             let is_watched = self.program.watched_names().contains(&key);
             if !is_watched && !self.program.names_below(callee).contains(&key) {
@@ -138,13 +139,13 @@ impl Machine {
             left.elided_results.iter_mut().for_each(|result| result.is_null = true);
         }
         if let Some(name) = tail_call.result {
-            let agent = left.agent;
+            let agent = left.core.agent;
             // Of two of a name the outer is set last, and stays.
             if !left.elided_results.iter().any(|result| result.agent == agent && result.name == name) {
                 left.elided_results.push(ElidedResult { agent, name, is_null: false });
             }
         }
-        self.push_frame(tail_call.callee, arguments, left.origin);
+        self.push_frame(tail_call.callee, arguments, left.core.origin);
         if self.outcome.is_none() {
             self.take_over(left);
             self.remove_stale_of_elided();
@@ -154,9 +155,11 @@ impl Machine {
     /// Takes the top frame off; the trigger that called it stays active, for another frame takes its place.
     pub(crate) fn leave_to_successor(&mut self) -> PlaybookFrame {
         let frame = self.top_mut();
-        let (trigger, later) = (frame.trigger.take(), std::mem::take(&mut frame.watch.later));
-        let mut left = self.leave_frame();
-        (left.trigger, left.watch.later) = (trigger, later);
+        let (trigger, later) = (frame.core.trigger.take(), std::mem::take(&mut frame.core.watch.later));
+        let Frame::Playbook(mut left) = self.leave_frame() else {
+            unreachable!("only called with a playbook on top of the stack")
+        };
+        (left.core.trigger, left.core.watch.later) = (trigger, later);
         left
     }
 
@@ -166,8 +169,8 @@ impl Machine {
         frame.n_elided = left.n_elided.saturating_add(1);
         frame.discards_value = left.discards_value;
         frame.elided_results = left.elided_results;
-        frame.trigger = left.trigger;
-        frame.watch.later = left.watch.later;
+        frame.core.trigger = left.core.trigger;
+        frame.core.watch.later = left.core.watch.later;
     }
 
     /// A frame has returned `value`: what the frames before it in its place would have set with it is set.

@@ -7,6 +7,7 @@ use playhouse_lang::program::{CallName, TriggerId, TriggerKind};
 use playhouse_lang::value::{Map, Tracked, Value};
 
 use crate::Machine;
+use crate::calls::Resolved;
 use crate::frame::{CallState, Called, Callee, QueuedCall};
 use crate::protocol::{CallId, Fact, FrameOrigin, Ruling, Update};
 use crate::watcher::Match;
@@ -14,26 +15,33 @@ use crate::watcher::Match;
 impl Machine {
     /// The triggers on a call, of the kinds that `wanted` picks, in program order. Those of the frame's own playbook
     /// do not hold.
-    fn watching(&self, called: &Called, wanted: impl Fn(&TriggerKind) -> bool) -> Vec<TriggerId> {
-        let frame = self.top();
-        let index = &self.program.agent(frame.agent).triggers;
+    fn watching(&self, depth: usize, called: &Called, wanted: impl Fn(&TriggerKind) -> bool) -> Vec<TriggerId> {
+        let frame = &self.frames[depth];
+        let playbook = frame.playbook().map(|frame| frame.playbook);
+        let index = &self.program.agent(frame.core().agent).triggers;
         let is_it = |id: &&TriggerId| {
             let kind = &self.program.trigger(**id).kind;
             let watches = kind.call().is_some_and(|name| called.is_named(name));
-            watches && wanted(kind) && id.playbook != frame.playbook
+            watches && wanted(kind) && Some(id.playbook) != playbook
         };
         index.calls.iter().filter(is_it).copied().collect()
+    }
+
+    /// Whether a playbook may refuse a call of the frame at a depth.
+    pub(crate) fn has_guards(&self, depth: usize, resolved: &Resolved) -> bool {
+        let called = Called { callee: resolved.callee, name: resolved.signature.name.clone() };
+        !self.watching(depth, &called, |kind| matches!(kind, TriggerKind::BeforeCall(_))).is_empty()
     }
 
     /// Puts the playbooks of `Before calling …` into the queue, in front of the call that has just been queued.
     /// Each call has its own; only in frames above such a playbook there are none, or it would guard itself.
     pub(crate) fn queue_guards(&mut self, call: CallId) {
-        let Some(queued) = self.top_mut().call_mut(call).cloned() else { return };
+        let Some(queued) = self.core_mut().call_mut(call).cloned() else { return };
         let called = Called { callee: queued.callee, name: queued.name.clone() };
-        let guards = self.watching(&called, |kind| matches!(kind, TriggerKind::BeforeCall(_)));
+        let guards = self.watching(self.frames.len() - 1, &called, |kind| matches!(kind, TriggerKind::BeforeCall(_)));
         for id in guards {
             let nothing: Arc<[Update]> = [].into();
-            if self.frames.iter().any(|frame| frame.playbook().trigger == Some(id)) {
+            if self.frames.iter().any(|frame| frame.core().trigger == Some(id)) {
                 self.evaluated(id, Ruling::Active, &nothing);
                 continue;
             }
@@ -59,7 +67,7 @@ impl Machine {
                 answer: None,
                 place: queued.place,
             };
-            let queue = &mut self.top_mut().queue;
+            let queue = &mut self.core_mut().queue;
             let at = queue.iter().position(|queued| queued.id == call).unwrap_or(queue.len());
             queue.insert(at, guard);
         }
@@ -67,15 +75,15 @@ impl Machine {
 
     /// Whether a playbook in the queue must be asked before this call is made.
     pub(crate) fn is_guarded(&self, call: CallId) -> bool {
-        self.top().queue.iter().any(|queued| queued.guards.is_some_and(|guard| guard.call == call))
+        self.core().queue.iter().any(|queued| queued.guards.is_some_and(|guard| guard.call == call))
     }
 
     /// A guard's turn in the queue has come.
     pub(crate) fn run_guard(&mut self, id: CallId, guard: Guard) {
-        let Some(queued) = self.top_mut().call_mut(id) else { return };
+        let Some(queued) = self.core_mut().call_mut(id) else { return };
         queued.state = CallState::Running { attempt: 1, confirmed: true };
         let (bound, from) = (queued.arguments.clone(), queued.place.location);
-        let call = self.top_mut().call_mut(guard.call).map(|queued| describe(queued, None));
+        let call = self.core_mut().call_mut(guard.call).map(|queued| describe(queued, None));
         self.push_frame(guard.trigger.playbook, bound, FrameOrigin::Trigger { trigger: guard.trigger, from });
         self.dress_triggered(guard.trigger, call);
     }
@@ -83,8 +91,8 @@ impl Machine {
     /// A guard has returned: `false` refuses the call.
     pub(crate) fn take_guard(&mut self, id: CallId, guard: Guard) {
         let frame = self.top_mut();
-        let Some(index) = frame.queue.iter().position(|queued| queued.id == id) else { return };
-        let Some(queued) = frame.queue.remove(index) else { return };
+        let Some(index) = frame.core.queue.iter().position(|queued| queued.id == id) else { return };
+        let Some(queued) = frame.core.queue.remove(index) else { return };
         let refuses = matches!(&queued.state, CallState::Done(Ok(value)) if value.value == Value::Bool(false));
         if !refuses {
             return;
@@ -92,14 +100,14 @@ impl Machine {
         // The others need not be asked any more.
         let is_other = |queued: &QueuedCall| queued.guards.is_some_and(|other| other.call == guard.call);
         let others: Vec<TriggerId> = frame
-            .queue
+            .core.queue
             .iter()
             .filter(|queued| is_other(queued))
             .filter_map(|queued| Some(queued.guards?.trigger))
             .collect();
-        frame.queue.retain(|queued| !is_other(queued));
+        frame.core.queue.retain(|queued| !is_other(queued));
         let error: Arc<str> = format!("refused by {}", queued.name).into();
-        let Some(refused) = frame.call_mut(guard.call) else { return };
+        let Some(refused) = frame.core.call_mut(guard.call) else { return };
         refused.state = CallState::Done(Err(error.clone()));
         let (name, kind) = (refused.name.clone(), refused.callee.kind());
         for trigger in others {
@@ -114,7 +122,7 @@ impl Machine {
         let called = Called { callee: queued.callee, name: queued.name.clone() };
         // A call that was refused has not been made.
         let was_made = queued.started.is_some();
-        let watching = self.watching(&called, |kind| match kind {
+        let watching = self.watching(self.frames.len() - 1, &called, |kind| match kind {
             TriggerKind::AfterCall(_) => was_made,
             TriggerKind::CallFails(_) => result.is_err(),
             TriggerKind::Beginning
@@ -145,8 +153,8 @@ impl Called {
     fn is_named(&self, name: &CallName) -> bool {
         match (self.callee, name.playbook) {
             (Callee::Playbook(called), Some(playbook)) => called == playbook,
-            (Callee::Tool(_), None) => self.name == name.name,
-            (Callee::Playbook(_), None) | (Callee::Tool(_), Some(_)) => false,
+            (Callee::Tool(_) | Callee::Plan(_), None) => self.name == name.name,
+            (Callee::Playbook(_), None) | (Callee::Tool(_) | Callee::Plan(_), Some(_)) | (Callee::Model, _) => false,
         }
     }
 }

@@ -92,7 +92,7 @@ impl Machine {
             self.activate(trigger, &nothing);
             let found = Match::new(self.counters.updates, trigger, None);
             // A reply in progress is not worth throwing away for the clock.
-            self.top_mut().watch.later.push(found);
+            self.core_mut().watch.later.push(found);
         }
         true
     }

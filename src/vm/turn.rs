@@ -156,7 +156,7 @@ impl Machine {
     /// The next piece of the reply in hand.
     pub(crate) fn step_turn(&mut self) -> Option<Wait> {
         let Some(turn) = self.turn.as_mut() else {
-            self.top_mut().phase = Phase::Ready;
+            self.core_mut().phase = Phase::Ready;
             return None;
         };
         match turn.gate {
@@ -182,11 +182,11 @@ impl Machine {
         if let Some(open) = &self.watcher.question {
             return Some(Wait::Verdict(open.question.question));
         }
-        if !self.top().watch.matches.is_empty() {
+        if !self.core().watch.matches.is_empty() {
             self.cut_for_match(true);
             return None;
         }
-        let state = self.top_mut().call_mut(call).map(|queued| queued.state.clone());
+        let state = self.core_mut().call_mut(call).map(|queued| queued.state.clone());
         match state {
             Some(CallState::Running { .. } | CallState::Queued) => return Some(Wait::Call(call)),
             Some(CallState::Asking { .. }) => return Some(Wait::Approval(call)),
@@ -340,11 +340,11 @@ impl Machine {
                     }
                     // What the model writes for the lines behind it would come before what the playbook does. The
                     // interpreter goes on as if it had come here by itself.
-                    if self.top().queue.iter().any(|call| matches!(call.callee, Callee::Playbook(_))) {
+                    if self.core().queue.iter().any(|call| matches!(call.callee, Callee::Playbook(_))) {
                         self.cut_turn("the line calls a playbook");
                         self.after_turn(Then::GoOn);
-                        if self.outcome.is_none() && self.top().phase == Phase::Draining(Then::GoOn) {
-                            self.top_mut().phase = Phase::Ready;
+                        if self.outcome.is_none() && self.core().phase == Phase::Draining(Then::GoOn) {
+                            self.core_mut().phase = Phase::Ready;
                         }
                         return;
                     }
@@ -431,15 +431,17 @@ impl Machine {
     }
 
     fn hold_for_call(&mut self, call: CallId) {
-        let queued = self.top_mut().call_mut(call).map(|queued| (queued.callee, &queued.state));
+        let queued = self.core_mut().call_mut(call).map(|queued| (queued.callee, &queued.state));
         match queued {
-            Some((Callee::Tool(_), CallState::Queued)) => self.cut_before_line("the line needs the result of a tool"),
-            Some((Callee::Tool(_), _)) => {
+            Some((Callee::Tool(_) | Callee::Model, CallState::Queued)) => self.cut_before_line("the line needs the result of a tool"),
+            Some((Callee::Tool(_) | Callee::Model, _)) => {
                 if let Some(turn) = self.turn.as_mut() {
                     turn.gate = Gate::Held(call);
                 }
             }
-            Some((Callee::Playbook(_), _)) | None => self.cut_before_line("the line needs the result of a playbook"),
+            Some((Callee::Playbook(_) | Callee::Plan(_), _)) | None => {
+                self.cut_before_line("the line needs the result of a playbook");
+            }
         }
     }
 

@@ -104,7 +104,7 @@ impl Machine {
         };
         let spent = turn.prompt_tokens + estimate_tokens(n_bytes);
         for frame in &mut self.frames {
-            frame.playbook_mut().spent.tokens += spent;
+            frame.core_mut().spent.tokens += spent;
         }
         match turn.ended {
             Some((_, usage)) => self.report_finished(&closing, usage),
@@ -147,7 +147,7 @@ impl Machine {
         if self.outcome.is_some() {
             return;
         }
-        self.top_mut().phase = Phase::Draining(then);
+        self.core_mut().phase = Phase::Draining(then);
         let asker = self.asker_mut();
         asker.n_failures = 0;
         asker.n_attempts = 0;
@@ -160,7 +160,7 @@ impl Machine {
     /// A trigger has matched: the reply is cut behind the last line that took effect. A turn that was judged together
     /// with the user's message has not begun to take effect: it is as if it had not been asked for.
     pub(crate) fn cut_for_match(&mut self, drops_line: bool) {
-        let name = self.top().watch.matches.first().map(|found| self.program.trigger_name(found.trigger));
+        let name = self.core().watch.matches.first().map(|found| self.program.trigger_name(found.trigger));
         if drops_line {
             self.drop_line();
         }
@@ -195,7 +195,7 @@ impl Machine {
         if self.outcome.is_some() {
             return;
         }
-        self.top_mut().phase = Phase::Draining(Then::GoOn);
+        self.core_mut().phase = Phase::Draining(Then::GoOn);
         let asker = self.asker_mut();
         asker.n_failures += 1;
         asker.n_attempts = 0;
@@ -223,7 +223,7 @@ impl Machine {
                 let asker = self.asker_mut();
                 asker.chat.push_assistant(line);
                 asker.news.problem = None;
-                self.top_mut().phase = Phase::Draining(Then::WaitUser);
+                self.core_mut().phase = Phase::Draining(Then::WaitUser);
             }
             OnProtocolFailure::Stop => {
                 let name = self.describe(self.top().location());
@@ -272,7 +272,7 @@ impl Machine {
                     }
                     Some(Node::Step(next)) => {
                         self.after_turn(Then::GoOn);
-                        if self.top().phase == Phase::Draining(Then::GoOn) {
+                        if self.core().phase == Phase::Draining(Then::GoOn) {
                             self.pass_to(next);
                         }
                     }
@@ -313,7 +313,7 @@ impl Machine {
     fn broken(&mut self, reason: &Arc<str>, retry_after_ms: Option<u64>, took_effect: bool, reopened: bool) {
         self.end_turn(TurnEnd::Error, Close::Now, "the stream broke");
         let settings = self.settings.clone();
-        self.top_mut().phase = Phase::Draining(Then::GoOn);
+        self.core_mut().phase = Phase::Draining(Then::GoOn);
         let asker = self.asker_mut();
         // A restart of our own process says nothing about the server.
         if reopened {

@@ -10,6 +10,7 @@ use playhouse_lang::value::{Origin, Tracked, Value};
 use crate::Machine;
 use crate::eval::Lookup;
 use crate::fault::FaultKind;
+use crate::frame::Frame;
 use crate::protocol::{Fact, FrameId, USER_MESSAGE};
 use crate::scope::{Change, Scope, Stamp, Variable};
 
@@ -23,9 +24,10 @@ pub(crate) struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn scopes(self) -> impl Iterator<Item = &'a Scope> {
         let others = self.machine.others.get(self.agent.0 as usize);
-        let frames = self.machine.frames.iter().rev().map(|frame| frame.playbook());
-        let own = frames.filter(move |frame| frame.agent == self.agent);
-        own.map(|frame| &frame.scope).chain(others)
+        // What a plan has set is its own: nobody above sees it.
+        let frames = self.machine.frames.iter().rev().filter_map(Frame::playbook);
+        let own = frames.filter(move |frame| frame.core.agent == self.agent);
+        own.map(|frame| &frame.core.scope).chain(others)
     }
 
     pub(crate) fn variable(self, name: &str) -> Option<&'a Variable> {
@@ -48,7 +50,7 @@ impl Lookup for Reader<'_> {
 impl Machine {
     /// What the top frame can read.
     pub(crate) fn reader(&self) -> Reader<'_> {
-        self.reader_of(self.top().agent)
+        self.reader_of(self.core().agent)
     }
 
     /// What a frame of an agent could read if it stood on top.
@@ -85,8 +87,8 @@ impl Machine {
             return false;
         }
         let depth = self.frames.len() - 1;
-        let frame = self.frames[depth].playbook();
-        let (agent, playbook) = (frame.agent, frame.playbook);
+        let frame = self.top();
+        let (agent, playbook) = (frame.core.agent, frame.playbook);
         let value = self.keep_secret(agent, name, value);
         let is_own = self.program.playbook(playbook).own.contains(name);
         let found = if is_own {
@@ -94,7 +96,7 @@ impl Machine {
         } else {
             (0..=depth).rev().find(|&at| {
                 let frame = self.frames[at].playbook();
-                frame.agent == agent && frame.scope.contains(name)
+                frame.is_some_and(|frame| frame.core.agent == agent && frame.core.scope.contains(name))
             })
         };
         let in_others = !is_own && found.is_none() && self.others[agent.0 as usize].contains(name);
@@ -103,10 +105,10 @@ impl Machine {
         let scope = if in_others {
             &mut self.others[agent.0 as usize]
         } else {
-            &mut self.frames[found.unwrap_or(depth)].playbook_mut().scope
+            &mut self.frames[found.unwrap_or(depth)].core_mut().scope
         };
         let (value, old) = scope.set(name, value, change);
-        self.frames[depth].playbook_mut().note_set(name, change.stamp);
+        self.top_mut().note_set(name, change.stamp);
         self.report_set(agent, name, &value, old.as_ref(), local);
         true
     }
@@ -114,9 +116,9 @@ impl Machine {
     /// Sets one of the top frame's parameters or loop variables.
     pub(crate) fn bind_variable(&mut self, name: &Arc<str>, value: Tracked, is_update: bool) {
         let change = self.change(Some(self.frames.len() - 1), true);
-        let (value, old) = self.top_mut().scope.set(name, value, change);
+        let (value, old) = self.core_mut().scope.set(name, value, change);
         if is_update {
-            self.report_set(self.top().agent, name, &value, old.as_ref(), true);
+            self.report_set(self.core().agent, name, &value, old.as_ref(), true);
         }
     }
 
@@ -131,7 +133,7 @@ impl Machine {
     fn report_set(&mut self, agent: AgentId, name: &Arc<str>, value: &Tracked, old: Option<&Tracked>, local: bool) {
         let (new, shown) = (value.clone(), old.map(Tracked::shown));
         self.report(Fact::VariableSet { name: name.clone(), value: new, old: shown, local });
-        if self.frames.last().is_some_and(|top| top.playbook().agent == agent) {
+        if self.frames.last().is_some_and(|top| top.core().agent == agent) {
             self.updated(name, old, value);
         }
     }
@@ -158,7 +160,7 @@ impl Machine {
 
     /// A change that is made now, by the line of the frame at `depth` or by the world.
     fn change(&mut self, depth: Option<usize>, binds: bool) -> Change {
-        let at = depth.map(|depth| self.frames[depth].playbook().location());
+        let at = depth.map(|depth| self.frames[depth].location());
         let turn = self.turn.as_ref().filter(|_| depth.is_some()).map(|turn| turn.id);
         Change { stamp: self.next_stamp(), at, turn, binds }
     }
@@ -166,18 +168,18 @@ impl Machine {
     /// A debugger's edit.
     pub(crate) fn handle_edited(&mut self, frame: Option<FrameId>, name: &Arc<str>, value: Value) {
         let value = Tracked::new(value, Origin::CODE);
-        let depth = frame.and_then(|id| self.frames.iter().position(|frame| frame.playbook().id == id));
+        let depth = frame.and_then(|id| self.frames.iter().position(|frame| frame.core().id == id));
         match (depth, frame) {
             (Some(depth), _) => {
                 let change = self.change(None, false);
-                let frame = self.frames[depth].playbook_mut();
+                let frame = self.frames[depth].core_mut();
                 let (agent, (value, old)) = (frame.agent, frame.scope.set(name, value, change));
                 self.report_set(agent, name, &value, old.as_ref(), true);
             }
             // The frame has gone meanwhile: a stale id is ignored.
             (None, Some(_)) => {}
             (None, None) => {
-                let agent = self.frames.last().map_or(AgentId(0), |frame| frame.playbook().agent);
+                let agent = self.frames.last().map_or(AgentId(0), |frame| frame.core().agent);
                 if !self.others.is_empty() {
                     self.set_other(agent, name, value);
                 }
@@ -187,7 +189,7 @@ impl Machine {
 
     /// The names were read: they are not the longest unused any more.
     pub(crate) fn touch<'n>(&mut self, names: impl Iterator<Item = &'n Arc<str>>) {
-        let Some(agent) = self.frames.last().map(|frame| frame.playbook().agent) else { return };
+        let Some(agent) = self.frames.last().map(|frame| frame.core().agent) else { return };
         let stamp = self.next_stamp();
         for name in names {
             if let Some(variable) = self.others[agent.0 as usize].get_mut(name) {
@@ -219,10 +221,15 @@ impl Machine {
                 continue;
             }
             let mut reaches = Vec::new();
-            for frame in self.frames.iter().map(|frame| frame.playbook()).filter(|frame| frame.agent == agent.id) {
+            let own = self.frames.iter().filter_map(Frame::playbook).filter(|frame| frame.core.agent == agent.id);
+            for frame in own {
                 reaches.push(program.names_from(frame.playbook, self.goes_on_from(frame)));
                 // What is queued comes before the pointer's line, wherever that is.
                 reaches.extend(frame.queued_playbooks().map(|id| program.names_of(id)));
+            }
+            // Below a plan any playbook may come that one calls.
+            if self.frames.iter().any(|frame| frame.playbook().is_none()) {
+                reaches.extend(program.called_by_plans.iter().map(|id| program.names_of(*id)));
             }
             // A beginning has been; any other trigger can still call its playbook.
             let can_fire = |id: &&PlaybookId| {
@@ -257,7 +264,7 @@ impl Machine {
 }
 
 /// A lower bound of a value's size as JSON in bytes, without building the JSON: enough for a limit.
-fn size_of(value: &Value) -> usize {
+pub(crate) fn size_of(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => 4,
         Value::Str(text) => text.len() + 2,

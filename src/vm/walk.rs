@@ -83,8 +83,8 @@ impl Machine {
         }
         match self.perform(step) {
             Walk::Done | Walk::TookOver => {}
-            Walk::NeedsCalls => self.top_mut().phase = Phase::Draining(Then::GoOn),
-            Walk::Yield(then) => self.top_mut().phase = Phase::Draining(then),
+            Walk::NeedsCalls => self.core_mut().phase = Phase::Draining(Then::GoOn),
+            Walk::Yield(then) => self.core_mut().phase = Phase::Draining(then),
             Walk::Left => match self.way_out(step) {
                 Some(next) => {
                     self.claim_work(step);
@@ -96,10 +96,10 @@ impl Machine {
     }
 
     fn drain_or_ask(&mut self) {
-        if self.top().queue.is_empty() {
+        if self.core().queue.is_empty() {
             self.start_turn();
         } else {
-            self.top_mut().phase = Phase::Draining(Then::GoOn);
+            self.core_mut().phase = Phase::Draining(Then::GoOn);
         }
     }
 
@@ -139,7 +139,7 @@ impl Machine {
             None if here.ask_model || is_interpreters => None,
             None => self.way_out_of(frame, step),
         };
-        let returns = matches!(frame.phase, Phase::Draining(Then::Return { .. }));
+        let returns = matches!(frame.core.phase, Phase::Draining(Then::Return { .. }));
         behind.filter(|next| *next != Node::End && !returns).unwrap_or(Node::Step(step))
     }
 
@@ -253,7 +253,7 @@ impl Machine {
             return None;
         }
         let is_quiet = |callee: Callee| callee == Callee::Tool(EffectClass::ReadOnly);
-        frame.queue.iter().find(|call| changes_something || !is_quiet(call.callee)).map(|call| call.id)
+        frame.core.queue.iter().find(|call| changes_something || !is_quiet(call.callee)).map(|call| call.id)
     }
 
     fn act(&mut self, playbook: &Playbook, step: StepId, kind: &StepKind) -> Result<Act, EvalFault> {

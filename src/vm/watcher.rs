@@ -15,7 +15,7 @@ use playhouse_lang::value::{Origin, Tracked};
 use crate::Machine;
 use crate::calls::shorten;
 use crate::condition::holds;
-use crate::frame::{CallState, Phase, PlaybookFrame, QueuedCall};
+use crate::frame::{CallState, Frame, FrameCore, Phase, QueuedCall};
 use crate::limits::Barrier;
 use crate::protocol::{Evaluation, Fact, FrameId, FrameOrigin, Judge, Question, Ruling, USER_MESSAGE, Update, Wait};
 use crate::trigger_timers::TriggerTimer;
@@ -111,7 +111,7 @@ impl Machine {
         }
         self.counters.updates += 1;
         let program = self.program.clone();
-        let index = &program.agent(self.top().agent).triggers;
+        let index = &program.agent(self.core().agent).triggers;
         let naming = index.naming(name);
         if naming.is_empty() && index.ambient.is_empty() {
             return;
@@ -176,7 +176,7 @@ impl Machine {
         if self.watcher.active.contains_key(&id) {
             return Some(Ruling::Active);
         }
-        if self.top().playbook == id.playbook {
+        if self.frames.last().and_then(Frame::playbook).is_some_and(|frame| frame.playbook == id.playbook) {
             return Some(Ruling::OwnFrame);
         }
         self.bind_triggered(id).err().map(|missing| Ruling::NotCallable(missing.into()))
@@ -226,7 +226,7 @@ impl Machine {
     /// The trigger is active from now on, and its playbook will be called.
     pub(crate) fn matched(&mut self, found: Match, updates: &Arc<[Update]>) {
         self.activate(found.trigger, updates);
-        let matches = &mut self.top_mut().watch.matches;
+        let matches = &mut self.core_mut().watch.matches;
         matches.push(found);
         matches.sort_by_key(|found| (found.seq, found.trigger));
     }
@@ -262,7 +262,7 @@ impl Machine {
             }
             None => {
                 self.drop_prejudged();
-                self.top_mut().watch.updates.push(pending);
+                self.core_mut().watch.updates.push(pending);
             }
         }
     }
@@ -282,12 +282,12 @@ impl Machine {
     /// whether it did something; `Err`: what must be waited for.
     pub(crate) fn watch(&mut self) -> Result<bool, Wait> {
         if let Some(open) = &self.watcher.question {
-            if open.with_turn && self.top().watch.is_settled() && self.asks_model_next() {
+            if open.with_turn && self.core().watch.is_settled() && self.asks_model_next() {
                 return Ok(false);
             }
             return Err(Wait::Verdict(open.question.question));
         }
-        let watch = &mut self.top_mut().watch;
+        let watch = &mut self.core_mut().watch;
         if !watch.updates.is_empty() {
             self.ask_classifier();
             return Ok(true);
@@ -304,8 +304,8 @@ impl Machine {
 
     /// Whether the frame's next step is to ask the model, and nothing else.
     fn asks_model_next(&self) -> bool {
-        let frame = self.top();
-        if frame.phase != Phase::Ready || !frame.queue.is_empty() {
+        let Some(frame) = self.frames.last().and_then(Frame::playbook) else { return false };
+        if frame.core.phase != Phase::Ready || !frame.core.queue.is_empty() {
             return false;
         }
         let Some(step) = frame.pointer else { return true };
@@ -328,7 +328,7 @@ impl Machine {
                 return self.evaluated(trigger, Ruling::NotCallable(missing.into()), &[].into());
             }
         };
-        let from = self.top().location();
+        let Some(from) = self.frames.last().map(Frame::location) else { return };
         self.push_frame(trigger.playbook, bound, FrameOrigin::Trigger { trigger, from });
         self.dress_triggered(trigger, found.call);
     }
@@ -338,7 +338,7 @@ impl Machine {
         if self.outcome.is_some() {
             return;
         }
-        self.top_mut().trigger = Some(trigger);
+        self.core_mut().trigger = Some(trigger);
         if let Some(call) = call {
             self.bind_variable(&"call".into(), call, false);
         }
@@ -352,25 +352,28 @@ impl Machine {
         if self.frames.is_empty() {
             return;
         }
-        self.asker_mut().news.meanwhile.push(told);
+        // A plan is not told anything: the playbook below it, if there is one, is.
+        if self.find_asker().is_some() {
+            self.asker_mut().news.meanwhile.push(told);
+        }
         let frame = self.top_mut();
         let is_guard = |queued: &&mut QueuedCall| {
             queued.guards.is_some_and(|guard| guard.trigger == trigger)
                 && matches!(queued.state, CallState::Running { .. })
         };
-        if let Some(guard) = frame.queue.iter_mut().find(is_guard) {
+        if let Some(guard) = frame.core.queue.iter_mut().find(is_guard) {
             guard.state = CallState::Done(Ok(value.clone()));
         }
     }
 
     /// A frame goes: its trigger may fire again, and what it still owed to others is dropped.
-    pub(crate) fn drop_watch(&mut self, frame: &mut PlaybookFrame) {
+    pub(crate) fn drop_watch(&mut self, frame: &mut FrameCore, inlined: bool) {
         if self.watcher.question.as_ref().is_some_and(|open| open.frame == frame.id) {
             self.give_up_question();
         }
         // A beat is not about this frame: the next one calls its playbook.
-        if frame.inlined && !self.frames.is_empty() {
-            self.top_mut().watch.later.append(&mut frame.watch.later);
+        if inlined && !self.frames.is_empty() {
+            self.core_mut().watch.later.append(&mut frame.watch.later);
         }
         frame.trigger.take().into_iter().for_each(|trigger| self.deactivate(trigger));
         let watch = std::mem::take(&mut frame.watch);
@@ -386,11 +389,11 @@ impl Machine {
     /// now. `drops_line`: the line in hand has not taken effect, and will not if a trigger matches.
     pub(crate) fn judge_in_turn(&mut self, drops_line: bool) -> bool {
         // Behind speech that goes on beside an open question a debugger's edit waits for its turn.
-        if self.watcher.question.is_none() && !self.top().watch.updates.is_empty() {
+        if self.watcher.question.is_none() && !self.core().watch.updates.is_empty() {
             self.ask_classifier();
         }
         // Nothing need be waited for to know that the rest of the reply is not wanted.
-        if !self.top().watch.matches.is_empty() {
+        if !self.core().watch.matches.is_empty() {
             self.cut_for_match(drops_line);
             return true;
         }
@@ -409,7 +412,7 @@ impl Machine {
     /// Behind an update, before the inlined playbook that made it returns: asks about it. What matches is called
     /// when the turn has ended, and the playbook returns then.
     pub(crate) fn ask_before_return(&mut self) {
-        if !self.top().watch.updates.is_empty() {
+        if !self.core().watch.updates.is_empty() {
             self.ask_classifier();
         }
         self.hold_while_asking(false);
@@ -426,13 +429,13 @@ impl Machine {
             turn.gate = Gate::Open;
         }
         // A debugger may have changed something meanwhile: that is asked about before anything else is done.
-        if !self.top().watch.updates.is_empty() {
+        if !self.core().watch.updates.is_empty() {
             self.ask_classifier();
             if self.hold_while_asking(drops_line) {
                 return None;
             }
         }
-        let is_matched = !self.top().watch.matches.is_empty();
+        let is_matched = !self.core().watch.matches.is_empty();
         if let Some(turn) = self.turn.as_mut().filter(|_| !is_matched) {
             turn.undo = None;
         }

@@ -228,6 +228,14 @@ pub enum TimeOfDay {
 }
 
 impl Dataflow {
+    /// All calls, in document order.
+    pub fn domains(&self) -> impl Iterator<Item = &Domain> {
+        self.aliases.iter().flat_map(|alias| match &alias.body {
+            AliasBody::Domains(domains) => domains.as_slice(),
+            AliasBody::Parameter | AliasBody::Text(_) => &[],
+        })
+    }
+
     /// The alias with `id`.
     ///
     /// # Panics

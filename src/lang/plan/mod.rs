@@ -111,7 +111,7 @@ pub fn read_plan(file: FileId, name: &str, text: &str) -> (Option<Plan>, Vec<Dia
 
 /// Checks what a plan calls, and what it reads and nothing sets. `callables` knows the tools, playbooks and plans
 /// there are, `candidates` are their names; with `open_world` there may be more.
-pub(crate) fn check_plan(
+pub fn check_plan(
     plan: &Plan,
     text: &str,
     callables: &dyn Fn(&str) -> Option<Signature>,
@@ -180,6 +180,16 @@ impl Plan {
             parameters: self.parameters.iter().map(parameter).collect(),
             returns: Type::ANY,
             summary: format!("a {} plan", self.language()).into(),
+        }
+    }
+
+    /// The names it calls, with repetitions.
+    pub fn callees(&self) -> Vec<&str> {
+        match &self.body {
+            PlanBody::Json(plan) => {
+                plan.instructions.iter().filter_map(|instruction| Some(&*instruction.kind.call()?.callee)).collect()
+            }
+            PlanBody::Dataflow(dataflow) => dataflow.domains().map(|domain| &*domain.name).collect(),
         }
     }
 

@@ -4,5 +4,5 @@
 pub mod date;
 pub mod evaluate;
 pub(crate) mod frame;
-mod graph;
+pub(crate) mod graph;
 mod schedule;

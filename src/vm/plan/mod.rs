@@ -5,6 +5,7 @@
 
 mod answer;
 mod fault;
+pub mod prompts;
 mod replan;
 mod values;
 
@@ -15,11 +16,11 @@ use playhouse_lang::plan::{NodeId, Plan, PlanBody, PlanId};
 use playhouse_lang::value::{Map, Origin, Tracked, Value};
 
 use crate::calls::{Given, bind};
-use crate::frame::{Callee, Frame, FrameCore, QueuedCall};
+use crate::frame::{Frame, FrameCore, QueuedCall};
 use crate::plan::answer::{first_object, read_condition};
 use crate::plan::fault::Trouble;
 use crate::protocol::{
-    CallId, EffectClass, Fact, FrameId, FrameOrigin, Location, PlanFaultKind, Progress, Usage, Wait,
+    EffectClass, Fact, FrameId, FrameOrigin, Location, PlanFaultKind, Progress, Usage, Wait,
 };
 use crate::stack::null;
 use crate::{Machine, scope};
@@ -255,7 +256,7 @@ impl Machine {
         let prompt = self.plan_value(&branch.prompt, "prompt")?;
         let context = branch.context.as_ref().map(|context| self.plan_value(context, "context")).transpose()?;
         let dialect = self.plan_frame().json().dialect;
-        let question = self.prompts.condition(dialect, &prompt, context.as_ref(), problem);
+        let question = prompts::condition(dialect, &prompt, context.as_ref(), problem);
         if let Doing::Condition { n_asked } = &mut self.plan_frame_mut().doing {
             *n_asked += 1;
         }
@@ -426,8 +427,8 @@ fn members_of(value: &Value) -> Result<Arc<Map>, String> {
     }
 }
 
-/// A change that an instruction of the plan on top makes.
-fn change(machine: &mut Machine) -> scope::Change {
-    let at = machine.frames.last().map(Frame::location);
+/// A change that an instruction of the plan at a depth makes.
+fn change(machine: &mut Machine, depth: usize) -> scope::Change {
+    let at = Some(machine.frames[depth].location());
     scope::Change { stamp: machine.next_stamp(), at, turn: None, binds: false }
 }

@@ -78,6 +78,11 @@ impl Machine {
 
     /// Sets one of the plan's variables.
     pub(crate) fn set_in_plan(&mut self, name: &Arc<str>, value: Tracked) -> Result<(), Trouble> {
+        self.set_in_frame(self.frames.len() - 1, name, value)
+    }
+
+    /// Sets a variable of the plan at a depth.
+    pub(crate) fn set_in_frame(&mut self, depth: usize, name: &Arc<str>, value: Tracked) -> Result<(), Trouble> {
         let n_bytes = size_of(&value.value);
         if n_bytes > self.settings.value_bytes {
             let message = format!(
@@ -86,16 +91,16 @@ impl Machine {
             );
             return Err(Trouble::new(PlanFaultKind::Limit, message).of(name));
         }
-        let change = change(self);
-        let (value, old) = self.core_mut().scope.set(name, value, change);
-        let old = old.as_ref().map(Tracked::shown);
-        self.report(Fact::VariableSet { name: name.clone(), value, old, local: true });
+        let change = change(self, depth);
+        let (value, old) = self.frames[depth].core_mut().scope.set(name, value, change);
+        let (old, place) = (old.as_ref().map(Tracked::shown), self.frames[depth].place(depth, None));
+        self.report_at(place, Fact::VariableSet { name: name.clone(), value, old, local: true });
         Ok(())
     }
 
     /// Sets one of the plan's first variables.
     pub(crate) fn bind_in_plan(&mut self, name: &Arc<str>, value: Tracked) {
-        let change = change(self);
+        let change = change(self, self.frames.len() - 1);
         self.core_mut().scope.set(name, value, change);
     }
 }

@@ -1,0 +1,83 @@
+//! What a model is asked for a plan; the templates are in `prompts/`.
+
+use std::sync::Arc;
+
+use minijinja::context;
+use playhouse_lang::plan::PlanLanguage;
+use playhouse_lang::plan::json::Dialect;
+use playhouse_lang::value::{Origin, Tracked, Value};
+
+use crate::calls::shorten;
+use crate::prompt_files::render;
+use crate::scope::Scope;
+
+/// The question of a condition, with the form of its answer where the author has not said it (spec `plans.md`,
+/// section 1.4). Its origin is that of what went into it.
+pub(crate) fn condition(
+    dialect: Dialect,
+    prompt: &Tracked,
+    context: Option<&Tracked>,
+    problem: Option<&str>,
+) -> Tracked {
+    let question = prompt.value.to_text();
+    let says_form = match dialect {
+        Dialect::Jmp => question.contains(r#""result""#),
+        Dialect::Branch => question.contains("true") && question.contains("false"),
+    };
+    let form = match dialect {
+        Dialect::Jmp => {
+            r#"Answer with a JSON object and nothing else: {"result": true or false, "explanation": "one sentence"}"#
+        }
+        Dialect::Branch => "Answer with one word: true or false.",
+    };
+    let form = if says_form { "" } else { form };
+    // A context that is null adds nothing, also where only its variable is.
+    let shown = context.filter(|context| context.value != Value::Null).map(|context| context.value.to_text());
+    let text = render("condition", context! { prompt => question, context => shown, form, problem });
+    Tracked {
+        value: Value::from(text.trim_end().to_owned()),
+        origin: context.map_or(prompt.origin, |context| prompt.origin.with(context.origin)),
+        secret: prompt.secret || context.is_some_and(|context| context.secret),
+    }
+}
+
+/// What a model is told of a plan that has failed.
+pub(crate) struct Adjustment<'a> {
+    pub(crate) language: PlanLanguage,
+    /// The text of the plan.
+    pub(crate) plan: &'a str,
+    pub(crate) fault: &'a str,
+    pub(crate) tools: Vec<String>,
+    pub(crate) scope: &'a Scope,
+    /// Calls that have been made and may have changed something.
+    pub(crate) effects: &'a [String],
+    pub(crate) resume: bool,
+    /// What was wrong with the last answer.
+    pub(crate) problem: Option<&'a str>,
+}
+
+/// The question for a plan that goes on where one has failed (spec `plans.md`, section 2.7).
+pub(crate) fn adjust(adjustment: &Adjustment<'_>, shown_value_bytes: usize) -> Tracked {
+    let Adjustment { plan, fault, ref tools, effects, resume, problem, .. } = *adjustment;
+    let language = language(adjustment.language);
+    let variables: Vec<String> = adjustment
+        .scope
+        .iter()
+        .map(|(name, variable)| format!("{name} = {}", shorten(&variable.value, shown_value_bytes)))
+        .collect();
+    let text = render(
+        "plan-adjust",
+        context! { language => language.trim_end(), plan, fault, tools, variables, effects => effects.to_vec(), resume, problem },
+    );
+    Tracked::new(Value::from(text), Origin::CODE)
+}
+
+/// The specification of a language of plans, as a model reads it.
+pub fn language(language: PlanLanguage) -> Arc<str> {
+    let template = match language {
+        PlanLanguage::Jmp => "plan-jmp",
+        PlanLanguage::Branch => "plan-branch",
+        PlanLanguage::Dataflow => "plan-dataflow",
+    };
+    render(template, context! {}).into()
+}
