@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::lang::plan::Plan;
 use crate::lang::program::Program;
 use crate::value::{Map, Tracked, Value};
 use crate::vm::protocol::{
     CallKind, Close, Effect, Fact, FrameOrigin, Judge, Location, Outcome, Place, Progress, Report, Ruling, TurnEnd,
     TurnKind, Update, Wait,
 };
-use crate::vm::view::Counters;
+use crate::vm::view::{Counters, plan};
 
 /// One line of `--events`. A public interface: fields are added, never changed or removed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,6 +30,9 @@ pub struct PublicEvent {
     /// The playbook's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub playbook: Option<Arc<str>>,
+    /// The plan's name; then there is no playbook, and the line is the label of an instruction, alias or domain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Arc<str>>,
     /// The line id, `02.01`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<Arc<str>>,
@@ -149,6 +153,22 @@ pub enum PublicBody {
         #[serde(skip_serializing_if = "Option::is_none")]
         value: Option<Value>,
     },
+    /// An instruction, alias or domain of a plan failed.
+    PlanFault {
+        fault: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        seq_no: Option<i64>,
+        /// The type of the instruction; `alias` or `domain`.
+        #[serde(rename = "instruction")]
+        type_name: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        parameter: Option<Arc<str>>,
+        message: Arc<str>,
+    },
+    /// A plan goes on with another one, which a model wrote.
+    Replanned {
+        attempt: u32,
+    },
     Repair {
         cause: Arc<str>,
         attempt: u32,
@@ -217,6 +237,8 @@ impl PublicBody {
             PublicBody::FramePushed { .. } => "frame_pushed",
             PublicBody::FramePopped { .. } => "frame_popped",
             PublicBody::FrameElided { .. } => "frame_elided",
+            PublicBody::PlanFault { .. } => "plan_fault",
+            PublicBody::Replanned { .. } => "replanned",
             PublicBody::Repair { .. } => "repair",
             PublicBody::Degraded { .. } => "degraded",
             PublicBody::Retry { .. } => "retry",
@@ -261,6 +283,8 @@ impl UpdateWire {
 pub struct EventMaker {
     session: Arc<str>,
     program: Arc<Program>,
+    /// Plans that a model has written since the session began.
+    written_plans: Vec<Arc<Plan>>,
     n_events: u64,
     told_end: bool,
 }
@@ -268,7 +292,7 @@ pub struct EventMaker {
 impl EventMaker {
     /// A maker whose first event is number 1.
     pub fn new(session: Arc<str>, program: Arc<Program>) -> EventMaker {
-        EventMaker { session, program, n_events: 0, told_end: false }
+        EventMaker { session, program, written_plans: Vec::new(), n_events: 0, told_end: false }
     }
 
     /// The session begins.
@@ -316,6 +340,9 @@ impl EventMaker {
     }
 
     fn of_report(&mut self, report: &Report) -> PublicEvent {
+        if let Fact::Replanned { source, .. } = &report.fact {
+            self.written_plans.push(source.clone());
+        }
         let mut event = self.event(report.place, fact_body(&self.program, &report.fact));
         if let Fact::TurnFinished { turn, .. } = &report.fact {
             // The frame may have moved on; the event is about this turn.
@@ -346,17 +373,26 @@ impl EventMaker {
             name: body.name(),
             agent: None,
             playbook: None,
+            plan: None,
             line: None,
             depth: None,
             turn: None,
             body,
         };
         if let Some(place) = place {
-            let Location::Line { playbook, step } = place.location;
-            let playbook = self.program.playbook(playbook);
             event.agent = Some(self.program.agent(place.agent).name.clone());
-            event.playbook = Some(playbook.name.clone());
-            event.line = step.map(|step| playbook.step(step).label.clone());
+            match place.location {
+                Location::Line { playbook, step } => {
+                    let playbook = self.program.playbook(playbook);
+                    event.playbook = Some(playbook.name.clone());
+                    event.line = step.map(|step| playbook.step(step).label.clone());
+                }
+                Location::Plan { plan: id, node } => {
+                    let plan = plan(&self.program, &self.written_plans, id);
+                    event.plan = plan.map(|plan| plan.name.clone());
+                    event.line = plan.zip(node).map(|(plan, node)| plan.node(node).label.clone());
+                }
+            }
             event.depth = Some(place.depth);
             event.turn = place.turn.map(|turn| turn.0);
         }
@@ -448,6 +484,14 @@ fn fact_body(program: &Program, fact: &Fact) -> PublicBody {
         },
         Fact::FrameElided { playbook } => PublicBody::FrameElided { left: program.playbook(*playbook).name.clone() },
         Fact::FramePopped { value } => PublicBody::FramePopped { value: value.as_ref().map(Tracked::shown) },
+        Fact::PlanFault(fault) => PublicBody::PlanFault {
+            fault: fault.kind.to_string(),
+            seq_no: fault.seq_no,
+            type_name: fault.type_name,
+            parameter: fault.parameter.clone(),
+            message: fault.message.clone(),
+        },
+        Fact::Replanned { attempt, .. } => PublicBody::Replanned { attempt: *attempt },
         Fact::Repair { cause, attempt } => PublicBody::Repair { cause: cause.clone(), attempt: *attempt },
         Fact::Degraded { cause } => PublicBody::Degraded { cause: cause.clone() },
         Fact::Retry { cause, attempt } => PublicBody::Retry { cause: cause.clone(), attempt: *attempt },
@@ -509,6 +553,8 @@ fn kind_name(kind: CallKind) -> &'static str {
     match kind {
         CallKind::Tool => "tool",
         CallKind::Playbook => "playbook",
+        CallKind::Plan => "plan",
+        CallKind::Model => "model",
     }
 }
 
@@ -527,6 +573,9 @@ pub struct Summary {
     pub discarded_tokens: u64,
     pub tool_calls: u64,
     pub playbook_calls: u64,
+    pub plan_calls: u64,
+    /// Questions of plans to the session's model: conditions, and what to do about a failure.
+    pub model_questions: u64,
     pub tail_calls: u64,
     pub inlined_calls: u64,
     pub early_starts: u64,
@@ -565,6 +614,8 @@ impl Summary {
             discarded_tokens: counters.discarded_tokens,
             tool_calls: counters.tool_calls,
             playbook_calls: counters.playbook_calls,
+            plan_calls: counters.plan_calls,
+            model_questions: counters.model_questions,
             tail_calls: counters.tail_calls,
             inlined_calls: counters.inlined_calls,
             early_starts: counters.early_starts,

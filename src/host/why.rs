@@ -15,7 +15,7 @@ use crate::vm::protocol::{
     Effect, Evaluation, Fact, Judge, Location, Place, Progress, QuestionId, Ruling, Timestamp, TurnId, USER_MESSAGE,
     Update,
 };
-use crate::vm::view::{TriggerView, View};
+use crate::vm::view::{TriggerView, View, place_name};
 
 /// What a machine reported: when, where, what.
 pub type Told = (Timestamp, Option<Place>, Fact);
@@ -303,12 +303,7 @@ fn plain_match(trigger: TriggerId, updates: &Arc<[Update]>) -> Evaluation {
 
 /// `Playbook:02`, or `Playbook` for its heading.
 fn line(program: &Program, location: Location) -> String {
-    let Location::Line { playbook, step } = location;
-    let playbook = program.playbook(playbook);
-    match step {
-        Some(step) => format!("{}:{}", playbook.name, playbook.step(step).label),
-        None => playbook.name.to_string(),
-    }
+    place_name(program, &[], location).unwrap_or_default()
 }
 
 /// `program.md:12`.

@@ -153,9 +153,10 @@ impl Files {
         if is_plan(path) {
             return self.add_plan(source, Some(span));
         }
-        let known = self.files.iter().position(|file| {
-            self.sources.get(file.tree.file).is_some_and(|known| *known.name == *source.name)
-        });
+        let known = self
+            .files
+            .iter()
+            .position(|file| self.sources.get(file.tree.file).is_some_and(|known| *known.name == *source.name));
         let to = match known {
             Some(to) => to,
             None => self.add(source, wanted),

@@ -15,8 +15,8 @@ use crate::names::{ReachCache, sort_names};
 use crate::parse::is_code;
 use crate::plan::{Plan, PlanId, read_plan};
 use crate::program::{
-    Agent, AgentId, AgentKind, Entry, FrameLimits, FrontMatter, Mode, Playbook, PlaybookId, Program, Signature, Trigger,
-    TriggerId, TriggerIndex, TriggerKind,
+    Agent, AgentId, AgentKind, Entry, FrameLimits, FrontMatter, Mode, Playbook, PlaybookId, Program, Signature,
+    Trigger, TriggerId, TriggerIndex, TriggerKind,
 };
 use crate::settings::{is_true, read_limits, read_metadata};
 use crate::signature::{Heading, read_heading};

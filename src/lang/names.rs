@@ -111,7 +111,6 @@ fn add_step(reach: &mut Reach, step: &Step) {
     reach.free |= step.is_free();
 }
 
-
 impl StepKind {
     /// What is done: the action of a branch that has one, else this itself.
     pub fn action(&self) -> &StepKind {

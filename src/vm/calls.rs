@@ -10,7 +10,8 @@ use playhouse_lang::value::{Origin, Tracked, Value};
 use crate::fault::FaultKind;
 use crate::frame::{CallState, Called, Callee, Frame, Phase, QueuedCall, ReturnValue, Then};
 use crate::protocol::{
-    CallId, CallKind, CallOutcome, Effect, EffectClass, Fact, FrameOrigin, Location, PROMPT, StartCall, Timestamp, Usage,
+    CallId, CallKind, CallOutcome, Effect, EffectClass, Fact, FrameOrigin, Location, PROMPT, StartCall, Timestamp,
+    Usage,
 };
 use crate::{Machine, result_of};
 

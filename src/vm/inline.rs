@@ -35,7 +35,9 @@ impl Machine {
             return;
         }
         let is_queued = |state: &CallState| *state == CallState::Queued;
-        let Some(call) = caller.core.queue.back().filter(|call| is_queued(&call.state)).map(|call| call.id) else { return };
+        let Some(call) = caller.core.queue.back().filter(|call| is_queued(&call.state)).map(|call| call.id) else {
+            return;
+        };
         // The caller's model goes on seeing what happens: there is no meanwhile.
         let covered_since = self.asker().news.covered_since;
         let n_frames = self.frames.len();

@@ -55,7 +55,8 @@ use crate::frame::{CallState, Callee, Frame, FrameCore, Phase, PlaybookFrame, Qu
 use crate::limits::Settings;
 use crate::prompt::Prompts;
 use crate::protocol::{
-    CallId, CallOutcome, Effect, Event, Fact, Outcome, Place, Progress, Report, TimerId, Timestamp, ToolSignature, TurnId, Wait,
+    CallId, CallOutcome, Effect, Event, Fact, Outcome, Place, Progress, Report, TimerId, Timestamp, ToolSignature,
+    TurnId, Wait,
 };
 use crate::scope::{Scope, Stamp};
 use crate::stack::Unwinding;
@@ -413,7 +414,10 @@ impl Machine {
     }
 
     fn top_mut(&mut self) -> &mut PlaybookFrame {
-        self.frames.last_mut().and_then(Frame::playbook_mut).expect("only asked for with a playbook on top of the stack")
+        self.frames
+            .last_mut()
+            .and_then(Frame::playbook_mut)
+            .expect("only asked for with a playbook on top of the stack")
     }
 
     /// What the top frame has in whatever language.

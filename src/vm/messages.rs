@@ -140,7 +140,8 @@ impl Machine {
         let mut told = "the user interrupted your last reply: what it said and set is taken back".to_owned();
         let made: Vec<String> = self
             .top()
-            .core.queue
+            .core
+            .queue
             .iter()
             .filter(|queued| queued.id > CallId(last_call))
             .map(|queued| queued.name.to_string())

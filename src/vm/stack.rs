@@ -495,9 +495,7 @@ impl Machine {
         let waiting: Vec<TimerId> = self
             .frames
             .iter()
-            .filter_map(
-                |frame| if let Phase::WaitingTimer(timer) = frame.core().phase { Some(timer) } else { None },
-            )
+            .filter_map(|frame| if let Phase::WaitingTimer(timer) = frame.core().phase { Some(timer) } else { None })
             .collect();
         for timer in waiting {
             // How much of the time had passed is not known to be right after a pause: it is over now.

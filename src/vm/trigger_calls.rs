@@ -100,7 +100,8 @@ impl Machine {
         // The others need not be asked any more.
         let is_other = |queued: &QueuedCall| queued.guards.is_some_and(|other| other.call == guard.call);
         let others: Vec<TriggerId> = frame
-            .core.queue
+            .core
+            .queue
             .iter()
             .filter(|queued| is_other(queued))
             .filter_map(|queued| Some(queued.guards?.trigger))

@@ -433,7 +433,9 @@ impl Machine {
     fn hold_for_call(&mut self, call: CallId) {
         let queued = self.core_mut().call_mut(call).map(|queued| (queued.callee, &queued.state));
         match queued {
-            Some((Callee::Tool(_) | Callee::Model, CallState::Queued)) => self.cut_before_line("the line needs the result of a tool"),
+            Some((Callee::Tool(_) | Callee::Model, CallState::Queued)) => {
+                self.cut_before_line("the line needs the result of a tool")
+            }
             Some((Callee::Tool(_) | Callee::Model, _)) => {
                 if let Some(turn) = self.turn.as_mut() {
                     turn.gate = Gate::Held(call);

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use playhouse_lang::plan::{Plan, PlanLanguage};
-use playhouse_lang::program::TriggerId;
+use playhouse_lang::plan::{Plan, PlanId, PlanLanguage};
+use playhouse_lang::program::{Program, TriggerId};
 use playhouse_lang::value::Tracked;
 
 use crate::protocol::{CallId, CallKind, FrameId, Location, Outcome, Question, TurnId, Wait};
@@ -31,6 +31,28 @@ pub struct View {
     pub counters: Counters,
     /// Plans that a model wrote while the session ran: their numbers go on from those of the program's.
     pub written_plans: Vec<Arc<Plan>>,
+}
+
+/// The plan with this number: one of the program, or one that a model has written since ([`View::written_plans`]).
+pub fn plan<'a>(program: &'a Program, written: &'a [Arc<Plan>], id: PlanId) -> Option<&'a Arc<Plan>> {
+    program.plan(id).or_else(|| written.get((id.0 as usize).checked_sub(program.plans.len())?))
+}
+
+/// `OrderStatus:05.01`, `Trip:outbound.flights`; the name alone at a heading and outside of all nodes. None: no such
+/// place is known.
+pub fn place_name(program: &Program, written: &[Arc<Plan>], location: Location) -> Option<String> {
+    match location {
+        Location::Line { playbook, step } => {
+            let playbook = program.playbooks.get(playbook.0 as usize)?;
+            let step = step.and_then(|step| playbook.steps.get(step.0 as usize));
+            Some(step.map_or(playbook.name.to_string(), |step| format!("{}:{}", playbook.name, step.label)))
+        }
+        Location::Plan { plan: id, node } => {
+            let plan = plan(program, written, id)?;
+            let node = node.and_then(|node| plan.nodes.get(node.0 as usize));
+            Some(node.map_or(plan.name.to_string(), |node| format!("{}:{}", plan.name, node.label)))
+        }
+    }
 }
 
 /// One trigger.

@@ -58,6 +58,9 @@ pub enum RecordBody {
         call: u64,
         #[serde(flatten)]
         outcome: OutcomeWire,
+        /// Tokens of a model that it took.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<UsageWire>,
     },
     Message {
         text: Arc<str>,
@@ -124,13 +127,16 @@ pub struct Begun {
     pub secrets: Vec<Arc<str>>,
 }
 
-/// A playbook by name.
+/// A playbook or plan by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntryWire {
     /// Its agent's name.
     pub agent: Arc<str>,
     /// Its own.
     pub playbook: Arc<str>,
+    /// It is a plan's name, and the agent's is not needed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_plan: bool,
 }
 
 /// Bytes of a reply: JSON text where they are UTF-8, else `{"hex": "e282"}` (a chunk may end inside a character).
@@ -280,7 +286,8 @@ impl RecordBody {
                 usage: usage.map(UsageWire::from_usage),
             },
             Event::CallStarted { call, attempt } => RecordBody::CallStarted { call: call.0, attempt: *attempt },
-            Event::CallEnded { call, outcome } => RecordBody::CallEnded {
+            Event::CallEnded { call, outcome, usage } => RecordBody::CallEnded {
+                usage: usage.map(UsageWire::from_usage),
                 call: call.0,
                 outcome: match outcome {
                     CallOutcome::Value { value, secret } => {
@@ -317,7 +324,8 @@ impl RecordBody {
                 Event::ReplyEnded { turn: TurnId(*turn), end: end.to_end(), usage: usage.map(UsageWire::to_usage) }
             }
             RecordBody::CallStarted { call, attempt } => Event::CallStarted { call: CallId(*call), attempt: *attempt },
-            RecordBody::CallEnded { call, outcome } => Event::CallEnded {
+            RecordBody::CallEnded { call, outcome, usage } => Event::CallEnded {
+                usage: usage.map(UsageWire::to_usage),
                 call: CallId(*call),
                 outcome: match outcome {
                     OutcomeWire::Value { value, secret } => {

@@ -8,7 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::lang::program::{Parameter, Signature, Type, TypeKind};
 use crate::value::Value;
-use crate::vm::limits::{Barrier, OnProtocolFailure, OnUserMessage, Settings};
+use crate::vm::dataflow::date::TimesOfDay;
+use crate::vm::limits::{Barrier, OnProtocolFailure, OnUserMessage, Replan, Settings};
 use crate::vm::protocol::{EffectClass, ToolSignature};
 
 /// One file of the program.
@@ -63,6 +64,35 @@ pub struct SettingsWire {
     pub barrier: BarrierWire,
     pub max_verdicts: usize,
     pub on_user_message: OnUserMessageWire,
+    pub plan_steps: u64,
+    pub condition_retries: u32,
+    pub max_replans: u32,
+    pub replan: ReplanWire,
+    pub dataflow_calls: usize,
+    pub zone: Arc<str>,
+    pub times_of_day: TimesOfDayWire,
+}
+
+/// [`Replan`] as JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the variants are those of Replan, under the same names")]
+pub enum ReplanWire {
+    Restart,
+    Resume,
+}
+
+/// [`TimesOfDay`] as JSON: each as `HH:MM:SS`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the fields are those of TimesOfDay, under the same names")]
+pub struct TimesOfDayWire {
+    pub morning: jiff::civil::Time,
+    pub midday: jiff::civil::Time,
+    pub afternoon: jiff::civil::Time,
+    pub evening: jiff::civil::Time,
+    pub night: jiff::civil::Time,
+    pub end_of_day: jiff::civil::Time,
+    pub close_of_business: jiff::civil::Time,
 }
 
 /// [`OnProtocolFailure`] as JSON.
@@ -136,7 +166,18 @@ impl SettingsWire {
             barrier,
             max_verdicts,
             on_user_message,
+            plan_steps,
+            condition_retries,
+            max_replans,
+            replan,
+            dataflow_calls,
+            zone,
+            times_of_day,
         } = settings.clone();
+        let replan = match replan {
+            Replan::Restart => ReplanWire::Restart,
+            Replan::Resume => ReplanWire::Resume,
+        };
         let barrier = match barrier {
             Barrier::All => BarrierWire::All,
             Barrier::Effects => BarrierWire::Effects,
@@ -182,6 +223,13 @@ impl SettingsWire {
             barrier,
             max_verdicts,
             on_user_message,
+            plan_steps,
+            condition_retries,
+            max_replans,
+            replan,
+            dataflow_calls,
+            zone,
+            times_of_day: TimesOfDayWire::from_times(times_of_day),
         }
     }
 
@@ -229,7 +277,29 @@ impl SettingsWire {
                 OnUserMessageWire::Interrupt => OnUserMessage::Interrupt,
                 OnUserMessageWire::Rollback => OnUserMessage::Rollback,
             },
+            plan_steps: self.plan_steps,
+            condition_retries: self.condition_retries,
+            max_replans: self.max_replans,
+            replan: match self.replan {
+                ReplanWire::Restart => Replan::Restart,
+                ReplanWire::Resume => Replan::Resume,
+            },
+            dataflow_calls: self.dataflow_calls,
+            zone: self.zone.clone(),
+            times_of_day: self.times_of_day.to_times(),
         }
+    }
+}
+
+impl TimesOfDayWire {
+    fn from_times(times: TimesOfDay) -> TimesOfDayWire {
+        let TimesOfDay { morning, midday, afternoon, evening, night, end_of_day, close_of_business } = times;
+        TimesOfDayWire { morning, midday, afternoon, evening, night, end_of_day, close_of_business }
+    }
+
+    fn to_times(self) -> TimesOfDay {
+        let TimesOfDayWire { morning, midday, afternoon, evening, night, end_of_day, close_of_business } = self;
+        TimesOfDay { morning, midday, afternoon, evening, night, end_of_day, close_of_business }
     }
 }
 

@@ -3,6 +3,7 @@
 //! A reply is a stream; dropping it closes the connection. A model that fails is an item of that stream, never
 //! a Rust error of ours (spec `architecture.md`, invariant 10).
 
+pub mod answer;
 pub mod embedded;
 pub mod openai;
 pub mod replay;
@@ -25,7 +26,7 @@ pub enum Purpose {
     Turn,
     /// A trigger classifier.
     Classifier,
-    /// Generation of a plan.
+    /// A plan: its conditions, and another one where it has failed.
     Plan,
 }
 

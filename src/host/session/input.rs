@@ -7,10 +7,9 @@ use tokio::sync::oneshot;
 use crate::host::journal::JournalError;
 use crate::host::journal::record::Record;
 use crate::host::session::listeners::Publisher;
+use crate::host::tool::registry::EndedCall;
 use crate::value::Value;
-use crate::vm::protocol::{
-    CallId, CallOutcome, FrameId, QuestionId, ReplyEnd, TimerId, ToolSignature, TurnId, Usage, Verdict,
-};
+use crate::vm::protocol::{CallId, FrameId, QuestionId, ReplyEnd, TimerId, ToolSignature, TurnId, Usage, Verdict};
 use crate::vm::view::View;
 
 /// One reason to wake up. Kept small (channels hold blocks of 32): what is large or rare is boxed.
@@ -41,7 +40,7 @@ pub(crate) enum Input {
     /// A reply is over.
     ReplyEnded(TurnId, Box<(ReplyEnd, Option<Usage>)>),
     /// A tool's call is over.
-    CallEnded(Box<(CallId, CallOutcome)>),
+    CallEnded(Box<(CallId, EndedCall)>),
     /// The trigger classifier has answered.
     Verdict(Box<(QuestionId, Verdict, u64)>),
     /// A moment that was waited for has come.

@@ -187,6 +187,8 @@ fn is_conversation(body: &PublicBody) -> bool {
         | PublicBody::FramePushed { .. }
         | PublicBody::FramePopped { .. }
         | PublicBody::FrameElided { .. }
+        | PublicBody::PlanFault { .. }
+        | PublicBody::Replanned { .. }
         | PublicBody::Repair { .. }
         | PublicBody::Ignored { .. }
         | PublicBody::SessionRenewed { .. }

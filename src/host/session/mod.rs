@@ -33,7 +33,7 @@ use crate::host::session::replay::{Stop, Witnesses};
 use crate::host::session::task::{Calls, Task};
 use crate::host::session::turns::{Schemas, Turns};
 use crate::host::tool::registry::Registry;
-use crate::lang::program::{PlaybookId, Program};
+use crate::lang::program::{EntryId, Program};
 use crate::value::Map;
 use crate::vm::fault::FaultKind;
 use crate::vm::limits::Settings;
@@ -93,8 +93,8 @@ pub struct Start {
     pub text: ProgramText,
     /// Bounds and switches of the machine.
     pub settings: Settings,
-    /// The playbook to begin with; none: the program's entry.
-    pub entry: Option<PlaybookId>,
+    /// The playbook or plan to begin with; none: the program's entry.
+    pub entry: Option<EntryId>,
     /// Its arguments; without `entry` they become variables of the agent that the session begins with.
     pub arguments: Map,
 }

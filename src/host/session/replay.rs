@@ -7,15 +7,16 @@ use crate::host::classify::TriggerClassifier;
 use crate::host::journal::record::{Begun, EntryWire, FORMAT, Record, RecordBody};
 use crate::host::journal::wire::{SettingsWire, ToolWire};
 use crate::host::llm::Llm;
+use crate::host::llm::answer;
 use crate::host::program::ProgramText;
 use crate::host::session::turns;
 use crate::host::session::{SessionError, Start};
 use crate::host::tool::registry::Registry;
-use crate::lang::program::{PlaybookId, Program};
+use crate::lang::program::{EntryId, Program};
 use crate::value::{Map, Value};
 use crate::vm::protocol::{
-    CallId, Effect, Event, Fact, Outcome, Progress, Question, StartCall, StartTurn, TimerId, Timestamp, ToolSignature,
-    TurnId, Wait,
+    CallId, CallKind, Effect, Event, Fact, Outcome, Progress, Question, StartCall, StartTurn, TimerId, Timestamp,
+    ToolSignature, TurnId, Wait,
 };
 use crate::vm::{Begin, Machine};
 
@@ -70,9 +71,16 @@ pub(crate) fn begun(start: &Start, model: &str, classifier: &str, tools: &[ToolS
         files: start.text.files.clone(),
         settings: SettingsWire::from_settings(&start.settings),
         tools: tools.iter().map(ToolWire::from_tool).collect(),
-        entry: start.entry.map(|id| {
-            let playbook = program.playbook(id);
-            EntryWire { agent: program.agent(playbook.agent).name.clone(), playbook: playbook.name.clone() }
+        entry: start.entry.map(|id| match id {
+            EntryId::Playbook(id) => {
+                let playbook = program.playbook(id);
+                let agent = program.agent(playbook.agent).name.clone();
+                EntryWire { agent, playbook: playbook.name.clone(), is_plan: false }
+            }
+            EntryId::Plan(id) => {
+                let name = program.plan(id).map_or_else(|| "".into(), |plan| plan.name.clone());
+                EntryWire { agent: "".into(), playbook: name, is_plan: true }
+            }
         }),
         arguments: Value::map(start.arguments.clone()),
         secrets: secrets.map(|variable| variable.name.clone()).collect(),
@@ -204,7 +212,12 @@ impl Replay<'_> {
                 if *attempt == 1
                     && let Some(witnesses) = self.witnesses
                 {
-                    witnesses.tools.replayed(&self.session, start);
+                    match start.kind {
+                        CallKind::Model => witnesses.llm.replayed(&answer::request_of(start)),
+                        CallKind::Tool | CallKind::Playbook | CallKind::Plan => {
+                            witnesses.tools.replayed(&self.session, start);
+                        }
+                    }
                 }
             }
             Event::CallEnded { call, .. } => {
@@ -274,9 +287,14 @@ fn to_begin(begun: &Begun, time: Timestamp) -> Result<Begin, SessionError> {
     Ok(Begin { program, settings: begun.settings.to_settings(), tools, entry, arguments, time })
 }
 
-fn find_entry(program: &Program, entry: &EntryWire) -> Result<PlaybookId, SessionError> {
+fn find_entry(program: &Program, entry: &EntryWire) -> Result<EntryId, SessionError> {
+    if entry.is_plan {
+        let found = program.find_plan(&entry.playbook).map(EntryId::Plan);
+        return found.ok_or_else(|| SessionError::Program(format!("there is no plan {}", entry.playbook)));
+    }
     let agent = program.agents.iter().find(|agent| agent.name == entry.agent);
     let found = agent.and_then(|agent| program.find_playbook(agent.id, &entry.playbook));
+    let found = found.map(EntryId::Playbook);
     found.ok_or_else(|| SessionError::Program(format!("there is no playbook {}.{}", entry.agent, entry.playbook)))
 }
 

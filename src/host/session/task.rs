@@ -15,16 +15,18 @@ use crate::host::classify::questions::Questions;
 use crate::host::events::{EventMaker, PublicEvent, Summary};
 use crate::host::journal::Journal;
 use crate::host::journal::record::RecordBody;
+use crate::host::llm::answer;
 use crate::host::session::handle::{EndResult, Ending};
 use crate::host::session::input::{Due, Input};
 use crate::host::session::listeners::Publisher;
 use crate::host::session::replay::{Stop, tells_waiting};
 use crate::host::session::turns::{self, Schemas, Turns, moment_after};
 use crate::host::session::{SessionError, World};
+use crate::host::tool::registry::EndedCall;
 use crate::vm::Machine;
 use crate::vm::protocol::{
-    CallId, CallOutcome, Close, Effect, EffectClass, Event, Outcome, Progress, QuestionId, ReplyEnd, StartCall,
-    StartTurn, TimerId, Timestamp, TurnId, Usage, Verdict, Wait,
+    CallId, CallKind, CallOutcome, Close, Effect, EffectClass, Event, Outcome, Progress, QuestionId, ReplyEnd,
+    StartCall, StartTurn, TimerId, Timestamp, TurnId, Usage, Verdict, Wait,
 };
 
 /// A session's state, outside the machine.
@@ -67,7 +69,7 @@ pub(crate) struct Calls {
     /// `CallStarted` has been handled; the tool does not run yet.
     begun: Vec<StartCall>,
     running: Vec<Running>,
-    tasks: JoinSet<CallOutcome>,
+    tasks: JoinSet<EndedCall>,
 }
 
 /// A timer of the machine.
@@ -252,8 +254,12 @@ impl Task {
         for call in std::mem::take(&mut self.calls.begun) {
             tracing::debug!(session = &*self.id, call = call.call.0, tool = &*call.name, "starts a call");
             let cancel = CancellationToken::new();
-            let begun = self.world.tools.begin(&self.id, &call, cancel.clone());
-            let task = self.calls.tasks.spawn(begun.outcome).id();
+            let task = if call.kind == CallKind::Model {
+                self.calls.tasks.spawn(answer::outcome_of(self.world.llm.clone(), &call)).id()
+            } else {
+                let begun = self.world.tools.begin(&self.id, &call, cancel.clone());
+                self.calls.tasks.spawn(begun.outcome).id()
+            };
             self.calls.running.push(Running { task, call: call.call, cancel });
         }
         Ok(())
@@ -320,8 +326,8 @@ impl Task {
                 self.reply_ended(turn, end, usage)
             }
             Input::CallEnded(ended) => {
-                let (call, outcome) = *ended;
-                self.happened(Event::CallEnded { call, outcome })
+                let (call, (outcome, usage)) = *ended;
+                self.happened(Event::CallEnded { call, outcome, usage })
             }
             Input::Verdict(judged) => {
                 let (question, verdict, ms) = *judged;
@@ -447,7 +453,7 @@ impl Calls {
             Some(Ok((task, outcome))) => (task, outcome),
             Some(Err(error)) => {
                 // Panics are caught before; this is a future whose very dropping panicked, or a runtime at its end.
-                (error.id(), CallOutcome::Error(format!("the call was lost: {error}").into()))
+                (error.id(), (CallOutcome::Error(format!("the call was lost: {error}").into()), None))
             }
             None => return std::future::pending().await,
         };

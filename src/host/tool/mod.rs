@@ -9,6 +9,10 @@ pub mod builtin;
 
 pub mod canned;
 
+pub mod generate;
+
+pub mod retrieval;
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +21,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::value::{Map, Value};
-use crate::vm::protocol::{StartCall, ToolSignature};
+use crate::vm::protocol::{StartCall, ToolSignature, Usage};
 
 /// What a call is given besides its arguments.
 #[derive(Clone, Debug)]
@@ -46,6 +50,13 @@ pub enum ToolOutcome {
     Secret(Value),
     /// It failed, in words for the program's model.
     Error(String),
+    /// A result that a model wrote, and the tokens it took.
+    Written {
+        /// The model's words.
+        text: String,
+        /// What the server counted.
+        usage: Option<Usage>,
+    },
     /// A person must answer first; the call is then made again with the answer, also after a restart.
     Needs(String),
 }
@@ -72,6 +83,12 @@ pub trait Tool: Send + Sync {
     /// the order of the calls and before [`Tool::call`]; canned tools choose their answers by it, so that a resumed
     /// session goes on in order. Others have nothing to do.
     fn begun(&self, session: &str, call: &StartCall) {
+        let _ = (session, call);
+    }
+
+    /// A call of this tool was made before this process began. A tool that asks a model tells it, so that scripted
+    /// replies go on in order.
+    fn replayed(&self, session: &str, call: &StartCall) {
         let _ = (session, call);
     }
 

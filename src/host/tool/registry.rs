@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::host::tool::{CallContext, Tool, ToolOutcome};
 use crate::lang::program::Signature;
 use crate::value::{Map, Value};
-use crate::vm::protocol::{CallOutcome, StartCall, ToolSignature};
+use crate::vm::protocol::{CallOutcome, StartCall, ToolSignature, Usage};
 
 /// News of a running call that may wait to be read; what does not fit is dropped.
 const PROGRESS: usize = 8;
@@ -35,10 +35,13 @@ struct Entry {
     signature: ToolSignature,
 }
 
+/// What came of a call, and the tokens of a model that it took.
+pub type EndedCall = (CallOutcome, Option<Usage>);
+
 /// A call that has been begun; nothing happens before `future` is awaited.
 pub struct BegunCall {
     /// Its outcome.
-    pub outcome: futures_util::future::BoxFuture<'static, CallOutcome>,
+    pub outcome: futures_util::future::BoxFuture<'static, EndedCall>,
     /// Its news.
     pub progress: mpsc::Receiver<Value>,
 }
@@ -86,13 +89,14 @@ impl Registry {
     pub fn replayed(&self, session: &str, call: &StartCall) {
         if let Some(entry) = self.tools.get(&call.name) {
             entry.tool.begun(session, call);
+            entry.tool.replayed(session, call);
         }
     }
 
     /// Begins a call. Whatever goes wrong with it is its outcome.
     pub fn begin(&self, session: &Arc<str>, call: &StartCall, cancel: CancellationToken) -> BegunCall {
         let (sender, progress) = mpsc::channel(PROGRESS);
-        let refused = |text: String| async move { CallOutcome::Error(text.into()) }.boxed();
+        let refused = |text: String| async move { failed(text) }.boxed();
         let Some(entry) = self.tools.get(&call.name) else {
             let outcome = refused(format!("there is no tool named `{}` now", call.name));
             return BegunCall { outcome, progress };
@@ -121,13 +125,13 @@ impl Registry {
                 Ok(Err(panic)) => {
                     let cause = panic_text(&*panic);
                     tracing::error!(tool = &*name, "a tool panicked: {cause}");
-                    CallOutcome::Error(format!("`{name}` failed because of a bug in it: {cause}").into())
+                    failed(format!("`{name}` failed because of a bug in it: {cause}"))
                 }
                 Err(_) => {
                     cancel.cancel();
                     tracing::warn!(tool = &*name, ?timeout, "a tool gave no answer in time");
                     let seconds = timeout.as_secs_f64();
-                    CallOutcome::Error(format!("`{name}` gave no answer within {seconds} s").into())
+                    failed(format!("`{name}` gave no answer within {seconds} s"))
                 }
             }
         };
@@ -171,13 +175,18 @@ pub fn check_arguments(signature: &Signature, mut arguments: Map) -> Result<Map,
     Err(format!("{}; the parameters are {}({})", faults.join("; "), signature.name, parameters.join(", ")))
 }
 
-fn call_outcome(outcome: ToolOutcome) -> CallOutcome {
+fn call_outcome(outcome: ToolOutcome) -> EndedCall {
     match outcome {
-        ToolOutcome::Value(value) => CallOutcome::Value { value, secret: false },
-        ToolOutcome::Secret(value) => CallOutcome::Value { value, secret: true },
-        ToolOutcome::Error(text) => CallOutcome::Error(text.into()),
-        ToolOutcome::Needs(question) => CallOutcome::Needs { question: question.into() },
+        ToolOutcome::Value(value) => (CallOutcome::Value { value, secret: false }, None),
+        ToolOutcome::Secret(value) => (CallOutcome::Value { value, secret: true }, None),
+        ToolOutcome::Written { text, usage } => (CallOutcome::Value { value: Value::from(text), secret: false }, usage),
+        ToolOutcome::Error(text) => failed(text),
+        ToolOutcome::Needs(question) => (CallOutcome::Needs { question: question.into() }, None),
     }
+}
+
+fn failed(text: String) -> EndedCall {
+    (CallOutcome::Error(text.into()), None)
 }
 
 pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

@@ -96,7 +96,8 @@ pub enum PlanLanguage {
 pub(crate) fn plan_name(name: &str) -> Arc<str> {
     let stem = Path::new(name).file_name().and_then(|name| name.to_str()).unwrap_or(name);
     let lower = stem.to_ascii_lowercase();
-    let ending = [".jmp.json", ".branch.json", ".json", ".yaml", ".yml"].into_iter().find(|ending| lower.ends_with(ending));
+    let ending =
+        [".jmp.json", ".branch.json", ".json", ".yaml", ".yml"].into_iter().find(|ending| lower.ends_with(ending));
     let identifier = identifier(&stem[..stem.len() - ending.map_or(0, str::len)]);
     if identifier.is_empty() { "Plan".into() } else { identifier.into() }
 }

@@ -315,6 +315,8 @@ impl Talk<'_> {
             | PublicBody::FramePushed { .. }
             | PublicBody::FramePopped { .. }
             | PublicBody::FrameElided { .. }
+            | PublicBody::PlanFault { .. }
+            | PublicBody::Replanned { .. }
             | PublicBody::Repair { .. }
             | PublicBody::Ignored { .. }
             | PublicBody::SessionRenewed { .. }

@@ -72,7 +72,15 @@ pub(crate) fn tell(console: &Console, subject: &Subject, ending: &Arc<Ending>, t
 
 /// `program.md:12, line 03 of Greet`.
 fn place(program: &Program, fault: &Fault) -> Option<String> {
-    let Location::Line { playbook, step } = fault.place?.location;
+    let (playbook, step) = match fault.place?.location {
+        Location::Line { playbook, step } => (playbook, step),
+        Location::Plan { plan, node } => {
+            let plan = program.plan(plan)?;
+            let span = node.map_or(plan.span, |node| plan.node(node).span);
+            let file = program.sources.get(span.file)?;
+            return Some(format!("{}:{}", file.name, file.lines.line_column(span.start as usize).0));
+        }
+    };
     let playbook = program.playbooks.get(playbook.0 as usize)?;
     let step = step.and_then(|step| playbook.steps.get(step.0 as usize));
     let span = step.map_or(playbook.title_span, |step| step.span);

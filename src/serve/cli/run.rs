@@ -14,7 +14,7 @@ use crate::host::journal::{Journal, JournalError};
 use crate::host::program::{ProgramText, load_files};
 use crate::host::session::{Session, SessionError, Start};
 use crate::host::sessions::new_id;
-use crate::lang::program::{Entry, PlaybookId, Program, Signature};
+use crate::lang::program::{Entry, EntryId, Program, Signature};
 use crate::serve::cli::console::{Console, Exit, Failure, count};
 use crate::serve::cli::conversation::{After, Subject, Surroundings, TalkArguments, converse};
 use crate::serve::cli::embedded::RunWeights;
@@ -72,7 +72,6 @@ fn argument(text: &str) -> Result<(Arc<str>, Value), String> {
 
 /// Runs a program, or goes on with its session.
 pub(crate) fn run(console: &Console, arguments: &RunArguments) -> Result<Exit, Failure> {
-    world::refuse_plans(&arguments.files)?;
     if let Some(path) = &arguments.journal {
         check_journal_kind(path)?;
     }
@@ -220,7 +219,7 @@ fn prepare_start<'a>(
 ) -> Result<Ready<'a>, Failure> {
     let tools = arguments.world.registry()?;
     let (text, program) = load(console, &arguments.files, &world::signatures(&tools), watch)?;
-    let entry = arguments.playbook.as_deref().map(|name| find_playbook(&program, name)).transpose()?;
+    let entry = arguments.playbook.as_deref().map(|name| find_entry(&program, name)).transpose()?;
     let equipped = arguments.world.equip(console, &program, tools, None)?;
     let id: Arc<str> = match arguments.session.as_ref().filter(|_| is_first) {
         Some(id) => id.as_str().into(),
@@ -369,19 +368,22 @@ fn load(
     Ok((text, Arc::new(loaded.program)))
 }
 
-/// The playbook that `--playbook` means: of the agent the program begins with, or `Agent.Playbook`.
-pub(crate) fn find_playbook(program: &Program, name: &str) -> Result<PlaybookId, Failure> {
+/// The playbook or plan that `--playbook` means: of the agent the program begins with, or `Agent.Playbook`.
+pub(crate) fn find_entry(program: &Program, name: &str) -> Result<EntryId, Failure> {
     let first = match &program.entry {
         Entry::Beginning(ids) => ids.first().map(|id| program.playbook(*id).agent),
         Entry::Single(id) | Entry::Root(id) => Some(program.playbook(*id).agent),
-        Entry::None => None,
+        Entry::Plan(_) | Entry::None => None,
     };
     let agents = first.into_iter().chain(program.agents.iter().map(|agent| agent.id));
     if let Some(found) = agents.into_iter().find_map(|agent| program.find_playbook(agent, name)) {
-        return Ok(found);
+        return Ok(EntryId::Playbook(found));
     }
-    let names: Vec<&str> =
-        program.playbooks.iter().filter(|playbook| !playbook.implicit).map(|playbook| &*playbook.name).collect();
+    if let Some(plan) = program.find_plan(name) {
+        return Ok(EntryId::Plan(plan));
+    }
+    let playbooks = program.playbooks.iter().filter(|playbook| !playbook.implicit).map(|playbook| &*playbook.name);
+    let names: Vec<&str> = playbooks.chain(program.plans.iter().map(|plan| &*plan.name)).collect();
     Err(Failure::wrong(format!("--playbook: there is no playbook `{name}`; there are {}", names.join(", "))))
 }
 

@@ -104,21 +104,20 @@ pub(crate) fn frame_name(frame: &FrameView) -> String {
 
 /// The words of a line, on one line; none at a heading.
 fn words_of(program: &Program, location: Location) -> Option<String> {
-    let Location::Line { playbook, step } = location;
-    let step = program.playbooks.get(playbook.0 as usize)?.steps.get(step?.0 as usize)?;
-    let words = step.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = match location {
+        Location::Line { playbook, step } => {
+            &*program.playbooks.get(playbook.0 as usize)?.steps.get(step?.0 as usize)?.text
+        }
+        Location::Plan { plan, node } => {
+            let span = program.plan(plan)?.nodes.get(node?.0 as usize)?.span;
+            program.sources.text(span)
+        }
+    };
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if words.chars().count() <= MAX_LINE {
         return Some(words);
     }
     Some(words.chars().take(MAX_LINE).chain(['…']).collect())
-}
-
-/// `OrderStatus:05.01`; a heading is its playbook's name alone.
-pub(crate) fn place_name(program: &Program, location: Location) -> Option<String> {
-    let Location::Line { playbook, step } = location;
-    let playbook = program.playbooks.get(playbook.0 as usize)?;
-    let step = step.and_then(|step| playbook.steps.get(step.0 as usize));
-    Some(step.map_or(playbook.name.to_string(), |step| format!("{}:{}", playbook.name, step.label)))
 }
 
 /// The triggers that are active or hold, how many others there are, and what the classifier is being asked.
@@ -313,6 +312,8 @@ fn to_wire_call(call: &CallView) -> WireCall {
         kind: match call.kind {
             CallKind::Tool => "tool",
             CallKind::Playbook => "playbook",
+            CallKind::Plan => "plan",
+            CallKind::Model => "model",
         },
         args: call.arguments.iter().map(|(name, value)| (name.to_string(), value.shown())).collect(),
         state: call.state,

@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::lang::program::Program;
-use crate::serve::cli::show::{frame_name, place_name, short};
+use crate::serve::cli::show::{frame_name, short};
 use crate::value::Tracked;
-use crate::vm::view::{VariableView, View};
+use crate::vm::view::{VariableView, View, place_name};
 
 /// Variables that are kept in one place: a frame, or an agent's others.
 struct Group<'v> {
@@ -123,7 +123,7 @@ fn history(variable: &VariableView, program: &Program) -> String {
         "user" => "from the user",
         other => other,
     };
-    let place = variable.changed_at.and_then(|location| place_name(program, location));
+    let place = variable.changed_at.and_then(|location| place_name(program, &[], location));
     let at = place.map_or(String::new(), |place| format!(", set at {place}"));
     let turn = variable.changed_in.map_or(String::new(), |turn| format!(" in turn {}", turn.0));
     let secret = if variable.value.secret { ", secret" } else { "" };

@@ -19,7 +19,7 @@ use crate::host::session::{Interest, Notice, Session, SessionOptions, Start, Wor
 use crate::lang::program::Program;
 use crate::serve::cli::console::Failure;
 use crate::serve::cli::conversation::approval;
-use crate::serve::cli::run::find_playbook;
+use crate::serve::cli::run::find_entry;
 use crate::serve::cli::test_file::{
     Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStepKind,
 };
@@ -101,7 +101,7 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
         return Err(render(&loaded.diagnostics, &loaded.program.sources, false));
     }
     let program = Arc::new(loaded.program);
-    let entry = test.playbook.as_deref().map(|name| find_playbook(&program, name)).transpose().map_err(told)?;
+    let entry = test.playbook.as_deref().map(|name| find_entry(&program, name)).transpose().map_err(told)?;
     let name = path.display().to_string();
     let replies = Arc::new(Replies::new(&name, test)?);
     let file = configuration(&program_path, path, &test.settings)?;
@@ -271,6 +271,8 @@ impl Stage<'_> {
             | PublicBody::FramePushed { .. }
             | PublicBody::FramePopped { .. }
             | PublicBody::FrameElided { .. }
+            | PublicBody::PlanFault { .. }
+            | PublicBody::Replanned { .. }
             | PublicBody::Repair { .. }
             | PublicBody::Degraded { .. }
             | PublicBody::Retry { .. }

@@ -20,9 +20,12 @@ use crate::host::llm::openai::OpenAi;
 use crate::host::llm::replay::{RecordedReply, Replay};
 use crate::host::llm::script::Script;
 use crate::host::session::{SessionOptions, World};
+use crate::host::tool::Tool;
 use crate::host::tool::builtin::{WorkingDirectory, add_builtins};
 use crate::host::tool::canned;
+use crate::host::tool::generate::{self, LlmGenerate};
 use crate::host::tool::registry::Registry;
+use crate::host::tool::retrieval::Retrieval;
 use crate::lang::program::{FrontMatter, Program, Signature};
 use crate::serve::cli::console::{Console, Failure};
 use crate::serve::cli::embedded::{self, RunWeights};
@@ -89,7 +92,7 @@ impl WorldArguments {
         &self,
         console: &Console,
         program: &Program,
-        tools: Registry,
+        mut tools: Registry,
         begun: Option<&BegunWith<'_>>,
     ) -> Result<Equipped, Failure> {
         let wrong = |error: crate::host::config::ConfigError| Failure::wrong(error.to_string());
@@ -122,6 +125,7 @@ impl WorldArguments {
             }
             ModelId::OpenAi(_) | ModelId::Script(_) | ModelId::Replay(_) => open_model(&config, id)?,
         };
+        add_plan_tools(&mut tools, program, &llm);
         let options = SessionOptions { constrain: config.constrain, ..config.session.clone() };
         let settings = config.settings_for(&*llm);
         let classifier = open_classifier(&config, classifier_id, Some(&llm), program)?;
@@ -149,21 +153,6 @@ pub(crate) fn places(console: &Console) -> Result<Config, Failure> {
         .map_err(|error| Failure::wrong(error.to_string()))
 }
 
-/// Plans are programs too, but of a later version.
-pub(crate) fn refuse_plans(files: &[PathBuf]) -> Result<(), Failure> {
-    let is_plan = |path: &&PathBuf| {
-        let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
-        extension.is_some_and(|extension| ["json", "yaml", "yml"].iter().any(|plan| extension == *plan))
-    };
-    match files.iter().find(is_plan) {
-        Some(path) => Err(Failure::wrong(format!(
-            "{}: plans are not supported yet; write a playbook program (`.md`)",
-            path.display()
-        ))),
-        None => Ok(()),
-    }
-}
-
 /// The built-in tools, and the canned ones of `files` in front of them. File tools stay below `directory`.
 pub(crate) fn tools(files: &[PathBuf], directory: &Path) -> Result<Registry, Failure> {
     let folder = WorkingDirectory::open(directory).map_err(|cause| {
@@ -182,9 +171,29 @@ pub(crate) fn tools(files: &[PathBuf], directory: &Path) -> Result<Registry, Fai
     Ok(registry)
 }
 
-/// What the compiler needs to know of the tools.
+/// What the compiler needs to know of the tools, those for plans among them.
 pub(crate) fn signatures(registry: &Registry) -> Vec<Signature> {
-    registry.signatures().iter().map(|tool| tool.signature.clone()).collect()
+    let known = registry.signatures();
+    let is_free = |signature: &Signature| registry.get(&signature.name).is_none();
+    let for_plans = [generate::signature()].into_iter().chain(Retrieval::ALL.iter().map(Tool::signature));
+    let for_plans = for_plans.map(|tool| tool.signature).filter(is_free);
+    known.iter().map(|tool| tool.signature.clone()).chain(for_plans).collect()
+}
+
+/// Adds the tools for plans that the program names, where no other has their names. Every model is told of every
+/// tool there is, so one that nobody names is left out.
+pub(crate) fn add_plan_tools(registry: &mut Registry, program: &Program, llm: &Arc<dyn Llm>) {
+    let mut tools: Vec<Arc<dyn Tool>> = vec![Arc::new(LlmGenerate::new(llm.clone()))];
+    for retrieval in Retrieval::ALL {
+        tools.push(Arc::new(retrieval));
+    }
+    for tool in tools {
+        let name = tool.signature().signature.name;
+        if program.sources.iter().any(|(_, file)| file.text.contains(&*name)) {
+            // A tool of the name that is there already stays.
+            let _ = registry.add(tool);
+        }
+    }
 }
 
 fn open_model(config: &Config, id: &ModelId) -> Result<Arc<dyn Llm>, Failure> {

@@ -358,4 +358,3 @@ fn as_argument(list: Value, parameter: Option<&Parameter>, takes_lists: bool) ->
     let read = only.as_str().and_then(|text| Value::from_json(text.trim()).ok()).filter(|value| ty.accepts(value));
     read.unwrap_or(list)
 }
-

@@ -38,11 +38,12 @@ fn object_answer(reply: &str) -> Option<Result<bool, String>> {
 /// The first JSON object in a text, in a fence or among prose.
 pub(crate) fn first_object(text: &str) -> Option<Value> {
     let starts = text.match_indices('{').map(|(at, _)| at).take(MAX_TRIES);
-    starts.filter_map(|at| {
-        let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
-        values.next().and_then(Result::ok)
-    })
-    .next()
+    starts
+        .filter_map(|at| {
+            let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
+            values.next().and_then(Result::ok)
+        })
+        .next()
 }
 
 /// The text behind the model's thoughts.

@@ -35,11 +35,9 @@ impl Machine {
         let instruction = json_of(&frame.source).instruction(node);
         let label = frame.source.node(node).label.clone();
         let at = trouble.parameter.as_ref().map(|parameter| format!(", `{parameter}`")).unwrap_or_default();
-        let message: Arc<str> = format!(
-            "{}, instruction {label} ({}{at}): {}",
-            frame.source.name, instruction.type_name, trouble.message
-        )
-        .into();
+        let message: Arc<str> =
+            format!("{}, instruction {label} ({}{at}): {}", frame.source.name, instruction.type_name, trouble.message)
+                .into();
         let fault = PlanFault {
             kind: trouble.kind,
             plan: frame.plan,

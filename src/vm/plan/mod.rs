@@ -19,9 +19,7 @@ use crate::calls::{Given, bind};
 use crate::frame::{Frame, FrameCore, QueuedCall};
 use crate::plan::answer::{first_object, read_condition};
 use crate::plan::fault::Trouble;
-use crate::protocol::{
-    EffectClass, Fact, FrameId, FrameOrigin, Location, PlanFaultKind, Progress, Usage, Wait,
-};
+use crate::protocol::{EffectClass, Fact, FrameId, FrameOrigin, Location, PlanFaultKind, Progress, Usage, Wait};
 use crate::stack::null;
 use crate::{Machine, scope};
 
@@ -293,9 +291,8 @@ impl Machine {
         result: Result<Tracked, Arc<str>>,
     ) -> Result<(), Trouble> {
         let InstructionKind::Call(call) = kind else { return Ok(()) };
-        let value = result.map_err(|error| {
-            Trouble::new(PlanFaultKind::Failed, format!("{} failed: {error}", queued.name))
-        })?;
+        let value =
+            result.map_err(|error| Trouble::new(PlanFaultKind::Failed, format!("{} failed: {error}", queued.name)))?;
         match &call.output {
             Output::Dropped => Ok(()),
             Output::Whole(name) => self.set_in_plan(name, value),
@@ -331,9 +328,8 @@ impl Machine {
         result: Result<Tracked, Arc<str>>,
         n_asked: u32,
     ) -> Result<(), Trouble> {
-        let answer = result.map_err(|error| {
-            Trouble::new(PlanFaultKind::Model, format!("the model could not be asked: {error}"))
-        })?;
+        let answer = result
+            .map_err(|error| Trouble::new(PlanFaultKind::Model, format!("the model could not be asked: {error}")))?;
         let dialect = self.plan_frame().json().dialect;
         match read_condition(dialect, &answer.value.to_text()) {
             Ok(true) => self.jump(&branch.if_true, "jump_if_true"),

@@ -34,7 +34,8 @@ impl Machine {
 
     fn ask_for_plan(&mut self, fault: &Arc<str>, n_asked: u32, problem: Option<&str>) {
         let frame = self.plan_frame();
-        let tools: Vec<String> = self.tools.iter().map(|tool| summary_line(&tool.signature.name, &tool.signature)).collect();
+        let tools: Vec<String> =
+            self.tools.iter().map(|tool| summary_line(&tool.signature.name, &tool.signature)).collect();
         let text = self.plan_text(frame);
         let adjustment = Adjustment {
             language: frame.source.language(),
@@ -67,7 +68,8 @@ impl Machine {
         let reply = match result {
             Ok(reply) => reply.value.to_text(),
             Err(error) => {
-                return self.end_failed(format!("{fault}; the model could not be asked for another plan: {error}").into());
+                return self
+                    .end_failed(format!("{fault}; the model could not be asked for another plan: {error}").into());
             }
         };
         match self.read_new_plan(&reply) {
@@ -76,7 +78,8 @@ impl Machine {
                 self.ask_for_plan(fault, n_asked + 1, Some(&problem));
             }
             Err(problem) => self.end_failed(
-                format!("{fault}; the model wrote no usable plan in {n_asked} attempts, the last one:\n{problem}").into(),
+                format!("{fault}; the model wrote no usable plan in {n_asked} attempts, the last one:\n{problem}")
+                    .into(),
             ),
         }
     }

@@ -1,0 +1,93 @@
+//! `llm_generate`: the session's model as a tool, for plans and playbooks (spec `plans.md`, "What all plans share").
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::host::llm::answer::{Retries, ask, request};
+use crate::host::llm::{Llm, LlmRequest};
+use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
+use crate::lang::program::{Parameter, Signature, Type, TypeKind};
+use crate::value::{Map, Value};
+use crate::vm::protocol::{EffectClass, StartCall, ToolSignature};
+
+/// Asks a model and gives its reply as text.
+pub struct LlmGenerate {
+    llm: Arc<dyn Llm>,
+}
+
+impl LlmGenerate {
+    /// The tool on this model.
+    pub fn new(llm: Arc<dyn Llm>) -> LlmGenerate {
+        LlmGenerate { llm }
+    }
+}
+
+/// What is to be known to call it, also where there is no model yet.
+pub fn signature() -> ToolSignature {
+    let text = |name: &str, default, description: &str| Parameter {
+        name: name.into(),
+        ty: Type::ANY,
+        default,
+        description: description.into(),
+        span: None,
+    };
+    let list = Type { kind: TypeKind::List, optional: true };
+    let parameters = vec![
+        text("prompt", None, "what the model is asked"),
+        text("context", Some(Value::Null), "what else it is to know"),
+        text("response_format", Some(Value::Null), "\"json\" for an object as the answer"),
+        Parameter { ty: list, ..text("members", Some(Value::Null), "the members that the object must have") },
+    ];
+    let signature = Signature {
+        name: "llm_generate".into(),
+        parameters,
+        returns: Type { kind: TypeKind::Str, optional: false },
+        summary: "asks a language model and gives its reply".into(),
+    };
+    ToolSignature { signature, effect: EffectClass::ReadOnly }
+}
+
+impl Tool for LlmGenerate {
+    fn signature(&self) -> ToolSignature {
+        signature()
+    }
+
+    fn timeout(&self) -> Duration {
+        // A large model may think for minutes.
+        Duration::from_secs(600)
+    }
+
+    fn replayed(&self, _session: &str, call: &StartCall) {
+        self.llm.replayed(&request_of(&call.argument_map()));
+    }
+
+    fn call(&self, _context: CallContext, arguments: Map) -> ToolFuture<'_> {
+        Box::pin(async move {
+            match ask(&*self.llm, request_of(&arguments), Retries::default()).await {
+                Ok((text, usage)) => ToolOutcome::Written { text, usage },
+                Err(reason) => ToolOutcome::Error(reason.to_string()),
+            }
+        })
+    }
+}
+
+fn request_of(arguments: &Map) -> LlmRequest {
+    let given = |name: &str| arguments.get(name).filter(|value| **value != Value::Null);
+    let mut text = given("prompt").map(Value::to_text).unwrap_or_default();
+    if let Some(context) = given("context") {
+        text.push_str("\n\nCONTEXT\n");
+        text.push_str(&context.to_text());
+    }
+    match (given("members"), given("response_format").and_then(Value::as_str)) {
+        (Some(Value::List(members)), _) => {
+            let members: Vec<String> = members.iter().map(Value::to_json).collect();
+            text.push_str(&format!(
+                "\n\nAnswer with a JSON object and nothing else. It has these members: {}",
+                members.join(", ")
+            ));
+        }
+        (_, Some("json")) => text.push_str("\n\nAnswer with a JSON object and nothing else."),
+        _ => {}
+    }
+    request(&text)
+}
