@@ -5,6 +5,7 @@ mod chunks;
 mod classify;
 mod cli;
 mod config;
+mod conformance;
 mod conversation;
 mod crash;
 mod dataflow;
