@@ -27,5 +27,6 @@ mod config_file;
 pub mod sessions;
 
 pub mod stored;
+pub mod summary;
 
 pub mod why;

@@ -91,7 +91,7 @@ impl Machine {
     /// How many calls have been made that cannot be undone.
     fn n_calls(&self) -> u64 {
         let counters = &self.counters;
-        counters.tool_calls + counters.playbook_calls - counters.inlined_calls
+        counters.tool_calls + counters.playbook_calls + counters.plan_calls - counters.inlined_calls
     }
 
     /// Takes back what the turn in progress has set and said. Calls it has made cannot be undone: then the lines it

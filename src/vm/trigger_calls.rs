@@ -90,9 +90,9 @@ impl Machine {
 
     /// A guard has returned: `false` refuses the call.
     pub(crate) fn take_guard(&mut self, id: CallId, guard: Guard) {
-        let frame = self.top_mut();
-        let Some(index) = frame.core.queue.iter().position(|queued| queued.id == id) else { return };
-        let Some(queued) = frame.core.queue.remove(index) else { return };
+        let frame = self.core_mut();
+        let Some(index) = frame.queue.iter().position(|queued| queued.id == id) else { return };
+        let Some(queued) = frame.queue.remove(index) else { return };
         let refuses = matches!(&queued.state, CallState::Done(Ok(value)) if value.value == Value::Bool(false));
         if !refuses {
             return;
@@ -100,15 +100,14 @@ impl Machine {
         // The others need not be asked any more.
         let is_other = |queued: &QueuedCall| queued.guards.is_some_and(|other| other.call == guard.call);
         let others: Vec<TriggerId> = frame
-            .core
             .queue
             .iter()
             .filter(|queued| is_other(queued))
             .filter_map(|queued| Some(queued.guards?.trigger))
             .collect();
-        frame.core.queue.retain(|queued| !is_other(queued));
+        frame.queue.retain(|queued| !is_other(queued));
         let error: Arc<str> = format!("refused by {}", queued.name).into();
-        let Some(refused) = frame.core.call_mut(guard.call) else { return };
+        let Some(refused) = frame.call_mut(guard.call) else { return };
         refused.state = CallState::Done(Err(error.clone()));
         let (name, kind) = (refused.name.clone(), refused.callee.kind());
         for trigger in others {

@@ -356,12 +356,12 @@ impl Machine {
         if self.find_asker().is_some() {
             self.asker_mut().news.meanwhile.push(told);
         }
-        let frame = self.top_mut();
+        let frame = self.core_mut();
         let is_guard = |queued: &&mut QueuedCall| {
             queued.guards.is_some_and(|guard| guard.trigger == trigger)
                 && matches!(queued.state, CallState::Running { .. })
         };
-        if let Some(guard) = frame.core.queue.iter_mut().find(is_guard) {
+        if let Some(guard) = frame.queue.iter_mut().find(is_guard) {
             guard.state = CallState::Done(Ok(value.clone()));
         }
     }

@@ -47,7 +47,15 @@ const CRATE_HOMES: [(&str, &[&str]); 8] = [
     ("granit_parser", &["src/lang/dataflow/yaml.rs"]),
     ("pulldown_cmark", &["src/lang/markdown.rs"]),
     ("annotate_snippets", &["src/lang/diagnostic.rs"]),
-    ("minijinja", &["src/vm/prompt", "src/host/classify/prompt.rs", "src/host/llm/embedded/weights/prompts.rs"]),
+    (
+        "minijinja",
+        &[
+            "src/vm/prompt",
+            "src/vm/plan/prompts.rs",
+            "src/host/classify/prompt.rs",
+            "src/host/llm/embedded/weights/prompts.rs",
+        ],
+    ),
     ("candle_core", &["src/host/llm/embedded/weights/"]),
     ("candle_transformers", &["src/host/llm/embedded/weights/"]),
     ("tokenizers", &["src/host/llm/embedded/weights/vocabulary.rs"]),

@@ -88,7 +88,11 @@ pub(crate) fn guess(list: Json<'_>) -> Known {
             return known(dialect, Some(written.value.span()));
         }
     }
-    for instruction in instructions() {
+    // What a plan says about itself refers to nothing.
+    let is_reasoning = |instruction: &Json<'_>| {
+        instruction.member("type").is_some_and(|written| written.value.text() == Some("reasoning"))
+    };
+    for instruction in instructions().filter(|instruction| !is_reasoning(instruction)) {
         if let Some(parameters) = instruction.member("parameters")
             && let Some((dialect, place)) = dialect_of_references(parameters.value)
         {

@@ -101,6 +101,11 @@ impl<'t> Decoder<'t> {
 
     fn jmp(&mut self, parameters: &mut Parameters<'t>) -> Option<InstructionKind> {
         let Some(prompt) = parameters.given("condition_prompt") else {
+            let has_ways = parameters.given("jump_if_true").or(parameters.given("jump_if_false")).is_some();
+            if has_ways && parameters.given("target_seq").is_none() {
+                self.required(parameters, "condition_prompt", false);
+                return None;
+            }
             let target = self.required(parameters, "target_seq", false);
             for name in ["jump_if_true", "jump_if_false", "context"] {
                 self.unused(parameters, name, "without a `condition_prompt`");
@@ -169,6 +174,7 @@ impl<'t> Decoder<'t> {
         let tool = self.required(parameters, "tool", false);
         let callee = tool.and_then(|tool| self.tool_name(tool));
         let mut arguments = Vec::new();
+        let mut is_sound = true;
         if let Some(params) = parameters.given("params") {
             match params.kind() {
                 Kind::Object(_) => {
@@ -178,12 +184,14 @@ impl<'t> Decoder<'t> {
                 }
                 Kind::Null | Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) | Kind::Text(_) | Kind::List(_) => {
                     self.wrong_type("params", "an object of arguments by name", params);
+                    is_sound = false;
                 }
             }
         }
         let output = parameters.given("output_vars").map_or(Some(Output::Dropped), |output| self.output_vars(output));
         let callee_span = tool.map_or(parameters.place, Json::span);
-        Some(InstructionKind::Call(PlanCall { callee: callee?.into(), callee_span, arguments, output: output? }))
+        let call = PlanCall { callee: callee?.into(), callee_span, arguments, output: output? };
+        is_sound.then_some(InstructionKind::Call(call))
     }
 
     fn tool_name(&mut self, tool: Json<'t>) -> Option<&'t str> {

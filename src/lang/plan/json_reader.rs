@@ -53,8 +53,14 @@ struct Reader<'a> {
     before: usize,
     /// Where whoever looks for another value goes on if this is none.
     resume: usize,
+    /// Where the last token began, if it was a text.
+    text_before: Option<usize>,
+    /// Whether this token stands directly behind a text.
+    touches_text: bool,
     last_comma: Span,
-    /// Whether the last value was a number; what follows it at once is no new value.
+    /// Where the last value ended.
+    value_end: usize,
+    /// Whether that was a number; what follows it at once is no new value.
     was_number: bool,
 }
 
@@ -75,7 +81,10 @@ pub(crate) fn read<'a>(file: FileId, text: &'a str, start: usize, max_faults: us
         expected: Expected::Value,
         before: start,
         resume: start,
+        text_before: None,
+        touches_text: false,
         last_comma: Span::new(file, start, start),
+        value_end: start,
         was_number: false,
     };
     while let Ok(false) = reader.step() {}
@@ -110,6 +119,8 @@ impl<'a> Reader<'a> {
             let end = self.start + self.scanner.token_end();
             self.white_space(start)?;
             let span = self.span(start, end);
+            self.touches_text = self.text_before.is_some() && self.before == start;
+            self.resume = self.text_before.take().unwrap_or(start);
             let token = match scanned {
                 Ok(Some(token)) => token,
                 Ok(None) => return self.ended(),
@@ -127,7 +138,7 @@ impl<'a> Reader<'a> {
                 continue;
             }
             if let Token::String(_) = token {
-                self.resume = start;
+                self.text_before = Some(start);
                 self.control_characters(start, end)?;
             }
             return Ok((token, span));
@@ -208,17 +219,16 @@ impl<'a> Reader<'a> {
             self.resume = self.text.len();
             end = start + 2;
             "JSON has no comments".to_owned()
-        } else if matches!(kind, ParseErrorKind::SingleQuotedStringsNotAllowed) {
-            "text stands in double quotation marks".to_owned()
         } else if matches!(kind, ParseErrorKind::UnexpectedToken) {
+            if self.touches_text {
+                return self.quotation_mark(start);
+            }
             let rest = self.text.get(start..).unwrap_or("");
-            end = start + rest.chars().next().map_or(0, char::len_utf8);
+            let first = rest.chars().next().unwrap_or(' ');
+            end = start + rest.len() - rest.trim_start_matches(first).len();
             format!("`{}` is no JSON", shown(self.text.get(start..end).unwrap_or("")))
         } else {
-            let message = kind.to_string();
-            let mut characters = message.chars();
-            let first = characters.next().map_or(String::new(), |first| first.to_lowercase().to_string());
-            format!("{first}{}", characters.as_str())
+            wording(kind)
         };
         // On character boundaries, whatever the scanner says.
         start = self.boundary(start);
@@ -226,6 +236,14 @@ impl<'a> Reader<'a> {
         self.before = start.max(self.before);
         let span = self.span(start, end);
         self.stop(span, message)
+    }
+
+    /// Something follows a text without any gap: a quotation mark inside it was not escaped, most likely.
+    fn quotation_mark<T>(&mut self, end: usize) -> Result<T, Stop> {
+        let mark = self.span(end - 1, end);
+        let fault = Diagnostic::error(CODE, mark, "the text ends here, and something follows it");
+        self.faults.push(fault.with_fix("if it is a part of the text, escape it", mark, "\\\""));
+        Err(Stop)
     }
 
     fn escape_end(&self, start: usize) -> usize {
@@ -274,12 +292,14 @@ impl<'a> Reader<'a> {
 
     fn scalar(&mut self, kind: Kind<'a>, span: Span) -> Result<bool, Stop> {
         self.was_number = matches!(kind, Kind::Int(_) | Kind::Float(_));
+        self.value_end = span.end as usize;
         let is_whole = self.builder.scalar(kind, span);
         self.done(is_whole)
     }
 
     fn close(&mut self, span: Span) -> Result<bool, Stop> {
         self.was_number = false;
+        self.value_end = span.end as usize;
         let is_whole = self.builder.end(span);
         self.done(is_whole)
     }
@@ -324,7 +344,7 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         let comma = self.last_comma;
-        let fault = Diagnostic::error(CODE, comma, format!("there is no comma behind the last {what}"));
+        let fault = Diagnostic::error(CODE, comma, format!("behind the last {what} there must be no comma"));
         self.fault(fault.with_fix("remove it", comma, ""))
     }
 
@@ -390,17 +410,22 @@ impl<'a> Reader<'a> {
                 Err(Stop)
             }
             Token::Colon => self.stop(span, "`,` is expected behind a value, not `:`"),
-            Token::Number(_) if self.was_number && self.touches(span) => {
+            Token::Number(_) if self.was_number && self.value_end == span.start as usize => {
                 self.stop(span, "a number is not written with a leading zero")
+            }
+            Token::Word(_) if self.touches_text => self.quotation_mark(span.start as usize),
+            Token::Word(word) => {
+                let message = format!("`{}` is no JSON", shown(word));
+                self.fault(Diagnostic::error(CODE, span, message).with_fix("remove it", span, ""))?;
+                Ok(false)
             }
             Token::OpenBrace
             | Token::OpenBracket
             | Token::String(_)
-            | Token::Word(_)
             | Token::Boolean(_)
             | Token::Number(_)
             | Token::Null => {
-                let gap = self.gap(span);
+                let gap = self.span(self.value_end, self.value_end);
                 let fault = Diagnostic::error(CODE, span, "a comma is missing before this");
                 self.fault(fault.with_fix("add it", gap, ","))?;
                 if in_list { self.value(token, span, true) } else { self.key(token, span) }
@@ -409,17 +434,29 @@ impl<'a> Reader<'a> {
             Token::CommentLine(_) | Token::CommentBlock(_) => Ok(false),
         }
     }
+}
 
-    /// The place directly behind the value before `span`.
-    fn gap(&self, span: Span) -> Span {
-        let before = self.text.get(..span.start as usize).unwrap_or("");
-        let end = before.trim_end().len();
-        self.span(end, end)
+/// What the scanner says of a token that JSON does not have, in our words.
+fn wording(kind: &ParseErrorKind) -> String {
+    if matches!(kind, ParseErrorKind::SingleQuotedStringsNotAllowed) {
+        return "text stands in double quotation marks".to_owned();
     }
-
-    fn touches(&self, span: Span) -> bool {
-        self.gap(span).start == span.start
+    if matches!(kind, ParseErrorKind::UnaryPlusNumbersNotAllowed) {
+        return "a number is not written with a plus sign".to_owned();
     }
+    if matches!(kind, ParseErrorKind::HexadecimalNumbersNotAllowed) {
+        return "a number is written in decimal digits".to_owned();
+    }
+    if matches!(kind, ParseErrorKind::BareDecimalPointNumbersNotAllowed) {
+        return "digits are expected on both sides of a decimal point".to_owned();
+    }
+    if matches!(kind, ParseErrorKind::NonFiniteNumbersNotAllowed) {
+        return "`Infinity` and `NaN` are no JSON".to_owned();
+    }
+    let message = kind.to_string();
+    let mut characters = message.chars();
+    let first = characters.next().map_or(String::new(), |first| first.to_lowercase().to_string());
+    format!("{first}{}", characters.as_str())
 }
 
 /// The number, as [`crate::value::Value::from_json`] reads it; none if it is infinite.

@@ -77,8 +77,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) faults: Vec<Diagnostic>,
     /// Keys that are there twice.
     pub(crate) duplicates: Vec<Diagnostic>,
-    /// Where whoever looks for another value goes on: behind this one; if it is none, at the last text in it, which
-    /// a quotation mark that belongs to something else may have made.
+    /// Where whoever looks for another value goes on: behind this one; if it is none, where it broke, or at the text
+    /// before that place, which a quotation mark that belongs to something else may have made.
     pub(crate) resume: usize,
     /// Whether an object in the outermost list has the key `seq_no`.
     pub(crate) is_plan: bool,

@@ -279,8 +279,9 @@ impl<'t> Decoder<'t> {
         }
         if let Some(pair) = written.windows(2).find(|pair| pair[0] != pair[1] && out_of_order(entries, pair)) {
             let (before, behind) = (&entries[pair[0]], &entries[pair[1]]);
-            let message =
-                format!("seq_no {} stands behind {}: instructions are executed by number", behind.label, before.label);
+            let number = |entry: &Entry<'_>| entry.seq_no.unwrap_or_default();
+            let (before_no, behind_no) = (number(before), number(behind));
+            let message = format!("seq_no {behind_no} stands behind {before_no}: instructions are executed by number");
             self.diagnostics.push(Diagnostic::note("plan-order", behind.seq_span, message));
         }
         if self.known.dialect == Dialect::Jmp && is_main {

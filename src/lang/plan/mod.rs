@@ -29,11 +29,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::dataflow::Dataflow;
-use crate::diagnostic::Diagnostic;
-use crate::plan::json::JsonPlan;
+use crate::diagnostic::{Diagnostic, Severity, render};
+use crate::plan::json::{Dialect, JsonPlan};
 use crate::program::{Parameter, Signature, Type};
 use crate::signature::identifier;
-use crate::span::{FileId, Span};
+use crate::span::{FileId, Sources, Span};
 
 /// A plan, by its position in [`crate::program::Program::plans`]. Plans that a model wrote while a session ran get
 /// the next numbers, in the order in which they came.
@@ -128,6 +128,35 @@ pub fn check_plan(
             found
         }
         PlanBody::Dataflow(_) => crate::dataflow::check_domains(plan, callables, candidates),
+    }
+}
+
+/// Reads a plan that a model has written, with what it wrote around it, and checks it. `name` is what the plan is
+/// called by; the rest is as in [`check_plan`].
+///
+/// # Errors
+/// All its faults as text for the model: what is wrong, the place in what it wrote, what to do about it.
+pub fn read_written_plan(
+    name: &str,
+    text: &str,
+    language: PlanLanguage,
+    callables: &dyn Fn(&str) -> Option<Signature>,
+    candidates: &[String],
+) -> Result<Plan, String> {
+    let mut sources = Sources::default();
+    let file = sources.add(name.to_owned(), text);
+    let (plan, mut found) = match language {
+        PlanLanguage::Jmp => decode::decode(file, name, text, Some(Dialect::Jmp)),
+        PlanLanguage::Branch => decode::decode(file, name, text, Some(Dialect::Branch)),
+        PlanLanguage::Dataflow => crate::dataflow::read(file, name, text),
+    };
+    if let Some(plan) = &plan {
+        found.extend(check_plan(plan, text, callables, candidates, false));
+    }
+    found.retain(|finding| finding.severity == Severity::Error);
+    match plan {
+        Some(plan) if found.is_empty() => Ok(Plan { name: name.into(), ..plan }),
+        Some(_) | None => Err(render(&found, &sources, false)),
     }
 }
 

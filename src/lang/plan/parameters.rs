@@ -7,7 +7,7 @@ use crate::plan::json::Dialect;
 use crate::plan::json_text::{Json, Member};
 use crate::plan::layout::Entry;
 use crate::plan::references::{Found, scan, variable_object};
-use crate::plan::wording::{listed, shown, suggest};
+use crate::plan::wording::{MAX_SHOWN, listed, shown, suggest};
 use crate::span::Span;
 
 /// The parameters of an instruction.
@@ -63,7 +63,7 @@ impl<'t> Decoder<'t> {
         }
         let error = Diagnostic::error("plan-missing-parameter", parameters.place, format!("{at} has no `{name}`"));
         let unknown = parameters.members().filter(|member| !parameters.known.contains(&member.key));
-        let near = suggest(name, unknown.clone().map(|member| member.key));
+        let near = meant(name, unknown.clone().map(|member| member.key));
         let near = unknown.into_iter().find(|member| near.as_deref() == Some(member.key));
         self.diagnostics.push(match near {
             Some(near) => {
@@ -86,7 +86,7 @@ impl<'t> Decoder<'t> {
             }
             let message = format!("`{}` has no parameter `{}`", parameters.kind.name(), shown(member.key));
             let warning = Diagnostic::warning("plan-unknown-parameter", member.key_span, message);
-            self.diagnostics.push(match suggest(member.key, unused.iter().copied()) {
+            self.diagnostics.push(match meant(member.key, unused.iter().copied()) {
                 Some(near) => warning.with_fix(format!("call it `{near}`"), member.key_span, format!("\"{near}\"")),
                 None => warning.with_note(format!("it has {}", listed(known.iter().copied()))),
             });
@@ -139,6 +139,19 @@ impl<'t> Decoder<'t> {
             Diagnostic::error("plan-variable-name", place, "this is the name of a variable, not a reference to it");
         self.diagnostics.push(error.with_fix(format!("write `{}`", shown(name)), place, json_text(name)));
     }
+}
+
+/// The candidate that `name` was probably meant to be: one that is nearly the same, or the only one that is a part of
+/// it or that it is a part of (`target` and `target_seq`).
+fn meant<'a>(name: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> Option<String> {
+    /// Shorter names are parts of too much.
+    const MIN_PART: usize = 3;
+    suggest(name, candidates.clone()).or_else(|| {
+        let is_part = |part: &str, whole: &str| part.len() >= MIN_PART && whole.contains(part);
+        let mut related = candidates.filter(|candidate| is_part(name, candidate) || is_part(candidate, name));
+        let only = related.next()?;
+        (related.next().is_none() && only.len() <= MAX_SHOWN && name.len() <= MAX_SHOWN).then(|| only.to_owned())
+    })
 }
 
 /// `text` as JSON.

@@ -3,7 +3,7 @@
 use crate::callables::nearest;
 
 /// Longer names are cut where they are shown, and are nobody's misspelling.
-const MAX_SHOWN: usize = 60;
+pub(crate) const MAX_SHOWN: usize = 60;
 
 /// More candidates are not compared: a suggestion is not worth a second.
 const MAX_CANDIDATES: usize = 2000;

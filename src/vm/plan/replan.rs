@@ -5,10 +5,8 @@
 
 use std::sync::Arc;
 
-use playhouse_lang::diagnostic::{Severity, render};
-use playhouse_lang::plan::{Plan, PlanId, check_plan, decode};
+use playhouse_lang::plan::{Plan, PlanId, read_written_plan};
 use playhouse_lang::program::Signature;
-use playhouse_lang::span::Sources;
 use playhouse_lang::value::{Tracked, Value};
 
 use crate::frame::Frame;
@@ -86,28 +84,14 @@ impl Machine {
 
     /// The plan in a reply; the error is what is wrong with it, as the model is told.
     fn read_new_plan(&self, reply: &str) -> Result<Plan, String> {
-        let frame = self.plan_frame();
-        let dialect = frame.json().dialect;
-        let mut sources = Sources::default();
-        let name = format!("{}.json", frame.source.name);
-        let file = sources.add(name.clone(), reply);
-        let (plan, mut found) = decode(file, &name, reply, Some(dialect));
-        if let Some(plan) = &plan {
-            let find = |name: &str| -> Option<Signature> { self.find_callee(name).ok().map(|found| found.signature) };
-            let candidates: Vec<String> = self.tools.iter().map(|tool| tool.signature.name.to_string()).collect();
-            found.extend(check_plan(plan, reply, &find, &candidates, false));
+        let source = &self.plan_frame().source;
+        let find = |name: &str| -> Option<Signature> { self.find_callee(name).ok().map(|found| found.signature) };
+        let candidates: Vec<String> = self.tools.iter().map(|tool| tool.signature.name.to_string()).collect();
+        let plan = read_written_plan(&source.name, reply, source.language(), &find, &candidates)?;
+        if self.settings.replan == Replan::Resume {
+            self.check_same_beginning(&plan, reply)?;
         }
-        found.retain(|finding| finding.severity == Severity::Error);
-        match plan {
-            Some(mut plan) if found.is_empty() => {
-                plan.name = frame.source.name.clone();
-                if self.settings.replan == Replan::Resume {
-                    self.check_same_beginning(&plan, reply)?;
-                }
-                Ok(plan)
-            }
-            _ => Err(render(&found, &sources, false)),
-        }
+        Ok(plan)
     }
 
     /// What stands before the instruction that failed has been executed: the new plan may not tell it otherwise.
