@@ -115,7 +115,7 @@ struct Guide {
 impl Guide {
     fn new() -> Guide {
         let examples = fs::read_dir(root().join("examples")).unwrap().map(|entry| entry.unwrap().path());
-        let run = examples.fold(Run::new(), |run, path| {
+        let run = examples.filter(|path| path.is_file()).fold(Run::new(), |run, path| {
             run.file(path.file_name().unwrap().to_str().unwrap(), &fs::read_to_string(&path).unwrap())
         });
         Guide { run, stdin: String::new() }

@@ -60,6 +60,7 @@ A second paragraph.
 - program: order.md
 - tools: order.tools.json
 - playbook: Status
+- now: 2023-12-05T10:30:00-08:00
 - argument name: Mina
 - argument count: 3
 - setting max_repairs: 1
@@ -140,9 +141,10 @@ fn every_part_is_read_and_written_back_as_it_was() {
     assert_eq!(file.description, "What this is about.\n\nA second paragraph.");
     assert_eq!((&*file.program, file.tools.as_deref()), ("order.md", Some("order.tools.json")));
     assert_eq!(file.playbook.as_deref(), Some("Status"));
+    assert_eq!(file.now.as_deref(), Some("2023-12-05T10:30:00-08:00"));
     assert_eq!(file.arguments, map(&[("name", "Mina".into()), ("count", Value::Int(3))]));
     assert_eq!(file.settings, map(&[("max_repairs", Value::Int(1))]));
-    assert_eq!(file.steps[0].line, 14);
+    assert_eq!(file.steps[0].line, 15);
     assert_eq!(
         file.steps[0].kind,
         TestStepKind::Reply(ScriptedReply {
@@ -195,6 +197,11 @@ fn outcomes() {
     assert_eq!(outcome("finished"), ExpectedOutcome::Finished { value: None });
     assert_eq!(outcome("finished: [1]"), ExpectedOutcome::Finished { value: Some(Value::list(vec![1.into()])) });
     assert_eq!(outcome("failed: model"), failed(None));
+    let refused = |message: Option<&str>| ExpectedOutcome::Refused { message: message.map(str::to_owned) };
+    assert_eq!(outcome("refused"), refused(None));
+    assert_eq!(outcome("refused: no such: name"), refused(Some("no such: name")));
+    assert!(refused(Some("name")).covers(&refused(Some("no such name\nanywhere"))));
+    assert!(!refused(Some("name")).covers(&refused(Some("no"))) && !refused(None).covers(&failed(None)));
     assert_eq!(outcome("failed: model: no key: set one"), failed(Some("no key: set one")));
     assert!(failed(Some("no key")).covers(&failed(Some("there is no key"))));
     assert!(!failed(Some("no key")).covers(&failed(Some("time-out"))));
@@ -219,16 +226,16 @@ a.test.md:1:1: the file does not name its program [no-program]
     check(
         "# T\n\n- program: a.md\n- progam: b.md\n- tools:\n- argument: 3\n- program: c.md\n- nothing\n\nText.\n",
         "a.test.md:4:1: there is no key `progam` [unknown-key]
-  keys are `program`, `tools`, `model`, `playbook`, `argument NAME` and `setting NAME`
+  keys are `program`, `tools`, `model`, `playbook`, `now`, `argument NAME` and `setting NAME`
 a.test.md:5:1: `tools` has no value [empty-value]
   write one behind the colon, or leave the line out
 a.test.md:6:1: there is no key `argument` [unknown-key]
-  keys are `program`, `tools`, `model`, `playbook`, `argument NAME` and `setting NAME`
+  keys are `program`, `tools`, `model`, `playbook`, `now`, `argument NAME` and `setting NAME`
 a.test.md:7:1: `program` is given twice [duplicate-key]
   leave one of them out
   a.test.md:3:1: given here first
 a.test.md:8:1: `nothing` has no value [unknown-key]
-  write `- key: value`; keys are `program`, `tools`, `model`, `playbook`, `argument NAME` and `setting NAME`
+  write `- key: value`; keys are `program`, `tools`, `model`, `playbook`, `now`, `argument NAME` and `setting NAME`
 a.test.md:10:1: this line does not belong in the list at the top [unexpected-text]
   put descriptions above the list",
     );
@@ -355,7 +362,7 @@ a.test.md:17:1: `$name` is no variable and value [bad-variable]
 a.test.md:18:1: `Mina` is no JSON value: expected value at line 1 column 1 [bad-json]
   write JSON; text stands in double quotes
 a.test.md:22:1: `fine` is no outcome [bad-outcome]
-  write `waits for the user`, `finished`, `finished: JSON`, `failed: KIND` or `failed: KIND: TEXT`",
+  write `waits for the user`, `finished`, `finished: JSON`, `failed: KIND`, `failed: KIND: TEXT`, `refused` or `refused: TEXT`",
     );
 }
 

@@ -75,6 +75,8 @@ fn outcome_text(outcome: &ExpectedOutcome) -> String {
         ExpectedOutcome::Waits => "waits for the user".to_owned(),
         ExpectedOutcome::Finished { value: None } => "finished".to_owned(),
         ExpectedOutcome::Finished { value: Some(value) } => format!("finished: {}", value.to_json()),
+        ExpectedOutcome::Refused { message: None } => "refused".to_owned(),
+        ExpectedOutcome::Refused { message: Some(message) } => format!("refused: {message}"),
         ExpectedOutcome::Failed { kind, message: None } => format!("failed: {kind}"),
         ExpectedOutcome::Failed { kind, message: Some(message) } => format!("failed: {kind}: {message}"),
     }

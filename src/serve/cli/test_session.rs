@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use regex::Regex;
 
 use crate::diagnostic::{Severity, render};
@@ -22,8 +23,9 @@ use crate::serve::cli::conversation::approval;
 use crate::serve::cli::run::find_entry;
 use crate::serve::cli::test_file::{
     Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStepKind,
+    instant,
 };
-use crate::serve::cli::world::{open_classifier, signatures, tools};
+use crate::serve::cli::world::{add_plan_tools, open_classifier, signatures, tools};
 use crate::value::{Map, Value};
 use crate::vm::protocol::{CallId, Outcome, ReplyEnd, Timestamp};
 
@@ -33,7 +35,7 @@ const EVENTS: usize = 1_000_000;
 /// How long a scripted reply may hang where the test does not say so itself.
 const TURN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// When every test begins: 2026-01-01T00:00:00Z.
+/// When a test begins that does not say so itself: 2026-01-01T00:00:00Z.
 const BEGINNING: Timestamp = Timestamp(1_767_225_600_000);
 
 /// What happened.
@@ -93,12 +95,17 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
     };
     let beside = |file: &str| path.with_file_name(file);
     let canned: Vec<_> = test.tools.iter().map(|file| beside(file)).collect();
-    let registry = tools(&canned, folder).map_err(told)?;
+    let mut registry = tools(&canned, folder).map_err(told)?;
     let program_path = beside(&test.program);
     let (text, loaded) =
         load_files(std::slice::from_ref(&program_path), &signatures(&registry)).map_err(|error| error.to_string())?;
     if loaded.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
-        return Err(render(&loaded.diagnostics, &loaded.program.sources, false));
+        let found = render(&loaded.diagnostics, &loaded.program.sources, false);
+        if !expects_refusal(test) {
+            return Err(found);
+        }
+        let outcome = Some(ExpectedOutcome::Refused { message: Some(found) });
+        return Ok(Played { stretches: vec![Stretch { outcome, ..Stretch::default() }], problems: Vec::new() });
     }
     let program = Arc::new(loaded.program);
     let entry = test.playbook.as_deref().map(|name| find_entry(&program, name)).transpose().map_err(told)?;
@@ -112,7 +119,15 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
         Some(_) => Arc::new(Embedded::without_weights()),
         None => replies.clone(),
     };
+    add_plan_tools(&mut registry, &program, &llm);
     let mut settings = config.settings_for(&*llm);
+    let mut clock = TestClock::new(BEGINNING);
+    if let Some((now, offset)) = test.now.as_deref().and_then(instant) {
+        clock = TestClock::new(now).in_zone(TimeZone::fixed(offset));
+        if !test.settings.contains_key("zone") {
+            settings.zone = offset.to_string().into();
+        }
+    }
     settings.classifier_first = *id == ClassifierId::Rules;
     // Nothing gets better by waiting.
     settings.retry_delay_ms = 0;
@@ -122,7 +137,7 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
         llm,
         classifier,
         tools: Arc::new(registry),
-        clock: Arc::new(TestClock::new(BEGINNING)),
+        clock: Arc::new(clock),
         options: SessionOptions { turn_timeout, ..config.session.clone() },
     };
     let start = Start { id: "test".into(), program, text, settings, entry, arguments: test.arguments.clone() };
@@ -131,6 +146,12 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
     let mut problems = stage.perform(session).await?;
     problems.splice(0..0, replies.problems());
     Ok(Played { stretches: stage.stretches, problems })
+}
+
+/// Whether the test is about what is wrong with its program.
+fn expects_refusal(test: &TestFile) -> bool {
+    let is_refusal = |outcome: &ExpectedOutcome| matches!(outcome, ExpectedOutcome::Refused { .. });
+    test.steps.iter().any(|step| matches!(&step.kind, TestStepKind::ExpectOutcome(outcome) if is_refusal(outcome)))
 }
 
 /// `playhouse.toml` beside the program, and over it what the test at `path` sets.

@@ -148,14 +148,18 @@ impl Machine {
             self.evaluate_unit(depth, unit);
             return true;
         }
-        let held: Vec<u32> = self.dataflow_at(depth).held.iter().copied().collect();
-        let can_start = |unit: &u32| self.may_start_tool(depth, *unit);
-        if let Some(unit) = held.into_iter().find(can_start) {
+        let waiting = if self.has_room_for_tool(depth) { self.first_held(depth, true) } else { None };
+        if let Some(unit) = waiting {
             self.dataflow_mut(depth).held.remove(&unit);
             self.begin_domain(depth, unit);
-            return true;
         }
-        false
+        waiting.is_some()
+    }
+
+    /// The first call that is held, in document order, among those that may be made beside others, or among the rest.
+    fn first_held(&self, depth: usize, may_overlap: bool) -> Option<u32> {
+        let mut held = self.dataflow_at(depth).held.iter().copied();
+        held.find(|unit| self.may_overlap(depth, *unit) == may_overlap)
     }
 
     /// The playbook or plan whose turn it is, or a call that a trigger may refuse.
@@ -163,7 +167,8 @@ impl Machine {
         let depth = self.frames.len() - 1;
         let frame = self.dataflow_at(depth);
         let Some(id) = frame.sequential else {
-            let Some(&unit) = frame.held.first() else { return false };
+            // Tools that only wait for room are not its concern.
+            let Some(unit) = self.first_held(depth, false) else { return false };
             self.dataflow_mut(depth).held.remove(&unit);
             self.begin_domain(depth, unit);
             return true;
@@ -186,14 +191,18 @@ impl Machine {
         is_queued
     }
 
-    /// Whether a call that is held may begin beside others.
-    fn may_start_tool(&self, depth: usize, unit: u32) -> bool {
+    /// Whether one more tool may be called now.
+    fn has_room_for_tool(&self, depth: usize) -> bool {
+        let limit = self.settings.dataflow_calls;
+        limit == 0 || self.dataflow_at(depth).n_running() < limit
+    }
+
+    /// Whether a call may be made beside others: a tool that no trigger may refuse.
+    fn may_overlap(&self, depth: usize, unit: u32) -> bool {
         let frame = self.dataflow_at(depth);
         let Some(domain) = domain_of(frame.dataflow(), frame.graph.units[unit as usize]) else { return false };
-        let is_free = self.settings.dataflow_calls == 0 || frame.n_running() < self.settings.dataflow_calls;
-        is_free
-            && matches!(self.find_callee_for(depth, &domain.name), Ok(resolved) if matches!(resolved.callee, Callee::Tool(_))
-                && !self.has_guards(depth, &resolved))
+        matches!(self.find_callee_for(depth, &domain.name), Ok(resolved) if matches!(resolved.callee, Callee::Tool(_))
+            && !self.has_guards(depth, &resolved))
     }
 
     fn evaluate_unit(&mut self, depth: usize, unit: u32) {
@@ -228,7 +237,9 @@ impl Machine {
                     Err((kind, message)) => self.dataflow_fault(depth, alias.node, kind, None, message),
                 }
             }
-            Unit::Domain(..) if self.may_start_tool(depth, unit) => self.begin_domain(depth, unit),
+            Unit::Domain(..) if self.has_room_for_tool(depth) && self.may_overlap(depth, unit) => {
+                self.begin_domain(depth, unit);
+            }
             Unit::Domain(..) => {
                 self.dataflow_mut(depth).held.insert(unit);
             }
@@ -318,6 +329,8 @@ impl Machine {
         parameter: Option<Arc<str>>,
         message: String,
     ) {
+        // Others may have been begun since: the fault is told where it is.
+        self.dataflow_mut(depth).node = Some(node);
         let frame = self.dataflow_at(depth);
         let label = frame.source.node(node).label.clone();
         let type_name = if label.contains('.') { "domain" } else { "alias" };

@@ -6,7 +6,8 @@ use crate::value::{Map, Value};
 
 /// The ways to write an outcome.
 pub(super) const OUTCOMES: &str =
-    "write `waits for the user`, `finished`, `finished: JSON`, `failed: KIND` or `failed: KIND: TEXT`";
+    "write `waits for the user`, `finished`, `finished: JSON`, `failed: KIND`, `failed: KIND: TEXT`, `refused` or \
+     `refused: TEXT`";
 
 /// A finding about one line.
 pub(crate) struct Wrong {
@@ -126,6 +127,10 @@ pub(super) fn outcome(text: &str) -> Result<ExpectedOutcome, Wrong> {
         ("waits for the user", None) => Ok(ExpectedOutcome::Waits),
         ("finished", None) => Ok(ExpectedOutcome::Finished { value: None }),
         ("finished", Some(value)) => Ok(ExpectedOutcome::Finished { value: Some(json(value)?) }),
+        ("refused", None) => Ok(ExpectedOutcome::Refused { message: None }),
+        ("refused", Some(message)) if !message.is_empty() => {
+            Ok(ExpectedOutcome::Refused { message: Some(message.to_owned()) })
+        }
         ("failed", Some(rest)) if !rest.is_empty() => {
             let (kind, message) =
                 rest.split_once(':').map_or((rest, None), |(kind, message)| (kind.trim(), Some(message.trim())));

@@ -12,6 +12,7 @@ mod write;
 use std::ops::Range;
 
 pub(crate) use self::item::json_or_text;
+pub(crate) use self::read::instant;
 use crate::diagnostic::Diagnostic;
 use crate::span::FileId;
 use crate::value::{Map, Value};
@@ -35,6 +36,9 @@ pub struct TestFile {
     pub arguments: Map,
     /// Settings, by the names they have in `playhouse.toml`.
     pub settings: Map,
+    /// When the test begins, in ISO form with an offset (`2023-12-05T10:30:00-08:00`), which is the zone in which
+    /// plans read dates, too; none: 2026-01-01T00:00:00Z.
+    pub now: Option<String>,
     /// What happens and what is expected, in the order written.
     pub steps: Vec<TestStep>,
 }
@@ -118,6 +122,11 @@ pub enum ExpectedOutcome {
     Finished {
         /// With this value; none: not compared.
         value: Option<Value>,
+    },
+    /// The program is not one: nothing was run.
+    Refused {
+        /// A part of what was found; none: not compared.
+        message: Option<String>,
     },
     /// It has failed.
     Failed {
@@ -244,6 +253,9 @@ impl ExpectedOutcome {
             (ExpectedOutcome::Waits, ExpectedOutcome::Waits)
             | (ExpectedOutcome::Finished { value: None }, ExpectedOutcome::Finished { .. }) => true,
             (ExpectedOutcome::Finished { value: expected }, ExpectedOutcome::Finished { value }) => expected == value,
+            (ExpectedOutcome::Refused { message: expected }, ExpectedOutcome::Refused { message }) => {
+                expected.as_deref().is_none_or(|part| message.as_deref().unwrap_or("").contains(part))
+            }
             (
                 ExpectedOutcome::Failed { kind: expected_kind, message: expected },
                 ExpectedOutcome::Failed { kind, message },

@@ -2,18 +2,22 @@
 
 use std::collections::HashMap;
 
+use jiff::fmt::temporal::Pieces;
+use jiff::tz::Offset;
+
 use super::item::{OUTCOMES, Wrong, call, json_or_text, outcome, variable};
 use super::lines::{Fence, Line, Section, Top, TopItem, finding, split};
 use super::{Chunks, ExpectedOutcome, ScriptedReply, TestFile, TestStep, TestStepKind};
 use crate::diagnostic::{Diagnostic, Note};
 use crate::span::{FileId, Span};
 use crate::value::Map;
+use crate::vm::protocol::Timestamp;
 
 /// The headings there are.
 const HEADINGS: [&str; 6] = ["User", "Model", "Says", "Calls", "Variables", "Outcome"];
 
 /// What can stand in the list at the top.
-const KEYS: &str = "`program`, `tools`, `model`, `playbook`, `argument NAME` and `setting NAME`";
+const KEYS: &str = "`program`, `tools`, `model`, `playbook`, `now`, `argument NAME` and `setting NAME`";
 
 /// Reads the text.
 pub(super) fn read(file: FileId, text: &str) -> Result<TestFile, Vec<Diagnostic>> {
@@ -83,6 +87,7 @@ impl Reader {
             playbook: None,
             arguments: Map::new(),
             settings: Map::new(),
+            now: None,
             steps: Vec::new(),
         };
         for item in &top.items {
@@ -111,6 +116,11 @@ impl Reader {
                 self.report(item.line, "unknown-model", message, next);
             }
             None if key == "playbook" => test.playbook = Some(value.to_owned()),
+            None if key == "now" && instant(value).is_some() => test.now = Some(value.to_owned()),
+            None if key == "now" => {
+                let next = "write date, time and offset, as in 2026-01-01T09:00:00+01:00";
+                self.report(item.line, "bad-now", format!("`{value}` is no moment with an offset"), next);
+            }
             Some(("argument", name)) => {
                 test.arguments.insert(name.into(), json_or_text(value));
             }
@@ -397,6 +407,12 @@ impl Reader {
             }
         }
     }
+}
+
+/// A moment and how far its place is ahead of UTC, of ISO text that says both.
+pub(crate) fn instant(text: &str) -> Option<(Timestamp, Offset)> {
+    let offset = Pieces::parse(text).ok()?.to_numeric_offset()?;
+    Some((Timestamp(text.parse::<jiff::Timestamp>().ok()?.as_millisecond()), offset))
 }
 
 /// Whether every fence that the lines open is closed again.

@@ -10,7 +10,7 @@ pub(super) fn write(file: &TestFile) -> String {
         text.push_str(&format!("\n{}\n", file.description));
     }
     text.push_str(&format!("\n- program: {}\n", file.program));
-    for (key, value) in [("tools", &file.tools), ("model", &file.model), ("playbook", &file.playbook)] {
+    for (key, value) in [("tools", &file.tools), ("model", &file.model), ("playbook", &file.playbook), ("now", &file.now)] {
         if let Some(value) = value {
             text.push_str(&format!("- {key}: {value}\n"));
         }
@@ -109,6 +109,8 @@ fn write_outcome(text: &mut String, outcome: &ExpectedOutcome) {
         ExpectedOutcome::Waits => "waits for the user".to_owned(),
         ExpectedOutcome::Finished { value: None } => "finished".to_owned(),
         ExpectedOutcome::Finished { value: Some(value) } => format!("finished: {value}"),
+        ExpectedOutcome::Refused { message: None } => "refused".to_owned(),
+        ExpectedOutcome::Refused { message: Some(message) } => format!("refused: {}", one_line(message)),
         ExpectedOutcome::Failed { kind, message: None } => format!("failed: {kind}"),
         ExpectedOutcome::Failed { kind, message: Some(message) } => format!("failed: {kind}: {}", one_line(message)),
     };

@@ -1,0 +1,124 @@
+//! The conformance cases: plans in a scripted world, through real sessions.
+//!
+//! Every `*.json` in `tests/cases/conformance` and in the folder that `PLAYHOUSE_CASES` names is run; a failing case
+//! is one line, and each file has a line of counts: `cargo test --test it conformance -- --nocapture`.
+#![allow(clippy::print_stdout, reason = "each file's counts are what one wants to know")]
+
+mod case;
+mod dates;
+mod judge;
+mod matchers;
+mod world;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+
+use crate::conformance::case::{Case, System};
+
+/// What came of a file.
+#[derive(Default)]
+struct Counts {
+    n_passed: usize,
+    n_failed: usize,
+}
+
+#[test]
+fn conformance() {
+    let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/conformance");
+    let mut n_failed = 0;
+    let mut n_passed = 0;
+    for (folder, is_ours) in [(Some(ours), true), (others(), false)] {
+        let Some(folder) = folder else { continue };
+        let files = json_files(&folder);
+        assert!(!files.is_empty(), "there are no cases in {}", folder.display());
+        for file in files {
+            let counts = run_file(&file, is_ours);
+            n_failed += counts.n_failed;
+            n_passed += counts.n_passed;
+        }
+    }
+    assert!(n_passed > 0, "no case was run");
+    assert_eq!(n_failed, 0, "failing cases are listed above");
+}
+
+#[allow(clippy::disallowed_methods, reason = "how a test run is told of more cases")]
+fn others() -> Option<PathBuf> {
+    std::env::var_os("PLAYHOUSE_CASES").filter(|folder| !folder.is_empty()).map(PathBuf::from)
+}
+
+fn json_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|end| end == "json"));
+    files.sort();
+    files
+}
+
+/// Runs a file's cases, and prints what failed and how many passed.
+fn run_file(path: &Path, is_ours: bool) -> Counts {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let (counts, lines) = run_text(&name, &text, is_ours);
+    for line in lines {
+        println!("{line}");
+    }
+    counts
+}
+
+/// The counts, and the lines that tell them.
+fn run_text(name: &str, text: &str, is_ours: bool) -> (Counts, Vec<String>) {
+    let mut counts = Counts::default();
+    let mut lines = Vec::new();
+    let refused = |why: String| (Counts { n_passed: 0, n_failed: 1 }, vec![format!("{name}: {why}")]);
+    let file: Json = match serde_json::from_str(text) {
+        Ok(file) => file,
+        Err(error) => return refused(format!("the file is no JSON: {error}")),
+    };
+    let Some(cases) = file["cases"].as_array() else { return refused("the file has no `cases`".to_owned()) };
+    let system = match file["system"].as_str().unwrap_or_default() {
+        "plan_jmp" => System::Jmp,
+        "plan_branch" => System::Branch,
+        "dataflow" => System::Dataflow,
+        // Components are no plans: nothing that runs them is there yet, wherever the file lies.
+        "components" => {
+            let line = format!("{name}: {} not run yet (components are not supported)", cases.len());
+            return (counts, vec![line]);
+        }
+        other if is_ours => {
+            return (counts, vec![format!("{name}: {} not run yet (`{other}` is not supported)", cases.len())]);
+        }
+        other => return refused(format!("unknown system `{other}`")),
+    };
+    for case in cases {
+        let title = |key: &str| case[key].as_str().unwrap_or("?").to_owned();
+        let mismatches = match serde_json::from_value::<Case>(case.clone()) {
+            Ok(case) => judge::run(system, &case),
+            Err(error) => vec![format!("a case of the form that the README describes, got one that is not: {error}")],
+        };
+        if mismatches.is_empty() {
+            counts.n_passed += 1;
+        } else {
+            counts.n_failed += 1;
+            let told = mismatches.join("; ").replace('\n', "\\n");
+            lines.push(format!("{name} {} ({}): expected {told}", title("id"), title("title")));
+        }
+    }
+    lines.push(format!("{name}: {} passed, {} failed", counts.n_passed, counts.n_failed));
+    (counts, lines)
+}
+
+#[test]
+fn the_runner_can_fail() {
+    let text = include_str!("failing.json");
+    let files: Vec<Json> = serde_json::from_str(text).unwrap();
+    let mut told = String::new();
+    for (index, file) in files.iter().enumerate() {
+        let (counts, lines) = run_text(&format!("{index}.json"), &file.to_string(), false);
+        assert_eq!(counts.n_passed, 0, "{lines:?}");
+        assert_ne!(counts.n_failed, 0, "{lines:?}");
+        told.extend(lines.iter().map(|line| format!("{line}\n")));
+    }
+    crate::golden::compare("conformance_runner/failing.golden", &told);
+}
