@@ -32,9 +32,7 @@ pub fn explain(program: &Program) -> String {
         }
     }
     for plan in &program.plans {
-        let needs =
-            if plan.parameters.is_empty() { String::new() } else { format!(" needs {}", plan.parameters.join(", ")) };
-        let _ = writeln!(text, "\nplan {} ({}){needs}\n{}", plan.name, plan.language(), outline(plan).trim_end());
+        let _ = write!(text, "\n{}", outline(plan));
     }
     text
 }

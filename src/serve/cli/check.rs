@@ -85,7 +85,7 @@ struct WireDiagnostic<'a> {
 
 /// A range of a file. Lines and columns count from 1, columns in characters; the end is behind the last character.
 #[derive(Serialize)]
-struct WirePlace<'a> {
+pub(crate) struct WirePlace<'a> {
     file: &'a str,
     line: usize,
     column: usize,
@@ -135,7 +135,8 @@ fn to_json(diagnostics: &[Diagnostic], sources: &Sources) -> String {
     if lines.is_empty() { "[]\n".to_owned() } else { format!("[\n{}\n]\n", lines.join(",\n")) }
 }
 
-fn to_place(span: Span, sources: &Sources) -> WirePlace<'_> {
+/// A range of a file, as programs read it.
+pub(crate) fn to_place(span: Span, sources: &Sources) -> WirePlace<'_> {
     let Some(file) = sources.get(span.file) else {
         return WirePlace { file: "", line: 1, column: 1, end_line: 1, end_column: 1 };
     };
