@@ -32,7 +32,7 @@ pub fn explain(program: &Program) -> String {
         }
     }
     for plan in &program.plans {
-        let _ = write!(text, "\n{}", outline(plan));
+        let _ = writeln!(text, "\n{}", outline(plan).trim_end());
     }
     text
 }

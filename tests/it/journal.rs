@@ -127,10 +127,15 @@ fn every_event_survives_the_wire() {
         Event::CallEnded {
             call: CallId(1),
             outcome: CallOutcome::Value { value: Value::Float(0.1 + 0.2), secret: true },
+            usage: Some(Usage { prompt_tokens: 7, cached_tokens: 2, completion_tokens: 3 }),
         },
-        Event::CallEnded { call: CallId(1), outcome: CallOutcome::Value { value: Value::Null, secret: false } },
-        Event::CallEnded { call: CallId(1), outcome: CallOutcome::Error("no".into()) },
-        Event::CallEnded { call: CallId(1), outcome: CallOutcome::Needs { question: "sure?".into() } },
+        Event::CallEnded {
+            call: CallId(1),
+            outcome: CallOutcome::Value { value: Value::Null, secret: false },
+            usage: None,
+        },
+        Event::CallEnded { call: CallId(1), outcome: CallOutcome::Error("no".into()), usage: None },
+        Event::CallEnded { call: CallId(1), outcome: CallOutcome::Needs { question: "sure?".into() }, usage: None },
         Event::Message { text: "hello\n\"you\" \u{2028}".into() },
         Event::TimerFired { timer: TimerId(4) },
         Event::Approved { call: CallId(1), answer: Value::Bool(true) },
@@ -186,7 +191,7 @@ fn secrets_are_kept_and_not_shown() {
     assert!(!shown.contains("s3cret") && shown.contains("\"key\":\"***\"") && shown.contains("Ann"), "{shown}");
     let result = OutcomeWire::Value { value: Value::str("s3cret"), secret: true };
     let bodies = [
-        RecordBody::CallEnded { call: 1, outcome: result },
+        RecordBody::CallEnded { call: 1, outcome: result, usage: None },
         RecordBody::Edited { frame: None, name: "key".into(), value: Value::str("s3cret") },
     ];
     for body in bodies {

@@ -29,6 +29,7 @@ mod models;
 mod openai;
 mod optimiser;
 mod packages;
+mod plan_cli;
 mod plans;
 mod program;
 mod prompts;

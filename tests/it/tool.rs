@@ -12,7 +12,7 @@ use playhouse::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome, canned};
 use playhouse::lang::program::{AgentId, Parameter, PlaybookId, Signature, Type, TypeKind};
 use playhouse::value::{Map, Origin, Tracked, Value};
 use playhouse::vm::protocol::{
-    CallId, CallOutcome, EffectClass, FrameId, Location, Place, StartCall, Timestamp, ToolSignature,
+    CallId, CallKind, CallOutcome, EffectClass, FrameId, Location, Place, StartCall, Timestamp, ToolSignature,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -21,6 +21,7 @@ fn start(call: u64, name: &str, arguments: &[(&str, Value)]) -> StartCall {
     StartCall {
         call: CallId(call),
         attempt: 1,
+        kind: CallKind::Tool,
         name: name.into(),
         arguments: arguments.iter().map(tracked).collect(),
         effect: EffectClass::Write,
@@ -36,7 +37,7 @@ fn start(call: u64, name: &str, arguments: &[(&str, Value)]) -> StartCall {
 }
 
 async fn call(registry: &Registry, start: &StartCall) -> Result<Value, String> {
-    match registry.begin(&"s1".into(), start, CancellationToken::new()).outcome.await {
+    match registry.begin(&"s1".into(), start, CancellationToken::new()).outcome.await.0 {
         CallOutcome::Value { value, .. } => Ok(value),
         CallOutcome::Error(text) => Err(text.to_string()),
         CallOutcome::Needs { question } => Err(format!("needs {question}")),
@@ -218,7 +219,7 @@ async fn a_call_that_takes_too_long_is_given_up() {
     let tools = odd();
     let cancel = CancellationToken::new();
     let begun = tools.begin(&"s1".into(), &start(1, "Hang", &[]), cancel.clone());
-    let outcome = begun.outcome.await;
+    let (outcome, _) = begun.outcome.await;
     assert_eq!(outcome, CallOutcome::Error("`Hang` gave no answer within 2 s".into()));
     assert!(cancel.is_cancelled());
 }
@@ -230,7 +231,7 @@ async fn approvals_secrets_and_news() {
     let again = StartCall { answer: Some(Value::Bool(true)), attempt: 2, ..start(1, "Asks", &[]) };
     assert_eq!(call(&tools, &again).await, Ok(Value::Bool(true)));
     let mut begun = tools.begin(&"s1".into(), &start(7, "Chatty", &[]), CancellationToken::new());
-    assert_eq!(begun.outcome.await, CallOutcome::Value { value: "s1/7".into(), secret: true });
+    assert_eq!(begun.outcome.await.0, CallOutcome::Value { value: "s1/7".into(), secret: true });
     let mut n_news = 0;
     while begun.progress.recv().await.is_some() {
         n_news += 1;

@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use playhouse::lang::program::{Parameter, Signature, Type};
+use playhouse::lang::program::{EntryId, Parameter, Signature, Type};
 use playhouse::lang::{ImportRequest, LoadOptions, SourceText, load};
 use playhouse::value::{Map, Value};
 use playhouse::vm::limits::{Barrier, OnProtocolFailure, OnUserMessage, Settings};
 use playhouse::vm::protocol::{
-    CallId, CallOutcome, Effect, EffectClass, Event, Fact, Finish, FrameOrigin, Judge, Location, Outcome, Progress,
-    Question, ReplyEnd, StartTurn, TimerId, Timestamp, ToolSignature, TurnId, Update, Verdict, Wait,
+    CallId, CallOutcome, Effect, EffectClass, Event, Fact, Finish, FrameOrigin, Judge, Outcome, Progress, Question,
+    ReplyEnd, StartTurn, TimerId, Timestamp, ToolSignature, TurnId, Update, Verdict, Wait,
 };
 use playhouse::vm::view::VariableView;
 use playhouse::vm::{Begin, Machine};
@@ -211,7 +211,8 @@ pub(crate) fn begin(case: &Case) -> Machine {
     let loaded = load(vec![root], &mut read, &LoadOptions { tools: &signatures, open_world: true });
     let program = Arc::new(loaded.program);
     let entry = case.entry.as_ref().map(|name| {
-        program.playbooks.iter().find(|playbook| &*playbook.name == name.as_str()).expect("no such entry").id
+        let found = program.playbooks.iter().find(|playbook| &*playbook.name == name.as_str());
+        EntryId::Playbook(found.expect("no such entry").id)
     });
     Machine::begin(Begin {
         program,
@@ -394,6 +395,8 @@ impl World {
 
     fn write_fact(&self, fact: &Fact) -> Option<String> {
         Some(match fact {
+            Fact::PlanFault(fault) => format!("plan fault ({}): {}", fault.kind, fault.message),
+            Fact::Replanned { attempt, .. } => format!("another plan, number {attempt}"),
             // Told by other lines of the log, or different for each cut of the reply.
             Fact::TurnStarted { .. } | Fact::Said { .. } | Fact::CallStarted { .. } | Fact::TurnFinished { .. } => {
                 return None;
@@ -477,14 +480,11 @@ impl World {
                     Ok(value) => CallOutcome::Value { value: value.clone(), secret: false },
                     Err(error) => CallOutcome::Error(error.as_str().into()),
                 };
-                self.handle(Event::CallEnded { call, outcome });
+                self.handle(Event::CallEnded { call, outcome, usage: None });
             }
             Happening::Asks(name, question) => {
-                let call = self.take(name);
-                self.handle(Event::CallEnded {
-                    call,
-                    outcome: CallOutcome::Needs { question: question.as_str().into() },
-                });
+                let (call, outcome) = (self.take(name), CallOutcome::Needs { question: question.as_str().into() });
+                self.handle(Event::CallEnded { call, outcome, usage: None });
             }
             Happening::Approve(answer) => {
                 let _ = self.settle();
@@ -580,7 +580,6 @@ pub(crate) fn play(mut world: World, case: &Case, chunking: Chunking) -> World {
     world.log.push(end);
     let view = world.machine.view();
     for frame in &view.stack {
-        let Location::Line { .. } = frame.location;
         let line = frame.line.as_deref().unwrap_or("-");
         let loops = if frame.loops.is_empty() { String::new() } else { format!(" [{}]", frame.loops.join("; ")) };
         world.log.push(format!("frame {}:{line}{loops} {}", frame.name, shown(&frame.variables)));

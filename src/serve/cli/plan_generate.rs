@@ -251,7 +251,8 @@ fn deliver(
         });
     }
     let attempts = if generated.n_asked > 1 { format!(", reply {}", generated.n_asked) } else { String::new() };
-    console.remark(&format!("{} is written ({language}{attempts}); run it: playhouse run {0}", out.display()));
+    let tools: String = arguments.tools.iter().map(|file| format!(" --tools {}", file.display())).collect();
+    console.remark(&format!("{} is written ({language}{attempts}); run it: playhouse run {0}{tools}", out.display()));
     // Text that would be read as the other dialect says nothing of which one is meant.
     let (read, _) = read_plan(FileId(0), &out.to_string_lossy(), &generated.text);
     if let Some(other) = read.map(|plan| plan.language()).filter(|other| *other != language) {

@@ -50,6 +50,9 @@ pub(crate) struct RunArguments {
     /// An argument, or a variable: JSON or text (can be given again)
     #[arg(long, value_name = "NAME=VALUE", value_parser = argument)]
     arg: Vec<(Arc<str>, Value)>,
+    /// How often the model may write another plan for one that has failed [default: `max_replans` in playhouse.toml, 0]
+    #[arg(long, value_name = "N")]
+    max_replans: Option<u32>,
     /// The session's id: it is resumed, or begun if there is none
     #[arg(long, value_name = "ID")]
     session: Option<String>,
@@ -223,7 +226,8 @@ fn prepare_start<'a>(
     let tools = arguments.world.registry()?;
     let (text, program) = load(console, &arguments.files, &world::signatures(&tools), watch)?;
     let entry = arguments.playbook.as_deref().map(|name| find_entry(&program, name)).transpose()?;
-    let equipped = arguments.world.equip(console, &program, tools, None)?;
+    let mut equipped = arguments.world.equip(console, &program, tools, None)?;
+    equipped.settings.max_replans = arguments.max_replans.unwrap_or(equipped.settings.max_replans);
     let id: Arc<str> = match arguments.session.as_ref().filter(|_| is_first) {
         Some(id) => id.as_str().into(),
         None => new_id(&SystemClock),

@@ -155,7 +155,7 @@ impl Case {
             assert!(n_made[&call] == 1 || self.class(tool) != EffectClass::Write, "{name}: twice: {line}");
         }
         for record in records {
-            if let RecordBody::CallEnded { call, outcome: OutcomeWire::Value { .. } } = &record.body {
+            if let RecordBody::CallEnded { call, outcome: OutcomeWire::Value { .. }, .. } = &record.body {
                 assert!(n_made.contains_key(call), "{name}: call {call} has a result, but was never made");
             }
         }

@@ -191,10 +191,11 @@ impl Stage {
             let outcome = match outcome {
                 ToolOutcome::Value(value) => CallOutcome::Value { value, secret: false },
                 ToolOutcome::Secret(value) => CallOutcome::Value { value, secret: true },
+                ToolOutcome::Written { text, .. } => CallOutcome::Value { value: Value::from(text), secret: false },
                 ToolOutcome::Error(error) => CallOutcome::Error(error.into()),
                 ToolOutcome::Needs(question) => CallOutcome::Needs { question: question.into() },
             };
-            return Some(Event::CallEnded { call, outcome });
+            return Some(Event::CallEnded { call, outcome, usage: None });
         }
         match wait {
             Wait::Reply(turn) => match self.turn.as_mut()?.1.take() {

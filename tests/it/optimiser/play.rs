@@ -157,6 +157,7 @@ impl Stage<'_> {
             return Some(Event::CallEnded {
                 call,
                 outcome: CallOutcome::Value { value: Value::Int(answer), secret: false },
+                usage: None,
             });
         }
         match wait {
