@@ -124,6 +124,8 @@ fn what_plans_are_told_is_configured() {
         max_replans: 2,
         replan: Replan::Resume,
         dataflow_calls: 4,
+        // The embedded model's classifier answers at once.
+        classifier_first: true,
         ..Settings::default()
     };
     assert_eq!(resolve(&CommandLine::default(), &file, &[]).settings, expected);
@@ -156,11 +158,11 @@ fn wrong_files_name_the_line() {
              starts_in_think, temperature, times_of_day, turn_timeout, yield_grace, zone",
         ),
         ("model = 3", "dir/playhouse.toml:1: `model` must be text in quotes"),
-        ("zone = \"Europe/Berln\"", "dir/playhouse.toml:1: `zone`: there is no time zone `Europe/Berln`; did you mean `Europe/Berlin`?"),
         (
-            "\n[times_of_day]\nmornig = \"8:00\"",
-            "dir/playhouse.toml:3: unknown key `mornig`; did you mean `morning`?",
+            "zone = \"Europe/Berln\"",
+            "dir/playhouse.toml:1: `zone`: there is no time zone `Europe/Berln`; did you mean `Europe/Berlin`?",
         ),
+        ("\n[times_of_day]\nmornig = \"8:00\"", "dir/playhouse.toml:3: unknown key `mornig`; did you mean `morning`?"),
         (
             "[times_of_day]\nmorning = \"soon\"",
             "dir/playhouse.toml:2: `morning` must be a time, as in \"15:30\" or \"23:59:59\"",

@@ -62,7 +62,8 @@ fn a_plan_that_cannot_be_run_says_why() {
     let done = done.stderr_contains("--arg town: trip has no such parameter; it has: city");
     // Nothing runs that check refuses.
     let done = done.then().line("run order.jmp.json").stdout("").code(2);
-    let done = done.stderr_contains("error[plan-unknown-callee]: nothing is called `GetOrder`\n --> order.jmp.json:2:59");
+    let done =
+        done.stderr_contains("error[plan-unknown-callee]: nothing is called `GetOrder`\n --> order.jmp.json:2:59");
     // The embedded model says itself that it judges nothing.
     let done = done.then().line("run order.jmp.json --tools tools.json --model embedded --arg order_id=7").code(1);
     done.stderr_contains("the embedded model only follows playbooks; plans and");
@@ -108,7 +109,10 @@ fn plans_are_checked() {
     let done = done.stdout_contains("\nplan trip (dataflow), needs city\n  1. outbound: calls flights; made of city\n");
     let done = done.then().line("check trip.yaml --format json").code(2);
     let found: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
-    assert_eq!((&found[0]["code"], &found[0]["line"], &found[0]["column"]), (&"unknown-domain".into(), &3.into(), &3.into()));
+    assert_eq!(
+        (&found[0]["code"], &found[0]["line"], &found[0]["column"]),
+        (&"unknown-domain".into(), &3.into(), &3.into())
+    );
 }
 
 const GOOD: &str = "Here it is:\n\n```json\n[{\"seq_no\": 0, \"type\": \"calling\", \"parameters\": {\"tool\": \"GetOrder\", \"params\": \
@@ -125,7 +129,8 @@ fn bad() -> String {
 }
 
 fn generate(replies_of: &[&str], options: &str) -> Run {
-    let goal = ["plan", "generate", "Tell where order 4334 is", "--tools", "tools.json", "--model", "script:script.jsonl"];
+    let goal =
+        ["plan", "generate", "Tell where order 4334 is", "--tools", "tools.json", "--model", "script:script.jsonl"];
     world().script(&replies(replies_of)).args(goal).line(options)
 }
 
@@ -170,7 +175,8 @@ fn without_a_usable_plan_nothing_is_written() {
     assert!(!done.path("new.json").exists());
     assert_eq!(done.stderr.matches("the model is asked again").count(), 2, "{}", done.stderr);
     let done = done.stderr_contains("the last reply:\nI cannot.\n");
-    let done = done.stderr_contains("error: there is no plan: the model was asked 3 times, and no reply could be used;");
+    let done =
+        done.stderr_contains("error: there is no plan: the model was asked 3 times, and no reply could be used;");
     done.stderr_contains(" --> new.json:1:1\n");
     let done = generate(&[&bad()], "--attempts 1").stdout("").code(1);
     done.stderr_contains("nothing is called `GetOdrer`").stderr_contains("the model was asked 1 time,");
@@ -263,7 +269,9 @@ fn another_plan_is_written_for_one_that_failed() {
     let run = "run twice.jmp.json --tools tools.json --model script:script.jsonl --events events.jsonl";
     let start = |script: &[&str]| world().file("twice.jmp.json", TWICE).script(&replies(script)).line(run);
     let done = start(&[]).stdout("").code(1);
-    done.stderr_contains("error[plan]: twice.jmp.json:3: twice, instruction 1 (calling): Refund failed: the bank is closed");
+    done.stderr_contains(
+        "error[plan]: twice.jmp.json:3: twice, instruction 1 (calling): Refund failed: the bank is closed",
+    );
     let other = r#"[{"seq_no": 0, "type": "assign", "parameters": {"final_answer": "${first}, the other one not"}}]"#;
     let wrong = r#"[{"seq_no": 0, "type": "assign", "parameters": {"answer": "${first}"}}]"#;
     let done = start(&[wrong, other]).line("--max-replans 1").stdout("refunded, the other one not\n").code(0);
@@ -298,7 +306,8 @@ fn a_session_goes_on_inside_a_playbook_that_a_plan_called() {
     let run = "run program.md --tools tools.json --model script:script.jsonl --session s";
     let done = world().program(program).file("ask.jmp.json", plan).script(&script).line(run).stdout("Name?\n").code(3);
     let done = done.then().line("sessions show s").code(0);
-    for part in ["Desk.ask, line 1 (call at Main:01, result to $text)", "Desk.AskName, line 01", "$state = \"shipped\""] {
+    for part in ["Desk.ask, line 1 (call at Main:01, result to $text)", "Desk.AskName, line 01", "$state = \"shipped\""]
+    {
         assert!(done.stdout.contains(part), "{part}: {}", done.stdout);
     }
     let done = done.then().line(run).stdin("Ada\n").stdout("Ada: shipped\n").code(0);
@@ -311,7 +320,10 @@ fn a_session_goes_on_inside_a_playbook_that_a_plan_called() {
 fn a_kept_plan_is_shown_and_told_again() {
     let done = world().line(RUN).line("--arg order_id=7 --session s --summary").stdout("Order 7: shipped\n").code(0);
     let summary: serde_json::Value = serde_json::from_str(done.stderr.lines().last().unwrap()).unwrap();
-    assert_eq!((&summary["tool_calls"], &summary["model_questions"], &summary["turns"]), (&1.into(), &1.into(), &0.into()));
+    assert_eq!(
+        (&summary["tool_calls"], &summary["model_questions"], &summary["turns"]),
+        (&1.into(), &1.into(), &0.into())
+    );
     assert_eq!(summary["outcome"], "finished");
     let done = done.then().line("sessions show s").code(0).stdout_contains("finished");
     let again = "run order.jmp.json --session s --tools tools.json --model script:script.jsonl";
