@@ -16,13 +16,14 @@ const EXAMPLES: &str = "\
 Examples:
   playhouse check program.md
   playhouse check --explain program.md --tools tools.json
+  playhouse check trip.yaml --tools tools.json
   playhouse check --format json program.md";
 
-/// Finds what is wrong with a program, without running it and without a model
+/// Finds what is wrong with a program or a plan, without running it and without a model
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CheckArguments {
-    /// The program's files
+    /// The program's files, or a plan's
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Also write what was understood: names, kinds of lines, triggers, calls
