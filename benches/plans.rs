@@ -19,15 +19,15 @@ use playhouse::host::program::load_texts;
 use playhouse::host::session::{Session, SessionOptions, Start, World};
 use playhouse::host::tool::registry::Registry;
 use playhouse::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
+use playhouse::lang::plan::json::Dialect;
+use playhouse::lang::plan::{Surroundings, check_calls, decode};
 use playhouse::lang::program::{Parameter, Signature, Type};
 use playhouse::lang::{LoadOptions, SourceText, load};
+use playhouse::span::FileId;
 use playhouse::value::{Map, Value};
 use playhouse::vm::limits::Settings;
 use playhouse::vm::protocol::{EffectClass, Event, Outcome, Progress, Timestamp, ToolSignature, Wait};
 use playhouse::vm::{Begin, Machine};
-use playhouse::lang::plan::json::Dialect;
-use playhouse::lang::plan::{Surroundings, check_calls, decode};
-use playhouse::span::FileId;
 
 const N_INSTRUCTIONS: usize = 100_000;
 
