@@ -6,6 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
+
 use crate::host::config_file as file;
 use crate::host::journal::wire::SettingsWire;
 use crate::host::llm::openai::{OpenAiConfig, Secret};
@@ -14,6 +16,7 @@ use crate::host::models::config::EmbeddedConfig;
 use crate::host::session::SessionOptions;
 use crate::lang::program::FrontMatter;
 use crate::value::Value;
+use crate::vm::dataflow::date;
 use crate::vm::limits::Settings;
 
 pub use crate::host::config_file::FileConfig;
@@ -42,6 +45,8 @@ pub struct Environment {
     pub state_home: Option<PathBuf>,
     /// `XDG_CACHE_HOME`, or `$HOME/.cache`.
     pub cache_home: Option<PathBuf>,
+    /// The system's time zone, by its name in the IANA database; none: it is not known.
+    pub zone: Option<String>,
     /// `PLAYHOUSE_NO_DOWNLOAD` is set and not empty: no run fetches weights of its own accord.
     pub no_download: bool,
 }
@@ -174,7 +179,8 @@ impl Environment {
     // The one place where the environment is read (DESIGN.md, invariant 8).
     #[allow(clippy::disallowed_methods)]
     pub fn read() -> Environment {
-        Environment::from_variables(&|name| std::env::var(name).ok())
+        let zone = TimeZone::system().iana_name().map(str::to_owned);
+        Environment { zone, ..Environment::from_variables(&|name| std::env::var(name).ok()) }
     }
 
     /// The environment as `get` tells it.
@@ -190,6 +196,7 @@ impl Environment {
             state_home: folder("XDG_STATE_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/state"))),
             cache_home: folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache"))),
             no_download: get("PLAYHOUSE_NO_DOWNLOAD").is_some(),
+            zone: None,
         }
     }
 }
@@ -239,6 +246,11 @@ impl Config {
                 _ => {}
             }
         }
+        let mut settings = settings.to_settings();
+        // What the system calls its zone may be none that plans know.
+        let zone = file.zone.clone().or_else(|| environment.zone.clone().filter(|name| date::zone(name).is_ok()));
+        settings.zone = zone.map_or(settings.zone, Into::into);
+        settings.times_of_day = file.times_of_day;
         let base_url = [&command_line.base_url, &file.base_url, &environment.base_url];
         let base_url = base_url.into_iter().flatten().next().cloned();
         let defaults = SessionOptions::default();
@@ -255,7 +267,7 @@ impl Config {
             starts_in_think,
             connect_timeout: file.connect_timeout,
             read_timeout: file.read_timeout,
-            settings: settings.to_settings(),
+            settings,
             has_context_tokens,
             session: SessionOptions {
                 yield_grace: file.yield_grace.unwrap_or(defaults.yield_grace),

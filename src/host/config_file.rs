@@ -10,6 +10,7 @@ use crate::host::config::ConfigError;
 use crate::host::journal::wire::SettingsWire;
 use crate::host::models::config::{self as embedded, EmbeddedKeys};
 use crate::span::LineIndex;
+use crate::vm::dataflow::date::{self, TimesOfDay};
 use crate::vm::limits::Settings;
 
 /// The name of the file beside a program.
@@ -33,8 +34,10 @@ const KEYS: &[&str] = &[
     "resume",
     "starts_in_think",
     "temperature",
+    "times_of_day",
     "turn_timeout",
     "yield_grace",
+    "zone",
 ];
 
 /// What a configuration file says. Times are written in seconds (`yield_grace = 1.5`).
@@ -60,6 +63,8 @@ pub struct FileConfig {
     pub yield_grace: Option<Duration>,
     pub max_sessions: Option<usize>,
     pub embedded: EmbeddedKeys,
+    pub zone: Option<String>,
+    pub times_of_day: TimesOfDay,
     /// `[limits]`: the fields of the machine's settings, by name; checked.
     pub limits: Vec<(String, serde_json::Value)>,
 }
@@ -145,6 +150,19 @@ impl FileConfig {
             "classifier_timeout" => self.classifier_timeout = Some(seconds()?),
             "turn_timeout" => self.turn_timeout = Some(seconds()?),
             "yield_grace" => self.yield_grace = Some(seconds()?),
+            "zone" => {
+                let name = text()?;
+                date::zone(&name).map_err(|message| at(format!("`zone`: {message}")))?;
+                self.zone = Some(name);
+            }
+            "times_of_day" => {
+                let DeValue::Table(times) = value.get_ref() else { return Err(wanted("a table")) };
+                for (key, value) in times {
+                    let name = key.get_ref().as_ref();
+                    let set = set_time_of_day(&mut self.times_of_day, name, &to_json(value.get_ref()));
+                    set.map_err(|message| fault(key.span().start, message))?;
+                }
+            }
             "max_sessions" => self.max_sessions = usize::try_from(whole()?).ok(),
             "embedded" => {
                 let DeValue::Table(keys) = value.get_ref() else { return Err(wanted("a table")) };
@@ -173,6 +191,9 @@ impl FileConfig {
     }
 }
 
+/// Settings of the machine that are no limits: they have keys of their own outside of `[limits]`.
+const NO_LIMITS: [&str; 3] = ["classifier", "times_of_day", "zone"];
+
 /// Sets one of the machine's settings by its name.
 ///
 /// # Errors
@@ -182,16 +203,17 @@ pub(crate) fn set_limit(settings: &mut SettingsWire, key: &str, value: serde_jso
     let Ok(serde_json::Value::Object(mut all)) = serde_json::to_value(&*settings) else {
         return Err("the settings cannot be written as JSON".to_owned());
     };
-    if key == "classifier" {
-        return Err("`classifier` does not stand among the limits; write `classifier` outside of them".to_owned());
+    if NO_LIMITS.contains(&key) {
+        return Err(format!("`{key}` does not stand among the limits; write `{key}` outside of them"));
     }
     let Some(slot) = all.get_mut(key) else {
-        return Err(unknown_key(key, all.keys().map(String::as_str).filter(|key| *key != "classifier")));
+        return Err(unknown_key(key, all.keys().map(String::as_str).filter(|key| !NO_LIMITS.contains(key))));
     };
     let kind = match &*slot {
         serde_json::Value::Bool(_) => "true or false",
         serde_json::Value::String(_) => match key {
             "barrier" => "\"all\" or \"effects\"",
+            "replan" => "\"restart\" or \"resume\"",
             "on_user_message" => "\"queue\", \"interrupt\" or \"rollback\"",
             _ => "\"speak\" or \"stop\"",
         },
@@ -200,6 +222,24 @@ pub(crate) fn set_limit(settings: &mut SettingsWire, key: &str, value: serde_jso
     };
     *slot = value;
     *settings = serde_json::from_value(all.into()).map_err(|_| format!("`{key}` must be {kind}"))?;
+    Ok(())
+}
+
+/// Sets one of the times that have a name in dataflow plans: `15:30`, `23:59:59`.
+fn set_time_of_day(times: &mut TimesOfDay, key: &str, value: &serde_json::Value) -> Result<(), String> {
+    const NAMES: [&str; 7] = ["morning", "midday", "afternoon", "evening", "night", "endofday", "closeofbusiness"];
+    let slot = match key {
+        "morning" => &mut times.morning,
+        "midday" => &mut times.midday,
+        "afternoon" => &mut times.afternoon,
+        "evening" => &mut times.evening,
+        "night" => &mut times.night,
+        "endofday" => &mut times.end_of_day,
+        "closeofbusiness" => &mut times.close_of_business,
+        _ => return Err(unknown_key(key, NAMES.into_iter())),
+    };
+    let time = value.as_str().and_then(|text| text.parse::<jiff::civil::Time>().ok());
+    *slot = time.ok_or_else(|| format!("`{key}` must be a time, as in \"15:30\" or \"23:59:59\""))?;
     Ok(())
 }
 
@@ -231,6 +271,7 @@ fn to_json(value: &DeValue<'_>) -> serde_json::Value {
         }
         DeValue::Float(float) => float.as_str().parse::<f64>().map_or(serde_json::Value::Null, Into::into),
         DeValue::Boolean(truth) => (*truth).into(),
+        // A time without quotes (`morning = 08:30:00`) is one in TOML.
         DeValue::Datetime(time) => time.to_string().into(),
         DeValue::Array(items) => items.iter().map(|item| to_json(item.get_ref())).collect(),
         DeValue::Table(table) => {

@@ -14,6 +14,8 @@ pub mod journal;
 
 pub mod library;
 
+pub mod plan;
+
 pub mod program;
 
 pub mod events;

@@ -298,6 +298,9 @@ impl Machine {
         }
         queued.state = CallState::Done(result.clone());
         let finished = queued.finished(now, result);
+        if let Fact::CallFinished { kind: CallKind::Model, ms, .. } = finished {
+            self.counters.model_ms += ms;
+        }
         self.report(finished);
     }
 

@@ -6,15 +6,18 @@ use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
 
 /// One file of `prompts/` each, by its name without ending.
-const FILES: [(&str, &str); 8] = [
+const FILES: [(&str, &str); 11] = [
     ("system", include_str!("prompts/system.md")),
     ("turn", include_str!("prompts/turn.md")),
     ("classify", include_str!("prompts/classify.md")),
     ("question", include_str!("prompts/question.md")),
     ("condition", include_str!("prompts/condition.md")),
+    ("plan", include_str!("prompts/plan.md")),
+    ("plan-mend", include_str!("prompts/plan-mend.md")),
     ("plan-adjust", include_str!("prompts/plan-adjust.md")),
     ("plan-jmp", include_str!("prompts/plan-jmp.md")),
     ("plan-branch", include_str!("prompts/plan-branch.md")),
+    ("plan-dataflow", include_str!("prompts/plan-dataflow.md")),
 ];
 
 /// The template of that name, without ending, with its values (a map); nothing if there is no such template. Tests

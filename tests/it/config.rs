@@ -8,7 +8,8 @@ use playhouse::host::llm::script::Script;
 use playhouse::lang::program::FrontMatter;
 use playhouse::span::{FileId, Span};
 use playhouse::value::{Map, Value};
-use playhouse::vm::limits::{Barrier, OnProtocolFailure, OnUserMessage, Settings};
+use playhouse::vm::dataflow::date::TimesOfDay;
+use playhouse::vm::limits::{Barrier, OnProtocolFailure, OnUserMessage, Replan, Settings};
 
 fn file(text: &str) -> Result<FileConfig, String> {
     FileConfig::from_text(Path::new("dir/playhouse.toml"), text).map_err(|error| error.to_string())
@@ -109,6 +110,39 @@ fn nothing_is_sent_that_is_not_configured() {
 }
 
 #[test]
+fn what_plans_are_told_is_configured() {
+    let text = "zone = \"Asia/Tokyo\"\n[times_of_day]\nmorning = \"08:30\"\nendofday = 23:00:00\n[limits]\nplan_steps = 9\n\
+                condition_retries = 0\nmax_replans = 2\nreplan = \"resume\"\ndataflow_calls = 4\n";
+    let file = FileConfig::from_text(Path::new("playhouse.toml"), text).unwrap();
+    let time = |hour, minute| jiff::civil::Time::constant(hour, minute, 0, 0);
+    let times_of_day = TimesOfDay { morning: time(8, 30), end_of_day: time(23, 0), ..TimesOfDay::default() };
+    let expected = Settings {
+        zone: "Asia/Tokyo".into(),
+        times_of_day,
+        plan_steps: 9,
+        condition_retries: 0,
+        max_replans: 2,
+        replan: Replan::Resume,
+        dataflow_calls: 4,
+        // The embedded model's classifier answers at once.
+        classifier_first: true,
+        ..Settings::default()
+    };
+    assert_eq!(resolve(&CommandLine::default(), &file, &[]).settings, expected);
+}
+
+/// A zone that plans do not know is none: the session would fail with it.
+#[test]
+fn the_zone_is_the_systems_if_it_is_known() {
+    for (system, expected) in [(Some("Asia/Tokyo"), "Asia/Tokyo"), (Some("Etc/Nowhere"), "UTC"), (None, "UTC")] {
+        let environment = Environment { zone: system.map(str::to_owned), ..Environment::default() };
+        let (front, file) = (FrontMatter::default(), FileConfig::default());
+        let config = Config::resolve(&CommandLine::default(), &front, &file, &environment).unwrap();
+        assert_eq!(&*config.settings.zone, expected);
+    }
+}
+
+#[test]
 fn wrong_files_name_the_line() {
     for (text, expected) in [
         ("modle = \"x\"", "dir/playhouse.toml:1: unknown key `modle`; did you mean `model`?"),
@@ -121,9 +155,23 @@ fn wrong_files_name_the_line() {
             "nonsense_key = 1",
             "dir/playhouse.toml:1: unknown key `nonsense_key`; known are base_url, classifier, classifier_timeout, connect_timeout, constrain, \
              embedded, extra_body, extra_headers, limits, max_sessions, max_tokens, model, read_timeout, resume, \
-             starts_in_think, temperature, turn_timeout, yield_grace",
+             starts_in_think, temperature, times_of_day, turn_timeout, yield_grace, zone",
         ),
         ("model = 3", "dir/playhouse.toml:1: `model` must be text in quotes"),
+        (
+            "zone = \"Europe/Berln\"",
+            "dir/playhouse.toml:1: `zone`: there is no time zone `Europe/Berln`; did you mean `Europe/Berlin`?",
+        ),
+        ("\n[times_of_day]\nmornig = \"8:00\"", "dir/playhouse.toml:3: unknown key `mornig`; did you mean `morning`?"),
+        (
+            "[times_of_day]\nmorning = \"soon\"",
+            "dir/playhouse.toml:2: `morning` must be a time, as in \"15:30\" or \"23:59:59\"",
+        ),
+        ("[limits]\nreplan = \"again\"", "dir/playhouse.toml:2: `replan` must be \"restart\" or \"resume\""),
+        (
+            "[limits]\nzone = \"UTC\"",
+            "dir/playhouse.toml:2: `zone` does not stand among the limits; write `zone` outside of them",
+        ),
         ("max_tokens = -1", "dir/playhouse.toml:1: `max_tokens` must be a whole number above 0"),
         ("yield_grace = \"1s\"", "dir/playhouse.toml:1: `yield_grace` must be a number of seconds"),
         ("resume = \"new\"", "dir/playhouse.toml:1: `resume` must be \"continue\" or \"fresh\""),
@@ -339,6 +387,7 @@ fn the_documented_file_holds_the_defaults() {
     assert_eq!(documented.limits.len(), n_limits);
     let shown = format!("{:?}", without.settings);
     let undocumented = shown.matches(": ").count() - n_limits;
-    // `starts_in_think`, `resume`, `classifier` and what follows from it stand outside of the table.
-    assert_eq!(undocumented, 4, "{shown}");
+    // `starts_in_think`, `resume`, `classifier` and what follows from it, `zone`, and `times_of_day` with its seven stand
+    // outside of the table.
+    assert_eq!(undocumented, 4 + 1 + 8, "{shown}");
 }

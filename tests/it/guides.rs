@@ -10,6 +10,8 @@
 //! | `text transcript` | `$ playhouse …` is run beside the files of the guide and writes this; `< …` is what the user says |
 //! | `jsonl` | trace lines; with a name, a file of this guide |
 //! | `json`, `toml` | parsed; with a name, a file of this guide |
+//! | `yaml` | a dataflow plan that is read without findings |
+//! | `json NAME.jmp.json`, `NAME.branch.json`, `yaml NAME.yaml` | a plan without findings (of the guide's `tools.json`), and a file of this guide |
 //! | `sh` | commands of ours parse; `sh run` is run, too |
 //! | `… fragment` | an exception: a part of a program, or output that no run can give again |
 //!
@@ -21,9 +23,10 @@ use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
 use playhouse::host::config::FileConfig;
+use playhouse::lang::plan::read_plan;
 use playhouse::serve::cli::command;
 use playhouse::serve::cli::test_file::{TestFile, TestStepKind};
-use playhouse::span::Sources;
+use playhouse::span::{FileId, Sources};
 use playhouse::vm::reply::{ReadEnd, ReaderOptions, Reading};
 use regex::Regex;
 
@@ -137,6 +140,8 @@ impl Guide {
             ("text", None) if block.has("transcript") => self.transcript(block),
             ("jsonl", Some(name)) => self.write(name, &block.text),
             ("jsonl", None) => trace_lines(&block.text),
+            ("json" | "yaml", Some(name)) if is_plan(name) => self.plan(name, &block.text),
+            ("yaml", None) => plan_parses(&block.text),
             ("json", name) => {
                 serde_json::from_str::<serde_json::Value>(&block.text).map_err(|error| error.to_string())?;
                 name.map_or(Ok(()), |name| self.write(name, &block.text))
@@ -173,11 +178,22 @@ impl Guide {
             let (stdout, stderr, code) = self.playhouse(&format!("test {name}"));
             return if code == Some(0) { Ok(()) } else { Err(stdout + &stderr) };
         }
-        let tools = name.replace(".md", ".tools.json");
-        let with_tools = self.run.read(&tools).starts_with('{');
-        let tools = if with_tools { format!(" --tools {tools}") } else { String::new() };
+        let own = name.replace(".md", ".tools.json");
+        let tools = [own.as_str(), "tools.json"].into_iter().find(|tools| self.run.read(tools).starts_with('{'));
+        let tools = tools.map_or(String::new(), |tools| format!(" --tools {tools}"));
         let (_, stderr, _) = self.playhouse(&format!("check {name}{tools}"));
         if stderr.ends_with("0 errors, 0 warnings\n") { Ok(()) } else { Err(stderr) }
+    }
+
+    /// A plan; the guide's `tools.json`, if there is one, has its tools.
+    fn plan(&mut self, name: &str, text: &str) -> Result<(), String> {
+        self.write(name, text)?;
+        let tools = if self.run.read("tools.json").starts_with('{') { " --tools tools.json" } else { "" };
+        let (_, stderr, _) = self.playhouse(&format!("check {name}{tools}"));
+        let is_clean = stderr.ends_with("0 errors, 0 warnings\n");
+        // What it calls may be a playbook that imports it; then that program is a block of its own, and checked.
+        let is_called = stderr.contains("plan-unknown-callee") && stderr.ends_with("1 error, 0 warnings\n");
+        if is_clean || is_called { Ok(()) } else { Err(stderr) }
     }
 
     /// A conversation as it is read: what the program says, and what the user does behind `> `.
@@ -264,6 +280,17 @@ impl Guide {
         }
         Ok(())
     }
+}
+
+/// A dataflow plan whose tools are left open.
+fn plan_parses(text: &str) -> Result<(), String> {
+    let (plan, findings) = read_plan(FileId(0), "plan.yaml", text);
+    if plan.is_some() && findings.is_empty() { Ok(()) } else { Err(format!("{findings:?}")) }
+}
+
+/// Whether a file of this name holds a plan: `.json` alone may be anything.
+fn is_plan(name: &str) -> bool {
+    [".jmp.json", ".branch.json", ".yaml"].iter().any(|ending| name.ends_with(ending))
 }
 
 /// Arguments as a shell splits them, as far as the guides need it.

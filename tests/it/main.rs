@@ -30,6 +30,7 @@ mod models;
 mod openai;
 mod optimiser;
 mod packages;
+mod plan_cli;
 mod plan_machine;
 mod plans;
 mod program;

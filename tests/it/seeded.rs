@@ -1,10 +1,12 @@
-//! The harnesses of `fuzz`, `fuzz_dataflow` and `fuzz_reply` on many inputs that are the same every time. `cargo test` leaves them
-//! out; `.ci/run` runs them in release. (Bolero takes the seeds of its own inputs from the operating system.)
+//! The harnesses of `fuzz`, `fuzz_plans`, `fuzz_dataflow` and `fuzz_reply` on many inputs that are the same every
+//! time. `cargo test` leaves them out; `.ci/run` runs them in release. (Bolero takes the seeds of its own inputs from
+//! the operating system.)
 
 use fastrand::Rng;
 
 use crate::fuzz::{expr_one, lang_parse_one};
 use crate::fuzz_dataflow::{dataflow_expr_one, dataflow_read_one};
+use crate::fuzz_plans::plan_decode_one;
 use crate::fuzz_reply::reply_read_one;
 
 /// Inputs for each harness.
@@ -58,5 +60,14 @@ fn dataflow_expr() {
     let mut random = Rng::with_seed(5);
     for _ in 0..N_INPUTS {
         dataflow_expr_one(&bytes(&mut random, 40));
+    }
+}
+
+#[test]
+#[ignore = "200,000 inputs: run in release by .ci/run"]
+fn plan_decode() {
+    let mut random = Rng::with_seed(6);
+    for _ in 0..N_INPUTS {
+        plan_decode_one(&bytes(&mut random, 150));
     }
 }

@@ -73,12 +73,13 @@ impl Tool for LlmGenerate {
 
 fn request_of(arguments: &Map) -> LlmRequest {
     let given = |name: &str| arguments.get(name).filter(|value| **value != Value::Null);
-    let mut text = given("prompt").map(Value::to_text).unwrap_or_default();
+    let mut text = given("prompt").map(text_of).unwrap_or_default();
     if let Some(context) = given("context") {
         text.push_str("\n\nCONTEXT\n");
-        text.push_str(&context.to_text());
+        text.push_str(&text_of(context));
     }
-    match (given("members"), given("response_format").and_then(Value::as_str)) {
+    let format = given("response_format").map(text_of);
+    match (given("members"), format.as_deref()) {
         (Some(Value::List(members)), _) => {
             let members: Vec<String> = members.iter().map(Value::to_json).collect();
             text.push_str(&format!(
@@ -90,4 +91,20 @@ fn request_of(arguments: &Map) -> LlmRequest {
         _ => {}
     }
     request(&text)
+}
+
+/// The text of an argument. A dataflow plan gives lists of texts, mostly of one.
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::List(texts) if texts.iter().all(|text| text.as_str().is_some()) => {
+            texts.iter().map(Value::to_text).collect::<Vec<_>>().join("\n")
+        }
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Str(_)
+        | Value::List(_)
+        | Value::Map(_) => value.to_text(),
+    }
 }

@@ -72,18 +72,22 @@ fn steps(dataflow: &Dataflow) -> Vec<Vec<&Alias>> {
     steps.iter().map(|step| step.iter().map(|index| &aliases[*index]).collect()).collect()
 }
 
-fn line(dataflow: &Dataflow, alias: &Alias) -> String {
-    let does = match &alias.body {
+/// What an alias is bound to, in a few words.
+pub(crate) fn does(alias: &Alias) -> String {
+    match &alias.body {
         AliasBody::Parameter => "given by the caller".to_owned(),
         AliasBody::Text(_) => "text".to_owned(),
         AliasBody::Domains(domains) => {
             let names: Vec<&str> = domains.iter().map(|domain| &*domain.name).collect();
             format!("calls {}", names.join(", "))
         }
-    };
+    }
+}
+
+fn line(dataflow: &Dataflow, alias: &Alias) -> String {
     let needs: Vec<&str> = alias.needs.iter().map(|need| name(dataflow, *need)).collect();
     let made_of = if needs.is_empty() { String::new() } else { format!("; made of {}", needs.join(", ")) };
-    format!("{}: {does}{made_of}", alias.name)
+    format!("{}: {}{made_of}", alias.name, does(alias))
 }
 
 fn name(dataflow: &Dataflow, id: AliasId) -> &str {

@@ -20,6 +20,7 @@ use crate::plan::NodeId;
 use crate::span::Span;
 
 pub use check::check_domains;
+pub(crate) use explain::does;
 pub use explain::{mermaid, outline, path};
 pub use read::{MAX_TEXT, read};
 pub use words::read_clock;

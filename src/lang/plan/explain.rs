@@ -4,15 +4,19 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use crate::dataflow::{Alias, AliasId};
 use crate::plan::decode::{inputs, outputs};
-use crate::plan::json::{Dialect, InstructionKind, JsonPlan, Output, PlanValue, PlanValueKind, Target, TextPart};
+use crate::plan::json::{
+    Dialect, Instruction, InstructionKind, JsonPlan, Output, PlanValue, PlanValueKind, Target, TextPart,
+};
 use crate::plan::{NodeId, Plan, PlanBody};
 
 /// Longer values are cut.
 const MAX_VALUE: usize = 72;
 
 /// The plan for people: its name, language and parameters, then its instructions in document order, branches
-/// indented, each with what it reads and sets and where it goes if not to the line below. Ends with a line break.
+/// indented, each with what it reads and sets and where it goes if not to the line below; of a dataflow plan what is
+/// evaluated in which order. Ends with a line break.
 pub fn outline(plan: &Plan) -> String {
     let mut text = format!("plan {} ({})", plan.name, plan.language());
     // Writing to a `String` can't fail.
@@ -22,13 +26,59 @@ pub fn outline(plan: &Plan) -> String {
     text.push('\n');
     match &plan.body {
         PlanBody::Json(json) => json_outline(&mut text, plan, json),
-        PlanBody::Dataflow(_) => {
-            for node in &plan.nodes {
-                let _ = writeln!(text, "  {}", node.label);
+        PlanBody::Dataflow(dataflow) => {
+            for line in crate::dataflow::outline(dataflow).lines().filter(|line| !line.starts_with("parameters: ")) {
+                let _ = writeln!(text, "  {line}");
             }
         }
     }
     text
+}
+
+/// One place of a plan, as [`steps`] tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Its label, and its place in the text.
+    pub node: NodeId,
+    /// What is done there, in one line.
+    pub does: String,
+    /// Where the plan goes on, or what is made of it: labels. A target that is computed is left out, the end too.
+    pub then: Vec<Arc<str>>,
+}
+
+/// The plan's instructions, or its aliases, in document order: the outline for programs.
+pub fn steps(plan: &Plan) -> Vec<Step> {
+    let label = |node: NodeId| plan.node(node).label.clone();
+    match &plan.body {
+        PlanBody::Json(json) => {
+            let step = |(index, instruction): (u32, &Instruction)| {
+                let node_of = |target: &Target| match target {
+                    Target::Node(node) => *node,
+                    Target::Computed(_) => None,
+                };
+                let next: Vec<NodeId> = match &instruction.kind {
+                    InstructionKind::Branch(branch) => {
+                        [&branch.if_true, &branch.if_false].into_iter().filter_map(node_of).collect()
+                    }
+                    InstructionKind::Jump(target) => node_of(target).into_iter().collect(),
+                    InstructionKind::Assign(_) | InstructionKind::Call(_) | InstructionKind::Reasoning { .. } => {
+                        instruction.next.into_iter().collect()
+                    }
+                };
+                let does = what(plan, json.dialect, &instruction.kind);
+                Step { node: NodeId(index), does, then: next.into_iter().map(label).collect() }
+            };
+            (0..).zip(&json.instructions).map(step).collect()
+        }
+        PlanBody::Dataflow(dataflow) => {
+            let step = |(index, alias): (u32, &Alias)| {
+                let users = dataflow.aliases.iter().filter(|user| user.needs.contains(&AliasId(index)));
+                let then = users.map(|user| user.name.clone()).collect();
+                Step { node: alias.node, does: crate::dataflow::does(alias), then }
+            };
+            (0..).zip(&dataflow.aliases).map(step).collect()
+        }
+    }
 }
 
 fn json_outline(text: &mut String, plan: &Plan, json: &JsonPlan) {

@@ -9,17 +9,14 @@ use crate::plan::{NodeId, Plan, PlanBody};
 /// The plan as a flowchart in Mermaid's language. Text from the plan is escaped: it can never become syntax. Ends
 /// with a line break.
 pub fn mermaid(plan: &Plan) -> String {
-    let mut text = "flowchart TD\n".to_owned();
     match &plan.body {
-        PlanBody::Json(json) => json_chart(&mut text, plan, json),
-        PlanBody::Dataflow(_) => {
-            // Writing to a `String` can't fail.
-            for (index, node) in plan.nodes.iter().enumerate() {
-                let _ = writeln!(text, "    n{index}[\"{}\"]", escaped(&node.label));
-            }
+        PlanBody::Json(json) => {
+            let mut text = "flowchart TD\n".to_owned();
+            json_chart(&mut text, plan, json);
+            text
         }
+        PlanBody::Dataflow(dataflow) => crate::dataflow::mermaid(dataflow),
     }
-    text
 }
 
 fn json_chart(text: &mut String, plan: &Plan, json: &JsonPlan) {
@@ -31,6 +28,7 @@ fn json_chart(text: &mut String, plan: &Plan, json: &JsonPlan) {
             InstructionKind::Reasoning { .. } => ("(\"", "\")"),
             InstructionKind::Assign(_) | InstructionKind::Call(_) | InstructionKind::Jump(_) => ("[\"", "\"]"),
         };
+        // Writing to a `String` can't fail.
         let _ = writeln!(text, "    n{index}{open}{}{close}", escaped(&label));
     }
     let _ = writeln!(text, "    start((start))\n    done((end))\n    start --> {}", id(json.first));

@@ -21,7 +21,7 @@ mod wording;
 
 pub use check::{Surroundings, check_calls};
 pub use decode::decode;
-pub use explain::outline;
+pub use explain::{Step, outline, steps};
 pub use mermaid::mermaid;
 
 use std::fmt;
@@ -93,7 +93,7 @@ pub enum PlanLanguage {
 }
 
 /// The name that a plan of this file is called by.
-pub(crate) fn plan_name(name: &str) -> Arc<str> {
+pub fn plan_name(name: &str) -> Arc<str> {
     let stem = Path::new(name).file_name().and_then(|name| name.to_str()).unwrap_or(name);
     let lower = stem.to_ascii_lowercase();
     let ending =
@@ -213,7 +213,7 @@ impl Plan {
         }
     }
 
-    /// The names it calls, with repetitions.
+    /// The names it calls, with repetitions, in document order.
     pub fn callees(&self) -> Vec<&str> {
         match &self.body {
             PlanBody::Json(plan) => {

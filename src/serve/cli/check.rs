@@ -16,13 +16,14 @@ const EXAMPLES: &str = "\
 Examples:
   playhouse check program.md
   playhouse check --explain program.md --tools tools.json
+  playhouse check trip.yaml --tools tools.json
   playhouse check --format json program.md";
 
-/// Finds what is wrong with a program, without running it and without a model
+/// Finds what is wrong with a program or a plan, without running it and without a model
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CheckArguments {
-    /// The program's files
+    /// The program's files, or a plan's
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Also write what was understood: names, kinds of lines, triggers, calls
@@ -85,7 +86,7 @@ struct WireDiagnostic<'a> {
 
 /// A range of a file. Lines and columns count from 1, columns in characters; the end is behind the last character.
 #[derive(Serialize)]
-struct WirePlace<'a> {
+pub(crate) struct WirePlace<'a> {
     file: &'a str,
     line: usize,
     column: usize,
@@ -135,7 +136,8 @@ fn to_json(diagnostics: &[Diagnostic], sources: &Sources) -> String {
     if lines.is_empty() { "[]\n".to_owned() } else { format!("[\n{}\n]\n", lines.join(",\n")) }
 }
 
-fn to_place(span: Span, sources: &Sources) -> WirePlace<'_> {
+/// A range of a file, as programs read it.
+pub(crate) fn to_place(span: Span, sources: &Sources) -> WirePlace<'_> {
     let Some(file) = sources.get(span.file) else {
         return WirePlace { file: "", line: 1, column: 1, end_line: 1, end_column: 1 };
     };

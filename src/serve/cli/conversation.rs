@@ -22,8 +22,8 @@ use crate::serve::cli::terminal::thinking::Thinking;
 use crate::serve::cli::terminal::watch::{Reloaded, Watch};
 use crate::serve::cli::terminal::{Asked, Input, Names, Typed, answers};
 use crate::serve::cli::unjudged::Unjudged;
-use crate::value::Value;
-use crate::vm::protocol::CallId;
+use crate::value::{Tracked, Value};
+use crate::vm::protocol::{CallId, Outcome};
 
 /// A second Ctrl-C within this time leaves, where the first one has cancelled something.
 const LEAVE_WITHIN: Duration = Duration::from_secs(2);
@@ -68,6 +68,8 @@ pub(crate) struct Subject {
     pub(crate) has_tokens: bool,
     /// Whether its trigger classifier asks a model.
     pub(crate) asks_model: bool,
+    /// Whether it is of a plan: it says nothing, and its value is what is wanted of it.
+    pub(crate) is_plan: bool,
 }
 
 /// What a person wants after a session.
@@ -147,6 +149,9 @@ pub(crate) async fn converse(
         other => other?,
     };
     let ended = ended.map_err(|error| Failure::failed(error.to_string()))?;
+    if let (true, Some(Outcome::Done { value })) = (subject.is_plan, &ended.outcome) {
+        put_value(console, value)?;
+    }
     let told = Told {
         question: talk.question.as_deref(),
         input_ended: talk.input_ended,
@@ -154,6 +159,17 @@ pub(crate) async fn converse(
         wants_summary: arguments.summary,
     };
     Ok((ending::tell(console, subject, &ended, &told), after))
+}
+
+/// The value of a plan: text as it is, everything else as JSON on one line.
+fn put_value(console: &Console, value: &Tracked) -> Result<(), Failure> {
+    if value.secret {
+        console.remark("the plan's value is secret and is not shown");
+        return Ok(());
+    }
+    let text = value.value.to_text();
+    let is_shown = std::io::stdout().is_terminal();
+    put(&format!("{}\n", if is_shown { clean(&text) } else { text }))
 }
 
 /// What the next line of the user answers.

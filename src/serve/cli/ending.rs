@@ -95,7 +95,8 @@ fn place(program: &Program, fault: &Fault) -> Option<String> {
 fn cost(summary: &Summary, subject: &Subject, is_estimated: bool) -> String {
     let count = |n: u64, what| count(usize::try_from(n).unwrap_or(usize::MAX), what);
     let questions = if subject.asks_model { summary.classifier_calls } else { 0 };
-    let mut parts = vec![count(summary.turns, "turn"), count(summary.turns + questions, "model call")];
+    let asked = summary.turns + questions + summary.model_questions;
+    let mut parts = vec![count(summary.turns, "turn"), count(asked, "model call")];
     if subject.has_tokens {
         let about = if is_estimated { "~" } else { "" };
         let cached = match summary.cached_tokens {

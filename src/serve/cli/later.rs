@@ -3,7 +3,7 @@
 use crate::serve::cli::console::Failure;
 
 /// Commands to come, and what can be done until then.
-const COMMANDS: [(&str, &str); 8] = [
+const COMMANDS: [(&str, &str); 7] = [
     ("fmt", "format the program by hand; `playhouse check` shows how it is read"),
     ("index", "give the program its texts as files: `LoadFile` reads what lies in the working directory"),
     ("plugin", "use the built-in tools, or canned ones with `--tools FILE`"),
@@ -11,7 +11,6 @@ const COMMANDS: [(&str, &str); 8] = [
     ("lsp", "use `playhouse check --format json` from the editor"),
     ("serve", "run one session at a time with `playhouse run`"),
     ("mcp", "run the program with `playhouse run`"),
-    ("plan", "write the program as playbooks and use `playhouse run`"),
 ];
 
 /// Options to come, and what can be done until then.

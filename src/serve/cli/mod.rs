@@ -13,6 +13,9 @@ mod library;
 mod lines;
 mod model;
 mod new;
+mod plan;
+mod plan_explain;
+mod plan_generate;
 mod progress;
 mod run;
 mod sessions;
@@ -63,6 +66,7 @@ enum Command {
     Test(test::TestArguments),
     Sessions(sessions::SessionsArguments),
     Model(model::ModelArguments),
+    Plan(plan::PlanArguments),
     New(new::NewArguments),
     Library(library::LibraryArguments),
     Completions(completions::CompletionsArguments),
@@ -97,6 +101,7 @@ fn perform(console: &Console, command: Command) -> Result<Exit, Failure> {
         Command::Check(arguments) => check::check(console, &arguments),
         Command::Sessions(arguments) => sessions::sessions(console, &arguments),
         Command::Model(arguments) => model::model(console, &arguments),
+        Command::Plan(arguments) => plan::plan(console, &arguments),
         Command::New(arguments) => new::new(&arguments),
         Command::Library(arguments) => library::library(&arguments),
         Command::Completions(arguments) => completions::completions(&arguments),

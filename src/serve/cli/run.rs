@@ -11,9 +11,10 @@ use crate::host::clock::SystemClock;
 use crate::host::journal::file::FileJournal;
 use crate::host::journal::record::{Begun, Record, RecordBody};
 use crate::host::journal::{Journal, JournalError};
-use crate::host::program::{ProgramText, load_files};
-use crate::host::session::{Session, SessionError, Start};
+use crate::host::program::{ProgramText, load_files, load_texts};
+use crate::host::session::{Session, SessionError, Start, World};
 use crate::host::sessions::new_id;
+use crate::lang::SourceText;
 use crate::lang::program::{Entry, EntryId, Program, Signature};
 use crate::serve::cli::console::{Console, Exit, Failure, count};
 use crate::serve::cli::conversation::{After, Subject, Surroundings, TalkArguments, converse};
@@ -21,32 +22,37 @@ use crate::serve::cli::embedded::RunWeights;
 use crate::serve::cli::terminal::watch::{Reloaded, Watch};
 use crate::serve::cli::terminal::{Asked, Input, Names, Typed};
 use crate::serve::cli::test_file::json_or_text;
-use crate::serve::cli::world::{self, BegunWith, Equipped, WorldArguments};
+use crate::serve::cli::world::{self, BegunWith, WorldArguments};
 use crate::value::{Map, Value};
+use crate::vm::limits::Settings;
 
 const EXAMPLES: &str = "\
 Examples:
   playhouse run program.md --model openai:gpt-4.1-mini
   playhouse run program.md --model openai:local --base-url http://127.0.0.1:8080/v1
   playhouse run program.md --model script:replies.jsonl --tools tools.json < messages.txt
-  playhouse run program.md --playbook Report --arg year=2026 --session report-2026";
+  playhouse run program.md --playbook Report --arg year=2026 --session report-2026
+  playhouse run trip.yaml --tools tools.json --arg city=Rome";
 
-/// Runs a program. On a terminal it is a conversation; else each line of standard input is one message of the
+/// Runs a program, or a plan (`.json`, `.yaml`). On a terminal it is a conversation; else each line of standard input is one message of the
 /// user, and standard output gets what the program says
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RunArguments {
-    /// The program's files
+    /// The program's files; of a plan, standard output gets its value
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
     world: WorldArguments,
-    /// The playbook to begin with [default: the one with the trigger `At the beginning`]
+    /// The playbook or plan to begin with [default: the one with the trigger `At the beginning`]
     #[arg(long, value_name = "NAME")]
     playbook: Option<String>,
     /// An argument, or a variable: JSON or text (can be given again)
     #[arg(long, value_name = "NAME=VALUE", value_parser = argument)]
     arg: Vec<(Arc<str>, Value)>,
+    /// How often the model may write another plan for one that has failed [default: `max_replans` in playhouse.toml, 0]
+    #[arg(long, value_name = "N")]
+    max_replans: Option<u32>,
     /// The session's id: it is resumed, or begun if there is none
     #[arg(long, value_name = "ID")]
     session: Option<String>,
@@ -61,7 +67,7 @@ pub(crate) struct RunArguments {
 }
 
 /// Reads `name=value`.
-fn argument(text: &str) -> Result<(Arc<str>, Value), String> {
+pub(crate) fn argument(text: &str) -> Result<(Arc<str>, Value), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => {
             Ok((name.trim().trim_start_matches('$').into(), json_or_text(value)))
@@ -220,7 +226,8 @@ fn prepare_start<'a>(
     let tools = arguments.world.registry()?;
     let (text, program) = load(console, &arguments.files, &world::signatures(&tools), watch)?;
     let entry = arguments.playbook.as_deref().map(|name| find_entry(&program, name)).transpose()?;
-    let equipped = arguments.world.equip(console, &program, tools, None)?;
+    let mut equipped = arguments.world.equip(console, &program, tools, None)?;
+    equipped.settings.max_replans = arguments.max_replans.unwrap_or(equipped.settings.max_replans);
     let id: Arc<str> = match arguments.session.as_ref().filter(|_| is_first) {
         Some(id) => id.as_str().into(),
         None => new_id(&SystemClock),
@@ -230,7 +237,10 @@ fn prepare_start<'a>(
         Some(path) => path.clone(),
         None => world::places(console)?.journal_path(&id).map_err(|error| Failure::wrong(error.to_string()))?,
     };
-    let subject = subject(&program, &equipped, &id, &arguments.files, journal.map(PathBuf::as_path));
+    let subject = Subject {
+        is_plan: is_plan(&program, entry),
+        ..subject(&program, &equipped.world, &id, &arguments.files, journal.map(PathBuf::as_path))
+    };
     let begun = Start {
         id,
         program,
@@ -244,6 +254,36 @@ fn prepare_start<'a>(
         Session::start(equipped.world, Box::new(journal), begun).map_err(session_failure)
     };
     Ok(Ready { subject, choices: equipped.choices, warning: None, weights: equipped.weights, open: Box::new(open) })
+}
+
+/// Runs a plan that is no file yet: `name` is what it is called, `world` what it acts through.
+pub(crate) async fn run_plan(
+    console: &Console,
+    name: &str,
+    plan: &str,
+    world: World,
+    settings: Settings,
+    arguments: Map,
+) -> Result<Exit, Failure> {
+    let roots = vec![SourceText { name: name.to_owned(), text: plan.to_owned() }];
+    let tools = world::signatures(&world.tools);
+    let (text, loaded) =
+        load_texts(roots, &tools, &mut |path| Err(format!("{}: a plan imports nothing", path.display())));
+    let program = Arc::new(loaded.program);
+    let id = new_id(&SystemClock);
+    let path = world::places(console)?.journal_path(&id).map_err(|error| Failure::wrong(error.to_string()))?;
+    let subject = Subject { is_plan: true, ..subject(&program, &world, &id, &[PathBuf::from(name)], None) };
+    let begun = Start { id, program, text, settings, entry: None, arguments };
+    let open = move || {
+        let journal = FileJournal::open(path).map_err(journal_failure)?;
+        Session::start(world, Box::new(journal), begun).map_err(session_failure)
+    };
+    let weights = RunWeights::default();
+    let ready = Ready { subject, choices: Vec::new(), warning: None, weights, open: Box::new(open) };
+    let mut input = Input::open(console).await;
+    let talk = TalkArguments::default();
+    let surroundings = Surroundings { console, arguments: &talk, input: &mut input, watch: None };
+    Ok(begin(surroundings, ready, None, false).await?.0)
 }
 
 /// A session that is kept somewhere.
@@ -315,8 +355,9 @@ fn prepare_resume<'a>(
     );
     let own_files: Vec<PathBuf> = begun.roots.iter().map(|root| PathBuf::from(&**root)).collect();
     let path = stored.is_elsewhere.then_some(stored.path);
-    let subject = subject(&program, &equipped, &begun.session, &own_files, path);
-    let subject = Subject { is_resumed: true, ..subject };
+    let subject = subject(&program, &equipped.world, &begun.session, &own_files, path);
+    let is_plan = begun.entry.as_ref().map_or_else(|| is_plan(&program, None), |entry| entry.is_plan);
+    let subject = Subject { is_resumed: true, is_plan, ..subject };
     drop(records);
     let open = move || Session::resume(equipped.world, Box::new(journal)).map_err(session_failure);
     Ok(Ready { subject, choices: equipped.choices, warning, weights: equipped.weights, open: Box::new(open) })
@@ -387,19 +428,22 @@ pub(crate) fn find_entry(program: &Program, name: &str) -> Result<EntryId, Failu
     Err(Failure::wrong(format!("--playbook: there is no playbook `{name}`; there are {}", names.join(", "))))
 }
 
-fn subject(
-    program: &Arc<Program>,
-    equipped: &Equipped,
-    id: &str,
-    files: &[PathBuf],
-    journal: Option<&Path>,
-) -> Subject {
+/// Whether a session that begins there is of a plan.
+fn is_plan(program: &Program, entry: Option<EntryId>) -> bool {
+    match (entry, &program.entry) {
+        (Some(EntryId::Plan(_)), _) | (None, Entry::Plan(_)) => true,
+        (Some(EntryId::Playbook(_)), _)
+        | (None, Entry::Beginning(_) | Entry::Single(_) | Entry::Root(_) | Entry::None) => false,
+    }
+}
+
+fn subject(program: &Arc<Program>, world: &World, id: &str, files: &[PathBuf], journal: Option<&Path>) -> Subject {
     let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
     let (go_on, show) = match journal {
         None => (format!("playhouse sessions resume {id}"), Some(format!("playhouse sessions show {id}"))),
         Some(path) => (format!("playhouse run {} --session {id} --journal {}", files.join(" "), path.display()), None),
     };
-    let model = equipped.world.llm.id();
+    let model = world.llm.id();
     let is_of = |kinds: &[&str]| kinds.iter().any(|kind| model.starts_with(kind));
     Subject {
         program: program.clone(),
@@ -408,7 +452,8 @@ fn subject(
         is_resumed: false,
         can_restart: false,
         has_tokens: !is_of(&["script:", "replay:", "embedded"]),
-        asks_model: equipped.world.classifier.id().starts_with("model:"),
+        asks_model: world.classifier.id().starts_with("model:"),
+        is_plan: false,
     }
 }
 

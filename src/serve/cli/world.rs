@@ -135,6 +135,28 @@ impl WorldArguments {
         let choices = [Some(model_reason), remark, classifier_reason].into_iter().flatten().collect();
         Ok(Equipped { world, settings, choices, has_classifier, weights })
     }
+
+    /// The model for questions outside of a session, with the configuration beside `beside`: nothing is fetched for
+    /// it. Tells which it is.
+    pub(crate) fn open_llm(
+        &self,
+        console: &Console,
+        beside: Option<PathBuf>,
+    ) -> Result<(Arc<dyn Llm>, Config), Failure> {
+        let wrong = |error: crate::host::config::ConfigError| Failure::wrong(error.to_string());
+        let file = FileConfig::find(self.config.as_deref(), beside.as_deref()).map_err(wrong)?;
+        let command_line = CommandLine {
+            model: self.model.clone(),
+            classifier: None,
+            base_url: self.base_url.clone(),
+            program: beside,
+        };
+        let settings = FrontMatter::default();
+        let config = Config::resolve(&command_line, &settings, &file, &console.environment).map_err(wrong)?;
+        let (id, reason) = config.model();
+        console.remark(reason);
+        Ok((open_model(&config, id)?, config))
+    }
 }
 
 impl BegunWith<'_> {

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use minijinja::context;
 use playhouse_lang::plan::PlanLanguage;
 use playhouse_lang::plan::json::Dialect;
+use playhouse_lang::program::Signature;
 use playhouse_lang::value::{Origin, Tracked, Value};
 
 use crate::calls::shorten;
+use crate::prompt::summary_line;
 use crate::prompt_files::render;
 use crate::scope::Scope;
 
@@ -41,6 +43,40 @@ pub(crate) fn condition(
     }
 }
 
+/// What a model is asked for: a plan from nothing (spec `plans.md`, "What all plans share").
+#[derive(Clone, Copy, Debug)]
+pub struct Order<'a> {
+    /// What the plan is to reach, in somebody's words.
+    pub goal: &'a str,
+    /// The language it is to be in.
+    pub language: PlanLanguage,
+    /// What it may call.
+    pub tools: &'a [Signature],
+    /// Variables that whoever runs it gives.
+    pub given: &'a [Arc<str>],
+}
+
+/// The question for a plan.
+pub fn order(order: &Order<'_>) -> String {
+    let tools: Vec<String> = order.tools.iter().map(|tool| summary_line(&tool.name, tool)).collect();
+    let given: Vec<String> = order.given.iter().map(ToString::to_string).collect();
+    let language = language(order.language);
+    let (goal, form) = (order.goal.trim(), form(order.language));
+    render("plan", context! { language => language.trim(), tools, given, goal, form })
+}
+
+/// What is said of a plan that cannot be used; `problem` is what a person would be shown.
+pub fn mend(language: PlanLanguage, problem: &str) -> String {
+    render("plan-mend", context! { problem => problem.trim(), form => form(language) })
+}
+
+fn form(language: PlanLanguage) -> &'static str {
+    match language {
+        PlanLanguage::Jmp | PlanLanguage::Branch => "one JSON array",
+        PlanLanguage::Dataflow => "one YAML document in a ```yaml fence",
+    }
+}
+
 /// What a model is told of a plan that has failed.
 pub(crate) struct Adjustment<'a> {
     pub(crate) language: PlanLanguage,
@@ -67,7 +103,7 @@ pub(crate) fn adjust(adjustment: &Adjustment<'_>, shown_value_bytes: usize) -> T
         .collect();
     let text = render(
         "plan-adjust",
-        context! { language => language.trim_end(), plan, fault, tools, variables, effects => effects.to_vec(), resume, problem },
+        context! { language => language.trim(), plan, fault, tools, variables, effects => effects.to_vec(), resume, problem },
     );
     Tracked::new(Value::from(text), Origin::CODE)
 }
@@ -79,5 +115,5 @@ pub fn language(language: PlanLanguage) -> Arc<str> {
         PlanLanguage::Branch => "plan-branch",
         PlanLanguage::Dataflow => "plan-dataflow",
     };
-    render(template, context! {}).into()
+    render(template, context! {}).trim().into()
 }

@@ -8,7 +8,7 @@ use playhouse_lang::value::{Map, Origin, Tracked, Value};
 use crate::Machine;
 use crate::plan::change;
 use crate::plan::fault::Trouble;
-use crate::protocol::{Fact, PlanFaultKind};
+use crate::protocol::{Fact, FrameOrigin, PlanFaultKind};
 use crate::variables::size_of;
 
 /// The instruction of dialect B that looks for texts, and its number of them.
@@ -70,7 +70,11 @@ impl Machine {
                 let set: Vec<&str> = scope.iter().map(|(name, _)| &**name).take(20).collect();
                 let there =
                     if set.is_empty() { "nothing is set".to_owned() } else { format!("set are: {}", set.join(", ")) };
-                let message = format!("the variable `{name}` is not set; {there}");
+                let frame = self.plan_frame();
+                let is_given = frame.core.origin == FrameOrigin::Begin
+                    && frame.source.parameters.iter().any(|parameter| **parameter == *name);
+                let give = if is_given { format!("; give it with --arg {name}=value") } else { String::new() };
+                let message = format!("the variable `{name}` is not set; {there}{give}");
                 Err(Trouble::new(PlanFaultKind::UndefinedVariable, message).of(parameter))
             }
         }
