@@ -8,6 +8,7 @@ use std::sync::Arc;
 use playhouse::diagnostic::{Severity, render};
 use playhouse::lang::program::{EntryId, Signature};
 use playhouse::lang::{ImportRequest, LoadOptions, SourceText, load};
+use playhouse::value::{PathStep, Value};
 use playhouse::vm::limits::{Replan, Settings};
 use playhouse::vm::protocol::Timestamp;
 use playhouse::vm::{Begin, Machine};
@@ -103,8 +104,20 @@ fn plan_machine() {
     golden::check("plans/machine", &["txt"], |name, text| {
         let case = parse_plan_case(text);
         let world = play(World::new(begin(name, &case)), &case.case, Chunking::Whole);
-        world.log.join("\n") + "\n"
+        world.log.iter().map(|line| shown(line) + "\n").collect()
     });
+}
+
+/// A line of the log. Of the question for another plan, what is about this run, as the model reads it: the whole
+/// has its own test among the prompts.
+fn shown(line: &str) -> String {
+    let Some((head, rest)) = line.split_once(" replan {") else { return line.to_owned() };
+    let Some((arguments, attempt)) = rest.rsplit_once("} attempt ") else { return line.to_owned() };
+    let arguments = Value::from_json(&format!("{{{arguments}}}")).unwrap();
+    let prompt = arguments.step(&PathStep::Member("prompt".into())).unwrap().to_text();
+    let (_, told) = prompt.split_once("# What failed").unwrap();
+    let told = told.trim_end().lines().skip(1).map(|line| format!("\n{}", format!("  {line}").trim_end()));
+    format!("{head} replan attempt {attempt}{}", told.collect::<String>())
 }
 
 /// The events of a run lead a fresh machine to the same state, wherever the run is stopped.

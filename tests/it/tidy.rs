@@ -412,10 +412,17 @@ fn untested_example_offences(sources: &[Source]) -> Vec<String> {
     let has = |path: &str| sources.iter().any(|source| source.path == path);
     let programs = sources.iter().filter_map(|source| {
         let stem = source.path.strip_prefix("examples/")?.strip_suffix(".md")?;
-        (!stem.ends_with(".test") && !stem.ends_with(".triggers") && stem != "README").then_some(stem)
+        let is_program = !stem.ends_with(".test") && !stem.ends_with(".triggers") && !stem.ends_with("README");
+        is_program.then_some((source, stem))
     });
-    let untested = programs.filter(|stem| !has(&format!("examples/{stem}.test.md")));
-    untested.map(|stem| format!("examples/{stem}.md has no examples/{stem}.test.md")).collect()
+    let plans = sources.iter().filter_map(|source| {
+        let path = source.path.strip_prefix("examples/plans/")?;
+        let endings = [".jmp.json", ".branch.json", ".yaml"];
+        let name = endings.iter().find_map(|ending| path.strip_suffix(ending))?;
+        Some((source, &source.path["examples/".len()..][.."plans/".len() + name.len()]))
+    });
+    let untested = programs.chain(plans).filter(|(_, stem)| !has(&format!("examples/{stem}.test.md")));
+    untested.map(|(source, stem)| format!("{} has no examples/{stem}.test.md", source.path)).collect()
 }
 
 fn design(sources: &[Source]) -> String {

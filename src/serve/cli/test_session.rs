@@ -22,8 +22,7 @@ use crate::serve::cli::console::Failure;
 use crate::serve::cli::conversation::approval;
 use crate::serve::cli::run::find_entry;
 use crate::serve::cli::test_file::{
-    Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStepKind,
-    instant,
+    Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStepKind, instant,
 };
 use crate::serve::cli::world::{add_plan_tools, open_classifier, signatures, tools};
 use crate::value::{Map, Value};

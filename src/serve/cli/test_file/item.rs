@@ -5,8 +5,7 @@ use crate::lang::expr::scan_name;
 use crate::value::{Map, Value};
 
 /// The ways to write an outcome.
-pub(super) const OUTCOMES: &str =
-    "write `waits for the user`, `finished`, `finished: JSON`, `failed: KIND`, `failed: KIND: TEXT`, `refused` or \
+pub(super) const OUTCOMES: &str = "write `waits for the user`, `finished`, `finished: JSON`, `failed: KIND`, `failed: KIND: TEXT`, `refused` or \
      `refused: TEXT`";
 
 /// A finding about one line.

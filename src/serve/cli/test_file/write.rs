@@ -10,7 +10,9 @@ pub(super) fn write(file: &TestFile) -> String {
         text.push_str(&format!("\n{}\n", file.description));
     }
     text.push_str(&format!("\n- program: {}\n", file.program));
-    for (key, value) in [("tools", &file.tools), ("model", &file.model), ("playbook", &file.playbook), ("now", &file.now)] {
+    for (key, value) in
+        [("tools", &file.tools), ("model", &file.model), ("playbook", &file.playbook), ("now", &file.now)]
+    {
         if let Some(value) = value {
             text.push_str(&format!("- {key}: {value}\n"));
         }
