@@ -25,7 +25,9 @@ pub fn explain(program: &Program) -> String {
         let _ = writeln!(text, "setting {key}: {}", value.to_json());
     }
     let callers = callers(program);
-    for agent in &program.agents {
+    // A plan that was given alone is run in the name of an agent that nobody wrote.
+    let agents = if matches!(program.entry, Entry::Plan(_)) { &[][..] } else { &program.agents[..] };
+    for agent in agents {
         explain_agent(&mut text, agent);
         for playbook in program.playbooks.iter().filter(|playbook| playbook.agent == agent.id) {
             explain_playbook(&mut text, program, playbook, &callers[playbook.id.0 as usize]);

@@ -171,13 +171,12 @@ fn check_out(out: &Path, force: bool) -> Result<(), Failure> {
         return Err(Failure::wrong(format!("--out {}: there is no folder {}", out.display(), folder.display())));
     }
     if out.exists() && !force {
-        return Err(is_there(out));
+        return Err(Failure::wrong(format!(
+            "--out {}: the file is there already; choose another name, or add --force",
+            out.display()
+        )));
     }
     Ok(())
-}
-
-fn is_there(out: &Path) -> Failure {
-    Failure::wrong(format!("--out {}: the file is there already; choose another name, or add --force", out.display()))
 }
 
 /// What the plan may call: what makes sense in its language, and works here.
@@ -237,18 +236,19 @@ fn deliver(
     let written = if arguments.force {
         fs::write(out, &generated.text)
     } else {
-        let file = OpenOptions::new().write(true).create_new(true).open(out);
-        file.and_then(|mut file| file.write_all(generated.text.as_bytes()))
+        OpenOptions::new().write(true).create_new(true).open(out).and_then(|mut file| {
+            file.write_all(generated.text.as_bytes()).inspect_err(|_| {
+                // Half a plan is none; if it cannot be removed either, the message is the same.
+                let _ = fs::remove_file(out);
+            })
+        })
     };
     if let Err(cause) = written {
         put(&generated.text)?;
-        return Err(match cause.kind() {
-            std::io::ErrorKind::AlreadyExists => is_there(out),
-            _ => Failure::failed(format!(
-                "--out {}: cannot write: {cause}; the plan is on standard output",
-                out.display()
-            )),
-        });
+        return Err(Failure::failed(format!(
+            "--out {}: cannot write: {cause}; the plan is on standard output",
+            out.display()
+        )));
     }
     let attempts = if generated.n_asked > 1 { format!(", reply {}", generated.n_asked) } else { String::new() };
     let tools: String = arguments.tools.iter().map(|file| format!(" --tools {}", file.display())).collect();
