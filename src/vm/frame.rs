@@ -19,6 +19,7 @@ use crate::watcher::Watch;
 
 /// One frame of the stack. Depth, calls, limits, journal and view know frames, not languages.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "most frames are playbooks', and a stack has few")]
 pub(crate) enum Frame {
     /// A playbook.
     Playbook(PlaybookFrame),

@@ -223,13 +223,12 @@ async fn examples() {
         for size in [1, 2, 3, 4, 7] {
             let mut cut = Run::begin(&conversation);
             for (time, event) in &conversation.events {
-                match event {
-                    Event::Chunk { turn, bytes } => {
-                        for piece in bytes.chunks(size) {
-                            cut.handle(*time, Event::Chunk { turn: *turn, bytes: piece.into() });
-                        }
-                    }
-                    other => cut.handle(*time, other.clone()),
+                let Event::Chunk { turn, bytes } = event else {
+                    cut.handle(*time, event.clone());
+                    continue;
+                };
+                for piece in bytes.chunks(size) {
+                    cut.handle(*time, Event::Chunk { turn: *turn, bytes: piece.into() });
                 }
             }
             assert_eq!(cut.heard, run.heard, "{}, by {size}", path.display());
