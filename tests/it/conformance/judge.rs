@@ -7,7 +7,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use jiff::Zoned;
 use jiff::tz::TimeZone;
-use playhouse::diagnostic::{Severity, render};
+use playhouse::diagnostic::Severity;
 use playhouse::host::classify::off::Off;
 use playhouse::host::clock::TestClock;
 use playhouse::host::events::{PublicBody, PublicEvent};
@@ -160,10 +160,12 @@ fn rejected(loaded: &Loaded) -> Run {
         let nodes = plan.nodes.iter().filter(|node| node.span.contains(at));
         nodes.min_by_key(|node| node.span.range().len()).and_then(|node| seq_no(&node.label))
     };
-    let errors = loaded.diagnostics.iter().filter(|finding| finding.severity == Severity::Error);
-    let faulty = errors.filter_map(|finding| node_at(plan?, finding.span.range().start)).collect();
-    let complaint = render(&loaded.diagnostics, &loaded.program.sources, false);
-    Run { status: "rejected", complaints: vec![complaint], faulty, ..Run::default() }
+    let errors: Vec<_> = loaded.diagnostics.iter().filter(|finding| finding.severity == Severity::Error).collect();
+    let faulty = errors.iter().filter_map(|finding| node_at(plan?, finding.span.range().start)).collect();
+    // Not as they are shown: with the lines of the plan beside them they would hold any word of it.
+    let notes = errors.iter().flat_map(|finding| &finding.notes).map(|note| note.message.clone());
+    let complaints = errors.iter().map(|finding| finding.message.clone()).chain(notes).collect();
+    Run { status: "rejected", complaints, faulty, ..Run::default() }
 }
 
 /// The sequence number at the end of an instruction's path.
