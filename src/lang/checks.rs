@@ -45,7 +45,7 @@ pub(crate) fn check(program: &Program, later: &[String], options: &LoadOptions<'
         check.reads(agent);
     }
     check.entry();
-    check.plans(&signatures);
+    check.plans(options.tools, &signatures);
     let mut diagnostics = check.diagnostics;
     check_triggers(program, &mut diagnostics);
     check_unused(program, &mut diagnostics);
@@ -61,7 +61,7 @@ struct Check<'a> {
 
 impl Check<'_> {
     /// What plans call. Any agent may run them, so any playbook may be meant.
-    fn plans(&mut self, signatures: &[Signature]) {
+    fn plans(&mut self, tools: &[Signature], signatures: &[Signature]) {
         let find = |name: &str| {
             let playbook = self.program.agents.iter().find_map(|agent| self.program.find_playbook(agent.id, name));
             match playbook {
@@ -72,6 +72,12 @@ impl Check<'_> {
         let names = self.program.agents.iter().flat_map(|agent| self.names.candidates(agent.id));
         let candidates: Vec<String> = names.collect::<BTreeSet<String>>().into_iter().collect();
         for plan in &self.program.plans {
+            if tools.iter().any(|tool| tool.name == plan.name) {
+                let message = format!("the plan `{}` hides the tool of that name, also from itself", plan.name);
+                let warning =
+                    Diagnostic::warning("plan-hides-tool", Span { end: plan.span.start, ..plan.span }, message);
+                self.diagnostics.push(warning.with_note("give the plan's file another name if the tool is meant"));
+            }
             let text = self.program.sources.get(plan.file).map_or("", |file| &file.text);
             let found = check_plan(plan, text, &find, &candidates, self.open_world);
             self.diagnostics.extend(found);

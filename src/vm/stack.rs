@@ -463,7 +463,15 @@ impl Machine {
             return;
         }
         if self.frames.last().is_some_and(|frame| frame.playbook().is_none()) {
-            return self.stop_plan("interrupted by the user");
+            self.stop_plan("interrupted by the user");
+            // The playbook that called it waits to be told how to go on, too.
+            let caller = self.frames.iter_mut().rev().find_map(Frame::playbook_mut);
+            if let Some(caller) = caller
+                && matches!(caller.core.phase, Phase::Draining(Then::GoOn | Then::WaitTimer { .. }))
+            {
+                caller.core.phase = Phase::Draining(Then::WaitUser);
+            }
+            return;
         }
         match self.core().phase {
             Phase::Turn => {
