@@ -1,10 +1,10 @@
 //! A world in memory: drives a machine with a written list of happenings, and writes down all it does.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use playhouse::lang::program::{EntryId, Parameter, Signature, Type};
-use playhouse::lang::{ImportRequest, LoadOptions, SourceText, load};
+use playhouse::lang::program::{EntryId, Parameter, Program, Signature, Type};
+use playhouse::lang::{LoadOptions, SourceText, load};
 use playhouse::value::{Map, Value};
 use playhouse::vm::limits::{Barrier, OnProtocolFailure, OnUserMessage, Settings};
 use playhouse::vm::protocol::{
@@ -51,6 +51,7 @@ pub(crate) struct Case {
     pub(crate) arguments: Map,
     pub(crate) entry: Option<String>,
     pub(crate) happenings: Vec<Happening>,
+    pub(crate) loaded: OnceLock<Arc<Program>>,
 }
 
 /// Reads a case: sections that begin with a line `--- name`.
@@ -63,6 +64,7 @@ pub(crate) fn parse(text: &str) -> Case {
         arguments: Map::new(),
         entry: None,
         happenings: Vec::new(),
+        loaded: OnceLock::new(),
     };
     let mut sections: Vec<(String, String)> = Vec::new();
     for line in text.lines() {
@@ -205,11 +207,13 @@ fn setting(settings: &mut Settings, line: &str) {
 
 /// Makes the machine of a case.
 pub(crate) fn begin(case: &Case) -> Machine {
-    let mut read = |request: &ImportRequest<'_>| Err(format!("no {}", request.path));
-    let signatures: Vec<Signature> = case.tools.iter().map(|tool| tool.signature.clone()).collect();
-    let root = SourceText { name: "case.md".to_owned(), text: case.program.clone() };
-    let loaded = load(vec![root], &mut read, &LoadOptions { tools: &signatures, open_world: true });
-    let program = Arc::new(loaded.program);
+    let read_program = || {
+        let tools: Vec<Signature> = case.tools.iter().map(|tool| tool.signature.clone()).collect();
+        let root = SourceText { name: "case.md".to_owned(), text: case.program.clone() };
+        let options = LoadOptions { tools: &tools, open_world: true };
+        Arc::new(load(vec![root], &mut |request| Err(format!("no {}", request.path)), &options).program)
+    };
+    let program = case.loaded.get_or_init(read_program).clone();
     let entry = case.entry.as_ref().map(|name| {
         let found = program.playbooks.iter().find(|playbook| &*playbook.name == name.as_str());
         EntryId::Playbook(found.expect("no such entry").id)
@@ -398,9 +402,8 @@ impl World {
             Fact::PlanFault(fault) => format!("plan fault ({}): {}", fault.kind, fault.message),
             Fact::Replanned { attempt, .. } => format!("another plan, number {attempt}"),
             // Told by other lines of the log, or different for each cut of the reply.
-            Fact::TurnStarted { .. } | Fact::Said { .. } | Fact::CallStarted { .. } | Fact::TurnFinished { .. } => {
-                return None;
-            }
+            Fact::TurnStarted { .. } | Fact::Said { .. } => return None,
+            Fact::CallStarted { .. } | Fact::TurnFinished { .. } => return None,
             Fact::TriggerEvaluated(evaluation) => {
                 let name = self.machine.program().trigger_name(evaluation.trigger);
                 let by = if evaluation.by == Judge::Interpreter { "" } else { " by the classifier" };
@@ -593,6 +596,5 @@ pub(crate) fn play(mut world: World, case: &Case, chunking: Chunking) -> World {
 }
 
 fn shown(variables: &[VariableView]) -> String {
-    let shown = |variable: &VariableView| format!("${} = {}", variable.name, variable.value.shown());
-    variables.iter().map(shown).collect::<Vec<String>>().join(", ")
+    variables.iter().map(|v| format!("${} = {}", v.name, v.value.shown())).collect::<Vec<_>>().join(", ")
 }
