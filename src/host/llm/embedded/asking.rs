@@ -9,7 +9,7 @@ use crate::value::Value;
 use crate::vm::protocol::USER_MESSAGE;
 
 use super::answer::{self, Found};
-use super::english::{find_any, mentions, name_words, strip_any, without_end, words};
+use super::english::{bare, find_any, mentions, name_words, strip_any, without_end, words};
 use super::executor::{Executor, Next};
 use super::kinds::Kind;
 use super::phrases::{self, Instead, Trouble, again};
@@ -186,6 +186,11 @@ impl Executor<'_> {
                 self.say(line, phrases::WITHOUT_ANSWER);
                 value
             }
+            // The program has asked itself, and judges the answer itself: it is told what was said.
+            (None, Found::Trouble(Trouble::Kind(_))) if question.is_empty() && ty.accepts(&Value::str(bare(said))) => {
+                Value::str(bare(said))
+            }
+            (None, Found::Trouble(Trouble::Kind(_))) if question.is_empty() && ty.optional => Value::Null,
             (None, Found::Trouble(trouble)) => {
                 let remark = if question.is_empty() { phrases::LISTENING } else { again(trouble) };
                 self.say(line, format!("{remark} {question}").trim_end());
