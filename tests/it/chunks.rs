@@ -153,7 +153,7 @@ fn scan_pieces(pieces: &[&str]) -> Vec<Part> {
 fn text_scanner_any_text() {
     const PIECES: [&str; 16] =
         ["{", "$", "}", "[", "]", ".", "a", "b_", "0", "12", " ", "é", "x", "{$", "$$", "aaaaaaaaaaaaaaaaaaaa"];
-    bolero::check!().with_type::<Vec<(u8, bool)>>().for_each(|input| {
+    bolero::check!().with_iterations(3_000).with_type::<Vec<(u8, bool)>>().for_each(|input| {
         let mut text = String::new();
         let mut pieces = vec![String::new()];
         for (piece, cut) in input {

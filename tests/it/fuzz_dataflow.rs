@@ -255,5 +255,5 @@ pub(crate) fn dataflow_expr_one(bytes: &[u8]) {
 
 #[test]
 fn dataflow_expr() {
-    check!().with_iterations(3_000).with_max_len(40).for_each(dataflow_expr_one);
+    check!().with_iterations(1_000).with_max_len(40).for_each(dataflow_expr_one);
 }

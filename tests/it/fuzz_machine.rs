@@ -230,7 +230,7 @@ fn machine_one(case: &Case, bytes: &[u8], lines: &[&str]) -> World {
 #[test]
 fn machine() {
     let case = parse(PROGRAM);
-    check!().with_max_len(256).for_each(|bytes: &[u8]| {
+    check!().with_iterations(150).with_max_len(256).for_each(|bytes: &[u8]| {
         machine_one(&case, bytes, LINES);
     });
 }
@@ -238,7 +238,7 @@ fn machine() {
 #[test]
 fn machine_with_fewer_calls() {
     let case = parse(FEWER_CALLS);
-    check!().with_max_len(256).for_each(|bytes: &[u8]| {
+    check!().with_iterations(100).with_max_len(256).for_each(|bytes: &[u8]| {
         machine_one(&case, bytes, FEWER_CALLS_LINES);
     });
 }

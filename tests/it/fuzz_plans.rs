@@ -245,7 +245,7 @@ fn same_as_serde(text: &str) -> bool {
 
 #[test]
 fn plan_decode() {
-    check!().with_iterations(500).with_max_len(200).for_each(plan_decode_one);
+    check!().with_iterations(300).with_max_len(200).for_each(plan_decode_one);
 }
 
 #[test]

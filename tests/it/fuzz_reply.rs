@@ -87,7 +87,7 @@ pub(crate) fn reply_read_one(input: &[u8], cuts: &[u8], flags: u8) {
 
 #[test]
 fn reply_read() {
-    let check = bolero::check!().with_type::<(Vec<u8>, Vec<u8>, u8)>();
+    let check = bolero::check!().with_iterations(2_000).with_type::<(Vec<u8>, Vec<u8>, u8)>();
     check.for_each(|(input, cuts, flags)| reply_read_one(input, cuts, *flags));
 }
 
@@ -147,7 +147,7 @@ const TOKENS: [&str; 48] = [
 /// values are the same.
 #[test]
 fn scanner_agrees_with_serde_json() {
-    bolero::check!().with_type::<Vec<u8>>().for_each(|input| {
+    bolero::check!().with_iterations(3_000).with_type::<Vec<u8>>().for_each(|input| {
         let Some((length, tokens)) = input.split_first() else {
             return;
         };

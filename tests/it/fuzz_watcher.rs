@@ -558,7 +558,7 @@ fn watcher_one(case: &mut Case, bytes: &[u8]) -> Option<(World, Monitor)> {
 
 #[test]
 fn watcher() {
-    check!().with_max_len(256).for_each(|bytes: &[u8]| {
+    check!().with_iterations(30).with_max_len(256).for_each(|bytes: &[u8]| {
         watcher_one(&mut parse(PROGRAM), bytes);
     });
 }

@@ -233,7 +233,7 @@ fn embedded_survives_any_text() {
         pieces.collect::<String>()
     };
     let order = Value::from_json(r#"{"state": "x", "1": [null, {"a$": "$b"}]}"#).unwrap();
-    for _ in 0..1_500 {
+    for _ in 0..800 {
         let (name, said, again) = (text(4), text(8), text(8));
         let variables =
             [("x".into(), Value::Int(3)), ("order".into(), order.clone()), ("name".into(), Value::from(name))];

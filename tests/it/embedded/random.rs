@@ -12,7 +12,7 @@ use crate::optimiser::play::{read, tools};
 use crate::world::World;
 
 /// How many programs are made.
-const N_PROGRAMS: u64 = 150;
+const N_PROGRAMS: u64 = 100;
 
 #[test]
 fn embedded_ends_random_programs() {
