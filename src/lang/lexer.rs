@@ -1,4 +1,5 @@
-//! The one lexer: tokens of conditions, explicit lines, references, and of the `${…}` of plans.
+//! The lexer of playbooks: tokens of conditions, explicit lines and references. (Dataflow plans have a language of
+//! their own for `${…}`: `dataflow::lexer`.)
 //!
 //! It reads on demand, one token at a time, because an expression may stand in front of prose
 //! (`If $x > 3, tell the user …`) in which apostrophes and dashes are no tokens at all.

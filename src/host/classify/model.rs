@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 use serde_json::Value as Json;
 
 use crate::host::classify::{TriggerClassifier, VerdictFuture, prompt};
-use crate::host::llm::{Llm, LlmRequest, Purpose, ReplyPart, ReplyStream, shorten};
+use crate::host::llm::{Llm, LlmRequest, Purpose, ReplyPart, ReplyStream, behind_think, shorten};
 use crate::lang::program::TriggerId;
 use crate::vm::protocol::{Candidate, Finish, Judge, Question, ReplyEnd, Usage, Verdict};
 
@@ -96,12 +96,6 @@ pub fn read_answer(text: &str, candidates: &[Candidate]) -> Option<Vec<TriggerId
     let named: Vec<TriggerId> = names.iter().filter_map(|name| find_candidate(name, candidates)).collect();
     let in_order = candidates.iter().map(|candidate| candidate.trigger);
     Some(in_order.filter(|trigger| named.contains(trigger)).collect())
-}
-
-/// The text behind the model's thoughts; a reply may begin inside them, and nothing stands behind open ones.
-fn behind_think(text: &str) -> &str {
-    let rest = text.rfind("</think>").map_or(text, |at| &text[at + "</think>".len()..]);
-    rest.find("<think>").map_or(rest, |at| &rest[..at])
 }
 
 /// The last list of texts in the answer: models that explain themselves come to the result at the end.

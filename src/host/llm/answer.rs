@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 
-use crate::host::llm::{Llm, LlmRequest, Purpose, ReplyPart, ReplyStream};
+use crate::host::llm::{Llm, LlmRequest, Purpose, ReplyPart, ReplyStream, behind_think};
 use crate::host::tool::registry::EndedCall;
 use crate::value::Value;
 use crate::vm::protocol::{CallOutcome, ChatMessage, Finish, PROMPT, ReplyEnd, Role, StartCall, Usage};
@@ -109,9 +109,4 @@ async fn read(mut reply: ReplyStream) -> Result<(String, Option<Usage>), Failure
         }
     }
     Err(Failure::new("the stream ended without saying that the reply is complete", true))
-}
-
-/// The text behind the model's thoughts.
-fn behind_think(text: &str) -> &str {
-    text.rfind("</think>").map_or(text, |at| &text[at + "</think>".len()..])
 }

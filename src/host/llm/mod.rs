@@ -116,6 +116,12 @@ fn status_is_transient(status: u16) -> bool {
     matches!(status, 408 | 409 | 425 | 429) || status >= 500
 }
 
+/// The text behind the model's thoughts; a reply may begin inside them, and nothing stands behind open ones.
+pub(crate) fn behind_think(text: &str) -> &str {
+    let rest = text.rfind("</think>").map_or(text, |at| &text[at + "</think>".len()..]);
+    rest.find("<think>").map_or(rest, |at| &rest[..at])
+}
+
 /// The beginning and the end of a long text: what a message shows of a prompt or of an error page.
 pub(crate) fn shorten(text: &str, n_characters: usize) -> Cow<'_, str> {
     let text = text.trim();

@@ -8,6 +8,7 @@ use crate::host::llm::{Llm, LlmRequest};
 use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::{Parameter, Signature, Type, TypeKind};
 use crate::value::{Map, Value};
+use crate::vm::plan::{LLM_GENERATE, MEMBERS};
 use crate::vm::protocol::{EffectClass, StartCall, ToolSignature};
 
 /// Asks a model and gives its reply as text.
@@ -36,10 +37,10 @@ pub fn signature() -> ToolSignature {
         text("prompt", None, "what the model is asked"),
         text("context", Some(Value::Null), "what else it is to know"),
         text("response_format", Some(Value::Null), "\"json\" for an object as the answer"),
-        Parameter { ty: list, ..text("members", Some(Value::Null), "the members that the object must have") },
+        Parameter { ty: list, ..text(MEMBERS, Some(Value::Null), "the members that the object must have") },
     ];
     let signature = Signature {
-        name: "llm_generate".into(),
+        name: LLM_GENERATE.into(),
         parameters,
         returns: Type { kind: TypeKind::Str, optional: false },
         summary: "asks a language model and gives its reply".into(),
@@ -79,7 +80,7 @@ fn request_of(arguments: &Map) -> LlmRequest {
         text.push_str(&text_of(context));
     }
     let format = given("response_format").map(text_of);
-    match (given("members"), format.as_deref()) {
+    match (given(MEMBERS), format.as_deref()) {
         (Some(Value::List(members)), _) => {
             let members: Vec<String> = members.iter().map(Value::to_json).collect();
             text.push_str(&format!(

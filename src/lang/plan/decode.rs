@@ -18,9 +18,9 @@ use crate::plan::{NodeId, Plan, PlanBody, PlanLanguage, PlanNode, plan_name};
 use crate::span::{FileId, Span};
 
 /// The variable whose value is a plan's.
-pub(crate) const FINAL_ANSWER: &str = "final_answer";
+pub const FINAL_ANSWER: &str = "final_answer";
 /// In dialect B, the value if there is no `final_answer`.
-const RESULT: &str = "result";
+pub const RESULT: &str = "result";
 
 /// Reads the JSON plan in `text`, which may be prose with a plan in it. `name` is the file's name, or a label: the
 /// plan is called by its stem, and without a `dialect` its ending declares one; else the text shows it.

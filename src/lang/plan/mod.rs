@@ -20,7 +20,7 @@ mod values;
 mod wording;
 
 pub use check::{Surroundings, check_calls};
-pub use decode::decode;
+pub use decode::{FINAL_ANSWER, RESULT, decode};
 pub use explain::{Step, outline, steps};
 pub use mermaid::mermaid;
 
@@ -161,8 +161,8 @@ pub fn read_written_plan(
 }
 
 impl PlanLanguage {
-    /// The language of a file, by its name: `.jmp.json`, `.branch.json`, `.json` (which of the two is then seen in
-    /// the text: `Err` holds nothing but that), `.yaml`, `.yml`; none: it is no plan.
+    /// The language of a file, by its name: `.jmp.json`, `.branch.json`, `.json` (`Some(None)`: which of
+    /// the two is seen in the text), `.yaml`, `.yml`; none: it is no plan.
     pub fn of_file(name: &str) -> Option<Option<PlanLanguage>> {
         let name = name.to_ascii_lowercase();
         if name.ends_with(".jmp.json") {

@@ -24,19 +24,27 @@ fn groups(view: &View) -> Vec<Group<'_>> {
     // Where nothing is executed any more, nobody reads: nothing is hidden from anybody.
     let reader = view.stack.last().map(|top| &top.agent);
     let is_readers = |agent: &Arc<str>| reader.is_none_or(|reader| reader == agent);
+    // A plan sees its own variables only, and nobody else sees them.
+    let is_plan_on_top = view.stack.last().is_some_and(|top| top.language.is_some());
     let frames = view.stack.iter().rev().enumerate().map(|(depth, frame)| {
         let name = frame_name(frame);
-        let is_visible = is_readers(&frame.agent);
+        let is_apart = is_plan_on_top || frame.language.is_some();
+        let is_visible = depth == 0 || (is_readers(&frame.agent) && !is_apart);
         let title = match (depth, is_visible) {
             (0, _) => name,
             (_, true) => format!("{name}, below"),
+            (_, false) if is_apart => format!("{name}, not visible: plans have variables of their own"),
             (_, false) => format!("{name}, not visible: another agent's"),
         };
         Group { title, variables: &frame.variables, is_visible }
     });
     let others = view.others.iter().map(|(agent, others)| {
-        let is_visible = is_readers(agent);
-        let hidden = if is_visible { "" } else { ", not visible: another agent's" };
+        let is_visible = is_readers(agent) && !is_plan_on_top;
+        let hidden = match (is_visible, is_plan_on_top) {
+            (true, _) => "",
+            (false, true) => ", not visible: plans have variables of their own",
+            (false, false) => ", not visible: another agent's",
+        };
         Group { title: format!("others of {agent}{hidden}"), variables: others, is_visible }
     });
     let mut groups: Vec<Group<'_>> = frames.chain(others).filter(|group| !group.variables.is_empty()).collect();

@@ -8,7 +8,6 @@ const MAX_TRIES: usize = 200;
 
 /// Whether a condition holds; the error is what is wrong with the answer, as the model is told.
 pub(crate) fn read_condition(dialect: Dialect, reply: &str) -> Result<bool, String> {
-    let reply = behind_think(reply);
     match dialect {
         Dialect::Jmp => object_answer(reply)
             .unwrap_or_else(|| Err(r#"it holds no JSON object with "result" true or false"#.to_owned())),
@@ -44,9 +43,4 @@ pub(crate) fn first_object(text: &str) -> Option<Value> {
             values.next().and_then(Result::ok)
         })
         .next()
-}
-
-/// The text behind the model's thoughts.
-fn behind_think(text: &str) -> &str {
-    text.rfind("</think>").map_or(text, |at| &text[at + "</think>".len()..])
 }

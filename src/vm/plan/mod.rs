@@ -12,7 +12,7 @@ mod values;
 use std::sync::Arc;
 
 use playhouse_lang::plan::json::{Branch, Dialect, Instruction, InstructionKind, JsonPlan, Output, PlanCall, Target};
-use playhouse_lang::plan::{NodeId, Plan, PlanBody, PlanId};
+use playhouse_lang::plan::{FINAL_ANSWER, NodeId, Plan, PlanBody, PlanId, RESULT};
 use playhouse_lang::value::{Map, Origin, Tracked, Value};
 
 use crate::calls::{Given, bind};
@@ -23,14 +23,10 @@ use crate::protocol::{EffectClass, Fact, FrameId, FrameOrigin, Location, PlanFau
 use crate::stack::null;
 use crate::{Machine, scope};
 
-/// The variable whose value is a plan's.
-const FINAL_ANSWER: &str = "final_answer";
-/// In dialect B, the value if there is no `final_answer`.
-const RESULT: &str = "result";
 /// The registry's tool that asks the model.
-pub(crate) const LLM_GENERATE: &str = "llm_generate";
+pub const LLM_GENERATE: &str = "llm_generate";
 /// Its parameter that names the members that the reply must have.
-pub(crate) const MEMBERS: &str = "members";
+pub const MEMBERS: &str = "members";
 
 /// A JSON plan being executed.
 #[derive(Clone, Debug)]
@@ -253,6 +249,14 @@ impl Machine {
     fn ask_condition(&mut self, branch: &Branch, problem: Option<&str>) -> Result<(), Trouble> {
         let prompt = self.plan_value(&branch.prompt, "prompt")?;
         let context = branch.context.as_ref().map(|context| self.plan_value(context, "context")).transpose()?;
+        // No model is shown a secret, whoever asks it.
+        if let Some(parameter) = [("prompt", Some(&prompt)), ("context", context.as_ref())]
+            .into_iter()
+            .find_map(|(name, value)| value.filter(|value| value.secret).map(|_| name))
+        {
+            let message = "it holds a secret value, which no model is shown; ask without it";
+            return Err(Trouble::new(PlanFaultKind::Value, message).of(parameter));
+        }
         let dialect = self.plan_frame().json().dialect;
         let question = prompts::condition(dialect, &prompt, context.as_ref(), problem);
         if let Doing::Condition { n_asked } = &mut self.plan_frame_mut().doing {
