@@ -196,7 +196,7 @@ async fn run(folder: &Path, name: &str) -> Result<Cost, String> {
         .tools
         .as_ref()
         .map_or_else(|| "{}".to_owned(), |tools| std::fs::read_to_string(folder.join(tools)).unwrap());
-    let mut registry = Registry::new();
+    let registry = Registry::new();
     for tool in canned::from_text(&tools, &directory).unwrap() {
         registry.add(tool).unwrap();
     }

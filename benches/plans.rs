@@ -222,7 +222,7 @@ struct Service;
 
 impl Tool for Service {
     fn signature(&self) -> ToolSignature {
-        ToolSignature { signature: tool("service", &["n"]), effect: EffectClass::ReadOnly }
+        ToolSignature::new(tool("service", &["n"]), EffectClass::ReadOnly)
     }
 
     fn call(&self, _context: CallContext, arguments: Map) -> ToolFuture<'_> {
@@ -241,7 +241,7 @@ async fn fan_out(n: usize) -> Duration {
     }
     let names: Vec<String> = (0..n).map(|index| format!("a{index}")).collect();
     let _ = writeln!(text, "result: ${{[{}]}}", names.join(", "));
-    let mut tools = Registry::new();
+    let tools = Registry::new();
     tools.add(Arc::new(Service)).unwrap();
     let signatures: Vec<Signature> = tools.signatures().iter().map(|tool| tool.signature.clone()).collect();
     let world = World {

@@ -9,8 +9,8 @@ use crate::lang::plan::Plan;
 use crate::lang::program::Program;
 use crate::value::{Map, Tracked, Value};
 use crate::vm::protocol::{
-    CallKind, Close, Effect, Fact, FrameOrigin, Judge, Location, Outcome, Place, Progress, Report, Ruling, TurnEnd,
-    TurnKind, Update, Wait,
+    CallId, CallKind, Close, Effect, Fact, FrameOrigin, Judge, Location, Outcome, Place, Progress, Report, Ruling,
+    TurnEnd, TurnKind, Update, Wait,
 };
 use crate::vm::view::plan;
 
@@ -198,6 +198,11 @@ pub enum PublicBody {
     ApprovalGiven {
         call: u64,
     },
+    /// News of a running call: its progress, as the tool tells it.
+    CallProgress {
+        call: u64,
+        value: Value,
+    },
     UserMessage {
         text: Arc<str>,
     },
@@ -249,6 +254,7 @@ impl PublicBody {
             PublicBody::LinesSkipped { .. } => "lines_skipped",
             PublicBody::ApprovalAsked { .. } => "approval_asked",
             PublicBody::ApprovalGiven { .. } => "approval_given",
+            PublicBody::CallProgress { .. } => "call_progress",
             PublicBody::UserMessage { .. } => "user_message",
             PublicBody::Waiting { .. } => "waiting",
             PublicBody::Finished { .. } => "finished",
@@ -312,6 +318,11 @@ impl EventMaker {
     /// The machine was found waiting, and nobody has been told yet (after a restart of the process).
     pub fn waiting(&mut self, wait: &Wait) -> PublicEvent {
         self.event(None, waiting_body(wait))
+    }
+
+    /// News of a running call. The machine knows nothing of it, nor does the journal.
+    pub fn call_progress(&mut self, call: CallId, value: Value) -> PublicEvent {
+        self.event(None, PublicBody::CallProgress { call: call.0, value })
     }
 
     /// The event of what one `advance` did, if watchers are told of it.

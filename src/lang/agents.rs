@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::ast::{AgentTree, Body, PlaybookTree};
 use crate::diagnostic::Diagnostic;
 use crate::load::Files;
-use crate::program::{Agent, AgentId, AgentKind, DeclaredVariable, PlaybookId, TriggerIndex};
-use crate::settings::{file_start, read_metadata, read_variables};
+use crate::program::{Agent, AgentId, AgentKind, DeclaredVariable, PlaybookId, ToolList, TriggerIndex};
+use crate::settings::{file_start, read_metadata, read_tools, read_variables};
 use crate::signature::identifier;
 use crate::span::Span;
 use crate::steps::join_paragraphs;
@@ -21,6 +21,7 @@ pub(crate) struct AgentPlan<'a> {
     kind: AgentKind,
     description: String,
     variables: Vec<DeclaredVariable>,
+    tools: ToolList,
     /// Its own body first, then those of imported files without an agent.
     pub(crate) bodies: Vec<&'a Body>,
     pub(crate) playbooks: Vec<&'a PlaybookTree>,
@@ -36,6 +37,7 @@ impl AgentPlan<'_> {
             description: self.description.as_str().into(),
             playbooks,
             variables: self.variables.clone(),
+            tools: self.tools.clone(),
             kind: self.kind,
             triggers: TriggerIndex::default(),
         }
@@ -150,6 +152,7 @@ fn agent_without_heading<'a>(files: &Files, index: usize) -> AgentPlan<'a> {
         kind: AgentKind::Playbooks,
         description: String::new(),
         variables: Vec::new(),
+        tools: ToolList::default(),
         bodies: Vec::new(),
         playbooks: Vec::new(),
     }
@@ -175,10 +178,12 @@ fn plan_agent<'a>(
         name = "Agent".to_owned();
     }
     let mut variables = declared.to_vec();
+    let mut tools = ToolList::default();
     for metadata in &tree.body.metadata {
         let setting = read_metadata(source, metadata);
         match setting.key.as_str() {
             "variables" => variables.extend(read_variables(&setting, diagnostics)),
+            "tools" => tools = read_tools(&setting, diagnostics),
             "remote" | "mcp" => kind = AgentKind::Remote,
             key => {
                 let message = format!("`{key}:` of an agent is recognised, but not supported; it has no effect");
@@ -201,6 +206,7 @@ fn plan_agent<'a>(
         kind,
         description: join_paragraphs(source, &tree.body.text),
         variables,
+        tools,
         bodies: vec![&tree.body],
         playbooks: tree.playbooks.iter().collect(),
     }

@@ -105,6 +105,12 @@ impl Check<'_> {
                 if let Some(message) = wrong_arguments(&tool.name, &tool.parameters, call) {
                     self.diagnostics.push(Diagnostic::error("wrong-arguments", call.callee_span, message));
                 }
+                if let Some(whose) = self.program.refusal(playbook, &tool.name) {
+                    let message = format!("`{}` may not be called here: {whose} does not permit it", tool.name);
+                    let note = "add it to `allow`, or take it out of `deny`";
+                    let error = Diagnostic::error("tool-not-permitted", call.callee_span, message);
+                    self.diagnostics.push(error.with_note(note));
+                }
             }
             Meaning::Private(id) => {
                 let callee = self.program.playbook(id);

@@ -108,6 +108,16 @@ fn explain_playbook(text: &mut String, program: &Program, playbook: &Playbook, c
         let (tokens, turns, seconds) = (number(limits.tokens), number(limits.turns), number(limits.seconds));
         let _ = writeln!(text, "    limits: tokens {tokens}, turns {turns}, seconds {seconds}, then {then}");
     }
+    if playbook.tools != Default::default() {
+        let list = |names: &[Arc<str>]| names.iter().map(|name| &**name).collect::<Vec<_>>().join(", ");
+        let allow = playbook.tools.allow.as_ref().map_or("all".to_owned(), |allow| list(allow));
+        let but = if playbook.tools.deny.is_empty() {
+            String::new()
+        } else {
+            format!(", not {}", list(&playbook.tools.deny))
+        };
+        let _ = writeln!(text, "    tools: {allow}{but}");
+    }
     explain_names(text, "own", &playbook.own);
     explain_names(text, "outer", &playbook.outer);
     for trigger in &playbook.triggers {

@@ -16,9 +16,9 @@ use crate::parse::is_code;
 use crate::plan::{Plan, PlanId, read_plan};
 use crate::program::{
     Agent, AgentId, AgentKind, Entry, FrameLimits, FrontMatter, Mode, Playbook, PlaybookId, Program, Signature,
-    Trigger, TriggerId, TriggerIndex, TriggerKind,
+    ToolList, Trigger, TriggerId, TriggerIndex, TriggerKind,
 };
-use crate::settings::{is_true, read_limits, read_metadata};
+use crate::settings::{is_true, read_limits, read_metadata, read_tools};
 use crate::signature::{Heading, read_heading};
 use crate::span::Span;
 use crate::steps::{join_paragraphs, join_pieces, lower_steps, spread_types, types_of};
@@ -91,6 +91,7 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>) -> Lowered {
     }
     sort_all_names(&agents, &mut playbooks);
     let settings = read_settings(&files, &mut diagnostics);
+    let tools = read_tool_list(&files, &mut diagnostics);
     let reach = ReachCache::new(&playbooks);
     let mut program = Program {
         sources: files.sources,
@@ -99,6 +100,7 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>) -> Lowered {
         plans: programs,
         called_by_plans: Vec::new(),
         settings,
+        tools,
         entry,
         reach,
     };
@@ -149,6 +151,7 @@ fn agent_of_plan(plan: &Plan) -> Agent {
         description: "".into(),
         playbooks: Vec::new(),
         variables: Vec::new(),
+        tools: ToolList::default(),
         kind: AgentKind::Playbooks,
         triggers: TriggerIndex::default(),
     }
@@ -193,21 +196,23 @@ struct Shell<'a> {
     goal: bool,
     meeting: bool,
     limits: FrameLimits,
+    tools: ToolList,
 }
 
 impl<'a> Shell<'a> {
     fn read(agent: AgentId, tree: &'a PlaybookTree, source: &str, diagnostics: &mut Vec<Diagnostic>) -> Self {
         let title = source.get(tree.heading.title.range()).unwrap_or("");
         let heading = read_heading(title, tree.heading.title, diagnostics);
-        let limits = FrameLimits::default();
+        let (limits, tools) = (FrameLimits::default(), ToolList::default());
         let mut shell =
-            Shell { agent, tree, heading, public: false, strict: true, goal: false, meeting: false, limits };
+            Shell { agent, tree, heading, public: false, strict: true, goal: false, meeting: false, limits, tools };
         for metadata in &tree.body.metadata {
             let setting = read_metadata(source, metadata);
             match setting.key.as_str() {
                 "public" => shell.public = is_true(&setting.value),
                 "strict" => shell.strict = is_true(&setting.value),
                 "limits" => shell.limits = read_limits(&setting, diagnostics),
+                "tools" => shell.tools = read_tools(&setting, diagnostics),
                 "execution_mode" if setting.value.as_str() == Some("raw") => {
                     let message = "`execution_mode: raw` is not supported; the playbook runs in goal mode";
                     diagnostics.push(Diagnostic::warning("unsupported-mode", setting.span, message));
@@ -295,6 +300,7 @@ impl<'a> Shell<'a> {
             public: self.public,
             strict: self.strict,
             limits: self.limits.clone(),
+            tools: self.tools.clone(),
             description: join_paragraphs(source, &text).into(),
             triggers: self.triggers(id, source, around, diagnostics),
             mode,
@@ -432,6 +438,7 @@ fn root_playbook(
         public: false,
         strict: true,
         limits: FrameLimits::default(),
+        tools: ToolList::default(),
         description: agent.description.clone(),
         triggers: Vec::new(),
         mode: Mode::Goal,
@@ -458,6 +465,15 @@ fn sort_all_names(agents: &[Agent], playbooks: &mut [Playbook]) {
     }
 }
 
+/// Which tools all files together permit: each may take something away, none gives it back.
+fn read_tool_list(files: &Files, diagnostics: &mut Vec<Diagnostic>) -> ToolList {
+    let mut list = ToolList::default();
+    for setting in files.files.iter().flat_map(|file| &file.settings).filter(|setting| setting.key == "tools") {
+        list.restrict(read_tools(setting, diagnostics));
+    }
+    list
+}
+
 /// The front matter of all files together; of a key that stands in several files the first counts.
 fn read_settings(files: &Files, diagnostics: &mut Vec<Diagnostic>) -> FrontMatter {
     let mut settings = FrontMatter::default();
@@ -465,6 +481,11 @@ fn read_settings(files: &Files, diagnostics: &mut Vec<Diagnostic>) -> FrontMatte
     for setting in files.files.iter().flat_map(|file| &file.settings) {
         // Both are read where they stand, for each file by itself.
         if matches!(setting.key.as_str(), "import" | "variables") {
+            continue;
+        }
+        // Every file brings its own of these; the lists of allowed tools are read beside.
+        if matches!(setting.key.as_str(), "tools" | "plugins" | "mcp" | "resources") {
+            settings.other.push((setting.key.clone(), setting.value.clone(), setting.span));
             continue;
         }
         if let Some(first) = first.get(setting.key.as_str()) {

@@ -9,13 +9,14 @@ use crate::markdown::{self, Block, Item};
 use crate::span::{FileId, Span};
 
 /// The keys that are metadata of an agent; any other `key: value` line is description.
-const AGENT_KEYS: [&str; 7] = ["model", "variables", "remote", "mcp", "startup_mode", "limits", "hidden"];
+const AGENT_KEYS: [&str; 8] = ["model", "variables", "tools", "remote", "mcp", "startup_mode", "limits", "hidden"];
 
 /// The keys that are metadata of a playbook.
-const PLAYBOOK_KEYS: [&str; 12] = [
+const PLAYBOOK_KEYS: [&str; 13] = [
     "public",
     "strict",
     "limits",
+    "tools",
     "model",
     "execution_mode",
     "export",

@@ -1,8 +1,10 @@
 //! YAML of front matter and metadata: values with places, declared variables, limits.
 
+use std::sync::Arc;
+
 use crate::ast::Metadata;
 use crate::diagnostic::Diagnostic;
-use crate::program::{DeclaredVariable, FrameLimits, OnLimit, Type};
+use crate::program::{DeclaredVariable, FrameLimits, OnLimit, ToolList, Type};
 use crate::signature::read_type;
 use crate::span::{FileId, Span};
 use crate::value::{Map, Value};
@@ -206,6 +208,29 @@ pub(crate) fn read_limits(setting: &Setting, diagnostics: &mut Vec<Diagnostic>) 
         }
     }
     limits
+}
+
+/// Reads `tools: [Name, "plugin.*"]` or `tools: {allow: […], deny: […], …}`; what else a map says is for the host.
+pub(crate) fn read_tools(setting: &Setting, diagnostics: &mut Vec<Diagnostic>) -> ToolList {
+    let mut list = ToolList::default();
+    let mut names = |value: &Value| -> Vec<Arc<str>> {
+        let items: Vec<&Value> = if let Value::List(items) = value { items.iter().collect() } else { vec![value] };
+        let read: Vec<Arc<str>> =
+            items.iter().filter_map(|item| item.as_str()).filter(|name| !name.is_empty()).map(Arc::from).collect();
+        if read.len() != items.len() {
+            let message = "a list of tools holds names; write `tools: [LoadFile, \"mail.*\"]`";
+            diagnostics.push(Diagnostic::error("bad-tools", setting.span, message));
+        }
+        read
+    };
+    match &setting.value {
+        Value::Map(members) => {
+            list.allow = members.get("allow").map(&mut names);
+            list.deny = members.get("deny").map(&mut names).unwrap_or_default();
+        }
+        value => list.allow = Some(names(value)),
+    }
+    list
 }
 
 /// Whether a YAML value means yes.

@@ -219,10 +219,29 @@ impl Origin {
         (Origin::CODE, "code"),
     ];
 
+    /// Every source there is.
+    pub const ALL: Origin = Origin(31);
+
+    /// The source with this name, as people write it (`user`).
+    pub fn named(name: &str) -> Option<Origin> {
+        Origin::NAMES.iter().find(|(_, known)| *known == name).map(|(origin, _)| *origin)
+    }
+
+    /// The names of all sources in it, the most trusted first.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        Origin::NAMES.iter().rev().filter(move |(origin, _)| self.0 & origin.0 != 0).map(|(_, name)| *name)
+    }
+
     /// Both sources together.
     #[must_use]
     pub fn with(self, other: Origin) -> Origin {
         Origin(self.0 | other.0)
+    }
+
+    /// The sources that both have.
+    #[must_use]
+    pub fn and(self, other: Origin) -> Origin {
+        Origin(self.0 & other.0)
     }
 
     /// Whether every source in `self` is one of `allowed`.

@@ -8,7 +8,8 @@ use playhouse_lang::program::{Parameter, Signature};
 use playhouse_lang::value::{Origin, Tracked, Value};
 
 use crate::fault::FaultKind;
-use crate::frame::{CallState, Called, Callee, Frame, Phase, QueuedCall, ReturnValue, Then};
+use crate::frame::{AskedBy, CallState, Called, Callee, Frame, Phase, QueuedCall, ReturnValue, Then};
+use crate::permits::Clearance;
 use crate::protocol::{
     CallId, CallKind, CallOutcome, Effect, EffectClass, Fact, FrameOrigin, Location, PROMPT, StartCall, Timestamp,
     Usage,
@@ -22,6 +23,8 @@ const REFUSED: &str = "the person who was asked refused this call";
 pub(crate) struct Resolved {
     pub(crate) callee: Callee,
     pub(crate) signature: Signature,
+    /// It is a tool that looks at its arguments itself ([`crate::protocol::ToolSignature::schema`]).
+    checks_itself: bool,
 }
 
 /// Arguments as they were given.
@@ -41,14 +44,18 @@ impl Machine {
         let agent = self.frames[depth].core().agent;
         if let Some(id) = self.program.find_playbook(agent, name) {
             let signature = Signature { name: name.into(), ..self.program.playbook(id).signature() };
-            return Ok(Resolved { callee: Callee::Playbook(id), signature });
+            return Ok(Resolved { callee: Callee::Playbook(id), signature, checks_itself: false });
         }
         if let Some(id) = self.program.find_plan(name) {
             let signature = self.program.plans[id.0 as usize].signature();
-            return Ok(Resolved { callee: Callee::Plan(id), signature });
+            return Ok(Resolved { callee: Callee::Plan(id), signature, checks_itself: false });
         }
-        if let Some(tool) = self.tools.iter().find(|tool| &*tool.signature.name == name) {
-            return Ok(Resolved { callee: Callee::Tool(tool.effect), signature: tool.signature.clone() });
+        if let Some(tool) = self.tool(name) {
+            if let Some(refusal) = self.tool_refusal(depth, name) {
+                return Err(refusal);
+            }
+            let (signature, checks_itself) = (tool.signature.clone(), tool.schema.is_some());
+            return Ok(Resolved { callee: Callee::Tool(tool.effect), signature, checks_itself });
         }
         if builtins::find(name) == Some(Builtin::Unsupported) {
             return Err(format!(
@@ -86,7 +93,7 @@ impl Machine {
             returns: playhouse_lang::program::Type::ANY,
             summary: "".into(),
         };
-        let resolved = Resolved { callee: Callee::Model, signature };
+        let resolved = Resolved { callee: Callee::Model, signature, checks_itself: false };
         self.queue_call(&resolved, vec![(PROMPT.into(), question)], None);
     }
 
@@ -95,7 +102,7 @@ impl Machine {
         &mut self,
         depth: usize,
         resolved: &Resolved,
-        arguments: Vec<(Arc<str>, Tracked)>,
+        mut arguments: Vec<(Arc<str>, Tracked)>,
         result_name: Option<Arc<str>>,
     ) -> Option<CallId> {
         let is_top = depth + 1 == self.frames.len();
@@ -116,6 +123,10 @@ impl Machine {
         let place = self.frames[depth].place(depth, turn);
         let name = resolved.signature.name.clone();
         let kind = resolved.callee.kind();
+        let unresolved = match resolved.callee {
+            Callee::Tool(_) => self.resolve_assets(depth, &name, &mut arguments).err(),
+            Callee::Playbook(_) | Callee::Plan(_) | Callee::Model => None,
+        };
         self.report_at(place, Fact::CallQueued { call: id, name: name.clone(), kind, arguments: arguments.clone() });
         let queued = QueuedCall {
             id,
@@ -139,6 +150,10 @@ impl Machine {
         if let Some(frame) = self.frames[depth].playbook_mut() {
             frame.unclaimed_calls.push(Called { callee: resolved.callee, name });
         }
+        if let Some(fault) = unresolved {
+            self.refuse_call(id, format!("{} was not called: {fault}", resolved.signature.name).into());
+            return Some(id);
+        }
         if is_top {
             self.queue_guards(id);
         }
@@ -152,8 +167,17 @@ impl Machine {
         Some(id)
     }
 
-    /// Tells the world to start a queued call of a tool.
+    /// Tells the world to start a queued call of a tool, if nothing stands between.
     fn start_tool(&mut self, id: CallId, effect: EffectClass) {
+        let Some(queued) = self.find_call(id).cloned() else { return };
+        match self.clearance(&queued) {
+            Clearance::Go => self.start_cleared(id, effect),
+            Clearance::Ask(question) => self.ask_approval(id, question),
+            Clearance::Refuse(reason) => self.refuse_call(id, reason),
+        }
+    }
+
+    fn start_cleared(&mut self, id: CallId, effect: EffectClass) {
         let Some(queued) = self.find_call(id) else { return };
         queued.state = CallState::Running { attempt: 1, confirmed: false };
         let start = start_call(queued, effect, 1);
@@ -285,8 +309,9 @@ impl Machine {
         let Some(queued) = self.find_call(call) else { return };
         // A stale answer: the call has ended already, or was never started.
         let CallState::Running { attempt, .. } = queued.state else { return };
-        if let CallOutcome::Needs { question } = outcome {
-            queued.state = CallState::Asking { attempt, question: question.clone() };
+        if let CallOutcome::Needs { question, takes_no } = outcome {
+            let asked_by = AskedBy::Tool { takes_no };
+            queued.state = CallState::Asking { attempt, question: question.clone(), asked_by };
             self.report(Fact::ApprovalAsked { call, question });
             return;
         }
@@ -306,23 +331,27 @@ impl Machine {
 
     /// A person answered: the call is made again with the answer, or refused.
     pub(crate) fn handle_approved(&mut self, call: CallId, answer: Value) {
-        let now = self.now;
         let Some(queued) = self.find_call(call) else { return };
-        let CallState::Asking { attempt, .. } = queued.state else { return };
+        let CallState::Asking { attempt, asked_by, .. } = queued.state else { return };
         let Some(effect) = queued.callee.effect() else { return };
-        let refused = answer == Value::Bool(false);
-        if refused {
-            queued.state = CallState::Done(Err(REFUSED.into()));
-        } else {
+        let refusal: Option<Arc<str>> = match (asked_by, &answer) {
+            (AskedBy::Policy, Value::Bool(true)) | (AskedBy::Tool { takes_no: true }, _) => None,
+            (AskedBy::Policy | AskedBy::Tool { takes_no: false }, Value::Bool(false)) => Some(REFUSED.into()),
+            (AskedBy::Tool { takes_no: false }, _) => None,
+            // Whoever says something else has not said yes.
+            (AskedBy::Policy, words) => Some(format!("{REFUSED} and said: {}", words.to_json()).into()),
+        };
+        if refusal.is_none() {
             queued.state = CallState::Running { attempt: attempt + 1, confirmed: false };
-            queued.answer = Some(answer);
+            if let AskedBy::Tool { .. } = asked_by {
+                queued.answer = Some(answer);
+            }
             let effect = start_call(queued, effect, attempt + 1);
             self.emit(effect);
         }
         self.report(Fact::ApprovalGiven { call });
-        if refused && let Some(queued) = self.find_call(call) {
-            let finished = queued.finished(now, Err(REFUSED.into()));
-            self.report(finished);
+        if let Some(refusal) = refusal {
+            self.refuse_call(call, refusal);
         }
     }
 
@@ -373,8 +402,10 @@ fn start_call(queued: &QueuedCall, effect: EffectClass, attempt: u32) -> Effect 
     }))
 }
 
-/// Binds arguments to parameters; all faults are told together.
-pub(crate) fn bind(signature: &Signature, given: Given) -> Result<Vec<(Arc<str>, Tracked)>, String> {
+/// Binds arguments to parameters; all faults are told together. Of a tool that checks them itself only those that it
+/// could not see: more values than parameters.
+pub(crate) fn bind(resolved: &Resolved, given: Given) -> Result<Vec<(Arc<str>, Tracked)>, String> {
+    let Resolved { signature, checks_itself, .. } = resolved;
     let parameters = &signature.parameters;
     let mut faults = Vec::new();
     let mut named: Vec<(Arc<str>, Tracked)> = match given {
@@ -386,6 +417,9 @@ pub(crate) fn bind(signature: &Signature, given: Given) -> Result<Vec<(Arc<str>,
             parameters.iter().zip(values).map(|(parameter, value)| (parameter.name.clone(), value)).collect()
         }
     };
+    if *checks_itself && faults.is_empty() {
+        return Ok(named);
+    }
     for (name, _) in &named {
         if !parameters.iter().any(|parameter| parameter.name == *name) {
             faults.push(format!("it has no parameter `{name}`"));

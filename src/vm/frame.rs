@@ -230,9 +230,18 @@ pub(crate) enum CallState {
         confirmed: bool,
     },
     /// A person must answer first.
-    Asking { attempt: u32, question: Arc<str> },
+    Asking { attempt: u32, question: Arc<str>, asked_by: AskedBy },
     /// Over.
     Done(Result<Tracked, Arc<str>>),
+}
+
+/// On whose behalf a person is asked about a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AskedBy {
+    /// The tool's approval: the call has not been made.
+    Policy,
+    /// The tool itself, which is told the answer; "no" too, if it takes it.
+    Tool { takes_no: bool },
 }
 
 /// What a frame is doing.

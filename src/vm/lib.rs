@@ -12,6 +12,7 @@ pub mod limits;
 pub mod protocol;
 pub mod reply;
 pub mod template;
+pub mod tool;
 pub mod trial;
 pub mod view;
 
@@ -24,6 +25,7 @@ mod inline;
 mod loops;
 mod messages;
 mod model_call;
+mod permits;
 pub mod plan;
 mod prompt;
 pub mod prompt_files;
@@ -495,7 +497,7 @@ fn result_of(outcome: CallOutcome, callee: Callee) -> Result<Tracked, Arc<str>> 
     match outcome {
         CallOutcome::Value { value, secret } => Ok(Tracked { value, origin, secret }),
         CallOutcome::Error(error) => Err(error),
-        CallOutcome::Needs { question } => Err(question),
+        CallOutcome::Needs { question, .. } => Err(question),
     }
 }
 

@@ -40,7 +40,7 @@ impl Machine {
             }
             Err(fault) => return self.fail_turn(&format!("call of {name}: {fault}")),
         };
-        let bound = match bind(&resolved.signature, given) {
+        let bound = match bind(&resolved, given) {
             Ok(bound) => bound,
             Err(problem) => return self.fail_turn(&problem),
         };

@@ -58,8 +58,8 @@ impl Prompts {
             let playbooks: Vec<String> = callable_playbooks(program, agent)
                 .map(|(name, playbook)| summary_line(&name, &playbook.signature()))
                 .collect();
-            let tools: Vec<String> =
-                tools.iter().map(|tool| summary_line(&tool.signature.name, &tool.signature)).collect();
+            let tools = tools.iter().filter(|tool| may_call(program, agent, &tool.signature.name));
+            let tools: Vec<String> = tools.map(|tool| summary_line(&tool.signature.name, &tool.signature)).collect();
             let agent = program.agent(agent);
             let context =
                 context! { agent => &*agent.title, description => agent.description.trim(), playbooks, tools, inlines };
@@ -75,13 +75,19 @@ impl Prompts {
     pub(crate) fn callables(&self, program: &Program, tools: &[ToolSignature], agent: AgentId) -> Arc<[Arc<str>]> {
         let make = || {
             let playbooks = callable_playbooks(program, agent).map(|(name, _)| Arc::from(name));
-            playbooks.chain(tools.iter().map(|tool| tool.signature.name.clone())).collect()
+            let tools = tools.iter().map(|tool| &tool.signature.name).filter(|name| may_call(program, agent, name));
+            playbooks.chain(tools.cloned()).collect()
         };
         match self.agents.get(agent.0 as usize) {
             Some(prompt) => prompt.callables.get_or_init(make).clone(),
             None => make(),
         }
     }
+}
+
+/// Whether an agent's lists permit the tool of this name.
+pub(crate) fn may_call(program: &Program, agent: AgentId, tool: &str) -> bool {
+    program.tools.permits(tool) && program.agent(agent).tools.permits(tool)
 }
 
 /// An agent's own playbooks by plain name, then the public ones of other agents by `Agent.Playbook`.
@@ -395,10 +401,17 @@ impl Machine {
         self.tools
             .iter()
             .filter(|tool| {
-                tool.signature.parameters.iter().any(|parameter| !parameter.description.is_empty())
+                let has_more = tool.schema.is_some()
+                    || tool.signature.parameters.iter().any(|parameter| !parameter.description.is_empty());
+                has_more
                     && text_names(&tool.signature.name)
+                    && self.program.refusal(playbook, &tool.signature.name).is_none()
             })
             .map(|tool| {
+                let written = write_signature(&tool.signature.name, &tool.signature);
+                if let Some(schema) = &tool.schema {
+                    return format!("{written} — {schema}");
+                }
                 let parameters: Vec<String> = tool
                     .signature
                     .parameters
@@ -406,7 +419,7 @@ impl Machine {
                     .filter(|parameter| !parameter.description.is_empty())
                     .map(|parameter| format!("{}: {}", parameter.name, parameter.description))
                     .collect();
-                format!("{} — {}", write_signature(&tool.signature.name, &tool.signature), parameters.join("; "))
+                format!("{written} — {}", parameters.join("; "))
             })
             .collect()
     }

@@ -7,10 +7,12 @@
 use std::sync::Arc;
 
 use playhouse_lang::plan::{NodeId, Plan, PlanId};
-use playhouse_lang::program::{AgentId, PlaybookId, Signature, StepId, TriggerId};
+use playhouse_lang::program::{AgentId, PlaybookId, StepId, TriggerId};
 use playhouse_lang::value::{Map, Tracked, Value};
 
 use crate::fault::Fault;
+
+pub use crate::tool::{Approval, EffectClass, ParameterRule, ToolSignature};
 
 /// The variable that holds the user's last words; each message is an update of it.
 pub const USER_MESSAGE: &str = "user_message";
@@ -81,26 +83,6 @@ pub struct Place {
     pub turn: Option<TurnId>,
 }
 
-/// What a tool does to the world (spec `architecture.md`, "After a crash").
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum EffectClass {
-    /// It changes nothing: may be called again, and needs no sync of the journal first.
-    ReadOnly,
-    /// The same call with the same key has its effect once: may be started again.
-    Idempotent,
-    /// Anything else: never started again after a crash.
-    Write,
-}
-
-/// A tool as the machine knows it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ToolSignature {
-    /// Name, parameters, return type, summary.
-    pub signature: Signature,
-    /// What it does to the world.
-    pub effect: EffectClass,
-}
-
 /// What happened in the world. A closed list (spec `architecture.md`, "Journal"); the session's beginning is
 /// [`crate::Begin`]. An event with a stale id is ignored.
 #[derive(Clone, Debug, PartialEq)]
@@ -162,7 +144,8 @@ pub enum Event {
     Approved {
         /// The call.
         call: CallId,
-        /// The answer: false refuses, anything else is handed to the tool.
+        /// The answer: false refuses, unless the tool takes it; anything else is handed to the tool. Whether a call
+        /// may be made at all is answered with true.
         answer: Value,
     },
     /// The user cancelled what is going on: the reply is closed, the frame waits for the user.
@@ -246,6 +229,8 @@ pub enum CallOutcome {
     Needs {
         /// What the person is asked.
         question: Arc<str>,
+        /// Whether "no" is an answer like any other, which the tool is handed; else it refuses the call.
+        takes_no: bool,
     },
 }
 

@@ -342,7 +342,7 @@ impl Machine {
         for (parameter, value) in resolved.signature.parameters.iter().zip(positional.drain(..)) {
             named.push((parameter.name.clone(), value));
         }
-        let bound = bind(&resolved.signature, Given::Named(named)).map_err(other)?;
+        let bound = bind(&resolved, Given::Named(named)).map_err(other)?;
         let result_name = site.result.as_ref().map(|target| target.name.clone());
         let called = Called { callee: resolved.callee, name: site.callee.clone() };
         let is_inlined = self.inlining(self.top().playbook, step).is_some();

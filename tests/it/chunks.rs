@@ -244,8 +244,8 @@ async fn play(path: &Path) -> (PathBuf, Conversation) {
     let test = TestFile::parse(file, &text).unwrap();
     let clock = Arc::new(TestClock::new(Timestamp(1_795_301_285_000)));
     let directory = WorkingDirectory::open(path.parent().unwrap()).unwrap();
-    let mut tools = Registry::new();
-    add_builtins(&mut tools, &directory, clock.clone(), 1 << 20);
+    let tools = Registry::new();
+    add_builtins(&tools, &directory, clock.clone(), 1 << 20);
     if let Some(name) = &test.tools {
         for tool in canned::load(&path.with_file_name(name), &directory).unwrap() {
             tools.replace(tool);

@@ -191,7 +191,7 @@ impl Conversation {
         for tool in json.as_object_mut().unwrap().values_mut() {
             tool.as_object_mut().unwrap().remove("log");
         }
-        let mut tools = Registry::new();
+        let tools = Registry::new();
         for inner in canned::from_text(&json.to_string(), &directory).unwrap() {
             tools.add(Arc::new(Counted { inner, executed: Arc::clone(&executed) })).unwrap();
         }

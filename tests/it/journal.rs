@@ -30,7 +30,7 @@ fn tool() -> ToolSignature {
         returns: Type::ANY,
         summary: "does".into(),
     };
-    ToolSignature { signature, effect: EffectClass::Idempotent }
+    ToolSignature::new(signature, EffectClass::Idempotent)
 }
 
 fn begun() -> RecordBody {
@@ -135,7 +135,11 @@ fn every_event_survives_the_wire() {
             usage: None,
         },
         Event::CallEnded { call: CallId(1), outcome: CallOutcome::Error("no".into()), usage: None },
-        Event::CallEnded { call: CallId(1), outcome: CallOutcome::Needs { question: "sure?".into() }, usage: None },
+        Event::CallEnded {
+            call: CallId(1),
+            outcome: CallOutcome::Needs { question: "sure?".into(), takes_no: true },
+            usage: None,
+        },
         Event::Message { text: "hello\n\"you\" \u{2028}".into() },
         Event::TimerFired { timer: TimerId(4) },
         Event::Approved { call: CallId(1), answer: Value::Bool(true) },

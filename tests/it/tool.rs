@@ -40,16 +40,16 @@ async fn call(registry: &Registry, start: &StartCall) -> Result<Value, String> {
     match registry.begin(&"s1".into(), start, CancellationToken::new()).outcome.await.0 {
         CallOutcome::Value { value, .. } => Ok(value),
         CallOutcome::Error(text) => Err(text.to_string()),
-        CallOutcome::Needs { question } => Err(format!("needs {question}")),
+        CallOutcome::Needs { question, .. } => Err(format!("needs {question}")),
     }
 }
 
 fn builtins(folder: &Path, max_bytes: usize) -> Registry {
-    let mut registry = Registry::new();
+    let registry = Registry::new();
     let zone = TimeZone::fixed(Offset::from_hours(-8).unwrap());
     let clock = TestClock::new(Timestamp(1_795_301_285_000)).in_zone(zone);
     let directory = WorkingDirectory::open(folder).unwrap();
-    add_builtins(&mut registry, &directory, Arc::new(clock), max_bytes);
+    add_builtins(&registry, &directory, Arc::new(clock), max_bytes);
     registry
 }
 
@@ -163,7 +163,7 @@ impl Tool for Odd {
             _ => Vec::new(),
         };
         let signature = Signature { name: self.0.into(), parameters, returns: Type::ANY, summary: "".into() };
-        ToolSignature { signature, effect: EffectClass::Write }
+        ToolSignature::new(signature, EffectClass::Write)
     }
 
     fn timeout(&self) -> Duration {
@@ -199,7 +199,7 @@ impl Tool for Odd {
 }
 
 fn odd() -> Registry {
-    let mut registry = Registry::new();
+    let registry = Registry::new();
     for name in ["PanicEarly", "PanicLate", "Hang", "Asks", "Chatty", "Count"] {
         registry.add(Arc::new(Odd(name))).unwrap();
     }
@@ -258,7 +258,7 @@ async fn all_faults_of_the_arguments_are_told_together() {
 
 #[test]
 fn two_tools_cannot_have_one_name() {
-    let mut tools = odd();
+    let tools = odd();
     let error = tools.add(Arc::new(Odd("Count"))).unwrap_err();
     assert_eq!(error.to_string(), "there are two tools named `Count`; rename or leave out one of them");
     assert_eq!(tools.signatures().len(), 6);
@@ -266,7 +266,7 @@ fn two_tools_cannot_have_one_name() {
 
 fn canned_tools(text: &str, folder: &Path) -> Result<Registry, String> {
     let directory = WorkingDirectory::open(folder).unwrap();
-    let mut registry = Registry::new();
+    let registry = Registry::new();
     for tool in canned::from_text(text, &directory)? {
         registry.add(tool).map_err(|error| error.to_string())?;
     }

@@ -254,7 +254,7 @@ impl Desk {
 
     fn world(&self) -> (World, Arc<Noting>) {
         let directory = WorkingDirectory::open(&std::env::temp_dir()).unwrap();
-        let mut tools = Registry::new();
+        let tools = Registry::new();
         for tool in canned::from_text(TOOLS, &directory).unwrap() {
             tools.add(tool).unwrap();
         }

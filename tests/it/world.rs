@@ -161,7 +161,7 @@ fn tool(line: &str) -> ToolSignature {
         _ => EffectClass::Write,
     };
     let signature = Signature { name: name.trim().into(), parameters, returns: Type::ANY, summary: "".into() };
-    ToolSignature { signature, effect }
+    ToolSignature::new(signature, effect)
 }
 
 fn setting(settings: &mut Settings, line: &str) {
@@ -486,7 +486,8 @@ impl World {
                 self.handle(Event::CallEnded { call, outcome, usage: None });
             }
             Happening::Asks(name, question) => {
-                let (call, outcome) = (self.take(name), CallOutcome::Needs { question: question.as_str().into() });
+                let (call, outcome) =
+                    (self.take(name), CallOutcome::Needs { question: question.as_str().into(), takes_no: false });
                 self.handle(Event::CallEnded { call, outcome, usage: None });
             }
             Happening::Approve(answer) => {

@@ -186,6 +186,8 @@ pub enum OutcomeWire {
     },
     Needs {
         question: Arc<str>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        takes_no: bool,
     },
 }
 
@@ -294,7 +296,9 @@ impl RecordBody {
                         OutcomeWire::Value { value: value.clone(), secret: *secret }
                     }
                     CallOutcome::Error(error) => OutcomeWire::Error { error: error.clone() },
-                    CallOutcome::Needs { question } => OutcomeWire::Needs { question: question.clone() },
+                    CallOutcome::Needs { question, takes_no } => {
+                        OutcomeWire::Needs { question: question.clone(), takes_no: *takes_no }
+                    }
                 },
             },
             Event::Message { text } => RecordBody::Message { text: text.clone() },
@@ -332,7 +336,9 @@ impl RecordBody {
                         CallOutcome::Value { value: value.clone(), secret: *secret }
                     }
                     OutcomeWire::Error { error } => CallOutcome::Error(error.clone()),
-                    OutcomeWire::Needs { question } => CallOutcome::Needs { question: question.clone() },
+                    OutcomeWire::Needs { question, takes_no } => {
+                        CallOutcome::Needs { question: question.clone(), takes_no: *takes_no }
+                    }
                 },
             },
             RecordBody::Message { text } => Event::Message { text: text.clone() },

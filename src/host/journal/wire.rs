@@ -7,10 +7,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::lang::program::{Parameter, Signature, Type, TypeKind};
-use crate::value::Value;
+use crate::value::{Origin, Value};
 use crate::vm::dataflow::date::TimesOfDay;
 use crate::vm::limits::{Barrier, OnProtocolFailure, OnUserMessage, Replan, Settings};
-use crate::vm::protocol::{EffectClass, ToolSignature};
+use crate::vm::protocol::{Approval, EffectClass, ParameterRule, ToolSignature};
 
 /// One file of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -316,6 +316,38 @@ pub struct ToolWire {
     pub summary: Arc<str>,
     /// What it does to the world.
     pub effect: EffectWire,
+    /// Whether a person confirms its calls.
+    #[serde(default, skip_serializing_if = "ApprovalWire::is_never")]
+    pub approval: ApprovalWire,
+    /// What is demanded of single arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RuleWire>,
+    /// The JSON Schema of its arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Arc<str>>,
+}
+
+/// [`Approval`] as JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalWire {
+    /// Nobody is asked.
+    #[default]
+    Never,
+    /// Each call is confirmed.
+    Ask,
+}
+
+/// [`ParameterRule`] as JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RuleWire {
+    /// The parameter's name; empty: all arguments together.
+    pub parameter: Arc<str>,
+    /// Where its value may have come from, by the sources' names.
+    pub accepts: Vec<String>,
+    /// Whether it takes assets.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub takes_assets: bool,
 }
 
 /// [`Parameter`] as JSON.
@@ -418,6 +450,12 @@ impl ToolWire {
             returns: TypeWire(*returns),
             summary: summary.clone(),
             effect: EffectWire::from_effect(tool.effect),
+            approval: match tool.approval {
+                Approval::Never => ApprovalWire::Never,
+                Approval::Ask => ApprovalWire::Ask,
+            },
+            rules: tool.rules.iter().map(RuleWire::from_rule).collect(),
+            schema: tool.schema.clone(),
         }
     }
 
@@ -441,7 +479,34 @@ impl ToolWire {
                 summary: self.summary.clone(),
             },
             effect: self.effect.to_effect(),
+            approval: match self.approval {
+                ApprovalWire::Never => Approval::Never,
+                ApprovalWire::Ask => Approval::Ask,
+            },
+            rules: self.rules.iter().map(RuleWire::to_rule).collect(),
+            schema: self.schema.clone(),
         }
+    }
+}
+
+impl ApprovalWire {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+    fn is_never(&self) -> bool {
+        *self == ApprovalWire::Never
+    }
+}
+
+impl RuleWire {
+    fn from_rule(rule: &ParameterRule) -> RuleWire {
+        let accepts = rule.accepts.names().map(str::to_owned).collect();
+        RuleWire { parameter: rule.parameter.clone(), accepts, takes_assets: rule.takes_assets }
+    }
+
+    /// A source that is not known here is accepted from nowhere, so that nothing becomes looser.
+    fn to_rule(&self) -> ParameterRule {
+        let known = self.accepts.iter().filter_map(|name| Origin::named(name));
+        let accepts = known.fold(Origin::default(), Origin::with);
+        ParameterRule { parameter: self.parameter.clone(), accepts, takes_assets: self.takes_assets }
     }
 }
 

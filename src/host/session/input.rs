@@ -25,6 +25,10 @@ pub(crate) enum Input {
     Edit(Box<(Option<FrameId>, Arc<str>, Value)>),
     /// The set of tools has changed.
     SignaturesChanged(Arc<[ToolSignature]>),
+    /// The tools of the world may be others now.
+    ToolsChanged,
+    /// News of a running call.
+    CallProgress(CallId, Value),
     /// Somebody wants to see the machine.
     View(oneshot::Sender<Arc<View>>),
     /// Somebody wants to see what the journal holds.

@@ -171,6 +171,7 @@ fn is_conversation(body: &PublicBody) -> bool {
         | PublicBody::Degraded { .. }
         | PublicBody::Retry { .. }
         | PublicBody::ApprovalAsked { .. }
+        | PublicBody::CallProgress { .. }
         | PublicBody::Waiting { .. }
         | PublicBody::Finished { .. }
         | PublicBody::Failed { .. } => true,

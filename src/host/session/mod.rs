@@ -211,6 +211,9 @@ impl Session {
         let (inbox_sender, inbox) = mpsc::channel(INBOX);
         let (end_sender, end) = watch::channel(None);
         let maker = EventMaker::new(id.clone(), machine.program().clone());
+        let mut tool_changes = world.tools.changes();
+        // What has changed since the signatures were read is seen at once.
+        tool_changes.mark_changed();
         let task = Box::new(Task {
             id: id.clone(),
             machine,
@@ -225,6 +228,7 @@ impl Session {
             schemas: Schemas::default(),
             calls: Calls::default(),
             questions: Questions::default(),
+            tool_changes,
             timers: Vec::new(),
             pending: VecDeque::new(),
             time,

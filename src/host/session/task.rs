@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -23,6 +24,7 @@ use crate::host::session::replay::{Stop, tells_waiting};
 use crate::host::session::turns::{self, Schemas, Turns, moment_after};
 use crate::host::session::{SessionError, World};
 use crate::host::tool::registry::EndedCall;
+use crate::value::Value;
 use crate::vm::Machine;
 use crate::vm::protocol::{
     CallId, CallKind, CallOutcome, Close, Effect, EffectClass, Event, Outcome, Progress, QuestionId, ReplyEnd,
@@ -43,6 +45,8 @@ pub(crate) struct Task {
     pub(crate) schemas: Schemas,
     pub(crate) calls: Calls,
     pub(crate) questions: Questions,
+    /// Tells when the tools of the world are others.
+    pub(crate) tool_changes: watch::Receiver<u64>,
     /// The machine's timers that run.
     pub(crate) timers: Vec<Timer>,
     /// Events of our own making, to be handled before anything from outside.
@@ -84,6 +88,8 @@ struct Running {
     task: tokio::task::Id,
     call: CallId,
     cancel: CancellationToken,
+    /// Its news; none: there will be none.
+    progress: Option<mpsc::Receiver<Value>>,
 }
 
 impl Task {
@@ -254,13 +260,13 @@ impl Task {
         for call in std::mem::take(&mut self.calls.begun) {
             tracing::debug!(session = &*self.id, call = call.call.0, tool = &*call.name, "starts a call");
             let cancel = CancellationToken::new();
-            let task = if call.kind == CallKind::Model {
-                self.calls.tasks.spawn(answer::outcome_of(self.world.llm.clone(), &call)).id()
+            let (task, progress) = if call.kind == CallKind::Model {
+                (self.calls.tasks.spawn(answer::outcome_of(self.world.llm.clone(), &call)).id(), None)
             } else {
                 let begun = self.world.tools.begin(&self.id, &call, cancel.clone());
-                self.calls.tasks.spawn(begun.outcome).id()
+                (self.calls.tasks.spawn(begun.outcome).id(), Some(begun.progress))
             };
-            self.calls.running.push(Running { task, call: call.call, cancel });
+            self.calls.running.push(Running { task, call: call.call, cancel, progress });
         }
         Ok(())
     }
@@ -274,7 +280,7 @@ impl Task {
             (sleep, Some((moment, _))) => *sleep = Some(Box::pin(tokio::time::sleep_until(moment))),
             (sleep, None) => *sleep = None,
         }
-        let Task { inbox, calls, questions, turns, sleep, abandoned, .. } = self;
+        let Task { inbox, calls, questions, turns, sleep, abandoned, tool_changes, .. } = self;
         let moment = async {
             match (sleep, due) {
                 (Some(sleep), Some((_, due))) => {
@@ -288,7 +294,8 @@ impl Task {
             // People first, then what is finished; a fast model cannot keep either waiting.
             biased;
             input = inbox.recv(), if !*abandoned => input.unwrap_or(Input::Abandoned),
-            input = calls.next_ended(), if !calls.running.is_empty() => input,
+            input = calls.next_input(), if !calls.running.is_empty() => input,
+            Ok(()) = tool_changes.changed() => Input::ToolsChanged,
             judged = std::future::poll_fn(|context| questions.poll(context)) => Input::Verdict(Box::new(judged)),
             input = moment => input,
             input = std::future::poll_fn(|context| turns.poll(context)) => input,
@@ -320,6 +327,18 @@ impl Task {
                 self.happened(Event::Edited { frame, name, value })
             }
             Input::SignaturesChanged(tools) => self.happened(Event::SignaturesChanged { tools }),
+            Input::ToolsChanged => {
+                let tools = self.world.tools.signatures();
+                if tools == *self.machine.tools() {
+                    return Ok(());
+                }
+                self.happened(Event::SignaturesChanged { tools })
+            }
+            Input::CallProgress(call, value) => {
+                let event = self.maker.call_progress(call, value);
+                self.publish(event);
+                Ok(())
+            }
             Input::ReplyBytes(turn, bytes) => self.happened(Event::Chunk { turn, bytes: bytes.into() }),
             Input::ReplyEnded(turn, end) => {
                 let (end, usage) = *end;
@@ -448,20 +467,41 @@ impl Task {
 }
 
 impl Calls {
-    async fn next_ended(&mut self) -> Input {
-        let (task, outcome) = match self.tasks.join_next_with_id().await {
-            Some(Ok((task, outcome))) => (task, outcome),
-            Some(Err(error)) => {
+    /// What the calls have to tell: their news, then their ends.
+    async fn next_input(&mut self) -> Input {
+        std::future::poll_fn(|context| match self.poll_progress(context) {
+            Poll::Ready(input) => Poll::Ready(input),
+            Poll::Pending => self.poll_ended(context),
+        })
+        .await
+    }
+
+    fn poll_progress(&mut self, context: &mut Context<'_>) -> Poll<Input> {
+        for running in &mut self.running {
+            let Some(progress) = &mut running.progress else { continue };
+            match progress.poll_recv(context) {
+                Poll::Ready(Some(value)) => return Poll::Ready(Input::CallProgress(running.call, value)),
+                Poll::Ready(None) => running.progress = None,
+                Poll::Pending => {}
+            }
+        }
+        Poll::Pending
+    }
+
+    fn poll_ended(&mut self, context: &mut Context<'_>) -> Poll<Input> {
+        let (task, outcome) = match self.tasks.poll_join_next_with_id(context) {
+            Poll::Ready(Some(Ok((task, outcome)))) => (task, outcome),
+            Poll::Ready(Some(Err(error))) => {
                 // Panics are caught before; this is a future whose very dropping panicked, or a runtime at its end.
                 (error.id(), (CallOutcome::Error(format!("the call was lost: {error}").into()), None))
             }
-            None => return std::future::pending().await,
+            Poll::Ready(None) | Poll::Pending => return Poll::Pending,
         };
         let Some(index) = self.running.iter().position(|running| running.task == task) else {
-            return std::future::pending().await;
+            return Poll::Pending;
         };
         let call = self.running.swap_remove(index).call;
-        Input::CallEnded(Box::new((call, outcome)))
+        Poll::Ready(Input::CallEnded(Box::new((call, outcome))))
     }
 
     fn cancel(&mut self) {

@@ -45,7 +45,7 @@ impl WorkingDirectory {
 }
 
 /// Adds all built-in tools. Files may have up to `max_bytes`.
-pub fn add_builtins(registry: &mut Registry, directory: &WorkingDirectory, clock: Arc<dyn Clock>, max_bytes: usize) {
+pub fn add_builtins(registry: &Registry, directory: &WorkingDirectory, clock: Arc<dyn Clock>, max_bytes: usize) {
     let folder = directory.folder.clone();
     registry.replace(Arc::new(FileTool { work: Work::Load, folder: folder.clone(), max_bytes }));
     registry.replace(Arc::new(FileTool { work: Work::Save, folder: folder.clone(), max_bytes }));
@@ -71,34 +71,34 @@ impl Tool for FileTool {
     fn signature(&self) -> ToolSignature {
         let path = "path of the file, relative to the working directory";
         match self.work {
-            Work::Load => ToolSignature {
-                signature: signature(
+            Work::Load => ToolSignature::new(
+                signature(
                     "LoadFile",
                     vec![parameter("path", None, path)],
                     STR,
                     "Gives the text of a file in the working directory.",
                 ),
-                effect: EffectClass::ReadOnly,
-            },
-            Work::Save => ToolSignature {
-                signature: signature(
+                EffectClass::ReadOnly,
+            ),
+            Work::Save => ToolSignature::new(
+                signature(
                     "SaveFile",
                     vec![parameter("path", None, path), parameter("text", None, "the file's whole new text")],
                     STR,
                     "Writes a text to a file in the working directory, in place of what it held, and gives its path.",
                 ),
                 // The same text written again leaves the same file.
-                effect: EffectClass::Idempotent,
-            },
-            Work::List => ToolSignature {
-                signature: signature(
+                EffectClass::Idempotent,
+            ),
+            Work::List => ToolSignature::new(
+                signature(
                     "ListFiles",
                     vec![parameter("path", Some(Value::str(".")), "a folder, relative to the working directory")],
                     Type { kind: TypeKind::List, optional: false },
                     "Lists the names in a folder of the working directory; those of folders end in `/`.",
                 ),
-                effect: EffectClass::ReadOnly,
-            },
+                EffectClass::ReadOnly,
+            ),
         }
     }
 
@@ -198,15 +198,15 @@ struct Now {
 
 impl Tool for Now {
     fn signature(&self) -> ToolSignature {
-        ToolSignature {
-            signature: signature(
+        ToolSignature::new(
+            signature(
                 "Now",
                 Vec::new(),
                 STR,
                 "Gives the date and time, ISO 8601 with the local offset (`2026-11-21T14:48:05-08:00`).",
             ),
-            effect: EffectClass::ReadOnly,
-        }
+            EffectClass::ReadOnly,
+        )
     }
 
     fn call(&self, _context: CallContext, _arguments: Map) -> ToolFuture<'_> {

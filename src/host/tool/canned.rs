@@ -157,7 +157,7 @@ impl Canned {
         let signature =
             Signature { name, parameters: parameters.collect(), returns: Type::ANY, summary: entry.description.into() };
         Ok(Canned {
-            signature: ToolSignature { signature, effect: entry.effect.to_effect() },
+            signature: ToolSignature::new(signature, entry.effect.to_effect()),
             conditional,
             in_order,
             delay: Duration::from_millis(entry.delay_ms),

@@ -45,7 +45,7 @@ pub fn signature() -> ToolSignature {
         returns: Type { kind: TypeKind::Str, optional: false },
         summary: "asks a language model and gives its reply".into(),
     };
-    ToolSignature { signature, effect: EffectClass::ReadOnly }
+    ToolSignature::new(signature, EffectClass::ReadOnly)
 }
 
 impl Tool for LlmGenerate {

@@ -3,6 +3,8 @@
 //! A tool that fails is an event for the program; a tool that panics is an error of that call
 //! (spec `architecture.md`, invariant 10).
 
+pub mod policy;
+
 pub mod registry;
 
 pub mod builtin;
@@ -20,6 +22,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::host::tool::registry::check_arguments;
 use crate::value::{Map, Value};
 use crate::vm::protocol::{StartCall, ToolSignature, Usage};
 
@@ -37,7 +40,8 @@ pub struct CallContext {
     pub cancel: CancellationToken,
     /// For news while the call runs; sending never waits, what does not fit is dropped.
     pub progress: tokio::sync::mpsc::Sender<Value>,
-    /// A person's answer to the question an earlier attempt of this call asked ([`ToolOutcome::Needs`]).
+    /// A person's answer to the question an earlier attempt of this call asked ([`ToolOutcome::Needs`],
+    /// [`ToolOutcome::Asks`]).
     pub ask: Option<Value>,
 }
 
@@ -50,6 +54,9 @@ pub enum ToolOutcome {
     Secret(Value),
     /// It failed, in words for the program's model.
     Error(String),
+    /// It could not be done now, and perhaps can be in a moment: a server that cannot be reached, a process that has
+    /// died. The registry tries again if that is safe ([`policy::ToolPolicy::retries`]); else as [`ToolOutcome::Error`].
+    Unavailable(String),
     /// A result that a model wrote, and the tokens it took.
     Written {
         /// The model's words.
@@ -57,26 +64,47 @@ pub enum ToolOutcome {
         /// What the server counted.
         usage: Option<Usage>,
     },
-    /// A person must answer first; the call is then made again with the answer, also after a restart.
+    /// A person must agree first; the call is then made again with the answer, also after a restart. A "no" refuses
+    /// the call, and the tool hears nothing more of it.
     Needs(String),
+    /// A person is asked something; the call is then made again with the answer, whatever it is, also after a restart.
+    Asks(String),
 }
 
 /// A call in progress.
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>>;
 
+/// One thing that is wrong with the arguments of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArgumentFault {
+    /// Where: `rows[1].id`; the parameter's name if it is missing or there is none of the name.
+    pub path: String,
+    /// What, in words that go on behind the path: `must be int, not str`.
+    pub message: String,
+}
+
 /// A tool.
 pub trait Tool: Send + Sync {
-    /// Its name, parameters, summary and effect class.
+    /// Its name, parameters, summary and effect class; the JSON Schema of its arguments if it has a
+    /// [`Tool::check`] of its own.
     fn signature(&self) -> ToolSignature;
 
-    /// The JSON Schema of its parameters, where it is more than the signature says.
-    fn schema(&self) -> Option<serde_json::Value> {
-        None
+    /// Looks at the arguments before the call is made, and puts in the defaults of those left out.
+    ///
+    /// # Errors
+    /// All that is wrong with them, together.
+    fn check(&self, arguments: Map) -> Result<Map, Vec<ArgumentFault>> {
+        check_arguments(&self.signature().signature, arguments)
     }
 
-    /// How long a call may take.
+    /// How long a call may take, with all its attempts.
     fn timeout(&self) -> Duration {
         Duration::from_secs(60)
+    }
+
+    /// How many calls may run at a time, of all sessions of the process; none: any number.
+    fn concurrency(&self) -> Option<usize> {
+        None
     }
 
     /// A call of this tool begins, or began before this process did (found while a journal was replayed). Comes in
@@ -92,6 +120,6 @@ pub trait Tool: Send + Sync {
         let _ = (session, call);
     }
 
-    /// Calls it. The arguments have been checked against the signature.
+    /// Calls it. The arguments have passed [`Tool::check`].
     fn call(&self, context: CallContext, arguments: Map) -> ToolFuture<'_>;
 }

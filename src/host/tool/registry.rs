@@ -1,31 +1,44 @@
 //! The tools of a process by name, and the one way to call them: arguments checked, time limited, panics caught.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use indexmap::IndexMap;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::host::tool::{CallContext, Tool, ToolOutcome};
+use crate::host::tool::policy::Policies;
+use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolOutcome};
 use crate::lang::program::Signature;
 use crate::value::{Map, Value};
-use crate::vm::protocol::{CallOutcome, StartCall, ToolSignature, Usage};
+use crate::vm::protocol::{CallOutcome, EffectClass, StartCall, ToolSignature, Usage};
 
 /// News of a running call that may wait to be read; what does not fit is dropped.
 const PROGRESS: usize = 8;
+
+/// How often a call that could not be made is made again, if nobody has said otherwise.
+const RETRIES: u32 = 2;
 
 /// A name is taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there are two tools named `{0}`; rename or leave out one of them")]
 pub struct DuplicateTool(pub Arc<str>);
 
-/// The tools there are.
+/// The tools there are. Sessions share it; tools may come and go while they run (servers do that).
 #[derive(Default)]
 pub struct Registry {
-    tools: IndexMap<Arc<str>, Entry>,
+    tools: RwLock<Tools>,
+    policies: Policies,
+    /// Counts the changes; sessions watch it.
+    version: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Tools {
+    entries: IndexMap<Arc<str>, Arc<Entry>>,
     /// All signatures: one list for all sessions.
     signatures: OnceLock<Arc<[ToolSignature]>>,
 }
@@ -33,6 +46,10 @@ pub struct Registry {
 struct Entry {
     tool: Arc<dyn Tool>,
     signature: ToolSignature,
+    timeout: Duration,
+    retries: u32,
+    /// Permits of calls that run at a time.
+    room: Option<Arc<Semaphore>>,
 }
 
 /// What came of a call, and the tokens of a model that it took.
@@ -47,47 +64,78 @@ pub struct BegunCall {
 }
 
 impl Registry {
-    /// No tools.
+    /// No tools, and nothing decided about them.
     pub fn new() -> Registry {
         Registry::default()
     }
 
-    /// Adds a tool.
+    /// No tools; `policies` hold for all that are added.
+    pub fn with_policies(policies: Policies) -> Registry {
+        Registry { policies, ..Registry::default() }
+    }
+
+    /// Adds a tool; one that the policies deny is left out.
     ///
     /// # Errors
     /// Its name is taken.
-    pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), DuplicateTool> {
-        let signature = tool.signature();
-        let name = signature.signature.name.clone();
-        if self.tools.contains_key(&name) {
-            return Err(DuplicateTool(name));
-        }
-        self.tools.insert(name, Entry { tool, signature });
-        self.signatures = OnceLock::new();
-        Ok(())
+    pub fn add(&self, tool: Arc<dyn Tool>) -> Result<(), DuplicateTool> {
+        let Some((name, entry)) = self.entry(tool) else { return Ok(()) };
+        self.change(|tools| match tools.entry(name) {
+            indexmap::map::Entry::Occupied(taken) => Err(DuplicateTool(taken.key().clone())),
+            indexmap::map::Entry::Vacant(place) => {
+                place.insert(entry);
+                Ok(())
+            }
+        })
     }
 
     /// Adds a tool in place of the one that has its name, if there is one (a canned tool hides the real one).
-    pub fn replace(&mut self, tool: Arc<dyn Tool>) {
-        let signature = tool.signature();
-        self.tools.insert(signature.signature.name.clone(), Entry { tool, signature });
-        self.signatures = OnceLock::new();
+    pub fn replace(&self, tool: Arc<dyn Tool>) {
+        if let Some((name, entry)) = self.entry(tool) {
+            self.change(|tools| tools.insert(name, entry));
+        }
+    }
+
+    /// Puts `tools` into the place of all whose names begin with `prefix`: a server has others now.
+    ///
+    /// # Errors
+    /// The first name that another tool has; it stays, and the rest is added.
+    pub fn replace_all(&self, prefix: &str, tools: Vec<Arc<dyn Tool>>) -> Result<(), DuplicateTool> {
+        let entries: Vec<_> = tools.into_iter().filter_map(|tool| self.entry(tool)).collect();
+        self.change(|tools| {
+            tools.retain(|name, _| !name.starts_with(prefix));
+            let mut taken = Ok(());
+            for (name, entry) in entries {
+                if tools.contains_key(&name) {
+                    taken = taken.and(Err(DuplicateTool(name)));
+                } else {
+                    tools.insert(name, entry);
+                }
+            }
+            taken
+        })
     }
 
     /// The tool named `name`.
-    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.tools.get(name).map(|entry| &entry.tool)
+    pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.find(name).map(|entry| entry.tool.clone())
     }
 
     /// All signatures, in the order the tools were added.
     pub fn signatures(&self) -> Arc<[ToolSignature]> {
-        let collect = || self.tools.values().map(|entry| entry.signature.clone()).collect();
-        self.signatures.get_or_init(collect).clone()
+        let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
+        let collect = || tools.entries.values().map(|entry| entry.signature.clone()).collect();
+        tools.signatures.get_or_init(collect).clone()
+    }
+
+    /// Tells when [`Registry::signatures`] are others.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.version.subscribe()
     }
 
     /// Tells a tool of a call that began before this process did.
     pub fn replayed(&self, session: &str, call: &StartCall) {
-        if let Some(entry) = self.tools.get(&call.name) {
+        if let Some(entry) = self.find(&call.name) {
             entry.tool.begun(session, call);
             entry.tool.replayed(session, call);
         }
@@ -97,57 +145,130 @@ impl Registry {
     pub fn begin(&self, session: &Arc<str>, call: &StartCall, cancel: CancellationToken) -> BegunCall {
         let (sender, progress) = mpsc::channel(PROGRESS);
         let refused = |text: String| async move { failed(text) }.boxed();
-        let Some(entry) = self.tools.get(&call.name) else {
+        let Some(entry) = self.find(&call.name) else {
             let outcome = refused(format!("there is no tool named `{}` now", call.name));
             return BegunCall { outcome, progress };
         };
-        let arguments = match check_arguments(&entry.signature.signature, call.argument_map()) {
+        let arguments = match entry.tool.check(call.argument_map()) {
             Ok(arguments) => arguments,
-            Err(faults) => return BegunCall { outcome: refused(faults), progress },
+            Err(faults) => {
+                let outcome = refused(describe_faults(&entry.signature.signature, &faults));
+                return BegunCall { outcome, progress };
+            }
         };
         entry.tool.begun(session, call);
-        let timeout = entry.tool.timeout();
         let context = CallContext {
             session: session.clone(),
             call_id: format!("{session}/{}", call.call.0).into(),
-            deadline: Instant::now() + timeout,
-            cancel: cancel.clone(),
+            deadline: Instant::now() + entry.timeout,
+            cancel,
             progress: sender,
             ask: call.answer.clone(),
         };
-        let tool = entry.tool.clone();
-        let name = call.name.clone();
-        let outcome = async move {
-            let deadline = context.deadline;
-            let work = AssertUnwindSafe(async { tool.call(context, arguments).await }).catch_unwind();
-            match tokio::time::timeout_at(deadline, work).await {
-                Ok(Ok(outcome)) => call_outcome(outcome),
-                Ok(Err(panic)) => {
-                    let cause = panic_text(&*panic);
-                    tracing::error!(tool = &*name, "a tool panicked: {cause}");
-                    failed(format!("`{name}` failed because of a bug in it: {cause}"))
-                }
-                Err(_) => {
-                    cancel.cancel();
-                    tracing::warn!(tool = &*name, ?timeout, "a tool gave no answer in time");
-                    let seconds = timeout.as_secs_f64();
-                    failed(format!("`{name}` gave no answer within {seconds} s"))
+        let outcome = async move { entry.make(context, arguments).await };
+        BegunCall { outcome: outcome.boxed(), progress }
+    }
+
+    fn find(&self, name: &str) -> Option<Arc<Entry>> {
+        self.tools.read().unwrap_or_else(PoisonError::into_inner).entries.get(name).cloned()
+    }
+
+    fn entry(&self, tool: Arc<dyn Tool>) -> Option<(Arc<str>, Arc<Entry>)> {
+        let mut signature = tool.signature();
+        let name = signature.signature.name.clone();
+        if !self.policies.list.permits(&name) {
+            return None;
+        }
+        self.policies.apply(&mut signature);
+        let policy = self.policies.of(&name);
+        let room = policy.concurrency.or_else(|| tool.concurrency());
+        let entry = Entry {
+            timeout: policy.timeout.unwrap_or_else(|| tool.timeout()),
+            retries: policy.retries.unwrap_or(RETRIES),
+            room: room.map(|n_calls| Arc::new(Semaphore::new(n_calls.clamp(1, Semaphore::MAX_PERMITS)))),
+            tool,
+            signature,
+        };
+        Some((name, Arc::new(entry)))
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut IndexMap<Arc<str>, Arc<Entry>>) -> T) -> T {
+        let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        let changed = change(&mut tools.entries);
+        tools.signatures = OnceLock::new();
+        drop(tools);
+        self.version.send_modify(|version| *version += 1);
+        changed
+    }
+}
+
+impl Entry {
+    /// One call: waits for room, then makes it, again if it could not be made and that is safe.
+    async fn make(&self, mut context: CallContext, arguments: Map) -> EndedCall {
+        let name = &self.signature.signature.name;
+        let _permit = match &self.room {
+            Some(room) => tokio::select! {
+                permit = room.clone().acquire_owned() => permit.ok(),
+                () = context.cancel.cancelled() => return failed(format!("`{name}` was cancelled")),
+            },
+            None => None,
+        };
+        // Waiting for others is not the call's own time.
+        context.deadline = Instant::now() + self.timeout;
+        let deadline = context.deadline;
+        let cancel = context.cancel.clone();
+        let attempts = async {
+            let mut n_tried = 0;
+            loop {
+                let call = self.tool.call(context.clone(), arguments.clone());
+                let outcome = AssertUnwindSafe(call).catch_unwind().await;
+                n_tried += 1;
+                match outcome {
+                    Ok(ToolOutcome::Unavailable(cause)) if self.may_repeat() && n_tried <= self.retries => {
+                        tracing::warn!(tool = &**name, attempt = n_tried, "a call could not be made: {cause}");
+                        tokio::time::sleep(pause(n_tried)).await;
+                    }
+                    Ok(outcome) => return call_outcome(outcome),
+                    Err(panic) => {
+                        let cause = panic_text(&*panic);
+                        tracing::error!(tool = &**name, "a tool panicked: {cause}");
+                        return failed(format!("`{name}` failed because of a bug in it: {cause}"));
+                    }
                 }
             }
         };
-        BegunCall { outcome: outcome.boxed(), progress }
+        match tokio::time::timeout_at(deadline, attempts).await {
+            Ok(ended) => ended,
+            Err(_) => {
+                cancel.cancel();
+                tracing::warn!(tool = &**name, timeout = ?self.timeout, "a tool gave no answer in time");
+                failed(format!("`{name}` gave no answer within {} s", self.timeout.as_secs_f64()))
+            }
+        }
     }
+
+    fn may_repeat(&self) -> bool {
+        matches!(self.signature.effect, EffectClass::ReadOnly | EffectClass::Idempotent)
+    }
+}
+
+/// How long to wait behind a failed attempt, the first of which is 1: 0.2 s, 0.4 s, … up to 5 s, and up to a quarter
+/// more, so that calls which failed together do not come back together.
+fn pause(n_tried: u32) -> Duration {
+    let ms = (100_u64 << n_tried.min(6)).min(5_000);
+    Duration::from_millis(ms + fastrand::u64(0..=ms / 4))
 }
 
 /// Checks arguments against a signature and adds the defaults of those left out.
 ///
 /// # Errors
-/// All faults together, in words for the program's model.
-pub fn check_arguments(signature: &Signature, mut arguments: Map) -> Result<Map, String> {
+/// All faults together.
+pub fn check_arguments(signature: &Signature, mut arguments: Map) -> Result<Map, Vec<ArgumentFault>> {
     let mut faults = Vec::new();
+    let mut fault = |path: &str, message: String| faults.push(ArgumentFault { path: path.to_owned(), message });
     for name in arguments.keys() {
         if !signature.parameters.iter().any(|parameter| parameter.name == *name) {
-            faults.push(format!("there is no parameter `{name}`"));
+            fault(name, "is no parameter".to_owned());
         }
     }
     for parameter in &signature.parameters {
@@ -157,22 +278,25 @@ pub fn check_arguments(signature: &Signature, mut arguments: Map) -> Result<Map,
                 arguments.insert(parameter.name.clone(), default.clone());
             }
             (Some(value), _) if !parameter.ty.accepts(value) => {
-                faults.push(format!("`{}` must be {}, not {}", parameter.name, parameter.ty, value.kind()));
+                fault(&parameter.name, format!("must be {}, not {}", parameter.ty, value.kind()));
             }
             (Some(_), _) => {}
             (None, Some(Value::Null)) => {}
             (None, Some(default)) => {
                 arguments.insert(parameter.name.clone(), default.clone());
             }
-            (None, None) => faults.push(format!("`{}` is missing", parameter.name)),
+            (None, None) => fault(&parameter.name, "is missing".to_owned()),
         }
     }
-    if faults.is_empty() {
-        return Ok(arguments);
-    }
+    if faults.is_empty() { Ok(arguments) } else { Err(faults) }
+}
+
+/// All faults of a call's arguments, in words for the program's model, which mends them in one round.
+pub fn describe_faults(signature: &Signature, faults: &[ArgumentFault]) -> String {
+    let faults: Vec<String> = faults.iter().map(|fault| format!("`{}` {}", fault.path, fault.message)).collect();
     let parameters: Vec<String> =
         signature.parameters.iter().map(|parameter| format!("{}: {}", parameter.name, parameter.ty)).collect();
-    Err(format!("{}; the parameters are {}({})", faults.join("; "), signature.name, parameters.join(", ")))
+    format!("{}; the parameters are {}({})", faults.join("; "), signature.name, parameters.join(", "))
 }
 
 fn call_outcome(outcome: ToolOutcome) -> EndedCall {
@@ -180,8 +304,9 @@ fn call_outcome(outcome: ToolOutcome) -> EndedCall {
         ToolOutcome::Value(value) => (CallOutcome::Value { value, secret: false }, None),
         ToolOutcome::Secret(value) => (CallOutcome::Value { value, secret: true }, None),
         ToolOutcome::Written { text, usage } => (CallOutcome::Value { value: Value::from(text), secret: false }, usage),
-        ToolOutcome::Error(text) => failed(text),
-        ToolOutcome::Needs(question) => (CallOutcome::Needs { question: question.into() }, None),
+        ToolOutcome::Error(text) | ToolOutcome::Unavailable(text) => failed(text),
+        ToolOutcome::Needs(question) => (CallOutcome::Needs { question: question.into(), takes_no: false }, None),
+        ToolOutcome::Asks(question) => (CallOutcome::Needs { question: question.into(), takes_no: true }, None),
     }
 }
 

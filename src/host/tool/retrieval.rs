@@ -49,7 +49,7 @@ impl Tool for Retrieval {
             returns: Type::ANY,
             summary: self.summary.into(),
         };
-        ToolSignature { signature, effect: EffectClass::ReadOnly }
+        ToolSignature::new(signature, EffectClass::ReadOnly)
     }
 
     fn call(&self, _context: CallContext, _arguments: Map) -> ToolFuture<'_> {

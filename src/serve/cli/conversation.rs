@@ -302,6 +302,12 @@ impl Talk<'_> {
                 self.end_line().await?;
                 self.console.remark(&format!("the model's reply failed: {cause}; attempt {attempt} begins"));
             }
+            PublicBody::CallProgress { value, .. } => {
+                if self.console.is_conversation {
+                    self.end_line().await?;
+                    self.console.remark(&self.clean(&value.to_text()));
+                }
+            }
             PublicBody::TriggerEvaluated { trigger, by, verdict, reason, .. } => {
                 if let Some(remark) = self.unjudged.remark(trigger, by, verdict, reason.as_deref()) {
                     self.end_line().await?;

@@ -114,7 +114,7 @@ pub(crate) fn generate(console: &Console, arguments: &GenerateArguments) -> Resu
         tools: arguments.tools.clone(),
         working_directory: arguments.working_directory.clone(),
     };
-    let mut registry = world.registry()?;
+    let registry = world.registry()?;
     let name = match &arguments.out {
         Some(out) => out.display().to_string(),
         None => format!("plan{}", file_ending(language)),

@@ -94,7 +94,7 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
     };
     let beside = |file: &str| path.with_file_name(file);
     let canned: Vec<_> = test.tools.iter().map(|file| beside(file)).collect();
-    let mut registry = tools(&canned, folder).map_err(told)?;
+    let registry = tools(&canned, folder).map_err(told)?;
     let program_path = beside(&test.program);
     let (text, loaded) =
         load_files(std::slice::from_ref(&program_path), &signatures(&registry)).map_err(|error| error.to_string())?;
@@ -118,7 +118,7 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
         Some(_) => Arc::new(Embedded::without_weights()),
         None => replies.clone(),
     };
-    add_plan_tools(&mut registry, &program, &llm);
+    add_plan_tools(&registry, &program, &llm);
     let mut settings = config.settings_for(&*llm);
     let mut clock = TestClock::new(BEGINNING);
     if let Some((now, offset)) = test.now.as_deref().and_then(instant) {
@@ -300,6 +300,7 @@ impl Stage<'_> {
             | PublicBody::SessionRenewed { .. }
             | PublicBody::LinesSkipped { .. }
             | PublicBody::ApprovalAsked { .. }
+            | PublicBody::CallProgress { .. }
             | PublicBody::ApprovalGiven { .. }
             | PublicBody::UserMessage { .. }
             | PublicBody::Finished { .. }

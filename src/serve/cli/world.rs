@@ -92,7 +92,7 @@ impl WorldArguments {
         &self,
         console: &Console,
         program: &Program,
-        mut tools: Registry,
+        tools: Registry,
         begun: Option<&BegunWith<'_>>,
     ) -> Result<Equipped, Failure> {
         let wrong = |error: crate::host::config::ConfigError| Failure::wrong(error.to_string());
@@ -125,7 +125,7 @@ impl WorldArguments {
             }
             ModelId::OpenAi(_) | ModelId::Script(_) | ModelId::Replay(_) => open_model(&config, id)?,
         };
-        add_plan_tools(&mut tools, program, &llm);
+        add_plan_tools(&tools, program, &llm);
         let options = SessionOptions { constrain: config.constrain, ..config.session.clone() };
         let settings = config.settings_for(&*llm);
         let classifier = open_classifier(&config, classifier_id, Some(&llm), program)?;
@@ -183,8 +183,8 @@ pub(crate) fn tools(files: &[PathBuf], directory: &Path) -> Result<Registry, Fai
             directory.display()
         ))
     })?;
-    let mut registry = Registry::new();
-    add_builtins(&mut registry, &folder, Arc::new(SystemClock), Settings::default().value_bytes);
+    let registry = Registry::new();
+    add_builtins(&registry, &folder, Arc::new(SystemClock), Settings::default().value_bytes);
     for path in files {
         for tool in canned::load(path, &folder).map_err(|error| Failure::wrong(error.to_string()))? {
             registry.replace(tool);
@@ -204,7 +204,7 @@ pub(crate) fn signatures(registry: &Registry) -> Vec<Signature> {
 
 /// Adds the tools for plans that the program names, where no other has their names. Every model is told of every
 /// tool there is, so one that nobody names is left out.
-pub(crate) fn add_plan_tools(registry: &mut Registry, program: &Program, llm: &Arc<dyn Llm>) {
+pub(crate) fn add_plan_tools(registry: &Registry, program: &Program, llm: &Arc<dyn Llm>) {
     let mut tools: Vec<Arc<dyn Tool>> = vec![Arc::new(LlmGenerate::new(llm.clone()))];
     for retrieval in Retrieval::ALL {
         tools.push(Arc::new(retrieval));

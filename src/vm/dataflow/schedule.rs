@@ -272,7 +272,7 @@ impl Machine {
             let parameter = resolved.signature.parameters.iter().find(|parameter| parameter.name == *name);
             value.value = as_argument(std::mem::take(&mut value.value), parameter, takes_lists);
         }
-        let bound = match bind(&resolved.signature, Given::Named(arguments)) {
+        let bound = match bind(&resolved, Given::Named(arguments)) {
             Ok(bound) => bound,
             Err(problem) => return self.dataflow_fault(depth, domain.node, PlanFaultKind::Call, None, problem),
         };

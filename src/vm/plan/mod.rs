@@ -240,7 +240,7 @@ impl Machine {
             arguments.push((MEMBERS.into(), Tracked::new(Value::list(names), Origin::CODE)));
         }
         let given = Given::Named(arguments);
-        let bound = bind(&resolved.signature, given).map_err(|problem| Trouble::new(PlanFaultKind::Call, problem))?;
+        let bound = bind(&resolved, given).map_err(|problem| Trouble::new(PlanFaultKind::Call, problem))?;
         self.plan_frame_mut().doing = Doing::Call;
         self.queue_call(&resolved, bound, None);
         Ok(())

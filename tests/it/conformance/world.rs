@@ -42,7 +42,7 @@ pub(crate) fn file_name(system: System) -> &'static str {
 
 /// The tools of a case. What a plan in the branch dialect can call without naming a tool is there as in the product.
 pub(crate) fn tools(system: System, case: &Case, text: &str, llm: &Arc<Script>, seen: &Shared) -> Registry {
-    let mut registry = Registry::new();
+    let registry = Registry::new();
     if system == System::Branch {
         registry.replace(Arc::new(generate::LlmGenerate::new(llm.clone())));
         for retrieval in Retrieval::ALL {
@@ -145,7 +145,7 @@ impl playhouse::host::tool::Tool for Scripted {
             returns: Type::ANY,
             summary: "".into(),
         };
-        ToolSignature { signature, effect: EffectClass::Write }
+        ToolSignature::new(signature, EffectClass::Write)
     }
 
     fn timeout(&self) -> Duration {

@@ -192,8 +192,9 @@ impl Stage {
                 ToolOutcome::Value(value) => CallOutcome::Value { value, secret: false },
                 ToolOutcome::Secret(value) => CallOutcome::Value { value, secret: true },
                 ToolOutcome::Written { text, .. } => CallOutcome::Value { value: Value::from(text), secret: false },
-                ToolOutcome::Error(error) => CallOutcome::Error(error.into()),
-                ToolOutcome::Needs(question) => CallOutcome::Needs { question: question.into() },
+                ToolOutcome::Error(error) | ToolOutcome::Unavailable(error) => CallOutcome::Error(error.into()),
+                ToolOutcome::Needs(question) => CallOutcome::Needs { question: question.into(), takes_no: false },
+                ToolOutcome::Asks(question) => CallOutcome::Needs { question: question.into(), takes_no: true },
             };
             return Some(Event::CallEnded { call, outcome, usage: None });
         }

@@ -64,7 +64,7 @@ pub(crate) fn tools() -> Vec<ToolSignature> {
         });
         let parameters = parameters.collect();
         let signature = Signature { name: name.into(), parameters, returns: Type::ANY, summary: "".into() };
-        ToolSignature { signature, effect: if is_reading { EffectClass::ReadOnly } else { EffectClass::Write } }
+        ToolSignature::new(signature, if is_reading { EffectClass::ReadOnly } else { EffectClass::Write })
     });
     tools.collect()
 }

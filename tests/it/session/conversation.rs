@@ -209,7 +209,7 @@ impl Tool for Pay {
     fn signature(&self) -> ToolSignature {
         let signature =
             Signature { name: "Pay".into(), parameters: Vec::new(), returns: Type::ANY, summary: "Pays.".into() };
-        ToolSignature { signature, effect: EffectClass::Write }
+        ToolSignature::new(signature, EffectClass::Write)
     }
 
     fn call(&self, context: CallContext, _arguments: Map) -> ToolFuture<'_> {

@@ -107,7 +107,7 @@ impl Setup {
 
     fn world(&self) -> World {
         let directory = WorkingDirectory::open(&self.folder).unwrap();
-        let mut tools = Registry::new();
+        let tools = Registry::new();
         for tool in canned::from_text(self.tools, &directory).unwrap() {
             tools.add(tool).unwrap();
         }
