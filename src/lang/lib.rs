@@ -38,6 +38,7 @@ mod settings;
 mod signature;
 mod steps;
 pub mod tail_calls;
+mod tool_list;
 mod trigger_checks;
 mod trigger_index;
 mod triggers;

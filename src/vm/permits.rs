@@ -16,9 +16,6 @@ use crate::protocol::{Approval, CallId, Fact, ParameterRule, ToolSignature};
 /// How an asset is named in an argument.
 const ASSET_SCHEME: &str = "asset://";
 
-/// The one argument that stands for all of them.
-const WHOLE: &str = "param";
-
 /// What may become of a call that is about to be made.
 pub(crate) enum Clearance {
     Go,
@@ -122,11 +119,26 @@ impl Machine {
         let Some(tool) = self.tool(name).filter(|tool| tool.rules.iter().any(|rule| rule.takes_assets)) else {
             return Ok(());
         };
+        let takes_assets = |rule: &&ParameterRule| rule.takes_assets;
+        let takes_whole = tool.rule("").filter(takes_assets).is_some();
+        // One asset, given for a parameter that takes none, stands for all arguments together.
+        if let (true, [(name, only)]) = (takes_whole, &arguments[..])
+            && tool.rule(name).filter(takes_assets).is_none()
+            && let Some((id, path)) = read_asset(&only.value)
+        {
+            let Tracked { value, origin, secret } = self.asset(depth, &id, &path)?;
+            *arguments = match value {
+                Value::Map(members) => {
+                    let tracked = |value: &Value| Tracked { value: value.clone(), origin, secret };
+                    members.iter().map(|(name, value)| (name.clone(), tracked(value))).collect()
+                }
+                value => vec![(name.clone(), Tracked { value, origin, secret })],
+            };
+            return Ok(());
+        }
         let mut faults = Vec::new();
         for (name, argument) in arguments.iter_mut() {
-            let takes_assets = |rule: &&ParameterRule| rule.takes_assets;
-            let rule = tool.rule(name).or_else(|| tool.rule("").filter(|_| &**name == WHOLE));
-            if rule.filter(takes_assets).is_none() {
+            if tool.rule(name).filter(takes_assets).is_none() {
                 continue;
             }
             let Some((id, path)) = read_asset(&argument.value) else { continue };
@@ -134,17 +146,6 @@ impl Machine {
                 Ok(value) => *argument = value,
                 Err(fault) => faults.push(format!("`{name}`: {fault}")),
             }
-        }
-        // All arguments together: their names are the asset's.
-        let is_whole = tool.rule("").is_some_and(|rule| rule.takes_assets);
-        if let (true, [(only, Tracked { value: Value::Map(members), origin, secret })]) = (is_whole, &arguments[..])
-            && &**only == WHOLE
-            && !tool.signature.parameters.iter().any(|parameter| &*parameter.name == WHOLE)
-        {
-            let (origin, secret) = (*origin, *secret);
-            let spread =
-                |(name, value): (&Arc<str>, &Value)| (name.clone(), Tracked { value: value.clone(), origin, secret });
-            *arguments = members.iter().map(spread).collect();
         }
         if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
     }

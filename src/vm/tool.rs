@@ -45,7 +45,7 @@ pub struct ToolSignature {
 /// What a tool demands of one of its arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParameterRule {
-    /// The parameter's name; empty: all arguments together, given as the one argument `param`.
+    /// The parameter's name; empty: all arguments together, where one asset is given for them.
     pub parameter: Arc<str>,
     /// Where its value may have come from (spec `execution.md`, "Where values come from").
     pub accepts: Origin,

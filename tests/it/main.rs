@@ -9,6 +9,7 @@ mod conformance;
 mod conversation;
 mod crash;
 mod dataflow;
+mod declared_tool;
 mod embedded;
 mod events;
 mod faults;

@@ -245,7 +245,7 @@ async fn all_faults_of_the_arguments_are_told_together() {
     let wrong = start(1, "Count", &[("from", "1".into()), ("until", Value::Int(3))]);
     assert_eq!(
         call(&tools, &wrong).await,
-        Err("there is no parameter `until`; `from` must be int, not str; `to` is missing; \
+        Err("`until` is no parameter; `from` must be int, not str; `to` is missing; \
              the parameters are Count(from: int, to: int, step: int)"
             .into())
     );
@@ -304,7 +304,7 @@ async fn canned_tools_answer_in_order() {
     assert_eq!(call(&tools, &order(4, "5")).await, Ok("text \"kept\"".into()));
     assert_eq!(call(&tools, &order(5, "1")).await, Ok("text \"kept\"".into()));
     let missing = call(&tools, &start(6, "GetOrder", &[("ID", "1".into())])).await.unwrap_err();
-    assert!(missing.starts_with("there is no parameter `ID`; `id` is missing"), "{missing}");
+    assert!(missing.starts_with("`ID` is no parameter; `id` is missing"), "{missing}");
     let none = call(&tools, &start(7, "Only", &[("a", Value::Int(2))])).await;
     assert_eq!(none, Err("no canned response fits these arguments".into()));
 }

@@ -3,16 +3,18 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 
-use playhouse::lang::program::{EntryId, Parameter, Program, Signature, Type};
+use playhouse::lang::program::{EntryId, Program, Signature};
 use playhouse::lang::{LoadOptions, SourceText, load};
 use playhouse::value::{Map, Value};
 use playhouse::vm::limits::{Barrier, OnProtocolFailure, OnUserMessage, Settings};
 use playhouse::vm::protocol::{
-    CallId, CallOutcome, Effect, EffectClass, Event, Fact, Finish, FrameOrigin, Judge, Outcome, Progress, Question,
-    ReplyEnd, StartTurn, TimerId, Timestamp, ToolSignature, TurnId, Update, Verdict, Wait,
+    CallId, CallOutcome, Effect, Event, Fact, Finish, FrameOrigin, Judge, Outcome, Progress, Question, ReplyEnd,
+    StartTurn, TimerId, Timestamp, ToolSignature, TurnId, Update, Verdict, Wait,
 };
 use playhouse::vm::view::VariableView;
 use playhouse::vm::{Begin, Machine};
+
+use crate::declared_tool::tool;
 
 /// What the world does next.
 #[derive(Clone, Debug)]
@@ -138,30 +140,6 @@ pub(crate) fn parse(text: &str) -> Case {
         case.happenings.push(happening);
     }
     case
-}
-
-fn tool(line: &str) -> ToolSignature {
-    let (name, rest) = line.split_once('(').unwrap();
-    let (parameters, class) = rest.split_once(')').unwrap();
-    let parameters = parameters
-        .split(',')
-        .map(str::trim)
-        .filter(|parameter| !parameter.is_empty())
-        .map(|parameter| {
-            let (name, default) = match parameter.split_once('=') {
-                Some((name, default)) => (name.trim(), Some(Value::from_json(default.trim()).unwrap())),
-                None => (parameter, None),
-            };
-            Parameter { name: name.into(), ty: Type::ANY, default, description: "".into(), span: None }
-        })
-        .collect();
-    let effect = match class.trim() {
-        "read_only" => EffectClass::ReadOnly,
-        "idempotent" => EffectClass::Idempotent,
-        _ => EffectClass::Write,
-    };
-    let signature = Signature { name: name.trim().into(), parameters, returns: Type::ANY, summary: "".into() };
-    ToolSignature::new(signature, effect)
 }
 
 fn setting(settings: &mut Settings, line: &str) {
@@ -486,8 +464,9 @@ impl World {
                 self.handle(Event::CallEnded { call, outcome, usage: None });
             }
             Happening::Asks(name, question) => {
-                let (call, outcome) =
-                    (self.take(name), CallOutcome::Needs { question: question.as_str().into(), takes_no: false });
+                let takes_no = question.ends_with("??");
+                let outcome = CallOutcome::Needs { question: question.as_str().into(), takes_no };
+                let call = self.take(name);
                 self.handle(Event::CallEnded { call, outcome, usage: None });
             }
             Happening::Approve(answer) => {

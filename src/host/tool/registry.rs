@@ -220,7 +220,8 @@ impl Entry {
         let attempts = async {
             let mut n_tried = 0;
             loop {
-                let call = self.tool.call(context.clone(), arguments.clone());
+                let (context, arguments) = (context.clone(), arguments.clone());
+                let call = async { self.tool.call(context, arguments).await };
                 let outcome = AssertUnwindSafe(call).catch_unwind().await;
                 n_tried += 1;
                 match outcome {
