@@ -7,6 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::host::config::ConfigError;
+use crate::host::equipment::declaration::{self, Written};
 use crate::host::journal::wire::SettingsWire;
 use crate::host::models::config::{self as embedded, EmbeddedKeys};
 use crate::span::LineIndex;
@@ -29,12 +30,16 @@ const KEYS: &[&str] = &[
     "limits",
     "max_sessions",
     "max_tokens",
+    "mcp",
     "model",
+    "plugins",
     "read_timeout",
+    "resources",
     "resume",
     "starts_in_think",
     "temperature",
     "times_of_day",
+    "tools",
     "turn_timeout",
     "yield_grace",
     "zone",
@@ -67,6 +72,8 @@ pub struct FileConfig {
     pub times_of_day: TimesOfDay,
     /// `[limits]`: the fields of the machine's settings, by name; checked.
     pub limits: Vec<(String, serde_json::Value)>,
+    /// `plugins`, `mcp`, `resources` and `tools`, one entry of them each.
+    pub declared: Vec<Written>,
 }
 
 impl FileConfig {
@@ -185,9 +192,47 @@ impl FileConfig {
                     self.limits.push((name.to_owned(), json));
                 }
             }
+            _ if declaration::KEYS.contains(&key) => self.declare(key, value, fault, offset),
             _ => return Err(at(unknown_key(key, KEYS.iter().copied()))),
         }
         Ok(())
+    }
+}
+
+impl FileConfig {
+    /// Keeps what is declared with its line: of a table each key by itself.
+    fn declare(
+        &mut self,
+        key: &str,
+        value: &Spanned<DeValue<'_>>,
+        fault: &dyn Fn(usize, String) -> ConfigError,
+        offset: usize,
+    ) {
+        let mut add = |value: serde_json::Value, offset: usize| {
+            let place = match fault(offset, String::new()) {
+                ConfigError::File { place, .. } => place,
+                other => other.to_string(),
+            };
+            self.declared.push(Written {
+                key: key.to_owned(),
+                value: serde_json::from_value(value).unwrap_or_default(),
+                place,
+                folder: self.path.parent().unwrap_or(Path::new("")).to_owned(),
+                is_programs: false,
+            });
+        };
+        match value.get_ref() {
+            DeValue::Table(table) => {
+                for (name, value) in table {
+                    let one = [(name.get_ref().to_string(), to_json(value.get_ref()))];
+                    add(serde_json::Value::Object(one.into_iter().collect()), name.span().start);
+                }
+            }
+            DeValue::Array(items) => {
+                items.iter().for_each(|item| add(vec![to_json(item.get_ref())].into(), item.span().start));
+            }
+            other => add(to_json(other), offset),
+        }
     }
 }
 
@@ -252,7 +297,7 @@ pub(crate) fn resume(text: Option<&str>) -> Result<bool, String> {
     }
 }
 
-fn unknown_key<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> String {
+pub(crate) fn unknown_key<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.collect();
     let distance = |other: &&&str| strsim::damerau_levenshtein(key, other);
     // A third of the letters may be wrong; beyond that a guess is a nuisance.

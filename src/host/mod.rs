@@ -18,6 +18,8 @@ pub mod plan;
 
 pub mod program;
 
+pub mod equipment;
+
 pub mod events;
 
 pub mod session;
