@@ -33,9 +33,8 @@ fn tool() -> ToolSignature {
     ToolSignature::new(signature, EffectClass::Idempotent)
 }
 
-fn begun() -> RecordBody {
-    let arguments: Map =
-        [("key".into(), Value::str("s3cret")), ("name".into(), Value::str("Ann"))].into_iter().collect();
+pub(crate) fn begun(secret: &str) -> RecordBody {
+    let arguments: Map = [("key".into(), Value::str(secret)), ("name".into(), Value::str("Ann"))].into_iter().collect();
     RecordBody::Begun(Box::new(Begun {
         format: FORMAT,
         session: "s1".into(),
@@ -68,7 +67,7 @@ fn message(text: &str) -> RecordBody {
 fn bodies() -> Vec<RecordBody> {
     let euro = "€".as_bytes();
     vec![
-        begun(),
+        begun("s3cret"),
         chunk(1, "{\"at\":"),
         chunk(1, "\"01\",\n"),
         chunk(1, "\"say\":\"hi\"}"),
@@ -162,7 +161,7 @@ fn every_event_survives_the_wire() {
 
 #[test]
 fn the_beginning_survives_the_wire() {
-    let record = Record { seq: 1, time: 5, body: begun() };
+    let record = Record { seq: 1, time: 5, body: begun("s3cret") };
     let line = serde_json::to_string(&record).unwrap();
     assert!(line.starts_with(r#"{"seq":1,"time":5,"type":"begun","format":1,"session":"s1""#), "{line}");
     let read: Record = serde_json::from_str(&line).unwrap();
@@ -175,7 +174,7 @@ fn the_beginning_survives_the_wire() {
 /// A session from before there were tail calls and inlining is replayed without them.
 #[test]
 fn an_older_beginning_goes_on_as_it_began() {
-    let line = serde_json::to_string(&Record { seq: 1, time: 5, body: begun() }).unwrap();
+    let line = serde_json::to_string(&Record { seq: 1, time: 5, body: begun("s3cret") }).unwrap();
     let mut older: serde_json::Value = serde_json::from_str(&line).unwrap();
     let settings = older["settings"].as_object_mut().unwrap();
     for key in ["tail_calls", "inline_lines", "early_start"] {
@@ -189,7 +188,7 @@ fn an_older_beginning_goes_on_as_it_began() {
 
 #[test]
 fn secrets_are_kept_and_not_shown() {
-    let first = Record { seq: 1, time: 5, body: begun() };
+    let first = Record { seq: 1, time: 5, body: begun("s3cret") };
     let RecordBody::Begun(head) = &first.body else { panic!() };
     let shown = serde_json::to_string(&first.shown(head)).unwrap();
     assert!(!shown.contains("s3cret") && shown.contains("\"key\":\"***\"") && shown.contains("Ann"), "{shown}");
@@ -244,7 +243,7 @@ fn a_tail_goes_on_after_reopening() {
 
 #[test]
 fn chunks_of_another_turn_begin_a_new_tail() {
-    let bodies = vec![begun(), chunk(1, "a"), chunk(1, "b"), chunk(2, "c"), chunk(2, "d"), chunk(1, "e")];
+    let bodies = vec![begun("s3cret"), chunk(1, "a"), chunk(1, "b"), chunk(2, "c"), chunk(2, "d"), chunk(1, "e")];
     let mut memory = MemoryJournal::new();
     write(&mut memory, bodies.clone());
     let folder = tempfile::tempdir().unwrap();
@@ -294,6 +293,8 @@ fn a_process_may_be_killed_at_any_byte() {
     let path = folder.path().join("s.jsonl");
     let all = bodies();
     let mut n_states = 0;
+    // The secrets of the beginning are beside it before the first byte of it is written.
+    write(&mut FileJournal::open(&path).unwrap(), vec![begun("s3cret")]);
     for (n_done, pair) in states().windows(2).enumerate() {
         let (before, after) = (&pair[0], &pair[1]);
         let before_means = meaning(&records_of(&all[..n_done]));
@@ -397,7 +398,7 @@ fn only_the_owner_may_read_it() {
 async fn syncing_is_a_future() {
     let folder = tempfile::tempdir().unwrap();
     let mut journal = FileJournal::open(folder.path().join("s.jsonl")).unwrap();
-    journal.append(Timestamp(1), begun()).unwrap();
+    journal.append(Timestamp(1), begun("s3cret")).unwrap();
     journal.sync().await.unwrap();
     // Nothing new: nothing to do.
     journal.sync().await.unwrap();

@@ -41,6 +41,7 @@ mod replayed_model;
 mod reply;
 mod run;
 mod script;
+mod security;
 mod seeded;
 mod session;
 mod tail_calls;

@@ -16,7 +16,7 @@ use tokio::sync::Semaphore;
 
 use crate::host::journal::read::{self, Tail};
 use crate::host::journal::record::{ChunkText, Record, RecordBody};
-use crate::host::journal::{Journal, JournalError, SyncFuture};
+use crate::host::journal::{Journal, JournalError, SyncFuture, secrets};
 use crate::vm::protocol::Timestamp;
 
 /// Synchronisations at one time in a process: more do not make a disk faster, but each costs a thread.
@@ -42,6 +42,8 @@ pub struct FileJournal {
     found: Option<Vec<Record>>,
     /// The file's name has not been synced into its folder yet.
     is_new: bool,
+    /// The variables that are declared secret.
+    secret_names: Arc<[Arc<str>]>,
 }
 
 impl FileJournal {
@@ -69,8 +71,17 @@ impl FileJournal {
         // Only to tell others who holds it: nothing depends on this file.
         let _ = std::fs::write(lock_path(&path), std::process::id().to_string());
         let file = Arc::new(file);
-        let mut journal =
-            FileJournal { path, file, end: 0, next_seq: 1, tail: None, dirty: false, found: None, is_new: false };
+        let mut journal = FileJournal {
+            path,
+            file,
+            end: 0,
+            next_seq: 1,
+            tail: None,
+            dirty: false,
+            found: None,
+            is_new: false,
+            secret_names: [].into(),
+        };
         journal.found = Some(journal.read()?);
         journal.is_new = journal.end == 0;
         Ok(journal)
@@ -87,7 +98,13 @@ impl FileJournal {
         self.end = found.end;
         self.next_seq = found.records.len() as u64 + 1;
         self.tail = found.tail.map(Box::new);
-        Ok(found.records)
+        let mut records = found.records;
+        let error = |cause| io_error(&self.path, "read the secrets of", cause);
+        if let Some(seq) = secrets::restore(&self.path, &mut records).map_err(error)? {
+            return Err(JournalError::SecretsMissing { path: secrets::path_of(&self.path), seq });
+        }
+        self.secret_names = secrets::names_of(&records);
+        Ok(records)
     }
 
     /// Replaces the tail by one record, together with `line`, if it is there.
@@ -164,9 +181,21 @@ impl Journal for FileJournal {
                 self.next_seq = seq + 1;
                 return Ok(seq);
             }
+            if let RecordBody::Begun(begun) = &body {
+                self.secret_names = secrets::names_of_begun(begun);
+            }
+            let seq = match self.tail.as_ref().filter(|tail| tail.n_chunks > 1) {
+                Some(tail) => tail.seq + 1,
+                None => self.next_seq,
+            };
+            let mut record = Record { seq, time: time.0, body };
+            if secrets::holds_secret(&record.body, &self.secret_names) {
+                let error = |cause| io_error(&self.path, "keep the secrets of", cause);
+                secrets::keep(&self.path, &record).map_err(error)?;
+                record = record.shown_with(&self.secret_names);
+            }
             let tail = self.tail.take().filter(|tail| tail.n_chunks > 1);
-            let seq = tail.as_ref().map_or(self.next_seq, |tail| tail.seq + 1);
-            put_line(lines, &Record { seq, time: time.0, body });
+            put_line(lines, &record);
             match tail {
                 Some(tail) => self.replace_tail(*tail, lines)?,
                 None => {
@@ -213,13 +242,16 @@ impl Drop for FileJournal {
     }
 }
 
-/// Reads a journal that may be open in another process. A record that is being written is left out.
+/// Reads a journal that may be open in another process. A record that is being written is left out. Secrets that are
+/// not there any more stay masked.
 ///
 /// # Errors
 /// It cannot be read, or is no journal.
 pub fn read_file(path: &Path) -> Result<Vec<Record>, JournalError> {
     let bytes = std::fs::read(path).map_err(|cause| io_error(path, "read", cause))?;
-    Ok(read::read(path, &bytes)?.records)
+    let mut records = read::read(path, &bytes)?.records;
+    secrets::restore(path, &mut records).map_err(|cause| io_error(path, "read the secrets of", cause))?;
+    Ok(records)
 }
 
 /// Whether a process has the journal open, and its id where known.

@@ -7,6 +7,8 @@
 
 pub mod record;
 
+pub(crate) mod secrets;
+
 mod read;
 
 pub mod memory;
@@ -92,6 +94,17 @@ pub enum JournalError {
         found: u32,
         /// Ours.
         known: u32,
+    },
+    /// Its secrets have been taken away.
+    #[error(
+        "{path}: the secret values of the journal are missing (record {seq} has one), so the session cannot go on; \
+         put the file back, or begin a new session"
+    )]
+    SecretsMissing {
+        /// The file that should hold them.
+        path: PathBuf,
+        /// The first record that needs it.
+        seq: u64,
     },
     /// A new session was to be begun in a journal that is not empty.
     #[error("{path}: the journal already holds a session; resume it with --session, or choose another --journal")]

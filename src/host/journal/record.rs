@@ -1,9 +1,9 @@
 //! Records: what a journal holds, one JSON object per line, and their conversion to and from the machine's events.
 //!
-//! **What is stored of secrets.** Replay needs every value that came from outside, so a journal holds in plain
-//! text: arguments given for variables declared `secret`, secret results of tools, a debugger's edits, and what
-//! users wrote. That is why journal files have mode 0600. What is shown of a journal goes through
-//! [`Record::shown`], which masks the marked values.
+//! **What is stored of secrets.** Replay needs every value that came from outside: arguments given for variables
+//! declared `secret`, a debugger's edits of such, secret results of tools. A journal's file holds `"***"` in their
+//! place, and the file beside it the values (`secrets.rs`). In memory records are whole; what is shown of them goes
+//! through [`Record::shown`]. What users write is no secret: it is in the journal, whose mode is 0600.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -369,8 +369,14 @@ impl Record {
     /// The record as it may be shown: secret values masked. `begun` is the journal's first record.
     #[must_use]
     pub fn shown(&self, begun: &Begun) -> Record {
+        self.shown_with(&begun.secrets)
+    }
+
+    /// The same; `secrets` are the names of the variables that are declared secret.
+    #[must_use]
+    pub(crate) fn shown_with(&self, secrets: &[Arc<str>]) -> Record {
         let mask = || Value::str("***");
-        let is_secret = |name: &str| begun.secrets.iter().any(|secret| &**secret == name);
+        let is_secret = |name: &str| secrets.iter().any(|secret| &**secret == name);
         let mut shown = self.clone();
         match &mut shown.body {
             RecordBody::Begun(begun) => {

@@ -487,6 +487,7 @@ pub(crate) fn journal_failure(error: JournalError) -> Failure {
         JournalError::Io { .. }
         | JournalError::Locked { .. }
         | JournalError::Corrupt { .. }
+        | JournalError::SecretsMissing { .. }
         | JournalError::Newer { .. } => Failure::failed(error.to_string()),
     }
 }

@@ -1,0 +1,117 @@
+//! What is secret in a journal stands beside it: `ID.jsonl.secrets`, mode 0600.
+//!
+//! The journal itself holds `"***"`, so it can be looked at, copied and sent to somebody. The file beside it holds the
+//! same records whole; it is written, and on disk, before the journal's own record. Reading puts them back. A record
+//! that was written here and whose twin never got into the journal (the process was killed between) has no effect: it
+//! counts only where the journal has a record of its number that is the same but for the mask.
+
+use std::collections::HashMap;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::host::journal::record::{Begun, OutcomeWire, Record, RecordBody};
+use crate::value::Value;
+
+/// What a secret value is in a journal, and wherever it is shown.
+const MASK: &str = "***";
+
+/// Where the secrets of the journal at `path` are.
+pub(crate) fn path_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".secrets");
+    name.into()
+}
+
+/// Which variables are declared secret: the journal's beginning says so.
+pub(crate) fn names_of(records: &[Record]) -> Arc<[Arc<str>]> {
+    match records.first().map(|record| &record.body) {
+        Some(RecordBody::Begun(begun)) => names_of_begun(begun),
+        _ => [].into(),
+    }
+}
+
+/// The names that a beginning declares secret.
+pub(crate) fn names_of_begun(begun: &Begun) -> Arc<[Arc<str>]> {
+    begun.secrets.iter().cloned().collect()
+}
+
+/// Keeps a whole record; it is on disk when this returns. They are few: the time does not matter.
+pub(crate) fn keep(path: &Path, record: &Record) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path_of(path))?;
+    // A record that a killed process left unfinished must not take this one with it.
+    let mut line = b"\n".to_vec();
+    serde_json::to_writer(&mut line, record).map_err(io::Error::other)?;
+    line.push(b'\n');
+    file.write_all(&line)?;
+    file.sync_data()
+}
+
+/// Puts the whole records into the place of the masked ones, as far as they are there. Gives the number of the first
+/// that is not.
+///
+/// # Errors
+/// The file is there and cannot be read.
+pub(crate) fn restore(path: &Path, records: &mut [Record]) -> io::Result<Option<u64>> {
+    let names = names_of(records);
+    let is_masked = |record: &Record| {
+        let is_secret = |name: &str| names.iter().any(|secret| **secret == *name);
+        secret_values(&record.body, &is_secret).iter().any(|value| value.as_str() == Some(MASK))
+    };
+    if !records.iter().any(is_masked) {
+        return Ok(None);
+    }
+    let text = match std::fs::read_to_string(path_of(path)) {
+        Ok(text) => text,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(cause) => return Err(cause),
+    };
+    let kept = text.lines().filter_map(|line| serde_json::from_str::<Record>(line).ok());
+    // Of two with one number the later one: the earlier never got into the journal.
+    let kept: HashMap<u64, Record> = kept.map(|record| (record.seq, record)).collect();
+    let mut missing = None;
+    for record in records.iter_mut().filter(|record| is_masked(record)) {
+        match kept.get(&record.seq).filter(|whole| whole.shown_with(&names) == *record) {
+            Some(whole) => *record = whole.clone(),
+            None => missing = missing.or(Some(record.seq)),
+        }
+    }
+    Ok(missing)
+}
+
+/// Whether a record holds a value that must not be in the journal.
+pub(crate) fn holds_secret(body: &RecordBody, names: &[Arc<str>]) -> bool {
+    !secret_values(body, &|name| names.iter().any(|secret| **secret == *name)).is_empty()
+}
+
+/// The values in a record that are secret.
+fn secret_values<'r>(body: &'r RecordBody, is_secret: &dyn Fn(&str) -> bool) -> Vec<&'r Value> {
+    match body {
+        RecordBody::Begun(begun) => match &begun.arguments {
+            Value::Map(arguments) if !begun.secrets.is_empty() => {
+                arguments.iter().filter(|(name, _)| is_secret(name)).map(|(_, value)| value).collect()
+            }
+            _ => Vec::new(),
+        },
+        RecordBody::CallEnded { outcome: OutcomeWire::Value { value, secret: true }, .. } => vec![value],
+        RecordBody::Edited { name, value, .. } if is_secret(name) => vec![value],
+        RecordBody::Edited { .. }
+        | RecordBody::CallEnded { .. }
+        | RecordBody::Chunk { .. }
+        | RecordBody::ReplyEnded { .. }
+        | RecordBody::CallStarted { .. }
+        | RecordBody::Message { .. }
+        | RecordBody::Verdict { .. }
+        | RecordBody::TimerFired { .. }
+        | RecordBody::Approved { .. }
+        | RecordBody::Interrupted
+        | RecordBody::SignaturesChanged { .. }
+        | RecordBody::GoOn
+        | RecordBody::Reopened => Vec::new(),
+    }
+}

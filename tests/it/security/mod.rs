@@ -1,0 +1,3 @@
+//! What must not happen, whoever wants it.
+
+mod journal;
