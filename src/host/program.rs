@@ -40,12 +40,43 @@ pub enum ProgramFileError {
     },
 }
 
-/// Reads programs from disk, with what they import, and loads them. `tools` are all there are. A path such as
+/// The tools that are known before a program runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KnownTools<'a> {
+    /// Their signatures.
+    pub signatures: &'a [Signature],
+    /// Whether there are more: a name that nothing has is then only a warning.
+    pub are_more: bool,
+}
+
+/// These are all.
+impl<'a> From<&'a [Signature]> for KnownTools<'a> {
+    fn from(signatures: &'a [Signature]) -> KnownTools<'a> {
+        KnownTools { signatures, are_more: false }
+    }
+}
+
+impl<'a> From<&'a Vec<Signature>> for KnownTools<'a> {
+    fn from(signatures: &'a Vec<Signature>) -> KnownTools<'a> {
+        KnownTools::from(&signatures[..])
+    }
+}
+
+impl<'a, const N: usize> From<&'a [Signature; N]> for KnownTools<'a> {
+    fn from(signatures: &'a [Signature; N]) -> KnownTools<'a> {
+        KnownTools::from(&signatures[..])
+    }
+}
+
+/// Reads programs from disk, with what they import, and loads them. A path such as
 /// `playhouse:confirm` is a file of the [`library`], here as in imports.
 ///
 /// # Errors
 /// A given file cannot be read.
-pub fn load_files(paths: &[PathBuf], tools: &[Signature]) -> Result<(ProgramText, Loaded), ProgramFileError> {
+pub fn load_files<'a>(
+    paths: &[PathBuf],
+    tools: impl Into<KnownTools<'a>>,
+) -> Result<(ProgramText, Loaded), ProgramFileError> {
     load_files_by(paths, tools, &mut |path| std::fs::read_to_string(path))
 }
 
@@ -53,9 +84,9 @@ pub fn load_files(paths: &[PathBuf], tools: &[Signature]) -> Result<(ProgramText
 ///
 /// # Errors
 /// The same.
-pub(crate) fn load_files_by(
+pub(crate) fn load_files_by<'a>(
     paths: &[PathBuf],
-    tools: &[Signature],
+    tools: impl Into<KnownTools<'a>>,
     read: &mut dyn FnMut(&Path) -> std::io::Result<String>,
 ) -> Result<(ProgramText, Loaded), ProgramFileError> {
     let mut roots = Vec::new();
@@ -80,9 +111,9 @@ pub(crate) fn load_files_by(
 
 /// Loads a program from texts. `read` fetches imported files by path (relative to the importing file, made
 /// plain: no `.` or `..` inside); those of the library are there already.
-pub fn load_texts(
+pub fn load_texts<'a>(
     roots: Vec<SourceText>,
-    tools: &[Signature],
+    tools: impl Into<KnownTools<'a>>,
     read: &mut dyn FnMut(&Path) -> Result<String, String>,
 ) -> (ProgramText, Loaded) {
     let root_names = roots.iter().map(|root| Arc::from(root.name.as_str())).collect();
@@ -101,7 +132,9 @@ pub fn load_texts(
         imports.entry(request.from.to_owned()).or_default().insert(request.path.to_owned(), name.as_str().into());
         Ok(SourceText { name, text })
     };
-    let mut loaded = load(roots, &mut fetch, &LoadOptions { tools, open_world: false });
+    let known = tools.into();
+    let options = LoadOptions { tools: known.signatures, open_world: known.are_more };
+    let mut loaded = load(roots, &mut fetch, &options);
     let sources = &loaded.program.sources;
     loaded.diagnostics.retain(|finding| library::concerns_author(finding, sources));
     let files = loaded.program.sources.iter().map(|(_, file)| FileWire {

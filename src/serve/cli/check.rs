@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Severity, render};
 use crate::host::program::load_files;
 use crate::lang::explain::explain;
 use crate::serve::cli::console::{Console, Exit, Failure, count, put};
-use crate::serve::cli::world;
+use crate::serve::cli::world::{self, Outfit};
 use crate::span::{Sources, Span};
 
 const EXAMPLES: &str = "\
@@ -35,6 +35,9 @@ pub(crate) struct CheckArguments {
     /// A file of canned tools, which count as declared
     #[arg(long, value_name = "FILE")]
     tools: Vec<PathBuf>,
+    /// The configuration [default: playhouse.toml beside the program]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
 }
 
 /// For whom output is written.
@@ -51,8 +54,12 @@ pub(crate) fn check(console: &Console, arguments: &CheckArguments) -> Result<Exi
     if arguments.explain && arguments.format == Format::Json {
         return Err(Failure::wrong("`--explain` is text for people; leave out `--format json`"));
     }
-    let tools = world::signatures(&world::tools(&arguments.tools, ".".as_ref())?);
-    let (_, loaded) = load_files(&arguments.files, &tools).map_err(|error| Failure::wrong(error.to_string()))?;
+    let outfit =
+        Outfit { canned: &arguments.tools, working_directory: ".".as_ref(), config: arguments.config.as_deref() };
+    let equipment = outfit.survey(&arguments.files)?;
+    let signatures = world::signatures(&equipment.tools);
+    let tools = world::known(&signatures, &equipment);
+    let (_, loaded) = load_files(&arguments.files, tools).map_err(|error| Failure::wrong(error.to_string()))?;
     let sources = &loaded.program.sources;
     let n_of = |severity| loaded.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
     let n_errors = n_of(Severity::Error);

@@ -15,7 +15,7 @@ use crate::lang::plan::{Plan, mermaid, outline, steps};
 use crate::lang::program::{Program, Signature};
 use crate::serve::cli::check::{WirePlace, to_place};
 use crate::serve::cli::console::{Console, Exit, Failure, put};
-use crate::serve::cli::world;
+use crate::serve::cli::world::{self, Outfit};
 
 /// Findings that say no more than that a callee is not known, which the explanation itself tells.
 const UNKNOWN: [&str; 2] = ["plan-unknown-callee", "unknown-domain"];
@@ -53,10 +53,11 @@ enum Form {
 
 /// Explains the plans of the files.
 pub(crate) fn explain(console: &Console, arguments: &ExplainArguments) -> Result<Exit, Failure> {
-    let registry = world::tools(&arguments.tools, ".".as_ref())?;
-    let signatures = world::signatures(&registry);
-    let (_, mut loaded) =
-        load_files(&arguments.files, &signatures).map_err(|error| Failure::wrong(error.to_string()))?;
+    let outfit = Outfit { canned: &arguments.tools, working_directory: ".".as_ref(), config: None };
+    let equipment = outfit.survey(&arguments.files)?;
+    let signatures = world::signatures(&equipment.tools);
+    let (_, mut loaded) = load_files(&arguments.files, world::known(&signatures, &equipment))
+        .map_err(|error| Failure::wrong(error.to_string()))?;
     let program = &loaded.program;
     let has_errors = loaded.diagnostics.iter().any(|found| found.severity == Severity::Error);
     if program.plans.is_empty() && !has_errors {
@@ -66,7 +67,7 @@ pub(crate) fn explain(console: &Console, arguments: &ExplainArguments) -> Result
             files.join(", ")
         )));
     }
-    let around = Around { program, registry: &registry, signatures: &signatures };
+    let around = Around { program, registry: &equipment.tools, signatures: &signatures };
     let explained: Vec<String> = program.plans.iter().map(|plan| around.explain(plan, arguments.format)).collect();
     match arguments.format {
         Form::Outline | Form::Mermaid => put(&explained.join("\n"))?,

@@ -114,19 +114,20 @@ pub(crate) fn generate(console: &Console, arguments: &GenerateArguments) -> Resu
         tools: arguments.tools.clone(),
         working_directory: arguments.working_directory.clone(),
     };
-    let registry = world.registry()?;
     let name = match &arguments.out {
         Some(out) => out.display().to_string(),
         None => format!("plan{}", file_ending(language)),
     };
     let (llm, config) = world.open_llm(console, Some(PathBuf::from(&name)))?;
-    let tools = tools(&registry, language);
+    let runtime = run::runtime()?;
+    let equipment = runtime.block_on(world.open_beside(Path::new(&name)))?;
+    let tools = tools(&equipment.tools, language);
     if language == PlanLanguage::Branch && !arguments.tools.is_empty() {
         console.warning("a plan with branches calls no tools but the model and retrieval; --dialect jmp calls all");
     }
     let given: Vec<Arc<str>> = arguments.arg.iter().map(|(name, _)| name.clone()).collect();
     let order = Order { goal: &arguments.goal, language, tools: &tools, given: &given };
-    run::runtime()?.block_on(async {
+    runtime.block_on(async {
         let generated = ask(console, &*llm, &order, &name, arguments.attempts).await?;
         console.tell(&generated.warnings);
         deliver(console, arguments, language, &generated)?;
@@ -136,13 +137,18 @@ pub(crate) fn generate(console: &Console, arguments: &GenerateArguments) -> Resu
         // What is about to be done is shown before it is.
         console.remark(outline(&generated.plan).trim_end());
         // A tool of the name that is there already stays.
-        let _ = registry.add(Arc::new(LlmGenerate::new(llm.clone())));
+        let _ = equipment.tools.add(Arc::new(LlmGenerate::new(llm.clone())));
         let settings = config.settings_for(&*llm);
         let options = SessionOptions { constrain: config.constrain, ..config.session.clone() };
-        let world =
-            World { llm, classifier: Arc::new(Off), tools: Arc::new(registry), clock: Arc::new(SystemClock), options };
+        let world = World {
+            llm,
+            classifier: Arc::new(Off),
+            tools: equipment.tools.clone(),
+            clock: Arc::new(SystemClock),
+            options,
+        };
         let given: Map = arguments.arg.iter().cloned().collect();
-        run::run_plan(console, &name, &generated.text, world, settings, given).await
+        run::run_plan(console, &name, &generated.text, world, equipment, settings, given).await
     })
 }
 

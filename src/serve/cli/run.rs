@@ -8,12 +8,14 @@ use clap::Args;
 
 use crate::diagnostic::{Severity, render};
 use crate::host::clock::SystemClock;
+use crate::host::equipment::Equipment;
 use crate::host::journal::file::FileJournal;
 use crate::host::journal::record::{Begun, Record, RecordBody};
 use crate::host::journal::{Journal, JournalError};
 use crate::host::program::{ProgramText, load_files, load_texts};
 use crate::host::session::{Session, SessionError, Start, World};
 use crate::host::sessions::new_id;
+use crate::host::tool::registry::Registry;
 use crate::lang::SourceText;
 use crate::lang::program::{Entry, EntryId, Program, Signature};
 use crate::serve::cli::console::{Console, Exit, Failure, count};
@@ -97,9 +99,9 @@ async fn run_sessions(console: &Console, arguments: &RunArguments) -> Result<Exi
         let ready = match stored_path(console, arguments).map(|stored| stored.filter(|_| is_first))? {
             Some((id, path)) => {
                 let stored = Stored { path: &path, id, is_elsewhere: arguments.journal.is_some() };
-                prepare_resume(console, &arguments.world, &stored, &arguments.files, watch.as_mut())
+                prepare_resume(console, &arguments.world, &stored, &arguments.files, watch.as_mut()).await
             }
-            None => prepare_start(console, arguments, is_first, watch.as_mut()),
+            None => prepare_start(console, arguments, is_first, watch.as_mut()).await,
         };
         // Not before: until then Ctrl-C ends the process, whatever a model does to get ready.
         let input = match &mut input {
@@ -142,16 +144,21 @@ async fn begin(
     // One file for all sessions of a process.
     let events = events.map(File::try_clone).transpose();
     let events = events.map_err(|cause| Failure::failed(format!("--events: {cause}; close some programs")))?;
-    for choice in &ready.choices {
+    let Ready { about, equipment, open } = ready;
+    for choice in &about.choices {
         surroundings.console.remark(choice);
     }
-    if let Some(warning) = ready.warning {
+    if let Some(warning) = about.warning {
         surroundings.console.warning(warning);
     }
-    let subject = Subject { can_restart, ..ready.subject };
+    let subject = Subject { can_restart, ..about.subject };
     let console = surroundings.console;
-    let talked = converse(surroundings, &subject, events, (ready.open)()?).await;
-    if let Some(remark) = ready.weights.end().await {
+    let talked = match open() {
+        Ok(session) => converse(surroundings, &subject, events, session).await,
+        Err(failure) => Err(failure),
+    };
+    equipment.close().await;
+    if let Some(remark) = about.weights.end().await {
         console.remark(&remark);
     }
     talked
@@ -208,22 +215,49 @@ fn stored_path<'a>(console: &Console, arguments: &'a RunArguments) -> Result<Opt
 
 /// A session that can be opened.
 struct Ready<'a> {
+    about: About,
+    equipment: Equipment,
+    open: Opening<'a>,
+}
+
+/// What opens it.
+type Opening<'a> = Box<dyn FnOnce() -> Result<Session, Failure> + 'a>;
+
+/// What is told of a session and about it.
+struct About {
     subject: Subject,
     /// Which model and which trigger classifier were chosen, and why.
     choices: Vec<String>,
     warning: Option<&'static str>,
     weights: RunWeights,
-    open: Box<dyn FnOnce() -> Result<Session, Failure> + 'a>,
 }
 
 /// A session from its beginning. Only the first one of a process has the id and the journal of the command line.
-fn prepare_start<'a>(
+async fn prepare_start<'a>(
     console: &Console,
     arguments: &RunArguments,
     is_first: bool,
     watch: Option<&mut Watch>,
 ) -> Result<Ready<'a>, Failure> {
-    let tools = arguments.world.registry()?;
+    let equipment = arguments.world.open(&arguments.files).await?;
+    let tools = equipment.tools.clone();
+    match prepare_world(console, arguments, is_first, watch, tools) {
+        Ok((about, open)) => Ok(Ready { about, equipment, open }),
+        Err(failure) => {
+            equipment.close().await;
+            Err(failure)
+        }
+    }
+}
+
+/// All that a new session needs but its equipment, which has to be closed whatever happens.
+fn prepare_world<'a>(
+    console: &Console,
+    arguments: &RunArguments,
+    is_first: bool,
+    watch: Option<&mut Watch>,
+    tools: Arc<Registry>,
+) -> Result<(About, Opening<'a>), Failure> {
     let (text, program) = load(console, &arguments.files, &world::signatures(&tools), watch)?;
     let entry = arguments.playbook.as_deref().map(|name| find_entry(&program, name)).transpose()?;
     let mut equipped = arguments.world.equip(console, &program, tools, None)?;
@@ -253,7 +287,8 @@ fn prepare_start<'a>(
         let journal = FileJournal::open(path).map_err(journal_failure)?;
         Session::start(equipped.world, Box::new(journal), begun).map_err(session_failure)
     };
-    Ok(Ready { subject, choices: equipped.choices, warning: None, weights: equipped.weights, open: Box::new(open) })
+    let about = About { subject, choices: equipped.choices, warning: None, weights: equipped.weights };
+    Ok((about, Box::new(open)))
 }
 
 /// Runs a plan that is no file yet: `name` is what it is called, `world` what it acts through.
@@ -262,6 +297,7 @@ pub(crate) async fn run_plan(
     name: &str,
     plan: &str,
     world: World,
+    equipment: Equipment,
     settings: Settings,
     arguments: Map,
 ) -> Result<Exit, Failure> {
@@ -279,7 +315,8 @@ pub(crate) async fn run_plan(
         Session::start(world, Box::new(journal), begun).map_err(session_failure)
     };
     let weights = RunWeights::default();
-    let ready = Ready { subject, choices: Vec::new(), warning: None, weights, open: Box::new(open) };
+    let about = About { subject, choices: Vec::new(), warning: None, weights };
+    let ready = Ready { about, equipment, open: Box::new(open) };
     let mut input = Input::open(console).await;
     let talk = TalkArguments::default();
     let surroundings = Surroundings { console, arguments: &talk, input: &mut input, watch: None };
@@ -304,7 +341,7 @@ pub(crate) fn resume(
     stored: &Stored<'_>,
 ) -> Result<Exit, Failure> {
     runtime()?.block_on(async {
-        let ready = prepare_resume(console, world, stored, &[], None)?;
+        let ready = prepare_resume(console, world, stored, &[], None).await?;
         let events = talk.open_events()?;
         let mut input = Input::open(console).await;
         let surroundings = Surroundings { console, arguments: talk, input: &mut input, watch: None };
@@ -313,7 +350,7 @@ pub(crate) fn resume(
 }
 
 /// A session that goes on. Of `files`, if there are any, only whether they have changed is told.
-fn prepare_resume<'a>(
+async fn prepare_resume<'a>(
     console: &Console,
     world: &WorldArguments,
     stored: &Stored<'_>,
@@ -332,13 +369,38 @@ fn prepare_resume<'a>(
             stored.id
         )));
     }
-    let tools = world.registry()?;
     let signatures: Vec<Signature> = begun.tools.iter().map(|tool| tool.to_tool().signature).collect();
     let program = Arc::new(begun_text(begun).load(&signatures).program);
+    let equipment = world.open_for(&program).await?;
     if let Some(watch) = watch {
         // Only so that it knows what to look at: the session has its own text.
-        let _ = watch.load(&world::signatures(&tools));
+        let _ = watch.load(&world::signatures(&equipment.tools));
     }
+    let tools = equipment.tools.clone();
+    match prepare_old_world(console, world, stored, files, &program, begun, tools) {
+        Ok((about, session_world)) => {
+            drop(records);
+            let open = move || Session::resume(session_world, Box::new(journal)).map_err(session_failure);
+            Ok(Ready { about, equipment, open: Box::new(open) })
+        }
+        Err(failure) => {
+            equipment.close().await;
+            Err(failure)
+        }
+    }
+}
+
+/// What a session that goes on acts through, and what is told of it.
+fn prepare_old_world(
+    console: &Console,
+    world: &WorldArguments,
+    stored: &Stored<'_>,
+    files: &[PathBuf],
+    program: &Arc<Program>,
+    begun: &Begun,
+    tools: Arc<Registry>,
+) -> Result<(About, World), Failure> {
+    let signatures: Vec<Signature> = begun.tools.iter().map(|tool| tool.to_tool().signature).collect();
     if !files.is_empty() && has_changed(begun, files, &signatures)? {
         console.warning(&format!(
             "the program's text has changed since session {} began; the session goes on with the old text (run without \
@@ -347,7 +409,7 @@ fn prepare_resume<'a>(
         ));
     }
     let begun_with = BegunWith { model: &begun.model, classifier: begun.classifier.as_deref() };
-    let equipped = world.equip(console, &program, tools, Some(&begun_with))?;
+    let equipped = world.equip(console, program, tools, Some(&begun_with))?;
     let is_off = equipped.settings.classifier && !begun.settings.classifier && equipped.has_classifier;
     let warning = is_off.then_some(
         "the session was begun with the classifier off, and stays so: its triggers in words never fire; begin a new \
@@ -355,12 +417,11 @@ fn prepare_resume<'a>(
     );
     let own_files: Vec<PathBuf> = begun.roots.iter().map(|root| PathBuf::from(&**root)).collect();
     let path = stored.is_elsewhere.then_some(stored.path);
-    let subject = subject(&program, &equipped.world, &begun.session, &own_files, path);
-    let is_plan = begun.entry.as_ref().map_or_else(|| is_plan(&program, None), |entry| entry.is_plan);
+    let subject = subject(program, &equipped.world, &begun.session, &own_files, path);
+    let is_plan = begun.entry.as_ref().map_or_else(|| is_plan(program, None), |entry| entry.is_plan);
     let subject = Subject { is_resumed: true, is_plan, ..subject };
-    drop(records);
-    let open = move || Session::resume(equipped.world, Box::new(journal)).map_err(session_failure);
-    Ok(Ready { subject, choices: equipped.choices, warning, weights: equipped.weights, open: Box::new(open) })
+    let about = About { subject, choices: equipped.choices, warning, weights: equipped.weights };
+    Ok((about, equipped.world))
 }
 
 /// The beginning that a journal holds.

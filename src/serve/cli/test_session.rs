@@ -10,6 +10,7 @@ use regex::Regex;
 use crate::diagnostic::{Severity, render};
 use crate::host::clock::TestClock;
 use crate::host::config::{ClassifierId, CommandLine, Config, Environment, FileConfig};
+use crate::host::equipment::Reach;
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::journal::memory::MemoryJournal;
 use crate::host::llm::embedded::Embedded;
@@ -17,6 +18,7 @@ use crate::host::llm::script::{Chunks as ScriptChunks, Script, ScriptEntry, Scri
 use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
 use crate::host::program::load_files;
 use crate::host::session::{Interest, Notice, Session, SessionOptions, Start, World};
+use crate::host::tool::registry::Registry;
 use crate::lang::program::Program;
 use crate::serve::cli::console::Failure;
 use crate::serve::cli::conversation::approval;
@@ -24,7 +26,7 @@ use crate::serve::cli::run::find_entry;
 use crate::serve::cli::test_file::{
     Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStepKind, instant,
 };
-use crate::serve::cli::world::{add_plan_tools, open_classifier, signatures, tools};
+use crate::serve::cli::world::{Outfit, add_plan_tools, declared_by, open_classifier, signatures};
 use crate::value::{Map, Value};
 use crate::vm::protocol::{CallId, Outcome, ReplyEnd, Timestamp};
 
@@ -84,20 +86,31 @@ pub(crate) fn resolve(
 
 /// Plays a test. The error says why it cannot begin.
 pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier<'_>) -> Result<Played, String> {
-    let told = |failure: Failure| match failure {
-        Failure::Told { message, .. } => message,
-        Failure::Quiet(_) => String::new(),
-    };
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
     let beside = |file: &str| path.with_file_name(file);
     let canned: Vec<_> = test.tools.iter().map(|file| beside(file)).collect();
-    let registry = tools(&canned, folder).map_err(told)?;
     let program_path = beside(&test.program);
+    let outfit = Outfit { canned: &canned, working_directory: folder, config: None };
+    let written = declared_by(std::slice::from_ref(&program_path)).map_err(told)?;
+    let equipment = outfit.open(&written, Some(&program_path), Reach::Open).await.map_err(told)?;
+    let played = play_with(path, program_path, test, chosen, equipment.tools.clone()).await;
+    equipment.close().await;
+    played
+}
+
+/// Plays a test with these tools.
+async fn play_with(
+    path: &Path,
+    program_path: PathBuf,
+    test: &TestFile,
+    chosen: &ChosenClassifier<'_>,
+    tools: Arc<Registry>,
+) -> Result<Played, String> {
     let (text, loaded) =
-        load_files(std::slice::from_ref(&program_path), &signatures(&registry)).map_err(|error| error.to_string())?;
+        load_files(std::slice::from_ref(&program_path), &signatures(&tools)).map_err(|error| error.to_string())?;
     if loaded.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         let found = render(&loaded.diagnostics, &loaded.program.sources, false);
         if !expects_refusal(test) {
@@ -118,7 +131,7 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
         Some(_) => Arc::new(Embedded::without_weights()),
         None => replies.clone(),
     };
-    add_plan_tools(&registry, &program, &llm);
+    add_plan_tools(&tools, &program, &llm);
     let mut settings = config.settings_for(&*llm);
     let mut clock = TestClock::new(BEGINNING);
     if let Some((now, offset)) = test.now.as_deref().and_then(instant) {
@@ -135,7 +148,7 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
     let world = World {
         llm,
         classifier,
-        tools: Arc::new(registry),
+        tools,
         clock: Arc::new(clock),
         options: SessionOptions { turn_timeout, ..config.session.clone() },
     };
@@ -145,6 +158,13 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
     let mut problems = stage.perform(session).await?;
     problems.splice(0..0, replies.problems());
     Ok(Played { stretches: stage.stretches, problems })
+}
+
+fn told(failure: Failure) -> String {
+    match failure {
+        Failure::Told { message, .. } => message,
+        Failure::Quiet(_) => String::new(),
+    }
 }
 
 /// Whether the test is about what is wrong with its program.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use futures_util::FutureExt;
 
 use crate::host::classify::model::ModelClassifier;
 use crate::host::classify::off::Off;
@@ -11,7 +12,9 @@ use crate::host::classify::rules::Rules;
 use crate::host::classify::script::ScriptClassifier;
 use crate::host::classify::{TriggerClassifier, has_semantic_triggers};
 use crate::host::clock::SystemClock;
-use crate::host::config::{ClassifierId, CommandLine, Config, Environment, FileConfig, ModelId};
+use crate::host::config::{ClassifierId, CommandLine, Config, ConfigError, Environment, FileConfig, ModelId};
+use crate::host::equipment::declaration::{self, Declarations, Written};
+use crate::host::equipment::{Equipment, Reach, Surroundings};
 use crate::host::journal::file::read_file;
 use crate::host::journal::record::Record;
 use crate::host::llm::Llm;
@@ -19,10 +22,9 @@ use crate::host::llm::embedded::Embedded;
 use crate::host::llm::openai::OpenAi;
 use crate::host::llm::replay::{RecordedReply, Replay};
 use crate::host::llm::script::Script;
+use crate::host::program::{KnownTools, load_files};
 use crate::host::session::{SessionOptions, World};
 use crate::host::tool::Tool;
-use crate::host::tool::builtin::{WorkingDirectory, add_builtins};
-use crate::host::tool::canned;
 use crate::host::tool::generate::{self, LlmGenerate};
 use crate::host::tool::registry::Registry;
 use crate::host::tool::retrieval::Retrieval;
@@ -81,9 +83,24 @@ pub(crate) struct BegunWith<'a> {
 }
 
 impl WorldArguments {
-    /// The tools: the built-in ones and those of `--tools`.
-    pub(crate) fn registry(&self) -> Result<Registry, Failure> {
-        tools(&self.tools, &self.working_directory)
+    /// Opens what the program's files and its configuration declare.
+    pub(crate) async fn open(&self, files: &[PathBuf]) -> Result<Equipment, Failure> {
+        self.outfit().open(&declared_by(files)?, files.first().map(PathBuf::as_path), Reach::Open).await
+    }
+
+    /// The same for a program that is loaded.
+    pub(crate) async fn open_for(&self, program: &Program) -> Result<Equipment, Failure> {
+        let first = first_file(program);
+        self.outfit().open(&declaration::of_program(program), first.as_deref(), Reach::Open).await
+    }
+
+    /// The same for a program that is not there yet: what the configuration beside its file declares.
+    pub(crate) async fn open_beside(&self, file: &Path) -> Result<Equipment, Failure> {
+        self.outfit().open(&[], Some(file), Reach::Open).await
+    }
+
+    fn outfit(&self) -> Outfit<'_> {
+        Outfit { canned: &self.tools, working_directory: &self.working_directory, config: self.config.as_deref() }
     }
 
     /// Everything a session acts through. `begun` is for a session that goes on, and comes before all configuration
@@ -92,11 +109,11 @@ impl WorldArguments {
         &self,
         console: &Console,
         program: &Program,
-        tools: Registry,
+        tools: Arc<Registry>,
         begun: Option<&BegunWith<'_>>,
     ) -> Result<Equipped, Failure> {
         let wrong = |error: crate::host::config::ConfigError| Failure::wrong(error.to_string());
-        let first_file = program.sources.iter().next().map(|(_, file)| PathBuf::from(&*file.name));
+        let first_file = first_file(program);
         let file = FileConfig::find(self.config.as_deref(), first_file.as_deref()).map_err(wrong)?;
         let command_line = CommandLine {
             model: self.model.clone().or_else(|| begun.map(|begun| begun.model.to_owned())),
@@ -129,7 +146,7 @@ impl WorldArguments {
         let options = SessionOptions { constrain: config.constrain, ..config.session.clone() };
         let settings = config.settings_for(&*llm);
         let classifier = open_classifier(&config, classifier_id, Some(&llm), program)?;
-        let world = World { llm, classifier, tools: Arc::new(tools), clock: Arc::new(SystemClock), options };
+        let world = World { llm, classifier, tools, clock: Arc::new(SystemClock), options };
         let has_classifier = has_semantic_triggers(program);
         let classifier_reason = has_classifier.then_some(classifier_reason);
         let choices = [Some(model_reason), remark, classifier_reason].into_iter().flatten().collect();
@@ -175,25 +192,61 @@ pub(crate) fn places(console: &Console) -> Result<Config, Failure> {
         .map_err(|error| Failure::wrong(error.to_string()))
 }
 
-/// The built-in tools, and the canned ones of `files` in front of them. File tools stay below `directory`.
-pub(crate) fn tools(files: &[PathBuf], directory: &Path) -> Result<Registry, Failure> {
-    let folder = WorkingDirectory::open(directory).map_err(|cause| {
-        Failure::wrong(format!(
-            "{}: cannot open the working directory: {cause}; check the path given with --working-directory",
-            directory.display()
-        ))
-    })?;
-    let registry = Registry::new();
-    add_builtins(&registry, &folder, Arc::new(SystemClock), Settings::default().value_bytes);
-    for path in files {
-        for tool in canned::load(path, &folder).map_err(|error| Failure::wrong(error.to_string()))? {
-            registry.replace(tool);
-        }
+/// What is given on a command line, or in a test, to be opened with.
+pub(crate) struct Outfit<'a> {
+    /// Files of canned tools, which stand in front of all others.
+    pub(crate) canned: &'a [PathBuf],
+    /// The folder that file tools stay below.
+    pub(crate) working_directory: &'a Path,
+    /// `--config`.
+    pub(crate) config: Option<&'a Path>,
+}
+
+impl Outfit<'_> {
+    /// Opens what a program declares, and what the configuration beside `first` does.
+    pub(crate) async fn open(
+        &self,
+        program: &[Written],
+        first: Option<&Path>,
+        reach: Reach,
+    ) -> Result<Equipment, Failure> {
+        let wrong = |error: ConfigError| Failure::wrong(error.to_string());
+        let file = FileConfig::find(self.config, first).map_err(wrong)?;
+        let declared = Declarations::read(&file.declared, program).map_err(wrong)?;
+        let around = Surroundings {
+            working_directory: self.working_directory,
+            canned: self.canned,
+            clock: Arc::new(SystemClock),
+            max_bytes: Settings::default().value_bytes,
+        };
+        Equipment::open(&declared, &around, reach).await.map_err(|error| Failure::wrong(error.to_string()))
     }
-    Ok(registry)
+
+    /// What can be known of it without starting anything.
+    pub(crate) fn survey(&self, files: &[PathBuf]) -> Result<Equipment, Failure> {
+        // Nothing of it waits for anything.
+        let opened = self.open(&declared_by(files)?, files.first().map(PathBuf::as_path), Reach::Survey).now_or_never();
+        opened.unwrap_or_else(|| Err(Failure::failed("internal error: a survey waits; please report this")))
+    }
+}
+
+/// What the front matter of these files declares; other mistakes in them are found later.
+pub(crate) fn declared_by(files: &[PathBuf]) -> Result<Vec<Written>, Failure> {
+    let open = KnownTools { signatures: &[], are_more: true };
+    let (_, loaded) = load_files(files, open).map_err(|error| Failure::wrong(error.to_string()))?;
+    Ok(declaration::of_program(&loaded.program))
+}
+
+fn first_file(program: &Program) -> Option<PathBuf> {
+    program.sources.iter().next().map(|(_, file)| PathBuf::from(&*file.name))
 }
 
 /// What the compiler needs to know of the tools, those for plans among them.
+pub(crate) fn known<'s>(signatures: &'s [Signature], equipment: &Equipment) -> KnownTools<'s> {
+    KnownTools { signatures, are_more: equipment.is_open_world }
+}
+
+/// The signatures of all tools, those for plans among them.
 pub(crate) fn signatures(registry: &Registry) -> Vec<Signature> {
     let known = registry.signatures();
     let is_free = |signature: &Signature| registry.get(&signature.name).is_none();

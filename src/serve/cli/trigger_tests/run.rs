@@ -9,7 +9,7 @@ use crate::host::program::load_files;
 use crate::lang::program::Program;
 use crate::serve::cli::console::Failure;
 use crate::serve::cli::test_session::{ChosenClassifier, configuration, resolve};
-use crate::serve::cli::world::{open_classifier, signatures, tools};
+use crate::serve::cli::world::{Outfit, known, open_classifier, signatures};
 use crate::span::Sources;
 
 /// How a file of trigger tables is run.
@@ -104,9 +104,11 @@ fn told(failure: Failure) -> String {
 fn load(path: &Path, table: &TriggerTable, color: bool) -> Result<Program, String> {
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     let canned: Vec<_> = table.tools.iter().map(|file| path.with_file_name(file)).collect();
-    let registry = tools(&canned, folder).map_err(told)?;
-    let (_, loaded) = load_files(&[path.with_file_name(&table.program)], &signatures(&registry))
-        .map_err(|error| error.to_string())?;
+    let files = [path.with_file_name(&table.program)];
+    let outfit = Outfit { canned: &canned, working_directory: folder, config: None };
+    let equipment = outfit.survey(&files).map_err(told)?;
+    let signatures = signatures(&equipment.tools);
+    let (_, loaded) = load_files(&files, known(&signatures, &equipment)).map_err(|error| error.to_string())?;
     if loaded.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         return Err(render(&loaded.diagnostics, &loaded.program.sources, color));
     }
