@@ -11,6 +11,7 @@ mod crash;
 mod dataflow;
 mod declared_tool;
 mod embedded;
+mod equipment;
 mod events;
 mod faults;
 mod fewer_calls;
