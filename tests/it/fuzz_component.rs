@@ -184,6 +184,11 @@ const TYPES: &str = "  - command_name: go
         - {name: next, type: {_type_ref: row, id: {type: number}, next: {type: \"Optional[node]\", required: false}}, required: false}
 ";
 
+/// The component whose types they are.
+pub(crate) fn types() -> ComponentConfig {
+    sound(&plugin(TYPES))
+}
+
 /// Checks a value: never a panic; every path is a way into the value, or to a member of something there.
 pub(crate) fn component_check_one(config: &ComponentConfig, bytes: &[u8]) {
     let value = value_of(bytes, &mut 0, 0);
@@ -223,13 +228,13 @@ fn component_config() {
 
 #[test]
 fn component_check() {
-    let config = sound(&plugin(TYPES));
+    let config = types();
     check!().with_iterations(500).with_max_len(300).for_each(|bytes| component_check_one(&config, bytes));
 }
 
 #[test]
 fn many_of_the_values_fit() {
-    let config = sound(&plugin(TYPES));
+    let config = types();
     let mut random = fastrand::Rng::with_seed(1);
     let mut n_fit = 0;
     for _ in 0..2_000 {

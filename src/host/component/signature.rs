@@ -22,16 +22,16 @@ impl Command {
             Some(description) => match description.ty.fields(shared) {
                 Some(fields) => {
                     let is_needed = description.required;
-                    fields.iter().map(|field| parameter(&field.name, &field.description, is_needed, shared)).collect()
+                    fields.iter().map(|field| parameter(&field.name, &field.description, is_needed)).collect()
                 }
-                None => vec![parameter(&WHOLE_PARAMETER.into(), description, true, shared)],
+                None => vec![parameter(&WHOLE_PARAMETER.into(), description, true)],
             },
         };
         Signature {
             name: format!("{plugin}.{}", self.name).into(),
             parameters,
             returns: self.response.as_ref().map_or(Type::ANY, |response| {
-                let ty = near(&response.ty, shared);
+                let ty = near(&response.ty);
                 Type { optional: ty.optional || !response.required, ..ty }
             }),
             summary: one_line(&self.description).into(),
@@ -45,9 +45,9 @@ impl Command {
 }
 
 /// `is_needed`: whether the object that holds it must be there.
-fn parameter(name: &Arc<str>, description: &Description, is_needed: bool, shared: &SharedTypes) -> Parameter {
+fn parameter(name: &Arc<str>, description: &Description, is_needed: bool) -> Parameter {
     let may_be_absent = !(description.required && is_needed);
-    let ty = if description.asset_reference { Type::ANY } else { near(&description.ty, shared) };
+    let ty = if description.asset_reference { Type::ANY } else { near(&description.ty) };
     let ty = Type { optional: ty.optional || may_be_absent, ..ty };
     let mut text = one_line(&description.text);
     if let Some(allowed) = &description.allowed {
@@ -67,7 +67,7 @@ fn parameter(name: &Arc<str>, description: &Description, is_needed: bool, shared
 }
 
 /// The nearest type that playbooks have. It allows whatever the declared one allows.
-fn near(ty: &DataType, shared: &SharedTypes) -> Type {
+fn near(ty: &DataType) -> Type {
     let of = |kind| Type { kind, optional: false };
     match ty {
         DataType::Any | DataType::Host(_) => Type::ANY,
@@ -79,8 +79,8 @@ fn near(ty: &DataType, shared: &SharedTypes) -> Type {
         DataType::List(_) => of(TypeKind::List),
         DataType::Dict(_) | DataType::Object(_) | DataType::Shared(_) => of(TypeKind::Dict),
         DataType::Union(alternatives) => {
-            let optional = alternatives.iter().any(|ty| *ty == DataType::Null || near(ty, shared).optional);
-            let mut kinds = alternatives.iter().filter(|ty| **ty != DataType::Null).map(|ty| near(ty, shared).kind);
+            let optional = alternatives.iter().any(|ty| *ty == DataType::Null || near(ty).optional);
+            let mut kinds = alternatives.iter().filter(|ty| **ty != DataType::Null).map(|ty| near(ty).kind);
             let first = kinds.next().unwrap_or(TypeKind::Any);
             Type { kind: if kinds.all(|kind| kind == first) { first } else { TypeKind::Any }, optional }
         }
