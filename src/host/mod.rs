@@ -24,6 +24,8 @@ pub mod events;
 
 pub mod session;
 
+pub mod component;
+
 pub mod config;
 
 mod config_file;

@@ -4,6 +4,7 @@
 mod chunks;
 mod classify;
 mod cli;
+mod component;
 mod config;
 mod conformance;
 mod conversation;
@@ -16,6 +17,7 @@ mod events;
 mod faults;
 mod fewer_calls;
 mod fuzz;
+mod fuzz_component;
 mod fuzz_dataflow;
 mod fuzz_machine;
 mod fuzz_plans;
