@@ -8,6 +8,8 @@ pub mod models;
 
 pub mod classify;
 
+pub mod component;
+
 pub mod tool;
 
 pub mod journal;
@@ -19,6 +21,8 @@ pub mod plan;
 pub mod program;
 
 pub mod events;
+
+pub mod secrets;
 
 pub mod session;
 
