@@ -43,6 +43,7 @@ mod trigger_index;
 mod triggers;
 mod unused;
 mod words;
+pub mod yaml;
 
 /// A text to load, with the name it is shown under (normally its path).
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 mod chunks;
 mod classify;
 mod cli;
+mod component;
 mod config;
 mod conformance;
 mod conversation;

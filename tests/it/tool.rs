@@ -358,3 +358,27 @@ fn wrong_files_of_canned_tools_say_what_is_wrong() {
     assert!(error.contains("tools.json: invalid type: sequence, expected a map"), "{error}");
     assert!(error.contains("a tool is written `\"Name\": {\"args\""), "{error}");
 }
+
+#[tokio::test]
+async fn dot_folders_are_not_for_tools() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(folder.path().join(".runtime/org")).unwrap();
+    std::fs::write(folder.path().join(".runtime/org/config.yaml"), "key: secret").unwrap();
+    std::os::unix::fs::symlink(".runtime", folder.path().join("link")).unwrap();
+    let tools = builtins(folder.path(), 1_000);
+    for path in [".runtime/org/config.yaml", "a/../.runtime/org/config.yaml", "link/org/config.yaml"] {
+        let reserved = "folders of the working directory that begin with a dot are reserved, as `.runtime` is";
+        assert_eq!(load(&tools, path).await, Err(format!("cannot load `{path}`: {reserved}")));
+        assert_eq!(save(&tools, path, "mine").await, Err(format!("cannot save `{path}`: {reserved}")));
+    }
+    assert!(save(&tools, ".new/a.txt", "mine").await.is_err());
+    for path in [".runtime", "link", "link/org"] {
+        assert!(call(&tools, &start(1, "ListFiles", &[("path", path.into())])).await.is_err(), "{path}");
+    }
+    // Their names are no secret, and a file's name may begin with a dot.
+    let names = Value::list([".runtime/", "link"].map(Value::str).to_vec());
+    assert_eq!(call(&tools, &start(1, "ListFiles", &[])).await, Ok(names));
+    assert_eq!(save(&tools, ".notes", "mine").await, Ok(".notes".into()));
+    assert_eq!(load(&tools, ".notes").await, Ok("mine".into()));
+    assert_eq!(std::fs::read_to_string(folder.path().join(".runtime/org/config.yaml")).unwrap(), "key: secret");
+}

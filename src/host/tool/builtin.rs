@@ -1,16 +1,17 @@
 //! The tools every program has: files below the working directory, and the time.
 //!
 //! The working directory is a capability (cap-std): neither `..` nor an absolute path nor a symbolic link leads
-//! out of it.
+//! out of it. Nor is anything below it touched that is in a folder whose name begins with a dot.
 
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use crate::host::clock::{Clock, iso_text};
+use crate::host::component::sandbox::{PathRefused, resolve};
 use crate::host::tool::registry::Registry;
 use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::{Parameter, Signature, Type, TypeKind};
@@ -27,6 +28,8 @@ const STR: Type = Type { kind: TypeKind::Str, optional: false };
 #[derive(Clone, Debug)]
 pub struct WorkingDirectory {
     folder: Arc<Dir>,
+    /// Its canonical path: what absolute paths and links are compared with.
+    root: Arc<Path>,
 }
 
 impl WorkingDirectory {
@@ -35,7 +38,17 @@ impl WorkingDirectory {
     /// # Errors
     /// It is not there, or is no folder.
     pub fn open(path: &Path) -> io::Result<WorkingDirectory> {
-        Ok(WorkingDirectory { folder: Arc::new(Dir::open_ambient_dir(path, ambient_authority())?) })
+        let folder = Arc::new(Dir::open_ambient_dir(path, ambient_authority())?);
+        Ok(WorkingDirectory { folder, root: path.canonicalize()?.into() })
+    }
+
+    /// Where `path`, relative or absolute, leads below the folder, `..` and links resolved; empty for the folder
+    /// itself. To be used with [`WorkingDirectory::folder`]. Looks at the disk.
+    ///
+    /// # Errors
+    /// It leads out, or into a folder that is reserved (spec `components.md`, 4.3).
+    pub fn resolve(&self, path: &str) -> Result<PathBuf, PathRefused> {
+        resolve(&self.root, Path::new(path))
     }
 
     /// The folder.
@@ -46,17 +59,16 @@ impl WorkingDirectory {
 
 /// Adds all built-in tools. Files may have up to `max_bytes`.
 pub fn add_builtins(registry: &Registry, directory: &WorkingDirectory, clock: Arc<dyn Clock>, max_bytes: usize) {
-    let folder = directory.folder.clone();
-    registry.replace(Arc::new(FileTool { work: Work::Load, folder: folder.clone(), max_bytes }));
-    registry.replace(Arc::new(FileTool { work: Work::Save, folder: folder.clone(), max_bytes }));
-    registry.replace(Arc::new(FileTool { work: Work::List, folder, max_bytes }));
+    for work in [Work::Load, Work::Save, Work::List] {
+        registry.replace(Arc::new(FileTool { work, directory: directory.clone(), max_bytes }));
+    }
     registry.replace(Arc::new(Now { clock }));
 }
 
 /// `LoadFile`, `SaveFile` or `ListFiles`.
 struct FileTool {
     work: Work,
-    folder: Arc<Dir>,
+    directory: WorkingDirectory,
     max_bytes: usize,
 }
 
@@ -103,14 +115,14 @@ impl Tool for FileTool {
     }
 
     fn call(&self, _context: CallContext, arguments: Map) -> ToolFuture<'_> {
-        let (work, folder, max_bytes) = (self.work, self.folder.clone(), self.max_bytes);
+        let (work, directory, max_bytes) = (self.work, self.directory.clone(), self.max_bytes);
         Box::pin(async move {
             let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
             let (path, text) = (text("path"), text("text"));
             let result = tokio::task::spawn_blocking(move || match work {
-                Work::Load => load(&folder, &path, max_bytes),
-                Work::Save => save(&folder, &path, &text, max_bytes),
-                Work::List => list(&folder, &path),
+                Work::Load => load(&directory, &path, max_bytes),
+                Work::Save => save(&directory, &path, &text, max_bytes),
+                Work::List => list(&directory, &path),
             });
             match result.await {
                 Ok(Ok(value)) => ToolOutcome::Value(value),
@@ -121,15 +133,16 @@ impl Tool for FileTool {
     }
 }
 
-fn load(folder: &Dir, path: &str, max_bytes: usize) -> Result<Value, String> {
+fn load(directory: &WorkingDirectory, path: &str, max_bytes: usize) -> Result<Value, String> {
     let fault = |cause: io::Error| explain("load", path, &cause);
-    let is_file = folder.metadata(path).map_err(fault)?.is_file();
+    let (folder, place) = (&directory.folder, place(directory, "load", path)?);
+    let is_file = folder.metadata(&place).map_err(fault)?.is_file();
     if !is_file {
         // A pipe would never end, a device hold anything.
         return Err(format!("cannot load `{path}`: it is not a file; `ListFiles` shows what a folder holds"));
     }
     let mut bytes = Vec::new();
-    folder.open(path).map_err(fault)?.take(max_bytes as u64 + 1).read_to_end(&mut bytes).map_err(fault)?;
+    folder.open(place).map_err(fault)?.take(max_bytes as u64 + 1).read_to_end(&mut bytes).map_err(fault)?;
     check_size("load", path, bytes.len(), max_bytes)?;
     match String::from_utf8(bytes) {
         Ok(text) => Ok(Value::str(text)),
@@ -140,23 +153,24 @@ fn load(folder: &Dir, path: &str, max_bytes: usize) -> Result<Value, String> {
     }
 }
 
-fn save(folder: &Dir, path: &str, text: &str, max_bytes: usize) -> Result<Value, String> {
+fn save(directory: &WorkingDirectory, path: &str, text: &str, max_bytes: usize) -> Result<Value, String> {
     let fault = |cause: io::Error| explain("save", path, &cause);
     check_size("save", path, text.len(), max_bytes)?;
-    if let Some(parent) = Path::new(path).parent().filter(|parent| !parent.as_os_str().is_empty()) {
+    let (folder, place) = (&directory.folder, place(directory, "save", path)?);
+    if let Some(parent) = place.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         folder.create_dir_all(parent).map_err(fault)?;
     }
-    if folder.metadata(path).is_ok_and(|found| !found.is_file()) {
+    if folder.metadata(&place).is_ok_and(|found| !found.is_file()) {
         return Err(format!("cannot save `{path}`: something that is not a file has this name"));
     }
-    folder.write(path, text).map_err(fault)?;
+    folder.write(place, text).map_err(fault)?;
     Ok(Value::str(path))
 }
 
-fn list(folder: &Dir, path: &str) -> Result<Value, String> {
+fn list(directory: &WorkingDirectory, path: &str) -> Result<Value, String> {
     let fault = |cause: io::Error| explain("list", path, &cause);
     let mut names = Vec::new();
-    for entry in folder.read_dir(path).map_err(fault)? {
+    for entry in directory.folder.read_dir(place(directory, "list", path)?).map_err(fault)? {
         let entry = entry.map_err(fault)?;
         let mut name = entry.file_name().to_string_lossy().into_owned();
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -169,6 +183,12 @@ fn list(folder: &Dir, path: &str) -> Result<Value, String> {
     }
     names.sort_unstable();
     Ok(Value::list(names.into_iter().map(Value::from).collect()))
+}
+
+/// Where a path leads below the working directory.
+fn place(directory: &WorkingDirectory, action: &str, path: &str) -> Result<PathBuf, String> {
+    let place = directory.resolve(path).map_err(|refused| format!("cannot {action} `{path}`: {refused}"))?;
+    Ok(if place.as_os_str().is_empty() { PathBuf::from(".") } else { place })
 }
 
 fn check_size(action: &str, path: &str, n_bytes: usize, max_bytes: usize) -> Result<(), String> {

@@ -10,11 +10,12 @@ use crate::dataflow::mend::{Mended, mend, unfenced};
 use crate::dataflow::resolve::{Names, Resolver};
 use crate::dataflow::shape::{ShapedAlias, ShapedBody, ShapedText, shape};
 use crate::dataflow::template::{Piece, pieces};
-use crate::dataflow::yaml::{self, Places, Style};
+use crate::dataflow::yaml::{self, Places};
 use crate::dataflow::{Alias, AliasBody, AliasId, Dataflow, Domain, Slot, Start, Template, TemplatePart, words};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::{NodeId, Plan, PlanBody, PlanNode};
 use crate::span::{FileId, Span};
+use crate::yaml::Style;
 
 /// Longer texts are no plans, in bytes.
 pub const MAX_TEXT: usize = 1 << 20;

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use crate::callables::nearest;
-use crate::dataflow::yaml::{Node, NodeKind, Scalar};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
+use crate::yaml::{Node, NodeKind, Scalar};
 
 /// An alias as it was written.
 pub(super) struct ShapedAlias<'a> {

@@ -145,6 +145,6 @@ pub(crate) struct DomainCall {
 }
 
 /// Reads a member that is there: `null` is a value, not an absence.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
+pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
     Json::deserialize(deserializer).map(Some)
 }

@@ -1,10 +1,11 @@
-//! The conformance cases: plans in a scripted world, through real sessions.
+//! The conformance cases: plans in a scripted world, through real sessions; parts of components.
 //!
 //! Every `*.json` in `tests/cases/conformance` and in the folder that `PLAYHOUSE_CASES` names is run; a failing case
 //! is one line, and each file has a line of counts: `cargo test --test it conformance -- --nocapture`.
 #![allow(clippy::print_stdout, reason = "each file's counts are what one wants to know")]
 
 mod case;
+mod components;
 mod dates;
 mod judge;
 mod matchers;
@@ -16,12 +17,15 @@ use std::path::{Path, PathBuf};
 use serde_json::Value as Json;
 
 use crate::conformance::case::{Case, System};
+use crate::conformance::components::ComponentCase;
 
 /// What came of a file.
 #[derive(Default)]
 struct Counts {
     n_passed: usize,
     n_failed: usize,
+    /// Of kinds whose code is not there yet.
+    n_not_run: usize,
 }
 
 #[test]
@@ -71,31 +75,39 @@ fn run_file(path: &Path, is_ours: bool) -> Counts {
 fn run_text(name: &str, text: &str, is_ours: bool) -> (Counts, Vec<String>) {
     let mut counts = Counts::default();
     let mut lines = Vec::new();
-    let refused = |why: String| (Counts { n_passed: 0, n_failed: 1 }, vec![format!("{name}: {why}")]);
+    let refused = |why: String| (Counts { n_failed: 1, ..Counts::default() }, vec![format!("{name}: {why}")]);
     let file: Json = match serde_json::from_str(text) {
         Ok(file) => file,
         Err(error) => return refused(format!("the file is no JSON: {error}")),
     };
     let Some(cases) = file["cases"].as_array() else { return refused("the file has no `cases`".to_owned()) };
     let system = match file["system"].as_str().unwrap_or_default() {
-        "plan_jmp" => System::Jmp,
-        "plan_branch" => System::Branch,
-        "dataflow" => System::Dataflow,
-        // Components are no plans: nothing that runs them is there yet, wherever the file lies.
-        "components" => {
-            let line = format!("{name}: {} not run yet (components are not supported)", cases.len());
-            return (counts, vec![line]);
-        }
+        "plan_jmp" => Some(System::Jmp),
+        "plan_branch" => Some(System::Branch),
+        "dataflow" => Some(System::Dataflow),
+        // Their cases have a form of their own.
+        "components" => None,
         other if is_ours => {
             return (counts, vec![format!("{name}: {} not run yet (`{other}` is not supported)", cases.len())]);
         }
         other => return refused(format!("unknown system `{other}`")),
     };
+    let unread = |error| vec![format!("a case of the form that the README describes, got one that is not: {error}")];
     for case in cases {
         let title = |key: &str| case[key].as_str().unwrap_or("?").to_owned();
-        let mismatches = match serde_json::from_value::<Case>(case.clone()) {
-            Ok(case) => judge::run(system, &case),
-            Err(error) => vec![format!("a case of the form that the README describes, got one that is not: {error}")],
+        let mismatches = match system {
+            Some(system) => match serde_json::from_value::<Case>(case.clone()) {
+                Ok(case) => judge::run(system, &case),
+                Err(error) => unread(error),
+            },
+            None => match serde_json::from_value::<ComponentCase>(case.clone()) {
+                Ok(case) if !case.is_run() => {
+                    counts.n_not_run += 1;
+                    continue;
+                }
+                Ok(case) => components::run(&case),
+                Err(error) => unread(error),
+            },
         };
         if mismatches.is_empty() {
             counts.n_passed += 1;
@@ -104,6 +116,9 @@ fn run_text(name: &str, text: &str, is_ours: bool) -> (Counts, Vec<String>) {
             let told = mismatches.join("; ").replace('\n', "\\n");
             lines.push(format!("{name} {} ({}): expected {told}", title("id"), title("title")));
         }
+    }
+    if counts.n_not_run > 0 {
+        lines.push(format!("{name}: {} not run yet (messages and lifecycles)", counts.n_not_run));
     }
     lines.push(format!("{name}: {} passed, {} failed", counts.n_passed, counts.n_failed));
     (counts, lines)

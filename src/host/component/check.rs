@@ -1,0 +1,422 @@
+//! Values against the types that a component declares (spec `components.md`, 4.4): no coercion, all faults at once,
+//! each with its path, so that a model can mend a call in one go.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt;
+
+use crate::host::component::asset::AssetReference;
+use crate::host::component::config::{Command, ComponentConfig};
+use crate::host::component::types::{DataType, Description, Field, SharedTypes};
+use crate::value::Value;
+
+/// Values that are nested deeper are not read to their end.
+const MAX_DEPTH: usize = 200;
+
+/// So many faults are told.
+const MAX_FAULTS: usize = 50;
+
+/// So many values of an `enum`, and so many characters of a value, are told.
+const MAX_TOLD: usize = 20;
+
+/// What is wrong with a value, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The way from the whole: `param.rows[1].id`, `response.ok`.
+    pub path: String,
+    /// What is wrong, in lower case without a full stop.
+    pub message: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.message)
+    }
+}
+
+impl ComponentConfig {
+    /// All that keeps `param` from being passed to `command`; none: it may be called.
+    pub fn check_parameter(&self, command: &str, param: Option<&Value>) -> Vec<Fault> {
+        let command = match self.known(command) {
+            Ok(command) => command,
+            Err(fault) => return vec![fault],
+        };
+        let Some(description) = &command.parameter else {
+            let is_nothing = match param {
+                None | Some(Value::Null) => true,
+                Some(Value::Map(members)) => members.is_empty(),
+                Some(Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::List(_)) => false,
+            };
+            let message = format!("`{}` takes no parameter", command.name);
+            return if is_nothing { Vec::new() } else { vec![Fault { path: "param".to_owned(), message }] };
+        };
+        check(description, param, &self.types, Side::Parameter)
+    }
+
+    /// All that `response` owes to what `command` promises. What is not promised passes.
+    pub fn check_response(&self, command: &str, response: Option<&Value>) -> Vec<Fault> {
+        match self.known(command) {
+            Ok(Command { response: Some(description), .. }) => {
+                check(description, response, &self.types, Side::Response)
+            }
+            Ok(Command { response: None, .. }) => Vec::new(),
+            Err(fault) => vec![fault],
+        }
+    }
+
+    fn known(&self, name: &str) -> Result<&Command, Fault> {
+        self.command(name).ok_or_else(|| {
+            let names: Vec<String> =
+                self.commands.iter().take(MAX_TOLD).map(|command| format!("`{}`", command.name)).collect();
+            let message = format!("there is no command `{name}`; there are {}", names.join(", "));
+            Fault { path: "command".to_owned(), message }
+        })
+    }
+}
+
+/// Which way a value goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    /// To the plugin: nothing is passed that is not declared.
+    Parameter,
+    /// From the plugin: it may say more than it promised.
+    Response,
+}
+
+fn check(description: &Description, value: Option<&Value>, shared: &SharedTypes, side: Side) -> Vec<Fault> {
+    let path = match side {
+        Side::Parameter => "param",
+        Side::Response => "response",
+    };
+    let checker = Checker { shared, side, known: RefCell::default() };
+    let mut faults = Faults { path: path.to_owned(), list: Vec::new(), n_more: 0 };
+    checker.described(description, value, &mut faults, 0);
+    let Faults { mut list, n_more, .. } = faults;
+    if n_more > 0 {
+        list.push(Fault { path: path.to_owned(), message: format!("{n_more} more faults are not listed") });
+    }
+    list
+}
+
+/// Whether a value is of a type, as a parameter.
+pub(super) fn fits(value: &Value, ty: &DataType, shared: &SharedTypes) -> bool {
+    let checker = Checker { shared, side: Side::Parameter, known: RefCell::default() };
+    AssetReference::read(value).is_some() && matches!(ty, DataType::Host(_)) || checker.fits(value, ty, 0)
+}
+
+/// What has been found, and where one is.
+struct Faults {
+    path: String,
+    list: Vec<Fault>,
+    n_more: usize,
+}
+
+impl Faults {
+    fn add(&mut self, message: String) {
+        if self.list.len() < MAX_FAULTS {
+            self.list.push(Fault { path: self.path.clone(), message });
+        } else {
+            self.n_more += 1;
+        }
+    }
+
+    /// Does something one step further down.
+    fn below(&mut self, step: &dyn fmt::Display, work: impl FnOnce(&mut Faults)) {
+        let length = self.path.len();
+        self.path.push_str(&step.to_string());
+        work(self);
+        self.path.truncate(length);
+    }
+}
+
+/// A step to a member: `.name`, or `["odd name"]`.
+struct Member<'a>(&'a str);
+
+impl fmt::Display for Member<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_plain = !self.0.is_empty() && self.0.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+        if is_plain { write!(f, ".{}", self.0) } else { write!(f, "[{}]", short(&Value::str(self.0))) }
+    }
+}
+
+struct Checker<'a> {
+    shared: &'a SharedTypes,
+    side: Side,
+    /// Which value is of which type, by their addresses: the alternatives of nested unions are tried once per value,
+    /// not once per way to it. Values and types stay where they are while they are checked.
+    known: RefCell<HashMap<(*const Value, *const DataType), bool>>,
+}
+
+impl Checker<'_> {
+    /// A value at a place that has a description.
+    fn described(&self, description: &Description, value: Option<&Value>, faults: &mut Faults, depth: usize) {
+        let value = match value {
+            Some(Value::Null) | None if !description.required => return,
+            Some(Value::Null) if allows_null(&description.ty) => return,
+            None => return faults.add(format!("is missing ({} is required)", description.ty)),
+            Some(Value::Null) => return faults.add(format!("must not be null ({} is required)", description.ty)),
+            Some(value) => value,
+        };
+        if let Some(reference) = AssetReference::read(value) {
+            let is_opaque = self.side == Side::Response && matches!(description.ty, DataType::Host(_));
+            if description.asset_reference || is_opaque {
+                return;
+            }
+            // Text that looks like one is text where text is wanted.
+            let is_text = matches!(value, Value::Str(_));
+            if !is_text || !self.fits(value, &description.ty, depth) {
+                let message = format!("a reference to the asset `{}` is not accepted here", reference.id);
+                return faults.add(format!("{message}; give the value itself ({})", description.ty));
+            }
+        }
+        let n_before = faults.list.len() + faults.n_more;
+        self.value(value, &description.ty, faults, depth);
+        let is_of_type = faults.list.len() + faults.n_more == n_before;
+        if let Some(allowed) = description.allowed.as_ref().filter(|allowed| is_of_type && !allowed.contains(value)) {
+            let mut listed: Vec<String> = allowed.iter().take(MAX_TOLD).map(short).collect();
+            if allowed.len() > MAX_TOLD {
+                listed.push(format!("or {} others", allowed.len() - MAX_TOLD));
+            }
+            faults.add(format!("must be one of {}, not {}", listed.join(", "), short(value)));
+        }
+    }
+
+    fn value(&self, value: &Value, ty: &DataType, faults: &mut Faults, depth: usize) {
+        if depth > MAX_DEPTH {
+            return faults.add(format!("is nested deeper than {MAX_DEPTH} levels"));
+        }
+        match (ty, value) {
+            (DataType::List(element), Value::List(items)) => {
+                if **element != DataType::Any {
+                    for (index, item) in items.iter().enumerate() {
+                        faults.below(&format_args!("[{index}]"), |faults| self.value(item, element, faults, depth + 1));
+                    }
+                }
+            }
+            (DataType::Dict(inner), Value::Map(members)) => {
+                if **inner != DataType::Any {
+                    for (key, member) in members.iter() {
+                        faults.below(&Member(key), |faults| self.value(member, inner, faults, depth + 1));
+                    }
+                }
+            }
+            (DataType::Object(fields), Value::Map(_)) => self.object(value, fields, faults, depth),
+            (DataType::Shared(name), _) => match self.shared.get(name) {
+                Some(ty) => self.value(value, ty, faults, depth),
+                None => faults.add(format!("no type is called `{name}`")),
+            },
+            (DataType::Union(alternatives), _) => {
+                if alternatives.iter().any(|ty| self.fits(value, ty, depth)) {
+                    return;
+                }
+                // The one that was probably meant says more than that none fits.
+                let mut similar = alternatives.iter().filter(|ty| self.is_similar(value, ty));
+                match (similar.next(), similar.next()) {
+                    (Some(meant), None) => self.value(value, meant, faults, depth),
+                    (Some(_), Some(_)) | (None, _) => faults.add(mismatch(ty, value)),
+                }
+            }
+            (DataType::Host(name), _) => {
+                let message = format!("must be a reference to an asset that holds a {name}, not {}", told(value));
+                faults.add(message);
+            }
+            (
+                DataType::Any
+                | DataType::Null
+                | DataType::Str
+                | DataType::Int
+                | DataType::Float
+                | DataType::Bool
+                | DataType::List(_)
+                | DataType::Dict(_)
+                | DataType::Object(_),
+                _,
+            ) => {
+                if !is_of_simple(value, ty) {
+                    faults.add(mismatch(ty, value));
+                }
+            }
+        }
+    }
+
+    fn object(&self, value: &Value, fields: &[Field], faults: &mut Faults, depth: usize) {
+        let Value::Map(members) = value else { return };
+        for field in fields {
+            let member = members.get(&field.name);
+            faults.below(&Member(&field.name), |faults| {
+                self.described(&field.description, member, faults, depth + 1);
+            });
+        }
+        if self.side == Side::Parameter && !members.is_empty() {
+            let known: HashMap<&str, ()> = fields.iter().map(|field| (&*field.name, ())).collect();
+            for key in members.keys().filter(|key| !known.contains_key(&***key)) {
+                let names: Vec<&str> = fields.iter().map(|field| &*field.name).take(MAX_TOLD).collect();
+                let there = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
+                faults.below(&Member(key), |faults| faults.add(format!("is not known here; there is {there}")));
+            }
+        }
+    }
+
+    /// Whether a value is of a type; what [`Checker::value`] finds nothing about.
+    fn fits(&self, value: &Value, ty: &DataType, depth: usize) -> bool {
+        let is_container = matches!(value, Value::List(_) | Value::Map(_));
+        let key = (std::ptr::from_ref(value), std::ptr::from_ref(ty));
+        if let Some(known) = self.known.borrow().get(&key).filter(|_| is_container) {
+            return *known;
+        }
+        if depth > MAX_DEPTH {
+            return false;
+        }
+        let fits = match (ty, value) {
+            (DataType::List(element), Value::List(items)) => {
+                items.iter().all(|item| self.fits(item, element, depth + 1))
+            }
+            (DataType::Dict(inner), Value::Map(members)) => {
+                members.values().all(|member| self.fits(member, inner, depth + 1))
+            }
+            (DataType::Object(fields), Value::Map(members)) => {
+                let is_known = |key: &str| fields.iter().any(|field| &*field.name == key);
+                (self.side == Side::Response || members.keys().all(|key| is_known(key)))
+                    && fields
+                        .iter()
+                        .all(|field| self.fits_description(members.get(&field.name), &field.description, depth + 1))
+            }
+            (DataType::Shared(name), _) => self.shared.get(name).is_some_and(|ty| self.fits(value, ty, depth)),
+            (DataType::Union(alternatives), _) => alternatives.iter().any(|ty| self.fits(value, ty, depth)),
+            (DataType::Host(_), _) => false,
+            (
+                DataType::Any
+                | DataType::Null
+                | DataType::Str
+                | DataType::Int
+                | DataType::Float
+                | DataType::Bool
+                | DataType::List(_)
+                | DataType::Dict(_)
+                | DataType::Object(_),
+                _,
+            ) => is_of_simple(value, ty),
+        };
+        if is_container {
+            self.known.borrow_mut().insert(key, fits);
+        }
+        fits
+    }
+
+    fn fits_description(&self, value: Option<&Value>, description: &Description, depth: usize) -> bool {
+        let mut faults = Faults { path: String::new(), list: Vec::new(), n_more: 0 };
+        match value {
+            None | Some(Value::Null) => {
+                self.described(description, value, &mut faults, depth);
+                faults.list.is_empty()
+            }
+            Some(value) => {
+                let is_reference = AssetReference::read(value).is_some();
+                let is_opaque = self.side == Side::Response && matches!(description.ty, DataType::Host(_));
+                if is_reference && (description.asset_reference || is_opaque) {
+                    return true;
+                }
+                (!is_reference || matches!(value, Value::Str(_)))
+                    && self.fits(value, &description.ty, depth)
+                    && description.allowed.as_ref().is_none_or(|allowed| allowed.contains(value))
+            }
+        }
+    }
+
+    /// Whether a value has at least the outer form of a type.
+    fn is_similar(&self, value: &Value, ty: &DataType) -> bool {
+        match ty {
+            DataType::List(_) => matches!(value, Value::List(_)),
+            DataType::Dict(_) | DataType::Object(_) | DataType::Shared(_) => matches!(value, Value::Map(_)),
+            DataType::Union(alternatives) => alternatives.iter().any(|ty| self.is_similar(value, ty)),
+            DataType::Any
+            | DataType::Null
+            | DataType::Str
+            | DataType::Int
+            | DataType::Float
+            | DataType::Bool
+            | DataType::Host(_) => false,
+        }
+    }
+}
+
+fn allows_null(ty: &DataType) -> bool {
+    match ty {
+        DataType::Null => true,
+        DataType::Union(alternatives) => alternatives.iter().any(allows_null),
+        DataType::Any
+        | DataType::Str
+        | DataType::Int
+        | DataType::Float
+        | DataType::Bool
+        | DataType::List(_)
+        | DataType::Dict(_)
+        | DataType::Object(_)
+        | DataType::Shared(_)
+        | DataType::Host(_) => false,
+    }
+}
+
+/// Whether a value is of a type, as far as its outer form tells.
+fn is_of_simple(value: &Value, ty: &DataType) -> bool {
+    match ty {
+        DataType::Any => true,
+        DataType::Null => matches!(value, Value::Null),
+        DataType::Str => matches!(value, Value::Str(_)),
+        DataType::Int => matches!(value, Value::Int(_)),
+        DataType::Float => matches!(value, Value::Int(_) | Value::Float(_)),
+        DataType::Bool => matches!(value, Value::Bool(_)),
+        DataType::List(_) => matches!(value, Value::List(_)),
+        DataType::Dict(_) | DataType::Object(_) => matches!(value, Value::Map(_)),
+        DataType::Union(_) | DataType::Shared(_) | DataType::Host(_) => false,
+    }
+}
+
+fn mismatch(ty: &DataType, value: &Value) -> String {
+    let wanted = match ty {
+        DataType::Object(fields) => {
+            let names: Vec<&str> = fields.iter().map(|field| &*field.name).take(MAX_TOLD).collect();
+            if names.is_empty() { "an empty object".to_owned() } else { format!("an object with {}", names.join(", ")) }
+        }
+        DataType::List(element) if matches!(**element, DataType::Object(_)) => "a list of objects".to_owned(),
+        DataType::Any
+        | DataType::Null
+        | DataType::Str
+        | DataType::Int
+        | DataType::Float
+        | DataType::Bool
+        | DataType::List(_)
+        | DataType::Dict(_)
+        | DataType::Union(_)
+        | DataType::Shared(_)
+        | DataType::Host(_) => ty.to_string(),
+    };
+    format!("must be {wanted}, not {}", told(value))
+}
+
+/// A value in a message: what it is, and the value itself if it is short.
+fn told(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) => value.to_json(),
+        Value::Str(_) => format!("the text {}", short(value)),
+        Value::List(_) => "a list".to_owned(),
+        Value::Map(_) => "an object".to_owned(),
+    }
+}
+
+/// JSON, cut where it gets long.
+fn short(value: &Value) -> String {
+    // The whole of a long text need not be written out to show its beginning.
+    if let Value::Str(text) = value
+        && text.chars().count() > 2 * MAX_TOLD
+    {
+        let beginning: String = text.chars().take(2 * MAX_TOLD).collect();
+        return format!("{}…", Value::str(beginning).to_json());
+    }
+    let json = value.to_json();
+    if json.chars().count() <= 4 * MAX_TOLD {
+        return json;
+    }
+    format!("{}…", json.chars().take(4 * MAX_TOLD).collect::<String>())
+}

@@ -1,0 +1,93 @@
+//! Commands as callables of playbooks and plans: `plugin.command` (spec `components.md`).
+
+use std::sync::Arc;
+
+use crate::host::component::config::Command;
+use crate::host::component::types::{DataType, Description, SharedTypes};
+use crate::lang::program::{Parameter, Signature, Type, TypeKind};
+use crate::value::Value;
+
+/// The one parameter of a command that takes no object.
+pub(super) const WHOLE_PARAMETER: &str = "param";
+
+/// So many values of an `enum` are told.
+const MAX_TOLD: usize = 12;
+
+impl Command {
+    /// What can be known of `plugin.command` without running it: a parameter per member where the command takes an
+    /// object, else one named `param`. What may be left out is null by default.
+    pub fn signature(&self, plugin: &str, shared: &SharedTypes) -> Signature {
+        let parameters = match &self.parameter {
+            None => Vec::new(),
+            Some(description) => match description.ty.fields(shared) {
+                Some(fields) => {
+                    let is_needed = description.required;
+                    fields.iter().map(|field| parameter(&field.name, &field.description, is_needed, shared)).collect()
+                }
+                None => vec![parameter(&WHOLE_PARAMETER.into(), description, true, shared)],
+            },
+        };
+        Signature {
+            name: format!("{plugin}.{}", self.name).into(),
+            parameters,
+            returns: self.response.as_ref().map_or(Type::ANY, |response| {
+                let ty = near(&response.ty, shared);
+                Type { optional: ty.optional || !response.required, ..ty }
+            }),
+            summary: one_line(&self.description).into(),
+        }
+    }
+
+    /// Whether its arguments are the members of the object it takes; else they are one value, named `param`.
+    pub fn takes_members(&self, shared: &SharedTypes) -> bool {
+        self.parameter.as_ref().is_some_and(|description| description.ty.fields(shared).is_some())
+    }
+}
+
+/// `is_needed`: whether the object that holds it must be there.
+fn parameter(name: &Arc<str>, description: &Description, is_needed: bool, shared: &SharedTypes) -> Parameter {
+    let may_be_absent = !(description.required && is_needed);
+    let ty = if description.asset_reference { Type::ANY } else { near(&description.ty, shared) };
+    let ty = Type { optional: ty.optional || may_be_absent, ..ty };
+    let mut text = one_line(&description.text);
+    if let Some(allowed) = &description.allowed {
+        let mut values: Vec<String> = allowed.iter().take(MAX_TOLD).map(Value::to_json).collect();
+        if allowed.len() > MAX_TOLD {
+            values.push("…".to_owned());
+        }
+        text = format!("{text} (one of {})", values.join(", ")).trim_start().to_owned();
+    }
+    Parameter {
+        name: name.clone(),
+        ty,
+        default: may_be_absent.then_some(Value::Null),
+        description: text.into(),
+        span: None,
+    }
+}
+
+/// The nearest type that playbooks have. It allows whatever the declared one allows.
+fn near(ty: &DataType, shared: &SharedTypes) -> Type {
+    let of = |kind| Type { kind, optional: false };
+    match ty {
+        DataType::Any | DataType::Host(_) => Type::ANY,
+        DataType::Null => Type { kind: TypeKind::Any, optional: true },
+        DataType::Str => of(TypeKind::Str),
+        DataType::Int => of(TypeKind::Int),
+        DataType::Float => of(TypeKind::Float),
+        DataType::Bool => of(TypeKind::Bool),
+        DataType::List(_) => of(TypeKind::List),
+        DataType::Dict(_) | DataType::Object(_) | DataType::Shared(_) => of(TypeKind::Dict),
+        DataType::Union(alternatives) => {
+            let optional = alternatives.iter().any(|ty| *ty == DataType::Null || near(ty, shared).optional);
+            let mut kinds = alternatives.iter().filter(|ty| **ty != DataType::Null).map(|ty| near(ty, shared).kind);
+            let first = kinds.next().unwrap_or(TypeKind::Any);
+            Type { kind: if kinds.all(|kind| kind == first) { first } else { TypeKind::Any }, optional }
+        }
+    }
+}
+
+/// Text as one line.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,356 @@
+//! YAML as it was written: a tree with places, scalars as text. The only file that knows the YAML parser of
+//! documents.
+//!
+//! Nothing is expanded and nothing gets a type unless somebody asks ([`Scalar::core_value`]): aliases, anchors, tags
+//! and further documents are faults, which whoever reads a document puts into its own words.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StructureStyle};
+
+use crate::span::{FileId, Span};
+use crate::value::Value;
+
+/// A node of the tree.
+#[derive(Debug)]
+pub struct Node {
+    /// Its place in the file.
+    pub span: Span,
+    /// What it is.
+    pub kind: NodeKind,
+}
+
+/// What a node is.
+#[derive(Debug)]
+pub enum NodeKind {
+    /// Text.
+    Scalar(Scalar),
+    /// A list.
+    List(Vec<Node>),
+    /// Keys and values in order; a key can be any node, and stand twice.
+    Mapping(Vec<(Node, Node)>),
+    /// An alias, which is a [`Fault`].
+    Unread,
+}
+
+/// Text.
+#[derive(Debug)]
+pub struct Scalar {
+    /// Without quotes, escapes and folded lines.
+    pub text: String,
+    /// How it is written.
+    pub style: Style,
+    /// Its place in the parsed text, quotes included.
+    pub range: Range<usize>,
+}
+
+/// How a scalar is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Without quotes.
+    Plain,
+    /// `'…'`.
+    SingleQuoted,
+    /// `"…"`.
+    DoubleQuoted,
+    /// `|` or `>`.
+    Block,
+}
+
+/// What keeps a text from being read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Its place in the file.
+    pub span: Span,
+    /// What is wrong.
+    pub kind: FaultKind,
+}
+
+/// What is wrong with a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// `!tag`.
+    Tag,
+    /// A second document; it is not read.
+    SeveralDocuments,
+    /// `&name`.
+    Anchor(String),
+    /// `*name`; the first of its name.
+    Alias(String),
+    /// Lists and mappings stand deeper inside each other than allowed; nothing is read.
+    NestedTooDeep,
+    /// It is no YAML; nothing is read.
+    Syntax {
+        /// The parser's words.
+        message: String,
+        /// What is probably to be done.
+        hint: Option<Hint>,
+        /// The place in the parsed text.
+        at: usize,
+    },
+}
+
+/// What is probably to be done about a text that is no YAML.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hint {
+    /// Indent with spaces.
+    Tab,
+    /// Something between brackets needs quotes.
+    InBrackets,
+    /// A text that begins with this character needs quotes.
+    FirstCharacter,
+    /// A text with `: ` in it needs quotes.
+    Colon,
+    /// A quote is not closed.
+    OpenQuote,
+    /// A line begins with `%`.
+    Directive,
+}
+
+impl Hint {
+    /// The advice, in words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Hint::Tab => "indent with spaces",
+            Hint::InBrackets => "a bracket is not closed, or a comma or quotes are missing between `{ }` or `[ ]`",
+            Hint::FirstCharacter => "a text that begins with this character needs quotes",
+            Hint::Colon => "a text with `: ` in it needs quotes",
+            Hint::OpenQuote => "a quote before this place is not closed",
+            Hint::Directive => "there are no `%` directives here; a text that begins with `%` needs quotes",
+        }
+    }
+}
+
+impl Node {
+    /// The scalar, if it is one.
+    pub fn scalar(&self) -> Option<&Scalar> {
+        if let NodeKind::Scalar(scalar) = &self.kind { Some(scalar) } else { None }
+    }
+
+    /// Whether nothing is written there, or `null`, or `~`.
+    pub fn is_null(&self) -> bool {
+        self.scalar().is_some_and(|scalar| matches!(scalar.core_value(), Value::Null))
+    }
+}
+
+impl Scalar {
+    /// Its value by the core schema of YAML 1.2: without quotes `null`, `true`, `12` and `1.5` are no texts. What
+    /// has no value of ours (`.inf`) stays text.
+    pub fn core_value(&self) -> Value {
+        let text = self.text.as_str();
+        if self.style != Style::Plain {
+            return Value::str(text);
+        }
+        match text {
+            "" | "~" | "null" | "Null" | "NULL" => Value::Null,
+            "true" | "True" | "TRUE" => Value::Bool(true),
+            "false" | "False" | "FALSE" => Value::Bool(false),
+            _ => number(text).unwrap_or_else(|| Value::str(text)),
+        }
+    }
+}
+
+/// A number of the core schema; one that is too large for an integer is a float.
+fn number(text: &str) -> Option<Value> {
+    let prefixed = |prefix: &str, radix: u32| {
+        let digits = text.strip_prefix(prefix)?;
+        let are_digits = !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(radix));
+        are_digits.then(|| i64::from_str_radix(digits, radix).map_or_else(|_| Value::str(text), Value::Int))
+    };
+    if let Some(value) = prefixed("0o", 8).or_else(|| prefixed("0x", 16)) {
+        return Some(value);
+    }
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent.strip_prefix(['-', '+']).unwrap_or(exponent))),
+        None => (unsigned, None),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let has_digits = !whole.is_empty() || !fraction.is_empty();
+    if !has_digits || !digits(whole) || !digits(fraction) || exponent.is_some_and(|e| e.is_empty() || !digits(e)) {
+        return None;
+    }
+    if whole == unsigned
+        && let Ok(int) = text.parse()
+    {
+        return Some(Value::Int(int));
+    }
+    text.parse().ok().filter(|float: &f64| float.is_finite()).map(Value::Float)
+}
+
+/// Reads the one document of `text`. Lists and mappings may stand `max_nesting` levels inside each other; `original`
+/// tells where in the file a place of `text` is. Without a tree there is a fault or the text is empty.
+pub fn parse(
+    text: &str,
+    file: FileId,
+    max_nesting: usize,
+    original: &dyn Fn(usize) -> usize,
+) -> (Option<Node>, Vec<Fault>) {
+    let mut options = granit_parser::options! {
+        emit_unresolved_aliases: true,
+        emit_anchor_events: true,
+        disallow_directives: true,
+        flow_nesting_limit: max_nesting,
+        block_nesting_limit: max_nesting,
+    };
+    options.set_emit_comments(false);
+    let mut builder = Builder { text, file, original, faults: Vec::new(), open: Vec::new(), root: None };
+    let mut n_documents = 0;
+    // Of many references to one anchor the first says it all.
+    let mut reported = HashSet::new();
+    for event in Parser::new_from_str_with_options(text, options) {
+        let (event, place) = match event {
+            Ok(event) => event,
+            Err(error) => {
+                builder.fail(&error);
+                return (None, builder.faults);
+            }
+        };
+        let range = place.byte_range().unwrap_or_default();
+        if let Some(tag) = place.tag_span() {
+            builder.refuse(tag.byte_range().unwrap_or_default(), FaultKind::Tag);
+        }
+        // The enumeration is open, so `match` would need an arm for what nobody knows.
+        if let Event::DocumentStart(..) = event {
+            n_documents += 1;
+            if n_documents > 1 {
+                builder.refuse(range, FaultKind::SeveralDocuments);
+                break;
+            }
+        } else if let Event::Anchor(_, name) = event {
+            builder.refuse(range, FaultKind::Anchor(name.to_string()));
+        } else if matches!(event, Event::Alias(_) | Event::UnresolvedAlias(_)) {
+            let span = builder.span(range.clone());
+            let name = text.get(range.clone()).unwrap_or("*");
+            let name = name.trim_start_matches('*');
+            if reported.insert(name) {
+                builder.refuse(range, FaultKind::Alias(name.to_owned()));
+            }
+            builder.add(Node { span, kind: NodeKind::Unread });
+        } else if let Event::Scalar(text, style, ..) = event {
+            let span = builder.span(range.clone());
+            let text = if range.is_empty() && style == ScalarStyle::Plain { String::new() } else { text.into_owned() };
+            let scalar = Scalar { text, style: style_of(style), range };
+            builder.add(Node { span, kind: NodeKind::Scalar(scalar) });
+        } else if let Event::SequenceStart(..) = event {
+            builder.open.push(Open {
+                start: range.start,
+                block: false,
+                key: None,
+                pairs: Vec::new(),
+                items: Some(Vec::new()),
+            });
+        } else if let Event::MappingStart(style, ..) = event {
+            let block = style == StructureStyle::Block;
+            builder.open.push(Open { start: range.start, block, key: None, pairs: Vec::new(), items: None });
+        } else if matches!(event, Event::SequenceEnd | Event::MappingEnd) {
+            builder.close(range.end);
+        }
+    }
+    (builder.root, builder.faults)
+}
+
+/// A collection whose end has not been read.
+struct Open {
+    start: usize,
+    /// Whether it has no closing bracket.
+    block: bool,
+    key: Option<Node>,
+    pairs: Vec<(Node, Node)>,
+    /// Of a list.
+    items: Option<Vec<Node>>,
+}
+
+struct Builder<'a> {
+    text: &'a str,
+    file: FileId,
+    original: &'a dyn Fn(usize) -> usize,
+    faults: Vec<Fault>,
+    open: Vec<Open>,
+    root: Option<Node>,
+}
+
+impl Builder<'_> {
+    /// The place in the file of a range of the text. Trailing white space is no part of it.
+    fn span(&self, range: Range<usize>) -> Span {
+        let text = self.text.get(range.clone()).unwrap_or("");
+        let end = range.start + text.trim_end().len();
+        Span::new(self.file, (self.original)(range.start), (self.original)(end))
+    }
+
+    fn refuse(&mut self, range: Range<usize>, kind: FaultKind) {
+        let span = self.span(range);
+        self.faults.push(Fault { span, kind });
+    }
+
+    fn add(&mut self, node: Node) {
+        let Some(open) = self.open.last_mut() else {
+            self.root.get_or_insert(node);
+            return;
+        };
+        match (&mut open.items, open.key.take()) {
+            (Some(items), _) => items.push(node),
+            (None, Some(key)) => open.pairs.push((key, node)),
+            (None, None) => open.key = Some(node),
+        }
+    }
+
+    fn close(&mut self, end: usize) {
+        let Some(open) = self.open.pop() else { return };
+        let start = self.span(open.start..open.start);
+        let last = match &open.items {
+            Some(items) => items.last().map(|node| node.span),
+            None => open.pairs.last().map(|(key, value)| key.span.to(value.span)),
+        };
+        // The end of what has no closing bracket is told only at the next token.
+        let is_closed = !open.block && self.text[..end].ends_with(['}', ']']);
+        let span = if is_closed { self.span(open.start..end) } else { last.map_or(start, |last| start.to(last)) };
+        let kind = open.items.map_or_else(|| NodeKind::Mapping(open.pairs), NodeKind::List);
+        self.add(Node { span, kind });
+    }
+
+    /// Says what keeps the text from being YAML.
+    fn fail(&mut self, error: &ScanError) {
+        let text = self.text;
+        let at = error.marker().byte_offset().unwrap_or(0).min(text.len());
+        let at = (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let length = text[at..].chars().next().filter(|c| !c.is_control()).map_or(0, char::len_utf8);
+        let kind = if *error.kind() == ErrorKind::RecursionLimitExceeded {
+            FaultKind::NestedTooDeep
+        } else {
+            FaultKind::Syntax { message: error.kind().to_string(), hint: hint(error.kind()), at }
+        };
+        self.refuse(at..at + length, kind);
+    }
+}
+
+fn hint(kind: &ErrorKind) -> Option<Hint> {
+    let is_tab =
+        matches!(kind, ErrorKind::TabNotAllowed | ErrorKind::TabInBlockIndentation | ErrorKind::TabInIndentation);
+    if is_tab {
+        Some(Hint::Tab)
+    } else if matches!(kind, ErrorKind::ExpectedFlowMappingSeparator | ErrorKind::ExpectedFlowSequenceSeparator) {
+        Some(Hint::InBrackets)
+    } else if matches!(kind, ErrorKind::UnexpectedCharacter { .. }) {
+        Some(Hint::FirstCharacter)
+    } else if *kind == ErrorKind::MappingValueNotAllowed {
+        Some(Hint::Colon)
+    } else if matches!(kind, ErrorKind::InvalidQuotedScalarIndent | ErrorKind::UnclosedQuotedScalar) {
+        Some(Hint::OpenQuote)
+    } else if *kind == ErrorKind::DirectiveDisallowed {
+        Some(Hint::Directive)
+    } else {
+        None
+    }
+}
+
+fn style_of(style: ScalarStyle) -> Style {
+    match style {
+        ScalarStyle::Plain => Style::Plain,
+        ScalarStyle::SingleQuoted => Style::SingleQuoted,
+        ScalarStyle::DoubleQuoted => Style::DoubleQuoted,
+        ScalarStyle::Literal | ScalarStyle::Folded => Style::Block,
+    }
+}
