@@ -146,9 +146,8 @@ impl Message {
             (None, _) => faults.push("`content` is missing".to_owned()),
         }
         let [time, id, thrd_id] = ["time", "id", "thrd_id"].map(|key| text(members, key, key, &mut faults));
-        let is_known = |key: &str| {
-            ["sender", "receiver", "content_type", "content", "time", "id", "thrd_id"].contains(&key)
-        };
+        let is_known =
+            |key: &str| ["sender", "receiver", "content_type", "content", "time", "id", "thrd_id"].contains(&key);
         let rest = members.iter().filter(|(key, _)| !is_known(key));
         let rest = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
         match (sender, receiver, content_type, content) {

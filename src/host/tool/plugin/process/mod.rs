@@ -45,6 +45,9 @@ pub use crate::host::tool::plugin::process::unasked::Unasked;
 /// How long the pipes of a process that has ended may stay open: its children hold them.
 const END_OF_PIPES: Duration = Duration::from_millis(200);
 
+/// How long somebody who starts it by itself waits for it to end.
+const EARLY_END: Duration = Duration::from_millis(300);
+
 /// A process that is stopped before it has heard of a call is started anew for it, so often.
 const STARTS_FOR_A_CALL: usize = 3;
 
@@ -147,20 +150,12 @@ impl ProcessPlugin {
         }
     }
 
-    /// Starts the process if it does not run.
-    ///
-    /// # Errors
-    /// It cannot be started.
-    pub async fn start(&self) -> Result<(), ComponentError> {
-        self.requests().await.map(drop)
-    }
-
     /// The lines that were dropped because nobody had asked for them.
     pub fn dropped(&self) -> Vec<(Unasked, u64)> {
         self.counts.all()
     }
 
-    /// Waits until the process ends by itself, if it runs; gives how it ended.
+    /// Waits until the process ends, if it runs; gives how it ended last. No call can begin while it waits.
     pub async fn ended(&self) -> Option<String> {
         let mut state = self.state.lock().await;
         state.settle().await;
@@ -264,6 +259,22 @@ impl Component for ProcessPlugin {
             }
         }
         .boxed()
+    }
+
+    fn start(&self) -> BoxFuture<'_, Result<(), ComponentError>> {
+        async move {
+            self.requests().await?;
+            // One that cannot work mostly ends at once.
+            match tokio::time::timeout(EARLY_END, self.ended()).await {
+                Ok(ended) => Err(ComponentError::Unavailable(ended.unwrap_or_default())),
+                Err(_) => Ok(()),
+            }
+        }
+        .boxed()
+    }
+
+    fn concurrency(&self) -> Option<usize> {
+        Some(self.options.concurrency.max(1))
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

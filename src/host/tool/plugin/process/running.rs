@@ -304,7 +304,11 @@ impl Running {
                 let _ = self.calls[index].progress.try_send(Value::from(secrets.mask(text).into_owned()));
                 return Ok(());
             }
-            (Role::Cerebrum | Role::Plugin | Role::User | Role::System, Exchange::Response(..) | Exchange::Other, _) => {
+            (
+                Role::Cerebrum | Role::Plugin | Role::User | Role::System,
+                Exchange::Response(..) | Exchange::Other,
+                _,
+            ) => {
                 return Err(Unasked::Other);
             }
         };
