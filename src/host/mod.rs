@@ -8,6 +8,8 @@ pub mod models;
 
 pub mod classify;
 
+pub mod component;
+
 pub mod tool;
 
 pub mod journal;
@@ -22,9 +24,9 @@ pub mod equipment;
 
 pub mod events;
 
-pub mod session;
+pub mod secrets;
 
-pub mod component;
+pub mod session;
 
 pub mod config;
 

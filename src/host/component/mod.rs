@@ -22,6 +22,8 @@ pub mod lookup;
 
 pub mod merge;
 
+pub mod message;
+
 mod read;
 
 mod read_types;

@@ -13,6 +13,8 @@ pub mod canned;
 
 pub mod generate;
 
+pub mod plugin;
+
 pub mod retrieval;
 
 use std::pin::Pin;

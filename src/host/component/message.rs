@@ -1,0 +1,396 @@
+//! Messages between the interpreter, plugins, users and the system (source 004, "For Message creation"; spec
+//! `components.md`, 4.5). Only their form is judged here: a message's text is data.
+
+use std::sync::Arc;
+
+use crate::value::{Map, Value};
+
+/// The content type of calls and of their answers.
+pub const COMMAND: &str = "command";
+
+/// Keys of a content that belong to calls and answers.
+const RESERVED: [&str; 3] = ["command", "param", "response"];
+
+/// Types of the host's language, as they are written, and what they are in messages between languages.
+const HOST_TYPES: [(&str, Kind); 7] = [
+    ("<class 'dict'>", Kind::Map),
+    ("<class 'list'>", Kind::List),
+    ("<class 'str'>", Kind::Str),
+    ("<class 'int'>", Kind::Int),
+    ("<class 'float'>", Kind::Float),
+    ("<class 'bool'>", Kind::Bool),
+    ("<class 'NoneType'>", Kind::Null),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Map,
+    List,
+    Str,
+    Int,
+    Float,
+    Bool,
+    Null,
+}
+
+/// Who sends or is sent to. Case-sensitive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// What decides: the interpreter.
+    Cerebrum,
+    /// A plugin.
+    Plugin,
+    /// A person.
+    User,
+    /// Errors, the beginning, the end.
+    System,
+}
+
+impl Role {
+    const ALL: [Role; 4] = [Role::Cerebrum, Role::Plugin, Role::User, Role::System];
+
+    /// As it is written in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Cerebrum => "cerebrum",
+            Role::Plugin => "plugin",
+            Role::User => "user",
+            Role::System => "system",
+        }
+    }
+}
+
+/// A sender or a receiver.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Party {
+    /// Its role.
+    pub role: Role,
+    /// Its id, if it has one.
+    pub id: Option<Arc<str>>,
+    /// Its name, if it has one.
+    pub name: Option<Arc<str>>,
+    /// Its other fields, kept as they are.
+    pub rest: Map,
+}
+
+impl Party {
+    /// One of which only the role is known.
+    pub fn new(role: Role) -> Party {
+        Party { role, id: None, name: None, rest: Map::new() }
+    }
+
+    /// One with a name.
+    pub fn named(role: Role, name: &str) -> Party {
+        Party { name: Some(name.into()), ..Party::new(role) }
+    }
+
+    fn to_value(&self) -> Value {
+        let mut members = Map::new();
+        members.insert("role".into(), Value::str(self.role.name()));
+        put(&mut members, "id", self.id.as_ref());
+        put(&mut members, "name", self.name.as_ref());
+        members.extend(self.rest.clone());
+        Value::map(members)
+    }
+}
+
+/// A message that is formed as the contract demands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message {
+    /// Who sent it.
+    pub sender: Party,
+    /// For whom it is.
+    pub receiver: Party,
+    /// A MIME type, [`COMMAND`], or a type of the host's language such as `<class 'dict'>`.
+    pub content_type: Arc<str>,
+    /// What it says.
+    pub content: Value,
+    /// When, as text.
+    pub time: Option<Arc<str>>,
+    /// Its own id.
+    pub id: Option<Arc<str>>,
+    /// The id of the exchange that it belongs to: an answer has that of its call.
+    pub thrd_id: Option<Arc<str>>,
+    /// Other fields, kept as they are.
+    pub rest: Map,
+}
+
+/// What a message is to somebody who waits for answers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Exchange<'a> {
+    /// A call of a command with its parameter.
+    Call(&'a str, &'a Value),
+    /// The answer of a command.
+    Response(&'a str, &'a Value),
+    /// Anything else.
+    Other,
+}
+
+impl Message {
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// All that is wrong with it.
+    pub fn from_json(json: &Value) -> Result<Message, Vec<String>> {
+        let Value::Map(members) = json else {
+            return Err(vec![format!("a message must be a map, not {}", json.kind())]);
+        };
+        let mut faults = Vec::new();
+        let sender = party(members, "sender", &mut faults);
+        let receiver = party(members, "receiver", &mut faults);
+        let content_type = content_type(members, &mut faults);
+        let content = members.get("content").cloned();
+        match (&content, &content_type) {
+            (Some(content), Some(content_type)) => check_content(content_type, content, &mut faults),
+            (Some(_), None) => {}
+            (None, _) => faults.push("`content` is missing".to_owned()),
+        }
+        let [time, id, thrd_id] = ["time", "id", "thrd_id"].map(|key| text(members, key, key, &mut faults));
+        let is_known =
+            |key: &str| ["sender", "receiver", "content_type", "content", "time", "id", "thrd_id"].contains(&key);
+        let rest = members.iter().filter(|(key, _)| !is_known(key));
+        let rest = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
+        match (sender, receiver, content_type, content) {
+            (Some(sender), Some(receiver), Some(content_type), Some(content)) if faults.is_empty() => {
+                Ok(Message { sender, receiver, content_type, content, time, id, thrd_id, rest })
+            }
+            _ => Err(faults),
+        }
+    }
+
+    /// As it is sent.
+    pub fn to_json(&self) -> Value {
+        let mut members = Map::new();
+        members.insert("sender".into(), self.sender.to_value());
+        members.insert("receiver".into(), self.receiver.to_value());
+        members.insert("content_type".into(), Value::Str(self.content_type.clone()));
+        members.insert("content".into(), self.content.clone());
+        put(&mut members, "time", self.time.as_ref());
+        put(&mut members, "id", self.id.as_ref());
+        put(&mut members, "thrd_id", self.thrd_id.as_ref());
+        members.extend(self.rest.clone());
+        Value::map(members)
+    }
+
+    /// A call of `command` of the plugin named `plugin`.
+    pub fn call(plugin: &str, command: &str, param: Value) -> Message {
+        let content = members([("command", Value::str(command)), ("param", param)]);
+        Message::between(Party::new(Role::Cerebrum), Party::named(Role::Plugin, plugin), COMMAND, content)
+    }
+
+    /// Something that the system tells the plugin named `plugin`: `configure`, `cancel`, `exit`. `fields` are what
+    /// there is to say besides.
+    pub fn event(plugin: &str, event: &str, fields: impl IntoIterator<Item = (&'static str, Value)>) -> Message {
+        let content = members([("event", Value::str(event))].into_iter().chain(fields));
+        Message::between(Party::new(Role::System), Party::named(Role::Plugin, plugin), "<class 'dict'>", content)
+    }
+
+    /// The end: the plugin named `plugin` is to leave.
+    pub fn exit(plugin: &str) -> Message {
+        Message::event(plugin, "exit", [])
+    }
+
+    /// News of a call of the plugin named `plugin` that is not done yet.
+    pub fn progress(plugin: &str, thrd_id: &str, text: &str) -> Message {
+        let sender = Party::named(Role::Plugin, plugin);
+        let message = Message::between(sender, Party::new(Role::Cerebrum), "text/plain", Value::str(text));
+        Message { thrd_id: Some(thrd_id.into()), ..message }
+    }
+
+    /// The answer to this call.
+    ///
+    /// # Errors
+    /// It is no call.
+    pub fn reply(&self, plugin_name: &str, returned: Value) -> Result<Message, String> {
+        let command = self.called()?;
+        let content = members([("command", Value::str(command)), ("response", returned)]);
+        let sender = Party::named(Role::Plugin, plugin_name);
+        let reply = Message::between(sender, self.sender.clone(), COMMAND, content);
+        Ok(Message { thrd_id: self.thrd_id.clone(), ..reply })
+    }
+
+    /// The answer to this call where the command has failed: the loop goes on.
+    ///
+    /// # Errors
+    /// It is no call.
+    pub fn failure(&self, error: &str, detail: &str) -> Result<Message, String> {
+        self.called()?;
+        let content = members([("error", Value::str(error)), ("detail", Value::str(detail))]);
+        let reply = Message::between(Party::new(Role::System), self.sender.clone(), "<class 'dict'>", content);
+        Ok(Message { thrd_id: self.thrd_id.clone(), ..reply })
+    }
+
+    /// What it is to somebody who waits for answers.
+    pub fn exchange(&self) -> Exchange<'_> {
+        let (COMMAND, Value::Map(content)) = (&*self.content_type, &self.content) else { return Exchange::Other };
+        let command = content.get("command").and_then(Value::as_str).unwrap_or_default();
+        match (content.get("param"), content.get("response")) {
+            (Some(param), None) => Exchange::Call(command, param),
+            (None, Some(response)) => Exchange::Response(command, response),
+            (Some(_), Some(_)) | (None, None) => Exchange::Other,
+        }
+    }
+
+    fn called(&self) -> Result<&str, String> {
+        match self.exchange() {
+            Exchange::Call(command, _) => Ok(command),
+            Exchange::Response(command, _) => Err(format!("it is the answer of `{command}`, not a call")),
+            Exchange::Other => Err(format!("it is no call: its content_type is `{}`", self.content_type)),
+        }
+    }
+
+    fn between(sender: Party, receiver: Party, content_type: &str, content: Value) -> Message {
+        let content_type = content_type.into();
+        Message { sender, receiver, content_type, content, time: None, id: None, thrd_id: None, rest: Map::new() }
+    }
+}
+
+fn members(of: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
+    Value::map(of.into_iter().map(|(key, value)| (key.into(), value)).collect())
+}
+
+fn put(members: &mut Map, key: &str, text: Option<&Arc<str>>) {
+    if let Some(text) = text {
+        members.insert(key.into(), Value::Str(text.clone()));
+    }
+}
+
+fn party(message: &Map, key: &str, faults: &mut Vec<String>) -> Option<Party> {
+    let members = match message.get(key) {
+        Some(Value::Map(members)) => members,
+        Some(other) => {
+            faults.push(format!("`{key}` must be a map with a `role`, not {}", other.kind()));
+            return None;
+        }
+        None => {
+            faults.push(format!("`{key}` is missing"));
+            return None;
+        }
+    };
+    let role = match members.get("role") {
+        Some(Value::Str(name)) => {
+            let role = Role::ALL.into_iter().find(|role| role.name() == &**name);
+            if role.is_none() {
+                let name = Value::Str(name.clone());
+                faults.push(format!("`{key}.role` is {name}; it must be cerebrum, plugin, user or system"));
+            }
+            role
+        }
+        Some(other) => {
+            faults.push(format!("`{key}.role` must be text, not {}", other.kind()));
+            None
+        }
+        None => {
+            faults.push(format!("`{key}.role` is missing"));
+            None
+        }
+    };
+    let [id, name] = ["id", "name"].map(|field| text(members, field, &format!("{key}.{field}"), faults));
+    let rest = members.iter().filter(|(key, _)| !["role", "id", "name"].contains(&&***key));
+    let rest = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
+    Some(Party { role: role?, id, name, rest })
+}
+
+/// Text that may be missing or null.
+fn text(members: &Map, key: &str, path: &str, faults: &mut Vec<String>) -> Option<Arc<str>> {
+    match members.get(key) {
+        Some(Value::Str(text)) => Some(text.clone()),
+        None | Some(Value::Null) => None,
+        Some(other) => {
+            faults.push(format!("`{path}` must be text, not {}", other.kind()));
+            None
+        }
+    }
+}
+
+fn content_type(members: &Map, faults: &mut Vec<String>) -> Option<Arc<str>> {
+    match members.get("content_type") {
+        Some(Value::Str(text)) if is_content_type(text) => Some(text.clone()),
+        Some(Value::Str(text)) => {
+            let known: Vec<&str> = HOST_TYPES.iter().map(|(name, _)| *name).collect();
+            faults.push(format!(
+                "`content_type` is {}; it must be command, a MIME type such as text/plain, or one of {}",
+                Value::Str(text.clone()),
+                known.join(" ")
+            ));
+            None
+        }
+        Some(other) => {
+            faults.push(format!("`content_type` must be text, not {}", other.kind()));
+            None
+        }
+        None => {
+            faults.push("`content_type` is missing".to_owned());
+            None
+        }
+    }
+}
+
+fn is_content_type(text: &str) -> bool {
+    text == COMMAND || host_type(text).is_some() || is_mime(text)
+}
+
+fn host_type(text: &str) -> Option<Kind> {
+    HOST_TYPES.iter().find(|(name, _)| *name == text).map(|(_, kind)| *kind)
+}
+
+/// `type/subtype`, perhaps with parameters (RFC 2045, section 5.1).
+fn is_mime(text: &str) -> bool {
+    let is_token = |part: &str| {
+        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c))
+    };
+    let name = text.split(';').next().unwrap_or_default().trim_end();
+    let parameters = text.split(';').skip(1);
+    name.split_once('/').is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
+        && parameters.into_iter().all(|parameter| {
+            parameter.split_once('=').is_some_and(|(key, value)| is_token(key.trim()) && !value.trim().is_empty())
+        })
+}
+
+fn check_content(content_type: &str, content: &Value, faults: &mut Vec<String>) {
+    if content_type == COMMAND {
+        return check_command(content, faults);
+    }
+    if let Value::Map(members) = content
+        && let Some(key) = RESERVED.iter().find(|key| members.contains_key(**key))
+    {
+        faults.push(format!("`content.{key}` is for calls and their answers, whose content_type is command"));
+    }
+    let Some(kind) = host_type(content_type) else { return };
+    let fits = match (kind, content) {
+        (Kind::Map, Value::Map(_))
+        | (Kind::List, Value::List(_))
+        | (Kind::Str, Value::Str(_))
+        | (Kind::Int, Value::Int(_))
+        | (Kind::Float, Value::Float(_) | Value::Int(_))
+        | (Kind::Bool, Value::Bool(_))
+        | (Kind::Null, Value::Null) => true,
+        (Kind::Map | Kind::List | Kind::Str | Kind::Int | Kind::Float | Kind::Bool | Kind::Null, _) => false,
+    };
+    // JSON has one kind of number: one that is larger than 64 bits comes as a float.
+    let is_large_int = kind == Kind::Int && matches!(content, Value::Float(number) if number.fract() == 0.0);
+    if !fits && !is_large_int {
+        faults.push(format!("`content` is {}, and `content_type` says {content_type}", content.kind()));
+    }
+}
+
+fn check_command(content: &Value, faults: &mut Vec<String>) {
+    let Value::Map(members) = content else {
+        return faults.push(format!("`content` of a command must be a map, not {}", content.kind()));
+    };
+    match members.get("command") {
+        Some(Value::Str(name)) if !name.is_empty() => {}
+        Some(Value::Str(_)) => faults.push("`content.command` is empty".to_owned()),
+        Some(other) => faults.push(format!("`content.command` must be text, not {}", other.kind())),
+        None => faults.push("`content.command` is missing".to_owned()),
+    }
+    match (members.contains_key("param"), members.contains_key("response")) {
+        (true, false) | (false, true) => {}
+        (true, true) => {
+            faults.push("`content` has `param` and `response`; a call has the one, its answer the other".to_owned());
+        }
+        (false, false) => {
+            faults.push("`content` has neither `param`, as a call, nor `response`, as an answer".to_owned());
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! One command of a plugin as a tool: its arguments checked before, its response behind the call.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use crate::host::component::schema::json_schema;
+use crate::host::component::{self, Command, ComponentConfig, DataType, Description, SharedTypes};
+use crate::host::secrets::Secrets;
+use crate::host::tool::plugin::{Component, Surroundings};
+use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
+use crate::value::{Map, Origin, Value};
+use crate::vm::protocol::{Approval, EffectClass, ParameterRule, ToolSignature};
+
+/// The one argument of a command that takes no object.
+const WHOLE: &str = "param";
+
+/// A call that nobody has set a time for.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A command of a plugin.
+pub(super) struct CommandTool {
+    /// As the plugin knows it.
+    command: Arc<str>,
+    signature: ToolSignature,
+    /// Whether the arguments are the members of the command's parameter.
+    takes_members: bool,
+    is_secret: bool,
+    timeout: Duration,
+    concurrency: Option<usize>,
+    config: Arc<ComponentConfig>,
+    component: Arc<dyn Component>,
+    secrets: Arc<Secrets>,
+}
+
+impl CommandTool {
+    /// `command` of the plugin `plugin`, to be called as `called`.
+    pub(super) fn new(
+        plugin: &str,
+        called: &str,
+        command: &Command,
+        config: Arc<ComponentConfig>,
+        component: Arc<dyn Component>,
+        surroundings: &Surroundings,
+    ) -> CommandTool {
+        let types = &config.types;
+        let mut signature = command.signature(plugin, types);
+        signature.name = format!("{plugin}.{called}").into();
+        let asks = match command.approval {
+            component::Approval::Never => false,
+            component::Approval::Writes => command.effect != EffectClass::ReadOnly,
+            component::Approval::Ask => true,
+        };
+        let takes_members = command.takes_members(types);
+        let signature = ToolSignature {
+            signature,
+            effect: command.effect,
+            approval: if asks { Approval::Ask } else { Approval::Never },
+            rules: command.parameter.as_ref().map(|parameter| rules(parameter, types)).unwrap_or_default(),
+            schema: command.parameter.as_ref().map(|parameter| arguments_schema(parameter, takes_members, types)),
+        };
+        let own = command.concurrency.map(usize::from);
+        // Of a process with room for one call the next waits outside, where waiting is not its own time.
+        let concurrency = [own, component.concurrency()].into_iter().flatten().min();
+        CommandTool {
+            command: command.name.clone(),
+            signature,
+            takes_members,
+            is_secret: command.response.as_ref().is_some_and(|response| {
+                any(response, types, &mut HashSet::new(), &mut |description| description.secret)
+            }),
+            timeout: command.timeout.unwrap_or(TIMEOUT),
+            concurrency,
+            secrets: surroundings.secrets.clone(),
+            config,
+            component,
+        }
+    }
+
+    fn description(&self) -> Option<&Description> {
+        self.config.command(&self.command).and_then(|command| command.parameter.as_ref())
+    }
+
+    /// The arguments of a call as the command's parameter; none: there is none.
+    fn parameter(&self, mut arguments: Map) -> Option<Value> {
+        let description = self.description()?;
+        if !self.takes_members {
+            let value = arguments.shift_remove(WHOLE);
+            return value.filter(|value| *value != Value::Null || description.required);
+        }
+        let fields = description.ty.fields(&self.config.types).unwrap_or_default();
+        // Null for what may be left out means that it is left out.
+        let is_left_out = |name: &str, value: &Value| {
+            *value == Value::Null
+                && fields
+                    .iter()
+                    .any(|field| *field.name == *name && !(description.required && field.description.required))
+        };
+        arguments.retain(|name, value| !is_left_out(name, value));
+        (description.required || !arguments.is_empty()).then(|| Value::map(arguments))
+    }
+
+    async fn perform(&self, context: CallContext, arguments: Map) -> ToolOutcome {
+        let param = self.parameter(arguments).unwrap_or_default();
+        let response = match self.component.command(&self.command, param, &context).await {
+            Ok(response) => self.secrets.mask_value(response),
+            Err(error) => return self.masked(error.into()),
+        };
+        let faults = self.config.check_response(&self.command, Some(&response));
+        if !faults.is_empty() {
+            let faults: Vec<String> =
+                faults.iter().map(|fault| format!("`{}` {}", fault.path, fault.message)).collect();
+            let name = &self.signature.signature.name;
+            let text = format!("the response of `{name}` is not what the plugin promises: {}", faults.join("; "));
+            // What is secret is not told by a fault either.
+            let text =
+                if self.is_secret { format!("the response of `{name}` is not what the plugin promises") } else { text };
+            return ToolOutcome::Error(text);
+        }
+        if self.is_secret { ToolOutcome::Secret(response) } else { ToolOutcome::Value(response) }
+    }
+
+    fn masked(&self, outcome: ToolOutcome) -> ToolOutcome {
+        let mask = |text: String| self.secrets.mask(&text).into_owned();
+        match outcome {
+            ToolOutcome::Error(text) => ToolOutcome::Error(mask(text)),
+            ToolOutcome::Unavailable(text) => ToolOutcome::Unavailable(mask(text)),
+            ToolOutcome::Needs(question) => ToolOutcome::Needs(mask(question)),
+            ToolOutcome::Asks(question) => ToolOutcome::Asks(mask(question)),
+            ToolOutcome::Value(_) | ToolOutcome::Secret(_) | ToolOutcome::Written { .. } => outcome,
+        }
+    }
+}
+
+impl Tool for CommandTool {
+    fn signature(&self) -> ToolSignature {
+        self.signature.clone()
+    }
+
+    fn check(&self, arguments: Map) -> Result<Map, Vec<ArgumentFault>> {
+        let is_taken = |name: &str| self.takes_members || name == WHOLE && self.description().is_some();
+        let unknown = arguments.keys().filter(|name| !is_taken(name));
+        let mut faults: Vec<ArgumentFault> = unknown
+            .map(|name| ArgumentFault { path: name.to_string(), message: "is no parameter".to_owned() })
+            .collect();
+        let param = self.parameter(arguments.clone());
+        for fault in self.config.check_parameter(&self.command, param.as_ref()) {
+            let path =
+                if self.takes_members { fault.path.strip_prefix("param.").unwrap_or(&fault.path) } else { &fault.path };
+            faults.push(ArgumentFault { path: path.to_owned(), message: fault.message });
+        }
+        if faults.is_empty() { Ok(arguments) } else { Err(faults) }
+    }
+
+    fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    fn concurrency(&self) -> Option<usize> {
+        self.concurrency
+    }
+
+    fn call(&self, context: CallContext, arguments: Map) -> ToolFuture<'_> {
+        Box::pin(self.perform(context, arguments))
+    }
+}
+
+/// What is demanded of single arguments. What is demanded of a part holds for the whole argument: where its parts come
+/// from is not known one by one.
+fn rules(parameter: &Description, types: &SharedTypes) -> Vec<ParameterRule> {
+    let accepts = |description: &Description| {
+        let mut accepted = Origin::ALL;
+        any(description, types, &mut HashSet::new(), &mut |part| {
+            accepted = accepted.and(part.accepts.unwrap_or(Origin::ALL));
+            false
+        });
+        accepted
+    };
+    let rule = |name: &str, description: &Description, around: Origin| {
+        // A type of the plugin's own language is passed by reference: nobody else can read it.
+        let takes_assets = description.asset_reference && !matches!(description.ty, DataType::Host(_));
+        let accepts = accepts(description).and(around);
+        let is_rule = takes_assets || accepts != Origin::ALL;
+        is_rule.then(|| ParameterRule { parameter: name.into(), accepts, takes_assets })
+    };
+    let Some(fields) = parameter.ty.fields(types) else {
+        return rule(WHOLE, parameter, Origin::ALL).into_iter().collect();
+    };
+    let around = parameter.accepts.unwrap_or(Origin::ALL);
+    let whole = (parameter.asset_reference).then(|| ParameterRule {
+        parameter: "".into(),
+        accepts: accepts(parameter),
+        takes_assets: true,
+    });
+    let fields = fields.iter().filter_map(|field| rule(&field.name, &field.description, around));
+    whole.into_iter().chain(fields).collect()
+}
+
+/// Whether something holds for a description or for any inside of it.
+fn any<'a>(
+    description: &'a Description,
+    types: &'a SharedTypes,
+    seen: &mut HashSet<&'a str>,
+    holds: &mut dyn FnMut(&Description) -> bool,
+) -> bool {
+    holds(description) || any_type(&description.ty, types, seen, holds)
+}
+
+fn any_type<'a>(
+    ty: &'a DataType,
+    types: &'a SharedTypes,
+    seen: &mut HashSet<&'a str>,
+    holds: &mut dyn FnMut(&Description) -> bool,
+) -> bool {
+    match ty {
+        DataType::Object(fields) => fields.iter().any(|field| any(&field.description, types, seen, holds)),
+        DataType::List(inner) | DataType::Dict(inner) => any_type(inner, types, seen, holds),
+        DataType::Union(alternatives) => alternatives.iter().any(|ty| any_type(ty, types, seen, holds)),
+        // A shared type may hold itself.
+        DataType::Shared(name) => match types.get(name).filter(|_| seen.insert(name)) {
+            Some(ty) => any_type(ty, types, seen, holds),
+            None => false,
+        },
+        DataType::Any
+        | DataType::Null
+        | DataType::Str
+        | DataType::Int
+        | DataType::Float
+        | DataType::Bool
+        | DataType::Host(_) => false,
+    }
+}
+
+/// The schema of the arguments: the parameter's own, or an object with the one argument `param`.
+fn arguments_schema(parameter: &Description, takes_members: bool, types: &SharedTypes) -> Arc<str> {
+    let mut schema = json_schema(parameter, types);
+    if takes_members {
+        return schema.to_string().into();
+    }
+    let definitions = schema.as_object_mut().and_then(|members| members.shift_remove("$defs"));
+    let required: &[&str] = if parameter.required { &[WHOLE] } else { &[] };
+    let mut whole = json!({"type": "object", "properties": {WHOLE: schema}});
+    if let Json::Object(members) = &mut whole {
+        if !required.is_empty() {
+            members.insert("required".to_owned(), json!(required));
+        }
+        members.insert("additionalProperties".to_owned(), Json::Bool(false));
+        // References to shared types begin at the root.
+        members.extend(definitions.map(|definitions| ("$defs".to_owned(), definitions)));
+    }
+    whole.to_string().into()
+}

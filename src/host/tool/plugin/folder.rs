@@ -1,0 +1,222 @@
+//! A plugin's folder: read, checked, made into tools.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+
+use crate::diagnostic::{Diagnostic, render};
+use crate::host::component::config::MAX_TEXT;
+use crate::host::component::runtime::{RuntimeError, prepare_runtime};
+use crate::host::component::{ComponentConfig, Identity};
+use crate::host::tool::Tool;
+use crate::host::tool::plugin::command::CommandTool;
+use crate::host::tool::plugin::packages::{Packages, Parts, Surroundings};
+use crate::host::tool::plugin::{Component, ComponentError};
+use crate::span::Sources;
+use crate::value::{Map, Value};
+
+/// The folder of configuration inside a component's folder.
+const FOLDER: &str = ".config";
+
+/// The component's own file there.
+const FILE: &str = "config.yaml";
+
+/// Which plugin, and what others say of it.
+#[derive(Clone)]
+pub struct PluginOptions {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// What stands in front of the dot; none: what its `config.yaml` says.
+    pub name: Option<Arc<str>>,
+    /// Which of several copies of its files.
+    pub instance_id: Option<Arc<str>>,
+    /// What overrides its `config`.
+    pub config: Map,
+    /// The folder below whose `.runtime` its user's copy of its files is, made at the first use; none: there is no
+    /// such copy.
+    pub runtime: Option<Arc<Dir>>,
+    /// What all plugins are given.
+    pub surroundings: Surroundings,
+}
+
+/// Why a folder is no plugin that can be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PluginError {
+    /// A file cannot be read.
+    #[error("{}: cannot read it: {cause}; a plugin is a folder with .config/config.yaml", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// The configuration is wrong.
+    #[error("{}", render(findings, sources, false))]
+    Config {
+        /// All that was found.
+        findings: Vec<Diagnostic>,
+        /// Where.
+        sources: Sources,
+    },
+    /// It is a component, and no plugin.
+    #[error("{}: {identity} says `as_plugin: false`: it has no commands to call", path.display())]
+    NoPlugin {
+        /// The configuration.
+        path: PathBuf,
+        /// Which component.
+        identity: Identity,
+    },
+    /// Its user's copy of the files cannot be used.
+    #[error("{}: {cause}", path.display())]
+    Runtime {
+        /// The plugin's folder.
+        path: PathBuf,
+        /// Why.
+        cause: RuntimeError,
+    },
+    /// What is configured cannot be made.
+    #[error("{}: {message}", path.display())]
+    Setup {
+        /// The configuration.
+        path: PathBuf,
+        /// What is wrong, and what to do.
+        message: String,
+    },
+}
+
+/// A plugin that can be used. Nothing of it runs before the first call.
+pub struct Plugin {
+    /// What stands in front of the dot.
+    pub name: Arc<str>,
+    /// What it is for, in words for models.
+    pub description: Arc<str>,
+    /// What else a model is told of it, if it says so.
+    pub prompt: Option<Arc<str>>,
+    /// What is odd about its configuration, and what of the overrides was ignored, as it is shown.
+    pub warnings: Vec<String>,
+    component: Arc<dyn Component>,
+    tools: Vec<Arc<dyn Tool>>,
+}
+
+impl Plugin {
+    /// Reads a plugin's folder and makes its tools.
+    ///
+    /// # Errors
+    /// All that keeps it from being used.
+    pub fn open(options: PluginOptions, packages: &Packages) -> Result<Plugin, PluginError> {
+        let PluginOptions { folder, name, instance_id, config: overrides, runtime, surroundings } = options;
+        let absolute = |cause| PluginError::Read { path: folder.clone(), cause };
+        let at = std::path::absolute(&folder).map_err(absolute)?;
+        let path = folder.join(FOLDER).join(FILE);
+        let (files, mut read) = read_config(&folder.join(FOLDER))?;
+        let mut warnings = std::mem::take(&mut read.warnings);
+        let mut config = read.config;
+        if !config.as_plugin {
+            return Err(PluginError::NoPlugin { path, identity: config.identity });
+        }
+        let wrong = |message: String| PluginError::Setup { path: path.clone(), message };
+        if let Some(directory) = runtime {
+            let cause = |cause| PluginError::Runtime { path: folder.clone(), cause };
+            let instance_id = instance_id.as_ref().or(config.instance_id.as_ref());
+            let copy = prepare_runtime(&directory, &files, &config.identity, instance_id.map(|id| &**id));
+            let copy = copy.map_err(cause)?;
+            // Its `config` is its user's to edit. What is run, and what it takes and gives, are the component's own.
+            config.config = read_text(&copy.folder, &copy.path)?.config.config;
+        }
+        let section = Map::from_iter([("config".into(), Value::map(overrides))]);
+        for key in config.override_config(&section) {
+            warnings.push(format!("{}: `{key}` cannot be overridden, and is ignored", path.display()));
+        }
+        let name = name.or_else(|| config.name()).unwrap_or_else(|| config.identity.artifact_id.clone());
+        let name: Arc<str> = identifier(&name).ok_or_else(|| wrong(format!("`{name}` cannot be its name")))?.into();
+        let info = config.info.clone().unwrap_or_default();
+        let prompt = info.prompt_text(&files).map_err(wrong)?;
+        let parts = Parts {
+            name: name.clone(),
+            folder: at,
+            config: config.config.clone(),
+            setup: config.setup.clone(),
+            surroundings: surroundings.clone(),
+        };
+        let component = packages.make(parts).map_err(wrong)?;
+        let config = Arc::new(config);
+        let mut names: Vec<(String, Arc<str>)> = Vec::new();
+        let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
+        for command in &config.commands {
+            let own = &command.name;
+            let called = identifier(own).ok_or_else(|| wrong(format!("`{own}` cannot be the name of a command")))?;
+            if let Some((_, other)) = names.iter().find(|(known, _)| *known == called) {
+                return Err(wrong(format!("its commands `{other}` and `{own}` are both called `{name}.{called}`")));
+            }
+            let tool = CommandTool::new(&name, &called, command, config.clone(), component.clone(), &surroundings);
+            names.push((called, own.clone()));
+            tools.push(Arc::new(tool));
+        }
+        Ok(Plugin { name, description: info.for_model().into(), prompt, warnings, component, tools })
+    }
+
+    /// One tool per command.
+    pub fn tools(&self) -> &[Arc<dyn Tool>] {
+        &self.tools
+    }
+
+    /// Makes sure that it could be called now.
+    ///
+    /// # Errors
+    /// It cannot, and why.
+    pub async fn start(&self) -> Result<(), ComponentError> {
+        self.component.start().await
+    }
+
+    /// The end: whatever it holds is let go, processes among it. No call comes after it.
+    pub async fn close(&self) {
+        self.component.close().await;
+    }
+}
+
+/// A configuration without errors.
+struct ReadConfig {
+    config: ComponentConfig,
+    warnings: Vec<String>,
+}
+
+fn read_config(path: &Path) -> Result<(Dir, ReadConfig), PluginError> {
+    let files = Dir::open_ambient_dir(path, ambient_authority());
+    let files = files.map_err(|cause| PluginError::Read { path: path.join(FILE), cause })?;
+    let read = read_text(&files, path)?;
+    Ok((files, read))
+}
+
+fn read_text(files: &Dir, shown: &Path) -> Result<ReadConfig, PluginError> {
+    let path = shown.join(FILE);
+    let unreadable = |cause| PluginError::Read { path: path.clone(), cause };
+    if !files.metadata(FILE).map_err(unreadable)?.is_file() {
+        return Err(unreadable(io::Error::other("it is not a file")));
+    }
+    let mut text = String::new();
+    let file = files.open(FILE).map_err(unreadable)?;
+    file.take(MAX_TEXT as u64 + 1).read_to_string(&mut text).map_err(unreadable)?;
+    let mut sources = Sources::default();
+    let file = sources.add(path.display().to_string(), text.as_str());
+    let (config, findings) = ComponentConfig::read(file, &text);
+    match config {
+        Some(config) => {
+            let warnings = findings.iter().map(|finding| render(std::slice::from_ref(finding), &sources, false));
+            Ok(ReadConfig { config, warnings: warnings.collect() })
+        }
+        None => Err(PluginError::Config { findings, sources }),
+    }
+}
+
+/// A foreign name as one of the language: what is neither a letter nor a digit nor `_` becomes `_`. None: nothing of it
+/// is a letter or a digit.
+pub fn identifier(name: &str) -> Option<String> {
+    let name: String = name.trim().chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '_' }).collect();
+    if !name.chars().any(char::is_alphanumeric) {
+        return None;
+    }
+    Some(if name.starts_with(|first: char| first.is_numeric()) { format!("_{name}") } else { name })
+}

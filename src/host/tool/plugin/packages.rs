@@ -1,0 +1,145 @@
+//! What can stand behind a plugin: `setup.package` is a key into this table. Source 004 names a Python package there;
+//! here it is a name that the binary, or the program that embeds it, knows. Nothing is ever loaded by it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use crate::host::clock::Clock;
+use crate::host::component::Setup;
+use crate::host::secrets::Secrets;
+use crate::host::tool::plugin::Component;
+use crate::host::tool::plugin::process::{ProcessLimits, ProcessOptions, ProcessPlugin};
+use crate::value::{Map, Value};
+
+/// The package of plugins that are processes.
+pub const PROCESS: &str = "playhouse.process";
+
+/// A line of a process holds an answer and what is around it, in bytes besides the value's own limit.
+const AROUND_A_VALUE: usize = 4 << 20;
+
+/// What all plugins of a process are given.
+#[derive(Clone)]
+pub struct Surroundings {
+    /// The folder of the program's files; absolute.
+    pub working_directory: PathBuf,
+    /// The environment of processes: `PATH` and what else they may know.
+    pub environment: Vec<(String, String)>,
+    /// What nobody may see.
+    pub secrets: Arc<Secrets>,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// The largest value, in bytes of JSON.
+    pub value_bytes: usize,
+}
+
+/// What a component is made of.
+pub struct Parts {
+    /// The plugin's name, as programs know it.
+    pub name: Arc<str>,
+    /// Its folder; absolute.
+    pub folder: PathBuf,
+    /// Its configuration, overrides and all.
+    pub config: Map,
+    /// Its `setup`.
+    pub setup: Setup,
+    /// What all plugins are given.
+    pub surroundings: Surroundings,
+}
+
+/// Makes a component, or says why not.
+pub type Make = Arc<dyn Fn(Parts) -> Result<Arc<dyn Component>, String> + Send + Sync>;
+
+/// What `setup.package` may name.
+#[derive(Clone)]
+pub struct Packages {
+    makers: IndexMap<Arc<str>, Make>,
+}
+
+impl Default for Packages {
+    /// What every program has: [`PROCESS`].
+    fn default() -> Packages {
+        let mut packages = Packages { makers: IndexMap::new() };
+        packages.add(PROCESS, Arc::new(make_process));
+        packages
+    }
+}
+
+impl Packages {
+    /// Adds a package, in place of one with its name.
+    pub fn add(&mut self, name: &str, make: Make) {
+        self.makers.insert(name.into(), make);
+    }
+
+    /// Makes the component that `parts.setup.package` names.
+    ///
+    /// # Errors
+    /// There is no such package, or it cannot make anything of the parts.
+    pub fn make(&self, parts: Parts) -> Result<Arc<dyn Component>, String> {
+        let name = &parts.setup.package;
+        match self.makers.get(name) {
+            Some(make) => make(parts),
+            None => {
+                let known: Vec<String> = self.makers.keys().map(|name| format!("`{name}`")).collect();
+                Err(format!("`setup.package` is `{name}`, which is not known; there is {}", known.join(", ")))
+            }
+        }
+    }
+}
+
+fn make_process(parts: Parts) -> Result<Arc<dyn Component>, String> {
+    let Parts { name, folder, config, setup, surroundings } = parts;
+    let mut command = None;
+    let mut concurrency = 1;
+    let Surroundings { working_directory, mut environment, secrets, clock, value_bytes } = surroundings;
+    for (key, value) in &setup.rest {
+        match (&**key, value) {
+            ("command", Value::List(words)) => {
+                let words: Option<Vec<String>> = words.iter().map(scalar_text).collect();
+                command = Some(words.ok_or("`setup.command` must be a list of texts, as in [python3, plugin.py]")?);
+            }
+            ("command", Value::Str(word)) if word.split_whitespace().count() == 1 => {
+                command = Some(vec![word.to_string()]);
+            }
+            ("command", _) => return Err("`setup.command` must be a list, as in [python3, plugin.py]".to_owned()),
+            ("concurrency", Value::Int(n_calls)) => {
+                let n_calls = usize::try_from(*n_calls).ok().filter(|n_calls| *n_calls > 0);
+                concurrency = n_calls.ok_or("`setup.concurrency` must be 1 or more")?;
+            }
+            ("concurrency", _) => return Err("`setup.concurrency` must be a number of calls".to_owned()),
+            ("environment", Value::Map(variables)) => {
+                for (variable, value) in variables.iter() {
+                    let value =
+                        scalar_text(value).ok_or_else(|| format!("`setup.environment.{variable}` must be text"))?;
+                    environment.retain(|(known, _)| **known != **variable);
+                    environment.push((variable.to_string(), value));
+                }
+            }
+            ("environment", _) => return Err("`setup.environment` must be a map of variables".to_owned()),
+            // Source 004 lets a component keep there what it likes.
+            _ => {}
+        }
+    }
+    let command = command.filter(|words| !words.is_empty());
+    let command = command.ok_or("`setup.command` is missing: what is to be run, as in [python3, plugin.py]")?;
+    Ok(Arc::new(ProcessPlugin::new(ProcessOptions {
+        name,
+        command,
+        folder,
+        environment,
+        config: Value::map(config),
+        working_directory,
+        concurrency,
+        secrets,
+        clock,
+        limits: ProcessLimits { line_bytes: AROUND_A_VALUE + value_bytes, ..ProcessLimits::default() },
+    })))
+}
+
+fn scalar_text(value: &Value) -> Option<String> {
+    match value {
+        Value::Str(_) | Value::Bool(_) | Value::Int(_) | Value::Float(_) => Some(value.to_text()),
+        Value::Null | Value::List(_) | Value::Map(_) => None,
+    }
+}

@@ -1,0 +1,309 @@
+//! A plugin that is a process in any language: one JSON message per line, both ways (spec `components.md`, 4.5).
+//!
+//! It is started at its first call. Its first line is a message of the system, `{"event": "configure", "config": …,
+//! "name": …, "working_directory": …}`; then come calls. It answers each with a message that has the call's `thrd_id`;
+//! `text/plain` messages in between are news. Nobody has to answer in order. At the end comes `{"event": "exit"}`.
+//!
+//! A process is never trusted: whatever it does or does not do, each call ends, nothing that it says unasked is acted
+//! upon, and nothing of it blocks anybody.
+
+mod group;
+
+mod lines;
+
+mod running;
+
+mod stderr;
+
+mod unasked;
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio::sync::{Mutex, Semaphore, mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use crate::host::clock::Clock;
+use crate::host::component::message::Message;
+use crate::host::secrets::Secrets;
+use crate::host::tool::CallContext;
+use crate::host::tool::plugin::process::group::Group;
+use crate::host::tool::plugin::process::running::{Answer, Asked, Request, Running};
+use crate::host::tool::plugin::process::unasked::Counts;
+use crate::host::tool::plugin::{Component, ComponentError};
+use crate::value::Value;
+
+pub use crate::host::tool::plugin::process::unasked::Unasked;
+
+/// How long the pipes of a process that has ended may stay open: its children hold them.
+const END_OF_PIPES: Duration = Duration::from_millis(200);
+
+/// How long somebody who starts it by itself waits for it to end.
+const EARLY_END: Duration = Duration::from_millis(300);
+
+/// A process that is stopped before it has heard of a call is started anew for it, so often.
+const STARTS_FOR_A_CALL: usize = 3;
+
+/// What there is to know of a process that is a plugin.
+#[derive(Clone)]
+pub struct ProcessOptions {
+    /// What it is called in messages.
+    pub name: Arc<str>,
+    /// The command and its arguments. A command with a `/` is a path in `folder`.
+    pub command: Vec<String>,
+    /// The folder it runs in; absolute.
+    pub folder: PathBuf,
+    /// Its whole environment.
+    pub environment: Vec<(String, String)>,
+    /// Its configuration, told to it first.
+    pub config: Value,
+    /// The folder of the program's files, told to it first.
+    pub working_directory: PathBuf,
+    /// How many calls it works on at a time; 1 for most.
+    pub concurrency: usize,
+    /// What nobody may see of what it says.
+    pub secrets: Arc<Secrets>,
+    /// For the times of messages.
+    pub clock: Arc<dyn Clock>,
+    /// How much it may write and how long things may take.
+    pub limits: ProcessLimits,
+}
+
+/// Bounds of a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessLimits {
+    /// The longest line, in bytes.
+    pub line_bytes: usize,
+    /// So many lines that nobody has asked for, without an answer among them, are a flood.
+    pub unasked_lines: usize,
+    /// So many bytes without an answer are a flood.
+    pub unanswered_bytes: usize,
+    /// So often it may be started within `start_window`.
+    pub starts: usize,
+    /// The time in which its starts are counted.
+    pub start_window: Duration,
+    /// How long it may take to leave when it is told to.
+    pub exit_grace: Duration,
+    /// How long it may take to end behind SIGTERM, before SIGKILL.
+    pub terminate_grace: Duration,
+    /// How long it may be busy with a call that was cancelled, before it is stopped.
+    pub cancel_grace: Duration,
+}
+
+impl Default for ProcessLimits {
+    fn default() -> ProcessLimits {
+        ProcessLimits {
+            line_bytes: 5 << 20,
+            unasked_lines: 10_000,
+            unanswered_bytes: 64 << 20,
+            starts: 5,
+            start_window: Duration::from_secs(30),
+            exit_grace: Duration::from_secs(2),
+            terminate_grace: Duration::from_secs(2),
+            cancel_grace: Duration::from_secs(2),
+        }
+    }
+}
+
+/// A plugin that is a process. It is started by its first call, and again by the next call after its end.
+pub struct ProcessPlugin {
+    options: Arc<ProcessOptions>,
+    /// Permits of calls at a time.
+    room: Semaphore,
+    /// Held while a process is started or one that is being stopped is waited for.
+    state: Mutex<State>,
+    n_attempts: AtomicU64,
+    counts: Arc<Counts>,
+}
+
+#[derive(Default)]
+struct State {
+    process: Option<Process>,
+    /// When it was started, as far as that counts.
+    starts: VecDeque<Instant>,
+    /// How it ended last.
+    ended: Option<String>,
+    is_closed: bool,
+}
+
+struct Process {
+    requests: mpsc::UnboundedSender<Request>,
+    task: JoinHandle<String>,
+}
+
+impl ProcessPlugin {
+    /// A plugin that is not started yet.
+    pub fn new(options: ProcessOptions) -> ProcessPlugin {
+        ProcessPlugin {
+            room: Semaphore::new(options.concurrency.clamp(1, Semaphore::MAX_PERMITS)),
+            options: Arc::new(options),
+            state: Mutex::default(),
+            n_attempts: AtomicU64::new(0),
+            counts: Arc::default(),
+        }
+    }
+
+    /// The lines that were dropped because nobody had asked for them.
+    pub fn dropped(&self) -> Vec<(Unasked, u64)> {
+        self.counts.all()
+    }
+
+    /// Waits until the process ends, if it runs; gives how it ended last. No call can begin while it waits.
+    pub async fn ended(&self) -> Option<String> {
+        let mut state = self.state.lock().await;
+        state.settle().await;
+        state.ended.clone()
+    }
+
+    async fn requests(&self) -> Result<mpsc::UnboundedSender<Request>, ComponentError> {
+        let mut state = self.state.lock().await;
+        let name = &self.options.name;
+        if state.is_closed {
+            return Err(ComponentError::Failed(format!("plugin `{name}` is closed")));
+        }
+        if let Some(process) = &state.process
+            && !process.requests.is_closed()
+        {
+            return Ok(process.requests.clone());
+        }
+        state.settle().await;
+        let limits = &self.options.limits;
+        let now = Instant::now();
+        state.starts.retain(|start| now.duration_since(*start) < limits.start_window);
+        if let (true, Some(first)) = (state.starts.len() >= limits.starts, state.starts.front()) {
+            let wait = limits.start_window.saturating_sub(now.duration_since(*first));
+            return Err(ComponentError::Unavailable(format!(
+                "plugin `{name}` was started {} times within {} s and is started again in {} s; {}",
+                limits.starts,
+                limits.start_window.as_secs_f64(),
+                wait.as_secs() + 1,
+                state.ended.as_deref().unwrap_or("it is not known why it ended"),
+            )));
+        }
+        state.starts.push_back(now);
+        let (group, pipes) = Group::start(&self.options).map_err(|cause| self.cannot_start(&cause))?;
+        let (requests, receiver) = mpsc::unbounded_channel();
+        let running = Running::new(self.options.clone(), group, pipes, self.counts.clone(), receiver);
+        let task = tokio::spawn(running.run());
+        state.process = Some(Process { requests: requests.clone(), task });
+        Ok(requests)
+    }
+
+    fn cannot_start(&self, cause: &io::Error) -> ComponentError {
+        let command = self.options.command.first().map_or("", String::as_str);
+        let why = match cause.kind() {
+            io::ErrorKind::NotFound => "there is no such command; install it, or correct `setup.command`".to_owned(),
+            io::ErrorKind::PermissionDenied => "it may not be executed; check its rights (chmod +x)".to_owned(),
+            _ => cause.to_string(),
+        };
+        ComponentError::Failed(format!("cannot start `{command}` of plugin `{}`: {why}", self.options.name))
+    }
+
+    async fn make(&self, command: &str, param: Value, context: &CallContext) -> Result<Value, ComponentError> {
+        // Never closed, so it is never refused.
+        let _permit = self.room.acquire().await;
+        for _ in 0..STARTS_FOR_A_CALL {
+            let requests = self.requests().await?;
+            let n_attempt = self.n_attempts.fetch_add(1, Ordering::Relaxed) + 1;
+            let thrd_id: Arc<str> = format!("{}#{n_attempt}", context.call_id).into();
+            let (answer, answered) = oneshot::channel();
+            let message = Message {
+                id: Some(context.call_id.clone()),
+                thrd_id: Some(thrd_id.clone()),
+                ..Message::call(&self.options.name, command, param.clone())
+            };
+            let progress = context.progress.clone();
+            let asked = Asked { message, thrd_id: thrd_id.clone(), command: command.into(), progress, answer };
+            let mut waiting = Waiting { requests, thrd_id, deadline: context.deadline, is_over: false };
+            // A task that has ended meanwhile drops it, which is heard below.
+            let _ = waiting.requests.send(Request::Call(asked));
+            let answer = answered.await;
+            waiting.is_over = true;
+            if let Ok(Answer::Done(result)) = answer {
+                return result;
+            }
+        }
+        Err(ComponentError::Unavailable(format!("plugin `{}` was stopped again and again", self.options.name)))
+    }
+}
+
+impl State {
+    /// Waits for a process that is being stopped, or for the end of one that runs.
+    async fn settle(&mut self) {
+        if let Some(process) = &mut self.process {
+            let ended = (&mut process.task).await;
+            self.ended = Some(ended.unwrap_or_else(|lost| format!("its task ended unexpectedly: {lost}")));
+            self.process = None;
+        }
+    }
+}
+
+impl Component for ProcessPlugin {
+    fn command<'a>(
+        &'a self,
+        command: &'a str,
+        param: Value,
+        context: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Value, ComponentError>> {
+        async move {
+            tokio::select! {
+                result = self.make(command, param, context) => result,
+                () = context.cancel.cancelled() => Err(ComponentError::Failed(format!("`{command}` was cancelled"))),
+            }
+        }
+        .boxed()
+    }
+
+    fn start(&self) -> BoxFuture<'_, Result<(), ComponentError>> {
+        async move {
+            self.requests().await?;
+            // One that cannot work mostly ends at once.
+            match tokio::time::timeout(EARLY_END, self.ended()).await {
+                Ok(ended) => Err(ComponentError::Unavailable(ended.unwrap_or_default())),
+                Err(_) => Ok(()),
+            }
+        }
+        .boxed()
+    }
+
+    fn concurrency(&self) -> Option<usize> {
+        Some(self.options.concurrency.max(1))
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        async move {
+            let mut state = self.state.lock().await;
+            state.is_closed = true;
+            if let Some(process) = &state.process {
+                // One that has ended already hears nothing.
+                let _ = process.requests.send(Request::Close);
+            }
+            state.settle().await;
+        }
+        .boxed()
+    }
+}
+
+/// A call that is waited for. Dropped before its answer has come, it is given up.
+struct Waiting {
+    requests: mpsc::UnboundedSender<Request>,
+    thrd_id: Arc<str>,
+    deadline: Instant,
+    is_over: bool,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if !self.is_over {
+            let is_late = Instant::now() >= self.deadline;
+            let _ = self.requests.send(Request::GivenUp { thrd_id: self.thrd_id.clone(), is_late });
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! One run of a plugin's process: the task that owns it, from its start to its end.
+//!
+//! What comes from the process is only ever matched with the calls that wait for it; the rest is dropped.
+
+use std::collections::VecDeque;
+use std::process::ExitStatus;
+use std::sync::Arc;
+
+use tokio::io::AsyncWriteExt;
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use crate::host::clock::iso_text;
+use crate::host::component::message::{Exchange, Message, Role};
+use crate::host::llm::shorten;
+use crate::host::tool::plugin::ComponentError;
+use crate::host::tool::plugin::process::group::{Group, Pipes};
+use crate::host::tool::plugin::process::lines::{Line, LineReader};
+use crate::host::tool::plugin::process::stderr::{self, Tail};
+use crate::host::tool::plugin::process::unasked::{Counts, Unasked};
+use crate::host::tool::plugin::process::{END_OF_PIPES, ProcessOptions};
+use crate::value::Value;
+
+/// Messages to the process that may wait until it reads.
+const TO_WRITE: usize = 64;
+
+/// What is shown of a plugin's error, in characters.
+const ERROR: usize = 4_000;
+
+/// What the task is asked for.
+pub(super) enum Request {
+    /// A call.
+    Call(Asked),
+    /// Nobody waits for this call any more.
+    GivenUp {
+        /// Its exchange.
+        thrd_id: Arc<str>,
+        /// Its time is over: the process hangs.
+        is_late: bool,
+    },
+    /// The end.
+    Close,
+}
+
+/// A call on its way.
+pub(super) struct Asked {
+    /// The message.
+    pub(super) message: Message,
+    /// Its exchange.
+    pub(super) thrd_id: Arc<str>,
+    /// The command that is called.
+    pub(super) command: Arc<str>,
+    /// For its news.
+    pub(super) progress: mpsc::Sender<Value>,
+    /// For its answer.
+    pub(super) answer: oneshot::Sender<Answer>,
+}
+
+/// What became of a call.
+pub(super) enum Answer {
+    /// It was made.
+    Done(Result<Value, ComponentError>),
+    /// The process was stopped before it was told of it.
+    NotMade,
+}
+
+/// Why the process is stopped.
+enum Cause {
+    Closed,
+    Ended,
+    Hangs,
+    DoesNotRead,
+    Floods(String),
+}
+
+/// The task's state.
+pub(super) struct Running {
+    options: Arc<ProcessOptions>,
+    requests: mpsc::UnboundedReceiver<Request>,
+    group: Group,
+    lines: LineReader<ChildStdout>,
+    to_write: mpsc::Sender<Vec<u8>>,
+    /// The task that writes; it ends when the process reads no more.
+    writer: JoinSet<()>,
+    stderr: JoinSet<()>,
+    tail: Arc<Tail>,
+    counts: Arc<Counts>,
+    /// Calls that the process works on.
+    calls: Vec<Asked>,
+    /// Calls that nobody waits for, and until when the process may still be busy with them.
+    given_up: Vec<(Arc<str>, Instant)>,
+    /// Calls that wait for the process.
+    waiting: VecDeque<Asked>,
+    /// Since the last answer.
+    n_unasked: usize,
+    /// Since the last answer.
+    n_bytes: usize,
+    status: Option<ExitStatus>,
+}
+
+impl Running {
+    /// Takes a process that has just been started.
+    pub(super) fn new(
+        options: Arc<ProcessOptions>,
+        group: Group,
+        pipes: Pipes,
+        counts: Arc<Counts>,
+        requests: mpsc::UnboundedReceiver<Request>,
+    ) -> Running {
+        let Pipes { stdin, stdout, stderr } = pipes;
+        let (to_write, lines) = mpsc::channel(TO_WRITE);
+        let mut writer = JoinSet::new();
+        writer.spawn(write(stdin, lines));
+        let tail = Arc::new(Tail::default());
+        let mut reader = JoinSet::new();
+        reader.spawn(stderr::read(options.name.clone(), stderr, tail.clone(), options.secrets.clone()));
+        Running {
+            lines: LineReader::new(stdout, options.limits.line_bytes),
+            options,
+            requests,
+            group,
+            to_write,
+            writer,
+            stderr: reader,
+            tail,
+            counts,
+            calls: Vec::new(),
+            given_up: Vec::new(),
+            waiting: VecDeque::new(),
+            n_unasked: 0,
+            n_bytes: 0,
+            status: None,
+        }
+    }
+
+    /// Works until the process is gone. Gives how it ended, in words.
+    pub(super) async fn run(mut self) -> String {
+        let fields = [
+            ("config", self.options.config.clone()),
+            ("name", Value::Str(self.options.name.clone())),
+            ("working_directory", Value::from(self.options.working_directory.to_string_lossy().into_owned())),
+        ];
+        let cause = match self.tell(Message::event(&self.options.name, "configure", fields)) {
+            Ok(()) => self.serve().await,
+            Err(cause) => cause,
+        };
+        self.requests.close();
+        let ended = self.stop(&cause).await;
+        tracing::debug!(plugin = &*self.options.name, "{ended}");
+        let queued = std::iter::from_fn(|| self.requests.try_recv().ok());
+        let asked = queued.filter_map(|request| match request {
+            Request::Call(asked) => Some(asked),
+            Request::GivenUp { .. } | Request::Close => None,
+        });
+        for asked in asked.chain(std::mem::take(&mut self.waiting)) {
+            // Who does not wait any more needs no answer; here and below.
+            let _ = asked.answer.send(Answer::NotMade);
+        }
+        for asked in self.calls.drain(..) {
+            let error = ComponentError::Unavailable(format!("`{}` was not answered: {ended}", asked.command));
+            let _ = asked.answer.send(Answer::Done(Err(error)));
+        }
+        ended
+    }
+
+    async fn serve(&mut self) -> Cause {
+        loop {
+            // A call that nobody waits for may hold the process up for some time, not for ever.
+            let due = if self.calls.is_empty() { self.given_up.iter().map(|(_, due)| *due).min() } else { None };
+            let next = tokio::select! {
+                request = self.requests.recv() => match request {
+                    Some(Request::Call(asked)) => self.ask(asked),
+                    Some(Request::GivenUp { thrd_id, is_late }) => self.give_up(&thrd_id, is_late),
+                    Some(Request::Close) | None => Err(Cause::Closed),
+                },
+                line = self.lines.next() => match line {
+                    Line::Whole(bytes) => self.take(&bytes),
+                    Line::Rest(bytes) => self.take(&bytes).and(Err(Cause::Ended)),
+                    Line::TooLong => {
+                        let n_bytes = self.options.limits.line_bytes;
+                        Err(Cause::Floods(format!("a line of more than {n_bytes} bytes")))
+                    }
+                    Line::End => Err(Cause::Ended),
+                },
+                status = self.group.ended(), if self.status.is_none() => {
+                    self.status = status.ok();
+                    return self.read_rest().await;
+                }
+                _ = self.writer.join_next() => Err(Cause::DoesNotRead),
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Err(Cause::Hangs),
+            };
+            if let Err(cause) = next {
+                return cause;
+            }
+        }
+    }
+
+    /// The process has ended: what it wrote before still counts. What its children write does not, for long.
+    async fn read_rest(&mut self) -> Cause {
+        let reading = async {
+            loop {
+                match self.lines.next().await {
+                    Line::Whole(bytes) | Line::Rest(bytes) => match self.take(&bytes) {
+                        Ok(()) => {}
+                        Err(cause) => return cause,
+                    },
+                    Line::TooLong | Line::End => return Cause::Ended,
+                }
+            }
+        };
+        timeout(END_OF_PIPES, reading).await.unwrap_or(Cause::Ended)
+    }
+
+    /// Makes a call, at once or when the process has room for it.
+    fn ask(&mut self, asked: Asked) -> Result<(), Cause> {
+        if self.calls.len() + self.given_up.len() >= self.options.concurrency.max(1) {
+            self.waiting.push_back(asked);
+            return Ok(());
+        }
+        let message = asked.message.clone();
+        self.calls.push(asked);
+        self.tell(message)
+    }
+
+    fn ask_waiting(&mut self) -> Result<(), Cause> {
+        match self.waiting.pop_front() {
+            Some(asked) => self.ask(asked),
+            None => Ok(()),
+        }
+    }
+
+    fn give_up(&mut self, thrd_id: &Arc<str>, is_late: bool) -> Result<(), Cause> {
+        self.waiting.retain(|asked| asked.thrd_id != *thrd_id);
+        let Some(index) = self.calls.iter().position(|asked| asked.thrd_id == *thrd_id) else { return Ok(()) };
+        self.calls.swap_remove(index);
+        if is_late && self.calls.is_empty() {
+            return Err(Cause::Hangs);
+        }
+        self.given_up.push((thrd_id.clone(), Instant::now() + self.options.limits.cancel_grace));
+        let fields = [("thrd_id", Value::Str(thrd_id.clone()))];
+        self.tell(Message::event(&self.options.name, "cancel", fields))
+    }
+
+    /// Takes a line of the process.
+    fn take(&mut self, line: &[u8]) -> Result<(), Cause> {
+        let limits = &self.options.limits;
+        self.n_bytes += line.len() + 1;
+        if self.n_bytes > limits.unanswered_bytes {
+            return Err(Cause::Floods(format!("more than {} bytes without an answer", limits.unanswered_bytes)));
+        }
+        let Err(kind) = self.understand(line) else { return self.ask_waiting_if_free() };
+        if self.counts.add(kind) {
+            let plugin = &*self.options.name;
+            tracing::warn!(plugin, "it sent {}; dropped, and so is whatever more comes of it", kind.text());
+        }
+        self.n_unasked += 1;
+        if self.n_unasked > self.options.limits.unasked_lines {
+            let n_lines = self.options.limits.unasked_lines;
+            return Err(Cause::Floods(format!("more than {n_lines} lines that nobody has asked for")));
+        }
+        Ok(())
+    }
+
+    fn ask_waiting_if_free(&mut self) -> Result<(), Cause> {
+        let n_busy = self.calls.len() + self.given_up.len();
+        if n_busy < self.options.concurrency.max(1) { self.ask_waiting() } else { Ok(()) }
+    }
+
+    /// Finds the call that a line belongs to.
+    fn understand(&mut self, line: &[u8]) -> Result<(), Unasked> {
+        let text = std::str::from_utf8(line).map_err(|_| Unasked::NotText)?;
+        let json = Value::from_json(text).map_err(|_| Unasked::NotJson)?;
+        let message = Message::from_json(&json).map_err(|_| Unasked::NotMessage)?;
+        if !matches!(message.sender.role, Role::Plugin | Role::System) || message.receiver.role != Role::Cerebrum {
+            return Err(Unasked::WrongRoles);
+        }
+        let thrd_id = message.thrd_id.clone().ok_or(Unasked::NoSuchCall)?;
+        let Some(index) = self.calls.iter().position(|asked| asked.thrd_id == thrd_id) else {
+            // Nobody waits for it, but it is asked for: the process has heard of its end too late.
+            let index = self.given_up.iter().position(|(given_up, _)| *given_up == thrd_id);
+            let index = index.ok_or(Unasked::NoSuchCall)?;
+            if matches!(message.exchange(), Exchange::Response(..)) || is_error(&message) {
+                self.given_up.swap_remove(index);
+                (self.n_unasked, self.n_bytes) = (0, 0);
+            }
+            return Ok(());
+        };
+        let secrets = &self.options.secrets;
+        let result = match (message.sender.role, message.exchange(), &message.content) {
+            (_, Exchange::Call(..), _) => return Err(Unasked::Call),
+            (Role::Plugin, Exchange::Response(command, response), _) => {
+                if *command != *self.calls[index].command {
+                    return Err(Unasked::OtherCommand);
+                }
+                Ok(secrets.mask_value(response.clone()))
+            }
+            (Role::System, Exchange::Other, content) if is_error(&message) => {
+                Err(ComponentError::Failed(secrets.mask(&error_text(content)).into_owned()))
+            }
+            (Role::Plugin, Exchange::Other, Value::Str(text)) if message.content_type.starts_with("text/plain") => {
+                // News that nobody reads in time is no news.
+                let _ = self.calls[index].progress.try_send(Value::from(secrets.mask(text).into_owned()));
+                return Ok(());
+            }
+            (
+                Role::Cerebrum | Role::Plugin | Role::User | Role::System,
+                Exchange::Response(..) | Exchange::Other,
+                _,
+            ) => {
+                return Err(Unasked::Other);
+            }
+        };
+        let asked = self.calls.swap_remove(index);
+        (self.n_unasked, self.n_bytes) = (0, 0);
+        let _ = asked.answer.send(Answer::Done(result));
+        Ok(())
+    }
+
+    /// Writes a message to the process, when it reads.
+    fn tell(&mut self, message: Message) -> Result<(), Cause> {
+        let clock = &self.options.clock;
+        let time = iso_text(clock.now(), &jiff::tz::TimeZone::UTC);
+        let mut line = Message { time: Some(time.into()), ..message }.to_json().to_json().into_bytes();
+        line.push(b'\n');
+        self.to_write.try_send(line).map_err(|_| Cause::DoesNotRead)
+    }
+
+    /// Ends the process, politely first, and tells how it ended.
+    async fn stop(&mut self, cause: &Cause) -> String {
+        let limits = self.options.limits.clone();
+        if matches!(cause, Cause::Closed) {
+            // One that does not read will not read this either.
+            let _ = self.tell(Message::exit(&self.options.name));
+        }
+        // Its standard input is closed when all has been written.
+        self.to_write = mpsc::channel(1).0;
+        let patience = match cause {
+            Cause::Closed => limits.exit_grace,
+            Cause::Ended | Cause::DoesNotRead => END_OF_PIPES,
+            Cause::Hangs | Cause::Floods(_) => std::time::Duration::ZERO,
+        };
+        if self.status.is_none() && !patience.is_zero() {
+            // It may want to say something before it leaves, and must not wait for us.
+            let drain = async {
+                while !matches!(self.lines.next().await, Line::End | Line::TooLong) {}
+                std::future::pending::<()>().await;
+            };
+            self.status = tokio::select! {
+                status = self.group.ended_within(patience) => status,
+                () = drain => None,
+            };
+        }
+        let has_left = self.status.is_some();
+        self.writer.abort_all();
+        if !has_left {
+            self.status = self.group.terminate(limits.terminate_grace).await;
+        }
+        self.status = self.group.kill().await.or(self.status);
+        let _ = timeout(END_OF_PIPES, self.stderr.join_next()).await;
+        let status = self.status.map_or_else(|| "unknown status".to_owned(), |status| status.to_string());
+        let name = &self.options.name;
+        let mut text = match cause {
+            Cause::Closed => format!("the process of plugin `{name}` was closed ({status})"),
+            Cause::Hangs => format!("the process of plugin `{name}` was stopped because it did not answer"),
+            Cause::Floods(what) => format!("the process of plugin `{name}` was stopped because it wrote {what}"),
+            Cause::Ended | Cause::DoesNotRead if has_left => format!("the process of plugin `{name}` ended ({status})"),
+            Cause::Ended => format!("the process of plugin `{name}` closed its output and was stopped"),
+            Cause::DoesNotRead => format!("the process of plugin `{name}` read no more and was stopped"),
+        };
+        let tail = self.tail.text();
+        if !tail.is_empty() {
+            text.push_str("; it said last:\n");
+            text.push_str(&tail);
+        }
+        text
+    }
+}
+
+async fn write(mut stdin: ChildStdin, mut lines: mpsc::Receiver<Vec<u8>>) {
+    while let Some(line) = lines.recv().await {
+        if stdin.write_all(&line).await.is_err() || stdin.flush().await.is_err() {
+            return;
+        }
+    }
+}
+
+fn is_error(message: &Message) -> bool {
+    let Value::Map(content) = &message.content else { return false };
+    message.sender.role == Role::System && content.contains_key("error")
+}
+
+fn error_text(content: &Value) -> String {
+    let field = |name: &str| match content {
+        Value::Map(members) => members.get(name).filter(|value| **value != Value::Null).map(Value::to_text),
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::List(_) => None,
+    };
+    let (error, detail) = (field("error").unwrap_or_default(), field("detail").unwrap_or_default());
+    let text = if detail.trim().is_empty() || detail == error { error } else { format!("{error}: {detail}") };
+    if text.trim().is_empty() { "it failed and said nothing".to_owned() } else { shorten(&text, ERROR).into_owned() }
+}
