@@ -10,6 +10,8 @@ pub mod classify;
 
 pub mod tool;
 
+pub mod resource;
+
 pub mod journal;
 
 pub mod library;

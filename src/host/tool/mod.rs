@@ -15,6 +15,10 @@ pub mod generate;
 
 pub mod retrieval;
 
+pub mod http;
+
+pub mod sql;
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
