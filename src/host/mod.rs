@@ -12,6 +12,8 @@ pub mod component;
 
 pub mod tool;
 
+pub mod resource;
+
 pub mod journal;
 
 pub mod library;

@@ -17,6 +17,10 @@ pub mod plugin;
 
 pub mod retrieval;
 
+pub mod http;
+
+pub mod sql;
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,0 +1,213 @@
+//! `HttpGet` and `HttpPost` on the resource `http`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::Method;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+
+use crate::host::resource::http::{Http, HttpError, HttpRequest};
+use crate::host::tool::registry::{DuplicateTool, Registry, check_arguments};
+use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
+use crate::lang::program::{Parameter, Signature, Type, TypeKind};
+use crate::value::{Map, Value};
+use crate::vm::protocol::{EffectClass, ToolSignature};
+
+/// Headers that belong to the connection, to its other end or to the call's key, never to a caller.
+const FORBIDDEN: [&str; 15] = [
+    "host",
+    "content-length",
+    "connection",
+    "transfer-encoding",
+    "te",
+    "trailer",
+    "upgrade",
+    "keep-alive",
+    "expect",
+    "proxy-authorization",
+    "proxy-connection",
+    "accept-encoding",
+    "forwarded",
+    "x-forwarded-for",
+    IDEMPOTENCY_KEY,
+];
+
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+
+/// Adds `HttpGet` and `HttpPost` on these resources; nothing if there are none. A call that names no resource means the
+/// first one.
+///
+/// # Errors
+/// One of the names is taken.
+pub fn add_http_tools(registry: &Registry, resources: &[Arc<Http>]) -> Result<(), DuplicateTool> {
+    let Some(first) = resources.first() else { return Ok(()) };
+    for work in [Work::Get, Work::Post] {
+        registry.add(Arc::new(HttpTool { work, first: first.clone(), all: resources.into() }))?;
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Work {
+    Get,
+    Post,
+}
+
+struct HttpTool {
+    work: Work,
+    first: Arc<Http>,
+    all: Arc<[Arc<Http>]>,
+}
+
+impl HttpTool {
+    fn resource(&self, arguments: &Map) -> Option<&Arc<Http>> {
+        match arguments.get("resource") {
+            Some(Value::Str(name)) => self.all.iter().find(|http| http.label().shown() == Some(name)),
+            Some(_) | None => Some(&self.first),
+        }
+    }
+
+    fn known(&self) -> String {
+        let names = self.all.iter().filter_map(|http| http.label().shown()).map(|name| format!("`{name}`"));
+        names.collect::<Vec<_>>().join(", ")
+    }
+
+    async fn ask(&self, context: CallContext, arguments: Map) -> ToolOutcome {
+        let Some(http) = self.resource(&arguments) else {
+            return ToolOutcome::Error(format!("there is no such resource; there are {}", self.known()));
+        };
+        let mut headers = match read_headers(http, arguments.get("headers")) {
+            Ok(headers) => headers,
+            Err(faults) => {
+                let faults: Vec<String> = faults.iter().map(|fault| format!("`{}` {}", fault.path, fault.message)).collect();
+                return ToolOutcome::Error(faults.join("; "));
+            }
+        };
+        let mut body = Vec::new();
+        if self.work == Work::Post {
+            let (bytes, content_type) = match arguments.get("body") {
+                Some(Value::Str(text)) => (text.as_bytes().to_vec(), "text/plain; charset=utf-8"),
+                Some(value) => (value.to_json().into_bytes(), "application/json"),
+                None => (Vec::new(), "text/plain; charset=utf-8"),
+            };
+            body = bytes;
+            headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(content_type));
+            // A session's id may hold what no header may.
+            if let Ok(key) = HeaderValue::from_str(&context.call_id) {
+                headers.insert(HeaderName::from_static(IDEMPOTENCY_KEY), key);
+            }
+        }
+        let method = if self.work == Work::Get { Method::GET } else { Method::POST };
+        let url = arguments.get("url").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let answer = tokio::select! {
+            answer = http.request(HttpRequest { method, url, headers, body }) => answer,
+            () = context.cancel.cancelled() => return ToolOutcome::Error("the request was cancelled".to_owned()),
+        };
+        match answer {
+            Ok(answer) if self.work == Work::Get && matches!(answer.status, 429 | 503) => {
+                ToolOutcome::Unavailable(format!("the server is busy and answers with status {}", answer.status))
+            }
+            Ok(answer) => {
+                let members = [
+                    ("status", Value::Int(i64::from(answer.status))),
+                    ("headers", answer.headers),
+                    ("body", answer.body),
+                ];
+                ToolOutcome::Value(Value::map(members.into_iter().map(|(name, value)| (name.into(), value)).collect()))
+            }
+            Err(HttpError::Unavailable(cause)) => ToolOutcome::Unavailable(cause),
+            Err(error @ (HttpError::Refused(_) | HttpError::RedirectRefused { .. } | HttpError::Failed(_))) => {
+                ToolOutcome::Error(error.to_string())
+            }
+        }
+    }
+}
+
+impl Tool for HttpTool {
+    fn signature(&self) -> ToolSignature {
+        let parameter = |name: &str, ty: Type, default: Option<Value>, description: &str| Parameter {
+            name: name.into(),
+            ty,
+            default,
+            description: description.into(),
+            span: None,
+        };
+        let text = Type { kind: TypeKind::Str, optional: false };
+        let dict = Type { kind: TypeKind::Dict, optional: false };
+        let mut parameters = vec![parameter("url", text, None, "the whole address, with its scheme")];
+        if self.work == Work::Post {
+            let body = "what is sent: text as it is, anything else as JSON";
+            parameters.push(parameter("body", Type::ANY, None, body));
+        }
+        parameters.push(parameter("headers", dict, Some(Value::map(Map::new())), "further headers"));
+        if self.all.len() > 1 {
+            let description = format!("which of the resources asks: {}", self.known());
+            let text = Type { optional: true, ..text };
+            parameters.push(parameter("resource", text, Some(Value::Null), &description));
+        }
+        let (name, summary, effect) = match self.work {
+            Work::Get => (
+                "HttpGet",
+                "Asks a server that may be asked, and gives {status, headers, body}; a body of JSON is a value.",
+                EffectClass::ReadOnly,
+            ),
+            Work::Post => (
+                "HttpPost",
+                "Sends something to a server that may be asked, and gives its answer as {status, headers, body}.",
+                EffectClass::Write,
+            ),
+        };
+        let signature =
+            Signature { name: name.into(), parameters, returns: Type { kind: TypeKind::Dict, optional: false }, summary: summary.into() };
+        ToolSignature::new(signature, effect)
+    }
+
+    fn check(&self, arguments: Map) -> Result<Map, Vec<ArgumentFault>> {
+        let arguments = check_arguments(&self.signature().signature, arguments)?;
+        let Some(http) = self.resource(&arguments) else {
+            let message = format!("is no resource that there is; there are {}", self.known());
+            return Err(vec![ArgumentFault { path: "resource".to_owned(), message }]);
+        };
+        read_headers(http, arguments.get("headers"))?;
+        Ok(arguments)
+    }
+
+    fn timeout(&self) -> Duration {
+        // The resource's own time-out is the first to speak, as it names the server; a read may be tried three times.
+        let longest = self.all.iter().map(|http| http.timeout()).max().unwrap_or_default();
+        let n_attempts = if self.work == Work::Get { 3 } else { 1 };
+        longest * n_attempts + Duration::from_secs(5)
+    }
+
+    fn call(&self, context: CallContext, arguments: Map) -> ToolFuture<'_> {
+        Box::pin(self.ask(context, arguments))
+    }
+}
+
+fn read_headers(http: &Http, headers: Option<&Value>) -> Result<HeaderMap, Vec<ArgumentFault>> {
+    let mut read = HeaderMap::new();
+    let mut faults = Vec::new();
+    let Some(Value::Map(headers)) = headers else { return Ok(read) };
+    for (name, value) in headers.iter() {
+        let mut fault = |message: &str| {
+            faults.push(ArgumentFault { path: format!("headers.{name}"), message: message.to_owned() });
+        };
+        let text = match value {
+            Value::Null | Value::List(_) | Value::Map(_) => {
+                fault("must be text or a number");
+                continue;
+            }
+            Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => value.to_text(),
+        };
+        match (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(&text)) {
+            (Err(_), _) => fault("is no name of a header"),
+            (Ok(_), Err(_)) => fault("has a value that no header can have"),
+            (Ok(name), Ok(_)) if FORBIDDEN.contains(&name.as_str()) => fault("is set by the program itself"),
+            (Ok(name), Ok(_)) if http.sets_header(&name) => fault("is set by the resource"),
+            (Ok(name), Ok(value)) => {
+                read.insert(name, value);
+            }
+        }
+    }
+    if faults.is_empty() { Ok(read) } else { Err(faults) }
+}
