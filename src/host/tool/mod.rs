@@ -15,6 +15,9 @@ pub mod generate;
 
 pub mod retrieval;
 
+#[cfg(feature = "mcp")]
+pub mod mcp;
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
