@@ -20,6 +20,8 @@ pub mod retrieval;
 pub mod http;
 
 pub mod sql;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -1,0 +1,271 @@
+//! One connection to a server, from its beginning to its loss.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use http::{HeaderName, HeaderValue};
+use rmcp::model::{ProtocolVersion, SubscriptionFilter};
+use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, RunningService};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::{RoleClient, ServiceError};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::client::Client;
+use super::error::{Cause, of_start};
+use super::flight::Flights;
+use super::process::{Process, Witness};
+use super::transport::Watched;
+use super::{Generation, McpFault, McpOptions, Transport};
+
+/// How long a connection over HTTP may take to be accepted.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// How long it takes to see why a process has ended.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// How long closing may take: a process is given time to end by itself.
+const CLOSE: Duration = Duration::from_secs(8);
+
+/// Before the server is asked again to tell of changes.
+const LISTEN_AGAIN: Duration = Duration::from_secs(1);
+
+/// See the module.
+pub(super) struct Connection {
+    pub(super) peer: Peer<RoleClient>,
+    pub(super) flights: Arc<Flights>,
+    /// Cancelled when the server has gone.
+    pub(super) gone: CancellationToken,
+    service: Mutex<Option<RunningService<RoleClient, Client>>>,
+    witness: Option<Witness>,
+    /// Something went wrong with it: the next call begins another one.
+    given_up: AtomicBool,
+}
+
+impl Connection {
+    /// Connects; `changes` counts what the server says about its tools.
+    pub(super) async fn start(options: &McpOptions, changes: &watch::Sender<u64>) -> Result<Connection, Cause> {
+        let attempt = async {
+            match attempt(options, changes, options.generation).await {
+                // There are servers that end when the first message is one that they do not know.
+                Err((McpFault::Exited, _))
+                    if options.generation == Generation::Auto
+                        && !matches!(options.transport, Transport::Url { .. }) =>
+                {
+                    attempt_again(options, changes).await
+                }
+                result => result,
+            }
+        };
+        match tokio::time::timeout(options.start_timeout, attempt).await {
+            Ok(result) => result,
+            Err(_) => {
+                let seconds = options.start_timeout.as_secs_f64();
+                Err((McpFault::TimedOut, format!("did not say what it is within {seconds} s")))
+            }
+        }
+    }
+
+    /// Whether calls can be made on it.
+    pub(super) fn is_live(&self) -> bool {
+        !(self.given_up.load(Ordering::Relaxed) || self.gone.is_cancelled() || self.peer.is_transport_closed())
+    }
+
+    /// Another one is begun for the next call; the calls on this one go on.
+    pub(super) fn give_up(&self) {
+        self.given_up.store(true, Ordering::Relaxed);
+    }
+
+    /// Why it was lost, as far as anybody can know.
+    pub(super) async fn post_mortem(&self) -> Option<String> {
+        let (status, words) = self.witness.clone()?.last_words(LAST_WORDS).await;
+        Some(told_end(status?, &words))
+    }
+
+    /// Ends it.
+    pub(super) async fn close(&self) {
+        self.give_up();
+        self.gone.cancel();
+        let service = self.service.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(mut service) = service {
+            // Whatever becomes of it: dropped, it ends too.
+            let _ = service.close_with_timeout(CLOSE).await;
+        }
+    }
+
+    /// Which version of the protocol is spoken.
+    pub(super) fn version(&self) -> ProtocolVersion {
+        self.peer.peer_info().map(|info| info.protocol_version.clone()).unwrap_or_default()
+    }
+
+    /// In the newer generation a client asks to be told of changes.
+    fn listen(&self, changes: watch::Sender<u64>) {
+        let tells = self
+            .peer
+            .peer_info()
+            .is_some_and(|info| info.capabilities.tools.as_ref().is_some_and(|tools| tools.list_changed == Some(true)));
+        if !tells || self.version().has_initialize() {
+            return;
+        }
+        let (peer, gone) = (self.peer.clone(), self.gone.clone());
+        tokio::spawn(async move {
+            tokio::select! {
+                () = gone.cancelled() => {}
+                () = listen(&peer, &changes) => {}
+            }
+        });
+    }
+}
+
+/// Counts the changes that the server tells of, until it refuses to tell.
+async fn listen(peer: &Peer<RoleClient>, changes: &watch::Sender<u64>) {
+    loop {
+        let filter = SubscriptionFilter::builder().tools_list_changed().build();
+        let mut subscription = match peer.listen(filter).await {
+            Ok(subscription) => subscription,
+            Err(ServiceError::TransportSend(_)) => {
+                tokio::time::sleep(LISTEN_AGAIN).await;
+                continue;
+            }
+            Err(error) => {
+                tracing::debug!("a server does not tell of changes: {error}");
+                return;
+            }
+        };
+        while let Ok(Some(_)) = subscription.next().await {
+            changes.send_modify(|n_changes| *n_changes += 1);
+        }
+        // What was missed is seen when the list is read again.
+        tokio::time::sleep(LISTEN_AGAIN).await;
+        changes.send_modify(|n_changes| *n_changes += 1);
+    }
+}
+
+async fn attempt_again(options: &McpOptions, changes: &watch::Sender<u64>) -> Result<Connection, Cause> {
+    tracing::debug!(server = &*options.name, "it ended at `server/discover`; it is started again with `initialize`");
+    attempt(options, changes, Generation::Initialize).await
+}
+
+async fn attempt(
+    options: &McpOptions,
+    changes: &watch::Sender<u64>,
+    generation: Generation,
+) -> Result<Connection, Cause> {
+    let gone = CancellationToken::new();
+    let flights = Arc::new(Flights::default());
+    let client = Client {
+        flights: flights.clone(),
+        changes: changes.clone(),
+        gone: gone.clone(),
+        mask: options.secrets.clone(),
+    };
+    let probes = generation == Generation::Auto;
+    let mut witness = None;
+    let started = match &options.transport {
+        Transport::Command { command, folder, environment } => {
+            let (process, known) = Process::start(&options.name, command, folder, environment, &options.secrets)?;
+            witness = Some(known);
+            client.serve_with_lifecycle(Watched::new(process, gone.clone(), probes), lifecycle(generation)).await
+        }
+        Transport::Url { url, headers } => {
+            let transport = http_transport(url, headers)?;
+            client.serve_with_lifecycle(Watched::new(transport, gone.clone(), false), lifecycle(generation)).await
+        }
+        Transport::Stream(dial) => {
+            let (incoming, outgoing) =
+                dial().await.map_err(|error| (McpFault::NoConnection, format!("cannot be reached: {error}")))?;
+            let transport = AsyncRwTransport::new_client(incoming, outgoing);
+            client.serve_with_lifecycle(Watched::new(transport, gone.clone(), probes), lifecycle(generation)).await
+        }
+    };
+    let service = match started {
+        Ok(service) => service,
+        Err(error) => return Err(cause(&error, witness).await),
+    };
+    let connection = Connection {
+        peer: service.peer().clone(),
+        flights,
+        gone,
+        service: Mutex::new(Some(service)),
+        witness,
+        given_up: AtomicBool::new(false),
+    };
+    connection.listen(changes.clone());
+    Ok(connection)
+}
+
+/// Why there is no connection; a process that has ended says it best.
+async fn cause(error: &ClientInitializeError, witness: Option<Witness>) -> Cause {
+    let cause = of_start(error);
+    let (McpFault::Exited, Some(mut witness)) = (cause.0, witness) else { return cause };
+    match witness.last_words(LAST_WORDS).await {
+        (Some(status), words) => (McpFault::Exited, told_end(status, &words)),
+        (None, words) if words.is_empty() => cause,
+        (None, words) => (McpFault::Exited, format!("{}; it last wrote: {words}", cause.1)),
+    }
+}
+
+fn told_end(status: std::process::ExitStatus, words: &str) -> String {
+    // `exit status: 1` and `signal: 9 (SIGKILL)`, as the standard library writes it.
+    let end = format!("has ended ({status})");
+    if words.is_empty() { end } else { format!("{end}; it last wrote: {words}") }
+}
+
+fn lifecycle(generation: Generation) -> ClientLifecycleMode {
+    let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
+    match generation {
+        Generation::Auto => ClientLifecycleMode::Auto {
+            preferred_versions,
+            legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+        },
+        Generation::Initialize => ClientLifecycleMode::Initialize,
+        Generation::Discover => ClientLifecycleMode::Discover { preferred_versions },
+    }
+}
+
+fn http_transport(
+    url: &str,
+    headers: &[(String, String)],
+) -> Result<StreamableHttpClientTransport<reqwest::Client>, Cause> {
+    let wrong = |what: &str| (McpFault::Configuration, format!("has {what}"));
+    let uri: http::Uri = url.parse().map_err(|_| wrong("a `url` that is none"))?;
+    if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none() {
+        return Err(wrong("a `url` that does not begin with http:// or https:// and a host"));
+    }
+    let mut sent = HashMap::new();
+    for (name, value) in headers {
+        let Ok(header) = name.parse::<HeaderName>() else {
+            return Err(wrong("a name in `headers` that is no name of a header"));
+        };
+        let lowered = header.as_str();
+        if matches!(lowered, "accept" | "last-event-id" | "mcp-session-id" | "mcp-protocol-version") {
+            return Err(wrong(&format!("`{lowered}` in `headers`, which belongs to the protocol")));
+        }
+        let Ok(mut value) = HeaderValue::from_str(value) else {
+            return Err(wrong(&format!("a value of `{lowered}` in `headers` that no header may have")));
+        };
+        value.set_sensitive(true);
+        sent.insert(header, value);
+    }
+    // An error says that a provider is installed already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut client = reqwest::Client::builder()
+        .user_agent(concat!("playhouse/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT)
+        // A redirect would carry the headers and the arguments to a host that nobody has named.
+        .redirect(reqwest::redirect::Policy::none());
+    if uri.scheme_str() == Some("http") {
+        // Without this the system's certificates are read and parsed for nothing.
+        client = client.tls_certs_only([]);
+    }
+    if uri.host().is_some_and(|host| matches!(host, "127.0.0.1" | "localhost" | "[::1]")) {
+        client = client.no_proxy();
+    }
+    let client = client.build().map_err(|error| (McpFault::NoConnection, format!("cannot be reached: {error}")))?;
+    let config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(sent);
+    Ok(StreamableHttpClientTransport::with_client(client, config))
+}

@@ -1,0 +1,267 @@
+//! Tools that list and read a server's resources and prompts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::ServiceError;
+use rmcp::model::{
+    GetPromptRequestParams, GetPromptResponse, PaginatedRequestParams, Prompt, ReadResourceRequestParams,
+    ReadResourceResponse, Resource, ResourceTemplate, ServerCapabilities,
+};
+use serde_json::{Value as Json, json};
+
+use super::McpError;
+use super::McpFault;
+use super::connection::Connection;
+use super::content::{of_prompt, of_resource, put};
+use super::schema::value_of;
+use super::server::{MAX_PAGES, McpServer};
+use super::text;
+use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
+use crate::lang::program::{Parameter, Signature, Type, TypeKind};
+use crate::value::{Map, Value};
+use crate::vm::protocol::{EffectClass, ToolSignature};
+
+/// Entries of a list at most.
+const MAX_ENTRIES: usize = 10_000;
+
+/// What a helper does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Work {
+    ListResources,
+    ReadResource,
+    ListPrompts,
+    GetPrompt,
+}
+
+impl Work {
+    /// All of them.
+    pub(super) const ALL: [Work; 4] = [Work::ListResources, Work::ReadResource, Work::ListPrompts, Work::GetPrompt];
+
+    /// Whether a server that can do this has it.
+    pub(super) fn is_of(self, capabilities: &ServerCapabilities) -> bool {
+        match self {
+            Work::ListResources | Work::ReadResource => capabilities.resources.is_some(),
+            Work::ListPrompts | Work::GetPrompt => capabilities.prompts.is_some(),
+        }
+    }
+
+    /// The name of its tool, if the server has none of that name.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Work::ListResources => "list_resources",
+            Work::ReadResource => "read_resource",
+            Work::ListPrompts => "list_prompts",
+            Work::GetPrompt => "get_prompt",
+        }
+    }
+
+    fn summary(self) -> &'static str {
+        match self {
+            Work::ListResources => "Lists the resources of the server, and templates for addresses of more.",
+            Work::ReadResource => "Gives what is in a resource of the server: its text, or a list of several parts.",
+            Work::ListPrompts => "Lists the prompts of the server with their arguments.",
+            Work::GetPrompt => "Gives the messages of a prompt of the server.",
+        }
+    }
+
+    fn parameters(self) -> Vec<Parameter> {
+        let parameter = |name: &str, kind: TypeKind, default: Option<Value>, description: &str| Parameter {
+            name: name.into(),
+            ty: Type { kind, optional: false },
+            default,
+            description: description.into(),
+            span: None,
+        };
+        match self {
+            Work::ListResources | Work::ListPrompts => Vec::new(),
+            Work::ReadResource => vec![parameter("uri", TypeKind::Str, None, "its address, as the list gives it")],
+            Work::GetPrompt => vec![
+                parameter("name", TypeKind::Str, None, "its name, as the list gives it"),
+                parameter("arguments", TypeKind::Dict, Some(Value::Null), "its arguments by name, each a text"),
+            ],
+        }
+    }
+}
+
+/// See the module.
+pub(super) struct Helper {
+    server: Arc<McpServer>,
+    work: Work,
+    signature: ToolSignature,
+}
+
+impl Helper {
+    /// The helper by this name.
+    pub(super) fn new(server: Arc<McpServer>, name: &str, work: Work) -> Helper {
+        let signature = Signature {
+            name: format!("{}.{name}", server.options.name).into(),
+            parameters: work.parameters(),
+            returns: Type::ANY,
+            summary: work.summary().into(),
+        };
+        Helper { server, work, signature: ToolSignature::new(signature, EffectClass::ReadOnly) }
+    }
+
+    async fn make(&self, arguments: &Map) -> Result<Value, McpError> {
+        let connection = self.server.connection().await?;
+        let text_of = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        match self.work {
+            Work::ListResources => {
+                let resources = self.pages(&connection, Self::resources).await?;
+                // Not all servers of resources have templates.
+                let templates = self.pages(&connection, Self::templates).await.unwrap_or_default();
+                Ok(value_of(&json!({"resources": resources, "templates": templates})).unwrap_or(Value::Null))
+            }
+            Work::ListPrompts => {
+                let prompts = self.pages(&connection, Self::prompts).await?;
+                Ok(value_of(&Json::Array(prompts)).unwrap_or(Value::Null))
+            }
+            Work::ReadResource => {
+                let params = ReadResourceRequestParams::new(text_of("uri"));
+                match self.server.ask(&connection, connection.peer.read_resource_once(params)).await? {
+                    ReadResourceResponse::Complete(result) => Ok(of_resource(&result.contents)),
+                    _ => Err(self.wants_input()),
+                }
+            }
+            Work::GetPrompt => {
+                let mut params = GetPromptRequestParams::new(text_of("name"));
+                if let Some(Value::Map(given)) = arguments.get("arguments") {
+                    let given = given.iter().map(|(name, value)| (name.to_string(), Json::from(value.to_text())));
+                    params = params.with_arguments(given.collect());
+                }
+                match self.server.ask(&connection, connection.peer.get_prompt_once(params)).await? {
+                    GetPromptResponse::Complete(result) => Ok(of_prompt(&result)),
+                    _ => Err(self.wants_input()),
+                }
+            }
+        }
+    }
+
+    fn wants_input(&self) -> McpError {
+        let cause = "wants to ask a person first, which only its tools can".to_owned();
+        self.server.error((McpFault::Protocol, cause))
+    }
+
+    /// All pages of a list.
+    async fn pages<F>(&self, connection: &Connection, page: impl Fn(Arc<Pages>) -> F) -> Result<Vec<Json>, McpError>
+    where
+        F: Future<Output = Result<(Vec<Json>, Option<String>), ServiceError>>,
+    {
+        let mut entries = Vec::new();
+        let mut cursor = None;
+        for _ in 0..MAX_PAGES {
+            let params = PaginatedRequestParams::default().with_cursor(cursor);
+            let pages = Arc::new(Pages { peer: connection.peer.clone(), params });
+            let (more, next) = self.server.ask(connection, page(pages)).await?;
+            entries.extend(more);
+            cursor = next;
+            if cursor.is_none() || entries.len() >= MAX_ENTRIES {
+                break;
+            }
+        }
+        entries.truncate(MAX_ENTRIES);
+        Ok(entries)
+    }
+
+    async fn resources(pages: Arc<Pages>) -> Result<(Vec<Json>, Option<String>), ServiceError> {
+        let page = pages.peer.list_resources(Some(pages.params.clone())).await?;
+        Ok((page.resources.iter().map(resource).collect(), page.next_cursor))
+    }
+
+    async fn templates(pages: Arc<Pages>) -> Result<(Vec<Json>, Option<String>), ServiceError> {
+        let page = pages.peer.list_resource_templates(Some(pages.params.clone())).await?;
+        Ok((page.resource_templates.iter().map(template).collect(), page.next_cursor))
+    }
+
+    async fn prompts(pages: Arc<Pages>) -> Result<(Vec<Json>, Option<String>), ServiceError> {
+        let page = pages.peer.list_prompts(Some(pages.params.clone())).await?;
+        Ok((page.prompts.iter().map(prompt).collect(), page.next_cursor))
+    }
+}
+
+/// One page that is asked for.
+struct Pages {
+    peer: rmcp::Peer<rmcp::RoleClient>,
+    params: PaginatedRequestParams,
+}
+
+impl Tool for Helper {
+    fn signature(&self) -> ToolSignature {
+        self.signature.clone()
+    }
+
+    fn timeout(&self) -> Duration {
+        self.server.options.timeout
+    }
+
+    fn concurrency(&self) -> Option<usize> {
+        self.server.options.concurrency
+    }
+
+    fn call(&self, context: CallContext, arguments: Map) -> ToolFuture<'_> {
+        Box::pin(async move {
+            let made = tokio::select! {
+                made = self.make(&arguments) => made,
+                () = context.cancel.cancelled() => {
+                    return ToolOutcome::Error(format!("`{}` was cancelled", self.signature.signature.name));
+                }
+            };
+            match made {
+                Ok(value) => ToolOutcome::Value(self.server.options.secrets.value(value)),
+                Err(error) => match error.fault {
+                    McpFault::NoConnection
+                    | McpFault::Exited
+                    | McpFault::TimedOut
+                    | McpFault::TooManyStarts
+                    | McpFault::Http(429 | 500..) => ToolOutcome::Unavailable(error.to_string()),
+                    McpFault::Configuration
+                    | McpFault::NoCommand
+                    | McpFault::Http(_)
+                    | McpFault::NoServer
+                    | McpFault::Protocol
+                    | McpFault::Names
+                    | McpFault::Closed => ToolOutcome::Error(error.to_string()),
+                },
+            }
+        })
+    }
+}
+
+fn resource(resource: &Resource) -> Json {
+    let mut json = json!({"uri": resource.uri, "name": resource.name});
+    described(&mut json, resource.title.as_deref(), resource.description.as_deref());
+    put(&mut json, "mime_type", resource.mime_type.as_deref());
+    if let (Some(size), Some(members)) = (resource.size, json.as_object_mut()) {
+        members.insert("size".to_owned(), Json::from(size));
+    }
+    json
+}
+
+fn template(template: &ResourceTemplate) -> Json {
+    let mut json = json!({"uri_template": template.uri_template, "name": template.name});
+    described(&mut json, template.title.as_deref(), template.description.as_deref());
+    put(&mut json, "mime_type", template.mime_type.as_deref());
+    json
+}
+
+fn prompt(prompt: &Prompt) -> Json {
+    let mut json = json!({"name": prompt.name});
+    described(&mut json, prompt.title.as_deref(), prompt.description.as_deref());
+    let arguments = prompt.arguments.iter().flatten().map(|argument| {
+        let mut json = json!({"name": argument.name, "required": argument.required == Some(true)});
+        described(&mut json, argument.title.as_deref(), argument.description.as_deref());
+        json
+    });
+    let arguments: Vec<Json> = arguments.collect();
+    if let Some(members) = json.as_object_mut() {
+        members.insert("arguments".to_owned(), Json::Array(arguments));
+    }
+    json
+}
+
+fn described(json: &mut Json, title: Option<&str>, description: Option<&str>) {
+    let bounded = |text: &str| text::words(text, text::MAX_SUMMARY);
+    put(json, "title", title.map(bounded).as_deref());
+    put(json, "description", description.map(bounded).as_deref());
+}

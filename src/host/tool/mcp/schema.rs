@@ -1,0 +1,274 @@
+//! JSON Schemas of tools: what of them a signature can say, and the check of arguments and results.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use jsonschema::{PatternOptions, Validator};
+use serde_json::Value as Json;
+
+use super::faults::{faults_of, place};
+use super::text;
+use crate::host::tool::ArgumentFault;
+use crate::host::tool::registry::check_arguments;
+use crate::lang::program::{Parameter, Signature, Type, TypeKind};
+use crate::value::{Map, Value};
+
+/// Bytes of a schema that models are shown; a larger one is only checked against.
+const MAX_SHOWN: usize = 16 * 1024;
+
+/// Parameters of a tool at most; a signature with more is shown without them.
+const MAX_PARAMETERS: usize = 256;
+
+/// Steps back in the patterns of a schema: theirs, so they must not keep us busy.
+const MAX_BACKTRACKS: usize = 100_000;
+
+/// The arguments of a tool.
+pub(super) struct InputSchema {
+    /// What a signature can say.
+    pub(super) parameters: Vec<Parameter>,
+    /// The schema for models, if it says more.
+    pub(super) shown: Option<Arc<str>>,
+    /// Our names and theirs, where they differ.
+    renamed: Vec<(Arc<str>, Arc<str>)>,
+    /// Parameters that must be given though they have a default.
+    required_defaults: Vec<(Arc<str>, Value)>,
+    check: Check,
+}
+
+enum Check {
+    /// The signature says it all.
+    Signature,
+    Schema(Box<Validator>),
+    /// The schema cannot be used: whatever is given is handed on.
+    Nothing,
+}
+
+impl InputSchema {
+    /// Reads a schema; the text is what is wrong with it.
+    pub(super) fn new(schema: &serde_json::Map<String, Json>) -> (InputSchema, Option<String>) {
+        let empty = serde_json::Map::new();
+        let properties = schema.get("properties").and_then(Json::as_object).unwrap_or(&empty);
+        let required: HashSet<&str> =
+            schema.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect();
+        let mut input = InputSchema {
+            parameters: Vec::new(),
+            shown: None,
+            renamed: Vec::new(),
+            required_defaults: Vec::new(),
+            check: Check::Signature,
+        };
+        let mut taken = HashSet::new();
+        for (their_name, property) in properties.iter().take(MAX_PARAMETERS) {
+            let mut name = text::identifier(their_name);
+            while name.is_empty() || !taken.insert(name.clone()) {
+                name.push('_');
+            }
+            let name: Arc<str> = name.into();
+            if *name != **their_name {
+                input.renamed.push((name.clone(), their_name.as_str().into()));
+            }
+            let default = property.get("default").and_then(value_of);
+            let is_required = required.contains(their_name.as_str());
+            if let (true, Some(default)) = (is_required, &default) {
+                input.required_defaults.push((name.clone(), default.clone()));
+            }
+            let description = property.get("description").and_then(Json::as_str).unwrap_or_default();
+            input.parameters.push(Parameter {
+                name,
+                ty: type_of(property),
+                default: default.or_else(|| (!is_required).then_some(Value::Null)),
+                description: text::words(description, text::MAX_SUMMARY).into(),
+                span: None,
+            });
+        }
+        if !says_more(schema, properties) {
+            return (input, None);
+        }
+        let whole = Json::Object(schema.clone());
+        let fault = match compile(&whole) {
+            Ok(validator) => {
+                input.check = Check::Schema(Box::new(validator));
+                None
+            }
+            Err(fault) => {
+                input.check = Check::Nothing;
+                Some(fault)
+            }
+        };
+        let shown = input.with_our_names(schema).to_string();
+        // Without a text for models the machine would check by the signature, which may say less than nothing.
+        let shown = if shown.len() <= MAX_SHOWN { shown } else { r#"{"type":"object"}"#.to_owned() };
+        input.shown = Some(shown.into());
+        (input, fault)
+    }
+
+    /// Checks arguments by our names.
+    pub(super) fn check(&self, signature: &Signature, mut arguments: Map) -> Result<Map, Vec<ArgumentFault>> {
+        let validator = match &self.check {
+            Check::Signature => return check_arguments(signature, arguments),
+            Check::Nothing => return Ok(arguments),
+            Check::Schema(validator) => validator,
+        };
+        for parameter in &self.parameters {
+            // An explicit null for a parameter that may be left out means that it is left out.
+            if !parameter.required()
+                && matches!(arguments.get(&parameter.name), Some(Value::Null))
+                && !parameter.ty.optional
+                && !matches!(parameter.ty.kind, TypeKind::Any)
+            {
+                arguments.shift_remove(&parameter.name);
+            }
+        }
+        for (name, default) in &self.required_defaults {
+            arguments.entry(name.clone()).or_insert_with(|| default.clone());
+        }
+        let instance = Json::Object(self.sent(&arguments));
+        let faults = faults_of(validator, &instance, |path| self.our_place(path));
+        if faults.is_empty() { Ok(arguments) } else { Err(faults) }
+    }
+
+    /// Arguments by the server's names.
+    pub(super) fn sent(&self, arguments: &Map) -> serde_json::Map<String, Json> {
+        arguments.iter().map(|(name, value)| (self.their_name(name).to_owned(), json_of(value))).collect()
+    }
+
+    fn their_name<'a>(&'a self, name: &'a str) -> &'a str {
+        self.renamed.iter().find(|(ours, _)| **ours == *name).map_or(name, |(_, theirs)| theirs)
+    }
+
+    fn our_name<'a>(&'a self, name: &'a str) -> &'a str {
+        self.renamed.iter().find(|(_, theirs)| **theirs == *name).map_or(name, |(ours, _)| ours)
+    }
+
+    fn our_place(&self, path: &jsonschema::paths::Location) -> String {
+        place(path, |name| self.our_name(name).to_owned())
+    }
+
+    fn with_our_names(&self, schema: &serde_json::Map<String, Json>) -> Json {
+        let mut schema = schema.clone();
+        // Says nothing to a model.
+        schema.shift_remove("$schema");
+        if !self.renamed.is_empty() {
+            if let Some(Json::Object(properties)) = schema.get_mut("properties") {
+                let named = std::mem::take(properties);
+                *properties = named.into_iter().map(|(name, it)| (self.our_name(&name).to_owned(), it)).collect();
+            }
+            if let Some(Json::Array(required)) = schema.get_mut("required") {
+                for name in required {
+                    if let Json::String(name) = name {
+                        *name = self.our_name(name).to_owned();
+                    }
+                }
+            }
+        }
+        Json::Object(schema)
+    }
+}
+
+/// What a tool's results must be.
+pub(super) struct OutputSchema(Validator);
+
+impl OutputSchema {
+    /// Reads a schema.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn new(schema: &serde_json::Map<String, Json>) -> Result<OutputSchema, String> {
+        compile(&Json::Object(schema.clone())).map(OutputSchema)
+    }
+
+    /// All that is wrong with a result.
+    pub(super) fn check(&self, result: &Json) -> Vec<ArgumentFault> {
+        faults_of(&self.0, result, |path| place(path, str::to_owned))
+    }
+}
+
+/// Reads a schema. References that lead out of it are refused: nothing is fetched.
+pub(super) fn compile(schema: &Json) -> Result<Validator, String> {
+    let options = jsonschema::options()
+        .offline()
+        .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS).size_limit(1 << 20));
+    options.build(schema).map_err(|error| text::words(&error.to_string(), 300))
+}
+
+/// A JSON value as ours.
+pub(super) fn value_of(json: &Json) -> Option<Value> {
+    serde_json::from_value(json.clone()).ok()
+}
+
+/// Our value as JSON.
+pub(super) fn json_of(value: &Value) -> Json {
+    // Our values are JSON; there is nothing that could go wrong.
+    serde_json::to_value(value).unwrap_or(Json::Null)
+}
+
+/// The nearest type.
+fn type_of(schema: &Json) -> Type {
+    let any = Type { kind: TypeKind::Any, optional: false };
+    if let Some(name) = schema.get("type").and_then(Json::as_str) {
+        return Type { kind: kind_of(name), optional: false };
+    }
+    let alternatives: Vec<&str> = if let Some(names) = schema.get("type").and_then(Json::as_array) {
+        names.iter().filter_map(Json::as_str).collect()
+    } else if let Some(schemas) = schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Json::as_array) {
+        let names: Option<Vec<&str>> = schemas.iter().map(|it| it.get("type").and_then(Json::as_str)).collect();
+        let Some(names) = names else { return any };
+        names
+    } else if let Some(values) = schema.get("enum").and_then(Json::as_array) {
+        let are_texts = !values.is_empty() && values.iter().all(Json::is_string);
+        return if are_texts { Type { kind: TypeKind::Str, optional: false } } else { any };
+    } else {
+        return any;
+    };
+    let optional = alternatives.contains(&"null");
+    let mut kinds: Vec<TypeKind> = Vec::new();
+    for kind in alternatives.into_iter().filter(|name| *name != "null").map(kind_of) {
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    match kinds[..] {
+        [kind] => Type { kind, optional },
+        [TypeKind::Int, TypeKind::Float] | [TypeKind::Float, TypeKind::Int] => Type { kind: TypeKind::Float, optional },
+        _ => any,
+    }
+}
+
+fn kind_of(name: &str) -> TypeKind {
+    match name {
+        "string" => TypeKind::Str,
+        "integer" => TypeKind::Int,
+        "number" => TypeKind::Float,
+        "boolean" => TypeKind::Bool,
+        "array" => TypeKind::List,
+        "object" => TypeKind::Dict,
+        _ => TypeKind::Any,
+    }
+}
+
+/// Whether there is something in the schema that a signature cannot say.
+fn says_more(schema: &serde_json::Map<String, Json>, properties: &serde_json::Map<String, Json>) -> bool {
+    if properties.len() > MAX_PARAMETERS || schema.get("type").is_some_and(|ty| ty.as_str() != Some("object")) {
+        return true;
+    }
+    let is_known = |(name, value): (&String, &Json)| match name.as_str() {
+        "type" | "$schema" | "title" | "description" => true,
+        "properties" => value.is_object(),
+        "required" => value.as_array().is_some_and(|names| {
+            names.iter().all(|name| name.as_str().is_some_and(|name| properties.contains_key(name)))
+        }),
+        "additionalProperties" => *value == Json::Bool(false),
+        _ => false,
+    };
+    let is_plain = |property: &Json| {
+        let Some(members) = property.as_object() else { return false };
+        let is_plain = members.iter().all(|(name, value)| match name.as_str() {
+            "title" | "description" | "default" => true,
+            // A list or a map of which nothing else is known is all that our types say.
+            "type" => value.is_array() || value.as_str().is_some_and(|name| kind_of(name) != TypeKind::Any),
+            _ => false,
+        });
+        is_plain && (members.get("type").is_none_or(Json::is_string) || type_of(property).kind != TypeKind::Any)
+    };
+    !schema.iter().all(is_known) || !properties.values().all(is_plain)
+}

@@ -1,0 +1,72 @@
+//! Text of servers, made fit to be shown: bounded, without control characters; and names made of it.
+
+use std::sync::Arc;
+
+use crate::lang::expr::{begins_name, continues_name};
+
+/// Characters of a description at most.
+pub(super) const MAX_SUMMARY: usize = 1_000;
+
+/// Characters of an error at most.
+pub(super) const MAX_ERROR: usize = 2_000;
+
+/// Characters of a question at most.
+pub(super) const MAX_QUESTION: usize = 4_000;
+
+/// Characters of a name that is shown.
+const MAX_NAME: usize = 128;
+
+/// The text in one line.
+pub(super) fn words(text: &str, max_chars: usize) -> String {
+    let mut clean = String::new();
+    // Twice as much as is wanted is enough, and a huge text is not read to its end.
+    for character in text.chars().take(max_chars.saturating_mul(2)) {
+        match character {
+            c if c.is_whitespace() || c.is_control() => {
+                if !clean.is_empty() && !clean.ends_with(' ') {
+                    clean.push(' ');
+                }
+            }
+            c if is_invisible(c) => {}
+            c => clean.push(c),
+        }
+    }
+    cut(clean.trim_end(), max_chars)
+}
+
+/// The text with its line ends.
+pub(super) fn lines(text: &str, max_chars: usize) -> String {
+    let clean: String = text
+        .chars()
+        .take(max_chars.saturating_add(1))
+        .filter(|c| matches!(c, '\n' | '\t') || !(c.is_control() || is_invisible(*c)))
+        .collect();
+    cut(clean.trim(), max_chars)
+}
+
+/// The first line with anything in it.
+pub(super) fn summary(text: &str) -> Arc<str> {
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    words(line, MAX_SUMMARY).into()
+}
+
+/// An identifier of the language: other characters become `_`. Empty for an empty name.
+pub(super) fn identifier(name: &str) -> String {
+    let mut identifier: String = name.chars().take(MAX_NAME).map(|c| if continues_name(c) { c } else { '_' }).collect();
+    if identifier.starts_with(|c| !begins_name(c)) {
+        identifier.insert(0, '_');
+    }
+    identifier
+}
+
+/// Characters that change how others are shown, or are not shown themselves.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+fn cut(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,176 @@
+//! A tool of a server.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::{CallToolRequestParams, CallToolResult, Tool as ForeignTool};
+
+use super::content;
+use super::error::Trouble;
+use super::schema::{InputSchema, OutputSchema};
+use super::server::McpServer;
+use super::talk::{Next, Talk};
+use super::text;
+use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
+use crate::lang::program::{Signature, Type};
+use crate::value::Map;
+use crate::vm::protocol::{EffectClass, ToolSignature};
+
+/// See the module.
+pub(super) struct McpTool {
+    server: Arc<McpServer>,
+    /// What the server calls it.
+    their_name: String,
+    signature: ToolSignature,
+    input: InputSchema,
+    output: Option<OutputSchema>,
+}
+
+impl McpTool {
+    /// The tool by our name, and what is wrong with its description.
+    pub(super) fn new(server: Arc<McpServer>, name: &str, tool: &ForeignTool) -> (McpTool, Vec<String>) {
+        let mut faults = Vec::new();
+        let (input, fault) = InputSchema::new(&tool.input_schema);
+        if let Some(fault) = fault {
+            faults.push(format!("its arguments are handed on unchecked, because its schema cannot be used: {fault}"));
+        }
+        let output = tool.output_schema.as_ref().and_then(|schema| match OutputSchema::new(schema) {
+            Ok(schema) => Some(schema),
+            Err(fault) => {
+                faults.push(format!("its results are not checked, because their schema cannot be used: {fault}"));
+                None
+            }
+        });
+        let annotations = tool.annotations.as_ref();
+        let says = |hint: Option<bool>| hint == Some(true);
+        let effect = if annotations.is_some_and(|it| says(it.read_only_hint)) {
+            EffectClass::ReadOnly
+        } else if annotations.is_some_and(|it| says(it.idempotent_hint)) {
+            EffectClass::Idempotent
+        } else {
+            EffectClass::Write
+        };
+        let words = tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default();
+        let signature = Signature {
+            name: format!("{}.{name}", server.options.name).into(),
+            parameters: input.parameters.clone(),
+            returns: Type::ANY,
+            summary: server.options.secrets.text(&text::summary(words)).into(),
+        };
+        let mut signature = ToolSignature::new(signature, effect);
+        signature.schema = input.shown.clone();
+        (McpTool { server, their_name: tool.name.to_string(), signature, input, output }, faults)
+    }
+
+    fn params(&self, arguments: &Map) -> CallToolRequestParams {
+        CallToolRequestParams::new(Cow::Owned(self.their_name.clone())).with_arguments(self.input.sent(arguments))
+    }
+
+    async fn begin(&self, arguments: &Map, before: Option<Talk>) -> Result<Talk, ToolOutcome> {
+        let connection = self.server.connection().await.map_err(|error| ToolOutcome::Unavailable(error.to_string()))?;
+        let params = self.params(arguments);
+        Ok(match before {
+            Some(talk) => talk.anew(connection, params),
+            None => Talk::begin(connection, params),
+        })
+    }
+
+    async fn make(&self, context: CallContext, arguments: Map) -> ToolOutcome {
+        let waiting = self.server.talks.take(&context.call_id);
+        let mut talk = match (waiting, context.ask.clone()) {
+            (Some(mut talk), Some(answer)) => {
+                talk.flight.tell(context.progress.clone());
+                if let Some(question) = talk.answer(answer) {
+                    return self.ask(&context, talk, &question);
+                }
+                talk
+            }
+            // Nothing waits for the answer: the process was started again meanwhile. Which question it answers is not
+            // known, so it is asked again rather than answered with what was meant for another one.
+            (_, _) => match self.begin(&arguments, None).await {
+                Ok(talk) => talk,
+                Err(outcome) => return outcome,
+            },
+        };
+        loop {
+            talk.flight.tell(context.progress.clone());
+            let next = tokio::select! {
+                next = talk.next() => next,
+                // The call in flight is dropped, and the server told.
+                () = context.cancel.cancelled() => {
+                    return ToolOutcome::Error(format!("`{}` was cancelled", self.signature.signature.name));
+                }
+            };
+            match next {
+                Next::Ask(question) => return self.ask(&context, talk, &question),
+                Next::Ended(ended) => return self.outcome(*ended).await,
+                Next::Anew => match self.begin(&arguments, Some(talk)).await {
+                    Ok(anew) => talk = anew,
+                    Err(outcome) => return outcome,
+                },
+            }
+        }
+    }
+
+    /// The question is asked in the name of the server, which people may trust or not.
+    fn ask(&self, context: &CallContext, talk: Talk, question: &str) -> ToolOutcome {
+        let server = &self.server;
+        if !server.talks.keep(context.call_id.clone(), talk) {
+            return ToolOutcome::Error("too many calls of this server wait for answers".to_owned());
+        }
+        let question = text::lines(question, text::MAX_QUESTION);
+        ToolOutcome::Asks(
+            server.options.secrets.text(&format!("The server `{}` asks: {question}", server.options.name)),
+        )
+    }
+
+    async fn outcome(&self, ended: Result<CallToolResult, Trouble>) -> ToolOutcome {
+        let secrets = &self.server.options.secrets;
+        let result = match ended {
+            Ok(result) => result,
+            Err(Trouble::Failed(words)) => return ToolOutcome::Error(secrets.text(&words)),
+            Err(Trouble::Lost(words)) => {
+                let words = format!("the MCP server `{}` {words}", self.server.options.name);
+                return ToolOutcome::Unavailable(secrets.text(&words));
+            }
+        };
+        if let (Some(schema), Some(json)) = (&self.output, &result.structured_content)
+            && result.is_error != Some(true)
+        {
+            let faults = schema.check(json);
+            if !faults.is_empty() {
+                let faults: Vec<String> =
+                    faults.iter().map(|fault| format!("`{}` {}", fault.path, fault.message)).collect();
+                let words = format!("the result is not what the server's schema says: {}", faults.join("; "));
+                return ToolOutcome::Error(secrets.text(&words));
+            }
+        }
+        match content::of_tool(result) {
+            Ok(value) => ToolOutcome::Value(secrets.value(value)),
+            Err(words) => ToolOutcome::Error(secrets.text(&words)),
+        }
+    }
+}
+
+impl Tool for McpTool {
+    fn signature(&self) -> ToolSignature {
+        self.signature.clone()
+    }
+
+    fn check(&self, arguments: Map) -> Result<Map, Vec<ArgumentFault>> {
+        self.input.check(&self.signature.signature, arguments)
+    }
+
+    fn timeout(&self) -> Duration {
+        self.server.options.timeout
+    }
+
+    fn concurrency(&self) -> Option<usize> {
+        self.server.options.concurrency
+    }
+
+    fn call(&self, context: CallContext, arguments: Map) -> ToolFuture<'_> {
+        Box::pin(self.make(context, arguments))
+    }
+}
