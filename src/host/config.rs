@@ -13,6 +13,7 @@ use crate::host::journal::wire::SettingsWire;
 use crate::host::llm::openai::{OpenAiConfig, Secret};
 use crate::host::models::catalogue;
 use crate::host::models::config::EmbeddedConfig;
+use crate::host::resource::model::ModelOptions;
 use crate::host::session::SessionOptions;
 use crate::lang::program::FrontMatter;
 use crate::value::Value;
@@ -201,6 +202,26 @@ impl Environment {
     }
 }
 
+/// The environment variables that processes we start find: where programs are, who the user is and how they write.
+/// Nothing else, keys least of all.
+const CHILD_VARIABLES: [&str; 14] = [
+    "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "PATHEXT", "SHELL", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR",
+    "TZ", "USER",
+];
+
+/// The environment of processes that we start.
+#[allow(clippy::disallowed_methods)]
+pub fn child_environment() -> Vec<(String, String)> {
+    let found = CHILD_VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+    found.collect()
+}
+
+/// The environment variable that a declaration names (`{from_env: NAME}`).
+#[allow(clippy::disallowed_methods)]
+pub fn named_variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
 impl Config {
     /// Puts the layers together.
     ///
@@ -299,6 +320,15 @@ impl Config {
     /// The trigger classifier, and why it is this one, in one line for people.
     pub fn classifier(&self) -> (&ClassifierId, &str) {
         (&self.classifier.0, &self.classifier.1)
+    }
+
+    /// The same model with other options of its own.
+    #[must_use]
+    pub fn with_options(&self, options: &ModelOptions) -> Config {
+        let mut config = self.clone();
+        config.max_tokens = options.max_tokens.or(config.max_tokens);
+        config.temperature = options.temperature.or(config.temperature);
+        config
     }
 
     /// What the model named `name` on an OpenAI-compatible server needs.

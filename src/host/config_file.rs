@@ -33,6 +33,7 @@ const KEYS: &[&str] = &[
     "mcp",
     "model",
     "plugins",
+    "prices",
     "read_timeout",
     "resources",
     "resume",

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::host::config::ConfigError;
 use crate::host::config_file::unknown_key;
+use crate::host::resource::prices::{Price, PriceTable};
 use crate::host::tool::policy::{ApprovalPolicy, Policies, ToolPolicy};
 use crate::lang::expr::scan_name;
 use crate::lang::program::{Program, ToolList};
@@ -16,7 +17,7 @@ use crate::value::{Map, Origin, Value};
 use crate::vm::protocol::EffectClass;
 
 /// The keys of a configuration that declare something.
-pub const KEYS: [&str; 4] = ["mcp", "plugins", "resources", "tools"];
+pub const KEYS: [&str; 5] = ["mcp", "plugins", "prices", "resources", "tools"];
 
 /// One thing that is written somewhere: a key of `playhouse.toml` below one of [`KEYS`], or one of front matter.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,6 +121,8 @@ pub struct Declarations {
     pub resources: Vec<ResourceDeclaration>,
     /// What holds for tools.
     pub policies: Policies,
+    /// What models cost; only a configuration says so.
+    pub prices: PriceTable,
 }
 
 impl Declarations {
@@ -129,11 +132,18 @@ impl Declarations {
     /// The first key or value that is wrong, with its place.
     pub fn read(configured: &[Written], program: &[Written]) -> Result<Declarations, ConfigError> {
         let mut all = Declarations::default();
+        let mut prices = Vec::new();
         // One source each: inside of one the closest name counts, of the two the stricter.
         all.policies.sources = vec![Vec::new(), Vec::new()];
         for written in configured.iter().chain(program) {
-            all.add(written).map_err(|message| ConfigError::File { place: written.place.clone(), message })?;
+            let wrong = |message| ConfigError::File { place: written.place.clone(), message };
+            match written.key.as_str() {
+                "prices" => prices.extend(read_prices(&written.value).map_err(wrong)?),
+                _ => all.add(written).map_err(wrong)?,
+            }
         }
+        all.prices = PriceTable::new(prices)
+            .map_err(|error| ConfigError::File { place: "prices".to_owned(), message: error.to_string() })?;
         let names = all.plugins.iter().map(|plugin| (&plugin.name, &plugin.place));
         for server in &all.servers {
             if let Some((_, place)) = names.clone().find(|(name, _)| **name == server.name) {
@@ -215,7 +225,7 @@ impl Declarations {
 
 /// What the front matter of a program declares.
 pub fn of_program(program: &Program) -> Vec<Written> {
-    let declares = |key: &str| KEYS.contains(&key);
+    let declares = |key: &str| key != "prices" && KEYS.contains(&key);
     let settings = program.settings.other.iter().filter(|(key, ..)| declares(key));
     let written = settings.map(|(key, value, span)| {
         let file = program.sources.get(span.file);
@@ -362,6 +372,32 @@ fn read_resource(value: &Value, written: &Written) -> Result<ResourceDeclaration
     Ok(ResourceDeclaration { kind, id, name, config, folder: written.folder.clone(), place: written.place.clone() })
 }
 
+fn read_prices(value: &Value) -> Result<Vec<(Arc<str>, Price)>, String> {
+    let number = |key: &str, value: &Value| match value {
+        #[allow(clippy::cast_precision_loss, reason = "prices are small")]
+        Value::Int(price) => Ok(*price as f64),
+        Value::Float(price) => Ok(*price),
+        _ => Err(format!("`{key}` must be a number: the price of a million tokens")),
+    };
+    let mut prices = Vec::new();
+    for (model, value) in map_of(value, "[prices.\"gpt-4.1-mini\"]")? {
+        let (mut prompt, mut cached, mut completion) = (None, None, None);
+        for (key, value) in map_of(value, "prompt = 0.4, completion = 1.6")? {
+            match &**key {
+                "prompt" => prompt = Some(number(key, value)?),
+                "cached" => cached = Some(number(key, value)?),
+                "completion" => completion = Some(number(key, value)?),
+                _ => return Err(unknown_key(key, ["cached", "completion", "prompt"].into_iter())),
+            }
+        }
+        let (Some(prompt), Some(completion)) = (prompt, completion) else {
+            return Err(format!("model `{model}`: it needs both `prompt` and `completion`, per million tokens"));
+        };
+        prices.push((model.clone(), Price { prompt, cached, completion }));
+    }
+    Ok(prices)
+}
+
 fn read_policy(value: &Value) -> Result<ToolPolicy, String> {
     const POLICY_KEYS: [&str; 6] = ["accepts", "approval", "concurrency", "effect", "retries", "timeout"];
     let mut policy = ToolPolicy::default();
@@ -428,11 +464,11 @@ fn map_of<'v>(value: &'v Value, form: &str) -> Result<&'v Map, String> {
     if let Value::Map(members) = value { Ok(members) } else { Err(format!("it must be a map, as in `{form}`")) }
 }
 
-fn text_of(key: &str, value: &Value) -> Result<String, String> {
+pub(super) fn text_of(key: &str, value: &Value) -> Result<String, String> {
     value.as_str().map(str::to_owned).ok_or_else(|| format!("`{key}` must be text"))
 }
 
-fn texts_of(key: &str, value: &Value) -> Result<Vec<String>, String> {
+pub(super) fn texts_of(key: &str, value: &Value) -> Result<Vec<String>, String> {
     let wrong = || format!("`{key}` must be a list of texts");
     match value {
         Value::List(items) => {
@@ -449,7 +485,7 @@ fn names_of(value: &Value) -> Result<Vec<Arc<str>>, String> {
     Ok(names.into_iter().map(Arc::from).collect())
 }
 
-fn seconds_of(key: &str, value: &Value) -> Result<Duration, String> {
+pub(super) fn seconds_of(key: &str, value: &Value) -> Result<Duration, String> {
     #[allow(clippy::cast_precision_loss, reason = "seconds")]
     let seconds = match value {
         Value::Int(seconds) => Some(*seconds as f64),
@@ -461,7 +497,7 @@ fn seconds_of(key: &str, value: &Value) -> Result<Duration, String> {
     duration.ok_or_else(|| format!("`{key}` must be a number of seconds above 0"))
 }
 
-fn count_of(key: &str, value: &Value) -> Result<usize, String> {
+pub(super) fn count_of(key: &str, value: &Value) -> Result<usize, String> {
     let count = if let Value::Int(count) = value { usize::try_from(*count).ok() } else { None };
     count.filter(|count| *count > 0).ok_or_else(|| format!("`{key}` must be a whole number above 0"))
 }

@@ -2,16 +2,35 @@
 
 pub mod declaration;
 
+mod builtin;
+
+mod resources;
+
+#[cfg(feature = "mcp")]
+mod servers;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::host::clock::Clock;
-use crate::host::equipment::declaration::Declarations;
+use crate::host::equipment::declaration::{Declarations, PluginDeclaration, ServerDeclaration, resolve_secrets};
+use crate::host::equipment::resources::Made;
+use crate::host::llm::Llm;
+use crate::host::resource::Resources;
+use crate::host::resource::model::ModelOptions;
+use crate::host::secrets::Secrets;
 use crate::host::tool::Tool;
 use crate::host::tool::builtin::{WorkingDirectory, add_builtins};
 use crate::host::tool::canned::{self, CannedError};
-use crate::host::tool::registry::Registry;
+use crate::host::tool::http::add_http_tools;
+use crate::host::tool::plugin::{self, Packages, Plugin, PluginOptions};
+use crate::host::tool::registry::{DuplicateTool, Registry};
+use crate::host::tool::sql::add_sql_tools;
+use crate::value::{Map, Value};
+
+/// Makes the model with this id, or says why it cannot be reached and what to do.
+pub type Models = Arc<dyn Fn(&str, &ModelOptions) -> Result<Arc<dyn Llm>, String> + Send + Sync>;
 
 /// What a process gives to all that is opened.
 pub struct Surroundings<'a> {
@@ -21,8 +40,35 @@ pub struct Surroundings<'a> {
     pub canned: &'a [PathBuf],
     /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// How large a file may be for tools.
+    /// How large a value, and a file for tools, may be.
     pub max_bytes: usize,
+    /// What processes find in their environment.
+    pub environment: Vec<(String, String)>,
+    /// The variables that `{from_env: NAME}` means.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+    /// What nobody may see; filled while things are opened.
+    pub secrets: Arc<Secrets>,
+    /// How models are made that are resources.
+    pub models: Models,
+    /// What `setup.package` of a plugin may name besides what every program has.
+    pub packages: Packages,
+}
+
+impl Surroundings<'_> {
+    /// The values with the secrets in their places.
+    fn resolve(&self, values: &Map) -> Result<Map, String> {
+        match self.resolve_value(&Value::map(values.clone()))? {
+            Value::Map(resolved) => Ok((*resolved).clone()),
+            _ => Err("`from_env` must stand for a single value".to_owned()),
+        }
+    }
+
+    fn resolve_value(&self, value: &Value) -> Result<Value, String> {
+        resolve_secrets(value, self.variable, &mut |secret| {
+            // What is too short to be told from other text stays visible; who configures knows it.
+            self.secrets.add(secret);
+        })
+    }
 }
 
 /// How much is done.
@@ -40,6 +86,12 @@ pub struct Equipment {
     pub tools: Arc<Registry>,
     /// Whether there may be more tools, known only at run time.
     pub is_open_world: bool,
+    /// What is odd and no error, for people.
+    pub warnings: Vec<String>,
+    resources: Arc<Resources>,
+    plugins: Vec<Plugin>,
+    #[cfg(feature = "mcp")]
+    servers: Vec<Arc<crate::host::tool::mcp::McpServer>>,
 }
 
 /// Why something could not be opened.
@@ -64,6 +116,9 @@ pub enum EquipmentError {
         /// What is wrong, and what can be done.
         message: String,
     },
+    /// A name is taken.
+    #[error(transparent)]
+    Duplicate(#[from] DuplicateTool),
 }
 
 impl Equipment {
@@ -82,13 +137,131 @@ impl Equipment {
         for path in around.canned {
             stand_ins.extend(canned::load(path, &folder)?);
         }
-        let tools = Registry::with_policies(declared.policies.clone());
-        add_builtins(&tools, &folder, around.clock.clone(), around.max_bytes);
-        stand_ins.into_iter().for_each(|tool| tools.replace(tool));
-        let is_open_world = reach == Reach::Survey && !declared.servers.is_empty();
-        Ok(Equipment { tools: Arc::new(tools), is_open_world })
+        let place = |(place, message)| EquipmentError::Declared { place, message };
+        let made = resources::make(&declared.resources, around, reach, &folder).map_err(place)?;
+        let mut equipment = Equipment {
+            tools: Arc::new(Registry::with_policies(declared.policies.clone())),
+            is_open_world: false,
+            warnings: Vec::new(),
+            resources: made.all.clone(),
+            plugins: Vec::new(),
+            #[cfg(feature = "mcp")]
+            servers: Vec::new(),
+        };
+        let filled = equipment.fill(declared, around, reach, &folder, &made, stand_ins).await;
+        match filled {
+            Ok(()) => Ok(equipment),
+            Err(error) => {
+                equipment.close().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn fill(
+        &mut self,
+        declared: &Declarations,
+        around: &Surroundings<'_>,
+        reach: Reach,
+        folder: &WorkingDirectory,
+        made: &Made,
+        stand_ins: Vec<Arc<dyn Tool>>,
+    ) -> Result<(), EquipmentError> {
+        add_builtins(&self.tools, folder, around.clock.clone(), around.max_bytes);
+        add_http_tools(&self.tools, &made.http)?;
+        add_sql_tools(&self.tools, &made.databases)?;
+        if reach == Reach::Open {
+            self.resources.acquire_all().await.map_err(|error| {
+                let kind = |declared: &&declaration::ResourceDeclaration| error.resource.contains(&*declared.kind);
+                let place = declared.resources.iter().find(kind).map_or_else(String::new, |one| one.place.clone());
+                EquipmentError::Declared { place, message: error.to_string() }
+            })?;
+        }
+        let mut packages = around.packages.clone();
+        builtin::add_packages(&mut packages, &self.resources, &Arc::new(declared.prices.clone()));
+        #[cfg(feature = "mcp")]
+        servers::add_package(&mut packages);
+        for plugin in &declared.plugins {
+            let fault = |message: String| EquipmentError::Declared { place: plugin.place.clone(), message };
+            let opened = open_plugin(plugin, around, reach, folder, &packages).map_err(fault)?;
+            for tool in opened.tools() {
+                self.tools.add(tool.clone())?;
+            }
+            self.warnings.extend(opened.warnings.iter().cloned());
+            self.plugins.push(opened);
+        }
+        // Of a server that canned tools stand in for nothing is wanted.
+        let stands_in = |server: &ServerDeclaration| {
+            let prefix = format!("{}.", server.name);
+            stand_ins.iter().any(|tool| tool.signature().signature.name.starts_with(&prefix))
+        };
+        let wanted: Vec<&ServerDeclaration> =
+            declared.servers.iter().filter(|server| !stands_in(server)).collect();
+        self.is_open_world = made.is_incomplete || reach == Reach::Survey && !wanted.is_empty();
+        if reach == Reach::Open {
+            self.connect(&wanted, around).await?;
+        }
+        stand_ins.iter().for_each(|tool| self.tools.replace(tool.clone()));
+        Ok(())
+    }
+
+    #[cfg(feature = "mcp")]
+    async fn connect(
+        &mut self,
+        wanted: &[&ServerDeclaration],
+        around: &Surroundings<'_>,
+    ) -> Result<(), EquipmentError> {
+        self.servers = servers::connect(wanted, around, &self.tools).await?;
+        Ok(())
+    }
+
+    #[cfg(not(feature = "mcp"))]
+    async fn connect(&mut self, wanted: &[&ServerDeclaration], _: &Surroundings<'_>) -> Result<(), EquipmentError> {
+        match wanted.first() {
+            None => Ok(()),
+            Some(server) => Err(EquipmentError::Declared {
+                place: server.place.clone(),
+                message: format!(
+                    "server `{}`: this program was built without MCP; build it with `--features mcp`",
+                    server.name
+                ),
+            }),
+        }
     }
 
     /// Closes all, the last opened first. Whoever still calls a tool gets an error.
-    pub async fn close(self) {}
+    pub async fn close(self) {
+        #[cfg(feature = "mcp")]
+        futures_util::future::join_all(self.servers.iter().map(|server| server.close())).await;
+        futures_util::future::join_all(self.plugins.iter().map(Plugin::close)).await;
+        self.resources.release_all().await;
+    }
+}
+
+fn open_plugin(
+    declared: &PluginDeclaration,
+    around: &Surroundings<'_>,
+    reach: Reach,
+    folder: &WorkingDirectory,
+    packages: &Packages,
+) -> Result<Plugin, String> {
+    // A survey knows no secrets: a variable that is not set yet is none of its business.
+    let config = if reach == Reach::Open { around.resolve(&declared.config)? } else { declared.config.clone() };
+    let working_directory = std::path::absolute(around.working_directory).map_err(|cause| cause.to_string())?;
+    let options = PluginOptions {
+        folder: declared.folder.clone(),
+        name: Some(declared.name.clone()),
+        instance_id: declared.instance_id.clone(),
+        config,
+        // Nothing is written by a survey.
+        runtime: (reach == Reach::Open).then(|| folder.folder().clone()),
+        surroundings: plugin::Surroundings {
+            working_directory,
+            environment: around.environment.clone(),
+            secrets: around.secrets.clone(),
+            clock: around.clock.clone(),
+            value_bytes: around.max_bytes,
+        },
+    };
+    Plugin::open(options, packages).map_err(|error| error.to_string())
 }

@@ -24,6 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
+use crate::host::component::lookup::{LookupError, ResourceEntry, WantedResource, lookup};
 use crate::host::tool::registry::panic_text;
 
 /// Something that is acquired before a run and released behind it. Whoever wants more of one than this knows its type:
@@ -72,16 +73,6 @@ pub struct AcquireError {
     pub error: ResourceError,
 }
 
-/// No resource is the one that is wanted.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no resource with {wanted}; {known}")]
-pub struct UnknownResource {
-    /// What was asked for.
-    pub wanted: String,
-    /// What there is.
-    pub known: String,
-}
-
 /// The resources of a program in the order they were declared. One object each, shared by all that use it.
 #[derive(Default)]
 pub struct Resources {
@@ -110,18 +101,15 @@ impl Resources {
         kind: Option<&str>,
         id: Option<&str>,
         name: Option<&str>,
-    ) -> Result<&Arc<dyn Resource>, UnknownResource> {
-        let id = id.filter(|id| *id != "default");
-        let agrees = |resource: &&Arc<dyn Resource>| {
-            kind.is_none_or(|kind| resource.kind() == kind)
-                && id.is_none_or(|id| resource.id() == Some(id))
-                && name.is_none_or(|name| resource.name() == Some(name))
+    ) -> Result<&Arc<dyn Resource>, LookupError> {
+        let entry = |resource: &Arc<dyn Resource>| ResourceEntry {
+            kind: resource.kind().into(),
+            id: resource.id().map(Arc::from),
+            name: resource.name().map(Arc::from),
         };
-        let is_wanted = kind.is_some() || id.is_some() || name.is_some();
-        self.declared.iter().find(agrees).filter(|_| is_wanted).ok_or_else(|| UnknownResource {
-            wanted: if is_wanted { told(kind, id, name) } else { "no type, id or name".to_owned() },
-            known: self.known(),
-        })
+        let entries: Vec<ResourceEntry> = self.declared.iter().map(entry).collect();
+        let wanted = WantedResource { kind: kind.map(Arc::from), id: id.map(Arc::from), name: name.map(Arc::from) };
+        lookup(&entries, &wanted).map(|index| &self.declared[index])
     }
 
     /// Acquires all, in the order of their declaration.
@@ -177,16 +165,6 @@ impl Resources {
     fn acquired(&self) -> std::sync::MutexGuard<'_, Vec<Arc<dyn Resource>>> {
         self.acquired.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn known(&self) -> String {
-        if self.declared.is_empty() {
-            return "there are no resources".to_owned();
-        }
-        let known = self.declared.iter().map(|resource| {
-            format!("({})", told(Some(resource.kind()), resource.id(), resource.name()))
-        });
-        format!("there are {}", known.collect::<Vec<_>>().join(", "))
-    }
 }
 
 /// Releases what is left when a run is dropped before its end.
@@ -211,12 +189,6 @@ fn shown(resource: &dyn Resource) -> String {
         Some(name) => format!("`{name}` ({})", resource.kind()),
         None => format!("`{}`", resource.kind()),
     }
-}
-
-fn told(kind: Option<&str>, id: Option<&str>, name: Option<&str>) -> String {
-    let parts = [("type", kind), ("id", id), ("name", name)];
-    let parts = parts.iter().filter_map(|(key, value)| value.map(|value| format!("{key} `{value}`")));
-    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// What a resource is called: both parts of its entry in the configuration that others know it by.

@@ -55,11 +55,14 @@ pub(crate) fn check(console: &Console, arguments: &CheckArguments) -> Result<Exi
         return Err(Failure::wrong("`--explain` is text for people; leave out `--format json`"));
     }
     let outfit =
-        Outfit { canned: &arguments.tools, working_directory: ".".as_ref(), config: arguments.config.as_deref() };
+        Outfit { canned: &arguments.tools, working_directory: ".".as_ref(), config: arguments.config.as_deref(), environment: &console.environment };
     let equipment = outfit.survey(&arguments.files)?;
     let signatures = world::signatures(&equipment.tools);
     let tools = world::known(&signatures, &equipment);
     let (_, loaded) = load_files(&arguments.files, tools).map_err(|error| Failure::wrong(error.to_string()))?;
+    for warning in &equipment.warnings {
+        console.warning(warning);
+    }
     let sources = &loaded.program.sources;
     let n_of = |severity| loaded.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
     let n_errors = n_of(Severity::Error);

@@ -120,7 +120,7 @@ pub(crate) fn generate(console: &Console, arguments: &GenerateArguments) -> Resu
     };
     let (llm, config) = world.open_llm(console, Some(PathBuf::from(&name)))?;
     let runtime = run::runtime()?;
-    let equipment = runtime.block_on(world.open_beside(Path::new(&name)))?;
+    let equipment = runtime.block_on(world.open_beside(console, Path::new(&name)))?;
     let tools = tools(&equipment.tools, language);
     if language == PlanLanguage::Branch && !arguments.tools.is_empty() {
         console.warning("a plan with branches calls no tools but the model and retrieval; --dialect jmp calls all");

@@ -148,6 +148,9 @@ async fn begin(
     for choice in &about.choices {
         surroundings.console.remark(choice);
     }
+    for warning in &equipment.warnings {
+        surroundings.console.warning(warning);
+    }
     if let Some(warning) = about.warning {
         surroundings.console.warning(warning);
     }
@@ -239,7 +242,7 @@ async fn prepare_start<'a>(
     is_first: bool,
     watch: Option<&mut Watch>,
 ) -> Result<Ready<'a>, Failure> {
-    let equipment = arguments.world.open(&arguments.files).await?;
+    let equipment = arguments.world.open(console, &arguments.files).await?;
     let tools = equipment.tools.clone();
     match prepare_world(console, arguments, is_first, watch, tools) {
         Ok((about, open)) => Ok(Ready { about, equipment, open }),
@@ -371,7 +374,7 @@ async fn prepare_resume<'a>(
     }
     let signatures: Vec<Signature> = begun.tools.iter().map(|tool| tool.to_tool().signature).collect();
     let program = Arc::new(begun_text(begun).load(&signatures).program);
-    let equipment = world.open_for(&program).await?;
+    let equipment = world.open_for(console, &program).await?;
     if let Some(watch) = watch {
         // Only so that it knows what to look at: the session has its own text.
         let _ = watch.load(&world::signatures(&equipment.tools));

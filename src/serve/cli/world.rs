@@ -12,9 +12,11 @@ use crate::host::classify::rules::Rules;
 use crate::host::classify::script::ScriptClassifier;
 use crate::host::classify::{TriggerClassifier, has_semantic_triggers};
 use crate::host::clock::SystemClock;
-use crate::host::config::{ClassifierId, CommandLine, Config, ConfigError, Environment, FileConfig, ModelId};
+use crate::host::config::{
+    ClassifierId, CommandLine, Config, ConfigError, Environment, FileConfig, ModelId, child_environment, named_variable,
+};
 use crate::host::equipment::declaration::{self, Declarations, Written};
-use crate::host::equipment::{Equipment, Reach, Surroundings};
+use crate::host::equipment::{Equipment, Models, Reach, Surroundings};
 use crate::host::journal::file::read_file;
 use crate::host::journal::record::Record;
 use crate::host::llm::Llm;
@@ -22,10 +24,13 @@ use crate::host::llm::embedded::Embedded;
 use crate::host::llm::openai::OpenAi;
 use crate::host::llm::replay::{RecordedReply, Replay};
 use crate::host::llm::script::Script;
+use crate::host::resource::model::ModelOptions;
+use crate::host::secrets::Secrets;
 use crate::host::program::{KnownTools, load_files};
 use crate::host::session::{SessionOptions, World};
 use crate::host::tool::Tool;
 use crate::host::tool::generate::{self, LlmGenerate};
+use crate::host::tool::plugin::Packages;
 use crate::host::tool::registry::Registry;
 use crate::host::tool::retrieval::Retrieval;
 use crate::lang::program::{FrontMatter, Program, Signature};
@@ -84,23 +89,28 @@ pub(crate) struct BegunWith<'a> {
 
 impl WorldArguments {
     /// Opens what the program's files and its configuration declare.
-    pub(crate) async fn open(&self, files: &[PathBuf]) -> Result<Equipment, Failure> {
-        self.outfit().open(&declared_by(files)?, files.first().map(PathBuf::as_path), Reach::Open).await
+    pub(crate) async fn open(&self, console: &Console, files: &[PathBuf]) -> Result<Equipment, Failure> {
+        self.outfit(console).open(&declared_by(files)?, files.first().map(PathBuf::as_path), Reach::Open).await
     }
 
     /// The same for a program that is loaded.
-    pub(crate) async fn open_for(&self, program: &Program) -> Result<Equipment, Failure> {
+    pub(crate) async fn open_for(&self, console: &Console, program: &Program) -> Result<Equipment, Failure> {
         let first = first_file(program);
-        self.outfit().open(&declaration::of_program(program), first.as_deref(), Reach::Open).await
+        self.outfit(console).open(&declaration::of_program(program), first.as_deref(), Reach::Open).await
     }
 
     /// The same for a program that is not there yet: what the configuration beside its file declares.
-    pub(crate) async fn open_beside(&self, file: &Path) -> Result<Equipment, Failure> {
-        self.outfit().open(&[], Some(file), Reach::Open).await
+    pub(crate) async fn open_beside(&self, console: &Console, file: &Path) -> Result<Equipment, Failure> {
+        self.outfit(console).open(&[], Some(file), Reach::Open).await
     }
 
-    fn outfit(&self) -> Outfit<'_> {
-        Outfit { canned: &self.tools, working_directory: &self.working_directory, config: self.config.as_deref() }
+    fn outfit<'a>(&'a self, console: &'a Console) -> Outfit<'a> {
+        Outfit {
+            canned: &self.tools,
+            working_directory: &self.working_directory,
+            config: self.config.as_deref(),
+            environment: &console.environment,
+        }
     }
 
     /// Everything a session acts through. `begun` is for a session that goes on, and comes before all configuration
@@ -200,6 +210,8 @@ pub(crate) struct Outfit<'a> {
     pub(crate) working_directory: &'a Path,
     /// `--config`.
     pub(crate) config: Option<&'a Path>,
+    /// Where models that are resources find their keys.
+    pub(crate) environment: &'a Environment,
 }
 
 impl Outfit<'_> {
@@ -218,6 +230,11 @@ impl Outfit<'_> {
             canned: self.canned,
             clock: Arc::new(SystemClock),
             max_bytes: Settings::default().value_bytes,
+            environment: child_environment(),
+            variable: &named_variable,
+            secrets: Arc::new(Secrets::new()),
+            models: models(file, self.environment.clone()),
+            packages: Packages::default(),
         };
         Equipment::open(&declared, &around, reach).await.map_err(|error| Failure::wrong(error.to_string()))
     }
@@ -228,6 +245,19 @@ impl Outfit<'_> {
         let opened = self.open(&declared_by(files)?, files.first().map(PathBuf::as_path), Reach::Survey).now_or_never();
         opened.unwrap_or_else(|| Err(Failure::failed("internal error: a survey waits; please report this")))
     }
+}
+
+/// Makes models that are resources: by the same rules as a program's own.
+fn models(file: FileConfig, environment: Environment) -> Models {
+    Arc::new(move |id: &str, options: &ModelOptions| {
+        let command_line = CommandLine { model: Some(id.to_owned()), ..CommandLine::default() };
+        let config = Config::resolve(&command_line, &FrontMatter::default(), &file, &environment);
+        let config = config.map_err(|error| error.to_string())?.with_options(options);
+        open_model(&config, config.model().0).map_err(|failure| match failure {
+            Failure::Told { message, .. } => message,
+            Failure::Quiet(_) => "it cannot be made".to_owned(),
+        })
+    })
 }
 
 /// What the front matter of these files declares; other mistakes in them are found later.

@@ -1,0 +1,127 @@
+//! The plugins that are part of the binary: a plugin's `config.yaml` names one of them as its `setup.package`, says
+//! which of its commands there are, and which resource they work on (source 004, "Resources for components to use").
+
+use std::any::Any;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use crate::host::resource::disk::Disk;
+use crate::host::resource::model::Model;
+use crate::host::resource::prices::PriceTable;
+use crate::host::resource::{Resource, Resources};
+use crate::host::tool::CallContext;
+use crate::host::tool::plugin::{Component, ComponentError, Packages, Parts};
+use crate::value::{Map, Value};
+
+/// Adds the packages of the binary that work on resources.
+pub(super) fn add_packages(packages: &mut Packages, resources: &Arc<Resources>, prices: &Arc<PriceTable>) {
+    let (all, table) = (resources.clone(), prices.clone());
+    packages.add(
+        "playhouse.llm",
+        Arc::new(move |parts: Parts| {
+            let model = wanted::<Model>(&all, "model", &parts.config)?;
+            Ok(Arc::new(LlmComponent { model, prices: table.clone() }) as Arc<dyn Component>)
+        }),
+    );
+    let all = resources.clone();
+    packages.add(
+        "playhouse.disk",
+        Arc::new(move |parts: Parts| {
+            let disk = wanted::<Disk>(&all, "disk", &parts.config)?;
+            Ok(Arc::new(DiskComponent { disk }) as Arc<dyn Component>)
+        }),
+    );
+}
+
+/// The resource of a kind that a plugin's configuration wants; the first of the kind if it says nothing.
+fn wanted<T: Resource>(resources: &Resources, kind: &str, config: &Map) -> Result<Arc<T>, String> {
+    let entries = if let Some(Value::List(entries)) = config.get("resources") { &entries[..] } else { &[] };
+    let of_kind = |entry: &&Value| member(entry, "type").is_none_or(|wanted| wanted == kind);
+    let entry = entries.iter().find(of_kind).unwrap_or(&Value::Null);
+    let found = resources.find(Some(kind), member(entry, "id"), member(entry, "name"));
+    let found = found.map_err(|error| format!("{error}; declare it under `resources`"))?;
+    let found: Arc<dyn Any + Send + Sync> = found.clone();
+    found.downcast().map_err(|_| format!("the resource of type `{kind}` is another kind of thing"))
+}
+
+fn member<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
+    if let Value::Map(members) = value { members.get(name).and_then(Value::as_str) } else { None }
+}
+
+fn unknown(package: &str, command: &str, known: &str) -> ComponentError {
+    ComponentError::Failed(format!("`{package}` has no command `{command}`; it has {known}"))
+}
+
+/// `playhouse.llm`: the LLM contract as a command.
+struct LlmComponent {
+    model: Arc<Model>,
+    prices: Arc<PriceTable>,
+}
+
+impl Component for LlmComponent {
+    fn command<'a>(
+        &'a self,
+        command: &'a str,
+        param: Value,
+        _context: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Value, ComponentError>> {
+        Box::pin(async move {
+            if command != "generate" {
+                return Err(unknown("playhouse.llm", command, "generate"));
+            }
+            let parameters = if let Value::Map(parameters) = &param { (**parameters).clone() } else { Map::new() };
+            let answer = self.model.generate(&parameters, &self.prices).await;
+            answer.map_err(|cause| ComponentError::Failed(cause.to_string()))
+        })
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// `playhouse.disk`: files of a folder.
+struct DiskComponent {
+    disk: Arc<Disk>,
+}
+
+impl Component for DiskComponent {
+    fn command<'a>(
+        &'a self,
+        command: &'a str,
+        param: Value,
+        _context: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Value, ComponentError>> {
+        let (disk, command) = (self.disk.clone(), command.to_owned());
+        Box::pin(async move {
+            let work = tokio::task::spawn_blocking(move || disk_command(&disk, &command, &param));
+            work.await.map_err(|lost| ComponentError::Failed(format!("the file could not be worked on: {lost}")))?
+        })
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+fn disk_command(disk: &Disk, command: &str, param: &Value) -> Result<Value, ComponentError> {
+    let path = member(param, "path").unwrap_or(".");
+    let result = |name: &str, value: Value| Value::map([(name.into(), value)].into_iter().collect());
+    let done = match command {
+        "read" => disk.read(path).and_then(|bytes| {
+            let text = String::from_utf8(bytes).map_err(|_| format!("cannot read `{path}`: it is no text"))?;
+            Ok(result("text", Value::from(text)))
+        }),
+        "write" => {
+            let text = member(param, "text").unwrap_or_default();
+            disk.write(path, text.as_bytes()).map(|()| result("path", Value::str(path)))
+        }
+        "list" => disk.list(path).map(|names| {
+            result("names", Value::list(names.into_iter().map(Value::from).collect()))
+        }),
+        "remove" => disk.remove(path).map(|()| result("path", Value::str(path))),
+        _ => return Err(unknown("playhouse.disk", command, "read, write, list and remove")),
+    };
+    done.map_err(ComponentError::Failed)
+}

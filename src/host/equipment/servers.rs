@@ -1,0 +1,187 @@
+//! MCP servers as they are declared: connected, their tools added; and plugins that are MCP servers.
+
+use std::sync::Arc;
+
+use futures_util::future::{BoxFuture, join_all};
+use tokio::sync::OnceCell;
+
+use crate::host::equipment::declaration::{ProtocolChoice, ServerAddress, ServerDeclaration};
+use crate::host::equipment::{EquipmentError, Surroundings};
+use crate::host::secrets::Secrets;
+use crate::host::tool::mcp::{Generation, Mask, McpOptions, McpServer, Transport};
+use crate::host::tool::plugin::{Component, ComponentError, Packages, Parts};
+use crate::host::tool::registry::Registry;
+use crate::host::tool::{CallContext, Tool, ToolOutcome};
+use crate::value::{Map, Value};
+
+/// Connects to all servers at a time and adds their tools.
+///
+/// # Errors
+/// One that cannot be reached, or whose tools have names that others have; those that were reached are closed.
+pub(super) async fn connect(
+    declared: &[&ServerDeclaration],
+    around: &Surroundings<'_>,
+    registry: &Arc<Registry>,
+) -> Result<Vec<Arc<McpServer>>, EquipmentError> {
+    let fault = |server: &ServerDeclaration, message: String| EquipmentError::Declared {
+        place: server.place.clone(),
+        message,
+    };
+    let mut options = Vec::new();
+    for server in declared {
+        let resolved = resolve(server, around).map_err(|message| {
+            fault(server, format!("server `{}`: {message}", server.name))
+        })?;
+        options.push(resolved);
+    }
+    let connected = join_all(options.into_iter().map(McpServer::connect)).await;
+    let mut servers = Vec::new();
+    let mut failure = None;
+    for (server, connected) in declared.iter().zip(connected) {
+        match connected {
+            Ok(connected) => servers.push(connected),
+            Err(error) => failure = failure.or(Some(fault(server, error.to_string()))),
+        }
+    }
+    if failure.is_none() {
+        for (server, connected) in declared.iter().zip(&servers) {
+            let added = match connected.tools().await {
+                Ok(tools) => tools.into_iter().try_for_each(|tool| registry.add(tool)).map_err(|error| error.to_string()),
+                Err(error) => Err(error.to_string()),
+            };
+            if let Err(message) = added {
+                failure = Some(fault(server, message));
+                break;
+            }
+            connected.follow(registry);
+        }
+    }
+    match failure {
+        None => Ok(servers),
+        Some(failure) => {
+            join_all(servers.iter().map(|server| server.close())).await;
+            Err(failure)
+        }
+    }
+}
+
+fn resolve(server: &ServerDeclaration, around: &Surroundings<'_>) -> Result<McpOptions, String> {
+    let texts = |map: &Map, what: &str| -> Result<Vec<(String, String)>, String> {
+        let resolved = around.resolve(map)?;
+        let text = |(name, value): (&Arc<str>, &Value)| match value {
+            Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Bool(_) => Ok((name.to_string(), value.to_text())),
+            Value::Null | Value::List(_) | Value::Map(_) => Err(format!("`{what}.{name}` must be text")),
+        };
+        resolved.iter().map(text).collect()
+    };
+    let transport = match &server.address {
+        ServerAddress::Command(command) => {
+            let mut environment = around.environment.clone();
+            for (name, value) in texts(&server.environment, "env")? {
+                environment.retain(|(known, _)| *known != name);
+                environment.push((name, value));
+            }
+            // A folder without a name is the current one.
+            let folder = if server.folder.as_os_str().is_empty() { ".".into() } else { server.folder.clone() };
+            Transport::Command { command: command.clone(), folder, environment }
+        }
+        ServerAddress::Url(url) => {
+            let url = around.resolve_value(url)?;
+            let url = url.as_str().ok_or("`url` must be text")?.to_owned();
+            Transport::Url { url, headers: texts(&server.headers, "headers")? }
+        }
+    };
+    let mut options = McpOptions::new(server.name.clone(), transport);
+    options.generation = match server.protocol {
+        ProtocolChoice::Auto => Generation::Auto,
+        ProtocolChoice::Initialize => Generation::Initialize,
+        ProtocolChoice::Discover => Generation::Discover,
+    };
+    options.timeout = server.timeout.unwrap_or(options.timeout);
+    options.concurrency = server.concurrency;
+    options.secrets = mask(&around.secrets);
+    Ok(options)
+}
+
+fn mask(secrets: &Arc<Secrets>) -> Mask {
+    let secrets = secrets.clone();
+    Mask::new(move |value| secrets.mask_value(value))
+}
+
+/// Adds the package of plugins that are MCP servers: `setup.command` (a list) or `setup.url`. Their commands are tools
+/// of the server under the same names, with the types that `config.yaml` declares.
+pub(super) fn add_package(packages: &mut Packages) {
+    packages.add("playhouse.mcp", Arc::new(|parts: Parts| Ok(Arc::new(ServerComponent::new(parts)?) as Arc<dyn Component>)));
+}
+
+struct ServerComponent {
+    options: McpOptions,
+    server: OnceCell<(Arc<McpServer>, Vec<Arc<dyn Tool>>)>,
+}
+
+impl ServerComponent {
+    fn new(parts: Parts) -> Result<ServerComponent, String> {
+        let Parts { name, folder, setup, surroundings, .. } = parts;
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let transport = match (setup.rest.get("command"), setup.rest.get("url")) {
+            (Some(Value::List(command)), None) => {
+                let command = command.iter().map(text).collect::<Option<Vec<String>>>();
+                let command = command.filter(|command| !command.is_empty());
+                let command = command.ok_or("`setup.command` must be a list of texts, as in [python3, server.py]")?;
+                Transport::Command { command, folder, environment: surroundings.environment.clone() }
+            }
+            (None, Some(Value::Str(url))) => Transport::Url { url: url.to_string(), headers: Vec::new() },
+            _ => return Err("it needs either `setup.command` (a list) or `setup.url`: where the MCP server is".to_owned()),
+        };
+        let mut options = McpOptions::new(name, transport);
+        options.secrets = mask(&surroundings.secrets);
+        Ok(ServerComponent { options, server: OnceCell::new() })
+    }
+
+    async fn connected(&self) -> Result<&(Arc<McpServer>, Vec<Arc<dyn Tool>>), ComponentError> {
+        let connect = async {
+            let server = McpServer::connect(self.options.clone()).await?;
+            let tools = server.tools().await?;
+            Ok((server, tools))
+        };
+        let unavailable = |error: crate::host::tool::mcp::McpError| ComponentError::Unavailable(error.to_string());
+        self.server.get_or_try_init(|| connect).await.map_err(unavailable)
+    }
+}
+
+impl Component for ServerComponent {
+    fn command<'a>(
+        &'a self,
+        command: &'a str,
+        param: Value,
+        context: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Value, ComponentError>> {
+        Box::pin(async move {
+            let (_, tools) = self.connected().await?;
+            let name = format!("{}.{command}", self.options.name);
+            let tool = tools.iter().find(|tool| *tool.signature().signature.name == *name);
+            let none = || ComponentError::Failed(format!("the server has no tool `{command}`"));
+            let arguments = if let Value::Map(arguments) = &param { (**arguments).clone() } else { Map::new() };
+            match tool.ok_or_else(none)?.call(context.clone(), arguments).await {
+                ToolOutcome::Value(value) | ToolOutcome::Secret(value) => Ok(value),
+                ToolOutcome::Written { text, .. } => Ok(Value::from(text)),
+                ToolOutcome::Error(text) => Err(ComponentError::Failed(text)),
+                ToolOutcome::Unavailable(text) => Err(ComponentError::Unavailable(text)),
+                ToolOutcome::Needs(question) => Err(ComponentError::Needs(question)),
+                ToolOutcome::Asks(question) => Err(ComponentError::Asks(question)),
+            }
+        })
+    }
+
+    fn start(&self) -> BoxFuture<'_, Result<(), ComponentError>> {
+        Box::pin(async { self.connected().await.map(|_| ()) })
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            if let Some((server, _)) = self.server.get() {
+                server.close().await;
+            }
+        })
+    }
+}
