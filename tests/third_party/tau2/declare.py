@@ -1,6 +1,7 @@
-"""Writes `airline/.config/config.yaml` from the schemas of the wheel's tools: `declare.py > airline/.config/config.yaml`.
+"""Writes the plugin's declaration, from the schemas of the wheel's tools, to standard output.
 
-Names, types, enumerations and what is required are the schemas'. The descriptions are this project's own.
+Names, types, enumerations and what is required are the schemas'. The descriptions are this project's own. Run it with
+the Python of the virtual environment that run.py makes: `python declare.py > airline/.config/config.yaml`.
 """
 
 import sys
