@@ -7,6 +7,7 @@ use playhouse::diagnostic::Severity;
 use playhouse::host::component::llm::{self, LlmParameter};
 use playhouse::host::component::lookup::{ResourceEntry, WantedResource, lookup};
 use playhouse::host::component::merge::override_config;
+use playhouse::host::component::message::Message;
 use playhouse::host::component::runtime::runtime_path;
 use playhouse::host::component::{ComponentConfig, Fault, Identity};
 use playhouse::host::tool::builtin::WorkingDirectory;
@@ -17,10 +18,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use crate::conformance::case::present;
+use crate::conformance::lifecycle;
 use crate::conformance::matchers::equal;
-
-/// Kinds whose code is not there yet, or is tested elsewhere.
-const NOT_RUN: [&str; 3] = ["message", "reply", "lifecycle"];
 
 /// One case. `id`, `title`, `basis` and `note` are for people.
 #[derive(Debug, Deserialize)]
@@ -44,17 +43,10 @@ struct Expect {
 
 /// What came of a case.
 #[derive(Default)]
-struct Outcome {
-    value: Option<Json>,
-    identity: Option<[String; 3]>,
-    complaints: Vec<String>,
-}
-
-impl ComponentCase {
-    /// Whether it is run at all.
-    pub(crate) fn is_run(&self) -> bool {
-        !NOT_RUN.contains(&&*self.kind)
-    }
+pub(super) struct Outcome {
+    pub(super) value: Option<Json>,
+    pub(super) identity: Option<[String; 3]>,
+    pub(super) complaints: Vec<String>,
 }
 
 /// Runs a case; each mismatch is written `WHAT, got WHAT`.
@@ -69,6 +61,9 @@ pub(crate) fn run(case: &ComponentCase) -> Vec<String> {
         "resource_lookup" => with(input, look_up),
         "sandbox" => with(input, sandbox),
         "llm_response" => with(input, llm_response),
+        "message" => with(input, message),
+        "reply" => with(input, reply),
+        "lifecycle" => with(input, lifecycle::run),
         other => Err(format!("a kind that the README names, got `{other}`")),
     };
     match outcome {
@@ -101,6 +96,49 @@ fn mismatches(expect: &Expect, got: &Outcome) -> Vec<String> {
         found.push(format!("the identity {:?}, got {:?}", expect.identity, got.identity));
     }
     found
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MessageInput {
+    message: Json,
+}
+
+fn message(input: MessageInput) -> Result<Outcome, String> {
+    let complaints = Message::from_json(&value(&input.message)).err().unwrap_or_default();
+    Ok(Outcome { complaints, ..Outcome::default() })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Reply {
+    plugin_name: String,
+    message: Json,
+    #[serde(default, deserialize_with = "present")]
+    command_returns: Option<Json>,
+}
+
+fn reply(input: Reply) -> Result<Outcome, String> {
+    let message = match Message::from_json(&value(&input.message)) {
+        Ok(message) => message,
+        Err(complaints) => return Ok(Outcome { complaints, ..Outcome::default() }),
+    };
+    let returned = input.command_returns.as_ref().map(value).unwrap_or_default();
+    Ok(match message.reply(&input.plugin_name, returned) {
+        Err(complaint) => Outcome { complaints: vec![complaint], ..Outcome::default() },
+        Ok(reply) => {
+            // When it was, and how it and its sender are numbered, is nothing that a case could know.
+            let mut reply = json(&reply.to_json());
+            if let Some(members) = reply.as_object_mut() {
+                members.shift_remove("time");
+                members.shift_remove("id");
+                if let Some(sender) = members.get_mut("sender").and_then(Json::as_object_mut) {
+                    sender.shift_remove("id");
+                }
+            }
+            Outcome { value: Some(reply), ..Outcome::default() }
+        }
+    })
 }
 
 #[derive(Deserialize)]
