@@ -4,6 +4,7 @@
 //! the program, or `--config`), environment, defaults. The model's choice has an order of its own (spec `cli.md`).
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
@@ -13,6 +14,7 @@ use crate::host::journal::wire::SettingsWire;
 use crate::host::llm::openai::{OpenAiConfig, Secret};
 use crate::host::models::catalogue;
 use crate::host::models::config::EmbeddedConfig;
+use crate::host::equipment::declaration;
 use crate::host::resource::model::ModelOptions;
 use crate::host::session::SessionOptions;
 use crate::lang::program::FrontMatter;
@@ -295,6 +297,7 @@ impl Config {
                 turn_timeout: file.turn_timeout.unwrap_or(defaults.turn_timeout),
                 classifier_timeout: file.classifier_timeout.unwrap_or(defaults.classifier_timeout),
                 constrain: false,
+                prices: Arc::new(declaration::prices(&file.declared)?),
             },
             max_sessions: file.max_sessions.unwrap_or(10_000),
             sessions_folder: environment.state_home.as_ref().map(|home| home.join("playhouse/sessions")),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::vm::view::Counters;
 
 /// The object of `--summary` (spec `cli.md`). The counters of features that do not exist yet are 0.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the keys are those of spec cli.md, under the same names")]
 pub struct Summary {
     pub turns: u64,
@@ -13,6 +13,9 @@ pub struct Summary {
     pub cached_tokens: u64,
     pub completion_tokens: u64,
     pub discarded_tokens: u64,
+    /// What the session's own model has cost, where `[prices]` knows it, in whatever currency they are; trigger
+    /// questions are not in it.
+    pub cost: Option<f64>,
     pub tool_calls: u64,
     pub playbook_calls: u64,
     pub plan_calls: u64,

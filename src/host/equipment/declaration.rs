@@ -132,18 +132,12 @@ impl Declarations {
     /// The first key or value that is wrong, with its place.
     pub fn read(configured: &[Written], program: &[Written]) -> Result<Declarations, ConfigError> {
         let mut all = Declarations::default();
-        let mut prices = Vec::new();
         // One source each: inside of one the closest name counts, of the two the stricter.
         all.policies.sources = vec![Vec::new(), Vec::new()];
         for written in configured.iter().chain(program) {
-            let wrong = |message| ConfigError::File { place: written.place.clone(), message };
-            match written.key.as_str() {
-                "prices" => prices.extend(read_prices(&written.value).map_err(wrong)?),
-                _ => all.add(written).map_err(wrong)?,
-            }
+            all.add(written).map_err(|message| ConfigError::File { place: written.place.clone(), message })?;
         }
-        all.prices = PriceTable::new(prices)
-            .map_err(|error| ConfigError::File { place: "prices".to_owned(), message: error.to_string() })?;
+        all.prices = prices(configured)?;
         let names = all.plugins.iter().map(|plugin| (&plugin.name, &plugin.place));
         for server in &all.servers {
             if let Some((_, place)) = names.clone().find(|(name, _)| **name == server.name) {
@@ -221,6 +215,22 @@ impl Declarations {
         self.policies.list.restrict(list);
         Ok(())
     }
+}
+
+/// What models cost, as a configuration says.
+///
+/// # Errors
+/// The first price that is none, with its place.
+pub fn prices(configured: &[Written]) -> Result<PriceTable, ConfigError> {
+    let mut rows = Vec::new();
+    for written in configured.iter().filter(|written| written.key == "prices") {
+        let wrong = |message| ConfigError::File { place: written.place.clone(), message };
+        let read = read_prices(&written.value).map_err(wrong)?;
+        PriceTable::new(read.clone()).map_err(|error| wrong(error.to_string()))?;
+        rows.extend(read);
+    }
+    // Each row has been tried by itself.
+    Ok(PriceTable::new(rows).unwrap_or_default())
 }
 
 /// What the front matter of a program declares.

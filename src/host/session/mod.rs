@@ -29,6 +29,7 @@ use crate::host::journal::record::RecordBody;
 use crate::host::journal::{Journal, JournalError};
 use crate::host::llm::Llm;
 use crate::host::program::ProgramText;
+use crate::host::resource::prices::PriceTable;
 use crate::host::session::replay::{Stop, Witnesses};
 use crate::host::session::task::{Calls, Task};
 use crate::host::session::turns::{Schemas, Turns};
@@ -59,7 +60,7 @@ pub struct World {
 }
 
 /// Times of the session's task. They decide when events come, never what the machine makes of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SessionOptions {
     /// How long a connection may run on after the model has yielded, for its usage.
     pub yield_grace: Duration,
@@ -69,6 +70,8 @@ pub struct SessionOptions {
     pub classifier_timeout: Duration,
     /// Whether requests carry the JSON Schema that replies should keep to.
     pub constrain: bool,
+    /// What models cost, for the summary.
+    pub prices: Arc<PriceTable>,
 }
 
 impl Default for SessionOptions {
@@ -78,6 +81,7 @@ impl Default for SessionOptions {
             turn_timeout: Duration::from_secs(600),
             classifier_timeout: Duration::from_secs(5),
             constrain: false,
+            prices: Arc::default(),
         }
     }
 }

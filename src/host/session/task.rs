@@ -453,7 +453,14 @@ impl Task {
         };
         let wall_ms = u64::try_from(self.world.clock.now().0 - self.since.0).unwrap_or(0);
         let cancellations = self.turns.cancellations();
+        let counters = &view.counters;
+        let usage = Usage {
+            prompt_tokens: counters.prompt_tokens,
+            cached_tokens: counters.cached_tokens,
+            completion_tokens: counters.completion_tokens,
+        };
         let summary = Summary {
+            cost: self.world.options.prices.cost(&self.world.llm.id(), &usage),
             cancels: cancellations.n,
             cancel_us: cancellations.mean_us(),
             cancel_max_us: cancellations.longest_us(),

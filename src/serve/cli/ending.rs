@@ -112,5 +112,7 @@ fn cost(summary: &Summary, subject: &Subject, is_estimated: bool) -> String {
     parts.push(count(summary.tool_calls, "tool call"));
     let ms = summary.model_ms + if subject.asks_model { summary.classifier_ms } else { 0 };
     parts.push(format!("{:.1} s of model time", ms as f64 / 1000.0));
+    // As many digits as tell a cheap turn from none.
+    parts.extend(summary.cost.map(|cost| format!("cost {cost:.4}")));
     parts.join(", ")
 }
