@@ -49,13 +49,7 @@ pub struct Environment {
     pub zone: Option<String>,
     /// `PLAYHOUSE_NO_DOWNLOAD` is set and not empty: no run fetches weights of its own accord.
     pub no_download: bool,
-    /// What processes of plugins and servers are given of it: the variables of [`FOR_PROCESSES`] that are set.
-    pub processes: Vec<(String, String)>,
 }
-
-/// The variables that programs need to find their files and to speak to people. None of them holds a key.
-const FOR_PROCESSES: [&str; 10] =
-    ["PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "XDG_CACHE_HOME", "XDG_DATA_HOME"];
 
 /// What the command line says that is configuration.
 #[derive(Clone, Debug, Default)]
@@ -202,10 +196,41 @@ impl Environment {
             state_home: folder("XDG_STATE_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/state"))),
             cache_home: folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache"))),
             no_download: get("PLAYHOUSE_NO_DOWNLOAD").is_some(),
-            processes: FOR_PROCESSES.iter().filter_map(|name| Some(((*name).to_owned(), get(name)?))).collect(),
             zone: None,
         }
     }
+}
+
+/// The environment variables that processes we start find: where programs are, who the user is and how they write.
+/// Nothing else, keys least of all.
+const CHILD_VARIABLES: [&str; 14] = [
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LOGNAME",
+    "PATH",
+    "PATHEXT",
+    "SHELL",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "TMPDIR",
+    "TZ",
+    "USER",
+];
+
+/// The environment of processes that we start.
+#[allow(clippy::disallowed_methods)]
+pub fn child_environment() -> Vec<(String, String)> {
+    let found = CHILD_VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+    found.collect()
+}
+
+/// The environment variable that a declaration names (`{from_env: NAME}`).
+#[allow(clippy::disallowed_methods)]
+pub fn named_variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 impl Config {

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 
 use crate::diagnostic::{Severity, render};
 use crate::host::clock::SystemClock;
+use crate::host::config::child_environment;
 use crate::host::secrets::Secrets;
 use crate::host::tool::plugin::{Packages, Plugin, PluginError, PluginOptions, Surroundings};
 use crate::lang::explain;
@@ -104,7 +105,7 @@ pub(crate) fn open(console: &Console, folder: &Path, working_directory: &Path, c
         .map_err(|cause| Failure::wrong(format!("{}: {cause}; check the path", working_directory.display())))?;
     let surroundings = Surroundings {
         working_directory,
-        environment: console.environment.processes.clone(),
+        environment: child_environment(),
         secrets: Arc::new(Secrets::new()),
         clock: Arc::new(SystemClock),
         value_bytes: Settings::default().value_bytes,
