@@ -15,6 +15,7 @@ mod events;
 mod faults;
 mod fewer_calls;
 mod fuzz;
+mod fuzz_component;
 mod fuzz_dataflow;
 mod fuzz_machine;
 mod fuzz_plans;

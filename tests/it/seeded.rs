@@ -1,10 +1,11 @@
-//! The harnesses of `fuzz`, `fuzz_plans`, `fuzz_dataflow` and `fuzz_reply` on many inputs that are the same every
-//! time. `cargo test` leaves them out; `.ci/run` runs them in release. (Bolero takes the seeds of its own inputs from
+//! The harnesses of `fuzz`, `fuzz_plans`, `fuzz_dataflow`, `fuzz_component` and `fuzz_reply` on many inputs that are
+//! the same every time. `cargo test` leaves them out; `.ci/run` runs them in release. (Bolero takes the seeds of its own inputs from
 //! the operating system.)
 
 use fastrand::Rng;
 
 use crate::fuzz::{expr_one, lang_parse_one};
+use crate::fuzz_component::{component_check_one, component_config_one, types};
 use crate::fuzz_dataflow::{dataflow_expr_one, dataflow_read_one};
 use crate::fuzz_plans::plan_decode_one;
 use crate::fuzz_reply::reply_read_one;
@@ -69,5 +70,24 @@ fn plan_decode() {
     let mut random = Rng::with_seed(6);
     for _ in 0..N_INPUTS {
         plan_decode_one(&bytes(&mut random, 150));
+    }
+}
+
+#[test]
+#[ignore = "200,000 inputs: run in release by .ci/run"]
+fn component_config() {
+    let mut random = Rng::with_seed(8);
+    for _ in 0..N_INPUTS {
+        component_config_one(&bytes(&mut random, 60));
+    }
+}
+
+#[test]
+#[ignore = "200,000 inputs: run in release by .ci/run"]
+fn component_check() {
+    let mut random = Rng::with_seed(9);
+    let config = types();
+    for _ in 0..N_INPUTS {
+        component_check_one(&config, &bytes(&mut random, 120));
     }
 }

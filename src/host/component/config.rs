@@ -173,9 +173,9 @@ fn component(mut members: Members<'_>, findings: &mut Findings) -> ComponentConf
         let place = members.entry(key).map(|(node, _)| node.span);
         let text = members.required_text(key, note, findings).unwrap_or_default();
         let parts: Vec<&str> = if key == "group_id" { text.split('.').collect() } else { vec![&text] };
-        let bad = parts.iter().find_map(|part| bad_part(part).map(|why| (*part, why)));
-        if let (Some(span), Some((part, why)), false) = (place, bad, text.is_empty()) {
-            let message = format!("`{key}` becomes a path, and its part `{part}` {why}");
+        let bad = parts.iter().find_map(|part| bad_part(part));
+        if let (Some(span), Some(why), false) = (place, bad, text.is_empty()) {
+            let message = format!("`{key}` becomes a path, and a part of `{text}` {why}");
             findings.error("config-bad-identity", span, message);
         }
         text
@@ -293,7 +293,9 @@ fn check_name(name: &str, span: Span, findings: &mut Findings) {
 fn command(mut members: Members<'_>, types: &mut TypeReader<'_>) -> Command {
     let name = members.required_text("command_name", "what it is called by; each only once", types.findings);
     let description = members.text("description", types.findings).unwrap_or_default();
+    types.in_parameter = true;
     let parameter = members.get("parameter").and_then(|node| types.description(node, "`parameter`"));
+    types.in_parameter = false;
     let response = members.get("response").and_then(|node| types.description(node, "`response`"));
     let findings = &mut *types.findings;
     let effect = members.word("effect", &EFFECTS, findings).unwrap_or(EffectClass::Write);

@@ -41,6 +41,8 @@ const FOREIGN: [(&str, &str); 12] = [
 /// Reads the types of one file.
 pub(super) struct TypeReader<'f> {
     pub(super) findings: &'f mut Findings,
+    /// Whether what is read is passed to the plugin.
+    pub(super) in_parameter: bool,
     shared: SharedTypes,
     defined: HashMap<Arc<str>, Span>,
     used: Vec<Used>,
@@ -60,6 +62,7 @@ impl<'f> TypeReader<'f> {
     pub(super) fn new(findings: &'f mut Findings) -> TypeReader<'f> {
         TypeReader {
             findings,
+            in_parameter: false,
             shared: SharedTypes::new(),
             defined: HashMap::new(),
             used: Vec::new(),
@@ -104,6 +107,15 @@ impl<'f> TypeReader<'f> {
             let span = members.entry("optional").map_or(members.span(), |(_, span)| span);
             let found = Diagnostic::warning("config-contradiction", span, message);
             self.findings.add(found.with_note("leave one of them out"));
+        }
+        if let DataType::Host(name) = &ty
+            && self.in_parameter
+            && asset_reference != Some(true)
+        {
+            let span = members.entry("type").map_or(members.span(), |(node, _)| head(node));
+            let message = format!("nobody but the plugin can make a {name}, so nothing can be passed here");
+            let found = Diagnostic::warning("config-host-type", span, message);
+            self.findings.add(found.with_note("with `asset_ref_acceptable: true` a reference to an asset can"));
         }
         let allowed = members.get("enum").and_then(|node| self.allowed(node, &ty));
         let example = members.entry("example").filter(|(node, _)| !node.is_null()).map(|(node, _)| {
@@ -311,7 +323,7 @@ impl<'f> TypeReader<'f> {
 
     /// When all has been read: names that nothing defines, values that are not of their type, types without values.
     pub(super) fn finish(self) -> SharedTypes {
-        let TypeReader { findings, shared, defined, used, values } = self;
+        let TypeReader { findings, shared, defined, used, values, in_parameter: _ } = self;
         for used in &used {
             if shared.contains_key(&used.name) {
                 continue;

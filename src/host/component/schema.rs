@@ -8,10 +8,19 @@ use serde_json::{Map, Value as Json, json};
 use crate::host::component::types::{DataType, Description, Field, SharedTypes};
 use crate::value::Value;
 
-/// The JSON Schema (draft 2020-12) of a value. Types with a name stand once, in `$defs`. Where a reference to an asset
-/// is accepted it is an alternative.
+/// The JSON Schema (draft 2020-12) of a parameter: nothing passes that is not declared. Types with a name stand once, in
+/// `$defs`. Where a reference to an asset is accepted it is an alternative.
 pub fn json_schema(description: &Description, shared: &SharedTypes) -> Json {
-    let mut writer = Writer { shared, used: BTreeSet::new() };
+    schema(description, shared, true)
+}
+
+/// The JSON Schema of a response, which may say more than was declared.
+pub fn response_schema(description: &Description, shared: &SharedTypes) -> Json {
+    schema(description, shared, false)
+}
+
+fn schema(description: &Description, shared: &SharedTypes, is_closed: bool) -> Json {
+    let mut writer = Writer { shared, is_closed, used: BTreeSet::new() };
     let Json::Object(mut schema) = writer.described(description) else { return json!({}) };
     // What is in `$defs` can use more of them.
     let mut definitions = Map::new();
@@ -28,6 +37,8 @@ pub fn json_schema(description: &Description, shared: &SharedTypes) -> Json {
 
 struct Writer<'a> {
     shared: &'a SharedTypes,
+    /// Whether objects have no other members than the declared ones.
+    is_closed: bool,
     used: BTreeSet<Arc<str>>,
 }
 
@@ -99,7 +110,9 @@ impl Writer<'_> {
             if !required.is_empty() {
                 members.insert("required".to_owned(), Json::from(required));
             }
-            members.insert("additionalProperties".to_owned(), Json::Bool(false));
+            if self.is_closed {
+                members.insert("additionalProperties".to_owned(), Json::Bool(false));
+            }
         }
         schema
     }

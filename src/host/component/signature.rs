@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::host::component::config::Command;
 use crate::host::component::types::{DataType, Description, SharedTypes};
 use crate::lang::program::{Parameter, Signature, Type, TypeKind};
-use crate::value::Value;
+use crate::value::{Map, Value};
 
 /// The one parameter of a command that takes no object.
 pub(super) const WHOLE_PARAMETER: &str = "param";
@@ -22,32 +22,40 @@ impl Command {
             Some(description) => match description.ty.fields(shared) {
                 Some(fields) => {
                     let is_needed = description.required;
-                    fields.iter().map(|field| parameter(&field.name, &field.description, is_needed, shared)).collect()
+                    fields.iter().map(|field| parameter(&field.name, &field.description, is_needed)).collect()
                 }
-                None => vec![parameter(&WHOLE_PARAMETER.into(), description, true, shared)],
+                None => vec![parameter(&WHOLE_PARAMETER.into(), description, true)],
             },
         };
         Signature {
             name: format!("{plugin}.{}", self.name).into(),
             parameters,
             returns: self.response.as_ref().map_or(Type::ANY, |response| {
-                let ty = near(&response.ty, shared);
+                let ty = near(&response.ty);
                 Type { optional: ty.optional || !response.required, ..ty }
             }),
             summary: one_line(&self.description).into(),
         }
     }
 
-    /// Whether its arguments are the members of the object it takes; else they are one value, named `param`.
-    pub fn takes_members(&self, shared: &SharedTypes) -> bool {
-        self.parameter.as_ref().is_some_and(|description| description.ty.fields(shared).is_some())
+    /// The parameter that a call with these arguments passes; what is null is left out, as its default is. None: there
+    /// is nothing to pass, which is left to the check where there should be.
+    pub fn parameter_of(&self, arguments: &Map, shared: &SharedTypes) -> Option<Value> {
+        let description = self.parameter.as_ref()?;
+        let is_given = |value: &Value| !matches!(value, Value::Null);
+        if description.ty.fields(shared).is_none() {
+            return arguments.get(WHOLE_PARAMETER).filter(|value| is_given(value)).cloned();
+        }
+        let given = arguments.iter().filter(|(_, value)| is_given(value));
+        let members: Map = given.map(|(name, value)| (name.clone(), value.clone())).collect();
+        (description.required || !members.is_empty()).then(|| Value::map(members))
     }
 }
 
 /// `is_needed`: whether the object that holds it must be there.
-fn parameter(name: &Arc<str>, description: &Description, is_needed: bool, shared: &SharedTypes) -> Parameter {
+fn parameter(name: &Arc<str>, description: &Description, is_needed: bool) -> Parameter {
     let may_be_absent = !(description.required && is_needed);
-    let ty = if description.asset_reference { Type::ANY } else { near(&description.ty, shared) };
+    let ty = if description.asset_reference { Type::ANY } else { near(&description.ty) };
     let ty = Type { optional: ty.optional || may_be_absent, ..ty };
     let mut text = one_line(&description.text);
     if let Some(allowed) = &description.allowed {
@@ -67,7 +75,7 @@ fn parameter(name: &Arc<str>, description: &Description, is_needed: bool, shared
 }
 
 /// The nearest type that playbooks have. It allows whatever the declared one allows.
-fn near(ty: &DataType, shared: &SharedTypes) -> Type {
+fn near(ty: &DataType) -> Type {
     let of = |kind| Type { kind, optional: false };
     match ty {
         DataType::Any | DataType::Host(_) => Type::ANY,
@@ -79,8 +87,8 @@ fn near(ty: &DataType, shared: &SharedTypes) -> Type {
         DataType::List(_) => of(TypeKind::List),
         DataType::Dict(_) | DataType::Object(_) | DataType::Shared(_) => of(TypeKind::Dict),
         DataType::Union(alternatives) => {
-            let optional = alternatives.iter().any(|ty| *ty == DataType::Null || near(ty, shared).optional);
-            let mut kinds = alternatives.iter().filter(|ty| **ty != DataType::Null).map(|ty| near(ty, shared).kind);
+            let optional = alternatives.iter().any(|ty| *ty == DataType::Null || near(ty).optional);
+            let mut kinds = alternatives.iter().filter(|ty| **ty != DataType::Null).map(|ty| near(ty).kind);
             let first = kinds.next().unwrap_or(TypeKind::Any);
             Type { kind: if kinds.all(|kind| kind == first) { first } else { TypeKind::Any }, optional }
         }

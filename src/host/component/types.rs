@@ -128,6 +128,9 @@ impl fmt::Display for DataType {
             DataType::Dict(value) if **value == DataType::Any => f.write_str("Dict"),
             DataType::Dict(value) => write!(f, "Dict[str, {value}]"),
             DataType::Object(_) => f.write_str("Object"),
+            DataType::Union(alternatives) if matches!(&**alternatives, [_, DataType::Null]) => {
+                write!(f, "Optional[{}]", alternatives[0])
+            }
             DataType::Union(alternatives) => {
                 f.write_str("Union[")?;
                 for (index, alternative) in alternatives.iter().enumerate() {
