@@ -7,6 +7,7 @@ use playhouse::diagnostic::Severity;
 use playhouse::host::component::llm::{self, LlmParameter};
 use playhouse::host::component::lookup::{ResourceEntry, WantedResource, lookup};
 use playhouse::host::component::merge::override_config;
+use playhouse::host::component::message::Message;
 use playhouse::host::component::runtime::runtime_path;
 use playhouse::host::component::{ComponentConfig, Fault, Identity};
 use playhouse::host::tool::builtin::WorkingDirectory;
@@ -20,7 +21,7 @@ use crate::conformance::case::present;
 use crate::conformance::matchers::equal;
 
 /// Kinds whose code is not there yet, or is tested elsewhere.
-const NOT_RUN: [&str; 3] = ["message", "reply", "lifecycle"];
+const NOT_RUN: [&str; 1] = ["lifecycle"];
 
 /// One case. `id`, `title`, `basis` and `note` are for people.
 #[derive(Debug, Deserialize)]
@@ -69,6 +70,8 @@ pub(crate) fn run(case: &ComponentCase) -> Vec<String> {
         "resource_lookup" => with(input, look_up),
         "sandbox" => with(input, sandbox),
         "llm_response" => with(input, llm_response),
+        "message" => with(input, message),
+        "reply" => with(input, reply),
         other => Err(format!("a kind that the README names, got `{other}`")),
     };
     match outcome {
@@ -267,6 +270,35 @@ struct LlmCase {
 
 fn llm_response(input: LlmCase) -> Result<Outcome, String> {
     Ok(Outcome { complaints: llm::check_response(&input.param, &input.response), ..Outcome::default() })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MessageCase {
+    message: Json,
+}
+
+fn message(input: MessageCase) -> Result<Outcome, String> {
+    let complaints = Message::from_json(&value(&input.message)).err().unwrap_or_default();
+    Ok(Outcome { complaints, ..Outcome::default() })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReplyCase {
+    plugin_name: String,
+    message: Json,
+    command_returns: Json,
+}
+
+fn reply(input: ReplyCase) -> Result<Outcome, String> {
+    let reply = Message::from_json(&value(&input.message)).and_then(|message| {
+        message.reply(&input.plugin_name, value(&input.command_returns)).map_err(|complaint| vec![complaint])
+    });
+    Ok(match reply {
+        Ok(reply) => Outcome { value: Some(json(&reply.to_json())), ..Outcome::default() },
+        Err(complaints) => Outcome { complaints, ..Outcome::default() },
+    })
 }
 
 fn value(json: &Json) -> Value {

@@ -118,7 +118,7 @@ fn run_text(name: &str, text: &str, is_ours: bool) -> (Counts, Vec<String>) {
         }
     }
     if counts.n_not_run > 0 {
-        lines.push(format!("{name}: {} not run yet (messages and lifecycles)", counts.n_not_run));
+        lines.push(format!("{name}: {} not run yet (lifecycles)", counts.n_not_run));
     }
     lines.push(format!("{name}: {} passed, {} failed", counts.n_passed, counts.n_failed));
     (counts, lines)

@@ -53,7 +53,7 @@ impl CommandTool {
             component::Approval::Writes => command.effect != EffectClass::ReadOnly,
             component::Approval::Ask => true,
         };
-        let takes_members = command.takes_members(types);
+        let takes_members = command.parameter.as_ref().is_some_and(|parameter| parameter.ty.fields(types).is_some());
         let signature = ToolSignature {
             signature,
             effect: command.effect,
