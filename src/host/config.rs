@@ -207,8 +207,20 @@ impl Environment {
 /// The environment variables that processes we start find: where programs are, who the user is and how they write.
 /// Nothing else, keys least of all.
 const CHILD_VARIABLES: [&str; 14] = [
-    "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "PATHEXT", "SHELL", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR",
-    "TZ", "USER",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LOGNAME",
+    "PATH",
+    "PATHEXT",
+    "SHELL",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "TMPDIR",
+    "TZ",
+    "USER",
 ];
 
 /// The environment of processes that we start.

@@ -37,6 +37,7 @@ mod packages;
 mod plan_cli;
 mod plan_machine;
 mod plans;
+mod plugin;
 mod program;
 mod prompts;
 mod replay;

@@ -3,10 +3,9 @@
 use crate::serve::cli::console::Failure;
 
 /// Commands to come, and what can be done until then.
-const COMMANDS: [(&str, &str); 7] = [
+const COMMANDS: [(&str, &str); 6] = [
     ("fmt", "format the program by hand; `playhouse check` shows how it is read"),
     ("index", "give the program its texts as files: `LoadFile` reads what lies in the working directory"),
-    ("plugin", "use the built-in tools, or canned ones with `--tools FILE`"),
     ("debug", "use `playhouse run --events FILE`, and look at a session with `playhouse sessions show ID`"),
     ("lsp", "use `playhouse check --format json` from the editor"),
     ("serve", "run one session at a time with `playhouse run`"),

@@ -16,6 +16,9 @@ mod new;
 mod plan;
 mod plan_explain;
 mod plan_generate;
+mod plugin;
+mod plugin_call;
+mod plugin_new;
 mod progress;
 mod run;
 mod sessions;
@@ -68,6 +71,7 @@ enum Command {
     Model(model::ModelArguments),
     Plan(plan::PlanArguments),
     New(new::NewArguments),
+    Plugin(plugin::PluginArguments),
     Library(library::LibraryArguments),
     Completions(completions::CompletionsArguments),
     /// Commands that are not there: those that come later have a word of their own.
@@ -103,6 +107,7 @@ fn perform(console: &Console, command: Command) -> Result<Exit, Failure> {
         Command::Model(arguments) => model::model(console, &arguments),
         Command::Plan(arguments) => plan::plan(console, &arguments),
         Command::New(arguments) => new::new(&arguments),
+        Command::Plugin(arguments) => plugin::plugin(console, &arguments),
         Command::Library(arguments) => library::library(&arguments),
         Command::Completions(arguments) => completions::completions(&arguments),
         Command::Other(words) => {

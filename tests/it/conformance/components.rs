@@ -307,6 +307,35 @@ fn llm_response(input: LlmCase) -> Result<Outcome, String> {
     Ok(Outcome { complaints: llm::check_response(&input.param, &input.response), ..Outcome::default() })
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MessageCase {
+    message: Json,
+}
+
+fn message(input: MessageCase) -> Result<Outcome, String> {
+    let complaints = Message::from_json(&value(&input.message)).err().unwrap_or_default();
+    Ok(Outcome { complaints, ..Outcome::default() })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReplyCase {
+    plugin_name: String,
+    message: Json,
+    command_returns: Json,
+}
+
+fn reply(input: ReplyCase) -> Result<Outcome, String> {
+    let reply = Message::from_json(&value(&input.message)).and_then(|message| {
+        message.reply(&input.plugin_name, value(&input.command_returns)).map_err(|complaint| vec![complaint])
+    });
+    Ok(match reply {
+        Ok(reply) => Outcome { value: Some(json(&reply.to_json())), ..Outcome::default() },
+        Err(complaints) => Outcome { complaints, ..Outcome::default() },
+    })
+}
+
 fn value(json: &Json) -> Value {
     Value::from_json(&json.to_string()).unwrap()
 }

@@ -1,3 +1,7 @@
 //! What must not happen, whoever wants it.
 
+mod files;
+mod http;
 mod journal;
+mod plugin;
+mod text;

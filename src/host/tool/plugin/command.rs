@@ -79,6 +79,15 @@ impl CommandTool {
         }
     }
 
+    /// The arguments of a call whose command is to get `param`.
+    pub(super) fn arguments(&self, param: Option<Value>) -> Map {
+        match param {
+            Some(Value::Map(members)) if self.takes_members => (*members).clone(),
+            Some(Value::Null) | None => Map::new(),
+            Some(param) => Map::from_iter([(WHOLE.into(), param)]),
+        }
+    }
+
     fn description(&self) -> Option<&Description> {
         self.config.command(&self.command).and_then(|command| command.parameter.as_ref())
     }

@@ -98,6 +98,7 @@ pub struct Plugin {
     /// What is odd about its configuration, and what of the overrides was ignored, as it is shown.
     pub warnings: Vec<String>,
     component: Arc<dyn Component>,
+    commands: Vec<Arc<CommandTool>>,
     tools: Vec<Arc<dyn Tool>>,
 }
 
@@ -144,7 +145,7 @@ impl Plugin {
         let component = packages.make(parts).map_err(wrong)?;
         let config = Arc::new(config);
         let mut names: Vec<(String, Arc<str>)> = Vec::new();
-        let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
+        let mut commands = Vec::new();
         for command in &config.commands {
             let own = &command.name;
             let called = identifier(own).ok_or_else(|| wrong(format!("`{own}` cannot be the name of a command")))?;
@@ -153,14 +154,21 @@ impl Plugin {
             }
             let tool = CommandTool::new(&name, &called, command, config.clone(), component.clone(), &surroundings);
             names.push((called, own.clone()));
-            tools.push(Arc::new(tool));
+            commands.push(Arc::new(tool));
         }
-        Ok(Plugin { name, description: info.for_model().into(), prompt, warnings, component, tools })
+        let tools = commands.iter().map(|tool| tool.clone() as Arc<dyn Tool>).collect();
+        Ok(Plugin { name, description: info.for_model().into(), prompt, warnings, component, commands, tools })
     }
 
     /// One tool per command.
     pub fn tools(&self) -> &[Arc<dyn Tool>] {
         &self.tools
+    }
+
+    /// The arguments that a call of the tool `name` has whose command is to get `param`.
+    pub fn arguments(&self, name: &str, param: Option<Value>) -> Map {
+        let tool = self.commands.iter().find(|tool| *tool.signature().signature.name == *name);
+        tool.map(|tool| tool.arguments(param)).unwrap_or_default()
     }
 
     /// Makes sure that it could be called now.

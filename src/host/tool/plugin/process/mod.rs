@@ -46,7 +46,7 @@ pub use crate::host::tool::plugin::process::unasked::Unasked;
 const END_OF_PIPES: Duration = Duration::from_millis(200);
 
 /// How long somebody who starts it by itself waits for it to end.
-const EARLY_END: Duration = Duration::from_millis(300);
+const EARLY_END: Duration = Duration::from_secs(1);
 
 /// A process that is stopped before it has heard of a call is started anew for it, so often.
 const STARTS_FOR_A_CALL: usize = 3;
