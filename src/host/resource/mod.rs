@@ -182,9 +182,10 @@ impl Resources {
         if self.declared.is_empty() {
             return "there are no resources".to_owned();
         }
-        let known = self.declared.iter().map(|resource| {
-            format!("({})", told(Some(resource.kind()), resource.id(), resource.name()))
-        });
+        let known = self
+            .declared
+            .iter()
+            .map(|resource| format!("({})", told(Some(resource.kind()), resource.id(), resource.name())));
         format!("there are {}", known.collect::<Vec<_>>().join(", "))
     }
 }

@@ -1,0 +1,4 @@
+//! What hostile peers, texts and paths must not achieve.
+
+mod files;
+mod http;
