@@ -125,6 +125,11 @@ impl Answer {
         }
     }
 
+    /// With another status.
+    pub(crate) fn status(self, status: u16) -> Answer {
+        Answer { status, ..self }
+    }
+
     /// With a further header.
     pub(crate) fn header(mut self, name: &str, value: &str) -> Answer {
         self.headers.push((name.into(), value.into()));

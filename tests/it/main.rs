@@ -43,6 +43,7 @@ mod prompts;
 mod replay;
 mod replayed_model;
 mod reply;
+mod resource;
 mod run;
 mod script;
 mod security;

@@ -240,8 +240,7 @@ fn open_disk(top: &Dir, path: &str, may_make: bool) -> io::Result<Dir> {
     if may_make && path.split('/').all(|part| !part.starts_with("..")) {
         top.create_dir_all(path)?;
     }
-    let resolved: PathBuf =
-        top.canonicalize(path)?.components().filter(|part| *part != Component::CurDir).collect();
+    let resolved: PathBuf = top.canonicalize(path)?.components().filter(|part| *part != Component::CurDir).collect();
     check_reserved(&resolved)?;
     open_folder(top, &resolved)
 }

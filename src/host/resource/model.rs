@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
 
-use crate::host::llm::answer::{Retries, ask, request};
 use crate::host::llm::Llm;
+use crate::host::llm::answer::{Retries, ask, request};
 use crate::host::resource::prices::PriceTable;
 use crate::host::resource::{Label, Resource, ResourceError};
 use crate::value::{Map, Value};

@@ -79,7 +79,8 @@ impl HttpTool {
         let mut headers = match read_headers(http, arguments.get("headers")) {
             Ok(headers) => headers,
             Err(faults) => {
-                let faults: Vec<String> = faults.iter().map(|fault| format!("`{}` {}", fault.path, fault.message)).collect();
+                let faults: Vec<String> =
+                    faults.iter().map(|fault| format!("`{}` {}", fault.path, fault.message)).collect();
                 return ToolOutcome::Error(faults.join("; "));
             }
         };
@@ -157,8 +158,12 @@ impl Tool for HttpTool {
                 EffectClass::Write,
             ),
         };
-        let signature =
-            Signature { name: name.into(), parameters, returns: Type { kind: TypeKind::Dict, optional: false }, summary: summary.into() };
+        let signature = Signature {
+            name: name.into(),
+            parameters,
+            returns: Type { kind: TypeKind::Dict, optional: false },
+            summary: summary.into(),
+        };
         ToolSignature::new(signature, effect)
     }
 

@@ -88,9 +88,12 @@ impl Tool for SqlQuery {
         let mut faults = Vec::new();
         match arguments.get("parameters") {
             Some(Value::List(_) | Value::Map(_) | Value::Null) | None => {}
-            Some(other @ (Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_))) => faults.push(
-                ArgumentFault { path: "parameters".into(), message: format!("must be list or dict, not {}", other.kind()) },
-            ),
+            Some(other @ (Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_))) => {
+                faults.push(ArgumentFault {
+                    path: "parameters".into(),
+                    message: format!("must be list or dict, not {}", other.kind()),
+                })
+            }
         }
         if self.database(&arguments).is_none() {
             let message = format!("is no resource that there is; there are {}", self.known());

@@ -106,8 +106,8 @@ impl Guard {
     /// # Errors
     /// Why it is refused.
     pub fn check(&self, text: &str) -> Result<Url, Refusal> {
-        let url = Url::parse(text)
-            .map_err(|error| Refusal::Url { url: without_user(text), cause: error.to_string() })?;
+        let url =
+            Url::parse(text).map_err(|error| Refusal::Url { url: without_user(text), cause: error.to_string() })?;
         self.check_url(&url)?;
         Ok(url)
     }
@@ -135,6 +135,20 @@ impl Guard {
             Some(address) => self.check_address(address, None),
             None => Ok(()),
         }
+    }
+
+    /// Where a redirect leads, which is held to the same rules, and to one more.
+    ///
+    /// # Errors
+    /// Why it is not followed.
+    pub fn check_redirect(&self, from: &Url, location: &str) -> Result<Url, Refusal> {
+        let next = from.join(location);
+        let next = next.map_err(|error| Refusal::Url { url: without_user(location), cause: error.to_string() })?;
+        self.check_url(&next)?;
+        if from.scheme() == "https" && next.scheme() == "http" {
+            return Err(Refusal::Downgrade);
+        }
+        Ok(next)
     }
 
     /// Checks an address, which may have been found for a name.
@@ -196,7 +210,9 @@ fn allowed_host(text: &str) -> Result<AllowedHost, ResourceError> {
     let port = match port {
         None => AllowedPort::Usual,
         Some("*") => AllowedPort::All,
-        Some(port) => AllowedPort::One(port.parse().ok().filter(|port| *port != 0).ok_or_else(|| wrong("has no port"))?),
+        Some(port) => {
+            AllowedPort::One(port.parse().ok().filter(|port| *port != 0).ok_or_else(|| wrong("has no port"))?)
+        }
     };
     if name == "*" {
         return Ok(AllowedHost { name: AllowedName::All, port });

@@ -234,23 +234,18 @@ impl Http {
                 | StatusCode::PERMANENT_REDIRECT
         );
         let Some(location) = response.headers().get(LOCATION).filter(|_| is_redirect) else { return Ok(None) };
-        let refused = |refusal| HttpError::RedirectRefused { from: shown_host(url), refusal };
         let location = String::from_utf8_lossy(location.as_bytes());
-        let next = url
-            .join(&location)
-            .map_err(|error| refused(Refusal::Url { url: "its `location`".to_owned(), cause: error.to_string() }))?;
-        self.guard.check_url(&next).map_err(refused)?;
-        if url.scheme() == "https" && next.scheme() == "http" {
-            return Err(refused(Refusal::Downgrade));
-        }
-        Ok(Some(next))
+        let next = self.guard.check_redirect(url, &location);
+        next.map(Some).map_err(|refusal| HttpError::RedirectRefused { from: shown_host(url), refusal })
     }
 
     async fn read(&self, url: &Url, mut response: Response) -> Result<HttpAnswer, HttpError> {
         let too_large = || {
             let max = self.max_bytes;
             let host = shown_host(url);
-            HttpError::Failed(format!("the answer of `{host}` is larger than {max} bytes (`max_bytes` of the resource)"))
+            HttpError::Failed(format!(
+                "the answer of `{host}` is larger than {max} bytes (`max_bytes` of the resource)"
+            ))
         };
         if response.content_length().is_some_and(|length| length > self.max_bytes as u64) {
             return Err(too_large());

@@ -133,7 +133,8 @@ impl Resource for Sqlite {
             let work = move || {
                 // Dropped behind the connection: whoever waits for it knows that the file is closed.
                 let _close: oneshot::Sender<()> = close;
-                match open::open(&folder, &config).and_then(|connection| Statements::new(connection, &config, stopped)) {
+                match open::open(&folder, &config).and_then(|connection| Statements::new(connection, &config, stopped))
+                {
                     Ok(mut statements) => {
                         if opened.send(Ok(())).is_ok() {
                             work(&mut statements, &received);
@@ -148,9 +149,9 @@ impl Resource for Sqlite {
             thread.map_err(|error| {
                 ResourceError::new(format!("no thread can be started: {error}"), "raise the limit of processes")
             })?;
-            let opened = is_open.await.unwrap_or_else(|_| {
-                Err(ResourceError::new("its thread ended", "look at the log with --log debug"))
-            });
+            let opened = is_open
+                .await
+                .unwrap_or_else(|_| Err(ResourceError::new("its thread ended", "look at the log with --log debug")));
             opened?;
             *self.worker() = Some(Worker { jobs, stop, closed });
             Ok(())

@@ -55,11 +55,43 @@ struct Watch {
     is_ours: AtomicBool,
     /// Why a statement was refused.
     refusal: Mutex<Option<String>>,
-    /// Whether a row was added.
+    /// Whether the statement that was prepared changes rows of a table.
+    changes_rows: AtomicBool,
+    /// Whether it adds some.
+    adds_rows: AtomicBool,
+    /// Whether a row was added while it ran, which may also be a trigger's doing.
     has_added: AtomicBool,
 }
 
+/// What a statement does with rows of tables.
+#[derive(Clone, Copy)]
+struct Kind {
+    changes_rows: bool,
+    adds_rows: bool,
+}
+
 impl Watch {
+    fn begin(&self) {
+        self.refusal();
+        for flag in [&self.changes_rows, &self.adds_rows, &self.has_added] {
+            flag.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// A statement that is prepared asks for this.
+    fn note(&self, context: &AuthContext<'_>) {
+        use AuthAction as A;
+        if context.accessor.is_some() {
+            return;
+        }
+        if let A::Insert { table_name } | A::Update { table_name, .. } | A::Delete { table_name } = context.action
+            && !table_name.starts_with("sqlite_")
+        {
+            self.changes_rows.store(true, Ordering::Relaxed);
+            self.adds_rows.fetch_or(matches!(context.action, A::Insert { .. }), Ordering::Relaxed);
+        }
+    }
+
     fn refusal(&self) -> Option<String> {
         self.refusal.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -78,6 +110,7 @@ impl Statements {
             if asked.is_ours.load(Ordering::Relaxed) {
                 return Authorization::Allow;
             }
+            asked.note(&context);
             let Some(refusal) = refusal(context.action, may_write) else { return Authorization::Allow };
             asked.refusal.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(refusal);
             Authorization::Deny
@@ -98,21 +131,25 @@ impl Statements {
     pub(super) fn run(&mut self, sql: &str, values: &Value, abandoned: Arc<AtomicBool>) -> Result<Value, SqlError> {
         let stop = self.stop.clone();
         let is_over = move || abandoned.load(Ordering::Relaxed) || stop.load(Ordering::Relaxed);
-        self.watch.refusal();
-        self.watch.has_added.store(false, Ordering::Relaxed);
+        self.watch.begin();
         let explain = |error: rusqlite::Error| explain(&self.watch, sql, &error);
         self.connection.progress_handler(STEPS, Some(is_over)).map_err(explain)?;
         let mut statement = self.connection.prepare(sql).map_err(explain)?;
         if statement.expanded_sql().is_none() {
             return Err(SqlError::Failed("there is no statement in `sql`".to_owned()));
         }
+        // What the machine itself prepares while it runs is another matter: virtual tables do.
+        let kind = Kind {
+            changes_rows: self.watch.changes_rows.load(Ordering::Relaxed),
+            adds_rows: self.watch.adds_rows.load(Ordering::Relaxed),
+        };
         bind(&mut statement, values)?;
         if statement.readonly() {
-            return self.step(sql, &mut statement);
+            return self.step(sql, &mut statement, kind);
         }
         // What a statement of many rows has done so far is undone if it fails, or if its result is too large.
         self.ours("BEGIN IMMEDIATE").map_err(explain)?;
-        let result = self.step(sql, &mut statement);
+        let result = self.step(sql, &mut statement, kind);
         drop(statement);
         let result = match result {
             Ok(value) => self.ours("COMMIT").map_err(explain).map(|()| value),
@@ -125,16 +162,16 @@ impl Statements {
         result
     }
 
-    fn step(&self, sql: &str, statement: &mut Statement<'_>) -> Result<Value, SqlError> {
+    fn step(&self, sql: &str, statement: &mut Statement<'_>, kind: Kind) -> Result<Value, SqlError> {
         let explain = |error: rusqlite::Error| explain(&self.watch, sql, &error);
         let n_columns = statement.column_count();
         if n_columns == 0 {
             let before = self.connection.total_changes();
             statement.raw_execute().map_err(explain)?;
-            // A statement that changes no rows leaves the count of the one before it.
-            let has_changed = self.connection.total_changes() != before;
+            // A statement that changes no rows leaves the count and the id of the one before it.
+            let has_changed = kind.changes_rows && self.connection.total_changes() != before;
             let n_rows = if has_changed { self.connection.changes() } else { 0 };
-            let has_added = self.watch.has_added.load(Ordering::Relaxed);
+            let has_added = kind.adds_rows && self.watch.has_added.load(Ordering::Relaxed);
             return Ok(changed(n_rows, has_added.then(|| self.connection.last_insert_rowid())));
         }
         let columns = statement.column_names().map(Arc::from).collect();
@@ -297,10 +334,10 @@ fn value_of(stored: ValueRef<'_>) -> Value {
 }
 
 fn explain(watch: &Watch, sql: &str, error: &rusqlite::Error) -> SqlError {
-    let code = error.sqlite_error_code();
-    if let (Some(ErrorCode::AuthorizationForStatementDenied), Some(refusal)) = (code, watch.refusal()) {
+    if let Some(refusal) = watch.refusal() {
         return SqlError::Failed(refusal);
     }
+    let code = error.sqlite_error_code();
     let busy = code == Some(ErrorCode::DatabaseBusy) || code == Some(ErrorCode::DatabaseLocked);
     if busy {
         return SqlError::Unavailable(format!("another process is writing to the database: {error}"));
