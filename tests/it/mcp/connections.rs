@@ -61,14 +61,13 @@ async fn the_newer_generation_is_tried_first() {
     {
         let world = World::new(server.options(generation)).await;
         assert_eq!(world.server.protocol_version().await.as_deref(), Some(version));
-        let (url, stop) = server.http().await;
-        let mut options = at(&url);
+        let http = server.http().await;
+        let mut options = at(&http.url);
         options.generation = generation;
         let world = World::new(options).await;
         assert_eq!(world.server.protocol_version().await.as_deref(), Some(version));
         assert_eq!(world.call("test.one", "{}").await, text("{}"));
         world.server.close().await;
-        stop.cancel();
     }
 }
 
@@ -130,7 +129,7 @@ async fn what_is_wrong_with_a_command_is_said() {
     options.transport = Transport::Command { command: missing.clone(), folder: here.clone(), environment: Vec::new() };
     assert_eq!(
         fault(options.clone()).await.to_string(),
-        "the MCP server `test` cannot be started: there is no command `no-such-server-***`; install it, or correct \
+        "the MCP server `test` cannot be started: there is no command `no-such-server-4711`; install it, or correct \
          `command` and `PATH` in its entry under `mcp`"
     );
     options.transport = Transport::Command {
@@ -295,18 +294,17 @@ async fn a_process_that_has_died_is_started_again_but_not_for_ever() {
 async fn a_server_that_is_started_again_over_there_is_found_again() {
     for generation in GENERATIONS {
         let (server, _events) = TestServer::new(vec![tool("one", json!({}), 0)]);
-        let (url, stop) = server.http().await;
-        let mut options = at(&url);
+        let http = server.http().await;
+        let mut options = at(&http.url);
         options.generation = generation;
         let world = World::new(options).await;
         assert_eq!(world.call("test.one", "{}").await, text("{}"));
-        stop.cancel();
-        let port: u16 = url.rsplit(':').next().unwrap().trim_end_matches("/mcp").parse().unwrap();
-        // The session is gone with it.
-        let (_, stop) = server.http_at(port).await;
-        let done = world.call("test.one", "{}").await;
-        let done = if matches!(done, Came::Error(_)) { world.call("test.one", "{}").await } else { done };
-        assert_eq!(done, text("{}"));
-        stop.cancel();
+        let port = http.port;
+        http.end().await;
+        let gone = world.call("test.one", "{}").await;
+        assert!(matches!(&gone, Came::Error(words) if words.contains("Connection refused")), "{gone:?}");
+        // The session is gone too.
+        let _http = server.http_at(port).await;
+        assert_eq!(world.call("test.one", "{}").await, text("{}"));
     }
 }

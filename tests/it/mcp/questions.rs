@@ -113,6 +113,8 @@ async fn an_answer_that_comes_after_the_connection_was_lost_is_used_in_a_new_cal
         world.call("test.twice", "{}").await;
         world.answer("test.twice", "one").await;
         server.hang_up();
+        // Another call sees it, sooner or later.
+        while !matches!(came(world.begin(2, "test.deletes", "{}", None)).await, Came::Asks(_)) {}
         let done = world.answer("test.twice", "two").await;
         assert_eq!(done, text(r#"Accept {"a":"one"}; Accept {"b":"two"}"#), "nobody is asked twice");
         assert_eq!(server.n_connections(), 2);
@@ -139,9 +141,9 @@ async fn questions_come_over_http_too() {
     for generation in GENERATIONS {
         let names = ["deletes", "hangs"];
         let (server, mut events) = TestServer::new(names.map(|name| tool(name, json!({}), 0)).to_vec());
-        let (url, stop) = server.http().await;
+        let http = server.http().await;
         let mut options = server.options(generation);
-        options.transport = playhouse::host::tool::mcp::Transport::Url { url, headers: Vec::new() };
+        options.transport = playhouse::host::tool::mcp::Transport::Url { url: http.url.clone(), headers: Vec::new() };
         let world = World::new(options).await;
         // Another call runs: whose question it is, is known all the same.
         let other = tokio::spawn(world.begin(2, "test.hangs", "{}", None).outcome);
@@ -149,6 +151,5 @@ async fn questions_come_over_http_too() {
         assert_eq!(world.call("test.deletes", "{}").await, asks(DELETE));
         assert_eq!(world.answer("test.deletes", true).await, text(r#"Accept {"sure":true}"#));
         other.abort();
-        stop.cancel();
     }
 }

@@ -37,6 +37,30 @@ struct Shared {
 /// What it saw.
 pub(crate) type Events = mpsc::UnboundedReceiver<String>;
 
+/// A server on the loopback interface; it ends when this is dropped.
+pub(crate) struct HttpServer {
+    pub(crate) url: String,
+    pub(crate) port: u16,
+    runtime: Option<tokio::runtime::Runtime>,
+}
+
+impl HttpServer {
+    /// Ends it with all of its connections and sessions.
+    pub(crate) async fn end(mut self) {
+        let runtime = self.runtime.take().unwrap();
+        let ended = tokio::task::spawn_blocking(move || runtime.shutdown_timeout(std::time::Duration::from_secs(5)));
+        ended.await.unwrap();
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
 impl TestServer {
     pub(crate) fn new(tools: Vec<Tool>) -> (TestServer, Events) {
         TestServer::build(tools, false)
@@ -99,30 +123,30 @@ impl TestServer {
         ended
     }
 
-    /// Serves it over HTTP on the loopback interface; gives the address and what ends it.
-    pub(crate) async fn http(&self) -> (String, CancellationToken) {
+    /// Serves it over HTTP on the loopback interface.
+    pub(crate) async fn http(&self) -> HttpServer {
         self.http_at(0).await
     }
 
-    pub(crate) async fn http_at(&self, port: u16) -> (String, CancellationToken) {
-        let stop = CancellationToken::new();
-        let mut config = StreamableHttpServerConfig::default();
-        config.cancellation_token = stop.clone();
+    pub(crate) async fn http_at(&self, port: u16) -> HttpServer {
         let server = self.clone();
         let factory = move || {
             server.0.n_connections.fetch_add(1, Ordering::SeqCst);
             Ok(server.clone())
         };
-        let service = StreamableHttpService::new(factory, Arc::new(LocalSessionManager::default()), config);
-        let router = axum::Router::new().nest_service("/mcp", service);
-        let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let stopped = stop.clone();
-        tokio::spawn(async move {
-            // Dropped, not shut down: a connection that is kept alive does not keep it.
-            tokio::select! { _ = axum::serve(listener, router) => {}, () = stopped.cancelled() => {} }
+        // A runtime of its own: it can be ended with all of its connections.
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let serving = runtime.spawn(async move {
+            let config = StreamableHttpServerConfig::default();
+            let service = StreamableHttpService::new(factory, Arc::new(LocalSessionManager::default()), config);
+            let router = axum::Router::new().nest_service("/mcp", service);
+            let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await.unwrap();
+            let address = listener.local_addr().unwrap();
+            tokio::spawn(async move { axum::serve(listener, router).await });
+            address
         });
-        (format!("http://{address}/mcp"), stop)
+        let address = serving.await.unwrap();
+        HttpServer { url: format!("http://{address}/mcp"), port: address.port(), runtime: Some(runtime) }
     }
 
     /// All connections over streams break off.
@@ -166,7 +190,7 @@ impl TestServer {
         let params: ElicitRequestParams = serde_json::from_value(params).unwrap();
         let is_new = context.protocol_version().is_some_and(|version| !version.has_initialize());
         if !is_new {
-            return Ok(context.peer.create_elicitation(params).await.unwrap());
+            return context.peer.create_elicitation(params).await.map_err(|error| done(error.to_string()));
         }
         // What was answered before comes back in the state.
         let mut known: serde_json::Map<String, Json> = request

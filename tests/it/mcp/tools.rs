@@ -92,9 +92,9 @@ async fn all_faults_of_arguments_are_told_together_with_their_paths() {
     assert_eq!(
         world.call("test.put", wrong).await,
         error(
-            "`rows[1].id` must be int, not str; `rows[2].more` is not known there; `rows[2][\"at x\"]` must be str, \
-             not int; `rows[2].id` is missing; `rows[3].id` must be at least 1; `limit` must be int or null, not str; \
-             `tag` must match ^[a-z]+$; `lmit` is no parameter; `mode` is missing; the parameters are \
+            "`mode` is missing; `rows[1].id` must be int, not str; `rows[2][\"at x\"]` must be str, not int; \
+             `rows[2].more` is not known there; `rows[2].id` is missing; `rows[3].id` must be at least 1; `limit` must \
+             be int or null, not str; `tag` must match ^[a-z]+$; `lmit` is no parameter; the parameters are \
              test.put(rows: list, mode: str, limit: int | None, tag: str)"
         )
     );
@@ -145,8 +145,8 @@ async fn results_that_are_not_what_was_promised_are_errors() {
     assert_eq!(
         world.call("test.structured", "{}").await,
         error(
-            "the result is not what the server's schema says: `n` must be str, not int; `rows[0].id` must be str, \
-             not int; `m` is missing"
+            "the result is not what the server's schema says: `m` is missing; `n` must be str, not int; `rows[0].id` \
+             must be str, not int"
         )
     );
 }

@@ -239,6 +239,9 @@ async fn rounds(
             let answer = tokio::select! {
                 answer = answer => answer.ok()?,
                 () = cancel.cancelled() => return None,
+                () = connection.gone.cancelled() => {
+                    return Some(Err(Trouble::Lost("closed the connection".to_owned())));
+                }
             };
             responses.insert(key, serde_json::to_value(answer).unwrap_or(Json::Null));
         }
