@@ -4,6 +4,7 @@ mod connections;
 mod hostile;
 mod questions;
 mod server;
+mod sessions;
 mod third_party;
 mod tools;
 
