@@ -30,6 +30,8 @@ mod ideal_model;
 mod journal;
 mod lang;
 mod library;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod models;
 mod openai;
 mod optimiser;

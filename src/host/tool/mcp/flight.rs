@@ -220,10 +220,12 @@ async fn rounds(
             Ok(response) => response,
             Err(error) => return Some(Err(of_request(&error))),
         };
-        let required = match response {
-            ServerResult::CallToolResult(result) => return Some(Ok(result)),
-            ServerResult::InputRequiredResult(required) => required,
-            _ => return Some(Err(of_request(&ServiceError::UnexpectedResponse))),
+        let required = if let ServerResult::CallToolResult(result) = response {
+            return Some(Ok(result));
+        } else if let ServerResult::InputRequiredResult(required) = response {
+            required
+        } else {
+            return Some(Err(of_request(&ServiceError::UnexpectedResponse)));
         };
         let mut responses = InputResponses::new();
         for (key, request) in required.input_requests.unwrap_or_default() {
@@ -237,6 +239,9 @@ async fn rounds(
             let answer = tokio::select! {
                 answer = answer => answer.ok()?,
                 () = cancel.cancelled() => return None,
+                () = connection.gone.cancelled() => {
+                    return Some(Err(Trouble::Lost("closed the connection".to_owned())));
+                }
             };
             responses.insert(key, serde_json::to_value(answer).unwrap_or(Json::Null));
         }

@@ -205,9 +205,10 @@ impl Field {
                 return Ok(Read::Declined);
             }
             Kind::Several(options) => {
-                let items: Vec<Value> = match answer {
-                    Value::List(items) => items.to_vec(),
-                    _ => said.split(',').map(|item| Value::str(item.trim())).collect(),
+                let items: Vec<Value> = if let Value::List(items) = answer {
+                    items.to_vec()
+                } else {
+                    said.split(',').map(|item| Value::str(item.trim())).collect()
                 };
                 let mut values = Vec::new();
                 for item in items {

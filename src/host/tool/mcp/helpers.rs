@@ -121,7 +121,7 @@ impl Helper {
                 let params = ReadResourceRequestParams::new(text_of("uri"));
                 match self.server.ask(&connection, connection.peer.read_resource_once(params)).await? {
                     ReadResourceResponse::Complete(result) => Ok(of_resource(&result.contents)),
-                    _ => Err(self.wants_input()),
+                    ReadResourceResponse::InputRequired(_) | _ => Err(self.wants_input()),
                 }
             }
             Work::GetPrompt => {
@@ -132,7 +132,7 @@ impl Helper {
                 }
                 match self.server.ask(&connection, connection.peer.get_prompt_once(params)).await? {
                     GetPromptResponse::Complete(result) => Ok(of_prompt(&result)),
-                    _ => Err(self.wants_input()),
+                    GetPromptResponse::InputRequired(_) | _ => Err(self.wants_input()),
                 }
             }
         }

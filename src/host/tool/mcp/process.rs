@@ -81,11 +81,13 @@ impl Process {
             .process_group(0)
             .kill_on_drop(true)
             .spawn();
-        let mut child = child.map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => {
-                (McpFault::NoCommand, format!("cannot be started: there is no command `{program}`"))
-            }
-            _ => (McpFault::NoCommand, format!("cannot be started: `{program}`: {error}")),
+        let mut child = child.map_err(|error| {
+            let cause = if error.kind() == io::ErrorKind::NotFound {
+                format!("there is no command `{program}`")
+            } else {
+                format!("`{program}`: {error}")
+            };
+            (McpFault::NoCommand, format!("cannot be started: {cause}"))
         })?;
         let (Some(stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {

@@ -104,11 +104,6 @@ impl InputSchema {
 
     /// Checks arguments by our names.
     pub(super) fn check(&self, signature: &Signature, mut arguments: Map) -> Result<Map, Vec<ArgumentFault>> {
-        let validator = match &self.check {
-            Check::Signature => return check_arguments(signature, arguments),
-            Check::Nothing => return Ok(arguments),
-            Check::Schema(validator) => validator,
-        };
         for parameter in &self.parameters {
             // An explicit null for a parameter that may be left out means that it is left out.
             if !parameter.required()
@@ -119,6 +114,11 @@ impl InputSchema {
                 arguments.shift_remove(&parameter.name);
             }
         }
+        let validator = match &self.check {
+            Check::Signature => return check_arguments(signature, arguments),
+            Check::Nothing => return Ok(arguments),
+            Check::Schema(validator) => validator,
+        };
         for (name, default) in &self.required_defaults {
             arguments.entry(name.clone()).or_insert_with(|| default.clone());
         }

@@ -1,0 +1,169 @@
+//! Servers in running sessions: questions that survive a restart, tools that come while a program runs.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use playhouse::host::classify::off::Off;
+use playhouse::host::clock::TestClock;
+use playhouse::host::events::PublicBody;
+use playhouse::host::journal::memory::MemoryJournal;
+use playhouse::host::llm::script::{Script, ScriptEntry};
+use playhouse::host::program::load_texts;
+use playhouse::host::session::{Interest, Notice, Session, SessionOptions, Start};
+use playhouse::host::tool::mcp::Generation;
+use playhouse::lang::SourceText;
+use playhouse::value::Map;
+use playhouse::vm::limits::Settings;
+use playhouse::vm::protocol::{CallId, Outcome, Timestamp};
+use serde_json::json;
+
+use super::server::{TestServer, tool};
+use super::*;
+
+/// What a person does when it is their turn.
+pub(super) enum Person {
+    /// Says something.
+    Says(&'static str),
+    /// Answers the question of a call.
+    Answers(Value),
+    /// Goes away; the session is stopped.
+    Leaves,
+}
+
+/// What a run has come to.
+pub(super) struct Run {
+    pub(super) said: Vec<String>,
+    pub(super) asked: Vec<String>,
+    /// Names of events.
+    pub(super) events: Vec<&'static str>,
+    pub(super) value: Option<Value>,
+}
+
+/// Runs a program with these tools until it ends or the person leaves.
+pub(super) async fn run(
+    registry: &Arc<Registry>,
+    journal: &MemoryJournal,
+    program: &str,
+    script: Vec<ScriptEntry>,
+    person: Vec<Person>,
+    before_answer: impl AsyncFn(),
+) -> Run {
+    let world = playhouse::host::session::World {
+        llm: Arc::new(Script::from_entries("test", script)),
+        classifier: Arc::new(Off),
+        tools: registry.clone(),
+        clock: Arc::new(TestClock::new(Timestamp(1_795_301_285_000))),
+        options: SessionOptions::default(),
+    };
+    let session = if journal.snapshot().is_empty() {
+        let roots = vec![SourceText { name: "program.md".into(), text: program.into() }];
+        let signatures: Vec<_> = registry.signatures().iter().map(|tool| tool.signature.clone()).collect();
+        let (text, loaded) = load_texts(roots, &signatures, &mut |_: &Path| Err("none".into()));
+        let start = Start {
+            id: "s1".into(),
+            program: Arc::new(loaded.program),
+            text,
+            settings: Settings::default(),
+            entry: None,
+            arguments: Map::new(),
+        };
+        Session::start(world, Box::new(journal.clone()), start)
+    } else {
+        Session::resume(world, Box::new(journal.clone()))
+    };
+    let mut session = session.unwrap();
+    let mut events = session.subscribe(Interest::Everything { capacity: 10_000 });
+    let handle = session.spawn();
+    let mut person = VecDeque::from(person);
+    let mut run = Run { said: Vec::new(), asked: Vec::new(), events: Vec::new(), value: None };
+    while let Some(notice) = events.next().await {
+        let Notice::Event(event) = notice else { panic!("{notice:?}") };
+        run.events.push(event.name);
+        if let PublicBody::Said { text } = &event.body {
+            run.said.push(text.to_string());
+        }
+        if let PublicBody::ApprovalAsked { question, .. } = &event.body {
+            run.asked.push(question.to_string());
+        }
+        if let PublicBody::Waiting { whom: whom @ ("user" | "approval"), call } = &event.body {
+            before_answer().await;
+            match (person.pop_front(), call) {
+                (Some(Person::Says(line)), None) => handle.send(line).await.unwrap(),
+                (Some(Person::Answers(answer)), Some(call)) => handle.approve(CallId(*call), answer).await.unwrap(),
+                (Some(Person::Leaves), _) => handle.stop().await,
+                (Some(Person::Says(_) | Person::Answers(_)) | None, _) => {
+                    panic!("nobody expected to be asked: {whom} {:?}", run.asked)
+                }
+            }
+        }
+    }
+    if let Some(Outcome::Done { value }) = &handle.outcome().await.unwrap().outcome {
+        run.value = Some(value.value.clone());
+    }
+    run
+}
+
+const DELETES: &str = "# Tidy\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- $done = test.deletes()\n- \
+                       Return $done\n";
+
+#[tokio::test]
+async fn a_question_of_a_server_is_asked_in_the_session_and_survives_a_restart() {
+    for generation in GENERATIONS {
+        let (server, _events) = TestServer::new(vec![tool("deletes", json!({}), 0)]);
+        let question = "The server `test` asks: Delete everything?\nsure (yes or no)";
+        let nothing = async || {};
+
+        let world = World::new(server.options(generation)).await;
+        let answers = vec![Person::Answers(Value::Bool(false))];
+        let run_once = run(&world.registry, &MemoryJournal::new(), DELETES, Vec::new(), answers, nothing).await;
+        assert_eq!(run_once.asked, [question]);
+        assert_eq!(run_once.value, Some(r#"Accept {"sure":false}"#.into()));
+
+        let journal = MemoryJournal::new();
+        let leaves = vec![Person::Leaves];
+        let begun = run(&world.registry, &journal, DELETES, Vec::new(), leaves, nothing).await;
+        assert_eq!((begun.asked.len(), begun.value), (1, None));
+        world.server.close().await;
+        drop(world);
+        let world = World::new(server.options(generation)).await;
+        // The first answer cannot be told apart from one to another question, so the new call asks once more.
+        let answers = vec![Person::Answers(Value::Bool(true)), Person::Answers(Value::Bool(true))];
+        let resumed = run(&world.registry, &journal, DELETES, Vec::new(), answers, nothing).await;
+        assert_eq!(resumed.value, Some(r#"Accept {"sure":true}"#.into()), "{:?}", resumed.asked);
+        assert_eq!(resumed.asked.last().map(String::as_str), Some(question));
+    }
+}
+
+#[tokio::test]
+async fn a_running_session_calls_a_tool_that_came_while_it_ran() {
+    for generation in GENERATIONS {
+        let (server, mut events) = TestServer::new(vec![tool("one", json!({}), 0)]);
+        let world = World::new(server.options(generation)).await;
+        world.server.follow(&world.registry);
+        if generation == Generation::Discover {
+            while events.recv().await.unwrap() != "listens" {}
+        }
+        let program = "# Tidy\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- Ask the user for $go\n- Do it\n- \
+                       Return $done\n";
+        let script = [
+            "{\"at\":\"01\",\"wait\":\"user\"}\n",
+            "{\"at\":\"01\",\"set\":{\"go\":\"on\"}}\n{\"at\":\"02\",\"call\":\"test.late\",\"args\":{\"n\":1},\
+             \"as\":\"done\"}\n{\"at\":\"02\",\"wait\":\"calls\"}\n",
+            "{\"at\":\"03\"}\n",
+        ];
+        let changes = std::sync::Mutex::new(world.registry.changes());
+        let before_answer = async || {
+            server.change(vec![tool("late", json!({"n": {"type": "integer"}}), 1)]).await;
+            let mut seen = changes.lock().unwrap().clone();
+            seen.changed().await.unwrap();
+            // The session reads it on its own task.
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+            }
+        };
+        let script = script.map(ScriptEntry::reply).to_vec();
+        let person = vec![Person::Says("go on")];
+        let run = run(&world.registry, &MemoryJournal::new(), program, script, person, before_answer).await;
+        assert_eq!(run.value, Some(r#"{"n":1}"#.into()), "{:?}", run.events);
+    }
+}
