@@ -10,11 +10,11 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 
 use crate::host::config_file as file;
+use crate::host::equipment::declaration;
 use crate::host::journal::wire::SettingsWire;
 use crate::host::llm::openai::{OpenAiConfig, Secret};
 use crate::host::models::catalogue;
 use crate::host::models::config::EmbeddedConfig;
-use crate::host::equipment::declaration;
 use crate::host::resource::model::ModelOptions;
 use crate::host::session::SessionOptions;
 use crate::lang::program::FrontMatter;

@@ -7,7 +7,7 @@
 use std::sync::{Arc, OnceLock};
 
 use minijinja::context;
-use playhouse_lang::program::{AgentId, Mode, Playbook, PlaybookId, Program, Signature, Step, StepId, Type};
+use playhouse_lang::program::{AgentId, Mode, Parameter, Playbook, PlaybookId, Program, Signature, Step, StepId, Type};
 use playhouse_lang::value::Value;
 
 use crate::Machine;
@@ -398,30 +398,36 @@ impl Machine {
             .flat_map(|id| self.program.playbook(id).steps.iter().map(|step| &*step.text))
             .collect();
         let text_names = |name: &str| playbook.mode == Mode::Goal || texts.iter().any(|text| text.contains(name));
-        self.tools
-            .iter()
-            .filter(|tool| {
-                let has_more = tool.schema.is_some()
-                    || tool.signature.parameters.iter().any(|parameter| !parameter.description.is_empty());
-                has_more
-                    && text_names(&tool.signature.name)
-                    && self.program.refusal(playbook, &tool.signature.name).is_none()
-            })
-            .map(|tool| {
-                let written = write_signature(&tool.signature.name, &tool.signature);
-                if let Some(schema) = &tool.schema {
-                    return format!("{written} — {schema}");
-                }
-                let parameters: Vec<String> = tool
-                    .signature
-                    .parameters
-                    .iter()
-                    .filter(|parameter| !parameter.description.is_empty())
-                    .map(|parameter| format!("{}: {}", parameter.name, parameter.description))
-                    .collect();
-                format!("{written} — {}", parameters.join("; "))
-            })
-            .collect()
+        let is_shown = |tool: &&ToolSignature| {
+            let described = |parameter: &Parameter| !parameter.description.is_empty();
+            let has_more =
+                tool.schema.is_some() || tool.about.is_some() || tool.signature.parameters.iter().any(described);
+            let name = &tool.signature.name;
+            has_more && text_names(name) && self.program.refusal(playbook, name).is_none()
+        };
+        let mut lines = Vec::new();
+        let mut told: Option<&str> = None;
+        for tool in self.tools.iter().filter(is_shown) {
+            let Signature { name, parameters, .. } = &tool.signature;
+            let plugin = name.split_once('.').map_or(&**name, |(plugin, _)| plugin);
+            // What a plugin says of itself stands once, before its tools.
+            if let Some(about) = tool.about.as_ref().filter(|_| told != Some(plugin)) {
+                lines.push(format!("{plugin}: {}", Value::Str(about.clone()).to_json()));
+                told = Some(plugin);
+            }
+            let written = write_signature(name, &tool.signature);
+            let described: Vec<String> = parameters
+                .iter()
+                .filter(|parameter| !parameter.description.is_empty())
+                .map(|parameter| format!("{}: {}", parameter.name, parameter.description))
+                .collect();
+            match &tool.schema {
+                Some(schema) => lines.push(format!("{written} — {schema}")),
+                None if described.is_empty() => {}
+                None => lines.push(format!("{written} — {}", described.join("; "))),
+            }
+        }
+        lines
     }
 
     /// What ran above this frame for triggers, and which variables changed meanwhile.

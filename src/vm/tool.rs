@@ -40,6 +40,8 @@ pub struct ToolSignature {
     /// The JSON Schema of its arguments, as text for models, where it is more than the signature says. A tool with one
     /// checks its arguments itself, all together and with their paths; the machine hands them on as they are.
     pub schema: Option<Arc<str>>,
+    /// What a model is told of all tools of the same plugin, together.
+    pub about: Option<Arc<str>>,
 }
 
 /// What a tool demands of one of its arguments.
@@ -57,7 +59,7 @@ pub struct ParameterRule {
 impl ToolSignature {
     /// A tool of which nothing else is known.
     pub fn new(signature: Signature, effect: EffectClass) -> ToolSignature {
-        ToolSignature { signature, effect, approval: Approval::Never, rules: Vec::new(), schema: None }
+        ToolSignature { signature, effect, approval: Approval::Never, rules: Vec::new(), schema: None, about: None }
     }
 
     /// What is demanded of the argument of this name.

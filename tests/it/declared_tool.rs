@@ -29,6 +29,7 @@ pub(crate) fn tool(line: &str) -> ToolSignature {
                 other => panic!("{other} is no word about a tool"),
             },
             Some(("schema", schema)) => tool.schema = Some(schema.into()),
+            Some(("about", about)) => tool.about = Some(about.replace('_', " ").into()),
             Some((name, demands)) => {
                 let takes_assets = demands == "assets";
                 let sources = demands.split('+').filter_map(Origin::named);

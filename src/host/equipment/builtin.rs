@@ -117,9 +117,9 @@ fn disk_command(disk: &Disk, command: &str, param: &Value) -> Result<Value, Comp
             let text = member(param, "text").unwrap_or_default();
             disk.write(path, text.as_bytes()).map(|()| result("path", Value::str(path)))
         }
-        "list" => disk.list(path).map(|names| {
-            result("names", Value::list(names.into_iter().map(Value::from).collect()))
-        }),
+        "list" => {
+            disk.list(path).map(|names| result("names", Value::list(names.into_iter().map(Value::from).collect())))
+        }
         "remove" => disk.remove(path).map(|()| result("path", Value::str(path))),
         _ => return Err(unknown("playhouse.disk", command, "read, write, list and remove")),
     };

@@ -183,7 +183,7 @@ impl Equipment {
         servers::add_package(&mut packages);
         for plugin in &declared.plugins {
             let fault = |message: String| EquipmentError::Declared { place: plugin.place.clone(), message };
-            let opened = open_plugin(plugin, around, reach, folder, &packages).map_err(fault)?;
+            let opened = open_plugin(plugin, around, reach, folder, &packages, &self.resources).map_err(fault)?;
             for tool in opened.tools() {
                 self.tools.add(tool.clone())?;
             }
@@ -195,8 +195,7 @@ impl Equipment {
             let prefix = format!("{}.", server.name);
             stand_ins.iter().any(|tool| tool.signature().signature.name.starts_with(&prefix))
         };
-        let wanted: Vec<&ServerDeclaration> =
-            declared.servers.iter().filter(|server| !stands_in(server)).collect();
+        let wanted: Vec<&ServerDeclaration> = declared.servers.iter().filter(|server| !stands_in(server)).collect();
         self.is_open_world = made.is_incomplete || reach == Reach::Survey && !wanted.is_empty();
         if reach == Reach::Open {
             self.connect(&wanted, around).await?;
@@ -244,6 +243,7 @@ fn open_plugin(
     reach: Reach,
     folder: &WorkingDirectory,
     packages: &Packages,
+    resources: &Arc<Resources>,
 ) -> Result<Plugin, String> {
     // A survey knows no secrets: a variable that is not set yet is none of its business.
     let config = if reach == Reach::Open { around.resolve(&declared.config)? } else { declared.config.clone() };
@@ -259,6 +259,7 @@ fn open_plugin(
             working_directory,
             environment: around.environment.clone(),
             secrets: around.secrets.clone(),
+            resources: resources.clone(),
             clock: around.clock.clone(),
             value_bytes: around.max_bytes,
         },

@@ -134,7 +134,9 @@ fn http_config(config: &Map) -> Result<HttpConfig, String> {
             "networks" => http.networks = texts_of(key, value)?,
             "schemes" => http.schemes = texts_of(key, value)?,
             "headers" => {
-                let Value::Map(headers) = value else { return Err("`headers` must be a map of names and texts".into()) };
+                let Value::Map(headers) = value else {
+                    return Err("`headers` must be a map of names and texts".into());
+                };
                 for (name, value) in headers.iter() {
                     http.headers.push((name.to_string(), text_of(name, value)?));
                 }

@@ -23,15 +23,12 @@ pub(super) async fn connect(
     around: &Surroundings<'_>,
     registry: &Arc<Registry>,
 ) -> Result<Vec<Arc<McpServer>>, EquipmentError> {
-    let fault = |server: &ServerDeclaration, message: String| EquipmentError::Declared {
-        place: server.place.clone(),
-        message,
-    };
+    let fault =
+        |server: &ServerDeclaration, message: String| EquipmentError::Declared { place: server.place.clone(), message };
     let mut options = Vec::new();
     for server in declared {
-        let resolved = resolve(server, around).map_err(|message| {
-            fault(server, format!("server `{}`: {message}", server.name))
-        })?;
+        let resolved =
+            resolve(server, around).map_err(|message| fault(server, format!("server `{}`: {message}", server.name)))?;
         options.push(resolved);
     }
     let connected = join_all(options.into_iter().map(McpServer::connect)).await;
@@ -46,7 +43,9 @@ pub(super) async fn connect(
     if failure.is_none() {
         for (server, connected) in declared.iter().zip(&servers) {
             let added = match connected.tools().await {
-                Ok(tools) => tools.into_iter().try_for_each(|tool| registry.add(tool)).map_err(|error| error.to_string()),
+                Ok(tools) => {
+                    tools.into_iter().try_for_each(|tool| registry.add(tool)).map_err(|error| error.to_string())
+                }
                 Err(error) => Err(error.to_string()),
             };
             if let Err(message) = added {
@@ -111,7 +110,10 @@ fn mask(secrets: &Arc<Secrets>) -> Mask {
 /// Adds the package of plugins that are MCP servers: `setup.command` (a list) or `setup.url`. Their commands are tools
 /// of the server under the same names, with the types that `config.yaml` declares.
 pub(super) fn add_package(packages: &mut Packages) {
-    packages.add("playhouse.mcp", Arc::new(|parts: Parts| Ok(Arc::new(ServerComponent::new(parts)?) as Arc<dyn Component>)));
+    packages.add(
+        "playhouse.mcp",
+        Arc::new(|parts: Parts| Ok(Arc::new(ServerComponent::new(parts)?) as Arc<dyn Component>)),
+    );
 }
 
 struct ServerComponent {
@@ -131,7 +133,11 @@ impl ServerComponent {
                 Transport::Command { command, folder, environment: surroundings.environment.clone() }
             }
             (None, Some(Value::Str(url))) => Transport::Url { url: url.to_string(), headers: Vec::new() },
-            _ => return Err("it needs either `setup.command` (a list) or `setup.url`: where the MCP server is".to_owned()),
+            _ => {
+                return Err(
+                    "it needs either `setup.command` (a list) or `setup.url`: where the MCP server is".to_owned()
+                );
+            }
         };
         let mut options = McpOptions::new(name, transport);
         options.secrets = mask(&surroundings.secrets);

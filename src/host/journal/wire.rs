@@ -325,6 +325,9 @@ pub struct ToolWire {
     /// The JSON Schema of its arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Arc<str>>,
+    /// What a model is told of its plugin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<Arc<str>>,
 }
 
 /// [`Approval`] as JSON.
@@ -456,6 +459,7 @@ impl ToolWire {
             },
             rules: tool.rules.iter().map(RuleWire::from_rule).collect(),
             schema: tool.schema.clone(),
+            about: tool.about.clone(),
         }
     }
 
@@ -485,6 +489,7 @@ impl ToolWire {
             },
             rules: self.rules.iter().map(RuleWire::to_rule).collect(),
             schema: self.schema.clone(),
+            about: self.about.clone(),
         }
     }
 }

@@ -19,9 +19,9 @@ pub mod retrieval;
 
 pub mod http;
 
-pub mod sql;
 #[cfg(feature = "mcp")]
 pub mod mcp;
+pub mod sql;
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -54,8 +54,12 @@ pub(crate) fn check(console: &Console, arguments: &CheckArguments) -> Result<Exi
     if arguments.explain && arguments.format == Format::Json {
         return Err(Failure::wrong("`--explain` is text for people; leave out `--format json`"));
     }
-    let outfit =
-        Outfit { canned: &arguments.tools, working_directory: ".".as_ref(), config: arguments.config.as_deref(), environment: &console.environment };
+    let outfit = Outfit {
+        canned: &arguments.tools,
+        working_directory: ".".as_ref(),
+        config: arguments.config.as_deref(),
+        environment: &console.environment,
+    };
     let equipment = outfit.survey(&arguments.files)?;
     let signatures = world::signatures(&equipment.tools);
     let tools = world::known(&signatures, &equipment);

@@ -53,7 +53,12 @@ enum Form {
 
 /// Explains the plans of the files.
 pub(crate) fn explain(console: &Console, arguments: &ExplainArguments) -> Result<Exit, Failure> {
-    let outfit = Outfit { canned: &arguments.tools, working_directory: ".".as_ref(), config: None, environment: &console.environment };
+    let outfit = Outfit {
+        canned: &arguments.tools,
+        working_directory: ".".as_ref(),
+        config: None,
+        environment: &console.environment,
+    };
     let equipment = outfit.survey(&arguments.files)?;
     let signatures = world::signatures(&equipment.tools);
     let (_, mut loaded) = load_files(&arguments.files, world::known(&signatures, &equipment))

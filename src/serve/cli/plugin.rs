@@ -107,6 +107,7 @@ pub(crate) fn open(console: &Console, folder: &Path, working_directory: &Path, c
         working_directory,
         environment: child_environment(),
         secrets: Arc::new(Secrets::new()),
+        resources: Arc::default(),
         clock: Arc::new(SystemClock),
         value_bytes: Settings::default().value_bytes,
     };

@@ -100,49 +100,6 @@ fn mismatches(expect: &Expect, got: &Outcome) -> Vec<String> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct MessageInput {
-    message: Json,
-}
-
-fn message(input: MessageInput) -> Result<Outcome, String> {
-    let complaints = Message::from_json(&value(&input.message)).err().unwrap_or_default();
-    Ok(Outcome { complaints, ..Outcome::default() })
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Reply {
-    plugin_name: String,
-    message: Json,
-    #[serde(default, deserialize_with = "present")]
-    command_returns: Option<Json>,
-}
-
-fn reply(input: Reply) -> Result<Outcome, String> {
-    let message = match Message::from_json(&value(&input.message)) {
-        Ok(message) => message,
-        Err(complaints) => return Ok(Outcome { complaints, ..Outcome::default() }),
-    };
-    let returned = input.command_returns.as_ref().map(value).unwrap_or_default();
-    Ok(match message.reply(&input.plugin_name, returned) {
-        Err(complaint) => Outcome { complaints: vec![complaint], ..Outcome::default() },
-        Ok(reply) => {
-            // When it was, and how it and its sender are numbered, is nothing that a case could know.
-            let mut reply = json(&reply.to_json());
-            if let Some(members) = reply.as_object_mut() {
-                members.shift_remove("time");
-                members.shift_remove("id");
-                if let Some(sender) = members.get_mut("sender").and_then(Json::as_object_mut) {
-                    sender.shift_remove("id");
-                }
-            }
-            Outcome { value: Some(reply), ..Outcome::default() }
-        }
-    })
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct LoadConfig {
     config: String,
 }

@@ -94,6 +94,7 @@ pub(crate) fn surroundings(folder: &Path) -> Surroundings {
         working_directory: folder.to_owned(),
         environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
         secrets: Arc::new(Secrets::new()),
+        resources: Arc::default(),
         clock: Arc::new(SystemClock),
         value_bytes: 1 << 20,
     }

@@ -43,6 +43,7 @@ impl CommandTool {
         command: &Command,
         config: Arc<ComponentConfig>,
         component: Arc<dyn Component>,
+        about: Option<Arc<str>>,
         surroundings: &Surroundings,
     ) -> CommandTool {
         let types = &config.types;
@@ -60,6 +61,7 @@ impl CommandTool {
             approval: if asks { Approval::Ask } else { Approval::Never },
             rules: command.parameter.as_ref().map(|parameter| rules(parameter, types)).unwrap_or_default(),
             schema: command.parameter.as_ref().map(|parameter| arguments_schema(parameter, takes_members, types)),
+            about,
         };
         let own = command.concurrency.map(usize::from);
         // Of a process with room for one call the next waits outside, where waiting is not its own time.

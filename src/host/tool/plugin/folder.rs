@@ -11,6 +11,7 @@ use crate::diagnostic::{Diagnostic, render};
 use crate::host::component::config::MAX_TEXT;
 use crate::host::component::runtime::{RuntimeError, prepare_runtime};
 use crate::host::component::{ComponentConfig, Identity};
+use crate::host::resource::Resources;
 use crate::host::tool::Tool;
 use crate::host::tool::plugin::command::CommandTool;
 use crate::host::tool::plugin::packages::{Packages, Parts, Surroundings};
@@ -142,7 +143,10 @@ impl Plugin {
             setup: config.setup.clone(),
             surroundings: surroundings.clone(),
         };
+        check_resources(&config.config, &surroundings.resources).map_err(wrong)?;
         let component = packages.make(parts).map_err(wrong)?;
+        let description = info.for_model();
+        let about = prompt.clone().or_else(|| (!description.is_empty()).then(|| description.into()));
         let config = Arc::new(config);
         let mut names: Vec<(String, Arc<str>)> = Vec::new();
         let mut commands = Vec::new();
@@ -152,7 +156,10 @@ impl Plugin {
             if let Some((_, other)) = names.iter().find(|(known, _)| *known == called) {
                 return Err(wrong(format!("its commands `{other}` and `{own}` are both called `{name}.{called}`")));
             }
-            let tool = CommandTool::new(&name, &called, command, config.clone(), component.clone(), &surroundings);
+            let tool = {
+                let (config, component) = (config.clone(), component.clone());
+                CommandTool::new(&name, &called, command, config, component, about.clone(), &surroundings)
+            };
             names.push((called, own.clone()));
             commands.push(Arc::new(tool));
         }
@@ -183,6 +190,26 @@ impl Plugin {
     pub async fn close(&self) {
         self.component.close().await;
     }
+}
+
+/// A resource that a plugin wants and that is not there is an error before any command (source 004, "Resources for
+/// components to use").
+fn check_resources(config: &Map, resources: &Resources) -> Result<(), String> {
+    let entries = match config.get("resources") {
+        None | Some(Value::Null) => return Ok(()),
+        Some(Value::List(entries)) => entries,
+        Some(_) => return Err("`config.resources` must be a list, as in `[{type: model, id: default}]`".to_owned()),
+    };
+    for entry in entries.iter() {
+        let part = |name: &str| match entry {
+            Value::Map(members) => members.get(name).filter(|part| **part != Value::Null).map(Value::to_text),
+            _ => None,
+        };
+        let (kind, id, name) = (part("type"), part("id"), part("name"));
+        let found = resources.find(kind.as_deref(), id.as_deref(), name.as_deref());
+        found.map_err(|error| format!("`config.resources`: {error}; declare it under `resources`"))?;
+    }
+    Ok(())
 }
 
 /// A configuration without errors.

@@ -8,6 +8,7 @@ use indexmap::IndexMap;
 
 use crate::host::clock::Clock;
 use crate::host::component::Setup;
+use crate::host::resource::Resources;
 use crate::host::secrets::Secrets;
 use crate::host::tool::plugin::Component;
 use crate::host::tool::plugin::process::{ProcessLimits, ProcessOptions, ProcessPlugin};
@@ -28,6 +29,8 @@ pub struct Surroundings {
     pub environment: Vec<(String, String)>,
     /// What nobody may see.
     pub secrets: Arc<Secrets>,
+    /// The resources that plugins may want.
+    pub resources: Arc<Resources>,
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The largest value, in bytes of JSON.
@@ -92,7 +95,7 @@ fn make_process(parts: Parts) -> Result<Arc<dyn Component>, String> {
     let Parts { name, folder, config, setup, surroundings } = parts;
     let mut command = None;
     let mut concurrency = 1;
-    let Surroundings { working_directory, mut environment, secrets, clock, value_bytes } = surroundings;
+    let Surroundings { working_directory, mut environment, secrets, resources: _, clock, value_bytes } = surroundings;
     for (key, value) in &setup.rest {
         match (&**key, value) {
             ("command", Value::List(words)) => {
