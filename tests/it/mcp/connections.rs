@@ -175,7 +175,9 @@ async fn a_process_and_what_it_started_end_with_the_server() {
     let path = fifo.display();
     let child = format!("(trap '' TERM; exec sleep 300) > '{path}' &");
     for closes in [true, false] {
-        let options = script(&format!("{child}\ntrap '' TERM\n{LEGACY}{SERVES}\nexec sleep 300"));
+        // One of them ignores the signal, too.
+        let trap = if closes { "trap '' TERM" } else { "" };
+        let options = script(&format!("{child}\n{trap}\n{LEGACY}{SERVES}\nexec sleep 300"));
         let mut reads = tokio::fs::OpenOptions::new();
         let (connected, opened) = tokio::join!(McpServer::connect(options), reads.read(true).open(&fifo));
         let (server, mut reader) = (connected.unwrap(), opened.unwrap());
@@ -279,7 +281,8 @@ async fn a_process_that_has_died_is_started_again_but_not_for_ever() {
     let world = World::new(script(&format!("{LEGACY}{dies}"))).await;
     for _ in 0..5 {
         let lost = world.call("test.go", "{}").await;
-        assert_eq!(lost, error("the MCP server `test` closed the connection"));
+        let why = "the MCP server `test` has ended (exit status: 7); it last wrote: out of paper";
+        assert_eq!(lost, error(why));
     }
     assert_eq!(
         world.call("test.go", "{}").await,
@@ -302,9 +305,39 @@ async fn a_server_that_is_started_again_over_there_is_found_again() {
         let port = http.port;
         http.end().await;
         let gone = world.call("test.one", "{}").await;
-        assert!(matches!(&gone, Came::Error(words) if words.contains("Connection refused")), "{gone:?}");
+        assert!(matches!(&gone, Came::Error(words) if words.contains("cannot be reached")), "{gone:?}");
         // The session is gone too.
         let _http = server.http_at(port).await;
         assert_eq!(world.call("test.one", "{}").await, text("{}"));
     }
+}
+
+#[tokio::test]
+async fn closing_does_not_wait_for_a_server_that_is_being_started() {
+    let (server, _events) = TestServer::new(vec![tool("one", json!({}), 0)]);
+    let (working, n_dialled) = (server.dial(), std::sync::atomic::AtomicUsize::new(0));
+    let (dialled, mut again) = tokio::sync::mpsc::unbounded_channel();
+    let dial: playhouse::host::tool::mcp::Dial = Arc::new(move || {
+        if n_dialled.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 0 {
+            return working();
+        }
+        dialled.send(()).unwrap();
+        Box::pin(std::future::pending())
+    });
+    let world = World::new(McpOptions::new("test", Transport::Stream(dial))).await;
+    server.hang_up();
+    // The first call may be the one that sees it.
+    let calling = async {
+        loop {
+            let came = world.call("test.one", "{}").await;
+            if matches!(&came, Came::Error(words) if words.contains("has been closed")) {
+                return;
+            }
+        }
+    };
+    let closing = async {
+        again.recv().await.unwrap();
+        world.server.close().await;
+    };
+    tokio::join!(calling, closing);
 }

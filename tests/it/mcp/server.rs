@@ -98,16 +98,19 @@ impl TestServer {
         Arc::new(move || {
             let server = server.clone();
             async move {
-                let (ours, theirs) = tokio::io::duplex(64 * 1024);
+                let (ours, mut near) = tokio::io::duplex(64 * 1024);
+                let (mut far, theirs) = tokio::io::duplex(64 * 1024);
                 let ended = server.opened();
+                // The line between them can be cut; a server that hangs up waits for its calls first.
                 tokio::spawn(async move {
-                    let serving = async {
-                        match server.serve(theirs).await {
-                            Ok(running) => drop(running.waiting().await),
-                            Err(error) => panic!("{error}"),
-                        }
-                    };
-                    tokio::select! { () = serving => {}, () = ended.cancelled() => {} }
+                    let carried = tokio::io::copy_bidirectional(&mut near, &mut far);
+                    tokio::select! { _ = carried => {}, () = ended.cancelled() => {} }
+                });
+                tokio::spawn(async move {
+                    match server.serve(theirs).await {
+                        Ok(running) => drop(running.waiting().await),
+                        Err(error) => panic!("{error}"),
+                    }
                 });
                 let (incoming, outgoing) = tokio::io::split(ours);
                 Ok((Box::new(incoming) as Incoming, Box::new(outgoing) as Outgoing))

@@ -47,7 +47,6 @@ async fn the_reference_servers_work() {
     );
 
     let everything = World::new(McpOptions::new("everything", command("server-everything", &[]))).await;
-    println!("{:?}: {}", everything.server.protocol_version().await, everything.names().join(" "));
     assert_eq!(everything.call("everything.echo", r#"{"message": "hi"}"#).await, text("Echo: hi"));
     assert_eq!(everything.call("everything.get_sum", r#"{"a": 2, "b": 3}"#).await, text("The sum of 2 and 3 is 5."));
     let mut long =

@@ -184,9 +184,12 @@ async fn fly(
             }
         }
     };
-    if let Some(ended) = ended {
-        if let Err(Trouble::Lost(_)) = &ended {
+    if let Some(mut ended) = ended {
+        if let Err(Trouble::Lost(words)) = &mut ended {
             connection.give_up();
+            if let Some(why) = connection.post_mortem().await {
+                *words = why;
+            }
         }
         let _ = happenings.send(Happening::Ended(Box::new(ended))).await;
     }

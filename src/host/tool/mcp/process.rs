@@ -25,8 +25,11 @@ const TAIL: usize = 2 * 1024;
 /// What is kept of it, in bytes: more, so that no secret is cut in two before it is masked.
 const KEPT: usize = 2 * TAIL;
 
-/// How long a process may take to end by itself, and once more when it has been told to.
-const GRACE: Duration = Duration::from_secs(1);
+/// How long a process may take to end by itself when its input has ended.
+const UNTIL_TERM: Duration = Duration::from_millis(300);
+
+/// How long it may take when it has been told to.
+const UNTIL_KILL: Duration = Duration::from_secs(1);
 
 /// Bytes of one message at most.
 const MAX_LINE: usize = 16 * 1024 * 1024;
@@ -119,11 +122,11 @@ impl Transport<RoleClient> for Process {
     // As the protocol wants it: its input ends, then it is asked to end, then it is made to.
     async fn close(&mut self) -> io::Result<()> {
         self.pipes.close().await?;
-        if !self.group.ends_within(GRACE).await {
+        if !self.group.ends_within(UNTIL_TERM).await {
             self.group.signal(Signal::TERM);
-            if !self.group.ends_within(GRACE).await {
+            if !self.group.ends_within(UNTIL_KILL).await {
                 self.group.signal(Signal::KILL);
-                self.group.ends_within(GRACE).await;
+                self.group.ends_within(UNTIL_KILL).await;
             }
         }
         Ok(())

@@ -1,7 +1,6 @@
 //! A server: its connection, begun again when it is lost, and its tools.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as Lock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use rmcp::ServiceError;
 use rmcp::model::{ErrorCode, PaginatedRequestParams, Tool as ForeignTool};
 use tokio::sync::{Mutex, watch};
 use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
 
 use super::connection::Connection;
 use super::error::{Trouble, advice, of_request};
@@ -47,7 +47,7 @@ pub struct McpServer {
     pub(super) talks: Talks,
     /// What has been warned of: once is enough.
     warned: Lock<HashSet<String>>,
-    is_closed: AtomicBool,
+    closed: CancellationToken,
 }
 
 #[derive(Default)]
@@ -72,7 +72,7 @@ impl McpServer {
             changes,
             talks: Talks::default(),
             warned: Lock::default(),
-            is_closed: AtomicBool::new(false),
+            closed: CancellationToken::new(),
         };
         let name = &server.options.name;
         if name.is_empty() || scan_name(name) != name.len() {
@@ -149,7 +149,7 @@ impl McpServer {
 
     /// Ends its process or session. Calls in flight fail, later ones too.
     pub async fn close(&self) {
-        self.is_closed.store(true, Ordering::Relaxed);
+        self.closed.cancel();
         self.talks.clear();
         let connection = self.state.lock().await.connection.take();
         if let Some(connection) = connection {
@@ -160,8 +160,9 @@ impl McpServer {
     /// The connection, a new one if the old one was lost.
     pub(super) async fn connection(&self) -> Result<Arc<Connection>, McpError> {
         let mut state = self.state.lock().await;
-        if self.is_closed.load(Ordering::Relaxed) {
-            return Err(self.error((McpFault::Closed, "has been closed".to_owned())));
+        let closed = || self.error((McpFault::Closed, "has been closed".to_owned()));
+        if self.closed.is_cancelled() {
+            return Err(closed());
         }
         if let Some(connection) = &state.connection
             && connection.is_live()
@@ -187,7 +188,11 @@ impl McpServer {
             sleep(pause(state.n_failed)).await;
         }
         state.starts.push_back(Instant::now());
-        match Connection::start(&self.options, &self.changes).await {
+        let started = tokio::select! {
+            started = Connection::start(&self.options, &self.changes) => started,
+            () = self.closed.cancelled() => return Err(closed()),
+        };
+        match started {
             Ok(connection) => {
                 let connection = Arc::new(connection);
                 state.n_failed = 0;
@@ -296,7 +301,7 @@ async fn refresh(server: &Weak<McpServer>, registry: &Weak<Registry>) -> bool {
         }
         Err(error) => tracing::warn!("its tools stay as they were: {error}"),
     }
-    !server.is_closed.load(Ordering::Relaxed)
+    !server.closed.is_cancelled()
 }
 
 /// Before another start: 0.2 s, 0.4 s, … up to 5 s.
