@@ -138,7 +138,7 @@ impl Machine {
             place,
             state: CallState::Queued,
             started: None,
-            answer: None,
+            answers: Vec::new(),
         };
         match resolved.callee {
             Callee::Tool(_) => self.counters.tool_calls += 1,
@@ -332,7 +332,7 @@ impl Machine {
     /// A person answered: the call is made again with the answer, or refused.
     pub(crate) fn handle_approved(&mut self, call: CallId, answer: Value) {
         let Some(queued) = self.find_call(call) else { return };
-        let CallState::Asking { attempt, asked_by, .. } = queued.state else { return };
+        let CallState::Asking { attempt, asked_by, question } = queued.state.clone() else { return };
         let Some(effect) = queued.callee.effect() else { return };
         let refusal: Option<Arc<str>> = match (asked_by, &answer) {
             (AskedBy::Policy, Value::Bool(true)) | (AskedBy::Tool { takes_no: true }, _) => None,
@@ -344,7 +344,7 @@ impl Machine {
         if refusal.is_none() {
             queued.state = CallState::Running { attempt: attempt + 1, confirmed: false };
             if let AskedBy::Tool { .. } = asked_by {
-                queued.answer = Some(answer);
+                queued.answers.push((question, answer));
             }
             let effect = start_call(queued, effect, attempt + 1);
             self.emit(effect);
@@ -397,7 +397,7 @@ fn start_call(queued: &QueuedCall, effect: EffectClass, attempt: u32) -> Effect 
         name: queued.name.clone(),
         arguments: queued.arguments.clone(),
         effect,
-        answer: queued.answer.clone(),
+        answers: queued.answers.clone(),
         place: queued.place,
     }))
 }

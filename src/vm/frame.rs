@@ -183,8 +183,8 @@ pub(crate) struct QueuedCall {
     pub(crate) place: Place,
     pub(crate) state: CallState,
     pub(crate) started: Option<Timestamp>,
-    /// What a person answered to its question.
-    pub(crate) answer: Option<Value>,
+    /// What the tool has asked, and what a person answered, in order.
+    pub(crate) answers: Vec<(Arc<str>, Value)>,
 }
 
 /// What a queued call will run.

@@ -415,8 +415,9 @@ pub struct StartCall {
     pub arguments: Vec<(Arc<str>, Tracked)>,
     /// What the tool does to the world.
     pub effect: EffectClass,
-    /// A person's answer to the question that an earlier attempt asked.
-    pub answer: Option<Value>,
+    /// What earlier attempts asked, and what a person answered, in order. After a restart of the process it is all that
+    /// the tool knows of them.
+    pub answers: Vec<(Arc<str>, Value)>,
     /// Where it was queued.
     pub place: Place,
 }

@@ -64,7 +64,7 @@ impl Machine {
                 guards: Some(Guard { trigger: id, call }),
                 state: CallState::Queued,
                 started: None,
-                answer: None,
+                answers: Vec::new(),
                 place: queued.place,
             };
             let queue = &mut self.core_mut().queue;

@@ -25,7 +25,7 @@ fn start(call: u64, name: &str, arguments: &[(&str, Value)]) -> StartCall {
         name: name.into(),
         arguments: arguments.iter().map(tracked).collect(),
         effect: EffectClass::Write,
-        answer: None,
+        answers: Vec::new(),
         place: Place {
             frame: FrameId(1),
             agent: AgentId(0),
@@ -228,7 +228,7 @@ async fn a_call_that_takes_too_long_is_given_up() {
 async fn approvals_secrets_and_news() {
     let tools = odd();
     assert_eq!(call(&tools, &start(1, "Asks", &[])).await, Err("needs may I?".into()));
-    let again = StartCall { answer: Some(Value::Bool(true)), attempt: 2, ..start(1, "Asks", &[]) };
+    let again = StartCall { answers: vec![("may I?".into(), Value::Bool(true))], attempt: 2, ..start(1, "Asks", &[]) };
     assert_eq!(call(&tools, &again).await, Ok(Value::Bool(true)));
     let mut begun = tools.begin(&"s1".into(), &start(7, "Chatty", &[]), CancellationToken::new());
     assert_eq!(begun.outcome.await.0, CallOutcome::Value { value: "s1/7".into(), secret: true });

@@ -337,7 +337,7 @@ impl World {
             }
             Effect::StartCall(start) => {
                 let arguments = Value::map(start.argument_map());
-                let answer = start.answer.as_ref().map(|answer| format!(" answer {answer}")).unwrap_or_default();
+                let answer = start.answers.last().map(|(_, answer)| format!(" answer {answer}")).unwrap_or_default();
                 self.log.push(format!(
                     "start {} {} {arguments} attempt {}{answer}",
                     start.call.0, start.name, start.attempt

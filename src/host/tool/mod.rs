@@ -51,6 +51,9 @@ pub struct CallContext {
     /// A person's answer to the question an earlier attempt of this call asked ([`ToolOutcome::Needs`],
     /// [`ToolOutcome::Asks`]).
     pub ask: Option<Value>,
+    /// All questions of earlier attempts with their answers, in order; `ask` is the last answer. A tool that keeps what
+    /// it was doing needs only the last; behind a restart nothing is kept.
+    pub answers: Vec<(Arc<str>, Value)>,
 }
 
 /// What came of a call.

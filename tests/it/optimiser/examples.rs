@@ -268,6 +268,7 @@ impl Stage {
                     cancel: Default::default(),
                     progress,
                     ask: None,
+                    answers: Vec::new(),
                 };
                 let outcome = futures_util::FutureExt::now_or_never(tool.call(context, arguments));
                 self.to_start.push_back((start.call, start.attempt));

@@ -110,6 +110,7 @@ pub(crate) fn context(call_id: &str, time: Duration) -> (CallContext, mpsc::Rece
         cancel: CancellationToken::new(),
         progress,
         ask: None,
+        answers: Vec::new(),
     };
     (context, news)
 }

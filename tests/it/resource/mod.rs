@@ -32,7 +32,7 @@ pub(crate) fn begin(
         name: name.into(),
         arguments: arguments.iter().map(tracked).collect(),
         effect: EffectClass::Write,
-        answer: None,
+        answers: Vec::new(),
         place: Place {
             frame: FrameId(1),
             agent: AgentId(0),

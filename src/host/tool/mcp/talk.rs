@@ -12,6 +12,7 @@ use super::connection::Connection;
 use super::error::Trouble;
 use super::flight::{Flight, Happening};
 use super::form::{Answered, Form};
+use super::text;
 use crate::value::Value;
 
 /// Calls of one server that may wait for answers at a time.
@@ -53,6 +54,16 @@ impl Talk {
     pub(super) fn begin(connection: Arc<Connection>, params: CallToolRequestParams) -> Talk {
         let flight = Flight::begin(connection, params);
         Talk { flight, open: None, answered: Vec::new(), n_used: 0, is_late: false }
+    }
+
+    /// Makes the call behind a restart of the process: `answered` is what was asked before, as it was shown.
+    pub(super) fn begin_answered(
+        connection: Arc<Connection>,
+        params: CallToolRequestParams,
+        answered: Vec<(Arc<str>, Value)>,
+    ) -> Talk {
+        let answered = answered.into_iter().map(|(question, answer)| (question.to_string(), answer)).collect();
+        Talk { answered, ..Talk::begin(connection, params) }
     }
 
     /// Makes the call once more; what has been answered is not asked again.
@@ -104,11 +115,12 @@ impl Talk {
     fn go_on(&mut self) -> Option<String> {
         let open = self.open.as_mut()?;
         while let Some(question) = open.form.question() {
-            let known = self.answered.get(self.n_used).filter(|(asked, _)| *asked == question);
+            // What people were shown has the server's name, and what was wrong with an answer, in front.
+            let shown = text::lines(&question, text::MAX_QUESTION);
+            let known = self.answered.get(self.n_used).filter(|(asked, _)| asked.ends_with(&shown));
             let Some((_, answer)) = known else { return Some(question) };
-            if open.form.answer(answer) != Answered::Taken {
-                return Some(question);
-            }
+            // One that was refused is followed by the next try.
+            let _ = open.form.answer(answer);
             self.n_used += 1;
         }
         if let Some(open) = self.open.take()

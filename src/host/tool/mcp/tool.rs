@@ -67,13 +67,9 @@ impl McpTool {
         CallToolRequestParams::new(Cow::Owned(self.their_name.clone())).with_arguments(self.input.sent(arguments))
     }
 
-    async fn begin(&self, arguments: &Map, before: Option<Talk>) -> Result<Talk, ToolOutcome> {
+    async fn begin_anew(&self, arguments: &Map, before: Talk) -> Result<Talk, ToolOutcome> {
         let connection = self.server.connection().await.map_err(|error| ToolOutcome::Unavailable(error.to_string()))?;
-        let params = self.params(arguments);
-        Ok(match before {
-            Some(talk) => talk.anew(connection, params),
-            None => Talk::begin(connection, params),
-        })
+        Ok(before.anew(connection, self.params(arguments)))
     }
 
     async fn make(&self, context: CallContext, arguments: Map) -> ToolOutcome {
@@ -86,11 +82,11 @@ impl McpTool {
                 }
                 talk
             }
-            // Nothing waits for the answer: the process was started again meanwhile. Which question it answers is not
-            // known, so it is asked again rather than answered with what was meant for another one.
-            (_, _) => match self.begin(&arguments, None).await {
-                Ok(talk) => talk,
-                Err(outcome) => return outcome,
+            // Nothing waits for the answer: the process was started again meanwhile. The call is made anew, and what
+            // has been answered is not asked again.
+            (_, _) => match self.server.connection().await {
+                Ok(connection) => Talk::begin_answered(connection, self.params(&arguments), context.answers.clone()),
+                Err(error) => return ToolOutcome::Unavailable(error.to_string()),
             },
         };
         loop {
@@ -105,7 +101,7 @@ impl McpTool {
             match next {
                 Next::Ask(question) => return self.ask(&context, talk, &question),
                 Next::Ended(ended) => return self.outcome(*ended).await,
-                Next::Anew => match self.begin(&arguments, Some(talk)).await {
+                Next::Anew => match self.begin_anew(&arguments, talk).await {
                     Ok(anew) => talk = anew,
                     Err(outcome) => return outcome,
                 },
