@@ -1,4 +1,5 @@
-//! What hostile peers, texts and paths must not achieve.
+//! What must not happen, whoever wants it.
 
 mod plugin;
+mod session;
 mod text;
