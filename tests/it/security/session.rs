@@ -74,14 +74,15 @@ pub(super) async fn play(program: &str, tools: &[Arc<dyn Tool>], replies: &[&str
         if let Ok(Ok(records)) = handle.records().await {
             journal = records.iter().map(|record| format!("{}\n", serde_json::to_string(record).unwrap())).collect();
         }
-        match &event.body {
-            PublicBody::Waiting { whom: "user", .. } => match user.next() {
+        if matches!(event.body, PublicBody::Waiting { whom: "user", .. }) {
+            match user.next() {
                 Some(line) => handle.send(*line).await.unwrap(),
                 None => handle.stop().await,
-            },
-            PublicBody::Said { text } => said.push(text.to_string()),
-            PublicBody::CallQueued { callable, .. } => calls.push(callable.to_string()),
-            _ => {}
+            }
+        } else if let PublicBody::Said { text } = &event.body {
+            said.push(text.to_string());
+        } else if let PublicBody::CallQueued { callable, .. } = &event.body {
+            calls.push(callable.to_string());
         }
     }
     let ending = handle.outcome().await.unwrap();
