@@ -5,10 +5,10 @@ use std::sync::Arc;
 use playhouse::host::tool::plugin::Plugin;
 use playhouse::host::tool::{Tool, ToolOutcome};
 use playhouse::lang::explain;
-use playhouse::value::{Map, Origin, Value};
+use playhouse::value::{Origin, Value};
 use playhouse::vm::protocol::{Approval, EffectClass};
 
-use super::{LONG, context, json, open, write_folder};
+use super::{LONG, context, json, map, open, write_folder};
 
 /// Answers each call with the parameter it got.
 pub(crate) const ECHO: &str = "while next; do param=${line#*'\"param\":'}; answer \"${param%%'},\"time\"'*}\"; done";
@@ -24,13 +24,6 @@ fn echo(commands: &str) -> (tempfile::TempDir, Plugin) {
 fn tool(plugin: &Plugin, name: &str) -> Arc<dyn Tool> {
     let mut tools = plugin.tools().iter();
     tools.find(|tool| &*tool.signature().signature.name == name).unwrap().clone()
-}
-
-fn map(text: &str) -> Map {
-    match json(text) {
-        Value::Map(members) => (*members).clone(),
-        other => panic!("{other}"),
-    }
 }
 
 /// Checks the arguments and makes the call; the faults in the error's place.

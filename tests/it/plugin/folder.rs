@@ -14,7 +14,7 @@ use playhouse::host::tool::plugin::{
 use playhouse::host::tool::{CallContext, ToolOutcome};
 use playhouse::value::{Map, Value};
 
-use super::{LONG, context, json, open, options, write_folder};
+use super::{LONG, context, json, map, open, options, write_folder};
 
 const COMMANDS: &str = "- command_name: go\n";
 
@@ -84,13 +84,6 @@ async fn its_config_is_overridden_and_nothing_else() {
     let plugin = Plugin::open(overridden, &Packages::default()).unwrap();
     assert_eq!(go(&plugin).await, ToolOutcome::Value(json(r#"{"greeting": null, "deep": {"a": 1}}"#)));
     plugin.close().await;
-}
-
-fn map(text: &str) -> Map {
-    match json(text) {
-        Value::Map(members) => (*members).clone(),
-        other => panic!("{other}"),
-    }
 }
 
 #[tokio::test]

@@ -169,3 +169,10 @@ pub(crate) fn open(folder: &Path) -> Result<Plugin, PluginError> {
 pub(crate) fn json(text: &str) -> Value {
     Value::from_json(text).unwrap()
 }
+
+/// The members of a JSON object.
+#[track_caller]
+pub(crate) fn map(text: &str) -> Map {
+    let Value::Map(members) = json(text) else { panic!("{text}") };
+    Arc::unwrap_or_clone(members)
+}

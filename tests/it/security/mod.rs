@@ -4,4 +4,5 @@ mod files;
 mod http;
 mod journal;
 mod plugin;
+mod session;
 mod text;

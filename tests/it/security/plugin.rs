@@ -1,15 +1,17 @@
 //! Processes that hang, flood, die, lie: every call ends, nothing unasked is acted upon, nobody is left behind.
 
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use playhouse::host::tool::plugin::Component;
 use playhouse::host::tool::plugin::process::{ProcessPlugin, Unasked};
-use playhouse::value::Value;
+use playhouse::host::tool::plugin::{Component, Packages, Plugin};
+use playhouse::value::{Map, Value};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::plugin::{Demo, LONG, call, call_within, context};
+use super::session::play;
+use crate::plugin::{Demo, LONG, call, call_within, context, options, write_folder};
 
 const SHORT: Duration = Duration::from_millis(200);
 
@@ -345,4 +347,84 @@ async fn plugin_shows_nothing_that_is_secret() {
     assert_eq!(call(&plugin).await.unwrap().to_json(), r#"{"key":"***","***":["a *** b"]}"#);
     let error = call(&plugin).await.unwrap_err();
     assert!(error.ends_with("it said last:\nusing ***\nand once more ***"), "{error}");
+}
+
+/// A folder whose plugin says what it is configured with, in every way there is.
+const TELLTALE: &str = "
+next; key=${configure#*'\"key\":\"'}; key=${key%%'\"'*}
+echo \"using $key\" >&2; tell \"signing in with $key\"
+answer \"{\\\"text\\\":\\\"welcome, $key\\\",\\\"$key\\\":[\\\"$key\\\"]}\"
+next; fail \"$key was refused\" \"key=$key\"
+next; echo \"last words: $key\" >&2; exit 1
+";
+
+const COMMANDS: &str = "- command_name: read\n- command_name: fails\n- command_name: dies\n";
+
+#[tokio::test]
+async fn plugin_secrets_are_nowhere_to_be_seen() {
+    let secret = "hunter22-very-secret";
+    let folder = tempfile::tempdir().unwrap();
+    write_folder(folder.path(), COMMANDS, TELLTALE);
+    let mut options = options(folder.path());
+    options.name = Some("shop".into());
+    options.config = Map::from_iter([("key".into(), Value::str(secret))]);
+    options.surroundings.secrets.add(secret);
+    let plugin = Plugin::open(options, &Packages::default()).unwrap();
+    let program = "# Desk\n\n## Main\n\n### Triggers\n\n- At the beginning\n\n### Steps\n\n- $note = shop.read()\n\
+                   - shop.fails()\n- shop.dies()\n- Tell the user what $note says\n- Return $note\n";
+    let replies = ["{\"at\":\"03\",\"call\":\"shop.dies\",\"args\":{}}\n{\"at\":\"04\",\"say\":\"It says {$note.text}.\"}\n{\"at\":\"05\"}\n";
+        4];
+    let log = Log::default();
+    let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(log.clone()).finish();
+    // The session and the process' task run on this thread.
+    let guard = tracing::subscriber::set_default(subscriber);
+    let played = play(program, plugin.tools(), &replies, &[]).await;
+    plugin.close().await;
+    drop(guard);
+    let log = log.text();
+    // What there is to see has been seen, masked.
+    for (what, text, shown) in [
+        ("events", &played.events, "signing in with ***"),
+        ("events", &played.events, "*** was refused"),
+        ("events", &played.events, "last words: ***"),
+        ("journal", &played.journal, "welcome, ***"),
+        ("journal", &played.journal, "*** was refused"),
+        ("log", &log, "stderr: using ***"),
+        ("messages to the model", &played.asked.join("\n"), "*** was refused"),
+        ("what was said", &played.said.join("\n"), "welcome, ***"),
+    ] {
+        assert!(text.contains(shown), "{what} lacks {shown:?}:\n{text}");
+        assert!(!text.contains("hunter22"), "{what}:\n{text}");
+    }
+    let everything = [&played.events, &played.journal, &log, &format!("{:?} {:?}", played.asked, played.variables)];
+    assert!(everything.iter().all(|text| !text.contains("hunter22")));
+    assert_eq!(played.result.unwrap().to_json(), r#"{"text":"welcome, ***","***":["***"]}"#);
+}
+
+/// A log in memory.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> tracing_subscriber::fmt::MakeWriter<'a> for Log {
+    type Writer = Log;
+
+    fn make_writer(&'a self) -> Log {
+        self.clone()
+    }
 }

@@ -198,10 +198,13 @@ impl ProcessPlugin {
 
     fn cannot_start(&self, cause: &io::Error) -> ComponentError {
         let command = self.options.command.first().map_or("", String::as_str);
-        let why = match cause.kind() {
-            io::ErrorKind::NotFound => "there is no such command; install it, or correct `setup.command`".to_owned(),
-            io::ErrorKind::PermissionDenied => "it may not be executed; check its rights (chmod +x)".to_owned(),
-            _ => cause.to_string(),
+        let kind = cause.kind();
+        let why = if kind == io::ErrorKind::NotFound {
+            "there is no such command; install it, or correct `setup.command`".to_owned()
+        } else if kind == io::ErrorKind::PermissionDenied {
+            "it may not be executed; check its rights (chmod +x)".to_owned()
+        } else {
+            cause.to_string()
         };
         ComponentError::Failed(format!("cannot start `{command}` of plugin `{}`: {why}", self.options.name))
     }
@@ -223,7 +226,7 @@ impl ProcessPlugin {
             let asked = Asked { message, thrd_id: thrd_id.clone(), command: command.into(), progress, answer };
             let mut waiting = Waiting { requests, thrd_id, deadline: context.deadline, is_over: false };
             // A task that has ended meanwhile drops it, which is heard below.
-            let _ = waiting.requests.send(Request::Call(asked));
+            let _ = waiting.requests.send(Request::Call(Box::new(asked)));
             let answer = answered.await;
             waiting.is_over = true;
             if let Ok(Answer::Done(result)) = answer {

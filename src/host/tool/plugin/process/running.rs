@@ -32,7 +32,7 @@ const ERROR: usize = 4_000;
 /// What the task is asked for.
 pub(super) enum Request {
     /// A call.
-    Call(Asked),
+    Call(Box<Asked>),
     /// Nobody waits for this call any more.
     GivenUp {
         /// Its exchange.
@@ -151,7 +151,7 @@ impl Running {
         tracing::debug!(plugin = &*self.options.name, "{ended}");
         let queued = std::iter::from_fn(|| self.requests.try_recv().ok());
         let asked = queued.filter_map(|request| match request {
-            Request::Call(asked) => Some(asked),
+            Request::Call(asked) => Some(*asked),
             Request::GivenUp { .. } | Request::Close => None,
         });
         for asked in asked.chain(std::mem::take(&mut self.waiting)) {
@@ -171,7 +171,7 @@ impl Running {
             let due = if self.calls.is_empty() { self.given_up.iter().map(|(_, due)| *due).min() } else { None };
             let next = tokio::select! {
                 request = self.requests.recv() => match request {
-                    Some(Request::Call(asked)) => self.ask(asked),
+                    Some(Request::Call(asked)) => self.ask(*asked),
                     Some(Request::GivenUp { thrd_id, is_late }) => self.give_up(&thrd_id, is_late),
                     Some(Request::Close) | None => Err(Cause::Closed),
                 },
