@@ -376,6 +376,8 @@ async fn plugin_secrets_are_nowhere_to_be_seen() {
         4];
     let log = Log::default();
     let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(log.clone()).finish();
+    // While there is only one, places in the code that another test's thread reaches first are silent for ever.
+    let _another = tracing::Dispatch::new(tracing_subscriber::fmt().with_writer(std::io::sink).finish());
     // The session and the process' task run on this thread.
     let guard = tracing::subscriber::set_default(subscriber);
     let played = play(program, plugin.tools(), &replies, &[]).await;
