@@ -210,10 +210,8 @@ impl FileConfig {
         offset: usize,
     ) {
         let mut add = |value: serde_json::Value, offset: usize| {
-            let place = match fault(offset, String::new()) {
-                ConfigError::File { place, .. } => place,
-                other => other.to_string(),
-            };
+            let place =
+                if let ConfigError::File { place, .. } = fault(offset, String::new()) { place } else { String::new() };
             self.declared.push(Written {
                 key: key.to_owned(),
                 value: serde_json::from_value(value).unwrap_or_default(),
@@ -232,7 +230,11 @@ impl FileConfig {
             DeValue::Array(items) => {
                 items.iter().for_each(|item| add(vec![to_json(item.get_ref())].into(), item.span().start));
             }
-            other => add(to_json(other), offset),
+            other @ (DeValue::String(_)
+            | DeValue::Integer(_)
+            | DeValue::Float(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_)) => add(to_json(other), offset),
         }
     }
 }

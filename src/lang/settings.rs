@@ -228,7 +228,11 @@ pub(crate) fn read_tools(setting: &Setting, diagnostics: &mut Vec<Diagnostic>) -
             list.allow = members.get("allow").map(&mut names);
             list.deny = members.get("deny").map(&mut names).unwrap_or_default();
         }
-        value => list.allow = Some(names(value)),
+        // Nothing is written there yet.
+        Value::Null => {}
+        value @ (Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::List(_)) => {
+            list.allow = Some(names(value));
+        }
     }
     list
 }

@@ -127,12 +127,11 @@ impl Machine {
             && let Some((id, path)) = read_asset(&only.value)
         {
             let Tracked { value, origin, secret } = self.asset(depth, &id, &path)?;
-            *arguments = match value {
-                Value::Map(members) => {
-                    let tracked = |value: &Value| Tracked { value: value.clone(), origin, secret };
-                    members.iter().map(|(name, value)| (name.clone(), tracked(value))).collect()
-                }
-                value => vec![(name.clone(), Tracked { value, origin, secret })],
+            let tracked = |value: Value| Tracked { value, origin, secret };
+            *arguments = if let Value::Map(members) = &value {
+                members.iter().map(|(name, value)| (name.clone(), tracked(value.clone()))).collect()
+            } else {
+                vec![(name.clone(), tracked(value))]
             };
             return Ok(());
         }

@@ -331,13 +331,8 @@ fn read_server(name: &str, value: &Value, written: &Written) -> Result<ServerDec
     let mut arguments = Vec::new();
     for (key, value) in map_of(value, "NAME: {command: [PROGRAM, ARGUMENT]}, or NAME: {url: ADDRESS}")? {
         match &**key {
-            "command" => {
-                command = Some(match value {
-                    // Text is the program alone, as other clients write it beside `args`.
-                    Value::Str(program) => vec![program.to_string()],
-                    value => texts_of(key, value)?,
-                });
-            }
+            // Text is the program alone, as other clients write it beside `args`.
+            "command" => command = Some(texts_of(key, value)?),
             "args" => arguments = texts_of(key, value)?,
             "url" => url = Some(value.clone()),
             "folder" => server.folder = written.folder.join(text_of(key, value)?),
@@ -387,7 +382,9 @@ fn read_prices(value: &Value) -> Result<Vec<(Arc<str>, Price)>, String> {
         #[allow(clippy::cast_precision_loss, reason = "prices are small")]
         Value::Int(price) => Ok(*price as f64),
         Value::Float(price) => Ok(*price),
-        _ => Err(format!("`{key}` must be a number: the price of a million tokens")),
+        Value::Null | Value::Bool(_) | Value::Str(_) | Value::List(_) | Value::Map(_) => {
+            Err(format!("`{key}` must be a number: the price of a million tokens"))
+        }
     };
     let mut prices = Vec::new();
     for (model, value) in map_of(value, "[prices.\"gpt-4.1-mini\"]")? {

@@ -57,10 +57,11 @@ pub struct Surroundings<'a> {
 impl Surroundings<'_> {
     /// The values with the secrets in their places.
     fn resolve(&self, values: &Map) -> Result<Map, String> {
-        match self.resolve_value(&Value::map(values.clone()))? {
-            Value::Map(resolved) => Ok((*resolved).clone()),
-            _ => Err("`from_env` must stand for a single value".to_owned()),
-        }
+        let resolved = self.resolve_value(&Value::map(values.clone()))?;
+        let Value::Map(resolved) = &resolved else {
+            return Err("`from_env` must stand for a single value".to_owned());
+        };
+        Ok((**resolved).clone())
     }
 
     fn resolve_value(&self, value: &Value) -> Result<Value, String> {

@@ -118,7 +118,13 @@ pub(super) fn add_package(packages: &mut Packages) {
 
 struct ServerComponent {
     options: McpOptions,
-    server: OnceCell<(Arc<McpServer>, Vec<Arc<dyn Tool>>)>,
+    server: OnceCell<Connected>,
+}
+
+/// A server that has been reached, and its tools.
+struct Connected {
+    server: Arc<McpServer>,
+    tools: Vec<Arc<dyn Tool>>,
 }
 
 impl ServerComponent {
@@ -144,11 +150,11 @@ impl ServerComponent {
         Ok(ServerComponent { options, server: OnceCell::new() })
     }
 
-    async fn connected(&self) -> Result<&(Arc<McpServer>, Vec<Arc<dyn Tool>>), ComponentError> {
+    async fn connected(&self) -> Result<&Connected, ComponentError> {
         let connect = async {
             let server = McpServer::connect(self.options.clone()).await?;
             let tools = server.tools().await?;
-            Ok((server, tools))
+            Ok(Connected { server, tools })
         };
         let unavailable = |error: crate::host::tool::mcp::McpError| ComponentError::Unavailable(error.to_string());
         self.server.get_or_try_init(|| connect).await.map_err(unavailable)
@@ -163,7 +169,7 @@ impl Component for ServerComponent {
         context: &'a CallContext,
     ) -> BoxFuture<'a, Result<Value, ComponentError>> {
         Box::pin(async move {
-            let (_, tools) = self.connected().await?;
+            let tools = &self.connected().await?.tools;
             let name = format!("{}.{command}", self.options.name);
             let tool = tools.iter().find(|tool| *tool.signature().signature.name == *name);
             let none = || ComponentError::Failed(format!("the server has no tool `{command}`"));
@@ -185,8 +191,8 @@ impl Component for ServerComponent {
 
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
-            if let Some((server, _)) = self.server.get() {
-                server.close().await;
+            if let Some(connected) = self.server.get() {
+                connected.server.close().await;
             }
         })
     }

@@ -92,12 +92,11 @@ pub(crate) fn holds_secret(body: &RecordBody, names: &[Arc<str>]) -> bool {
 /// The values in a record that are secret.
 fn secret_values<'r>(body: &'r RecordBody, is_secret: &dyn Fn(&str) -> bool) -> Vec<&'r Value> {
     match body {
-        RecordBody::Begun(begun) => match &begun.arguments {
-            Value::Map(arguments) if !begun.secrets.is_empty() => {
-                arguments.iter().filter(|(name, _)| is_secret(name)).map(|(_, value)| value).collect()
-            }
-            _ => Vec::new(),
-        },
+        RecordBody::Begun(begun) => {
+            let Value::Map(arguments) = &begun.arguments else { return Vec::new() };
+            let is_declared = !begun.secrets.is_empty();
+            arguments.iter().filter(|(name, _)| is_declared && is_secret(name)).map(|(_, value)| value).collect()
+        }
         RecordBody::CallEnded { outcome: OutcomeWire::Value { value, secret: true }, .. } => vec![value],
         RecordBody::Edited { name, value, .. } if is_secret(name) => vec![value],
         RecordBody::Edited { .. }

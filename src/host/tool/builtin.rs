@@ -43,7 +43,7 @@ impl WorkingDirectory {
     }
 
     /// Where `path`, relative or absolute, leads below the folder, `..` and links resolved; empty for the folder
-    /// itself. To be used with [`WorkingDirectory::folder`]. Looks at the disk.
+    /// itself. To be opened with the capability. Looks at the disk.
     ///
     /// # Errors
     /// It leads out, or into a folder that is reserved (spec `components.md`, 4.3).

@@ -201,10 +201,8 @@ fn check_resources(config: &Map, resources: &Resources) -> Result<(), String> {
         Some(_) => return Err("`config.resources` must be a list, as in `[{type: model, id: default}]`".to_owned()),
     };
     for entry in entries.iter() {
-        let part = |name: &str| match entry {
-            Value::Map(members) => members.get(name).filter(|part| **part != Value::Null).map(Value::to_text),
-            _ => None,
-        };
+        let members = if let Value::Map(members) = entry { Some(members) } else { None };
+        let part = |name: &str| members?.get(name).filter(|part| **part != Value::Null).map(Value::to_text);
         let (kind, id, name) = (part("type"), part("id"), part("name"));
         let found = resources.find(kind.as_deref(), id.as_deref(), name.as_deref());
         found.map_err(|error| format!("`config.resources`: {error}; declare it under `resources`"))?;
