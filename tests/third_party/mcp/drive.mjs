@@ -121,7 +121,7 @@ try {
   );
 
   if (target) {
-    const test = spawnSync("cargo", ["test", "--locked", "--release", "--test", "it", "mcp::third_party", "--", "--ignored"], {
+    const test = spawnSync("cargo", ["test", "--locked", "--release", "--features", "postgres", "--test", "it", "mcp::third_party", "--", "--ignored"], {
       cwd: join(here, "..", "..", ".."),
       env: { ...process.env, CARGO_TARGET_DIR: target, PLAYHOUSE_TEST_MCP: cache },
       encoding: "utf8",
