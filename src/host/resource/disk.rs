@@ -282,14 +282,15 @@ fn split(path: &str) -> io::Result<(&str, &str)> {
 struct Reserved;
 
 fn explain(action: &str, path: &str, cause: &io::Error) -> String {
+    let kind = cause.kind();
     let is_reserved = cause.get_ref().is_some_and(|inner| inner.is::<Reserved>());
-    let why = match cause.kind() {
-        io::ErrorKind::NotFound => "there is no such file or folder".to_owned(),
+    let why = if kind == io::ErrorKind::NotFound {
+        "there is no such file or folder".to_owned()
+    } else if kind == io::ErrorKind::PermissionDenied && cause.raw_os_error().is_none() && !is_reserved {
         // cap-std's answer to whatever would leave the folder.
-        io::ErrorKind::PermissionDenied if cause.raw_os_error().is_none() && !is_reserved => {
-            "it lies outside of the disk's folder; paths are relative to it".to_owned()
-        }
-        _ => cause.to_string(),
+        "it lies outside of the disk's folder; paths are relative to it".to_owned()
+    } else {
+        cause.to_string()
     };
     format!("cannot {action} `{path}`: {why}")
 }
