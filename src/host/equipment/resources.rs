@@ -75,7 +75,8 @@ impl Made {
             }
             "http" => {
                 let http = Http::new(label, &http_config(config)?).map_err(|error| error.to_string())?;
-                let http = Arc::new(http);
+                let secrets = around.secrets.clone();
+                let http = Arc::new(http.masked(move |value| secrets.mask_value(value)));
                 self.http.push(http.clone());
                 Ok(http)
             }

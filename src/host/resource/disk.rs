@@ -282,8 +282,8 @@ fn split(path: &str) -> io::Result<(&str, &str)> {
 struct Reserved;
 
 fn explain(action: &str, path: &str, cause: &io::Error) -> String {
-    let is_reserved = cause.get_ref().is_some_and(|inner| inner.is::<Reserved>());
     let kind = cause.kind();
+    let is_reserved = cause.get_ref().is_some_and(|inner| inner.is::<Reserved>());
     let why = if kind == io::ErrorKind::NotFound {
         "there is no such file or folder".to_owned()
     } else if kind == io::ErrorKind::PermissionDenied && cause.raw_os_error().is_none() && !is_reserved {

@@ -12,6 +12,9 @@ pub mod postgres;
 
 pub mod prices;
 
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod rows;
+
 pub mod sql;
 
 #[cfg(feature = "sqlite")]

@@ -86,13 +86,20 @@ impl HttpTool {
         };
         let mut body = Vec::new();
         if self.work == Work::Post {
-            let (bytes, content_type) = match arguments.get("body") {
-                Some(Value::Str(text)) => (text.as_bytes().to_vec(), "text/plain; charset=utf-8"),
-                Some(value) => (value.to_json().into_bytes(), "application/json"),
-                None => (Vec::new(), "text/plain; charset=utf-8"),
+            let content_type = match arguments.get("body") {
+                Some(Value::Null) | None => None,
+                Some(Value::Str(text)) => {
+                    body = text.as_bytes().to_vec();
+                    Some("text/plain; charset=utf-8")
+                }
+                Some(value @ (Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::List(_) | Value::Map(_))) => {
+                    body = value.to_json().into_bytes();
+                    Some("application/json")
+                }
             };
-            body = bytes;
-            headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(content_type));
+            if let Some(content_type) = content_type {
+                headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(content_type));
+            }
             // A session's id may hold what no header may.
             if let Ok(key) = HeaderValue::from_str(&context.call_id) {
                 headers.insert(HeaderName::from_static(IDEMPOTENCY_KEY), key);
@@ -137,7 +144,7 @@ impl Tool for HttpTool {
         let dict = Type { kind: TypeKind::Dict, optional: false };
         let mut parameters = vec![parameter("url", text, None, "the whole address, with its scheme")];
         if self.work == Work::Post {
-            let body = "what is sent: text as it is, anything else as JSON";
+            let body = "what is sent: text as it is, null for nothing, anything else as JSON";
             parameters.push(parameter("body", Type::ANY, None, body));
         }
         parameters.push(parameter("headers", dict, Some(Value::map(Map::new())), "further headers"));

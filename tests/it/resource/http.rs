@@ -153,6 +153,7 @@ async fn a_post_has_a_key_and_a_type() {
     assert_eq!((member(&answer, "status"), member(&answer, "body")), (Value::Int(201), value(json!({"id": 5}))));
     post("text".into(), json!({})).await.unwrap();
     post("<a/>".into(), json!({"Content-Type": "application/xml"})).await.unwrap();
+    post(Value::Null, json!({})).await.unwrap();
     let requests = server.requests();
     let header = |n: usize, name| requests[n].header(name);
     assert_eq!(requests[0].target, "POST /");
@@ -162,6 +163,7 @@ async fn a_post_has_a_key_and_a_type() {
     assert_eq!(header(0, "x-mine"), Some("5"));
     assert_eq!(header(1, "content-type"), Some("text/plain; charset=utf-8"));
     assert_eq!(header(2, "content-type"), Some("application/xml"));
+    assert_eq!((header(3, "content-type"), header(3, "content-length")), (None, Some("0")));
     let signatures = tools.signatures();
     let effects: Vec<EffectClass> = signatures.iter().map(|signature| signature.effect).collect();
     assert_eq!(effects, [EffectClass::ReadOnly, EffectClass::Write]);

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use playhouse::host::resource::http::HttpConfig;
+use playhouse::host::resource::http::{Http, HttpConfig};
+use playhouse::host::resource::{Label, Resource};
+use playhouse::host::tool::http::add_http_tools;
+use playhouse::host::tool::registry::Registry;
 use playhouse::value::{Map, Value};
 use serde_json::json;
 
@@ -217,6 +220,24 @@ async fn no_fault_shows_a_key() {
             assert!(!fault.contains(key), "{fault}");
         }
     }
+}
+
+#[tokio::test]
+async fn what_a_server_sends_back_is_masked() {
+    let server = http_server::start_with(|request| {
+        let key = request.header("x-api-key").unwrap_or_default().to_owned();
+        Answer::json(200, &json!({"sent": [&key]})).header("x-echo", &key)
+    });
+    let config = HttpConfig { headers: vec![("X-Api-Key".to_owned(), "the-key".to_owned())], ..config() };
+    let http = Http::new(Label::named("web"), &config).unwrap();
+    let http = http.masked(|value| Value::from_json(&value.to_json().replace("the-key", "***")).unwrap());
+    http.acquire().await.unwrap();
+    let tools = Registry::new();
+    add_http_tools(&tools, &[Arc::new(http)]).unwrap();
+    let answer = get(&tools, &base(&server)).await.unwrap().to_json();
+    assert!(answer.contains("\"x-echo\":\"***\"") && answer.contains("{\"sent\":[\"***\"]}"), "{answer}");
+    assert!(!answer.contains("the-key"), "{answer}");
+    assert_eq!(server.requests()[0].header("x-api-key"), Some("the-key"));
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Client, Method, Response, StatusCode, Url};
 
 use crate::host::resource::http::guard::{Guard, Refusal};
@@ -62,8 +62,13 @@ pub struct Http {
     max_bytes: usize,
     max_redirects: usize,
     needs_certificates: bool,
+    /// What takes secrets out of all that servers say.
+    mask: Mask,
     client: Mutex<Option<Client>>,
 }
+
+/// Takes secrets out of a value.
+type Mask = Box<dyn Fn(Value) -> Value + Send + Sync>;
 
 /// A request as a tool makes it.
 pub struct HttpRequest {
@@ -148,8 +153,15 @@ impl Http {
             max_bytes: config.max_bytes,
             max_redirects: config.max_redirects,
             needs_certificates: config.schemes.iter().any(|scheme| scheme == "https"),
+            mask: Box::new(|value| value),
             client: Mutex::default(),
         })
+    }
+
+    /// The same client, which takes secrets out of all that servers say: one may send back what it was sent.
+    #[must_use]
+    pub fn masked(self, mask: impl Fn(Value) -> Value + Send + Sync + 'static) -> Http {
+        Http { mask: Box::new(mask), ..self }
     }
 
     /// What tools call it.
@@ -194,6 +206,10 @@ impl Http {
             let mut headers = own.clone();
             for (name, value) in configured.into_iter().flatten() {
                 headers.insert(name.clone(), value.clone());
+            }
+            if method == Method::POST && body.is_empty() {
+                // RFC 9110, 8.6; some servers insist.
+                headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
             }
             let sent = client.request(method.clone(), url.clone()).headers(headers).body(body.clone()).send().await;
             let response = sent.map_err(|error| explain(&url, &error))?;
@@ -259,8 +275,8 @@ impl Http {
         }
         Ok(HttpAnswer {
             status: response.status().as_u16(),
-            headers: response::headers(response.headers()),
-            body: response::body(response.headers(), bytes),
+            headers: (self.mask)(response::headers(response.headers())),
+            body: (self.mask)(response::body(response.headers(), bytes)),
         })
     }
 

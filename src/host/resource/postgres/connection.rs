@@ -53,10 +53,8 @@ impl Server {
             (SslMode::Prefer, false) => config.ssl_mode(SslMode::Require),
             (_, _) => &mut config,
         };
-        let tls = match config.get_ssl_mode() {
-            SslMode::Disable => None,
-            _ => Some(tls(settings.certificates.as_deref())?),
-        };
+        let is_plain = config.get_ssl_mode() == SslMode::Disable;
+        let tls = if is_plain { None } else { Some(tls(settings.certificates.as_deref())?) };
         Ok(Server { shown: shown(&config).into(), config, tls })
     }
 

@@ -15,7 +15,8 @@ use tokio_postgres::error::{ErrorPosition, SqlState};
 
 use crate::host::resource::postgres::connection::{Connected, Server};
 use crate::host::resource::postgres::values::{Decoded, Parameter};
-use crate::host::resource::sql::{Database, PostgresConfig, Rows, SqlError, changed, place};
+use crate::host::resource::rows::{Rows, changed, place};
+use crate::host::resource::sql::{Database, PostgresConfig, SqlError};
 use crate::host::resource::{Label, Resource, ResourceError};
 use crate::value::Value;
 

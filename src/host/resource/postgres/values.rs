@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use jiff::{SignedDuration, Span, Timestamp};
 use tokio_postgres::types::{Format, FromSql, IsNull, Kind, ToSql, Type, to_sql_checked};
 
-use crate::host::resource::sql::{bytes_of, bytes_value};
+use crate::host::resource::rows::{bytes_of, bytes_value};
 use crate::value::Value;
 
 type Fault = Box<dyn Error + Sync + Send>;
@@ -107,11 +107,14 @@ impl<'a> FromSql<'a> for Decoded {
 }
 
 fn decode(ty: &Type, raw: &[u8]) -> Result<Value, Fault> {
-    match ty.kind() {
-        Kind::Domain(inner) => return decode(inner, raw),
-        Kind::Array(inner) => return array(inner, raw),
-        Kind::Enum(_) => return text(raw),
-        _ => {}
+    if let Kind::Domain(inner) = ty.kind() {
+        return decode(inner, raw);
+    }
+    if let Kind::Array(inner) = ty.kind() {
+        return array(inner, raw);
+    }
+    if let Kind::Enum(_) = ty.kind() {
+        return text(raw);
     }
     Ok(match *ty {
         Type::BOOL => Value::Bool(raw.first().is_some_and(|byte| *byte != 0)),

@@ -8,7 +8,8 @@ use rusqlite::types::{Null, ToSqlOutput, Value as Stored, ValueRef};
 use rusqlite::{Connection, ErrorCode, Statement, ToSql};
 
 use crate::host::resource::ResourceError;
-use crate::host::resource::sql::{Rows, SqlError, SqliteConfig, bytes_of, bytes_value, changed, place};
+use crate::host::resource::rows::{Rows, bytes_of, bytes_value, changed, place};
+use crate::host::resource::sql::{SqlError, SqliteConfig};
 use crate::value::Value;
 
 /// Steps of SQLite's machine between two looks at whether the statement is still wanted: some tenths of a millisecond.
