@@ -116,6 +116,16 @@ impl<'a> Names<'a> {
         &self.playbooks[id.0 as usize]
     }
 
+    /// What a plugin or server of this name has, in order of the alphabet, the first dozen.
+    pub(crate) fn commands_of(&self, plugin: &str) -> Vec<String> {
+        let names = self.tools.keys().filter_map(|name| name.split_once('.'));
+        let mut commands: Vec<&str> = names.filter(|(of, _)| *of == plugin).map(|(_, command)| command).collect();
+        commands.sort_unstable();
+        let n_more = commands.len().saturating_sub(12);
+        let shown = commands.iter().take(12).map(|command| format!("`{command}`"));
+        shown.chain((n_more > 0).then(|| format!("{n_more} more"))).collect()
+    }
+
     /// The names that can be called from `agent`, for suggestions.
     pub(crate) fn candidates(&self, agent: AgentId) -> impl Iterator<Item = String> {
         let playbooks = self.playbooks.iter().filter_map(move |playbook| {

@@ -143,8 +143,11 @@ impl Check<'_> {
         } else {
             Diagnostic::error("unknown-callee", span, message)
         };
+        let siblings = owner.map(|owner| self.names.commands_of(owner)).unwrap_or_default();
         if let Some(near) = nearest(callee, self.names.candidates(playbook.agent)) {
             found = found.with_fix(format!("call `{near}`"), span, near);
+        } else if let (Some(owner), false) = (owner, siblings.is_empty()) {
+            found = found.with_note(format!("`{owner}` has {}", siblings.join(", ")));
         } else if found.notes.is_empty() {
             found = found.with_note("write a playbook of this name, configure the tool, or leave out the brackets");
         }

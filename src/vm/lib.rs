@@ -523,6 +523,10 @@ fn view_call(queued: &QueuedCall) -> CallView {
             CallState::Done(Ok(_)) => "done",
             CallState::Done(Err(_)) => "failed",
         },
+        question: match &queued.state {
+            CallState::Asking { question, .. } => Some(question.clone()),
+            CallState::Queued | CallState::Running { .. } | CallState::Done(_) => None,
+        },
         result_name: queued.result_name.clone(),
     }
 }

@@ -133,6 +133,8 @@ pub struct CallView {
     pub arguments: Vec<(Arc<str>, Tracked)>,
     /// `queued`, `running`, `needs approval`, `done`, `failed`.
     pub state: &'static str,
+    /// What a person is asked about it, while an answer is waited for.
+    pub question: Option<Arc<str>>,
     /// The variable that gets the result.
     pub result_name: Option<Arc<str>>,
 }

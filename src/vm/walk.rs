@@ -14,8 +14,8 @@ use playhouse_lang::value::Value;
 use crate::Machine;
 use crate::calls::{Given, Resolved, bind, describe_call, shorten};
 use crate::eval::{EvalFault, eval, eval_condition};
-use crate::frame::{Called, Callee, Performed, Phase, PlaybookFrame, ReturnValue, Then};
-use crate::protocol::{CallId, EffectClass, Fact};
+use crate::frame::{CallState, Called, Callee, Performed, Phase, PlaybookFrame, QueuedCall, ReturnValue, Then};
+use crate::protocol::{Approval, CallId, EffectClass, Fact};
 use crate::scope::Stamp;
 use crate::stack::null;
 
@@ -233,8 +233,11 @@ impl Machine {
         if let Some(call) = line.reads.iter().find_map(|name| frame.pending(name)) {
             return Some(call.id);
         }
+        // What a person may refuse is not passed over.
+        let asks_nobody = |name: &str| self.tool(name).is_some_and(|tool| tool.approval == Approval::Never);
         let calls_quietly = |name: &str| {
             matches!(self.find_callee(name), Ok(Resolved { callee: Callee::Tool(EffectClass::ReadOnly), .. }))
+                && asks_nobody(name)
         };
         let changes_something = match &line.kind {
             StepKind::Call(site) | StepKind::Return(Returned::Call(site)) => !calls_quietly(&site.callee),
@@ -252,8 +255,12 @@ impl Machine {
         if matches!(line.kind, StepKind::Return(Returned::Nothing)) {
             return None;
         }
-        let is_quiet = |callee: Callee| callee == Callee::Tool(EffectClass::ReadOnly);
-        frame.core.queue.iter().find(|call| changes_something || !is_quiet(call.callee)).map(|call| call.id)
+        let is_quiet = |call: &QueuedCall| {
+            call.callee == Callee::Tool(EffectClass::ReadOnly)
+                && asks_nobody(&call.name)
+                && !matches!(call.state, CallState::Asking { .. })
+        };
+        frame.core.queue.iter().find(|call| changes_something || !is_quiet(call)).map(|call| call.id)
     }
 
     fn act(&mut self, playbook: &Playbook, step: StepId, kind: &StepKind) -> Result<Act, EvalFault> {

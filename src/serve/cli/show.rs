@@ -91,7 +91,8 @@ pub(crate) fn stack(view: &View, program: &Program) -> String {
             let _ = writeln!(text, "    loop {state}");
         }
         for call in &frame.queue {
-            let _ = writeln!(text, "    {} {}", call_text(call), call.state);
+            let question = call.question.as_ref().map(|question| format!(": {question}")).unwrap_or_default();
+            let _ = writeln!(text, "    {} {}{question}", call_text(call), call.state);
         }
     }
     text
