@@ -173,9 +173,8 @@ struct PeerTime {
 
 async fn call(registry: &Registry, name: &str, peer: &PeerTime) {
     let begun = registry.begin(&"bench".into(), &start(name, 1), CancellationToken::new());
-    let (CallOutcome::Value { value: Value::Map(members), .. }, _) = begun.outcome.await else {
-        panic!("{name} fails")
-    };
+    let (outcome, _) = begun.outcome.await;
+    let CallOutcome::Value { value: Value::Map(members), .. } = outcome else { panic!("{name}: {outcome:?}") };
     if let Some(Value::Int(ns)) = members.get(PEER) {
         peer.ns.fetch_add(ns.unsigned_abs(), Ordering::Relaxed);
     }
@@ -242,7 +241,7 @@ fn echo_plugin(folder: &Path, program: &Path) -> Plugin {
     };
     let options = PluginOptions {
         folder: folder.join("echo"),
-        name: None,
+        name: Some("echo".into()),
         instance_id: None,
         config: Map::new(),
         runtime: None,
