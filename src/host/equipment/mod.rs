@@ -178,10 +178,7 @@ impl Equipment {
                 EquipmentError::Declared { place, message: error.to_string() }
             })?;
         }
-        let mut packages = around.packages.clone();
-        builtin::add_packages(&mut packages, &self.resources, &Arc::new(declared.prices.clone()));
-        #[cfg(feature = "mcp")]
-        servers::add_package(&mut packages);
+        let packages = packages(declared, around, &self.resources);
         for plugin in &declared.plugins {
             let fault = |message: String| EquipmentError::Declared { place: plugin.place.clone(), message };
             let opened = open_plugin(plugin, around, reach, folder, &packages, &self.resources).map_err(fault)?;
@@ -248,7 +245,6 @@ fn open_plugin(
 ) -> Result<Plugin, String> {
     // A survey knows no secrets: a variable that is not set yet is none of its business.
     let config = if reach == Reach::Open { around.resolve(&declared.config)? } else { declared.config.clone() };
-    let working_directory = std::path::absolute(around.working_directory).map_err(|cause| cause.to_string())?;
     let options = PluginOptions {
         folder: declared.folder.clone(),
         name: Some(declared.name.clone()),
@@ -256,14 +252,48 @@ fn open_plugin(
         config,
         // Nothing is written by a survey.
         runtime: (reach == Reach::Open).then(|| folder.folder().clone()),
-        surroundings: plugin::Surroundings {
-            working_directory,
-            environment: around.environment.clone(),
-            secrets: around.secrets.clone(),
-            resources: resources.clone(),
-            clock: around.clock.clone(),
-            value_bytes: around.max_bytes,
-        },
+        surroundings: of_plugins(around, resources)?,
     };
     Plugin::open(options, packages).map_err(|error| error.to_string())
+}
+
+/// All that `setup.package` may name.
+fn packages(declared: &Declarations, around: &Surroundings<'_>, resources: &Arc<Resources>) -> Packages {
+    let mut packages = around.packages.clone();
+    builtin::add_packages(&mut packages, resources, &Arc::new(declared.prices.clone()));
+    #[cfg(feature = "mcp")]
+    servers::add_package(&mut packages);
+    packages
+}
+
+/// What all plugins are given.
+fn of_plugins(around: &Surroundings<'_>, resources: &Arc<Resources>) -> Result<plugin::Surroundings, String> {
+    Ok(plugin::Surroundings {
+        working_directory: std::path::absolute(around.working_directory).map_err(|cause| cause.to_string())?,
+        environment: around.environment.clone(),
+        secrets: around.secrets.clone(),
+        resources: resources.clone(),
+        clock: around.clock.clone(),
+        value_bytes: around.max_bytes,
+    })
+}
+
+/// What a plugin is made of that is opened by itself, for its author: the packages, and what it is given. Its
+/// `resources` are those of the configuration, none of them acquired.
+///
+/// # Errors
+/// A resource cannot be made.
+pub fn for_author(
+    declared: &Declarations,
+    around: &Surroundings<'_>,
+    config: &Map,
+) -> Result<(Packages, plugin::Surroundings, Map), EquipmentError> {
+    let error = |cause| EquipmentError::WorkingDirectory { path: around.working_directory.to_owned(), cause };
+    let folder = WorkingDirectory::open(around.working_directory).map_err(error)?;
+    let place = |(place, message)| EquipmentError::Declared { place, message };
+    let made = resources::make(&declared.resources, around, Reach::Open, &folder).map_err(place)?;
+    let own = |message| EquipmentError::Declared { place: "--config".to_owned(), message };
+    let config = around.resolve(config).map_err(own)?;
+    let surroundings = of_plugins(around, &made.all).map_err(own)?;
+    Ok((packages(declared, around, &made.all), surroundings, config))
 }

@@ -6,17 +6,15 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 
 use crate::diagnostic::{Severity, render};
-use crate::host::clock::SystemClock;
-use crate::host::config::child_environment;
-use crate::host::secrets::Secrets;
-use crate::host::tool::plugin::{Packages, Plugin, PluginError, PluginOptions, Surroundings};
+use crate::host::resource::Resources;
+use crate::host::tool::plugin::{Plugin, PluginError, PluginOptions};
 use crate::lang::explain;
 use crate::serve::cli::console::{Console, Exit, Failure, count, put};
 use crate::serve::cli::plugin_call::{self, CallArguments};
 use crate::serve::cli::plugin_new::{self, NewPluginArguments};
 use crate::serve::cli::run;
+use crate::serve::cli::world::Outfit;
 use crate::value::Map;
-use crate::vm::limits::Settings;
 use crate::vm::protocol::EffectClass;
 
 const EXAMPLES: &str = "\
@@ -68,7 +66,7 @@ pub(crate) fn plugin(console: &Console, arguments: &PluginArguments) -> Result<E
 }
 
 fn check(console: &Console, arguments: &CheckPluginArguments) -> Result<Exit, Failure> {
-    let plugin = open(console, &arguments.folder, Path::new("."), Map::new())?;
+    let Opened { plugin, .. } = open(console, &arguments.folder, Path::new("."), Map::new())?;
     let lines = plugin.tools().iter().map(|tool| {
         let signature = tool.signature();
         let effect = match signature.effect {
@@ -99,21 +97,21 @@ fn check(console: &Console, arguments: &CheckPluginArguments) -> Result<Exit, Fa
     Ok(Exit::Finished)
 }
 
+/// A plugin, and the resources of the configuration, not acquired yet.
+pub(crate) struct Opened {
+    pub(crate) plugin: Plugin,
+    pub(crate) resources: Arc<Resources>,
+}
+
 /// Opens a plugin as it is, without its user's copy of its files, and tells what is odd about it.
-pub(crate) fn open(console: &Console, folder: &Path, working_directory: &Path, config: Map) -> Result<Plugin, Failure> {
-    let working_directory = std::path::absolute(working_directory)
-        .map_err(|cause| Failure::wrong(format!("{}: {cause}; check the path", working_directory.display())))?;
-    let surroundings = Surroundings {
-        working_directory,
-        environment: child_environment(),
-        secrets: Arc::new(Secrets::new()),
-        resources: Arc::default(),
-        clock: Arc::new(SystemClock),
-        value_bytes: Settings::default().value_bytes,
-    };
+pub(crate) fn open(console: &Console, folder: &Path, working_directory: &Path, config: Map) -> Result<Opened, Failure> {
+    let environment = &console.environment;
+    let outfit = Outfit { canned: &[], working_directory, config: None, environment };
+    let (packages, surroundings, config) = outfit.for_author(&config)?;
+    let resources = surroundings.resources.clone();
     let folder = folder.to_owned();
     let options = PluginOptions { folder, name: None, instance_id: None, config, runtime: None, surroundings };
-    let plugin = Plugin::open(options, &Packages::default()).map_err(|error| match error {
+    let plugin = Plugin::open(options, &packages).map_err(|error| match error {
         PluginError::Config { findings, sources } => {
             console.tell(&format!("{}\n", render(&findings, &sources, console.color)));
             let n_of = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
@@ -129,5 +127,5 @@ pub(crate) fn open(console: &Console, folder: &Path, working_directory: &Path, c
     for warning in &plugin.warnings {
         console.tell(&format!("{}\n", warning.trim_end()));
     }
-    Ok(plugin)
+    Ok(Opened { plugin, resources })
 }

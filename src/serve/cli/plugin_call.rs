@@ -12,7 +12,8 @@ use tokio_util::sync::CancellationToken;
 use crate::host::tool::plugin::{Plugin, identifier};
 use crate::host::tool::{CallContext, Tool, ToolOutcome};
 use crate::serve::cli::console::{Console, Exit, Failure, clean, put};
-use crate::serve::cli::{plugin, run};
+use crate::serve::cli::plugin::{self, Opened};
+use crate::serve::cli::run;
 use crate::value::{Map, Value};
 use crate::vm::protocol::Approval;
 
@@ -59,7 +60,8 @@ pub(crate) fn call(console: &Console, arguments: &CallArguments) -> Result<Exit,
         None => Map::new(),
         Some(other) => return Err(Failure::wrong(format!("--config must be a JSON object, not {}", other.kind()))),
     };
-    let plugin = plugin::open(console, &arguments.folder, &arguments.working_directory, config)?;
+    let opened = plugin::open(console, &arguments.folder, &arguments.working_directory, config)?;
+    let Opened { plugin, resources } = opened;
     let tool = find(&plugin, &arguments.command)?;
     let signature = tool.signature();
     let name = &signature.signature.name;
@@ -77,10 +79,11 @@ pub(crate) fn call(console: &Console, arguments: &CallArguments) -> Result<Exit,
         approve(console, &format!("{name}({})", Value::map(given.clone())))?;
     }
     let outcome = run::runtime()?.block_on(async {
-        let outcome = perform(console, &*tool, given).await;
+        let outcome = resources.run(perform(console, &*tool, given)).await;
         plugin.close().await;
         outcome
     });
+    let outcome = outcome.map_err(|error| Failure::failed(error.to_string()))?;
     match outcome {
         ToolOutcome::Value(value) => put(&format!("{value}\n"))?,
         ToolOutcome::Secret(_) => {

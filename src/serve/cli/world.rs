@@ -16,7 +16,7 @@ use crate::host::config::{
     ClassifierId, CommandLine, Config, ConfigError, Environment, FileConfig, ModelId, child_environment, named_variable,
 };
 use crate::host::equipment::declaration::{self, Declarations, Written};
-use crate::host::equipment::{Equipment, Models, Reach, Surroundings};
+use crate::host::equipment::{Equipment, Models, Reach, Surroundings, for_author};
 use crate::host::journal::file::read_file;
 use crate::host::journal::record::Record;
 use crate::host::llm::Llm;
@@ -30,12 +30,13 @@ use crate::host::secrets::Secrets;
 use crate::host::session::{SessionOptions, World};
 use crate::host::tool::Tool;
 use crate::host::tool::generate::{self, LlmGenerate};
-use crate::host::tool::plugin::Packages;
+use crate::host::tool::plugin::{self, Packages};
 use crate::host::tool::registry::Registry;
 use crate::host::tool::retrieval::Retrieval;
 use crate::lang::program::{FrontMatter, Program, Signature};
 use crate::serve::cli::console::{Console, Failure};
 use crate::serve::cli::embedded::{self, RunWeights};
+use crate::value::Map;
 use crate::vm::limits::Settings;
 use crate::vm::protocol::{Event, ReplyEnd, TurnId};
 
@@ -222,6 +223,23 @@ impl Outfit<'_> {
         first: Option<&Path>,
         reach: Reach,
     ) -> Result<Equipment, Failure> {
+        let (declared, around) = self.look_around(program, first)?;
+        Equipment::open(&declared, &around, reach).await.map_err(|error| Failure::wrong(error.to_string()))
+    }
+
+    /// What a plugin is made of that its author opens by itself: the packages, what it is given, and the `config` that
+    /// overrides its own.
+    pub(crate) fn for_author(&self, config: &Map) -> Result<(Packages, plugin::Surroundings, Map), Failure> {
+        let beside = self.working_directory.join("program.md");
+        let (declared, around) = self.look_around(&[], Some(&beside))?;
+        for_author(&declared, &around, config).map_err(|error| Failure::wrong(error.to_string()))
+    }
+
+    fn look_around(
+        &self,
+        program: &[Written],
+        first: Option<&Path>,
+    ) -> Result<(Declarations, Surroundings<'_>), Failure> {
         let wrong = |error: ConfigError| Failure::wrong(error.to_string());
         let file = FileConfig::find(self.config, first).map_err(wrong)?;
         let declared = Declarations::read(&file.declared, program).map_err(wrong)?;
@@ -236,7 +254,7 @@ impl Outfit<'_> {
             models: models(file, self.environment.clone()),
             packages: Packages::default(),
         };
-        Equipment::open(&declared, &around, reach).await.map_err(|error| Failure::wrong(error.to_string()))
+        Ok((declared, around))
     }
 
     /// What can be known of it without starting anything.
