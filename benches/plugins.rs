@@ -4,8 +4,8 @@
 //! `cargo bench --bench plugins`
 //!
 //! The peers are this program itself, started with another first argument: one that speaks the message contract, one
-//! that is an MCP server by the same SDK as the client. Each measures the time from the line it has read to the line it
-//! has written, and puts it into its answer.
+//! that is an MCP server by the same SDK as the client. What is theirs is the processor time of all their threads
+//! (`schedstat`, Linux only), which they tell when they are asked.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -13,6 +13,7 @@
     reason = "a benchmark looks at the clock"
 )]
 
+use std::hint::black_box;
 use std::io::{BufRead, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -38,8 +39,8 @@ use rmcp::{ServerHandler, ServiceExt};
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
-/// The member of an answer that says how long the peer took, in nanoseconds.
-const PEER: &str = "peer_ns";
+/// What a peer is sent to be asked for its processor time, which it tells in nanoseconds.
+const ASKED: &str = "processor time";
 
 fn main() {
     match std::env::args().nth(1).as_deref() {
@@ -49,22 +50,33 @@ fn main() {
     }
 }
 
+/// What a peer answers: what it gets, or its processor time.
+fn answer(text: &Json) -> Json {
+    if text != ASKED {
+        return text.clone();
+    }
+    let threads = std::fs::read_dir("/proc/self/task").unwrap();
+    let of_thread = |entry: std::io::Result<std::fs::DirEntry>| -> u64 {
+        let stat = std::fs::read_to_string(entry.unwrap().path().join("schedstat")).unwrap_or_default();
+        stat.split_whitespace().next().and_then(|ns| ns.parse().ok()).unwrap_or(0)
+    };
+    threads.map(of_thread).sum::<u64>().to_string().into()
+}
+
 /// The message contract: a call in, its parameter out.
 fn peer_process() {
     let mut out = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
-        let begun = Instant::now();
         let message: Json = serde_json::from_str(&line.unwrap()).unwrap();
         if message["content_type"] != "command" {
             continue;
         }
-        let text = message["content"]["param"]["text"].clone();
-        let mut reply = json!({
+        let text = answer(&message["content"]["param"]["text"]);
+        let reply = json!({
             "sender": message["receiver"], "receiver": message["sender"], "content_type": "command",
-            "content": {"command": message["content"]["command"], "response": {"text": text, PEER: 0}},
+            "content": {"command": message["content"]["command"], "response": {"text": text}},
             "thrd_id": message["thrd_id"],
         });
-        reply["content"]["response"][PEER] = u64::try_from(begun.elapsed().as_nanos()).unwrap().into();
         writeln!(out, "{reply}").unwrap();
         out.flush().unwrap();
     }
@@ -94,11 +106,9 @@ impl ServerHandler for Echo {
         request: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let begun = Instant::now();
-        let text = request.arguments.unwrap_or_default().get("text").cloned();
-        // What the SDK does before and behind this function is not in it.
-        let answer = json!({"text": text, PEER: u64::try_from(begun.elapsed().as_nanos()).unwrap()});
-        Ok(CallToolResult::structured(answer).into())
+        let arguments = request.arguments.unwrap_or_default();
+        let text = arguments.get("text").map(answer).unwrap_or_default();
+        Ok(CallToolResult::structured(json!({"text": text})).into())
     }
 }
 
@@ -144,10 +154,10 @@ setup:
   command: [\"PROGRAM\", peer-process]
 ";
 
-fn start(name: &str, call: u64) -> StartCall {
-    let text = Tracked::new(Value::str("x".repeat(100)), Origin::CODE);
+fn start(name: &str, text: &str) -> StartCall {
+    let text = Tracked::new(Value::str(text), Origin::CODE);
     StartCall {
-        call: CallId(call),
+        call: CallId(1),
         attempt: 1,
         kind: CallKind::Tool,
         name: name.into(),
@@ -164,21 +174,16 @@ fn start(name: &str, call: u64) -> StartCall {
     }
 }
 
-/// What the peers have taken, and in how many calls.
-#[derive(Default)]
-struct PeerTime {
-    ns: AtomicU64,
-    n_calls: AtomicU64,
-}
-
-async fn call(registry: &Registry, name: &str, peer: &PeerTime) {
-    let begun = registry.begin(&"bench".into(), &start(name, 1), CancellationToken::new());
+async fn call(registry: &Registry, name: &str, text: &str) -> Value {
+    let begun = registry.begin(&"bench".into(), &start(name, text), CancellationToken::new());
     let (outcome, _) = begun.outcome.await;
     let CallOutcome::Value { value: Value::Map(members), .. } = outcome else { panic!("{name}: {outcome:?}") };
-    if let Some(Value::Int(ns)) = members.get(PEER) {
-        peer.ns.fetch_add(ns.unsigned_abs(), Ordering::Relaxed);
-    }
-    peer.n_calls.fetch_add(1, Ordering::Relaxed);
+    members.get("text").cloned().unwrap_or_default()
+}
+
+/// The processor time of a peer until now; 0 for what is no peer.
+async fn processor_time(registry: &Registry, name: &str) -> u64 {
+    call(registry, name, ASKED).await.as_str().and_then(|ns| ns.parse().ok()).unwrap_or(0)
 }
 
 fn measure() {
@@ -202,21 +207,26 @@ fn measure() {
         ("a call of a plugin that is a process", "echo.echo"),
         ("a call of an MCP server on its standard input", "server.echo"),
     ] {
-        let peer = PeerTime::default();
+        let (peer_ns, n_all) = (AtomicU64::new(0), AtomicU64::new(0));
+        let text = "x".repeat(100);
         group.bench_function(title, |bencher| {
             bencher.iter_custom(|n_calls| {
                 runtime.block_on(async {
+                    let before = processor_time(&registry, name).await;
                     let begun = Instant::now();
                     for _ in 0..n_calls {
-                        call(&registry, name, &peer).await;
+                        black_box(call(&registry, name, &text).await);
                     }
-                    begun.elapsed()
+                    let elapsed = begun.elapsed();
+                    peer_ns.fetch_add(processor_time(&registry, name).await - before, Ordering::Relaxed);
+                    n_all.fetch_add(n_calls, Ordering::Relaxed);
+                    elapsed
                 })
             });
         });
         #[allow(clippy::cast_precision_loss, reason = "microseconds")]
-        let us = peer.ns.load(Ordering::Relaxed) as f64 / peer.n_calls.load(Ordering::Relaxed).max(1) as f64 / 1000.0;
-        println!("{title}: of each call {us:.1} µs are the peer's own");
+        let us = peer_ns.load(Ordering::Relaxed) as f64 / n_all.load(Ordering::Relaxed).max(1) as f64 / 1000.0;
+        println!("{title}: the peer's processor time is {us:.1} µs a call");
     }
     group.finish();
     criterion.final_summary();
