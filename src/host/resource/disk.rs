@@ -207,12 +207,8 @@ impl Resource for Disk {
         "disk"
     }
 
-    fn id(&self) -> Option<&str> {
-        self.label.id.as_deref()
-    }
-
-    fn name(&self) -> Option<&str> {
-        self.label.name.as_deref()
+    fn label(&self) -> &Label {
+        &self.label
     }
 
     fn acquire(&self) -> BoxFuture<'_, Result<(), ResourceError>> {

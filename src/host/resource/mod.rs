@@ -36,11 +36,8 @@ pub trait Resource: Any + Send + Sync {
     /// Its type as people write it: `disk`, `http`, `sqlite`.
     fn kind(&self) -> &str;
 
-    /// Its id, if it has one.
-    fn id(&self) -> Option<&str>;
-
-    /// Its name, if it has one.
-    fn name(&self) -> Option<&str>;
+    /// What it is called.
+    fn label(&self) -> &Label;
 
     /// Makes it ready. Called once.
     fn acquire(&self) -> BoxFuture<'_, Result<(), ResourceError>>;
@@ -107,8 +104,8 @@ impl Resources {
     ) -> Result<&Arc<dyn Resource>, LookupError> {
         let entry = |resource: &Arc<dyn Resource>| ResourceEntry {
             kind: resource.kind().into(),
-            id: resource.id().map(Arc::from),
-            name: resource.name().map(Arc::from),
+            id: resource.label().id.clone(),
+            name: resource.label().name.clone(),
         };
         let entries: Vec<ResourceEntry> = self.declared.iter().map(entry).collect();
         let wanted = WantedResource { kind: kind.map(Arc::from), id: id.map(Arc::from), name: name.map(Arc::from) };
@@ -188,7 +185,7 @@ impl Drop for DropGuard<'_> {
 
 /// A resource as people know it: "`shop` (sqlite)".
 fn shown(resource: &dyn Resource) -> String {
-    match resource.name().or(resource.id()) {
+    match resource.label().shown() {
         Some(name) => format!("`{name}` ({})", resource.kind()),
         None => format!("`{}`", resource.kind()),
     }

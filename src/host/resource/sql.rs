@@ -10,9 +10,6 @@ use crate::value::Value;
 
 /// A database as a resource.
 pub trait Database: Resource {
-    /// What tools call it.
-    fn label(&self) -> &Label;
-
     /// How values are written in a statement of it, for models: "`?` or `:name`".
     fn placeholders(&self) -> &'static str;
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
+use crate::host::resource::Resource;
 use crate::host::resource::http::{Http, HttpError, HttpRequest};
 use crate::host::tool::registry::{DuplicateTool, Registry, check_arguments};
 use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use playhouse::host::resource::{Resource, ResourceError, Resources};
+use playhouse::host::resource::{Label, Resource, ResourceError, Resources};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
@@ -25,6 +25,7 @@ struct Entry {
 }
 
 struct Logging {
+    label: Label,
     key: String,
     fails: bool,
     log: Arc<Mutex<Vec<String>>>,
@@ -41,12 +42,8 @@ impl Resource for Logging {
         "logging"
     }
 
-    fn id(&self) -> Option<&str> {
-        Some(&self.key)
-    }
-
-    fn name(&self) -> Option<&str> {
-        None
+    fn label(&self) -> &Label {
+        &self.label
     }
 
     fn acquire(&self) -> BoxFuture<'_, Result<(), ResourceError>> {
@@ -69,7 +66,8 @@ pub(super) fn run(input: Lifecycle) -> Result<Outcome, String> {
     let log = Arc::new(Mutex::new(Vec::new()));
     let resources = input.resources.into_iter().map(|entry| {
         let fails = entry.rest.iter().any(|(name, value)| name.contains("fail") && *value == Json::Bool(true));
-        Arc::new(Logging { key: entry.key, fails, log: log.clone() }) as Arc<dyn Resource>
+        Arc::new(Logging { label: Label::named(&*entry.key), key: entry.key, fails, log: log.clone() })
+            as Arc<dyn Resource>
     });
     let resources = Arc::new(Resources::new(resources.collect()));
     let run = async {

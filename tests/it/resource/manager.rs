@@ -3,21 +3,20 @@
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use playhouse::host::resource::{Resource, ResourceError, Resources};
+use playhouse::host::resource::{Label, Resource, ResourceError, Resources};
 
 type Log = Arc<Mutex<Vec<String>>>;
 
 /// Writes down what becomes of it; those named `broken` and `panics` cannot be acquired.
 struct Logged {
     kind: &'static str,
-    id: Option<&'static str>,
-    name: Option<&'static str>,
+    label: Label,
     log: Log,
 }
 
 impl Logged {
     fn key(&self) -> &str {
-        self.name.or(self.id).unwrap_or(self.kind)
+        self.label.shown().map_or(self.kind, |shown| &**shown)
     }
 
     fn write(&self, what: &str) {
@@ -30,12 +29,8 @@ impl Resource for Logged {
         self.kind
     }
 
-    fn id(&self) -> Option<&str> {
-        self.id
-    }
-
-    fn name(&self) -> Option<&str> {
-        self.name
+    fn label(&self) -> &Label {
+        &self.label
     }
 
     fn acquire(&self) -> BoxFuture<'_, Result<(), ResourceError>> {
@@ -63,7 +58,7 @@ impl Resource for Logged {
 fn resources(keys: &[&'static str]) -> (Arc<Resources>, Log) {
     let log = Log::default();
     let all = keys.iter().map(|key| {
-        let logged = Logged { kind: "test", id: None, name: Some(*key), log: log.clone() };
+        let logged = Logged { kind: "test", label: Label::named(*key), log: log.clone() };
         Arc::new(logged) as Arc<dyn Resource>
     });
     (Arc::new(Resources::new(all.collect())), log)
@@ -134,13 +129,17 @@ async fn a_run_that_is_dropped_is_released_too() {
 #[test]
 fn the_first_that_agrees_is_found() {
     let log = Log::default();
-    let resource = |kind, id, name| Arc::new(Logged { kind, id, name, log: log.clone() }) as Arc<dyn Resource>;
+    let resource = |kind, id: Option<&str>, name: Option<&str>| {
+        let label = Label { id: id.map(Arc::from), name: name.map(Arc::from) };
+        Arc::new(Logged { kind, label, log: log.clone() }) as Arc<dyn Resource>
+    };
     let resources = Resources::new(vec![
         resource("model", Some("m1"), Some("gpt")),
         resource("model", Some("m2"), Some("glm")),
         resource("disk", Some("d1"), None),
     ]);
-    let find = |kind, id, name| resources.find(kind, id, name).map(|found| found.id().unwrap().to_owned());
+    let find =
+        |kind, id, name| resources.find(kind, id, name).map(|found| found.label().id.as_ref().unwrap().to_string());
     assert_eq!(find(Some("model"), Some("default"), None).as_deref(), Ok("m1"));
     assert_eq!(find(Some("model"), None, Some("glm")).as_deref(), Ok("m2"));
     assert_eq!(find(None, Some("d1"), None).as_deref(), Ok("d1"));

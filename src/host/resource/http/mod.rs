@@ -164,11 +164,6 @@ impl Http {
         Http { mask: Box::new(mask), ..self }
     }
 
-    /// What tools call it.
-    pub fn label(&self) -> &Label {
-        &self.label
-    }
-
     /// Whether every request has this header, so that a caller may not set it.
     pub fn sets_header(&self, name: &HeaderName) -> bool {
         self.headers.contains_key(name)
@@ -305,12 +300,8 @@ impl Resource for Http {
         "http"
     }
 
-    fn id(&self) -> Option<&str> {
-        self.label.id.as_deref()
-    }
-
-    fn name(&self) -> Option<&str> {
-        self.label.name.as_deref()
+    fn label(&self) -> &Label {
+        &self.label
     }
 
     fn acquire(&self) -> BoxFuture<'_, Result<(), ResourceError>> {

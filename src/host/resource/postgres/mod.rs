@@ -127,10 +127,6 @@ impl Postgres {
 }
 
 impl Database for Postgres {
-    fn label(&self) -> &Label {
-        &self.label
-    }
-
     fn placeholders(&self) -> &'static str {
         "`$1` (PostgreSQL)"
     }
@@ -162,12 +158,8 @@ impl Resource for Postgres {
         "postgres"
     }
 
-    fn id(&self) -> Option<&str> {
-        self.label.id.as_deref()
-    }
-
-    fn name(&self) -> Option<&str> {
-        self.label.name.as_deref()
+    fn label(&self) -> &Label {
+        &self.label
     }
 
     fn acquire(&self) -> BoxFuture<'_, Result<(), ResourceError>> {

@@ -79,10 +79,6 @@ impl Drop for Waiting {
 }
 
 impl Database for Sqlite {
-    fn label(&self) -> &Label {
-        &self.label
-    }
-
     fn placeholders(&self) -> &'static str {
         "`?` or `:name` (SQLite)"
     }
@@ -115,12 +111,8 @@ impl Resource for Sqlite {
         "sqlite"
     }
 
-    fn id(&self) -> Option<&str> {
-        self.label.id.as_deref()
-    }
-
-    fn name(&self) -> Option<&str> {
-        self.label.name.as_deref()
+    fn label(&self) -> &Label {
+        &self.label
     }
 
     fn acquire(&self) -> BoxFuture<'_, Result<(), ResourceError>> {
