@@ -313,7 +313,7 @@ fn condition_at(tokens: &[Piece<'_>], at: usize) -> Option<String> {
         } else {
             return None;
         };
-        let rest = if sign.ends_with('=') && rest.first().is_some_and(|or| or.is("or")) { &rest[2..] } else { rest };
+        let rest = if or(&GREATER) || or(&LESS) { &rest[2..] } else { rest };
         if !ends_value(rest) {
             return None;
         }

@@ -10,6 +10,7 @@ use playhouse_lang::value::{Origin, PathStep, Tracked, Value};
 use crate::Machine;
 use crate::calls::shorten;
 use crate::frame::{AskedBy, CallState, Frame, QueuedCall};
+use crate::plan::LLM_GENERATE;
 use crate::prompt::may_call;
 use crate::protocol::{Approval, CallId, Fact, ParameterRule, ToolSignature};
 
@@ -48,6 +49,13 @@ impl Machine {
     /// What stands between a queued call of a tool and its start.
     pub(crate) fn clearance(&self, queued: &QueuedCall) -> Clearance {
         let Some(tool) = self.tool(&queued.name) else { return Clearance::Go };
+        // No model is shown a secret, whoever asks it.
+        if *queued.name == *LLM_GENERATE
+            && let Some((name, _)) = queued.arguments.iter().find(|(_, argument)| argument.secret)
+        {
+            let refusal = format!("`{name}` holds a secret value, which no model is shown; ask without it");
+            return Clearance::Refuse(refusal.into());
+        }
         let refused = queued.arguments.iter().filter_map(|(name, argument)| {
             let rule = tool.rule(name).filter(|rule| !argument.origin.within(rule.accepts))?;
             Some((name, argument.origin, rule.accepts))

@@ -160,6 +160,17 @@ fn suggested_wordings_are_conditions() {
 }
 
 /// Words of triggers in any order: always some trigger, its places inside the file, and honest advice.
+/// What such texts have led to once.
+#[test]
+fn unfinished_comparisons_are_read() {
+    for words in ["the count $x is at least 5 or", "$x is at most 5 or", "$x has 5 or", "$x is at least 5 or more or"] {
+        let text = format!("# A\n\n## Main\n\n### Triggers\n\n- When {words}\n\n### Steps\n\n- Say \"x\"\n");
+        let root = SourceText { name: "a.md".to_owned(), text };
+        let loaded = load(vec![root], &mut |_| Err("none".to_owned()), &LoadOptions::default());
+        assert_eq!(loaded.program.playbooks[0].triggers.len(), 1, "{words}");
+    }
+}
+
 #[test]
 fn any_words_make_some_trigger() {
     const WORDS: [&str; 64] = [

@@ -160,6 +160,7 @@ impl Tool for Odd {
         };
         let parameters = match self.0 {
             "Count" => vec![number("from", None), number("to", None), number("step", Some(Value::Int(1)))],
+            "Echo" => ["from", "to"].map(|name| Parameter { ty: Type::ANY, ..number(name, None) }).into(),
             _ => Vec::new(),
         };
         let signature = Signature { name: self.0.into(), parameters, returns: Type::ANY, summary: "".into() };
@@ -200,7 +201,7 @@ impl Tool for Odd {
 
 fn odd() -> Registry {
     let registry = Registry::new();
-    for name in ["PanicEarly", "PanicLate", "Hang", "Asks", "Chatty", "Count"] {
+    for name in ["PanicEarly", "PanicLate", "Hang", "Asks", "Chatty", "Echo", "Count"] {
         registry.add(Arc::new(Odd(name))).unwrap();
     }
     registry
@@ -256,12 +257,24 @@ async fn all_faults_of_the_arguments_are_told_together() {
     assert!(check_arguments(&tools.signatures()[0].signature, Map::new()).is_ok());
 }
 
+#[tokio::test]
+async fn a_secret_that_a_tool_sends_back_is_masked() {
+    let tools = odd();
+    let mut echo = start(1, "Echo", &[]);
+    let secret = Value::from_json(r#"["hush-4711", 3]"#).unwrap();
+    echo.arguments = vec![
+        ("from".into(), Tracked { value: secret, origin: Origin::ARGUMENT, secret: true }),
+        ("to".into(), Tracked::new("to hush-4711".into(), Origin::MODEL)),
+    ];
+    assert_eq!(call(&tools, &echo).await.unwrap().to_json(), r#"{"from":["***",3],"to":"to ***"}"#);
+}
+
 #[test]
 fn two_tools_cannot_have_one_name() {
     let tools = odd();
     let error = tools.add(Arc::new(Odd("Count"))).unwrap_err();
     assert_eq!(error.to_string(), "there are two tools named `Count`; rename or leave out one of them");
-    assert_eq!(tools.signatures().len(), 6);
+    assert_eq!(tools.signatures().len(), 7);
 }
 
 fn canned_tools(text: &str, folder: &Path) -> Result<Registry, String> {

@@ -17,6 +17,7 @@ use crate::host::events::{EventMaker, PublicEvent, Summary};
 use crate::host::journal::Journal;
 use crate::host::journal::record::RecordBody;
 use crate::host::llm::answer;
+use crate::host::secrets::Secrets;
 use crate::host::session::handle::{EndResult, Ending};
 use crate::host::session::input::{Due, Input};
 use crate::host::session::listeners::Publisher;
@@ -88,8 +89,8 @@ struct Running {
     task: tokio::task::Id,
     call: CallId,
     cancel: CancellationToken,
-    /// Its news; none: there will be none.
-    progress: Option<mpsc::Receiver<Value>>,
+    /// Its news, and what must not be seen in them; none: there will be none.
+    progress: Option<(mpsc::Receiver<Value>, Arc<Secrets>)>,
 }
 
 impl Task {
@@ -264,7 +265,7 @@ impl Task {
                 (self.calls.tasks.spawn(answer::outcome_of(self.world.llm.clone(), &call)).id(), None)
             } else {
                 let begun = self.world.tools.begin(&self.id, &call, cancel.clone());
-                (self.calls.tasks.spawn(begun.outcome).id(), Some(begun.progress))
+                (self.calls.tasks.spawn(begun.outcome).id(), Some((begun.progress, begun.hidden)))
             };
             self.calls.running.push(Running { task, call: call.call, cancel, progress });
         }
@@ -485,9 +486,11 @@ impl Calls {
 
     fn poll_progress(&mut self, context: &mut Context<'_>) -> Poll<Input> {
         for running in &mut self.running {
-            let Some(progress) = &mut running.progress else { continue };
+            let Some((progress, hidden)) = &mut running.progress else { continue };
             match progress.poll_recv(context) {
-                Poll::Ready(Some(value)) => return Poll::Ready(Input::CallProgress(running.call, value)),
+                Poll::Ready(Some(value)) => {
+                    return Poll::Ready(Input::CallProgress(running.call, hidden.mask_value(value)));
+                }
                 Poll::Ready(None) => running.progress = None,
                 Poll::Pending => {}
             }

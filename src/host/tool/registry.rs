@@ -10,6 +10,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::host::secrets::Secrets;
 use crate::host::tool::policy::Policies;
 use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolOutcome};
 use crate::lang::program::Signature;
@@ -61,6 +62,8 @@ pub struct BegunCall {
     pub outcome: futures_util::future::BoxFuture<'static, EndedCall>,
     /// Its news.
     pub progress: mpsc::Receiver<Value>,
+    /// What must not be seen in its news: the secret values among its arguments. (Its outcome has been seen to.)
+    pub hidden: Arc<Secrets>,
 }
 
 impl Registry {
@@ -145,15 +148,16 @@ impl Registry {
     pub fn begin(&self, session: &Arc<str>, call: &StartCall, cancel: CancellationToken) -> BegunCall {
         let (sender, progress) = mpsc::channel(PROGRESS);
         let refused = |text: String| async move { failed(text) }.boxed();
+        let hidden = hidden(call);
         let Some(entry) = self.find(&call.name) else {
             let outcome = refused(format!("there is no tool named `{}` now", call.name));
-            return BegunCall { outcome, progress };
+            return BegunCall { outcome, progress, hidden };
         };
         let arguments = match entry.tool.check(call.argument_map()) {
             Ok(arguments) => arguments,
             Err(faults) => {
                 let outcome = refused(describe_faults(&entry.signature.signature, &faults));
-                return BegunCall { outcome, progress };
+                return BegunCall { outcome, progress, hidden };
             }
         };
         entry.tool.begun(session, call);
@@ -166,8 +170,9 @@ impl Registry {
             ask: call.answers.last().map(|(_, answer)| answer.clone()),
             answers: call.answers.clone(),
         };
-        let outcome = async move { entry.make(context, arguments).await };
-        BegunCall { outcome: outcome.boxed(), progress }
+        let secrets = hidden.clone();
+        let outcome = async move { masked(entry.make(context, arguments).await, &secrets) };
+        BegunCall { outcome: outcome.boxed(), progress, hidden }
     }
 
     fn find(&self, name: &str) -> Option<Arc<Entry>> {
@@ -252,6 +257,39 @@ impl Entry {
     fn may_repeat(&self) -> bool {
         matches!(self.signature.effect, EffectClass::ReadOnly | EffectClass::Idempotent)
     }
+}
+
+/// The secret values among the arguments of a call. A tool may send back what it was sent, and its outcome is kept in
+/// the journal and shown to models.
+fn hidden(call: &StartCall) -> Arc<Secrets> {
+    let secrets = Secrets::new();
+    let mut values: Vec<&Value> =
+        call.arguments.iter().filter(|(_, argument)| argument.secret).map(|(_, argument)| &argument.value).collect();
+    while let Some(value) = values.pop() {
+        match value {
+            Value::Str(text) => {
+                secrets.add(text);
+            }
+            Value::List(items) => values.extend(items.iter()),
+            Value::Map(members) => values.extend(members.values()),
+            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => {}
+        }
+    }
+    Arc::new(secrets)
+}
+
+fn masked((outcome, usage): EndedCall, secrets: &Secrets) -> EndedCall {
+    let outcome = match outcome {
+        CallOutcome::Value { value, secret: false } => {
+            CallOutcome::Value { value: secrets.mask_value(value), secret: false }
+        }
+        CallOutcome::Error(text) => CallOutcome::Error(secrets.mask(&text).into()),
+        CallOutcome::Needs { question, takes_no } => {
+            CallOutcome::Needs { question: secrets.mask(&question).into(), takes_no }
+        }
+        whole @ CallOutcome::Value { secret: true, .. } => whole,
+    };
+    (outcome, usage)
 }
 
 /// How long to wait behind a failed attempt, the first of which is 1: 0.2 s, 0.4 s, … up to 5 s, and up to a quarter

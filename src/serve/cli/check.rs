@@ -59,6 +59,7 @@ pub(crate) fn check(console: &Console, arguments: &CheckArguments) -> Result<Exi
         working_directory: ".".as_ref(),
         config: arguments.config.as_deref(),
         environment: &console.environment,
+        secrets: console.secrets.clone(),
     };
     let equipment = outfit.survey(&arguments.files)?;
     let signatures = world::signatures(&equipment.tools);

@@ -1,10 +1,12 @@
 //! Where commands write: data to standard output, words for people to standard error; exit codes; the log.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
 
 use tracing_subscriber::EnvFilter;
 
 use crate::host::config::Environment;
+use crate::host::secrets::Secrets;
 
 /// How a command ends; the numbers are a public interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +72,8 @@ pub(crate) struct Console {
     pub(crate) color: bool,
     /// Whether standard error is a terminal.
     pub(crate) is_watched: bool,
+    /// What nobody may see, not in the log either; filled while things are opened.
+    pub(crate) secrets: Arc<Secrets>,
 }
 
 impl Console {
@@ -79,11 +83,14 @@ impl Console {
         let is_capable = anstyle_query::term_supports_color();
         let is_watched = io::stderr().is_terminal();
         let is_conversation = io::stdin().is_terminal();
+        let secrets = Arc::new(Secrets::new());
+        environment.api_key.iter().for_each(|key| key.hide(&secrets));
         Console {
             is_conversation,
             is_editable: is_conversation && is_capable && io::stdout().is_terminal(),
             color: is_watched && is_capable && !environment.no_color,
             is_watched,
+            secrets,
             environment,
         }
     }
@@ -151,13 +158,33 @@ pub(crate) fn start_log(console: &Console) {
     let Some(filter) = &console.environment.log else { return };
     match EnvFilter::try_new(filter) {
         Ok(filter) => {
-            let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+            let secrets = console.secrets.clone();
+            let writer = move || MaskedLog { secrets: secrets.clone() };
+            let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
             // Only fails if there is a subscriber already: then that one is meant.
             let _ = log.with_ansi(console.color).try_init();
         }
         Err(cause) => {
             console.warning(&format!("PLAYHOUSE_LOG: {cause}; write for example PLAYHOUSE_LOG=playhouse=debug"));
         }
+    }
+}
+
+/// Standard error without secrets. Libraries log what they send and get, whole, if they are asked to.
+struct MaskedLog {
+    secrets: Arc<Secrets>,
+}
+
+impl Write for MaskedLog {
+    /// One event, which is written at once.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        io::stderr().write_all(self.secrets.mask(&text).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
     }
 }
 

@@ -58,6 +58,7 @@ pub(crate) fn explain(console: &Console, arguments: &ExplainArguments) -> Result
         working_directory: ".".as_ref(),
         config: None,
         environment: &console.environment,
+        secrets: console.secrets.clone(),
     };
     let equipment = outfit.survey(&arguments.files)?;
     let signatures = world::signatures(&equipment.tools);

@@ -106,7 +106,7 @@ pub(crate) struct Opened {
 /// Opens a plugin as it is, without its user's copy of its files, and tells what is odd about it.
 pub(crate) fn open(console: &Console, folder: &Path, working_directory: &Path, config: Map) -> Result<Opened, Failure> {
     let environment = &console.environment;
-    let outfit = Outfit { canned: &[], working_directory, config: None, environment };
+    let outfit = Outfit { canned: &[], working_directory, config: None, environment, secrets: console.secrets.clone() };
     let (packages, surroundings, config) = outfit.for_author(&config)?;
     let resources = surroundings.resources.clone();
     let folder = folder.to_owned();

@@ -93,7 +93,13 @@ pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier
     let beside = |file: &str| path.with_file_name(file);
     let canned: Vec<_> = test.tools.iter().map(|file| beside(file)).collect();
     let program_path = beside(&test.program);
-    let outfit = Outfit { canned: &canned, working_directory: folder, config: None, environment: chosen.environment };
+    let outfit = Outfit {
+        canned: &canned,
+        working_directory: folder,
+        config: None,
+        environment: chosen.environment,
+        secrets: Arc::default(),
+    };
     let written = declared_by(std::slice::from_ref(&program_path)).map_err(told)?;
     let equipment = outfit.open(&written, Some(&program_path), Reach::Open).await.map_err(told)?;
     let played = play_with(path, program_path, test, chosen, equipment.tools.clone()).await;

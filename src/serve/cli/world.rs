@@ -111,6 +111,7 @@ impl WorldArguments {
             working_directory: &self.working_directory,
             config: self.config.as_deref(),
             environment: &console.environment,
+            secrets: console.secrets.clone(),
         }
     }
 
@@ -213,6 +214,8 @@ pub(crate) struct Outfit<'a> {
     pub(crate) config: Option<&'a Path>,
     /// Where models that are resources find their keys.
     pub(crate) environment: &'a Environment,
+    /// Gets what nobody may see.
+    pub(crate) secrets: Arc<Secrets>,
 }
 
 impl Outfit<'_> {
@@ -250,7 +253,7 @@ impl Outfit<'_> {
             max_bytes: Settings::default().value_bytes,
             environment: child_environment(),
             variable: &named_variable,
-            secrets: Arc::new(Secrets::new()),
+            secrets: self.secrets.clone(),
             models: models(file, self.environment.clone()),
             packages: Packages::default(),
         };

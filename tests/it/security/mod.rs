@@ -3,6 +3,7 @@
 mod files;
 mod http;
 mod journal;
+mod log;
 mod plugin;
 mod session;
 mod text;

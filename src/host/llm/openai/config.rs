@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::host::secrets::Secrets;
+
 /// The public API of OpenAI.
 const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 
@@ -114,6 +116,11 @@ impl Secret {
     /// A key.
     pub fn new(key: impl Into<String>) -> Secret {
         Secret(SecretString::from(key.into()))
+    }
+
+    /// Has it masked wherever something is.
+    pub fn hide(&self, secrets: &Secrets) {
+        secrets.add(self.expose());
     }
 
     pub(super) fn expose(&self) -> &str {

@@ -1,6 +1,7 @@
 //! One file of trigger tables: read, judged, scored.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::{Judged, TriggerScores, TriggerTable, judge};
 use crate::diagnostic::{Severity, render};
@@ -106,8 +107,13 @@ fn load(path: &Path, table: &TriggerTable, color: bool) -> Result<Program, Strin
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     let canned: Vec<_> = table.tools.iter().map(|file| path.with_file_name(file)).collect();
     let files = [path.with_file_name(&table.program)];
-    let outfit =
-        Outfit { canned: &canned, working_directory: folder, config: None, environment: &Environment::default() };
+    let outfit = Outfit {
+        canned: &canned,
+        working_directory: folder,
+        config: None,
+        environment: &Environment::default(),
+        secrets: Arc::default(),
+    };
     let equipment = outfit.survey(&files).map_err(told)?;
     let signatures = signatures(&equipment.tools);
     let (_, loaded) = load_files(&files, known(&signatures, &equipment)).map_err(|error| error.to_string())?;
