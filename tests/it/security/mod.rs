@@ -4,6 +4,8 @@ mod files;
 mod http;
 mod journal;
 mod log;
+// It watches processes by descriptors that only Linux has.
+#[cfg(target_os = "linux")]
 mod plugin;
 mod session;
 mod text;
