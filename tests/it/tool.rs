@@ -16,7 +16,8 @@ use playhouse::vm::protocol::{
 };
 use tokio_util::sync::CancellationToken;
 
-fn start(call: u64, name: &str, arguments: &[(&str, Value)]) -> StartCall {
+/// A call of a tool with arguments that a model wrote.
+pub(crate) fn start(call: u64, name: &str, arguments: &[(&str, Value)]) -> StartCall {
     let tracked = |(name, value): &(&str, Value)| (Arc::from(*name), Tracked::new(value.clone(), Origin::MODEL));
     StartCall {
         call: CallId(call),

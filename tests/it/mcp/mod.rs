@@ -12,10 +12,11 @@ use std::sync::Arc;
 
 use playhouse::host::tool::mcp::{Generation, McpOptions, McpServer};
 use playhouse::host::tool::registry::{BegunCall, Registry};
-use playhouse::lang::program::{AgentId, PlaybookId};
-use playhouse::value::{Origin, Tracked, Value};
-use playhouse::vm::protocol::{CallId, CallKind, CallOutcome, EffectClass, FrameId, Location, Place, StartCall};
+use playhouse::value::Value;
+use playhouse::vm::protocol::{CallOutcome, StartCall};
 use tokio_util::sync::CancellationToken;
+
+use crate::tool;
 
 /// Both generations of the protocol.
 const GENERATIONS: [Generation; 2] = [Generation::Initialize, Generation::Discover];
@@ -82,23 +83,8 @@ async fn came(call: BegunCall) -> Came {
 
 fn start(call: u64, name: &str, arguments: &str, answers: Vec<(Arc<str>, Value)>) -> StartCall {
     let Value::Map(arguments) = Value::from_json(arguments).unwrap() else { panic!("{arguments}") };
-    let tracked = |(name, value): (&Arc<str>, &Value)| (name.clone(), Tracked::new(value.clone(), Origin::MODEL));
-    StartCall {
-        call: CallId(call),
-        attempt: 1 + u32::try_from(answers.len()).unwrap(),
-        kind: CallKind::Tool,
-        name: name.into(),
-        arguments: arguments.iter().map(tracked).collect(),
-        effect: EffectClass::Write,
-        answers,
-        place: Place {
-            frame: FrameId(1),
-            agent: AgentId(0),
-            location: Location::Line { playbook: PlaybookId(0), step: None },
-            depth: 0,
-            turn: None,
-        },
-    }
+    let arguments: Vec<(&str, Value)> = arguments.iter().map(|(name, value)| (&**name, value.clone())).collect();
+    StartCall { attempt: 1 + u32::try_from(answers.len()).unwrap(), answers, ..tool::start(call, name, &arguments) }
 }
 
 fn json(text: &str) -> Came {

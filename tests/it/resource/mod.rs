@@ -9,39 +9,21 @@ mod postgres;
 #[cfg(feature = "sqlite")]
 mod sql;
 
-use std::sync::Arc;
-
 use playhouse::host::tool::registry::{BegunCall, Registry};
-use playhouse::lang::program::{AgentId, PlaybookId};
-use playhouse::value::{Map, Origin, Tracked, Value};
-use playhouse::vm::protocol::{CallId, CallKind, CallOutcome, EffectClass, FrameId, Location, Place, StartCall};
+use playhouse::value::{Map, Value};
+use playhouse::vm::protocol::CallOutcome;
 use tokio_util::sync::CancellationToken;
 
-/// A call of a tool with arguments that a model wrote.
+use crate::tool::start;
+
+/// Calls a tool.
 pub(crate) fn begin(
     registry: &Registry,
     name: &str,
     arguments: &[(&str, Value)],
     cancel: CancellationToken,
 ) -> BegunCall {
-    let tracked = |(name, value): &(&str, Value)| (Arc::from(*name), Tracked::new(value.clone(), Origin::MODEL));
-    let start = StartCall {
-        call: CallId(7),
-        attempt: 1,
-        kind: CallKind::Tool,
-        name: name.into(),
-        arguments: arguments.iter().map(tracked).collect(),
-        effect: EffectClass::Write,
-        answers: Vec::new(),
-        place: Place {
-            frame: FrameId(1),
-            agent: AgentId(0),
-            location: Location::Line { playbook: PlaybookId(0), step: None },
-            depth: 0,
-            turn: None,
-        },
-    };
-    registry.begin(&"s1".into(), &start, cancel)
+    registry.begin(&"s1".into(), &start(7, name, arguments), cancel)
 }
 
 pub(crate) async fn outcome(begun: BegunCall) -> Result<Value, String> {
