@@ -3,6 +3,8 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
 
+use crate::value::{Map, Value};
+
 /// The input of a model. Every model understands `prompt`; one that is told of no prompt takes what else it knows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -44,6 +46,39 @@ pub struct LlmResponse {
     /// Fields of one model or another.
     #[serde(flatten)]
     pub rest: serde_json::Map<String, Json>,
+}
+
+impl LlmParameter {
+    /// Reads the parameter of a call; what is null is left out. Fields that are not known here are kept.
+    ///
+    /// # Errors
+    /// The first field of a wrong type, in words for the program's model.
+    pub fn read(members: &Map) -> Result<LlmParameter, String> {
+        let wrong =
+            |name: &str, wanted: &str, value: &Value| format!("`{name}` must be {wanted}, not {}", value.kind());
+        let mut parameter = LlmParameter::default();
+        for (name, value) in members.iter().filter(|(_, value)| **value != Value::Null) {
+            match (&**name, value) {
+                ("prompt", Value::Str(prompt)) => parameter.prompt = Some(prompt.to_string()),
+                ("prompt", other) => return Err(wrong(name, "str", other)),
+                ("max_tokens", Value::Int(n)) if *n > 0 => parameter.max_tokens = Some(n.unsigned_abs()),
+                ("max_tokens", Value::Int(_)) => return Err("`max_tokens` must be 1 or more".to_owned()),
+                ("max_tokens", other) => return Err(wrong(name, "int", other)),
+                ("temperature", Value::Float(temperature)) => parameter.temperature = Some(*temperature),
+                #[allow(clippy::cast_precision_loss, reason = "temperatures are small")]
+                ("temperature", Value::Int(temperature)) => parameter.temperature = Some(*temperature as f64),
+                ("temperature", other) => return Err(wrong(name, "float", other)),
+                ("require_token_len", Value::Bool(truth)) => parameter.require_token_len = *truth,
+                ("require_cost", Value::Bool(truth)) => parameter.require_cost = *truth,
+                ("require_token_len" | "require_cost", other) => return Err(wrong(name, "bool", other)),
+                (_, value) => {
+                    let value = serde_json::to_value(value).unwrap_or_default();
+                    parameter.rest.insert(name.to_string(), value);
+                }
+            }
+        }
+        Ok(parameter)
+    }
 }
 
 fn null_is_default<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {

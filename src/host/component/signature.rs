@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::host::component::config::Command;
 use crate::host::component::types::{DataType, Description, SharedTypes};
 use crate::lang::program::{Parameter, Signature, Type, TypeKind};
-use crate::value::{Map, Value};
+use crate::value::Value;
 
 /// The one parameter of a command that takes no object.
 pub(super) const WHOLE_PARAMETER: &str = "param";
@@ -36,19 +36,6 @@ impl Command {
             }),
             summary: one_line(&self.description).into(),
         }
-    }
-
-    /// The parameter that a call with these arguments passes; what is null is left out, as its default is. None: there
-    /// is nothing to pass, which is left to the check where there should be.
-    pub fn parameter_of(&self, arguments: &Map, shared: &SharedTypes) -> Option<Value> {
-        let description = self.parameter.as_ref()?;
-        let is_given = |value: &Value| !matches!(value, Value::Null);
-        if description.ty.fields(shared).is_none() {
-            return arguments.get(WHOLE_PARAMETER).filter(|value| is_given(value)).cloned();
-        }
-        let given = arguments.iter().filter(|(_, value)| is_given(value));
-        let members: Map = given.map(|(name, value)| (name.clone(), value.clone())).collect();
-        (description.required || !members.is_empty()).then(|| Value::map(members))
     }
 }
 

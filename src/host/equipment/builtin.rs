@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
+use crate::host::component::llm::{LlmParameter, check_response};
 use crate::host::resource::disk::Disk;
 use crate::host::resource::model::Model;
 use crate::host::resource::prices::PriceTable;
@@ -70,9 +71,16 @@ impl Component for LlmComponent {
             if command != "generate" {
                 return Err(unknown("playhouse.llm", command, "generate"));
             }
-            let parameters = if let Value::Map(parameters) = &param { (**parameters).clone() } else { Map::new() };
-            let answer = self.model.generate(&parameters, &self.prices).await;
-            answer.map_err(|cause| ComponentError::Failed(cause.to_string()))
+            let members = if let Value::Map(members) = &param { (**members).clone() } else { Map::new() };
+            let parameter = LlmParameter::read(&members).map_err(ComponentError::Failed)?;
+            let answer = self.model.generate(&parameter, &self.prices).await;
+            let answer = answer.map_err(|cause| ComponentError::Failed(cause.to_string()))?;
+            let json = serde_json::to_value(answer).unwrap_or_default();
+            // Only the content is owed; that the rest is not known is nothing that a program could mend.
+            for missing in check_response(&parameter, &json) {
+                tracing::warn!("the model's response: {missing}");
+            }
+            serde_json::from_value(json).map_err(|error| ComponentError::Failed(error.to_string()))
         })
     }
 

@@ -5,11 +5,11 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
 
+use crate::host::component::llm::{LlmParameter, LlmResponse};
 use crate::host::llm::Llm;
 use crate::host::llm::answer::{Retries, ask, request};
 use crate::host::resource::prices::PriceTable;
 use crate::host::resource::{Label, Resource, ResourceError};
-use crate::value::{Map, Value};
 
 /// What a caller may say of a reply beside the prompt. What is not set is as the model is configured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -42,34 +42,29 @@ impl Model {
         self.llm.get()
     }
 
-    /// Asks the model. Parameters: `prompt`, and where wanted `max_tokens`, `temperature`, `require_token_len` and
-    /// `require_cost`; others are for other models and left alone. The result has `content`, and of
-    /// `input_token_len`, `output_token_len` and `cost` what was asked for and is known.
+    /// Asks the model. What was asked for beside the content is in the response as far as it is known.
     ///
     /// # Errors
-    /// In words for the program's model: there is no prompt, a parameter is of the wrong type, or the model gave no
-    /// answer.
-    pub async fn generate(&self, parameters: &Map, prices: &PriceTable) -> Result<Value, Arc<str>> {
-        let question = Question::read(parameters)?;
+    /// In words for the program's model: there is no prompt, or the model gave no answer.
+    pub async fn generate(&self, parameter: &LlmParameter, prices: &PriceTable) -> Result<LlmResponse, Arc<str>> {
+        let prompt = parameter.prompt.as_deref();
+        let prompt = prompt.ok_or("`prompt` is missing, and this model knows nothing else to answer")?;
+        let options = ModelOptions { max_tokens: parameter.max_tokens, temperature: parameter.temperature };
         let llm = self.llm().ok_or("the model is not in use yet, or not any more")?;
-        let llm = if question.options == ModelOptions::default() {
+        let llm = if options == ModelOptions::default() {
             llm.clone()
         } else {
-            (self.make)(&question.options).map_err(Arc::<str>::from)?
+            (self.make)(&options).map_err(Arc::<str>::from)?
         };
-        let (content, usage) = ask(&*llm, request(question.prompt), Retries::default()).await?;
-        let mut response = Map::new();
-        response.insert("content".into(), Value::from(content));
-        if let Some(usage) = usage {
-            if question.wants_lengths {
-                response.insert("input_token_len".into(), length(usage.prompt_tokens));
-                response.insert("output_token_len".into(), length(usage.completion_tokens));
-            }
-            if let Some(cost) = prices.cost(&llm.id(), &usage).filter(|_| question.wants_cost) {
-                response.insert("cost".into(), Value::Float(cost));
-            }
-        }
-        Ok(Value::map(response))
+        let (content, usage) = ask(&*llm, request(prompt), Retries::default()).await?;
+        let usage_if = |is_wanted: bool| usage.filter(|_| is_wanted);
+        Ok(LlmResponse {
+            content,
+            input_token_len: usage_if(parameter.require_token_len).map(|usage| usage.prompt_tokens),
+            output_token_len: usage_if(parameter.require_token_len).map(|usage| usage.completion_tokens),
+            cost: usage_if(parameter.require_cost).and_then(|usage| prices.cost(&llm.id(), &usage)),
+            rest: serde_json::Map::new(),
+        })
     }
 }
 
@@ -96,53 +91,4 @@ impl Resource for Model {
         // Connections close with the last handle; there is nothing to wait for.
         Box::pin(std::future::ready(()))
     }
-}
-
-struct Question<'a> {
-    prompt: &'a str,
-    options: ModelOptions,
-    wants_lengths: bool,
-    wants_cost: bool,
-}
-
-impl<'a> Question<'a> {
-    fn read(parameters: &'a Map) -> Result<Question<'a>, Arc<str>> {
-        let given = |name: &str| parameters.get(name).filter(|value| **value != Value::Null);
-        let wrong = |name: &str, wanted: &str, value: &Value| {
-            Arc::from(format!("`{name}` must be {wanted}, not {}", value.kind()))
-        };
-        let prompt = match given("prompt") {
-            Some(Value::Str(prompt)) => &**prompt,
-            Some(other) => return Err(wrong("prompt", "str", other)),
-            None => return Err("`prompt` is missing, and this model knows nothing else to answer".into()),
-        };
-        let max_tokens = match given("max_tokens") {
-            Some(Value::Int(n)) if *n > 0 => Some(n.unsigned_abs()),
-            Some(Value::Int(_)) => return Err("`max_tokens` must be 1 or more".into()),
-            Some(other) => return Err(wrong("max_tokens", "int", other)),
-            None => None,
-        };
-        #[allow(clippy::cast_precision_loss, reason = "temperatures are small")]
-        let temperature = match given("temperature") {
-            Some(Value::Float(temperature)) => Some(*temperature),
-            Some(Value::Int(temperature)) => Some(*temperature as f64),
-            Some(other) => return Err(wrong("temperature", "float", other)),
-            None => None,
-        };
-        let truth = |name: &str| match given(name) {
-            Some(Value::Bool(truth)) => Ok(*truth),
-            Some(other) => Err(wrong(name, "bool", other)),
-            None => Ok(false),
-        };
-        Ok(Question {
-            prompt,
-            options: ModelOptions { max_tokens, temperature },
-            wants_lengths: truth("require_token_len")?,
-            wants_cost: truth("require_cost")?,
-        })
-    }
-}
-
-fn length(n_tokens: u64) -> Value {
-    Value::Int(i64::try_from(n_tokens).unwrap_or(i64::MAX))
 }

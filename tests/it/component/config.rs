@@ -147,24 +147,3 @@ fn a_large_file_is_not_read() {
     assert_eq!(findings.len(), 1);
     assert_eq!(findings[0].code, "config-too-large");
 }
-
-#[test]
-fn arguments_of_a_call_become_the_parameter() {
-    let config = sound(include_str!("../../cases/component/config/good/everything.yaml"));
-    let parameter = |command: &str, arguments: &str| {
-        let Ok(Value::Map(arguments)) = Value::from_json(arguments) else { panic!("{arguments}") };
-        let command = config.command(command).unwrap();
-        command.parameter_of(&arguments, &config.types).map(|value| value.to_json())
-    };
-    let json = |json: &str| Some(json.to_owned());
-    let given = r#"{"query":"red","point":null,"flag":false,"tags":[null]}"#;
-    assert_eq!(parameter("search", given), json(r#"{"query":"red","flag":false,"tags":[null]}"#));
-    assert_eq!(parameter("search", "{}"), json("{}"));
-    assert_eq!(parameter("ping", r#"{"x":null}"#), None);
-    assert_eq!(parameter("ping", r#"{"x":0}"#), json(r#"{"x":0}"#));
-    assert_eq!(parameter("echo", r#"{"param":""}"#), json("\"\""));
-    assert_eq!(parameter("count", r#"{"param":null}"#), None);
-    assert_eq!(parameter("stop", "{}"), None);
-    // What a signature lets through in place of nothing is right by the check, too.
-    assert_eq!(config.check_parameter("ping", None), []);
-}

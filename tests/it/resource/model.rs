@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use playhouse::host::component::llm::LlmParameter;
 use playhouse::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
 use playhouse::host::resource::model::{Model, ModelOptions};
 use playhouse::host::resource::prices::{Price, PriceTable};
@@ -70,10 +71,15 @@ async fn the_contract_is_honoured() {
         Ok(Arc::new(Echo) as Arc<dyn Llm>)
     };
     let model = Model::new(Label::named("fast"), Box::new(make));
-    let not_yet = model.generate(&map(json!({"prompt": "hi"})), &table()).await.unwrap_err();
+    let hi = LlmParameter { prompt: Some("hi".to_owned()), ..LlmParameter::default() };
+    let not_yet = model.generate(&hi, &table()).await.unwrap_err();
     assert_eq!(&*not_yet, "the model is not in use yet, or not any more");
     model.acquire().await.unwrap();
-    let ask = async |parameters| model.generate(&map(parameters), &table()).await.map_err(|error| error.to_string());
+    let ask = async |parameters| {
+        let parameter = LlmParameter::read(&map(parameters))?;
+        let response = model.generate(&parameter, &table()).await.map_err(|error| error.to_string())?;
+        Ok(value(serde_json::to_value(response).unwrap()))
+    };
     assert_eq!(ask(json!({"prompt": "hi"})).await, Ok(value(json!({"content": "hi"}))));
     assert_eq!(made.lock().unwrap().len(), 1, "one object, shared");
     let all = json!({"prompt": "hi", "max_tokens": 5, "temperature": 0, "require_token_len": true,
