@@ -195,7 +195,7 @@ fn secrets_are_kept_and_not_shown() {
     let result = OutcomeWire::Value { value: Value::str("s3cret"), secret: true };
     let bodies = [
         RecordBody::CallEnded { call: 1, outcome: result, usage: None },
-        RecordBody::Edited { frame: None, name: "key".into(), value: Value::str("s3cret") },
+        RecordBody::Edited { frame: None, name: "key".into(), value: Value::str("s3cret"), after: None },
     ];
     for body in bodies {
         let shown = Record { seq: 2, time: 5, body }.shown(head);

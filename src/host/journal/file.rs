@@ -184,7 +184,8 @@ impl Journal for FileJournal {
             if let RecordBody::Begun(begun) = &body {
                 self.secret_names = secrets::names_of_begun(begun);
             }
-            let seq = match self.tail.as_ref().filter(|tail| tail.n_chunks > 1) {
+            let joins = body.joins_chunks();
+            let seq = match self.tail.as_ref().filter(|tail| joins && tail.n_chunks > 1) {
                 Some(tail) => tail.seq + 1,
                 None => self.next_seq,
             };
@@ -194,7 +195,7 @@ impl Journal for FileJournal {
                 secrets::keep(&self.path, &record).map_err(error)?;
                 record = record.shown_with(&self.secret_names);
             }
-            let tail = self.tail.take().filter(|tail| tail.n_chunks > 1);
+            let tail = self.tail.take().filter(|tail| joins && tail.n_chunks > 1);
             put_line(lines, &record);
             match tail {
                 Some(tail) => self.replace_tail(*tail, lines)?,

@@ -48,7 +48,7 @@ impl Journal for MemoryJournal {
         let mut records = self.lock();
         let ends_tail = !matches!((&body, records.last().map(|record| &record.body)),
             (RecordBody::Chunk { turn, .. }, Some(RecordBody::Chunk { turn: pending, .. })) if turn == pending);
-        if ends_tail {
+        if ends_tail && body.joins_chunks() {
             merge_tail(&mut records);
         }
         let seq = records.len() as u64 + 1;

@@ -86,6 +86,10 @@ pub enum RecordBody {
         frame: Option<u64>,
         name: Arc<str>,
         value: Value,
+        /// How often the machine had moved since the record before, where it was paused in the middle: the edit takes
+        /// effect there. None: it had nothing more to do, as for every other event.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<u32>,
     },
     SignaturesChanged {
         tools: Vec<ToolWire>,
@@ -309,7 +313,8 @@ impl RecordBody {
             Event::Approved { call, answer } => RecordBody::Approved { call: call.0, answer: answer.clone() },
             Event::Interrupted => RecordBody::Interrupted,
             Event::Edited { frame, name, value } => {
-                RecordBody::Edited { frame: frame.map(|frame| frame.0), name: name.clone(), value: value.clone() }
+                let frame = frame.map(|frame| frame.0);
+                RecordBody::Edited { frame, name: name.clone(), value: value.clone(), after: None }
             }
             Event::SignaturesChanged { tools } => {
                 RecordBody::SignaturesChanged { tools: tools.iter().map(ToolWire::from_tool).collect() }
@@ -317,6 +322,17 @@ impl RecordBody {
             Event::GoOn => RecordBody::GoOn,
             Event::Reopened => RecordBody::Reopened,
         }
+    }
+
+    /// How often the machine had moved since the record before when this happened; none: as often as it could.
+    pub fn after(&self) -> Option<u32> {
+        if let RecordBody::Edited { after, .. } = self { *after } else { None }
+    }
+
+    /// Whether the chunks before it are joined into one record. Behind an edit in the middle of what the last of them
+    /// set off they are not: its place is counted from that one.
+    pub fn joins_chunks(&self) -> bool {
+        self.after().is_none()
     }
 
     /// The event of a record; none for the beginning.
@@ -348,7 +364,7 @@ impl RecordBody {
             RecordBody::TimerFired { timer } => Event::TimerFired { timer: TimerId(*timer) },
             RecordBody::Approved { call, answer } => Event::Approved { call: CallId(*call), answer: answer.clone() },
             RecordBody::Interrupted => Event::Interrupted,
-            RecordBody::Edited { frame, name, value } => {
+            RecordBody::Edited { frame, name, value, after: _ } => {
                 Event::Edited { frame: frame.map(FrameId), name: name.clone(), value: value.clone() }
             }
             RecordBody::SignaturesChanged { tools } => {

@@ -124,16 +124,20 @@ pub fn replay_watched(
         watch,
         session: begun.session.clone(),
     };
-    let mut stop = replay.advance();
     for record in events {
+        // What was edited while the machine was paused was edited there, not where it had nothing more to do.
+        let stop = match record.body.after() {
+            Some(n) => replay.advance_by(record, n)?,
+            None => Some(replay.advance()),
+        };
         let Some(event) = record.body.to_event() else {
             return Err(replay.differs(record, "a session begins twice"));
         };
-        replay.check(record, &event, &stop)?;
+        replay.check(record, &event, stop.as_ref())?;
         replay.time = record.timestamp();
         replay.machine.handle(record.timestamp(), event);
-        stop = replay.advance();
     }
+    let stop = replay.advance();
     Ok(Replayed {
         session: replay.session,
         machine: replay.machine,
@@ -165,15 +169,32 @@ impl Replay<'_> {
     /// Lets the machine go on as far as it can.
     fn advance(&mut self) -> Stop {
         loop {
-            let progress = self.machine.advance();
-            (self.watch)(self.time, &progress);
-            match progress {
-                Progress::Emit(effect) => self.note(effect),
-                Progress::Reached(_) => {}
-                Progress::Blocked(wait) => return Stop::Blocked(wait),
-                Progress::Finished(outcome) => return Stop::Finished(outcome),
+            if let Some(stop) = self.advance_once() {
+                return stop;
             }
         }
+    }
+
+    /// Lets it move `n` times.
+    fn advance_by(&mut self, record: &Record, n: u32) -> Result<Option<Stop>, SessionError> {
+        for done in 0..n {
+            if let Some(stop) = self.advance_once() {
+                return Err(self.differs(record, &format!("after {done} of {n} directives the machine is at {stop:?}")));
+            }
+        }
+        Ok(None)
+    }
+
+    fn advance_once(&mut self) -> Option<Stop> {
+        let progress = self.machine.advance();
+        (self.watch)(self.time, &progress);
+        match progress {
+            Progress::Emit(effect) => self.note(effect),
+            Progress::Reached(_) => {}
+            Progress::Blocked(wait) => return Some(Stop::Blocked(wait)),
+            Progress::Finished(outcome) => return Some(Stop::Finished(outcome)),
+        }
+        None
     }
 
     fn note(&mut self, effect: Effect) {
@@ -191,7 +212,7 @@ impl Replay<'_> {
     }
 
     /// Compares an event with what the machine has asked for, and tells those who must know of it.
-    fn check(&mut self, record: &Record, event: &Event, stop: &Stop) -> Result<(), SessionError> {
+    fn check(&mut self, record: &Record, event: &Event, stop: Option<&Stop>) -> Result<(), SessionError> {
         match event {
             Event::Chunk { turn, .. } | Event::ReplyEnded { turn, .. } => {
                 if let Some(index) = self.asked.iter().position(|start| start.turn == *turn) {
@@ -239,8 +260,8 @@ impl Replay<'_> {
                 }
             }
             Event::GoOn => {
-                if *stop != Stop::Blocked(Wait::Budget) {
-                    return Err(self.differs(record, &format!("the machine is at {stop:?}")));
+                if stop != Some(&Stop::Blocked(Wait::Budget)) {
+                    return Err(self.differs(record, &format!("the machine is at {stop:?}, not at its budget")));
                 }
             }
             Event::SignaturesChanged { tools } => self.tools = tools.clone(),
@@ -269,7 +290,7 @@ impl Replay<'_> {
 }
 
 /// All that the machine began with, without any file.
-fn to_begin(begun: &Begun, time: Timestamp) -> Result<Begin, SessionError> {
+pub(crate) fn to_begin(begun: &Begun, time: Timestamp) -> Result<Begin, SessionError> {
     let text = ProgramText { roots: begun.roots.clone(), files: begun.files.clone() };
     let tools: Arc<[ToolSignature]> = begun.tools.iter().map(ToolWire::to_tool).collect();
     let signatures: Vec<_> = tools.iter().map(|tool| tool.signature.clone()).collect();

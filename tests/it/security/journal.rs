@@ -20,8 +20,8 @@ fn bodies() -> Vec<RecordBody> {
         crate::journal::begun(SECRET),
         RecordBody::CallStarted { call: 1, attempt: 1 },
         RecordBody::CallEnded { call: 1, outcome: secret, usage: None },
-        RecordBody::Edited { frame: None, name: "key".into(), value: Value::str(SECRET) },
-        RecordBody::Edited { frame: None, name: "name".into(), value: Value::str("***") },
+        RecordBody::Edited { frame: None, name: "key".into(), value: Value::str(SECRET), after: None },
+        RecordBody::Edited { frame: None, name: "name".into(), value: Value::str("***"), after: None },
         RecordBody::CallEnded { call: 2, outcome: mask, usage: None },
     ]
 }
