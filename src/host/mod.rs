@@ -30,6 +30,8 @@ pub mod secrets;
 
 pub mod session;
 
+pub mod debug;
+
 pub mod config;
 
 mod config_file;
