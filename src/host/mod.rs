@@ -39,4 +39,6 @@ pub mod sessions;
 pub mod stored;
 pub mod summary;
 
+pub mod travel;
+
 pub mod why;
