@@ -41,4 +41,6 @@ pub mod sessions;
 pub mod stored;
 pub mod summary;
 
+pub mod travel;
+
 pub mod why;

@@ -129,6 +129,9 @@ pub enum SessionError {
         /// What the machine says instead.
         found: String,
     },
+    /// The session has no such point.
+    #[error("{0}")]
+    NoPoint(String),
     /// Too many sessions are open.
     #[error("{limit} sessions are open already; end one, or raise max_sessions in playhouse.toml")]
     TooMany {
