@@ -58,6 +58,7 @@ mod terminal_screen;
 mod test_file;
 mod tidy;
 mod tool;
+mod travel;
 mod trigger_tests;
 mod vm;
 mod watcher;

@@ -15,8 +15,8 @@ use crate::host::tool::registry::Registry;
 use crate::lang::program::{EntryId, Program};
 use crate::value::{Map, Value};
 use crate::vm::protocol::{
-    CallId, CallKind, Effect, Event, Fact, Outcome, Progress, Question, QuestionId, StartCall, StartTurn, TimerId,
-    Timestamp, ToolSignature, TurnId, Wait,
+    CallId, CallKind, Close, Effect, Event, Fact, Outcome, Progress, Question, QuestionId, StartCall, StartTurn,
+    TimerId, Timestamp, ToolSignature, TurnId, Wait,
 };
 use crate::vm::{Begin, Machine};
 
@@ -64,6 +64,7 @@ pub(crate) fn begun(start: &Start, model: &str, classifier: &str, tools: &[ToolS
     Begun {
         format: FORMAT,
         session: start.id.clone(),
+        forked_from: None,
         model: model.into(),
         classifier: Some(classifier.into()),
         hash: start.text.hash(),
@@ -136,6 +137,8 @@ pub(crate) struct Follower {
     asked: Vec<StartTurn>,
     /// Turns that have begun to be answered.
     started: Vec<TurnId>,
+    /// Turns whose rest the machine does not want; they have not ended yet.
+    closing: Vec<(TurnId, Close)>,
     /// Calls without a result.
     calls: Vec<StartCall>,
     timers: Vec<TimerId>,
@@ -176,6 +179,7 @@ impl Follower {
             time: first.timestamp(),
             asked: Vec::new(),
             started: Vec::new(),
+            closing: Vec::new(),
             calls: Vec::new(),
             timers: Vec::new(),
             questions: Vec::new(),
@@ -249,6 +253,11 @@ impl Follower {
         }
     }
 
+    /// How soon the machine wants this reply to be over; none: it reads it.
+    pub(crate) fn closing(&self, turn: TurnId) -> Option<Close> {
+        self.closing.iter().find(|(closing, _)| *closing == turn).map(|(_, close)| *close)
+    }
+
     fn note(&mut self, effect: &Effect) {
         match effect {
             Effect::StartTurn(start) => self.asked.push(StartTurn::clone(start)),
@@ -259,7 +268,8 @@ impl Follower {
             // The machine starts those that still run again when it hears `Reopened`.
             Effect::StartTimer { timer, .. } => self.timers.push(*timer),
             Effect::Classify(question) => self.questions.push(Question::clone(question)),
-            Effect::CloseReply { .. } | Effect::Say { .. } | Effect::Report(_) => {}
+            Effect::CloseReply { turn, close } => self.closing.push((*turn, *close)),
+            Effect::Say { .. } | Effect::Report(_) => {}
         }
     }
 
@@ -284,6 +294,7 @@ impl Follower {
                 }
                 if matches!(event, Event::ReplyEnded { .. }) {
                     self.started.retain(|started| started != turn);
+                    self.closing.retain(|(closing, _)| closing != turn);
                 }
             }
             Event::CallStarted { call, attempt } => {
@@ -328,6 +339,7 @@ impl Follower {
                 // Nothing more comes of what the last process had asked for.
                 self.asked.clear();
                 self.started.clear();
+                self.closing.clear();
                 self.questions.clear();
             }
             Event::Message { .. } | Event::Approved { .. } | Event::Interrupted | Event::Edited { .. } => {}
