@@ -10,6 +10,7 @@ mod conformance;
 mod conversation;
 mod crash;
 mod dataflow;
+mod debug;
 mod declared_tool;
 mod embedded;
 mod equipment;

@@ -37,6 +37,8 @@ pub struct Replayed {
     pub machine: Machine,
     /// Where it stands.
     pub stop: Stop,
+    /// How often it moved behind the last event.
+    pub n_directives: u32,
     /// The tools it knows.
     pub tools: Arc<[ToolSignature]>,
     /// When the session began.
@@ -113,15 +115,17 @@ pub fn replay_watched(
         let advanced = follower.advance_before(Some(record), watch)?;
         follower.handle(record, advanced.stop.as_ref(), witnesses)?;
     }
+    let mut n_directives = 0;
     let stop = loop {
         let (progress, stop) = follower.advance();
         watch(follower.time, &progress);
         if let Some(stop) = stop {
             break stop;
         }
+        n_directives += 1;
     };
     let Follower { session, machine, tools, time, .. } = follower;
-    Ok(Replayed { session, machine, stop, tools, began: first.timestamp(), time })
+    Ok(Replayed { session, machine, stop, n_directives, tools, began: first.timestamp(), time })
 }
 
 /// A machine that follows a journal, record by record, and what it has asked the world for: all that is needed to go
@@ -138,10 +142,11 @@ pub(crate) struct Follower {
     /// Turns that have begun to be answered.
     started: Vec<TurnId>,
     /// Turns whose rest the machine does not want; they have not ended yet.
-    closing: Vec<(TurnId, Close)>,
+    pub(crate) closing: Vec<(TurnId, Close)>,
     /// Calls without a result.
     calls: Vec<StartCall>,
-    timers: Vec<TimerId>,
+    /// Timers that have not run out, with their milliseconds, and whether they are triggers'.
+    timers: Vec<(TimerId, u64, bool)>,
     /// Questions that have no answer yet.
     questions: Vec<Question>,
 }
@@ -243,6 +248,16 @@ impl Follower {
         Ok(())
     }
 
+    /// The timers that may still run, with their milliseconds, and whether they are triggers'.
+    pub(crate) fn timers(&self) -> impl Iterator<Item = (TimerId, u64, bool)> {
+        self.timers.iter().copied()
+    }
+
+    /// The tools that the machine knows.
+    pub(crate) fn tools(&self) -> &Arc<[ToolSignature]> {
+        &self.tools
+    }
+
     /// What has been asked for and not been answered.
     pub(crate) fn outstanding(&self) -> Outstanding {
         let asked = self.asked.iter().map(|start| start.turn);
@@ -266,7 +281,10 @@ impl Follower {
                 self.calls.push(StartCall::clone(call));
             }
             // The machine starts those that still run again when it hears `Reopened`.
-            Effect::StartTimer { timer, .. } => self.timers.push(*timer),
+            Effect::StartTimer { timer, after_ms, is_background } => {
+                self.timers.retain(|(known, ..)| known != timer);
+                self.timers.push((*timer, *after_ms, *is_background));
+            }
             Effect::Classify(question) => self.questions.push(Question::clone(question)),
             Effect::CloseReply { turn, close } => self.closing.push((*turn, *close)),
             Effect::Say { .. } | Effect::Report(_) => {}
@@ -315,10 +333,10 @@ impl Follower {
                 self.calls.remove(index.ok_or_else(|| self.no_call(record, *call))?);
             }
             Event::TimerFired { timer } => {
-                if !self.timers.contains(timer) {
+                if self.timers.iter().all(|(known, ..)| known != timer) {
                     return Err(self.differs(record, &format!("timer {} does not run", timer.0)));
                 }
-                self.timers.retain(|running| running != timer);
+                self.timers.retain(|(running, ..)| running != timer);
             }
             Event::Verdict { question, .. } => {
                 let Some(index) = self.questions.iter().position(|open| open.question == *question) else {
