@@ -349,7 +349,8 @@ impl Follower {
             }
             Event::GoOn => {
                 if stop != Some(&Stop::Blocked(Wait::Budget)) {
-                    return Err(self.differs(record, &format!("the machine is at {stop:?}, not at its budget")));
+                    let stop = stop.map_or_else(|| "a pause".to_owned(), |stop| format!("{stop:?}"));
+                    return Err(self.differs(record, &format!("the machine is at {stop}, not at its budget")));
                 }
             }
             Event::SignaturesChanged { tools } => self.tools = tools.clone(),
