@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use playhouse::diagnostic::Severity;
@@ -37,6 +38,8 @@ use crate::golden;
 /// A program, its world, and what is done with it.
 #[derive(Default)]
 struct Case {
+    /// The program's file, by whose name its language is told.
+    name: String,
     program: String,
     tools: String,
     replies: Vec<String>,
@@ -60,7 +63,9 @@ impl Case {
         }
         for (name, body) in sections {
             match &*name {
-                "program" => case.program = body,
+                "program" => (case.name, case.program) = ("case.md".to_owned(), body),
+                "plan" => (case.name, case.program) = ("case.jmp.json".to_owned(), body),
+                "dataflow" => (case.name, case.program) = ("case.yaml".to_owned(), body),
                 "tools" => case.tools = body,
                 "reply" => case.replies.push(body),
                 "inline" => case.inline_lines = body.trim().parse().unwrap(),
@@ -90,8 +95,7 @@ impl Case {
     }
 
     fn load(&self, world: &World) -> (ProgramText, Arc<Program>) {
-        let name = if self.program.starts_with('{') { "case.json" } else { "case.md" };
-        let roots = vec![SourceText { name: name.into(), text: self.program.clone() }];
+        let roots = vec![SourceText { name: self.name.clone(), text: self.program.clone() }];
         let signatures: Vec<_> = world.tools.signatures().iter().map(|tool| tool.signature.clone()).collect();
         let (text, loaded) = load_texts(roots, &signatures, &mut |_: &Path| Err("none".into()));
         assert!(loaded.diagnostics.iter().all(|found| found.severity != Severity::Error), "{:?}", loaded.diagnostics);
@@ -181,6 +185,11 @@ impl Run {
                     if self.tell(notice).await {
                         return;
                     }
+                }
+                // The clock stands, and goes on when nobody has anything to do.
+                () = tokio::time::sleep(Duration::from_millis(1)) => {
+                    self.out.push_str("  nothing happens\n");
+                    return;
                 }
             }
         }
@@ -304,6 +313,7 @@ impl Run {
                     failed_calls: rest.contains("calls"),
                     matches: rest.contains("matched"),
                     evaluations: rest.contains("evaluated"),
+                    end: rest.contains("end"),
                 };
                 self.debuggee.set_exceptions(self.exceptions).await;
             }

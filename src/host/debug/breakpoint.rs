@@ -193,4 +193,6 @@ pub struct Exceptions {
     pub matches: bool,
     /// A trigger was evaluated, whatever came of it.
     pub evaluations: bool,
+    /// The session ends, however: the last moment to go back.
+    pub end: bool,
 }

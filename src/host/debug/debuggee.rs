@@ -15,6 +15,7 @@ use crate::host::journal::{Journal, JournalError};
 use crate::host::session::handle::SessionHandle;
 use crate::host::session::{Session, SessionError, SessionGone, World};
 use crate::host::travel::{self, Changes, Edit, Moment, Point, Timeline};
+use crate::lang::plan::PlanLanguage;
 use crate::lang::program::Program;
 use crate::value::Tracked;
 use crate::vm::protocol::{Effect, Fact, FrameId, Place, Progress};
@@ -352,6 +353,12 @@ impl Debuggee {
                 if known.language.is_some() && !known.variables.iter().any(|kept| *kept.name == *name) =>
             {
                 return Err(DebugError::Refused(format!("{} has no variable {name} that could be set", known.name)));
+            }
+            Some(Some(known)) if known.language == Some(PlanLanguage::Dataflow) => {
+                return Err(DebugError::Refused(format!(
+                    "what {} has computed follows from its text and its calls and cannot be set; change the plan",
+                    known.name
+                )));
             }
             Some(Some(_)) | None => {}
         }

@@ -68,7 +68,7 @@ pub enum Reason {
     Restart,
     /// The past has been changed: this is another session from here on.
     Forked,
-    /// The session ended here when it ran.
+    /// The session ends here, or has ended here when it ran.
     Over,
     /// Going back has come to the beginning of the session.
     Beginning,
@@ -191,6 +191,10 @@ impl Debugger {
             Progress::Finished(Outcome::Failed(fault)) if self.exceptions.faults && !self.has_ended => {
                 self.has_ended = true;
                 seen.reasons.push(Reason::Fault(fault.kind.to_string(), fault.message.to_string()));
+            }
+            Progress::Finished(_) if self.exceptions.end && !self.has_ended => {
+                self.has_ended = true;
+                seen.reasons.push(Reason::Over);
             }
             Progress::Emit(
                 Effect::StartTurn(_)

@@ -37,6 +37,8 @@ pub(crate) struct DataflowFrame {
     pub(crate) sequential: Option<CallId>,
     /// Where it is: what was begun last.
     pub(crate) node: Option<NodeId>,
+    /// The unit that the debugger has been told of, to be done in the next step.
+    pub(crate) reached: Option<u32>,
     /// It is to end as soon as nothing runs any more, and why.
     pub(crate) stopped: Option<Arc<str>>,
     /// A result has come while another frame was on top.

@@ -47,6 +47,7 @@ impl Machine {
             calls: Default::default(),
             sequential: None,
             node: None,
+            reached: None,
             stopped: None,
             has_news: false,
             graph: graph.clone(),
@@ -133,6 +134,10 @@ impl Machine {
 
     /// Takes a result, evaluates what is ready, starts a tool. Answers whether there was anything to do.
     fn step_dataflow_tools(&mut self, depth: usize) -> bool {
+        if let Some(unit) = self.dataflow_mut(depth).reached.take() {
+            self.perform_unit(depth, unit);
+            return true;
+        }
         let is_top = depth + 1 == self.frames.len();
         let frame = self.dataflow_at(depth);
         let is_done = |queued: &&QueuedCall| {
@@ -145,13 +150,13 @@ impl Machine {
             return true;
         }
         if let Some(unit) = self.dataflow_mut(depth).ready.pop_front() {
-            self.evaluate_unit(depth, unit);
+            self.begin_unit(depth, unit);
             return true;
         }
         let waiting = if self.has_room_for_tool(depth) { self.first_held(depth, true) } else { None };
         if let Some(unit) = waiting {
             self.dataflow_mut(depth).held.remove(&unit);
-            self.begin_domain(depth, unit);
+            self.reach_unit(depth, unit);
         }
         waiting.is_some()
     }
@@ -170,7 +175,7 @@ impl Machine {
             // Tools that only wait for room are not its concern.
             let Some(unit) = self.first_held(depth, false) else { return false };
             self.dataflow_mut(depth).held.remove(&unit);
-            self.begin_domain(depth, unit);
+            self.reach_unit(depth, unit);
             return true;
         };
         let guard = frame.core.queue.iter().find(|queued| queued.guards.is_some_and(|guard| guard.call == id));
@@ -205,7 +210,33 @@ impl Machine {
             && !self.has_guards(depth, &resolved))
     }
 
-    fn evaluate_unit(&mut self, depth: usize, unit: u32) {
+    /// What is ready is reached, and done in the next step; a call without room waits for some.
+    fn begin_unit(&mut self, depth: usize, unit: u32) {
+        let is_domain = matches!(self.dataflow_at(depth).graph.units[unit as usize], Unit::Domain(..));
+        if is_domain && !(self.has_room_for_tool(depth) && self.may_overlap(depth, unit)) {
+            self.dataflow_mut(depth).held.insert(unit);
+        } else {
+            self.reach_unit(depth, unit);
+        }
+    }
+
+    /// Where the plan is; a debugger may stop there, and nothing of it is done yet.
+    fn reach_unit(&mut self, depth: usize, unit: u32) {
+        let source = self.dataflow_at(depth).source.clone();
+        let dataflow = dataflow_of(&source);
+        let node = match self.dataflow_at(depth).graph.units[unit as usize] {
+            Unit::Alias(id) => Some(dataflow.alias(id).node),
+            domain @ Unit::Domain(..) => domain_of(dataflow, domain).map(|domain| domain.node),
+        };
+        let frame = self.dataflow_mut(depth);
+        frame.reached = Some(unit);
+        frame.node = node.or(frame.node);
+        let place = self.frames[depth].place(depth, None);
+        self.outbox.push_back(Progress::Reached(place));
+    }
+
+    /// Evaluates the unit that was reached, or makes its call.
+    fn perform_unit(&mut self, depth: usize, unit: u32) {
         let source = self.dataflow_at(depth).source.clone();
         let dataflow = dataflow_of(&source);
         match self.dataflow_at(depth).graph.units[unit as usize] {
@@ -226,7 +257,6 @@ impl Machine {
                 };
                 match value {
                     Ok(value) => {
-                        self.reach_node(depth, alias.node);
                         let tracked = value.tracked();
                         self.dataflow_mut(depth).values[id.0 as usize] = Some(value);
                         if let Err(trouble) = self.set_in_frame(depth, &alias.name, tracked) {
@@ -237,12 +267,7 @@ impl Machine {
                     Err((kind, message)) => self.dataflow_fault(depth, alias.node, kind, None, message),
                 }
             }
-            Unit::Domain(..) if self.has_room_for_tool(depth) && self.may_overlap(depth, unit) => {
-                self.begin_domain(depth, unit);
-            }
-            Unit::Domain(..) => {
-                self.dataflow_mut(depth).held.insert(unit);
-            }
+            Unit::Domain(..) => self.begin_domain(depth, unit),
         }
     }
 
@@ -251,7 +276,6 @@ impl Machine {
         let source = self.dataflow_at(depth).source.clone();
         let dataflow = dataflow_of(&source);
         let Some(domain) = domain_of(dataflow, self.dataflow_at(depth).graph.units[unit as usize]) else { return };
-        self.reach_node(depth, domain.node);
         let frame = self.dataflow_at(depth);
         let mut arguments = Vec::with_capacity(domain.slots.len());
         for slot in &domain.slots {
@@ -311,13 +335,6 @@ impl Machine {
         if depth + 1 == self.frames.len() {
             self.call_taken(&queued, &result);
         }
-    }
-
-    /// Where the plan is; a debugger may stop there.
-    fn reach_node(&mut self, depth: usize, node: NodeId) {
-        self.dataflow_mut(depth).node = Some(node);
-        let place = self.frames[depth].place(depth, None);
-        self.outbox.push_back(Progress::Reached(place));
     }
 
     /// Something of the plan has failed: nothing more is begun.
