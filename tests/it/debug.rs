@@ -369,6 +369,7 @@ fn reason(reason: &Reason) -> String {
         | Reason::Pause
         | Reason::Restart
         | Reason::Beginning
+        | Reason::Present
         | Reason::Forked
         | Reason::Over => format!("{reason:?}").to_lowercase(),
     }
@@ -411,4 +412,46 @@ fn cases() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         runtime.block_on(run(text))
     });
+}
+
+/// The lines from where the program stands to its end, or to the present, and the states there.
+async fn trail(run: &mut Run) -> Vec<(Stopped, Arc<View>)> {
+    let mut trail = Vec::new();
+    loop {
+        run.debuggee.go(Forward::Into).await.unwrap();
+        let stopped = loop {
+            match run.debuggee.next().await {
+                Some(DebugNotice::Stopped(stopped)) => break stopped,
+                Some(DebugNotice::Continued | DebugNotice::Log(_) | DebugNotice::Forked(_)) => {}
+                Some(DebugNotice::Ended) | None => panic!("it ends without having stopped there"),
+            }
+        };
+        if stopped.reasons != [Reason::Step] {
+            return trail;
+        }
+        let view = run.debuggee.view().await.unwrap();
+        trail.push((Stopped { is_past: false, ..stopped }, view));
+    }
+}
+
+/// Back to the first line of every case and forward again: the same lines, the same states.
+#[tokio::test(start_paused = true)]
+async fn the_past_is_what_was() {
+    let mut n_lines = 0;
+    for (name, path) in golden::cases("debug", &["txt"]) {
+        let case = Case::parse(&std::fs::read_to_string(path).unwrap());
+        if case.commands.iter().any(|command| command.starts_with("user")) {
+            continue;
+        }
+        let mut run = Run::begin(Arc::new(case)).await;
+        run.debuggee.set_exceptions(Exceptions { end: true, ..Exceptions::default() }).await;
+        let first = trail(&mut run).await;
+        run.debuggee.back(Backward::Continue).await.unwrap();
+        assert!(matches!(run.debuggee.next().await, Some(DebugNotice::Stopped(Stopped { is_past: true, .. }))));
+        let second = trail(&mut run).await;
+        assert_eq!(first, second, "{name}");
+        assert_eq!(run.debuggee.past(), None, "{name} stands in the present again");
+        n_lines += first.len();
+    }
+    assert!(n_lines > 40, "{n_lines}");
 }

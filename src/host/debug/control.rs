@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::host::debug::breakpoint::{Breakpoint, Exceptions};
-use crate::host::debug::stepping::{Debugger, Log, Reason, Step};
+use crate::host::debug::stepping::{Debugger, Log, Mode, Reason};
 use crate::host::journal::JournalError;
 use crate::host::journal::record::Record;
 use crate::lang::expr::Expr;
@@ -24,7 +24,7 @@ pub(crate) enum Command {
     /// To stand still as soon as it can.
     Pause,
     /// To go on.
-    Go(Step),
+    Go(Mode),
     /// To stop at these from now on.
     Breakpoints(Vec<Breakpoint>),
     /// To stop at these from now on, too.

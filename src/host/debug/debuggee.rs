@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::host::debug::breakpoint::{Breakpoint, Exceptions, expression};
 use crate::host::debug::control::{Attached, Command, DebugNotice, Stopped};
-use crate::host::debug::stepping::{Debugger, Mode, Reason, Step};
+use crate::host::debug::stepping::{Debugger, Mode, Reason};
 use crate::host::journal::record::Record;
 use crate::host::journal::{Journal, JournalError};
 use crate::host::session::handle::SessionHandle;
@@ -219,7 +219,8 @@ impl Debuggee {
         Ok(self.handle.debug(Command::Pause).await?)
     }
 
-    /// Goes on. In the past, everything happens again as it did, up to the present.
+    /// Goes on. In the past, everything happens again as it did, and the program stands still at the latest where it
+    /// really does: what comes behind that has not happened yet.
     ///
     /// # Errors
     /// The program runs, or has ended; its past cannot be read.
@@ -231,10 +232,9 @@ impl Debuggee {
             (Forward::Over, Some(place)) => Mode::Over { frame: place.frame, depth: place.depth },
             (Forward::Out, Some(place)) => Mode::Out { depth: place.depth },
         };
-        let mut step = Step::from(mode);
         if let (Standing::Past(moment), Some(timeline)) = (&self.standing, &self.timeline) {
             let mut walker = self.debugger.for_past();
-            walker.go(step);
+            walker.go(mode);
             let mut found = None;
             timeline.walk(moment.point, self.present, &mut |machine, point, progress| {
                 let reasons = walker.observe(machine, progress).reasons;
@@ -244,13 +244,11 @@ impl Debuggee {
                 found = Some((point, reasons));
                 ControlFlow::Break(())
             })?;
-            if let Some((point, reasons)) = found {
-                return self.stand_at(point, reasons);
-            }
-            step = walker.step();
+            let (point, reasons) = found.unwrap_or((self.present, vec![Reason::Present]));
+            return self.stand_at(point, reasons);
         }
         self.standing = Standing::Runs;
-        Ok(self.handle.debug(Command::Go(step)).await?)
+        Ok(self.handle.debug(Command::Go(mode)).await?)
     }
 
     /// Goes back. Nothing is undone: the program stands where it stood, and its past is looked at.

@@ -29,20 +29,6 @@ pub enum Mode {
     },
 }
 
-/// A step that has begun. It can be handed on: from a walk through the past to the program itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    mode: Mode,
-    /// The frame that is stepped over or out of has ended: a line beside it will do.
-    has_left: bool,
-}
-
-impl From<Mode> for Step {
-    fn from(mode: Mode) -> Step {
-        Step { mode, has_left: false }
-    }
-}
-
 /// Why a program stands still.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reason {
@@ -72,6 +58,8 @@ pub enum Reason {
     Over,
     /// Going back has come to the beginning of the session.
     Beginning,
+    /// Going on has come to where the past ends: from here on things happen that have not happened yet.
+    Present,
 }
 
 /// What was seen in one thing that a machine did.
@@ -97,7 +85,9 @@ pub struct Log {
 pub struct Debugger {
     breakpoints: Vec<Breakpoint>,
     exceptions: Exceptions,
-    step: Step,
+    mode: Mode,
+    /// The frame that is stepped over or out of has ended: a line beside it will do.
+    has_left: bool,
     /// How often each breakpoint with a hit count was come to.
     hits: HashMap<BreakpointId, u64>,
     /// Frames whose first line is waited for, and the breakpoints on their playbooks.
@@ -122,7 +112,8 @@ impl Debugger {
         Debugger {
             breakpoints: Vec::new(),
             exceptions: Exceptions::default(),
-            step: Mode::Run.into(),
+            mode: Mode::Run,
+            has_left: false,
             hits: HashMap::new(),
             entered: Vec::new(),
             own_edits: Vec::new(),
@@ -142,9 +133,10 @@ impl Debugger {
         self.exceptions = exceptions;
     }
 
-    /// Goes on, as far as a mode says, or on with a step.
-    pub fn go(&mut self, step: impl Into<Step>) {
-        self.step = step.into();
+    /// Goes on, as far as a mode says.
+    pub fn go(&mut self, mode: Mode) {
+        self.mode = mode;
+        self.has_left = false;
         self.at_entry = false;
     }
 
@@ -157,11 +149,6 @@ impl Debugger {
     /// Whether it stops at the first line.
     pub fn is_at_entry(&self) -> bool {
         self.at_entry
-    }
-
-    /// The present step.
-    pub fn step(&self) -> Step {
-        self.step
     }
 
     /// The debugger sets a variable.
@@ -227,14 +214,13 @@ impl Debugger {
                 }
             }
         }
-        let Step { mode, has_left } = self.step;
-        let is_done = match mode {
+        let is_done = match self.mode {
             Mode::Run => false,
             Mode::Into => true,
             Mode::Over { frame, depth } => {
-                place.frame == frame || place.depth < depth || (has_left && place.depth <= depth)
+                place.frame == frame || place.depth < depth || (self.has_left && place.depth <= depth)
             }
-            Mode::Out { depth } => place.depth < depth || (has_left && place.depth <= depth),
+            Mode::Out { depth } => place.depth < depth || (self.has_left && place.depth <= depth),
         };
         if is_done {
             seen.reasons.push(if self.at_entry { Reason::Entry } else { Reason::Step });
@@ -247,15 +233,16 @@ impl Debugger {
             (Fact::FramePushed { .. }, Some(place)) => self.observe_push(machine, *place),
             (Fact::FramePopped { .. }, Some(place)) => {
                 self.entered.retain(|(frame, _)| *frame != place.frame);
-                match self.step.mode {
-                    Mode::Over { depth, .. } | Mode::Out { depth } if place.depth == depth => self.step.has_left = true,
+                match self.mode {
+                    Mode::Over { depth, .. } | Mode::Out { depth } if place.depth == depth => self.has_left = true,
                     Mode::Run | Mode::Into | Mode::Over { .. } | Mode::Out { .. } => {}
                 }
             }
             // The callee has taken the frame's place: what is stepped over is the call, until it returns.
-            (Fact::FrameElided { .. }, Some(place)) => match self.step.mode {
+            (Fact::FrameElided { .. }, Some(place)) => match self.mode {
                 Mode::Over { frame, depth } if place.frame == frame || place.depth == depth => {
-                    self.step = Mode::Out { depth }.into();
+                    self.mode = Mode::Out { depth };
+                    self.has_left = false;
                 }
                 Mode::Run | Mode::Into | Mode::Over { .. } | Mode::Out { .. } => {}
             },
