@@ -7,13 +7,13 @@ use playhouse::host::travel::{Changes, Timeline, fork};
 
 use crate::conversation::Conversation;
 use crate::ideal_model::{IdealModel, Pace};
-use crate::travel::{PIECE, for_each, journal, points, unjoined};
+use crate::travel::{PIECE, conversations, for_each, journal, points, unjoined};
 
 /// A fork in which nothing is different comes to the same end, wherever it begins: also in the middle of a reply, with
 /// calls under way and questions open.
 #[test]
 fn without_a_change_they_come_to_the_same_end() {
-    let n_tried = for_each(async |path| {
+    let n_tried = for_each(&conversations(), async |path| {
         let conversation = Conversation::read(path, Some("idempotent"));
         let (golden, known, states) = conversation.record(PIECE).await;
         let mut n_tried = 0;

@@ -8,15 +8,23 @@ use playhouse::host::travel::{Point, Timeline};
 
 use crate::conversation::Snapshots;
 
+mod cases;
+
 mod forks;
+
+mod points;
 
 /// Replies arrive in pieces of so many bytes.
 const PIECE: usize = 16;
 
-/// All golden conversations of the examples, plans among them, and of the crash tests.
+/// All golden conversations of the examples and of the crash tests.
 fn conversations() -> Vec<PathBuf> {
+    in_folders(&["examples", "tests/cases/crash"])
+}
+
+fn in_folders(folders: &[&str]) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut found: Vec<PathBuf> = ["examples", "tests/cases/crash"]
+    let mut found: Vec<PathBuf> = folders
         .iter()
         .flat_map(|folder| std::fs::read_dir(root.join(folder)).into_iter().flatten())
         .map(|entry| entry.unwrap().path())
@@ -30,8 +38,8 @@ fn conversations() -> Vec<PathBuf> {
 }
 
 /// Runs a test for each conversation on a few threads, each on a paused clock; what they count, together.
-fn for_each(test: impl AsyncFn(&Path) -> usize + Sync) -> usize {
-    let (paths, next, n_tried) = (conversations(), AtomicUsize::new(0), AtomicUsize::new(0));
+fn for_each(paths: &[PathBuf], test: impl AsyncFn(&Path) -> usize + Sync) -> usize {
+    let (next, n_tried) = (AtomicUsize::new(0), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
