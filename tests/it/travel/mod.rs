@@ -1,12 +1,19 @@
 //! Time travel: every point of every example's past, and forks from there.
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at a few kinds of many")]
+#![allow(clippy::print_stdout, reason = "how many points were tried is what one wants to know")]
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use playhouse::host::journal::record::Record;
+use playhouse::host::events::PublicBody;
+use playhouse::host::journal::memory::MemoryJournal;
+use playhouse::host::journal::record::{Record, RecordBody};
+use playhouse::host::llm::Llm;
+use playhouse::host::session::{Ending, Interest, Notice, Session};
 use playhouse::host::travel::{Point, Timeline};
 
-use crate::conversation::Snapshots;
+use crate::conversation::Conversation;
 
 mod cases;
 
@@ -71,7 +78,21 @@ fn points(timeline: &Timeline) -> Vec<Point> {
     seqs.flat_map(of).collect()
 }
 
-/// A journal in memory that holds `records`.
-fn journal(records: &[Record]) -> Snapshots {
-    Snapshots::from_records(records.to_vec())
+/// Lets a session go on from its records until it ends, with the user's lines that it has not had yet, then with `Bye`:
+/// its end, and what its journal holds then.
+async fn go_on(conversation: &Conversation, records: &[Record], llm: Arc<dyn Llm>) -> (Arc<Ending>, Vec<Record>) {
+    let journal = MemoryJournal::from_records(records.to_vec());
+    let n_messages = records.iter().filter(|record| matches!(record.body, RecordBody::Message { .. })).count();
+    let mut lines = conversation.lines.iter().skip(n_messages);
+    let (world, _) = conversation.world(llm);
+    let mut session = Session::resume(world, Box::new(journal.clone())).unwrap();
+    let mut events = session.subscribe(Interest::Everything { capacity: 100_000 });
+    let handle = session.spawn();
+    while let Some(notice) = events.next().await {
+        let Notice::Event(event) = notice else { panic!("{notice:?}") };
+        if matches!(event.body, PublicBody::Waiting { whom: "user", .. }) {
+            handle.send(lines.next().map_or("Bye", |line| line)).await.unwrap();
+        }
+    }
+    (handle.outcome().await.unwrap(), journal.snapshot())
 }
