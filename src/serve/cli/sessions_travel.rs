@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use crate::host::clock::SystemClock;
 use crate::host::events::PublicEvent;
+use crate::host::journal::Journal;
 use crate::host::journal::file::{FileJournal, read_file};
 use crate::host::journal::record::{Begun, Record, RecordBody};
-use crate::host::journal::{Journal, JournalError};
 use crate::host::session::SessionError;
 use crate::host::session::replay::Stop;
 use crate::host::sessions::new_id;
@@ -26,7 +26,7 @@ use crate::serve::cli::world;
 use crate::value::Value;
 use crate::vm::fault::FaultKind;
 use crate::vm::protocol::{FrameId, Outcome};
-use crate::vm::view::View;
+use crate::vm::view::{FrameView, VariableView, View};
 
 #[derive(Args)]
 pub(crate) struct ReplayArguments {
@@ -220,13 +220,17 @@ fn moment_text(timeline: &Timeline, point: Point) -> Result<String, Failure> {
 fn moment_json(timeline: &Timeline, point: Point) -> Result<String, Failure> {
     let moment = timeline.at(point).map_err(session_failure)?;
     let last = last_step(timeline, point)?;
+    let mut view = show::to_wire(&moment.machine.view());
+    if moment.stop.is_none() {
+        view.stands = "in the middle".to_owned();
+    }
     let wire = WireMoment {
         session: &begun(timeline)?.session,
         point: point.to_string(),
         end: timeline.end().to_string(),
         time: local(moment.time),
         event: last.as_ref().map(|step| &step.event),
-        view: show::to_wire(&moment.machine.view()),
+        view,
     };
     Ok(json(&wire) + "\n")
 }
@@ -252,7 +256,13 @@ pub(crate) fn fork(console: &Console, arguments: &ForkArguments) -> Result<Exit,
     let edit = |(name, value): &(Arc<str>, Value)| {
         let frame = match arguments.frame {
             Some(depth) => Some(frame_at(&view, depth, point)?),
-            None => place_of(&view, name, point)?,
+            None => place_of(&view, name).ok_or_else(|| {
+                Failure::wrong(format!(
+                    "--set: the program sees no variable ${name} at {point}; `playhouse sessions replay {} --to {point}` \
+                     shows those there are, and with --frame a new one is made",
+                    arguments.id
+                ))
+            })?,
         };
         Ok(Edit { frame, name: name.clone(), value: value.clone() })
     };
@@ -289,40 +299,36 @@ fn frame_at(view: &View, depth: usize, point: Point) -> Result<FrameId, Failure>
     frame.ok_or_else(|| {
         Failure::wrong(match view.stack.len() {
             0 => format!("--frame: there is no frame at {point}"),
+            1 => format!("--frame: there is no frame {depth} at {point}; there is one, 0"),
             n => format!("--frame: there is no frame {depth} at {point}; 0 is the lowest, {} the one on top", n - 1),
         })
     })
 }
 
 /// Where the program finds a variable: a frame, or none for the agent's others.
-fn place_of(view: &View, name: &str, point: Point) -> Result<Option<FrameId>, Failure> {
-    let top = view.stack.last();
-    let is_visible = |index: usize, agent: &str, is_plan: bool| {
-        let is_top = index + 1 == view.stack.len();
-        is_top || top.is_some_and(|top| *top.agent == *agent && top.language.is_none() && !is_plan)
+fn place_of(view: &View, name: &str) -> Option<Option<FrameId>> {
+    let has = |variables: &[VariableView]| variables.iter().any(|variable| &*variable.name == name);
+    let top = view.stack.last()?;
+    // A plan sees its own variables only, and nobody else sees them.
+    let is_visible = |frame: &&FrameView| {
+        frame.id == top.id || (frame.agent == top.agent && frame.language.is_none() && top.language.is_none())
     };
-    let frames = view.stack.iter().enumerate().rev();
-    let mut visible = frames.filter(|(index, frame)| is_visible(*index, &frame.agent, frame.language.is_some()));
-    let has = |variables: &[crate::vm::view::VariableView]| variables.iter().any(|variable| &*variable.name == name);
-    if let Some((_, frame)) = visible.find(|(_, frame)| has(&frame.variables)) {
-        return Ok(Some(frame.id));
+    let mut frames = view.stack.iter().rev().filter(is_visible);
+    if let Some(frame) = frames.find(|frame| has(&frame.variables)) {
+        return Some(Some(frame.id));
     }
-    let reader = top.filter(|top| top.language.is_none());
-    let others = view.others.iter().find(|(agent, _)| reader.is_some_and(|top| top.agent == *agent));
-    if others.is_some_and(|(_, variables)| has(variables)) {
-        return Ok(None);
-    }
-    Err(Failure::wrong(format!(
-        "--set: the program sees no variable ${name} at {point}; `playhouse sessions replay ID --to {point}` shows \
-         those there are, and with --frame a new one is made"
-    )))
+    let mut others = view.others.iter().filter(|(agent, _)| *agent == top.agent && top.language.is_none());
+    others.any(|(_, variables)| has(variables)).then_some(None)
 }
 
 /// Writes a new journal.
 fn write(path: &Path, records: &[Record]) -> Result<(), Failure> {
     let mut journal = FileJournal::open(path).map_err(journal_failure)?;
     if !journal.records().map_err(journal_failure)?.is_empty() {
-        return Err(journal_failure(JournalError::Exists { path: path.to_owned() }));
+        return Err(Failure::wrong(format!(
+            "{}: the journal already holds a session; choose another --id, or another --journal",
+            path.display()
+        )));
     }
     let written = runtime()?.block_on(async {
         for record in records {

@@ -187,7 +187,8 @@ pub(crate) fn short_value(value: &Value) -> String {
 /// A view in `--format json`. A public interface: fields are added, never changed or removed.
 #[derive(Serialize)]
 pub(crate) struct WireView {
-    stands: String,
+    /// How it stands, in words.
+    pub(crate) stands: String,
     stack: Vec<WireFrame>,
     others: Vec<WireVariable>,
     conversation: Vec<WireUtterance>,

@@ -74,21 +74,19 @@ fn verdict_text(verdict: &VerdictWire) -> String {
 /// What happened in a step; none for pieces of speech, which the whole utterance follows.
 pub(crate) fn step_text(step: &Step) -> Option<String> {
     let event = &step.event;
-    let place = || {
-        let name = event.playbook.as_deref().or(event.plan.as_deref()).unwrap_or("");
-        match &event.line {
-            Some(line) => format!("{name}:{line}"),
-            None => name.to_owned(),
-        }
+    let name = event.playbook.as_deref().or(event.plan.as_deref()).unwrap_or("");
+    let place = || match &event.line {
+        Some(line) => format!("{name}:{line}"),
+        None => name.to_owned(),
     };
-    let frame = || format!("{}.{}", event.agent.as_deref().unwrap_or(""), name_of(step));
+    let frame = || format!("{}.{name}", event.agent.as_deref().unwrap_or(""));
     let text = match &event.body {
         PublicBody::SaidDelta { .. } => return None,
         PublicBody::SessionStarted { program, model } => format!("begins: {program}, model {model}"),
         PublicBody::SessionResumed { program, model } => format!("goes on: {program}, model {model}"),
-        PublicBody::TurnStarted { kind, messages, prompt_tokens } => {
+        PublicBody::TurnStarted { kind, messages, .. } => {
             let turn = event.turn.map_or(String::new(), |turn| format!(" {turn}"));
-            format!("asks the model, turn{turn} ({kind}): {}, {prompt_tokens} tokens", count(*messages, "message"))
+            format!("asks the model, turn{turn} ({kind}): {}", count(*messages, "message"))
         }
         PublicBody::TurnFinished { end, completion_tokens, .. } => {
             let turn = event.turn.map_or(String::new(), |turn| format!(" {turn}"));
@@ -145,18 +143,23 @@ pub(crate) fn step_text(step: &Step) -> Option<String> {
         PublicBody::ApprovalGiven { call } => format!("call {call} has its answer"),
         PublicBody::CallProgress { call, value } => format!("call {call}: {}", short_value(value)),
         PublicBody::UserMessage { text } => format!("the user says {}", quoted(text)),
-        PublicBody::Waiting { whom, call } => {
-            let call = call.map_or(String::new(), |call| format!(" {call}"));
-            format!("waits for the {whom}{call}")
-        }
+        PublicBody::Waiting { whom, call: Some(call) } => format!("waits for {} {call}", waited_for(whom)),
+        PublicBody::Waiting { whom, call: None } => format!("waits for {}", waited_for(whom)),
         PublicBody::Finished { value } => format!("finished with {}", short_value(value)),
         PublicBody::Failed { fault, message } => format!("failed: {} ({fault})", one_line(message)),
     };
     Some(clean(&text))
 }
 
-fn name_of(step: &Step) -> &str {
-    step.event.playbook.as_deref().or(step.event.plan.as_deref()).unwrap_or("")
+fn waited_for(whom: &str) -> &str {
+    match whom {
+        "user" => "the user",
+        "approval" => "an answer about call",
+        "timer" => "a timer",
+        "reply" => "the model",
+        "verdict" => "the trigger classifier",
+        other => other,
+    }
 }
 
 /// Text as one line, in quotation marks; of a long one the beginning.

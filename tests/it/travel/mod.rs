@@ -21,6 +21,8 @@ mod forks;
 
 mod points;
 
+mod random;
+
 /// Replies arrive in pieces of so many bytes.
 const PIECE: usize = 16;
 
