@@ -56,6 +56,7 @@ pub(crate) struct Conversation {
     pub(crate) expected: Vec<String>,
     text: ProgramText,
     program: Arc<Program>,
+    arguments: Map,
     signatures: Arc<[ToolSignature]>,
 }
 
@@ -132,6 +133,7 @@ impl Conversation {
             expected: Vec::new(),
             text,
             program: Arc::new(loaded.program),
+            arguments: file.arguments.into_iter().collect(),
             signatures,
         };
         for step in file.steps {
@@ -164,7 +166,7 @@ impl Conversation {
             settings: self.settings(),
             tools: self.signatures.clone(),
             entry: None,
-            arguments: Map::new(),
+            arguments: self.arguments.clone(),
             time: BEGAN,
         })
     }
@@ -177,7 +179,7 @@ impl Conversation {
             text: self.text.clone(),
             settings: self.settings(),
             entry: None,
-            arguments: Map::new(),
+            arguments: self.arguments.clone(),
         };
         Session::start(world, Box::new(journal), start).unwrap()
     }

@@ -6,7 +6,7 @@ use playhouse::vm::protocol::{Finish, ReplyEnd};
 
 use crate::world::{Case, Chunking, Happening, World, begin, parse};
 
-const PROGRAM: &str = r#"--- program
+pub(crate) const PROGRAM: &str = r#"--- program
 # Shop
 variables:
   limit: {type: int, value: 3}
@@ -60,7 +60,7 @@ max_session_turns = 3
 turns = 60
 "#;
 
-const LINES: &[&str] = &[
+pub(crate) const LINES: &[&str] = &[
     r#"{"at":"01","say":"hello {$id} $id {$order.items[0]}"}"#,
     r#"{"at":"02","set":{"id":7,"x":"$id"}}"#,
     r#"{"at":"02","wait":"user"}"#,
@@ -87,7 +87,7 @@ const LINES: &[&str] = &[
 ];
 
 /// Calls that are inlined or take their caller's place.
-const FEWER_CALLS: &str = r#"--- program
+pub(crate) const FEWER_CALLS: &str = r#"--- program
 # A
 variables:
   fast: {type: str, value: "yes"}
@@ -141,7 +141,7 @@ max_session_turns = 3
 turns = 60
 "#;
 
-const FEWER_CALLS_LINES: &[&str] = &[
+pub(crate) const FEWER_CALLS_LINES: &[&str] = &[
     r#"{"at":"01","say":"hello {$kept}"}"#,
     r#"{"at":"01","set":{"fast":"no"}}"#,
     r#"{"at":"01","set":{"fast":"yes"}}"#,
@@ -205,7 +205,7 @@ fn happening(world: &mut World, byte: u8, rest: &mut impl Iterator<Item = u8>, l
     })
 }
 
-fn play_bytes(case: &Case, bytes: &[u8], lines: &[&str]) -> World {
+pub(crate) fn play_bytes(case: &Case, bytes: &[u8], lines: &[&str]) -> World {
     let mut world = World::new(begin(case));
     let _ = world.settle();
     let mut bytes = bytes.iter().copied();

@@ -17,12 +17,12 @@ use crate::golden;
 use crate::world::{Case, Chunking, World, parse, play};
 
 /// A program with its plans, and what happens to it.
-struct PlanCase {
-    case: Case,
+pub(crate) struct PlanCase {
+    pub(crate) case: Case,
     files: Vec<SourceText>,
 }
 
-fn parse_plan_case(text: &str) -> PlanCase {
+pub(crate) fn parse_plan_case(text: &str) -> PlanCase {
     let mut files = Vec::new();
     let mut plan_settings = String::new();
     let mut rest = String::new();
@@ -68,7 +68,7 @@ fn plan_setting(settings: &mut Settings, line: &str) {
     }
 }
 
-fn begin(name: &str, PlanCase { case, files }: &PlanCase) -> Machine {
+pub(crate) fn begin(name: &str, PlanCase { case, files }: &PlanCase) -> Machine {
     let mut read = |request: &ImportRequest<'_>| Err(format!("no {}", request.path));
     let signatures: Vec<Signature> = case.tools.iter().map(|tool| tool.signature.clone()).collect();
     let mut roots = files.clone();

@@ -132,7 +132,7 @@ pub enum SessionError {
         /// What the machine says instead.
         found: String,
     },
-    /// The session has no such point.
+    /// The session has no such point, or cannot be forked there.
     #[error("{0}")]
     NoPoint(String),
     /// Too many sessions are open.

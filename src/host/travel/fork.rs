@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::host::journal::Journal;
 use crate::host::journal::memory::MemoryJournal;
 use crate::host::journal::record::{EndWire, ForkedFrom, Record, RecordBody};
+use crate::host::journal::secrets;
 use crate::host::session::SessionError;
 use crate::host::session::replay::{Follower, Outstanding};
 use crate::host::travel::{Point, Timeline};
@@ -56,8 +57,10 @@ pub struct Fork {
 /// next event: what the machine does up to there it does in the fork, too, and what it asks for there is asked again.
 ///
 /// # Errors
-/// There is no such point, or no such frame at it; the message names those there are.
+/// There is no such point, or no such frame at it; the message names those there are. Or a secret value is missing that
+/// the fork would need.
 pub fn fork(timeline: &Timeline, point: Point, changes: &Changes, id: Arc<str>) -> Result<Fork, SessionError> {
+    check_secrets(timeline.records())?;
     let cursor = timeline.cursor_at(point)?;
     let (kept, later) = timeline.records().split_at(usize::try_from(point.seq).unwrap_or(usize::MAX));
     let mut journal = MemoryJournal::new();
@@ -95,6 +98,21 @@ pub fn fork(timeline: &Timeline, point: Point, changes: &Changes, id: Arc<str>) 
     let answers = branch.journal.snapshot().into_iter();
     records.extend(answers.map(|answer| Record { seq: n_kept as u64 + answer.seq, ..answer }));
     Ok(Fork { records, n_kept, point })
+}
+
+/// A journal whose secrets have been taken away can be looked at, but nothing goes on from it.
+fn check_secrets(records: &[Record]) -> Result<(), SessionError> {
+    let names = secrets::names_of(records);
+    let is_masked =
+        |record: &&Record| secrets::holds_secret(&record.body, &names) && record.shown_with(&names) == **record;
+    match records.iter().find(is_masked) {
+        Some(record) => Err(SessionError::NoPoint(format!(
+            "the secret values of the journal are missing (record {} has one), so nothing can go on from it; put the \
+             file with the secrets back beside it",
+            record.seq
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// A fork that is being made.

@@ -2,12 +2,18 @@
 //!
 //! Nothing here runs a session or writes a journal: records go in, machines and other records come out.
 
+mod diff;
+
 mod fork;
 
 mod point;
 
+mod steps;
+
 mod timeline;
 
+pub use crate::host::travel::diff::{Difference, VariableDifference, diff};
 pub use crate::host::travel::fork::{Changes, Edit, Fork, fork};
 pub use crate::host::travel::point::{Point, PointFault};
+pub use crate::host::travel::steps::{Step, steps};
 pub use crate::host::travel::timeline::{Moment, Timeline};

@@ -149,6 +149,7 @@ impl Timeline {
         while cursor.point < point {
             self.step(&mut cursor)?;
         }
+        self.settle(&mut cursor);
         Ok(cursor)
     }
 
@@ -218,6 +219,7 @@ impl Timeline {
         } else {
             let next = usize::try_from(cursor.point.seq).ok().and_then(|index| self.records.get(index));
             let next = next.ok_or_else(|| cursor.differs("there is no record behind it"))?;
+            self.settle(cursor);
             cursor.handle(next)?;
         }
         self.settle(cursor);
@@ -228,7 +230,7 @@ impl Timeline {
     fn settle(&self, cursor: &mut Cursor) {
         let next = usize::try_from(cursor.point.seq).ok().and_then(|index| self.records.get(index));
         let is_last = self.last_directive(cursor.point.seq) == Some(cursor.point.directive);
-        if is_last && next.is_none_or(|next| next.body.after().is_none()) {
+        if is_last && cursor.stop.is_none() && next.is_none_or(|next| next.body.after().is_none()) {
             cursor.stop = cursor.follower.advance().1;
         }
     }

@@ -13,6 +13,8 @@ use crate::serve::cli::check::Format;
 use crate::serve::cli::console::{Console, Exit, Failure, put};
 use crate::serve::cli::conversation::TalkArguments;
 use crate::serve::cli::run::{Stored, resume, session_failure};
+use crate::serve::cli::sessions_diff::{self, DiffArguments};
+use crate::serve::cli::sessions_travel::{self, ForkArguments, ReplayArguments};
 use crate::serve::cli::show::{self, WireView};
 use crate::serve::cli::why;
 use crate::serve::cli::world::{self, WorldArguments};
@@ -23,7 +25,10 @@ Examples:
   playhouse sessions list
   playhouse sessions show 20261121-224805-k3f9
   playhouse sessions why 20261121-224805-k3f9 Calm:T1
-  playhouse sessions resume 20261121-224805-k3f9";
+  playhouse sessions resume 20261121-224805-k3f9
+  playhouse sessions replay 20261121-224805-k3f9 --to 17
+  playhouse sessions fork 20261121-224805-k3f9 --at 17 --set city=Rome
+  playhouse sessions diff 20261121-224805-k3f9 20261121-231502-m2rw";
 
 /// Lists and shows the sessions that are kept, and goes on with them
 #[derive(Args)]
@@ -61,6 +66,12 @@ enum SessionsCommand {
     },
     /// Goes on with a session, as `run` does
     Resume(Box<ResumeArguments>),
+    /// All that happened in a session, or where it stood at an earlier point
+    Replay(ReplayArguments),
+    /// Makes a new session that goes its own way from an earlier point of another one
+    Fork(ForkArguments),
+    /// How two sessions differ: how long they did the same, what each did then, and the variables
+    Diff(DiffArguments),
 }
 
 #[derive(Args)]
@@ -84,11 +95,14 @@ pub(crate) fn sessions(console: &Console, arguments: &SessionsArguments) -> Resu
             let stored = Stored { path: &path, id: &arguments.id, is_elsewhere: false };
             resume(console, &arguments.world, &arguments.talk, &stored)
         }
+        SessionsCommand::Replay(arguments) => sessions_travel::replay(console, arguments),
+        SessionsCommand::Fork(arguments) => sessions_travel::fork(console, arguments),
+        SessionsCommand::Diff(arguments) => sessions_diff::diff(console, arguments),
     }
 }
 
 /// The journal of a session that is there.
-fn find(console: &Console, id: &str) -> Result<PathBuf, Failure> {
+pub(super) fn find(console: &Console, id: &str) -> Result<PathBuf, Failure> {
     let path = world::places(console)?.journal_path(id).map_err(|error| Failure::wrong(error.to_string()))?;
     match path.is_file() {
         true => Ok(path),
@@ -223,7 +237,7 @@ fn table(listed: &[WireSession<'_>]) -> String {
     text
 }
 
-fn local(time: Timestamp) -> String {
+pub(super) fn local(time: Timestamp) -> String {
     iso_text(time, &SystemClock.zone())
 }
 

@@ -114,11 +114,16 @@ fn words_of(program: &Program, location: Location) -> Option<String> {
             program.sources.text(span)
         }
     };
+    Some(one_line(text))
+}
+
+/// Text on one line; of a long one the beginning.
+pub(crate) fn one_line(text: &str) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if words.chars().count() <= MAX_LINE {
-        return Some(words);
+        return words;
     }
-    Some(words.chars().take(MAX_LINE).chain(['…']).collect())
+    words.chars().take(MAX_LINE).chain(['…']).collect()
 }
 
 /// The triggers that are active or hold, how many others there are, and what the classifier is being asked.
@@ -182,7 +187,8 @@ pub(crate) fn short_value(value: &Value) -> String {
 /// A view in `--format json`. A public interface: fields are added, never changed or removed.
 #[derive(Serialize)]
 pub(crate) struct WireView {
-    stands: String,
+    /// How it stands, in words.
+    pub(crate) stands: String,
     stack: Vec<WireFrame>,
     others: Vec<WireVariable>,
     conversation: Vec<WireUtterance>,

@@ -1,22 +1,39 @@
 //! Time travel: every point of every example's past, and forks from there.
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at a few kinds of many")]
+#![allow(clippy::print_stdout, reason = "how many points were tried is what one wants to know")]
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use playhouse::host::journal::record::Record;
+use playhouse::host::events::PublicBody;
+use playhouse::host::journal::memory::MemoryJournal;
+use playhouse::host::journal::record::{Record, RecordBody};
+use playhouse::host::llm::Llm;
+use playhouse::host::session::{Ending, Interest, Notice, Session};
 use playhouse::host::travel::{Point, Timeline};
 
-use crate::conversation::Snapshots;
+use crate::conversation::Conversation;
+
+mod cases;
 
 mod forks;
+
+mod points;
+
+mod random;
 
 /// Replies arrive in pieces of so many bytes.
 const PIECE: usize = 16;
 
-/// All golden conversations of the examples, plans among them, and of the crash tests.
+/// All golden conversations of the examples and of the crash tests.
 fn conversations() -> Vec<PathBuf> {
+    in_folders(&["examples", "tests/cases/crash"])
+}
+
+fn in_folders(folders: &[&str]) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut found: Vec<PathBuf> = ["examples", "tests/cases/crash"]
+    let mut found: Vec<PathBuf> = folders
         .iter()
         .flat_map(|folder| std::fs::read_dir(root.join(folder)).into_iter().flatten())
         .map(|entry| entry.unwrap().path())
@@ -30,8 +47,8 @@ fn conversations() -> Vec<PathBuf> {
 }
 
 /// Runs a test for each conversation on a few threads, each on a paused clock; what they count, together.
-fn for_each(test: impl AsyncFn(&Path) -> usize + Sync) -> usize {
-    let (paths, next, n_tried) = (conversations(), AtomicUsize::new(0), AtomicUsize::new(0));
+fn for_each(paths: &[PathBuf], test: impl AsyncFn(&Path) -> usize + Sync) -> usize {
+    let (next, n_tried) = (AtomicUsize::new(0), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
@@ -63,7 +80,21 @@ fn points(timeline: &Timeline) -> Vec<Point> {
     seqs.flat_map(of).collect()
 }
 
-/// A journal in memory that holds `records`.
-fn journal(records: &[Record]) -> Snapshots {
-    Snapshots::from_records(records.to_vec())
+/// Lets a session go on from its records until it ends, with the user's lines that it has not had yet, then with `Bye`:
+/// its end, and what its journal holds then.
+async fn go_on(conversation: &Conversation, records: &[Record], llm: Arc<dyn Llm>) -> (Arc<Ending>, Vec<Record>) {
+    let journal = MemoryJournal::from_records(records.to_vec());
+    let n_messages = records.iter().filter(|record| matches!(record.body, RecordBody::Message { .. })).count();
+    let mut lines = conversation.lines.iter().skip(n_messages);
+    let (world, _) = conversation.world(llm);
+    let mut session = Session::resume(world, Box::new(journal.clone())).unwrap();
+    let mut events = session.subscribe(Interest::Everything { capacity: 100_000 });
+    let handle = session.spawn();
+    while let Some(notice) = events.next().await {
+        let Notice::Event(event) = notice else { panic!("{notice:?}") };
+        if matches!(event.body, PublicBody::Waiting { whom: "user", .. }) {
+            handle.send(lines.next().map_or("Bye", |line| line)).await.unwrap();
+        }
+    }
+    (handle.outcome().await.unwrap(), journal.snapshot())
 }

@@ -1,0 +1,350 @@
+//! `playhouse sessions replay` and `fork`: a session's past, and ways out of it.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::host::clock::SystemClock;
+use crate::host::events::PublicEvent;
+use crate::host::journal::Journal;
+use crate::host::journal::file::{FileJournal, read_file};
+use crate::host::journal::record::{Begun, Record, RecordBody};
+use crate::host::session::SessionError;
+use crate::host::session::replay::Stop;
+use crate::host::sessions::new_id;
+use crate::host::travel::{self, Changes, Edit, Point, Step, Timeline};
+use crate::serve::cli::check::Format;
+use crate::serve::cli::console::{Console, Exit, Failure, count, put};
+use crate::serve::cli::run::{argument, journal_failure, runtime, session_failure};
+use crate::serve::cli::sessions::{find, local};
+use crate::serve::cli::show::{self, WireView};
+use crate::serve::cli::travel_text::{record_text, step_text};
+use crate::serve::cli::world;
+use crate::value::Value;
+use crate::vm::fault::FaultKind;
+use crate::vm::protocol::{FrameId, Outcome};
+use crate::vm::view::{FrameView, VariableView, View};
+
+#[derive(Args)]
+pub(crate) struct ReplayArguments {
+    /// The session
+    id: String,
+    /// Show where it stood there: behind record N, or behind D moves of the machine after it
+    #[arg(long, value_name = "N[.D]", value_parser = at)]
+    to: Option<At>,
+    /// List what happened from record N on [default: all, or nothing with --to]
+    #[arg(long, value_name = "N")]
+    from: Option<u64>,
+    /// For whom: text for people, or JSON for programs
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Args)]
+pub(crate) struct ForkArguments {
+    /// The session that is left; it stays as it is
+    id: String,
+    /// Where: behind record N, or behind D moves of the machine after it (`sessions replay` has the numbers)
+    #[arg(long, value_name = "N[.D]", value_parser = at)]
+    at: At,
+    /// Another value for a variable, JSON or text (can be given again)
+    #[arg(long, value_name = "NAME=VALUE", value_parser = argument)]
+    set: Vec<(Arc<str>, Value)>,
+    /// Whose variables: the frame with so many frames below it [default: where the program finds the name]
+    #[arg(long, value_name = "DEPTH", requires = "set")]
+    frame: Option<usize>,
+    /// The new session's id [default: time and four random characters]
+    #[arg(long = "id", value_name = "ID")]
+    new: Option<String>,
+    /// Where it is kept, a `.jsonl` file [default: $XDG_STATE_HOME/playhouse/sessions/ID.jsonl]
+    #[arg(long, value_name = "PATH")]
+    journal: Option<PathBuf>,
+}
+
+/// A point as people write it: without a directive, behind all that the record set off.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At {
+    seq: u64,
+    directive: Option<u32>,
+}
+
+fn at(text: &str) -> Result<At, String> {
+    let point = match text.contains('.') {
+        true => text.parse().ok().map(|Point { seq, directive }| At { seq, directive: Some(directive) }),
+        false => text.parse().ok().map(|seq| At { seq, directive: None }),
+    };
+    point.ok_or_else(|| {
+        "write the number of a record, as in 41, or with that of a move behind it, as in 41.3".to_owned()
+    })
+}
+
+impl At {
+    fn point(self, timeline: &Timeline) -> Point {
+        // That there is no such record is said by whoever uses the point.
+        let last = || timeline.last_directive(self.seq).unwrap_or(0);
+        Point::new(self.seq, self.directive.unwrap_or_else(last))
+    }
+}
+
+/// The records of a session that is kept.
+fn read(console: &Console, id: &str) -> Result<Vec<Record>, Failure> {
+    read_file(&find(console, id)?).map_err(|error| Failure::failed(error.to_string()))
+}
+
+pub(super) fn timeline(console: &Console, id: &str) -> Result<Timeline, Failure> {
+    Timeline::new(read(console, id)?).map_err(session_failure)
+}
+
+pub(super) fn begun(timeline: &Timeline) -> Result<&Begun, Failure> {
+    match timeline.records().first().map(|record| &record.body) {
+        Some(RecordBody::Begun(begun)) => Ok(begun),
+        _ => Err(session_failure(SessionError::NoSession("it does not begin with `begun`".to_owned()))),
+    }
+}
+
+/// A record or a step in `replay --format json`. A public interface: fields are added, never changed or removed.
+#[derive(Serialize)]
+pub(super) struct WireStep<'a> {
+    /// `41.3`: what `--to` and `fork --at` take.
+    point: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record: Option<Record>,
+    /// As in `--events`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<&'a PublicEvent>,
+}
+
+impl WireStep<'_> {
+    /// A step's public form.
+    pub(super) fn of(step: &Step) -> WireStep<'_> {
+        WireStep { point: step.point.to_string(), time: None, record: None, event: Some(&step.event) }
+    }
+}
+
+/// Where a session stood, in `replay --to --format json`.
+#[derive(Serialize)]
+struct WireMoment<'a> {
+    session: &'a str,
+    point: String,
+    /// The last point of the session.
+    end: String,
+    time: String,
+    /// What the last move before the point did.
+    event: Option<&'a PublicEvent>,
+    #[serde(flatten)]
+    view: WireView,
+}
+
+/// All that happened, or where the session stood.
+pub(crate) fn replay(console: &Console, arguments: &ReplayArguments) -> Result<Exit, Failure> {
+    let timeline = timeline(console, &arguments.id)?;
+    let to = arguments.to.map_or(timeline.end(), |to| to.point(&timeline));
+    let text = match (arguments.to, arguments.from, arguments.format) {
+        (Some(_), None, Format::Text) => moment_text(&timeline, to)?,
+        (Some(_), None, Format::Json) => moment_json(&timeline, to)?,
+        (Some(_), Some(from), Format::Text) => {
+            format!("{}\n{}", listing(&timeline, from, to, Format::Text)?, moment_text(&timeline, to)?)
+        }
+        (None, from, format) => listing(&timeline, from.unwrap_or(1), to, format)?,
+        (Some(_), Some(from), Format::Json) => listing(&timeline, from, to, Format::Json)?,
+    };
+    put(&text)?;
+    Ok(Exit::Finished)
+}
+
+/// Record by record, with what each set off.
+fn listing(timeline: &Timeline, from: u64, to: Point, format: Format) -> Result<String, Failure> {
+    let begun = begun(timeline)?;
+    let first = Point::new(from, 0);
+    timeline.at(first).map_err(session_failure)?;
+    let steps = travel::steps(timeline, first, to).map_err(session_failure)?;
+    let mut steps = steps.iter().peekable();
+    let (mut lines, width) = (Vec::new(), to.to_string().len() + 1);
+    for record in timeline.records().iter().filter(|record| (from..=to.seq).contains(&record.seq)) {
+        let shown = record.shown(begun);
+        let point = Point::new(record.seq, 0);
+        lines.push(match format {
+            Format::Text => format!("{point:<width$} {}", record_text(&shown)),
+            Format::Json => {
+                let time = Some(local(record.timestamp()));
+                json(&WireStep { point: point.to_string(), time, record: Some(shown), event: None })
+            }
+        });
+        while let Some(step) = steps.next_if(|step| step.point.seq == record.seq) {
+            let line = match format {
+                Format::Text => step_text(step).map(|text| format!("{:<width$}   {text}", step.point)),
+                Format::Json => Some(json(&WireStep::of(step))),
+            };
+            lines.extend(line);
+        }
+    }
+    Ok(match format {
+        Format::Text => lines.join("\n") + "\n",
+        Format::Json => format!("[\n{}\n]\n", lines.join(",\n")),
+    })
+}
+
+/// What the move that led to a point did, if watchers are told of it.
+fn last_step(timeline: &Timeline, point: Point) -> Result<Option<Step>, Failure> {
+    let Some(before) = point.directive.checked_sub(1) else { return Ok(None) };
+    let mut steps = travel::steps(timeline, Point::new(point.seq, before), point).map_err(session_failure)?;
+    Ok((!steps.is_empty()).then(|| steps.remove(0)))
+}
+
+fn moment_text(timeline: &Timeline, point: Point) -> Result<String, Failure> {
+    let moment = timeline.at(point).map_err(session_failure)?;
+    let (begun, view) = (begun(timeline)?, moment.machine.view());
+    let last = timeline.last_directive(point.seq).unwrap_or(0);
+    let stands = match &moment.stop {
+        Some(_) => show::state(&view),
+        None => format!("in the middle, behind {} of {}", point.directive, count(last as usize, "move")),
+    };
+    let mut text = format!("session {} at {point} (of {}): {stands}\n", begun.session, timeline.end());
+    // Writing to a `String` can't fail.
+    let _ = writeln!(text, "program {}, model {}", begun.roots.join(", "), begun.model);
+    let _ = writeln!(text, "at {}", local(moment.time));
+    if let Some(record) = usize::try_from(point.seq).ok().and_then(|seq| timeline.records().get(seq - 1)) {
+        let _ = writeln!(text, "record {}: {}", point.seq, record_text(&record.shown(begun)));
+    }
+    if let Some(step) = last_step(timeline, point)?.as_ref().and_then(step_text) {
+        let _ = writeln!(text, "last: {step}");
+    }
+    Ok(text + &show::all(&view, moment.machine.program()))
+}
+
+fn moment_json(timeline: &Timeline, point: Point) -> Result<String, Failure> {
+    let moment = timeline.at(point).map_err(session_failure)?;
+    let last = last_step(timeline, point)?;
+    let mut view = show::to_wire(&moment.machine.view());
+    if moment.stop.is_none() {
+        view.stands = "in the middle".to_owned();
+    }
+    let wire = WireMoment {
+        session: &begun(timeline)?.session,
+        point: point.to_string(),
+        end: timeline.end().to_string(),
+        time: local(moment.time),
+        event: last.as_ref().map(|step| &step.event),
+        view,
+    };
+    Ok(json(&wire) + "\n")
+}
+
+/// Makes a new session out of an earlier point of another one.
+pub(crate) fn fork(console: &Console, arguments: &ForkArguments) -> Result<Exit, Failure> {
+    let timeline = timeline(console, &arguments.id)?;
+    let point = arguments.at.point(&timeline);
+    let moment = timeline.at(point).map_err(session_failure)?;
+    match &moment.stop {
+        // A model that could not be reached may answer another time.
+        Some(Stop::Finished(Outcome::Failed(fault))) if fault.kind == FaultKind::Model => {}
+        Some(Stop::Finished(_)) => {
+            return Err(Failure::wrong(format!(
+                "session {} was over at {point}: a fork would have nothing to do; `playhouse sessions replay {}` shows \
+                 earlier points",
+                arguments.id, arguments.id
+            )));
+        }
+        Some(Stop::Blocked(_)) | None => {}
+    }
+    let view = moment.machine.view();
+    let edit = |(name, value): &(Arc<str>, Value)| {
+        let frame = match arguments.frame {
+            Some(depth) => Some(frame_at(&view, depth, point)?),
+            None => place_of(&view, name).ok_or_else(|| {
+                Failure::wrong(format!(
+                    "--set: the program sees no variable ${name} at {point}; `playhouse sessions replay {} --to {point}` \
+                     shows those there are, and with --frame a new one is made",
+                    arguments.id
+                ))
+            })?,
+        };
+        Ok(Edit { frame, name: name.clone(), value: value.clone() })
+    };
+    let edits = arguments.set.iter().map(edit).collect::<Result<Vec<Edit>, Failure>>()?;
+    let id: Arc<str> = arguments.new.as_deref().map_or_else(|| new_id(&SystemClock), Arc::from);
+    let path = match &arguments.journal {
+        Some(path) => path.clone(),
+        None => world::places(console)?.journal_path(&id).map_err(|error| Failure::wrong(error.to_string()))?,
+    };
+    let changes = Changes { edits, records: Vec::new() };
+    let forked = travel::fork(&timeline, point, &changes, id.clone()).map_err(session_failure)?;
+    write(&path, &forked.records)?;
+    put(&format!("{id}\n"))?;
+    let answers = match forked.records.len() - forked.n_kept {
+        0 => String::new(),
+        n => format!(", and {} of answers that were on their way", count(n, "record")),
+    };
+    console.remark(&format!("forked from {} at {point}{answers}", arguments.id));
+    if arguments.set.is_empty() && moment.stop.is_none() {
+        console.remark("nothing is different: the fork goes on from the end of what that record set off");
+    }
+    console.remark(&match &arguments.journal {
+        None => format!("to go on: playhouse sessions resume {id}"),
+        Some(path) => {
+            let files = begun(&timeline)?.roots.join(" ");
+            format!("to go on: playhouse run {files} --session {id} --journal {}", path.display())
+        }
+    });
+    Ok(Exit::Finished)
+}
+
+fn frame_at(view: &View, depth: usize, point: Point) -> Result<FrameId, Failure> {
+    let frame = view.stack.get(depth).map(|frame| frame.id);
+    frame.ok_or_else(|| {
+        Failure::wrong(match view.stack.len() {
+            0 => format!("--frame: there is no frame at {point}"),
+            1 => format!("--frame: there is no frame {depth} at {point}; there is one, 0"),
+            n => format!("--frame: there is no frame {depth} at {point}; 0 is the lowest, {} the one on top", n - 1),
+        })
+    })
+}
+
+/// Where the program finds a variable: a frame, or none for the agent's others.
+fn place_of(view: &View, name: &str) -> Option<Option<FrameId>> {
+    let has = |variables: &[VariableView]| variables.iter().any(|variable| &*variable.name == name);
+    let top = view.stack.last()?;
+    // A plan sees its own variables only, and nobody else sees them.
+    let is_visible = |frame: &&FrameView| {
+        frame.id == top.id || (frame.agent == top.agent && frame.language.is_none() && top.language.is_none())
+    };
+    let mut frames = view.stack.iter().rev().filter(is_visible);
+    if let Some(frame) = frames.find(|frame| has(&frame.variables)) {
+        return Some(Some(frame.id));
+    }
+    let mut others = view.others.iter().filter(|(agent, _)| *agent == top.agent && top.language.is_none());
+    others.any(|(_, variables)| has(variables)).then_some(None)
+}
+
+/// Writes a new journal.
+fn write(path: &Path, records: &[Record]) -> Result<(), Failure> {
+    let mut journal = FileJournal::open(path).map_err(journal_failure)?;
+    if !journal.records().map_err(journal_failure)?.is_empty() {
+        return Err(Failure::wrong(format!(
+            "{}: the journal already holds a session; choose another --id, or another --journal",
+            path.display()
+        )));
+    }
+    let written = runtime()?.block_on(async {
+        for record in records {
+            journal.append(record.timestamp(), record.body.clone())?;
+        }
+        journal.sync().await
+    });
+    written.map_err(|error| {
+        // A part of a fork is a session that nobody wants. That it cannot be removed either is no news.
+        let _ = std::fs::remove_file(path);
+        journal_failure(error)
+    })
+}
+
+/// On one line, without its end.
+pub(super) fn json(value: &impl Serialize) -> String {
+    // Text, numbers and JSON values: writing them cannot fail.
+    serde_json::to_string(value).unwrap_or_default()
+}
