@@ -20,7 +20,7 @@ use crate::host::journal::{Journal, JournalError, SyncFuture, secrets};
 use crate::vm::protocol::Timestamp;
 
 /// Synchronisations at one time in a process: more do not make a disk faster, but each costs a thread.
-static SYNCS: Semaphore = Semaphore::const_new(8);
+pub(super) static SYNCS: Semaphore = Semaphore::const_new(8);
 
 thread_local! {
     /// Where records are put together before they are written: one for each thread, so that an idle session
@@ -60,12 +60,7 @@ impl FileJournal {
         let file = open_private(&path).map_err(|cause| error("open", cause))?;
         match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let holder = std::fs::read_to_string(lock_path(&path)).unwrap_or_default();
-                let holder = holder.trim();
-                let holder = if holder.is_empty() { String::new() } else { format!(" (process id {holder})") };
-                return Err(JournalError::Locked { path, holder });
-            }
+            Err(TryLockError::WouldBlock) => return Err(locked(&path)),
             Err(TryLockError::Error(cause)) => return Err(error("lock", cause)),
         }
         // Only to tell others who holds it: nothing depends on this file.
@@ -270,6 +265,38 @@ pub fn holder(path: &Path) -> Option<String> {
     }
 }
 
+/// Removes a journal with all that stands beside it, readable or not.
+///
+/// # Errors
+/// A process has it open, or it cannot be removed.
+pub fn delete(path: &Path) -> Result<(), JournalError> {
+    let error = |cause| io_error(path, "delete", cause);
+    let file = OpenOptions::new().read(true).write(true).open(path).map_err(error)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(locked(path)),
+        Err(TryLockError::Error(cause)) => return Err(error(cause)),
+    }
+    let gone = |path: &Path| match std::fs::remove_file(path) {
+        Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(error(cause)),
+        Ok(()) | Err(_) => Ok(()),
+    };
+    // What is secret goes first: whatever happens next, it is not left where nobody looks for it.
+    gone(&secrets::path_of(path))?;
+    gone(&lock_path(path))?;
+    gone(path)
+}
+
+fn locked(path: &Path) -> JournalError {
+    let holder = std::fs::read_to_string(lock_path(path)).unwrap_or_default();
+    JournalError::Locked { path: path.to_owned(), holder: holder_text(holder.trim()) }
+}
+
+/// ` (process id 4711)`, or nothing where it is not known.
+pub(super) fn holder_text(process: &str) -> String {
+    if process.is_empty() { String::new() } else { format!(" (process id {process})") }
+}
+
 fn put_line(lines: &mut Vec<u8>, record: &Record) {
     // Writing JSON of our own types into memory cannot fail: all keys are text and no number is infinite.
     let _ = serde_json::to_writer(&mut *lines, record);
@@ -316,7 +343,7 @@ fn sync_folder(path: &Path) {
     }
 }
 
-fn io_error(path: &Path, action: &'static str, cause: io::Error) -> JournalError {
+pub(crate) fn io_error(path: &Path, action: &'static str, cause: io::Error) -> JournalError {
     use io::ErrorKind::{IsADirectory, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     let kind = cause.kind();
     let advice = if [StorageFull, QuotaExceeded].contains(&kind) {

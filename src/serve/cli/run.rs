@@ -547,10 +547,16 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 /// A journal that is there already is a matter of the command; everything else is not.
 pub(crate) fn journal_failure(error: JournalError) -> Failure {
     match &error {
-        JournalError::Exists { .. } => Failure::wrong(error.to_string()),
+        JournalError::Exists { .. }
+        | JournalError::Foreign { .. }
+        | JournalError::NoSqlite { .. }
+        | JournalError::SessionId(_)
+        | JournalError::NoSession { .. }
+        | JournalError::OtherSession { .. } => Failure::wrong(error.to_string()),
         JournalError::Io { .. }
         | JournalError::Locked { .. }
         | JournalError::Corrupt { .. }
+        | JournalError::Damaged { .. }
         | JournalError::SecretsMissing { .. }
         | JournalError::Newer { .. } => Failure::failed(error.to_string()),
     }
