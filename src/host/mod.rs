@@ -30,6 +30,8 @@ pub mod secrets;
 
 pub mod session;
 
+pub mod debug;
+
 pub mod config;
 
 mod config_file;
@@ -38,5 +40,7 @@ pub mod sessions;
 
 pub mod stored;
 pub mod summary;
+
+pub mod travel;
 
 pub mod why;

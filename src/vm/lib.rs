@@ -22,6 +22,7 @@ mod condition;
 mod frame;
 mod history;
 mod inline;
+mod inspect;
 mod loops;
 mod messages;
 mod model_call;
@@ -345,7 +346,7 @@ impl Machine {
             variables: core.scope.view(),
             queue: core.queue.iter().map(view_call).collect(),
             loops: Vec::new(),
-            n_messages: 0,
+            messages: Vec::new(),
             n_turns: core.spent.turns,
             turn,
         };
@@ -374,7 +375,7 @@ impl Machine {
                     }
                 })
                 .collect(),
-            n_messages: frame.chat.messages.len(),
+            messages: frame.chat.messages.clone(),
             ..view
         }
     }
@@ -457,8 +458,8 @@ impl Machine {
         self.frames.iter().rposition(|frame| frame.playbook().is_some_and(|frame| !frame.inlined))
     }
 
-    /// Where the top frame is.
-    fn place(&self) -> Option<Place> {
+    /// Where the top frame is; none: no frame is on the stack.
+    pub fn place(&self) -> Option<Place> {
         let turn = self.turn.as_ref().map(|turn| turn.id);
         let depth = self.frames.len().checked_sub(1)?;
         Some(self.frames[depth].place(depth, turn))

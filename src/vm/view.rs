@@ -6,7 +6,7 @@ use playhouse_lang::plan::{Plan, PlanId, PlanLanguage};
 use playhouse_lang::program::{Program, TriggerId};
 use playhouse_lang::value::Tracked;
 
-use crate::protocol::{CallId, CallKind, FrameId, Location, Outcome, Question, TurnId, Wait};
+use crate::protocol::{CallId, CallKind, ChatMessage, FrameId, Location, Outcome, Question, TurnId, Wait};
 
 /// The whole state of a machine as plain data.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,8 +97,9 @@ pub struct FrameView {
     pub queue: Vec<CallView>,
     /// Its loops, the outermost first: `02.01, item 3 of 5`.
     pub loops: Vec<String>,
-    /// Messages of its chat session.
-    pub n_messages: usize,
+    /// The messages of its chat session, the oldest first, without the agent's system message; of an inlined frame they are its
+    /// caller's.
+    pub messages: Vec<ChatMessage>,
     /// Model turns taken in it.
     pub n_turns: u64,
     /// The turn in progress.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::host::debug::control::Command;
 use crate::host::events::Summary;
 use crate::host::journal::JournalError;
 use crate::host::journal::record::Record;
@@ -125,6 +126,14 @@ impl SessionHandle {
         let (sender, answer) = oneshot::channel();
         self.put(Input::Records(sender)).await?;
         answer.await.map_err(|_| SessionGone)
+    }
+
+    /// A debugger wants something.
+    ///
+    /// # Errors
+    /// The session has ended.
+    pub(crate) async fn debug(&self, command: Command) -> Result<(), SessionGone> {
+        self.put(Input::Debug(Box::new(command))).await
     }
 
     /// Waits for the end.

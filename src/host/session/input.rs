@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
+use crate::host::debug::control::Command;
 use crate::host::journal::JournalError;
 use crate::host::journal::record::Record;
 use crate::host::session::listeners::Publisher;
@@ -35,6 +36,8 @@ pub(crate) enum Input {
     Records(oneshot::Sender<Result<Vec<Record>, JournalError>>),
     /// Somebody wants to listen.
     Subscribe(Publisher),
+    /// A debugger wants something.
+    Debug(Box<Command>),
     /// The task is to end.
     Stop,
     /// All handles are gone: nobody can say anything any more.

@@ -11,6 +11,8 @@ mod listeners;
 
 pub mod replay;
 
+mod still;
+
 mod task;
 
 mod turns;
@@ -24,6 +26,7 @@ use tokio::sync::{mpsc, watch};
 use crate::host::classify::TriggerClassifier;
 use crate::host::classify::questions::Questions;
 use crate::host::clock::Clock;
+use crate::host::debug::control::Attached;
 use crate::host::events::EventMaker;
 use crate::host::journal::record::RecordBody;
 use crate::host::journal::{Journal, JournalError};
@@ -126,6 +129,9 @@ pub enum SessionError {
         /// What the machine says instead.
         found: String,
     },
+    /// The session has no such point.
+    #[error("{0}")]
+    NoPoint(String),
     /// Too many sessions are open.
     #[error("{limit} sessions are open already; end one, or raise max_sessions in playhouse.toml")]
     TooMany {
@@ -239,6 +245,10 @@ impl Session {
             is_resumed,
             owes_waiting: false,
             abandoned: false,
+            debug: None,
+            n_directives: 0,
+            is_blocked: false,
+            deferred: VecDeque::new(),
             sleep: None,
         });
         Session { task, handle: SessionHandle { id, inbox: inbox_sender, end } }
@@ -254,6 +264,11 @@ impl Session {
         let (publisher, subscription) = listeners::Publisher::open(interest);
         self.task.listeners.push(publisher);
         subscription
+    }
+
+    /// Lets a debugger stop it from its first line on.
+    pub(crate) fn attach(&mut self, attached: Attached) {
+        self.task.debug = Some(Box::new(attached));
     }
 
     /// Runs the session as a task of its own.

@@ -15,8 +15,8 @@ use crate::host::tool::registry::Registry;
 use crate::lang::program::{EntryId, Program};
 use crate::value::{Map, Value};
 use crate::vm::protocol::{
-    CallId, CallKind, Effect, Event, Fact, Outcome, Progress, Question, StartCall, StartTurn, TimerId, Timestamp,
-    ToolSignature, TurnId, Wait,
+    CallId, CallKind, Effect, Event, Fact, Outcome, Progress, Question, QuestionId, StartCall, StartTurn, TimerId,
+    Timestamp, ToolSignature, TurnId, Wait,
 };
 use crate::vm::{Begin, Machine};
 
@@ -107,118 +107,176 @@ pub fn replay_watched(
     let Some((first, events)) = records.split_first() else {
         return Err(SessionError::NoSession("it is empty".to_owned()));
     };
-    let RecordBody::Begun(begun) = &first.body else {
-        return Err(SessionError::NoSession("it does not begin with `begun`".to_owned()));
-    };
-    let begin = to_begin(begun, first.timestamp())?;
-    let mut replay = Replay {
-        tools: begin.tools.clone(),
-        machine: Machine::begin(begin),
-        time: first.timestamp(),
-        asked: Vec::new(),
-        started: Vec::new(),
-        calls: Vec::new(),
-        timers: Vec::new(),
-        questions: Vec::new(),
-        witnesses,
-        watch,
-        session: begun.session.clone(),
-    };
+    let mut follower = Follower::begin(first)?;
     for record in events {
-        // What was edited while the machine was paused was edited there, not where it had nothing more to do.
-        let stop = match record.body.after() {
-            Some(n) => replay.advance_by(record, n)?,
-            None => Some(replay.advance()),
-        };
-        let Some(event) = record.body.to_event() else {
-            return Err(replay.differs(record, "a session begins twice"));
-        };
-        replay.check(record, &event, stop.as_ref())?;
-        replay.time = record.timestamp();
-        replay.machine.handle(record.timestamp(), event);
+        let advanced = follower.advance_before(Some(record), watch)?;
+        follower.handle(record, advanced.stop.as_ref(), witnesses)?;
     }
-    let stop = replay.advance();
-    Ok(Replayed {
-        session: replay.session,
-        machine: replay.machine,
-        stop,
-        tools: replay.tools,
-        began: first.timestamp(),
-        time: replay.time,
-    })
+    let stop = loop {
+        let (progress, stop) = follower.advance();
+        watch(follower.time, &progress);
+        if let Some(stop) = stop {
+            break stop;
+        }
+    };
+    let Follower { session, machine, tools, time, .. } = follower;
+    Ok(Replayed { session, machine, stop, tools, began: first.timestamp(), time })
 }
 
-struct Replay<'a> {
-    session: Arc<str>,
-    machine: Machine,
-    time: Timestamp,
+/// A machine that follows a journal, record by record, and what it has asked the world for: all that is needed to go
+/// on from here. Cloning it is a snapshot.
+#[derive(Clone, Debug)]
+pub(crate) struct Follower {
+    pub(crate) session: Arc<str>,
+    pub(crate) machine: Machine,
+    /// The time of the last record.
+    pub(crate) time: Timestamp,
     tools: Arc<[ToolSignature]>,
     /// Turns that nothing has come of yet.
     asked: Vec<StartTurn>,
     /// Turns that have begun to be answered.
     started: Vec<TurnId>,
+    /// Calls without a result.
     calls: Vec<StartCall>,
     timers: Vec<TimerId>,
     /// Questions that have no answer yet.
     questions: Vec<Question>,
-    witnesses: Option<Witnesses<'a>>,
-    watch: &'a mut dyn FnMut(Timestamp, &Progress),
 }
 
-impl Replay<'_> {
-    /// Lets the machine go on as far as it can.
-    fn advance(&mut self) -> Stop {
-        loop {
-            if let Some(stop) = self.advance_once() {
-                return stop;
-            }
-        }
+/// How far a machine went on behind a record.
+#[derive(Debug)]
+pub(crate) struct Advanced {
+    /// How often it moved.
+    pub(crate) n: u32,
+    /// What the last of these moves did.
+    pub(crate) last: Option<Progress>,
+    /// Where it stopped; none: it was paused there.
+    pub(crate) stop: Option<Stop>,
+}
+
+/// What has been asked for and not been answered: ids.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Outstanding {
+    pub(crate) turns: Vec<TurnId>,
+    pub(crate) calls: Vec<CallId>,
+    pub(crate) questions: Vec<QuestionId>,
+}
+
+impl Follower {
+    /// The machine behind the journal's first record, before it has moved.
+    pub(crate) fn begin(first: &Record) -> Result<Follower, SessionError> {
+        let RecordBody::Begun(begun) = &first.body else {
+            return Err(SessionError::NoSession("it does not begin with `begun`".to_owned()));
+        };
+        let begin = to_begin(begun, first.timestamp())?;
+        Ok(Follower {
+            session: begun.session.clone(),
+            tools: begin.tools.clone(),
+            machine: Machine::begin(begin),
+            time: first.timestamp(),
+            asked: Vec::new(),
+            started: Vec::new(),
+            calls: Vec::new(),
+            timers: Vec::new(),
+            questions: Vec::new(),
+        })
     }
 
-    /// Lets it move `n` times.
-    fn advance_by(&mut self, record: &Record, n: u32) -> Result<Option<Stop>, SessionError> {
-        for done in 0..n {
-            if let Some(stop) = self.advance_once() {
-                return Err(self.differs(record, &format!("after {done} of {n} directives the machine is at {stop:?}")));
+    /// Lets the machine go on to where `next` was handled: as far as it can, but for what was edited while it was
+    /// paused. To be called once between two records.
+    pub(crate) fn advance_before(
+        &mut self,
+        next: Option<&Record>,
+        watch: &mut dyn FnMut(Timestamp, &Progress),
+    ) -> Result<Advanced, SessionError> {
+        let mut advanced = Advanced { n: 0, last: None, stop: None };
+        let paused = next.and_then(|next| next.body.after().map(|after| (next, after)));
+        while paused.is_none_or(|(_, after)| advanced.n < after) {
+            let (progress, stop) = self.advance();
+            watch(self.time, &progress);
+            if stop.is_none() {
+                advanced = Advanced { n: advanced.n + 1, last: Some(progress), stop: None };
+                continue;
             }
+            if let (Some((next, after)), Some(stop)) = (paused, &stop) {
+                let found = format!("after {} of {after} directives the machine is at {stop:?}", advanced.n);
+                return Err(self.differs(next, &found));
+            }
+            advanced.stop = stop;
+            break;
         }
-        Ok(None)
+        Ok(advanced)
     }
 
-    fn advance_once(&mut self) -> Option<Stop> {
+    /// Moves once, and tells where it has stopped if it could not.
+    pub(crate) fn advance(&mut self) -> (Progress, Option<Stop>) {
         let progress = self.machine.advance();
-        (self.watch)(self.time, &progress);
-        match progress {
-            Progress::Emit(effect) => self.note(effect),
-            Progress::Reached(_) => {}
-            Progress::Blocked(wait) => return Some(Stop::Blocked(wait)),
-            Progress::Finished(outcome) => return Some(Stop::Finished(outcome)),
-        }
-        None
+        let stop = match &progress {
+            Progress::Emit(effect) => {
+                self.note(effect);
+                None
+            }
+            Progress::Reached(_) => None,
+            Progress::Blocked(wait) => Some(Stop::Blocked(wait.clone())),
+            Progress::Finished(outcome) => Some(Stop::Finished(outcome.clone())),
+        };
+        (progress, stop)
     }
 
-    fn note(&mut self, effect: Effect) {
+    /// Handles the next record; the machine has been advanced to where it was handled.
+    pub(crate) fn handle(
+        &mut self,
+        record: &Record,
+        stop: Option<&Stop>,
+        witnesses: Option<Witnesses<'_>>,
+    ) -> Result<(), SessionError> {
+        let Some(event) = record.body.to_event() else {
+            return Err(self.differs(record, "a session begins twice"));
+        };
+        self.check(record, &event, stop, witnesses)?;
+        self.time = record.timestamp();
+        self.machine.handle(record.timestamp(), event);
+        Ok(())
+    }
+
+    /// What has been asked for and not been answered.
+    pub(crate) fn outstanding(&self) -> Outstanding {
+        let asked = self.asked.iter().map(|start| start.turn);
+        Outstanding {
+            turns: asked.chain(self.started.iter().copied()).collect(),
+            calls: self.calls.iter().map(|start| start.call).collect(),
+            questions: self.questions.iter().map(|open| open.question).collect(),
+        }
+    }
+
+    fn note(&mut self, effect: &Effect) {
         match effect {
-            Effect::StartTurn(start) => self.asked.push(*start),
+            Effect::StartTurn(start) => self.asked.push(StartTurn::clone(start)),
             Effect::StartCall(call) => {
                 self.calls.retain(|known| known.call != call.call);
-                self.calls.push(*call);
+                self.calls.push(StartCall::clone(call));
             }
             // The machine starts those that still run again when it hears `Reopened`.
-            Effect::StartTimer { timer, .. } => self.timers.push(timer),
-            Effect::Classify(question) => self.questions.push(*question),
+            Effect::StartTimer { timer, .. } => self.timers.push(*timer),
+            Effect::Classify(question) => self.questions.push(Question::clone(question)),
             Effect::CloseReply { .. } | Effect::Say { .. } | Effect::Report(_) => {}
         }
     }
 
     /// Compares an event with what the machine has asked for, and tells those who must know of it.
-    fn check(&mut self, record: &Record, event: &Event, stop: Option<&Stop>) -> Result<(), SessionError> {
+    fn check(
+        &mut self,
+        record: &Record,
+        event: &Event,
+        stop: Option<&Stop>,
+        witnesses: Option<Witnesses<'_>>,
+    ) -> Result<(), SessionError> {
         match event {
             Event::Chunk { turn, .. } | Event::ReplyEnded { turn, .. } => {
                 if let Some(index) = self.asked.iter().position(|start| start.turn == *turn) {
                     let start = self.asked.remove(index);
                     self.started.push(*turn);
-                    if let Some(witnesses) = self.witnesses {
+                    if let Some(witnesses) = witnesses {
                         witnesses.llm.replayed(&turns::request(&self.machine, &start, None));
                     }
                 } else if !self.started.contains(turn) {
@@ -231,7 +289,7 @@ impl Replay<'_> {
             Event::CallStarted { call, attempt } => {
                 let start = self.call(*call).ok_or_else(|| self.no_call(record, *call))?;
                 if *attempt == 1
-                    && let Some(witnesses) = self.witnesses
+                    && let Some(witnesses) = witnesses
                 {
                     match start.kind {
                         CallKind::Model => witnesses.llm.replayed(&answer::request_of(start)),
@@ -242,7 +300,8 @@ impl Replay<'_> {
                 }
             }
             Event::CallEnded { call, .. } => {
-                self.call(*call).ok_or_else(|| self.no_call(record, *call))?;
+                let index = self.calls.iter().position(|start| start.call == *call);
+                self.calls.remove(index.ok_or_else(|| self.no_call(record, *call))?);
             }
             Event::TimerFired { timer } => {
                 if !self.timers.contains(timer) {
@@ -255,7 +314,7 @@ impl Replay<'_> {
                     return Err(self.differs(record, &format!("question {} has not been asked", question.0)));
                 };
                 let question = self.questions.remove(index);
-                if let Some(witnesses) = self.witnesses {
+                if let Some(witnesses) = witnesses {
                     witnesses.classifier.replayed(&question);
                 }
             }

@@ -13,6 +13,8 @@ use tokio::time::{Instant, Sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::host::classify::questions::Questions;
+use crate::host::debug::control::{Attached, Command};
+use crate::host::debug::stepping::Reason;
 use crate::host::events::{EventMaker, PublicEvent, Summary};
 use crate::host::journal::Journal;
 use crate::host::journal::record::RecordBody;
@@ -62,6 +64,14 @@ pub(crate) struct Task {
     pub(crate) owes_waiting: bool,
     /// All handles are gone.
     pub(crate) abandoned: bool,
+    /// What stops the program, and who is told.
+    pub(crate) debug: Option<Box<Attached>>,
+    /// How often the machine has moved since the last event.
+    pub(crate) n_directives: u32,
+    /// It has nothing more to do before the next.
+    pub(crate) is_blocked: bool,
+    /// What came while the program stood still.
+    pub(crate) deferred: VecDeque<Input>,
     /// The next moment that matters; kept between inputs, so that a chunk does not cost a timer.
     pub(crate) sleep: Option<Pin<Box<Sleep>>>,
 }
@@ -120,7 +130,10 @@ impl Task {
         let first = if self.is_resumed { self.maker.resumed(model) } else { self.maker.started(model) };
         self.publish(first);
         loop {
-            let stop = self.advance().await;
+            let Some(stop) = self.advance().await? else {
+                self.journal.sync().await?;
+                return Ok(None);
+            };
             if let Some(event) = self.pending.pop_front() {
                 self.happened(event)?;
                 continue;
@@ -164,15 +177,26 @@ impl Task {
                     self.journal.sync().await?;
                     return Ok(None);
                 }
+                Some(Input::Debug(command)) => {
+                    let wants_pause = matches!(*command, Command::Pause);
+                    self.obey(*command);
+                    if wants_pause && !self.stand_still(vec![Reason::Pause]).await? {
+                        self.journal.sync().await?;
+                        return Ok(None);
+                    }
+                }
                 Some(input) => self.take(input)?,
             }
         }
     }
 
-    /// Lets the machine go on as far as it can, and performs what it says.
-    async fn advance(&mut self) -> Stop {
+    /// Lets the machine go on as far as it can, and performs what it says. None: the task is to stop.
+    async fn advance(&mut self) -> Result<Option<Stop>, SessionError> {
         loop {
             let progress = self.machine.advance();
+            self.is_blocked = matches!(progress, Progress::Blocked(_) | Progress::Finished(_));
+            self.n_directives = self.n_directives.saturating_add(u32::from(!self.is_blocked));
+            let reasons = self.observe(&progress);
             if tells_waiting(&progress) {
                 self.owes_waiting = false;
             }
@@ -180,7 +204,7 @@ impl Task {
             if !matches!(progress, Progress::Finished(_)) {
                 self.tell(&progress);
             }
-            match progress {
+            let stop = match progress {
                 Progress::Emit(effect) => {
                     let closes = matches!(effect, Effect::CloseReply { close: Close::Now, .. });
                     self.perform(effect);
@@ -189,10 +213,17 @@ impl Task {
                         // have much to do before it waits for anything.
                         tokio::task::yield_now().await;
                     }
+                    None
                 }
-                Progress::Reached(_) => {}
-                Progress::Blocked(wait) => return Stop::Blocked(wait),
-                Progress::Finished(outcome) => return Stop::Finished(outcome),
+                Progress::Reached(_) => None,
+                Progress::Blocked(wait) => Some(Stop::Blocked(wait)),
+                Progress::Finished(outcome) => Some(Stop::Finished(outcome)),
+            };
+            if !reasons.is_empty() && !self.stand_still(reasons).await? {
+                return Ok(None);
+            }
+            if stop.is_some() && self.is_blocked {
+                return Ok(stop);
             }
         }
     }
@@ -245,8 +276,15 @@ impl Task {
     /// One event: written, then handled.
     fn happened(&mut self, event: Event) -> Result<(), SessionError> {
         self.time = self.time.max(self.world.clock.now());
-        self.journal.append(self.time, RecordBody::from_event(&event))?;
+        self.record(RecordBody::from_event(&event))?;
         self.machine.handle(self.time, event);
+        Ok(())
+    }
+
+    /// Writes what is about to be handled.
+    pub(crate) fn record(&mut self, body: RecordBody) -> Result<(), SessionError> {
+        self.journal.append(self.time, body)?;
+        (self.n_directives, self.is_blocked) = (0, false);
         Ok(())
     }
 
@@ -274,6 +312,9 @@ impl Task {
 
     /// Waits for whatever comes first.
     async fn next_input(&mut self) -> Input {
+        if let Some(input) = self.deferred.pop_front() {
+            return input;
+        }
         let due = self.next_due();
         match (&mut self.sleep, due) {
             (Some(sleep), Some((moment, _))) if sleep.deadline() == moment => {}
@@ -309,7 +350,7 @@ impl Task {
     }
 
     /// What an input means: at most one event.
-    fn take(&mut self, input: Input) -> Result<(), SessionError> {
+    pub(crate) fn take(&mut self, input: Input) -> Result<(), SessionError> {
         match input {
             Input::Message(text) => {
                 self.turns.forget_last_bytes();
@@ -325,7 +366,7 @@ impl Task {
             }
             Input::Edit(edit) => {
                 let (frame, name, value) = *edit;
-                self.happened(Event::Edited { frame, name, value })
+                self.edit(frame, name, value)
             }
             Input::SignaturesChanged(tools) => self.happened(Event::SignaturesChanged { tools }),
             Input::ToolsChanged => {
@@ -385,7 +426,7 @@ impl Task {
                 Ok(())
             }
             // Seen by the loop.
-            Input::Stop => Ok(()),
+            Input::Stop | Input::Debug(_) => Ok(()),
         }
     }
 

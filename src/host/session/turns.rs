@@ -110,6 +110,21 @@ impl Turns {
         self.turns.push(Turn { id, state });
     }
 
+    /// The program stood still for so long: nobody was late.
+    pub(crate) fn postpone(&mut self, time: Duration) {
+        for turn in &mut self.turns {
+            match &mut turn.state {
+                State::Delayed { until, .. } => *until += time,
+                State::Open { cap, grace, .. } => {
+                    *cap += time;
+                    if let Some(grace) = grace {
+                        *grace += time;
+                    }
+                }
+            }
+        }
+    }
+
     /// Asks after the delay.
     pub(crate) fn ask(&mut self, id: TurnId, llm: &dyn Llm, cap: Duration) {
         let Some(turn) = self.turns.iter_mut().find(|turn| turn.id == id) else { return };

@@ -1,0 +1,66 @@
+//! How a session's task is told what to do while it runs or stands still, and what it tells of that.
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::host::debug::breakpoint::{Breakpoint, Exceptions};
+use crate::host::debug::stepping::{Debugger, Log, Mode, Reason};
+use crate::host::journal::JournalError;
+use crate::host::journal::record::Record;
+use crate::lang::expr::Expr;
+use crate::value::Tracked;
+use crate::vm::eval::EvalFault;
+use crate::vm::protocol::{FrameId, Place};
+
+/// What a debugger wants of a session's task.
+#[derive(Debug)]
+pub(crate) enum Command {
+    /// To be told where it stops, from now on.
+    Attach(Box<Attached>),
+    /// To stop nowhere any more, and to go on if it stands still.
+    Detach,
+    /// To stand still as soon as it can.
+    Pause,
+    /// To go on.
+    Go(Mode),
+    /// To stop at these from now on.
+    Breakpoints(Vec<Breakpoint>),
+    /// To stop at these from now on, too.
+    Exceptions(Exceptions),
+    /// What the journal holds, and how often the machine has moved behind that.
+    Past(oneshot::Sender<Result<(Vec<Record>, u32), JournalError>>),
+    /// The value of an expression.
+    Evaluate(Option<FrameId>, Expr, oneshot::Sender<Result<Tracked, EvalFault>>),
+}
+
+/// A debugger that listens.
+#[derive(Debug)]
+pub(crate) struct Attached {
+    /// What stops the program.
+    pub(crate) debugger: Debugger,
+    /// Who is told.
+    pub(crate) notices: mpsc::UnboundedSender<DebugNotice>,
+}
+
+/// What a debugger is told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DebugNotice {
+    /// The program stands still.
+    Stopped(Stopped),
+    /// It goes on.
+    Continued,
+    /// The message of a log point.
+    Log(Log),
+    /// It has ended, or its task has ([`crate::host::session::SessionHandle::outcome`] tells how).
+    Ended,
+}
+
+/// A program stands still.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stopped {
+    /// Why; at least one reason, the most special first.
+    pub reasons: Vec<Reason>,
+    /// Where; none: no frame is on the stack.
+    pub place: Option<Place>,
+    /// Whether it stands in its past.
+    pub is_past: bool,
+}

@@ -1,0 +1,111 @@
+//! A session that stands still because a debugger wants it: `advance` is not called, what arrives waits, questions are
+//! answered.
+//!
+//! Edits are the exception among events: they take effect where the machine stands, also in the middle of what the
+//! last event has set off, for a person who sets a variable before a line wants the line to see it. The journal says
+//! where that was ([`RecordBody::after`]).
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use crate::host::debug::control::{Command, DebugNotice, Stopped};
+use crate::host::debug::stepping::Reason;
+use crate::host::journal::record::RecordBody;
+use crate::host::session::SessionError;
+use crate::host::session::input::Input;
+use crate::host::session::task::Task;
+use crate::value::Value;
+use crate::vm::protocol::{Event, FrameId, Progress};
+
+impl Task {
+    /// Why the program is to stand still behind this; empty: it goes on.
+    pub(crate) fn observe(&mut self, progress: &Progress) -> Vec<Reason> {
+        let Some(attached) = &mut self.debug else { return Vec::new() };
+        let seen = attached.debugger.observe(&self.machine, progress);
+        for log in seen.logs {
+            // Whoever listened may have gone.
+            let _ = attached.notices.send(DebugNotice::Log(log));
+        }
+        seen.reasons
+    }
+
+    /// Waits until somebody says to go on. False: the task is to stop.
+    pub(crate) async fn stand_still(&mut self, reasons: Vec<Reason>) -> Result<bool, SessionError> {
+        let place = self.machine.place();
+        self.notify(DebugNotice::Stopped(Stopped { reasons, place, is_past: false }));
+        let since = Instant::now();
+        while self.debug.is_some() {
+            let Some(input) = self.inbox.recv().await else {
+                // Nobody is there who could say it.
+                (self.abandoned, self.debug) = (true, None);
+                break;
+            };
+            match input {
+                Input::Stop => return Ok(false),
+                Input::Debug(command) => {
+                    let goes_on = matches!(*command, Command::Go(_) | Command::Detach);
+                    self.obey(*command);
+                    if goes_on {
+                        break;
+                    }
+                }
+                Input::View(_) | Input::Records(_) | Input::Subscribe(_) | Input::Edit(_) => self.take(input)?,
+                Input::Message(_)
+                | Input::Interrupt
+                | Input::Approve(_)
+                | Input::SignaturesChanged(_)
+                | Input::ToolsChanged
+                | Input::CallProgress(..)
+                | Input::Abandoned
+                | Input::ReplyBytes(..)
+                | Input::ReplyEnded(..)
+                | Input::CallEnded(_)
+                | Input::Verdict(_)
+                | Input::Due(_) => self.deferred.push_back(input),
+            }
+        }
+        self.turns.postpone(since.elapsed());
+        self.notify(DebugNotice::Continued);
+        Ok(true)
+    }
+
+    /// Does what a debugger wants; standing still and going on are the caller's.
+    pub(crate) fn obey(&mut self, command: Command) {
+        match (command, &mut self.debug) {
+            (Command::Attach(attached), debug) => *debug = Some(attached),
+            (Command::Detach, debug) => *debug = None,
+            (Command::Evaluate(frame, expr, sender), _) => {
+                // Whoever asked may have gone.
+                let _ = sender.send(self.machine.evaluate(frame, &expr));
+            }
+            (Command::Past(sender), _) => {
+                let _ = sender.send(self.journal.records().map(|records| (records, self.n_directives)));
+            }
+            (Command::Go(mode), Some(attached)) => attached.debugger.go(mode),
+            (Command::Breakpoints(breakpoints), Some(attached)) => attached.debugger.set_breakpoints(breakpoints),
+            (Command::Exceptions(exceptions), Some(attached)) => attached.debugger.set_exceptions(exceptions),
+            (Command::Go(_) | Command::Pause | Command::Breakpoints(_) | Command::Exceptions(_), _) => {}
+        }
+    }
+
+    /// A debugger changes a variable, here and now.
+    pub(crate) fn edit(&mut self, frame: Option<FrameId>, name: Arc<str>, value: Value) -> Result<(), SessionError> {
+        if let Some(attached) = &mut self.debug {
+            attached.debugger.will_edit(&name);
+        }
+        self.time = self.time.max(self.world.clock.now());
+        let after = (!self.is_blocked).then_some(self.n_directives);
+        let event = Event::Edited { frame, name: name.clone(), value: value.clone() };
+        self.record(RecordBody::Edited { frame: frame.map(|frame| frame.0), name, value, after })?;
+        self.machine.handle(self.time, event);
+        Ok(())
+    }
+
+    fn notify(&self, notice: DebugNotice) {
+        if let Some(attached) = &self.debug {
+            // Whoever listened may have gone.
+            let _ = attached.notices.send(notice);
+        }
+    }
+}

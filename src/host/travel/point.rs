@@ -1,0 +1,49 @@
+//! Points: places in a session's past.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A place in a session's past: behind the record `seq`, after `directive` moves of the machine. `41.3` as text; a
+/// number alone, `41`, means all that the record set off, and how much that is only a timeline knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Point {
+    /// The last record that has been handled, from 1.
+    pub seq: u64,
+    /// How many calls of `advance` since then did something: 0 is right behind the record.
+    pub directive: u32,
+}
+
+/// Text that is no point.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is no point of a session; write the number of a record and of a directive behind it, as in 41.3")]
+pub struct PointFault {
+    text: String,
+}
+
+impl Point {
+    /// The beginning of every session: the machine has been made and has not moved.
+    pub const START: Point = Point { seq: 1, directive: 0 };
+
+    /// The point `directive` moves behind record `seq`.
+    pub fn new(seq: u64, directive: u32) -> Point {
+        Point { seq, directive }
+    }
+}
+
+impl fmt::Display for Point {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}.{}", self.seq, self.directive)
+    }
+}
+
+impl FromStr for Point {
+    type Err = PointFault;
+
+    fn from_str(text: &str) -> Result<Point, PointFault> {
+        // `parse` of a number takes a sign, which a point has not.
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let parts = text.split_once('.').filter(|_| is_plain);
+        let point = parts.and_then(|(seq, directive)| Some(Point::new(seq.parse().ok()?, directive.parse().ok()?)));
+        point.filter(|point| point.seq > 0).ok_or_else(|| PointFault { text: text.to_owned() })
+    }
+}
