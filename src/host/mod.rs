@@ -39,7 +39,10 @@ mod config_file;
 pub mod sessions;
 
 pub mod stored;
+
 pub mod summary;
+
+pub mod told;
 
 pub mod travel;
 

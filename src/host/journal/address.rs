@@ -1,4 +1,4 @@
-//! Where one session's journal is, whatever kind it is of.
+//! Where sessions are kept, and where one of them is: whatever its journal is of.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,15 +21,109 @@ pub enum Address {
     },
 }
 
-impl Address {
-    /// Where the journal of `session` is if it is kept at `path`: there, or among others there.
-    pub fn at(path: &Path, session: &str) -> Address {
-        match store::is_store(path) {
-            true => Address::Store { path: path.to_owned(), session: session.into() },
-            false => Address::File(path.to_owned()),
+/// Where sessions are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Each in a file of its own: `ID.jsonl`.
+    Folder(PathBuf),
+    /// All in one store.
+    Store(PathBuf),
+    /// The only one, in this file.
+    File(PathBuf),
+}
+
+impl Place {
+    /// What `path` is by how it ends: a store (`.sqlite`, `.db`), a journal (`.jsonl`), else a folder.
+    pub fn at(path: &Path) -> Place {
+        let path = path.to_owned();
+        if store::is_store(&path) {
+            Place::Store(path)
+        } else if is_file_journal(&path) {
+            Place::File(path)
+        } else {
+            Place::Folder(path)
         }
     }
 
+    /// The folder or file.
+    pub fn path(&self) -> &Path {
+        match self {
+            Place::Folder(path) | Place::Store(path) | Place::File(path) => path,
+        }
+    }
+
+    /// Where the journal of a session is that begins here.
+    ///
+    /// # Errors
+    /// Its id cannot be part of a file's name.
+    pub fn address(&self, session: &str) -> Result<Address, JournalError> {
+        match self {
+            Place::File(path) => Ok(Address::File(path.clone())),
+            Place::Folder(_) | Place::Store(_) if !store::is_session_id(session) => {
+                Err(JournalError::SessionId(session.to_owned()))
+            }
+            Place::Folder(path) => Ok(Address::File(path.join(format!("{session}.jsonl")))),
+            Place::Store(path) => Ok(Address::Store { path: path.clone(), session: session.into() }),
+        }
+    }
+
+    /// The journal of a session that is kept here. In a folder its file may have any name.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be told.
+    pub fn find(&self, session: &str) -> Result<Address, JournalError> {
+        let address = self.address(session)?;
+        let none = || JournalError::NoSession { path: self.path().to_owned(), session: session.into() };
+        if address.is_there()? {
+            if let Place::File(path) = self {
+                address.check(&file::read_first(path)?, session)?;
+            }
+            return Ok(address);
+        }
+        let Place::Folder(folder) = self else { return Err(none()) };
+        let is_of = |path: &PathBuf| {
+            let records = file::read_first(path).unwrap_or_default();
+            matches!(records.first().map(|record| &record.body), Some(RecordBody::Begun(begun)) if *begun.session == *session)
+        };
+        files(folder)?.into_iter().find(is_of).map(Address::File).ok_or_else(none)
+    }
+
+    /// All journals that are kept here, whether they can be read or not; of a store none if it is not there.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn files(&self) -> Result<Vec<PathBuf>, JournalError> {
+        match self {
+            Place::Folder(path) => files(path),
+            Place::File(path) => Ok(path.exists().then(|| path.clone()).into_iter().collect()),
+            Place::Store(_) => Ok(Vec::new()),
+        }
+    }
+}
+
+/// Whether the path is one of a journal in a file of its own, by how it ends.
+pub fn is_file_journal(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "jsonl")
+}
+
+/// The journals of a folder; one that is not there has none.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, JournalError> {
+    let error = |cause| file::io_error(folder, "look for", cause);
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(cause) => return Err(error(cause)),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        found.push(entry.map_err(error)?.path());
+    }
+    found.retain(|path| is_file_journal(path));
+    found.sort();
+    Ok(found)
+}
+
+impl Address {
     /// The file.
     pub fn path(&self) -> &Path {
         match self {

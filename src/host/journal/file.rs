@@ -8,7 +8,7 @@
 
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -248,6 +248,17 @@ pub fn read_file(path: &Path) -> Result<Vec<Record>, JournalError> {
     let mut records = read::read(path, &bytes)?.records;
     secrets::restore(path, &mut records).map_err(|cause| io_error(path, "read the secrets of", cause))?;
     Ok(records)
+}
+
+/// The first record of a journal, alone; none if not even that is there.
+///
+/// # Errors
+/// It cannot be read, or is no journal.
+pub fn read_first(path: &Path) -> Result<Vec<Record>, JournalError> {
+    let mut line = Vec::new();
+    let file = File::open(path).map_err(|cause| io_error(path, "read", cause))?;
+    BufReader::new(file).read_until(b'\n', &mut line).map_err(|cause| io_error(path, "read", cause))?;
+    Ok(read::read(path, &line)?.records)
 }
 
 /// Whether a process has the journal open, and its id where known.

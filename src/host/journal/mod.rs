@@ -21,6 +21,8 @@ pub mod store;
 
 pub mod address;
 
+pub mod copy;
+
 pub mod wire;
 
 use std::path::PathBuf;

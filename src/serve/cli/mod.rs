@@ -22,6 +22,8 @@ mod plugin_new;
 mod progress;
 mod run;
 mod sessions;
+mod sessions_delete;
+mod sessions_export;
 pub mod show;
 mod show_variables;
 mod terminal;

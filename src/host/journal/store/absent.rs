@@ -1,10 +1,9 @@
 //! What a build without SQLite says of stores.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use crate::host::journal::record::Record;
-use crate::host::journal::store::{Listed, Standing};
+use crate::host::journal::store::{Found, Listed};
 use crate::host::journal::{Journal, JournalError};
 
 /// Opens a session of a store.
@@ -43,7 +42,7 @@ pub fn list(path: &Path) -> Result<Vec<Listed>, JournalError> {
 ///
 /// # Errors
 /// This build has no SQLite.
-pub fn remember(path: &Path, _: &[(Arc<str>, u64, Standing)]) -> Result<(), JournalError> {
+pub fn remember(path: &Path, _: &[Found]) -> Result<(), JournalError> {
     no_sqlite(path)
 }
 

@@ -65,6 +65,19 @@ pub struct Standing {
     pub detail: String,
 }
 
+/// How a session was found to stand behind its last record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its id.
+    pub id: Arc<str>,
+    /// How many records it had then.
+    pub n_records: u64,
+    /// The time of the last one.
+    pub last: Timestamp,
+    /// How it stood.
+    pub standing: Standing,
+}
+
 /// Whether the path is one of a store, by how it ends.
 pub fn is_store(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "sqlite" || extension == "db")

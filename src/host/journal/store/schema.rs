@@ -58,10 +58,12 @@ const STEPS: [&str; 2] = [
         body TEXT NOT NULL,
         PRIMARY KEY (session, seq)
     ) STRICT, WITHOUT ROWID;",
-    // How a session stood when somebody looked; true as long as `seq` is its last record and `by` the same program.
+    // How a session stood when somebody looked; true as long as its last record has this `seq` and `time` (chunks are
+    // joined, so a number can come again) and `by` is the same program.
     "CREATE TABLE standing (
         session INTEGER PRIMARY KEY,
         seq INTEGER NOT NULL,
+        time INTEGER NOT NULL,
         by TEXT NOT NULL,
         state TEXT NOT NULL,
         detail TEXT NOT NULL

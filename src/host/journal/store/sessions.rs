@@ -1,7 +1,6 @@
 //! The sessions of a store: which there are, how they stand, and that they are deleted.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
@@ -9,7 +8,7 @@ use crate::host::journal::JournalError;
 use crate::host::journal::file::{holder_text, io_error};
 use crate::host::journal::lock::{Lock, holder};
 use crate::host::journal::store::schema::{self, fault};
-use crate::host::journal::store::{Listed, Standing, lock_path};
+use crate::host::journal::store::{Found, Listed, Standing, lock_path};
 use crate::vm::protocol::Timestamp;
 
 /// What finds out how sessions stand: another version may find otherwise.
@@ -37,7 +36,8 @@ fn all(connection: &Connection) -> rusqlite::Result<Vec<Listed>> {
                     (SELECT time FROM record WHERE session = number ORDER BY seq DESC LIMIT 1)) AS time
             FROM session
         ) AS last ON last.number = session.number
-        LEFT JOIN standing ON standing.session = session.number AND standing.seq = last.seq AND standing.by = ?
+        LEFT JOIN standing ON standing.session = session.number AND standing.seq = last.seq
+            AND standing.time = last.time AND standing.by = ?
         ORDER BY begun, session.id";
     let mut statement = connection.prepare(select)?;
     let rows = statement.query_map([BY], |row| {
@@ -69,20 +69,20 @@ pub fn contains(path: &Path, session: &str) -> Result<bool, JournalError> {
     Ok(found.map_err(|cause| fault(path, "read", cause))?.is_some())
 }
 
-/// Keeps how sessions stand after so many records, so that nobody has to replay them for that again.
+/// Keeps how sessions stand, so that nobody has to replay them for that again before they have further records.
 ///
 /// # Errors
 /// It cannot be written.
-pub fn remember(path: &Path, standings: &[(Arc<str>, u64, Standing)]) -> Result<(), JournalError> {
+pub fn remember(path: &Path, found: &[Found]) -> Result<(), JournalError> {
     let mut connection = schema::open(path, false)?;
     let write = |connection: &mut Connection| {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for (id, n_records, Standing { state, detail }) in standings {
+        for Found { id, n_records, last, standing: Standing { state, detail } } in found {
             let insert = "
-                INSERT OR REPLACE INTO standing (session, seq, by, state, detail)
-                SELECT number, ?, ?, ?, ? FROM session WHERE id = ?";
+                INSERT OR REPLACE INTO standing (session, seq, time, by, state, detail)
+                SELECT number, ?, ?, ?, ?, ? FROM session WHERE id = ?";
             let seq = i64::try_from(*n_records).unwrap_or(i64::MAX);
-            transaction.execute(insert, params![seq, BY, state, detail, &**id])?;
+            transaction.execute(insert, params![seq, last.0, BY, state, detail, &**id])?;
         }
         transaction.commit()
     };
@@ -113,9 +113,13 @@ fn remove(connection: &mut Connection, session: &str) -> rusqlite::Result<bool> 
     let number = transaction.query_row("SELECT number FROM session WHERE id = ?", [session], |row| row.get(0));
     let Some(number) = number.optional()? else { return Ok(false) };
     let number: i64 = number;
-    for (table, key) in
-        [("record", "session"), ("tail", "session"), ("secret", "session"), ("standing", "session"), ("session", "number")]
-    {
+    for (table, key) in [
+        ("record", "session"),
+        ("tail", "session"),
+        ("secret", "session"),
+        ("standing", "session"),
+        ("session", "number"),
+    ] {
         transaction.execute(&format!("DELETE FROM {table} WHERE {key} = ?"), [number])?;
     }
     transaction.commit()?;
