@@ -22,6 +22,8 @@ pub mod plan;
 
 pub mod program;
 
+pub mod program_changes;
+
 pub mod equipment;
 
 pub mod events;

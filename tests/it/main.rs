@@ -51,6 +51,8 @@ mod script;
 mod security;
 mod seeded;
 mod session;
+#[cfg(feature = "sqlite")]
+mod store;
 mod tail_calls;
 mod template;
 mod terminal;

@@ -108,7 +108,8 @@ pub fn is_file_journal(path: &Path) -> bool {
 
 /// The journals of a folder; one that is not there has none.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, JournalError> {
-    let error = |cause| file::io_error(folder, "look for", cause);
+    let advice = "name a readable folder, or a `.jsonl`, `.sqlite` or `.db` file, with --journal";
+    let error = |cause| JournalError::Io { path: folder.to_owned(), action: "find", cause, advice };
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -20,6 +20,12 @@ pub fn lines(records: &[Record]) -> Vec<u8> {
     lines
 }
 
+/// Whether anything in `records` is secret.
+pub fn holds_secrets(records: &[Record]) -> bool {
+    let names = secrets::names_of(records);
+    records.iter().any(|record| secrets::holds_secret(&record.body, &names))
+}
+
 /// Keeps what is secret in `records` beside a journal file that is written next. Of those that were missing
 /// themselves nothing is kept: they are missing there, too.
 ///

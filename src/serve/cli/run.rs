@@ -19,6 +19,7 @@ use crate::host::sessions::new_id;
 use crate::host::tool::registry::Registry;
 use crate::lang::SourceText;
 use crate::lang::program::{Entry, EntryId, Program, Signature};
+use crate::serve::cli::changed::tell_changes;
 use crate::serve::cli::console::{Console, Exit, Failure, count};
 use crate::serve::cli::conversation::{After, Subject, Surroundings, TalkArguments, converse};
 use crate::serve::cli::embedded::RunWeights;
@@ -393,14 +394,7 @@ fn prepare_old_world(
     begun: &Begun,
     tools: Arc<Registry>,
 ) -> Result<(About, World), Failure> {
-    let signatures: Vec<Signature> = begun.tools.iter().map(|tool| tool.to_tool().signature).collect();
-    if !files.is_empty() && has_changed(begun, files, &signatures)? {
-        console.warning(&format!(
-            "the program's text has changed since session {} began; the session goes on with the old text (run without \
-             --session for the new one)",
-            begun.session
-        ));
-    }
+    tell_changes(console, begun, program, files)?;
     let begun_with = BegunWith { model: &begun.model, classifier: begun.classifier.as_deref() };
     let equipped = world.equip(console, program, tools, Some(&begun_with))?;
     let is_off = equipped.settings.classifier && !begun.settings.classifier && equipped.has_classifier;
@@ -428,14 +422,6 @@ pub(crate) fn begun<'r>(records: &'r [Record], path: &Path) -> Result<&'r Begun,
 /// The program's texts that a journal holds.
 pub(crate) fn begun_text(begun: &Begun) -> ProgramText {
     ProgramText { roots: begun.roots.clone(), files: begun.files.clone() }
-}
-
-/// Whether the files are not what the session began with, by their texts: they may have moved.
-fn has_changed(begun: &Begun, files: &[PathBuf], signatures: &[Signature]) -> Result<bool, Failure> {
-    let (text, _) = load_files(files, signatures).map_err(|error| Failure::wrong(error.to_string()))?;
-    let same = text.files.len() == begun.files.len()
-        && text.files.iter().zip(&begun.files).all(|(now, then)| now.text == then.text);
-    Ok(!same)
 }
 
 /// Loads a program; errors in its text end the command, warnings are counted.

@@ -78,7 +78,7 @@ enum SessionsCommand {
     },
     /// Goes on with a session, as `run` does
     Resume(Box<ResumeArguments>),
-    /// Writes a session down: as a journal, as a conversation for people, or as events for programs
+    /// Writes a session down: a journal, a text for people, or events for programs
     Export(ExportArguments),
     /// Deletes sessions for good
     Delete(DeleteArguments),

@@ -73,9 +73,16 @@ pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArg
             "--with-secrets is for a journal in a file of its own; add --output FILE, with --format jsonl",
         ));
     }
+    let mut remark = None;
     let (text, records) = match format {
         ExportFormat::Jsonl => {
             let records = address.read().map_err(journal_failure)?;
+            if !with_secrets && copy::holds_secrets(&records) {
+                remark = Some(
+                    "what is secret is masked: nobody can go on with the session from here; --with-secrets keeps it, \
+                     in a file beside that of --output",
+                );
+            }
             // The records' JSON is text.
             (String::from_utf8_lossy(&copy::lines(&records)).into_owned(), records)
         }
@@ -95,6 +102,9 @@ pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArg
             write(path, &text, with_secrets.then_some(&records))?;
             console.remark(&format!("wrote {}", path.display()));
         }
+    }
+    if let Some(remark) = remark {
+        console.remark(remark);
     }
     Ok(Exit::Finished)
 }

@@ -26,6 +26,9 @@ const BUSY: Duration = Duration::from_secs(5);
 /// disk, so this is only for sessions that run on without ever waiting for anybody.
 pub(super) const MAX_LOG_PAGES: i32 = 16_384;
 
+/// The smallest page that a database can have, in bytes.
+const MIN_PAGE: u64 = 512;
+
 /// The steps from one version of the tables to the next; the first begins at an empty database.
 const STEPS: [&str; 2] = [
     // Bodies are the JSON of `.jsonl` lines without number and time. `tail` has the chunks of the reply in progress,
@@ -90,6 +93,10 @@ pub(super) fn open(path: &Path, create: bool) -> Result<Connection, JournalError
     let metadata = path.metadata().map_err(|cause| error("open", cause))?;
     if metadata.is_dir() {
         return Err(error("open", io::ErrorKind::IsADirectory.into()));
+    }
+    // SQLite would take it for an empty database, and write over it.
+    if (1..MIN_PAGE).contains(&metadata.len()) {
+        return Err(JournalError::Foreign { path: path.to_owned(), what: "no SQLite database" });
     }
     let fault = |cause| fault(path, "open", cause);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
