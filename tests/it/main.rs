@@ -41,6 +41,7 @@ mod plan_machine;
 mod plans;
 mod plugin;
 mod program;
+mod program_changes;
 mod prompts;
 mod replay;
 mod replayed_model;

@@ -1,7 +1,7 @@
 //! Stores through the real binary. What can be told as a transcript is in `tests/cases/cli/store.txt`.
 
-use std::io::{BufRead, BufReader};
-use std::process::Child;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Stdio};
 
 use crate::run::Run;
 
@@ -90,4 +90,23 @@ fn the_environment_names_a_store() {
     let run = again.then().variable("PLAYHOUSE_SESSIONS", "all.sqlite");
     let run = run.line("run program.md --model replay:s --arg pin=a4711 --session t").stdin("Mina\n");
     run.code(0).stdout("Hello.\nName?\nBye, Mina.\n");
+}
+
+/// A file that may not grow stands for a disk that is full.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_told_and_nothing_is_lost() {
+    let long = "ninety thousand words ".repeat(20_000);
+    let run = talk().line(RUN).args(["s"]);
+    let limit = ["sh", "-c", "trap '' XFSZ; ulimit -f 300; exec \"$@\"", "sh"];
+    let mut command = run.command(&limit);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The process may be gone before it has read all of it.
+    let _ = child.stdin.take().unwrap().write_all(format!("{long}\n").as_bytes());
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("our.db: cannot write the journal: ") && stderr.contains("--session"), "{stderr}");
+    let done = run.beside().line("sessions list --journal our.db").code(0).stdout_contains("waiting");
+    done.then().line("sessions resume s --journal our.db").stdin("Mina\n").code(0).stdout("Bye, Mina.\n");
 }
