@@ -81,12 +81,11 @@ fn main() {
             let address = place.address(&format!("session-{number}")).expect("an address");
             let mut journal = address.open().expect("a journal");
             for record in &records {
-                let body = match &record.body {
-                    RecordBody::Begun(_) => {
-                        let session = format!("session-{number}").into();
-                        RecordBody::Begun(Box::new(Begun { session, ..begun.clone() }))
-                    }
-                    body => body.clone(),
+                let body = if matches!(record.body, RecordBody::Begun(_)) {
+                    let session = format!("session-{number}").into();
+                    RecordBody::Begun(Box::new(Begun { session, ..begun.clone() }))
+                } else {
+                    record.body.clone()
                 };
                 journal.append(record.timestamp(), body).expect("an append");
             }

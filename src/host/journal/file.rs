@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
+use crate::host::journal::lock::is_still;
 use crate::host::journal::read::{self, Tail};
 use crate::host::journal::record::{ChunkText, Record, RecordBody};
 use crate::host::journal::{Journal, JournalError, SyncFuture, secrets};
@@ -57,12 +58,16 @@ impl FileJournal {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(|cause| error("make the folder of", cause))?;
         }
-        let file = open_private(&path).map_err(|cause| error("open", cause))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(locked(&path)),
-            Err(TryLockError::Error(cause)) => return Err(error("lock", cause)),
-        }
+        let file = loop {
+            let file = open_private(&path).map_err(|cause| error("open", cause))?;
+            match file.try_lock() {
+                // Somebody may have deleted it since it was opened: then nobody would find what is written.
+                Ok(()) if is_still(&path, &file).map_err(|cause| error("open", cause))? => break file,
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Err(locked(&path)),
+                Err(TryLockError::Error(cause)) => return Err(error("lock", cause)),
+            }
+        };
         // Only to tell others who holds it: nothing depends on this file.
         let _ = std::fs::write(lock_path(&path), std::process::id().to_string());
         let file = Arc::new(file);

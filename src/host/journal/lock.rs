@@ -83,8 +83,9 @@ pub(crate) fn holder(path: &Path) -> Option<String> {
     }
 }
 
+/// Whether the path still means this open file.
 #[cfg(unix)]
-fn is_still(path: &Path, file: &File) -> io::Result<bool> {
+pub(super) fn is_still(path: &Path, file: &File) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
     let locked = file.metadata()?;
     match path.metadata() {
@@ -95,6 +96,6 @@ fn is_still(path: &Path, file: &File) -> io::Result<bool> {
 }
 
 #[cfg(not(unix))]
-fn is_still(_: &Path, _: &File) -> io::Result<bool> {
+pub(super) fn is_still(_: &Path, _: &File) -> io::Result<bool> {
     Ok(true)
 }

@@ -115,11 +115,13 @@ pub(crate) fn sessions(console: &Console, arguments: &SessionsArguments) -> Resu
 impl Kept {
     /// The journal of a session that is there.
     pub(crate) fn find(&self, id: &str) -> Result<Address, Failure> {
-        self.place.find(id).map_err(|error| match error {
-            JournalError::NoSession { .. } if self.is_default => {
-                Failure::wrong(format!("there is no session {id}; `playhouse sessions list` shows those there are"))
+        self.place.find(id).map_err(|error| {
+            if self.is_default && matches!(error, JournalError::NoSession { .. }) {
+                return Failure::wrong(format!(
+                    "there is no session {id}; `playhouse sessions list` shows those there are"
+                ));
             }
-            error => journal_failure(error),
+            journal_failure(error)
         })
     }
 }

@@ -111,12 +111,13 @@ pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArg
 
 /// Into a new file; with the secrets of these records beside it.
 fn write(path: &Path, text: &str, with_secrets_of: Option<&Vec<Record>>) -> Result<(), Failure> {
-    let failure = |cause: io::Error| match cause.kind() {
-        io::ErrorKind::AlreadyExists => Failure::wrong(format!(
-            "{}: it exists already; name another file with --output, or remove this one",
-            path.display()
-        )),
-        _ => Failure::failed(format!("{}: cannot write: {cause}; name another file with --output", path.display())),
+    let failure = |cause: io::Error| {
+        let path = path.display();
+        if cause.kind() == io::ErrorKind::AlreadyExists {
+            let message = format!("{path}: it exists already; name another file with --output, or remove this one");
+            return Failure::wrong(message);
+        }
+        Failure::failed(format!("{path}: cannot write: {cause}; name another file with --output"))
     };
     copy::make(path).map_err(failure)?;
     let written = match with_secrets_of {
@@ -146,15 +147,7 @@ fn markdown(opened: &Opened, address: &Address, events: &[Told]) -> String {
     text.push_str("\n## What happened\n");
     let mut was_list = false;
     for told in events {
-        let (line, is_list) = match &told.event.body {
-            PublicBody::Said { text } => (utterance("Program", text), false),
-            PublicBody::UserMessage { text } => (utterance("User", text), false),
-            body => match happening(body) {
-                Some(words) => (format!("- {}\n", one_line(&words)), true),
-                None if told.line.is_some() => (format!("- {}\n", one_line(&reached(told, program))), true),
-                None => continue,
-            },
-        };
+        let Some((line, is_list)) = happening(told, program) else { continue };
         if !(is_list && was_list) {
             text.push('\n');
         }
@@ -179,8 +172,21 @@ fn reached(told: &Told, program: &Program) -> String {
     format!("`{owner}{line}` {words}")
 }
 
-/// What else belongs to the story, in words.
-fn happening(body: &PublicBody) -> Option<String> {
+/// What an event adds to the story, and whether that is an item of a list; none: it is no part of it.
+fn happening(told: &Told, program: &Program) -> Option<(String, bool)> {
+    let body = &told.event.body;
+    if let PublicBody::Said { text } = body {
+        return Some((utterance("Program", text), false));
+    }
+    if let PublicBody::UserMessage { text } = body {
+        return Some((utterance("User", text), false));
+    }
+    let words = words_of(body).or_else(|| told.line.map(|_| reached(told, program)))?;
+    Some((format!("- {}\n", one_line(&words)), true))
+}
+
+/// An event in words.
+fn words_of(body: &PublicBody) -> Option<String> {
     match body {
         PublicBody::VariableSet { variable, value, .. } => Some(format!("`${variable}` = {}", short(value))),
         PublicBody::CallFinished { callable, error: Some(error), .. } => {

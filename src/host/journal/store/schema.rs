@@ -178,6 +178,10 @@ pub(super) fn fault(path: &Path, action: &'static str, cause: rusqlite::Error) -
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             "another process keeps the store busy: wait for it or end it, then resume the session with --session"
         }
+        Some(ErrorCode::SystemIoFailure) => {
+            "see whether the disk is full or broken, then resume the session with --session, or choose another place \
+             with --journal"
+        }
         Some(ErrorCode::DatabaseCorrupt) => "restore the file from a copy, or choose another place with --journal",
         _ => "choose another place with --journal, or mend the cause and resume with --session",
     };

@@ -184,21 +184,10 @@ impl<'c> Change<'c> {
         let number = match number {
             Some(number) => number,
             None => {
-                let (format, program) = match body {
-                    RecordBody::Begun(begun) => (begun.format, begun.roots.first().map_or("", |root| &**root)),
-                    RecordBody::Chunk { .. }
-                    | RecordBody::ReplyEnded { .. }
-                    | RecordBody::CallStarted { .. }
-                    | RecordBody::CallEnded { .. }
-                    | RecordBody::Message { .. }
-                    | RecordBody::Verdict { .. }
-                    | RecordBody::TimerFired { .. }
-                    | RecordBody::Approved { .. }
-                    | RecordBody::Interrupted
-                    | RecordBody::Edited { .. }
-                    | RecordBody::SignaturesChanged { .. }
-                    | RecordBody::GoOn
-                    | RecordBody::Reopened => (0, ""),
+                let (format, program) = if let RecordBody::Begun(begun) = body {
+                    (begun.format, begun.roots.first().map_or("", |root| &**root))
+                } else {
+                    (0, "")
                 };
                 let insert = "INSERT INTO session (id, format, begun, program) VALUES (?, ?, ?, ?)";
                 transaction.execute(insert, params![session, format, time.0, program])?;
