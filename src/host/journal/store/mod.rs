@@ -9,8 +9,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::host::journal::{JournalError, lock};
+use crate::host::journal::{self, JournalError};
 use crate::vm::protocol::Timestamp;
+
+#[cfg(feature = "sqlite")]
+mod lock;
 
 #[cfg(feature = "sqlite")]
 mod schema;
@@ -85,7 +88,7 @@ pub fn is_store(path: &Path) -> bool {
 
 /// Whether a process has a session open, and its id where known.
 pub fn holder(path: &Path, session: &str) -> Option<String> {
-    lock::holder(&lock_path(path, session).ok()?)
+    journal::lock::holder(&lock_path(path, session).ok()?)
 }
 
 /// Whether a text can be a session's id: part of a file's name, without any surprise.

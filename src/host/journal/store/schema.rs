@@ -13,8 +13,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 
 use crate::host::journal::JournalError;
 use crate::host::journal::file::io_error;
-use crate::host::journal::lock::Lock;
 use crate::host::journal::store::beside;
+use crate::host::journal::store::lock::Lock;
 
 /// What stands in the header of a store (`play`), so that no other database is taken for one.
 pub(super) const APPLICATION_ID: i32 = 0x706c_6179;

@@ -6,7 +6,8 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use crate::host::journal::JournalError;
 use crate::host::journal::file::{holder_text, io_error};
-use crate::host::journal::lock::{Lock, holder};
+use crate::host::journal::lock::holder;
+use crate::host::journal::store::lock::Lock;
 use crate::host::journal::store::schema::{self, fault};
 use crate::host::journal::store::{Found, Listed, Standing, lock_path};
 use crate::vm::protocol::Timestamp;

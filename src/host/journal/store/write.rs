@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use crate::host::journal::file::{SYNCS, holder_text, io_error};
-use crate::host::journal::lock::{Lock, holder};
+use crate::host::journal::lock::holder;
 use crate::host::journal::record::{ChunkText, Record, RecordBody};
+use crate::host::journal::store::lock::Lock;
 use crate::host::journal::store::schema::{self, MAX_LOG_PAGES, fault};
 use crate::host::journal::store::{lock_path, read};
 use crate::host::journal::{Journal, JournalError, SyncFuture, secrets};
