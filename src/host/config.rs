@@ -11,6 +11,7 @@ use jiff::tz::TimeZone;
 
 use crate::host::config_file as file;
 use crate::host::equipment::declaration;
+use crate::host::journal::address::Place;
 use crate::host::journal::wire::SettingsWire;
 use crate::host::llm::openai::{OpenAiConfig, Secret};
 use crate::host::models::catalogue;
@@ -46,6 +47,8 @@ pub struct Environment {
     pub no_color: bool,
     /// `XDG_STATE_HOME`, or `$HOME/.local/state`.
     pub state_home: Option<PathBuf>,
+    /// `PLAYHOUSE_SESSIONS`: where sessions are kept that have no place of their own, a folder or a store.
+    pub sessions: Option<PathBuf>,
     /// `XDG_CACHE_HOME`, or `$HOME/.cache`.
     pub cache_home: Option<PathBuf>,
     /// The system's time zone, by its name in the IANA database; none: it is not known.
@@ -100,7 +103,7 @@ pub struct Config {
     pub session: SessionOptions,
     /// Sessions that may be live in a process.
     pub max_sessions: usize,
-    sessions_folder: Option<PathBuf>,
+    sessions_place: Option<Place>,
     embedded: EmbeddedConfig,
 }
 
@@ -172,9 +175,6 @@ pub enum ConfigError {
     /// There is no place for journals.
     #[error("there is no place for session journals: neither XDG_STATE_HOME nor HOME is set; name one with --journal")]
     NoStateFolder,
-    /// A session's id cannot be a file's name.
-    #[error("`{0}` cannot be a session's id; use letters, digits, `-`, `_` and `.`, not first a `.`")]
-    SessionId(String),
 }
 
 impl Environment {
@@ -184,6 +184,11 @@ impl Environment {
     pub fn read() -> Environment {
         let zone = TimeZone::system().iana_name().map(str::to_owned);
         Environment { zone, ..Environment::from_variables(&|name| std::env::var(name).ok()) }
+    }
+
+    fn sessions_place(&self) -> Option<Place> {
+        let default = || Some(Place::Folder(self.state_home.as_ref()?.join("playhouse/sessions")));
+        self.sessions.as_deref().map(Place::at).or_else(default)
     }
 
     /// The environment as `get` tells it.
@@ -197,6 +202,7 @@ impl Environment {
             log: get("PLAYHOUSE_LOG"),
             no_color: get("NO_COLOR").is_some(),
             state_home: folder("XDG_STATE_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/state"))),
+            sessions: get("PLAYHOUSE_SESSIONS").map(PathBuf::from),
             cache_home: folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache"))),
             no_download: get("PLAYHOUSE_NO_DOWNLOAD").is_some(),
             zone: None,
@@ -312,7 +318,7 @@ impl Config {
                 prices: Arc::new(declaration::prices(&file.declared)?),
             },
             max_sessions: file.max_sessions.unwrap_or(10_000),
-            sessions_folder: environment.state_home.as_ref().map(|home| home.join("playhouse/sessions")),
+            sessions_place: environment.sessions_place(),
             embedded: EmbeddedConfig::resolve(
                 &file.embedded,
                 &folder_of(Some(&file.path)),
@@ -381,24 +387,13 @@ impl Config {
         settings
     }
 
-    /// The folder of all journals that have no place of their own.
+    /// Where sessions are kept that have no place of their own: `PLAYHOUSE_SESSIONS`, or
+    /// `$XDG_STATE_HOME/playhouse/sessions`.
     ///
     /// # Errors
     /// The environment names none.
-    pub fn sessions_folder(&self) -> Result<&Path, ConfigError> {
-        self.sessions_folder.as_deref().ok_or(ConfigError::NoStateFolder)
-    }
-
-    /// The default place of a session's journal: `$XDG_STATE_HOME/playhouse/sessions/ID.jsonl`.
-    ///
-    /// # Errors
-    /// The environment names no folder, or the id is no file's name.
-    pub fn journal_path(&self, session: &str) -> Result<PathBuf, ConfigError> {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        if session.is_empty() || session.starts_with('.') || !session.chars().all(is_plain) {
-            return Err(ConfigError::SessionId(session.to_owned()));
-        }
-        Ok(self.sessions_folder()?.join(format!("{session}.jsonl")))
+    pub fn sessions_place(&self) -> Result<&Place, ConfigError> {
+        self.sessions_place.as_ref().ok_or(ConfigError::NoStateFolder)
     }
 }
 

@@ -22,6 +22,8 @@ pub mod plan;
 
 pub mod program;
 
+pub mod program_changes;
+
 pub mod equipment;
 
 pub mod events;
@@ -39,7 +41,10 @@ mod config_file;
 pub mod sessions;
 
 pub mod stored;
+
 pub mod summary;
+
+pub mod told;
 
 pub mod travel;
 

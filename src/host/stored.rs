@@ -1,12 +1,13 @@
-//! The stored sessions of a folder, for `sessions list` and `sessions show`.
+//! Stored sessions, wherever they are kept, for `sessions list` and `sessions show`.
 //!
-//! A journal holds events, not states: how a session stands is found by replaying it.
+//! A journal holds events, not states: how a session stands is found by replaying it. A store keeps what was found.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::host::journal::file::{holder, read_file};
+use crate::host::journal::JournalError;
+use crate::host::journal::address::{Address, Place};
 use crate::host::journal::record::{Begun, Record, RecordBody};
+use crate::host::journal::store::{self, Found, Listed, Standing};
 use crate::host::session::SessionError;
 use crate::host::session::replay::{Replayed, Stop, replay};
 use crate::vm::protocol::{Outcome, Timestamp, Wait};
@@ -14,8 +15,8 @@ use crate::vm::protocol::{Outcome, Timestamp, Wait};
 /// One line of `sessions list`.
 #[derive(Debug)]
 pub struct Stored {
-    /// The journal.
-    pub path: PathBuf,
+    /// Its journal.
+    pub address: Address,
     /// The session's id; of a journal that cannot be read, its file's name.
     pub id: Arc<str>,
     /// The program's first file.
@@ -57,6 +58,37 @@ impl StoredState {
             StoredState::Unreadable(_) => "unreadable",
         }
     }
+
+    fn of(stop: &Stop) -> StoredState {
+        match stop {
+            Stop::Finished(Outcome::Done { .. }) => StoredState::Finished,
+            Stop::Finished(Outcome::Failed(fault)) => StoredState::Failed(fault.message.clone()),
+            Stop::Blocked(Wait::User | Wait::Approval(_)) => StoredState::Waiting,
+            Stop::Blocked(Wait::Reply(_) | Wait::Call(_) | Wait::Timer(_) | Wait::Verdict(_) | Wait::Budget) => {
+                StoredState::Interrupted
+            }
+        }
+    }
+
+    /// What a store keeps of it: none of what is true for a moment, or until a cause is mended.
+    fn to_standing(&self) -> Option<Standing> {
+        let detail = match self {
+            StoredState::Failed(message) => message.to_string(),
+            StoredState::Finished | StoredState::Waiting | StoredState::Interrupted => String::new(),
+            StoredState::Open(_) | StoredState::Unreadable(_) => return None,
+        };
+        Some(Standing { state: self.name().to_owned(), detail })
+    }
+
+    fn from_standing(standing: &Standing) -> Option<StoredState> {
+        match standing.state.as_str() {
+            "finished" => Some(StoredState::Finished),
+            "failed" => Some(StoredState::Failed(standing.detail.as_str().into())),
+            "waiting" => Some(StoredState::Waiting),
+            "interrupted" => Some(StoredState::Interrupted),
+            _ => None,
+        }
+    }
 }
 
 /// A stored session, read and replayed.
@@ -69,33 +101,60 @@ pub struct Opened {
     pub replayed: Replayed,
 }
 
-/// All sessions of a folder (`*.jsonl`), by the time they began. A folder that is not there has none.
+/// All sessions of a place, by the time they began. A place that is not there has none.
 ///
 /// # Errors
-/// The folder cannot be read. A journal that cannot is listed with its fault.
-pub fn list(folder: &Path) -> std::io::Result<Vec<Stored>> {
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let mut found = Vec::new();
-    for entry in entries {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "jsonl") {
-            found.push(describe(&path));
-        }
+/// It cannot be read, or is no store. A journal that cannot be read is listed with its fault.
+pub fn list(place: &Place) -> Result<Vec<Stored>, JournalError> {
+    if let Place::Store(path) = place {
+        return if path.exists() { list_store(place) } else { Ok(Vec::new()) };
     }
-    found.sort_by(|a, b| (a.started, &a.path).cmp(&(b.started, &b.path)));
+    let mut found: Vec<Stored> = place.files()?.into_iter().map(|path| describe(&Address::File(path))).collect();
+    found.sort_by(|a, b| (a.started, a.address.path()).cmp(&(b.started, b.address.path())));
     Ok(found)
+}
+
+/// The sessions of a store. Only those are replayed of which nobody has found out since their last record how they
+/// stand; what is found then is kept.
+fn list_store(place: &Place) -> Result<Vec<Stored>, JournalError> {
+    let mut new = Vec::new();
+    let mut sessions = Vec::new();
+    for listed in store::list(place.path())? {
+        let address = Address::Store { path: place.path().to_owned(), session: listed.id.clone() };
+        let known = match address.holder() {
+            Some(process) => Some(StoredState::Open(process)),
+            None => listed.standing.as_ref().and_then(StoredState::from_standing),
+        };
+        let stored = match known {
+            Some(state) => {
+                let Listed { id, program, began, last, .. } = listed;
+                Stored { address, id, program, started: began, last, state }
+            }
+            None => {
+                let (stored, n_records) = look_at(&address);
+                if let Some(standing) = stored.state.to_standing() {
+                    new.push(Found { id: stored.id.clone(), n_records, last: stored.last, standing });
+                }
+                stored
+            }
+        };
+        sessions.push(stored);
+    }
+    // A store that cannot be written can be listed all the same.
+    if !new.is_empty()
+        && let Err(error) = store::remember(place.path(), &new)
+    {
+        tracing::debug!(%error, "how sessions stand is not kept");
+    }
+    Ok(sessions)
 }
 
 /// Reads and replays one session; it may be open in another process.
 ///
 /// # Errors
 /// It cannot be read, or the machine does not follow it.
-pub fn open(path: &Path) -> Result<Opened, SessionError> {
-    let records = read_file(path)?;
+pub fn open(address: &Address) -> Result<Opened, SessionError> {
+    let records = address.read()?;
     let replayed = replay(&records, None)?;
     match records.first().map(|record| record.body.clone()) {
         Some(RecordBody::Begun(begun)) => Ok(Opened { begun: *begun, records, replayed }),
@@ -104,38 +163,40 @@ pub fn open(path: &Path) -> Result<Opened, SessionError> {
 }
 
 /// How one stored session stands.
-pub fn describe(path: &Path) -> Stored {
-    let opened = open(path);
-    let name = path.file_stem().map(|stem| Arc::from(stem.to_string_lossy())).unwrap_or_default();
-    let mut stored = Stored {
-        path: path.to_owned(),
-        id: name,
-        program: "".into(),
-        started: Timestamp::default(),
-        last: Timestamp::default(),
-        state: StoredState::Interrupted,
+pub fn describe(address: &Address) -> Stored {
+    look_at(address).0
+}
+
+/// The same, and how many records it has.
+fn look_at(address: &Address) -> (Stored, u64) {
+    let id = match address {
+        Address::File(path) => path.file_stem().map(|stem| Arc::from(stem.to_string_lossy())).unwrap_or_default(),
+        Address::Store { session, .. } => session.clone(),
     };
-    let opened = match opened {
-        Ok(opened) => opened,
+    match open(address) {
+        Ok(opened) => (opened.describe(address), opened.records.len() as u64),
         Err(error) => {
-            stored.state = StoredState::Unreadable(error);
-            return stored;
+            let (address, program, state) = (address.clone(), "".into(), StoredState::Unreadable(error));
+            let (started, last) = (Timestamp::default(), Timestamp::default());
+            (Stored { address, id, program, started, last, state }, 0)
         }
-    };
-    stored.id = opened.begun.session.clone();
-    stored.program = opened.begun.roots.first().cloned().unwrap_or_default();
-    stored.started = opened.replayed.began;
-    stored.last = opened.replayed.time;
-    stored.state = match opened.replayed.stop {
-        Stop::Finished(Outcome::Done { .. }) => StoredState::Finished,
-        Stop::Finished(Outcome::Failed(fault)) => StoredState::Failed(fault.message),
-        Stop::Blocked(Wait::User | Wait::Approval(_)) => StoredState::Waiting,
-        Stop::Blocked(Wait::Reply(_) | Wait::Call(_) | Wait::Timer(_) | Wait::Verdict(_) | Wait::Budget) => {
-            StoredState::Interrupted
-        }
-    };
-    if let Some(process) = holder(path) {
-        stored.state = StoredState::Open(process);
     }
-    stored
+}
+
+impl Opened {
+    /// How the session stands; `address` is where it was opened.
+    pub fn describe(&self, address: &Address) -> Stored {
+        let state = match address.holder() {
+            Some(process) => StoredState::Open(process),
+            None => StoredState::of(&self.replayed.stop),
+        };
+        Stored {
+            address: address.clone(),
+            id: self.begun.session.clone(),
+            program: self.begun.roots.first().cloned().unwrap_or_default(),
+            started: self.replayed.began,
+            last: self.replayed.time,
+            state,
+        }
+    }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use playhouse::host::config::{ClassifierId, CommandLine, Config, ConfigError, Environment, FileConfig, ModelId};
+use playhouse::host::journal::address::Place;
 use playhouse::host::llm::script::Script;
 use playhouse::lang::program::FrontMatter;
 use playhouse::span::{FileId, Span};
@@ -342,17 +343,20 @@ fn front_matter_sets_limits() {
 #[test]
 fn journals_have_a_place() {
     let none = resolve(&CommandLine::default(), &FileConfig::default(), &[("XDG_STATE_HOME", "relative")]);
-    assert!(matches!(none.journal_path("a"), Err(ConfigError::NoStateFolder)));
+    assert!(matches!(none.sessions_place(), Err(ConfigError::NoStateFolder)));
     let home = resolve(&CommandLine::default(), &FileConfig::default(), &[("HOME", "/people/ann")]);
-    assert_eq!(
-        home.journal_path("20261121-x").unwrap(),
-        Path::new("/people/ann/.local/state/playhouse/sessions/20261121-x.jsonl")
-    );
+    let address = home.sessions_place().unwrap().address("20261121-x").unwrap();
+    assert_eq!(address.path(), Path::new("/people/ann/.local/state/playhouse/sessions/20261121-x.jsonl"));
     let state = resolve(&CommandLine::default(), &FileConfig::default(), &[("HOME", "/h"), ("XDG_STATE_HOME", "/s")]);
-    assert_eq!(state.sessions_folder().unwrap(), Path::new("/s/playhouse/sessions"));
-    for id in ["", "..", ".a", "a/b", "../a", "a b", "ü"] {
-        let error = state.journal_path(id).unwrap_err().to_string();
-        assert!(error.starts_with(&format!("`{id}` cannot be a session's id")), "{error}");
+    assert_eq!(state.sessions_place().unwrap(), &Place::Folder("/s/playhouse/sessions".into()));
+    let variables = [("XDG_STATE_HOME", "/s"), ("PLAYHOUSE_SESSIONS", "our.sqlite")];
+    let store = resolve(&CommandLine::default(), &FileConfig::default(), &variables);
+    assert_eq!(store.sessions_place().unwrap(), &Place::Store("our.sqlite".into()));
+    for place in [state.sessions_place().unwrap(), store.sessions_place().unwrap()] {
+        for id in ["", "..", ".a", "a/b", "../a", "a b", "ü"] {
+            let error = place.address(id).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("`{id}` cannot be a session's id")), "{error}");
+        }
     }
 }
 

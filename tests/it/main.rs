@@ -42,6 +42,7 @@ mod plan_machine;
 mod plans;
 mod plugin;
 mod program;
+mod program_changes;
 mod prompts;
 mod replay;
 mod replayed_model;
@@ -52,6 +53,8 @@ mod script;
 mod security;
 mod seeded;
 mod session;
+#[cfg(feature = "sqlite")]
+mod store;
 mod tail_calls;
 mod template;
 mod terminal;

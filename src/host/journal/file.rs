@@ -8,19 +8,20 @@
 
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
+use crate::host::journal::lock::is_still;
 use crate::host::journal::read::{self, Tail};
 use crate::host::journal::record::{ChunkText, Record, RecordBody};
 use crate::host::journal::{Journal, JournalError, SyncFuture, secrets};
 use crate::vm::protocol::Timestamp;
 
 /// Synchronisations at one time in a process: more do not make a disk faster, but each costs a thread.
-static SYNCS: Semaphore = Semaphore::const_new(8);
+pub(super) static SYNCS: Semaphore = Semaphore::const_new(8);
 
 thread_local! {
     /// Where records are put together before they are written: one for each thread, so that an idle session
@@ -57,17 +58,16 @@ impl FileJournal {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(|cause| error("make the folder of", cause))?;
         }
-        let file = open_private(&path).map_err(|cause| error("open", cause))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let holder = std::fs::read_to_string(lock_path(&path)).unwrap_or_default();
-                let holder = holder.trim();
-                let holder = if holder.is_empty() { String::new() } else { format!(" (process id {holder})") };
-                return Err(JournalError::Locked { path, holder });
+        let file = loop {
+            let file = open_private(&path).map_err(|cause| error("open", cause))?;
+            match file.try_lock() {
+                // Somebody may have deleted it since it was opened: then nobody would find what is written.
+                Ok(()) if is_still(&path, &file).map_err(|cause| error("open", cause))? => break file,
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Err(locked(&path)),
+                Err(TryLockError::Error(cause)) => return Err(error("lock", cause)),
             }
-            Err(TryLockError::Error(cause)) => return Err(error("lock", cause)),
-        }
+        };
         // Only to tell others who holds it: nothing depends on this file.
         let _ = std::fs::write(lock_path(&path), std::process::id().to_string());
         let file = Arc::new(file);
@@ -255,6 +255,17 @@ pub fn read_file(path: &Path) -> Result<Vec<Record>, JournalError> {
     Ok(records)
 }
 
+/// The first record of a journal, alone; none if not even that is there.
+///
+/// # Errors
+/// It cannot be read, or is no journal.
+pub fn read_first(path: &Path) -> Result<Vec<Record>, JournalError> {
+    let mut line = Vec::new();
+    let file = File::open(path).map_err(|cause| io_error(path, "read", cause))?;
+    BufReader::new(file).read_until(b'\n', &mut line).map_err(|cause| io_error(path, "read", cause))?;
+    Ok(read::read(path, &line)?.records)
+}
+
 /// Whether a process has the journal open, and its id where known.
 pub fn holder(path: &Path) -> Option<String> {
     let file = File::open(path).ok()?;
@@ -268,6 +279,38 @@ pub fn holder(path: &Path) -> Option<String> {
         }
         Err(TryLockError::Error(_)) => None,
     }
+}
+
+/// Removes a journal with all that stands beside it, readable or not.
+///
+/// # Errors
+/// A process has it open, or it cannot be removed.
+pub fn delete(path: &Path) -> Result<(), JournalError> {
+    let error = |cause| io_error(path, "delete", cause);
+    let file = OpenOptions::new().read(true).write(true).open(path).map_err(error)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(locked(path)),
+        Err(TryLockError::Error(cause)) => return Err(error(cause)),
+    }
+    let gone = |path: &Path| match std::fs::remove_file(path) {
+        Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(error(cause)),
+        Ok(()) | Err(_) => Ok(()),
+    };
+    // What is secret goes first: whatever happens next, it is not left where nobody looks for it.
+    gone(&secrets::path_of(path))?;
+    gone(&lock_path(path))?;
+    gone(path)
+}
+
+fn locked(path: &Path) -> JournalError {
+    let holder = std::fs::read_to_string(lock_path(path)).unwrap_or_default();
+    JournalError::Locked { path: path.to_owned(), holder: holder_text(holder.trim()) }
+}
+
+/// ` (process id 4711)`, or nothing where it is not known.
+pub(super) fn holder_text(process: &str) -> String {
+    if process.is_empty() { String::new() } else { format!(" (process id {process})") }
 }
 
 fn put_line(lines: &mut Vec<u8>, record: &Record) {
@@ -316,7 +359,7 @@ fn sync_folder(path: &Path) {
     }
 }
 
-fn io_error(path: &Path, action: &'static str, cause: io::Error) -> JournalError {
+pub(crate) fn io_error(path: &Path, action: &'static str, cause: io::Error) -> JournalError {
     use io::ErrorKind::{IsADirectory, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     let kind = cause.kind();
     let advice = if [StorageFull, QuotaExceeded].contains(&kind) {

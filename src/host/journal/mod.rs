@@ -11,14 +11,23 @@ pub(crate) mod secrets;
 
 mod read;
 
+mod lock;
+
 pub mod memory;
 
 pub mod file;
+
+pub mod store;
+
+pub mod address;
+
+pub mod copy;
 
 pub mod wire;
 
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use crate::host::journal::record::{Record, RecordBody};
 use crate::vm::protocol::Timestamp;
@@ -105,6 +114,59 @@ pub enum JournalError {
         path: PathBuf,
         /// The first record that needs it.
         seq: u64,
+    },
+    /// A record in a store cannot be read.
+    #[error(
+        "{path}: record {seq} of session {session} is damaged: {cause}; restore the file from a copy, or look at the \
+         other sessions in it"
+    )]
+    Damaged {
+        /// The store.
+        path: PathBuf,
+        /// The session.
+        session: Arc<str>,
+        /// The record's number, or the one that should be there.
+        seq: u64,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// A file that was to be a store is something else.
+    #[error("{path}: this is {what}, not a store of sessions; name another file with --journal")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
+    /// A store, and a program that cannot read any.
+    #[error(
+        "{path}: this build of playhouse has no SQLite; name a `.jsonl` file with --journal, or use a build with the \
+         feature `sqlite`, which the default build has"
+    )]
+    NoSqlite {
+        /// The store.
+        path: PathBuf,
+    },
+    /// The id of a session cannot be the name of its lock.
+    #[error("`{0}` cannot be a session's id; use letters, digits, `-`, `_` and `.`, not first a `.`")]
+    SessionId(String),
+    /// A session that is not there.
+    #[error("{path}: there is no session {session}; `playhouse sessions list --journal {path}` shows those there are")]
+    NoSession {
+        /// Where it was looked for.
+        path: PathBuf,
+        /// Its id.
+        session: Arc<str>,
+    },
+    /// The journal of another session than the one that was asked for.
+    #[error("{path}: this is the journal of session {found}, not of {wanted}; change the session's id or --journal")]
+    OtherSession {
+        /// The file.
+        path: PathBuf,
+        /// Whose journal it is.
+        found: Arc<str>,
+        /// Who was asked for.
+        wanted: Arc<str>,
     },
     /// A new session was to be begun in a journal that is not empty.
     #[error("{path}: the journal already holds a session; resume it with --session, or choose another --journal")]

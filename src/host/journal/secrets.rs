@@ -58,12 +58,7 @@ pub(crate) fn keep(path: &Path, record: &Record) -> io::Result<()> {
 /// # Errors
 /// The file is there and cannot be read.
 pub(crate) fn restore(path: &Path, records: &mut [Record]) -> io::Result<Option<u64>> {
-    let names = names_of(records);
-    let is_masked = |record: &Record| {
-        let is_secret = |name: &str| names.iter().any(|secret| **secret == *name);
-        secret_values(&record.body, &is_secret).iter().any(|value| value.as_str() == Some(MASK))
-    };
-    if !records.iter().any(is_masked) {
+    if !are_masked(records) {
         return Ok(None);
     }
     let text = match std::fs::read_to_string(path_of(path)) {
@@ -74,14 +69,31 @@ pub(crate) fn restore(path: &Path, records: &mut [Record]) -> io::Result<Option<
     let kept = text.lines().filter_map(|line| serde_json::from_str::<Record>(line).ok());
     // Of two with one number the later one: the earlier never got into the journal.
     let kept: HashMap<u64, Record> = kept.map(|record| (record.seq, record)).collect();
+    Ok(restore_from(&kept, records))
+}
+
+/// Whether any of these records was masked, as far as can be seen.
+pub(crate) fn are_masked(records: &[Record]) -> bool {
+    let names = names_of(records);
+    records.iter().any(|record| is_masked(record, &names))
+}
+
+/// The same as [`restore`], from records by their numbers.
+pub(crate) fn restore_from(kept: &HashMap<u64, Record>, records: &mut [Record]) -> Option<u64> {
+    let names = names_of(records);
     let mut missing = None;
-    for record in records.iter_mut().filter(|record| is_masked(record)) {
+    for record in records.iter_mut().filter(|record| is_masked(record, &names)) {
         match kept.get(&record.seq).filter(|whole| whole.shown_with(&names) == *record) {
             Some(whole) => *record = whole.clone(),
             None => missing = missing.or(Some(record.seq)),
         }
     }
-    Ok(missing)
+    missing
+}
+
+fn is_masked(record: &Record, names: &[Arc<str>]) -> bool {
+    let is_secret = |name: &str| names.iter().any(|secret| **secret == *name);
+    secret_values(&record.body, &is_secret).iter().any(|value| value.as_str() == Some(MASK))
 }
 
 /// Whether a record holds a value that must not be in the journal.

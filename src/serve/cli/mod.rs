@@ -1,6 +1,7 @@
 //! The command line: arguments to an exit code. One file per command; data goes to standard output, everything
 //! for people to standard error.
 
+mod changed;
 mod check;
 mod completions;
 mod console;
@@ -22,7 +23,9 @@ mod plugin_new;
 mod progress;
 mod run;
 mod sessions;
+mod sessions_delete;
 mod sessions_diff;
+mod sessions_export;
 mod sessions_travel;
 pub mod show;
 mod show_variables;

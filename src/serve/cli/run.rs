@@ -9,15 +9,17 @@ use clap::Args;
 use crate::diagnostic::{Severity, render};
 use crate::host::clock::SystemClock;
 use crate::host::equipment::Equipment;
-use crate::host::journal::file::FileJournal;
+use crate::host::journal::JournalError;
+use crate::host::journal::address::{Address, is_file_journal};
 use crate::host::journal::record::{Begun, Record, RecordBody};
-use crate::host::journal::{Journal, JournalError};
+use crate::host::journal::store::is_store;
 use crate::host::program::{ProgramText, load_files, load_texts};
 use crate::host::session::{Session, SessionError, Start, World};
 use crate::host::sessions::new_id;
 use crate::host::tool::registry::Registry;
 use crate::lang::SourceText;
 use crate::lang::program::{Entry, EntryId, Program, Signature};
+use crate::serve::cli::changed::tell_changes;
 use crate::serve::cli::console::{Console, Exit, Failure, count};
 use crate::serve::cli::conversation::{After, Subject, Surroundings, TalkArguments, converse};
 use crate::serve::cli::embedded::RunWeights;
@@ -58,7 +60,8 @@ pub(crate) struct RunArguments {
     /// The session's id: it is resumed, or begun if there is none
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Where the session is kept, a `.jsonl` file [default: $XDG_STATE_HOME/playhouse/sessions/ID.jsonl]
+    /// Where the session is kept: a `.jsonl` file, or a `.sqlite` or `.db` file for many sessions [default:
+    /// $PLAYHOUSE_SESSIONS, or $XDG_STATE_HOME/playhouse/sessions/ID.jsonl]
     #[arg(long, value_name = "PATH")]
     journal: Option<PathBuf>,
     /// Load the program again when one of its files is saved; a running session keeps its text
@@ -96,9 +99,9 @@ async fn run_sessions(console: &Console, arguments: &RunArguments) -> Result<Exi
     let mut events = None;
     let mut is_first = true;
     loop {
-        let ready = match stored_path(console, arguments).map(|stored| stored.filter(|_| is_first))? {
-            Some((id, path)) => {
-                let stored = Stored { path: &path, id, is_elsewhere: arguments.journal.is_some() };
+        let ready = match stored(console, arguments).map(|stored| stored.filter(|_| is_first))? {
+            Some((id, address)) => {
+                let stored = Stored { address: &address, id, is_elsewhere: arguments.journal.is_some() };
                 prepare_resume(console, &arguments.world, &stored, &arguments.files, watch.as_mut()).await
             }
             None => prepare_start(console, arguments, is_first, watch.as_mut()).await,
@@ -206,14 +209,11 @@ async fn is_wanted_again(console: &Console, input: &mut Input, watch: &mut Watch
 }
 
 /// The session that `--session` names, if it is kept: its id and its journal.
-fn stored_path<'a>(console: &Console, arguments: &'a RunArguments) -> Result<Option<(&'a str, PathBuf)>, Failure> {
+fn stored<'a>(console: &Console, arguments: &'a RunArguments) -> Result<Option<(&'a str, Address)>, Failure> {
     let Some(id) = &arguments.session else { return Ok(None) };
-    let path = match &arguments.journal {
-        Some(path) => path.clone(),
-        None => world::places(console)?.journal_path(id).map_err(|error| Failure::wrong(error.to_string()))?,
-    };
-    let is_kept = path.metadata().is_ok_and(|metadata| metadata.len() > 0);
-    Ok(is_kept.then_some((id, path)))
+    let address = world::sessions_place(console, arguments.journal.as_deref())?.address(id).map_err(journal_failure)?;
+    let is_kept = address.is_there().map_err(journal_failure)?;
+    Ok(is_kept.then_some((id, address)))
 }
 
 /// A session that can be opened.
@@ -235,7 +235,8 @@ struct About {
     weights: RunWeights,
 }
 
-/// A session from its beginning. Only the first one of a process has the id and the journal of the command line.
+/// A session from its beginning. Only the first one of a process has the id of the command line, and its journal if
+/// that is for one session only.
 async fn prepare_start<'a>(
     console: &Console,
     arguments: &RunArguments,
@@ -269,14 +270,11 @@ fn prepare_world<'a>(
         Some(id) => id.as_str().into(),
         None => new_id(&SystemClock),
     };
-    let journal = arguments.journal.as_ref().filter(|_| is_first);
-    let path = match journal {
-        Some(path) => path.clone(),
-        None => world::places(console)?.journal_path(&id).map_err(|error| Failure::wrong(error.to_string()))?,
-    };
+    let journal = arguments.journal.as_deref().filter(|path| is_first || is_store(path));
+    let address = world::sessions_place(console, journal)?.address(&id).map_err(journal_failure)?;
     let subject = Subject {
         is_plan: is_plan(&program, entry),
-        ..subject(&program, &equipped.world, &id, &arguments.files, journal.map(PathBuf::as_path))
+        ..subject(&program, &equipped.world, &id, &arguments.files, journal)
     };
     let begun = Start {
         id,
@@ -287,8 +285,8 @@ fn prepare_world<'a>(
         arguments: arguments.arg.iter().cloned().collect::<Map>(),
     };
     let open = move || {
-        let journal = FileJournal::open(path).map_err(journal_failure)?;
-        Session::start(equipped.world, Box::new(journal), begun).map_err(session_failure)
+        let journal = address.open().map_err(journal_failure)?;
+        Session::start(equipped.world, journal, begun).map_err(session_failure)
     };
     let about = About { subject, choices: equipped.choices, warning: None, weights: equipped.weights };
     Ok((about, Box::new(open)))
@@ -310,12 +308,12 @@ pub(crate) async fn run_plan(
         load_texts(roots, &tools, &mut |path| Err(format!("{}: a plan imports nothing", path.display())));
     let program = Arc::new(loaded.program);
     let id = new_id(&SystemClock);
-    let path = world::places(console)?.journal_path(&id).map_err(|error| Failure::wrong(error.to_string()))?;
+    let address = world::sessions_place(console, None)?.address(&id).map_err(journal_failure)?;
     let subject = Subject { is_plan: true, ..subject(&program, &world, &id, &[PathBuf::from(name)], None) };
     let begun = Start { id, program, text, settings, entry: None, arguments };
     let open = move || {
-        let journal = FileJournal::open(path).map_err(journal_failure)?;
-        Session::start(world, Box::new(journal), begun).map_err(session_failure)
+        let journal = address.open().map_err(journal_failure)?;
+        Session::start(world, journal, begun).map_err(session_failure)
     };
     let weights = RunWeights::default();
     let about = About { subject, choices: Vec::new(), warning: None, weights };
@@ -329,7 +327,7 @@ pub(crate) async fn run_plan(
 /// A session that is kept somewhere.
 pub(crate) struct Stored<'a> {
     /// Its journal.
-    pub(crate) path: &'a Path,
+    pub(crate) address: &'a Address,
     /// Its id, as it was given.
     pub(crate) id: &'a str,
     /// Whether the journal is not at its default place.
@@ -361,17 +359,10 @@ async fn prepare_resume<'a>(
     watch: Option<&mut Watch>,
 ) -> Result<Ready<'a>, Failure> {
     // Opened first: whoever else holds it is more important than anything that could be wrong here.
-    let mut journal = FileJournal::open(stored.path).map_err(journal_failure)?;
+    let mut journal = stored.address.open().map_err(journal_failure)?;
     let records = journal.records().map_err(journal_failure)?;
-    let begun = begun(&records, stored.path)?;
-    if *begun.session != *stored.id {
-        return Err(Failure::wrong(format!(
-            "{}: this is the journal of session {}, not of {}; change --session or --journal",
-            stored.path.display(),
-            begun.session,
-            stored.id
-        )));
-    }
+    let begun = begun(&records, stored.address.path())?;
+    stored.address.check(&records, stored.id).map_err(journal_failure)?;
     let signatures: Vec<Signature> = begun.tools.iter().map(|tool| tool.to_tool().signature).collect();
     let program = Arc::new(begun_text(begun).load(&signatures).program);
     let equipment = world.open_for(console, &program).await?;
@@ -383,7 +374,7 @@ async fn prepare_resume<'a>(
     match prepare_old_world(console, world, stored, files, &program, begun, tools) {
         Ok((about, session_world)) => {
             drop(records);
-            let open = move || Session::resume(session_world, Box::new(journal)).map_err(session_failure);
+            let open = move || Session::resume(session_world, journal).map_err(session_failure);
             Ok(Ready { about, equipment, open: Box::new(open) })
         }
         Err(failure) => {
@@ -403,14 +394,7 @@ fn prepare_old_world(
     begun: &Begun,
     tools: Arc<Registry>,
 ) -> Result<(About, World), Failure> {
-    let signatures: Vec<Signature> = begun.tools.iter().map(|tool| tool.to_tool().signature).collect();
-    if !files.is_empty() && has_changed(begun, files, &signatures)? {
-        console.warning(&format!(
-            "the program's text has changed since session {} began; the session goes on with the old text (run without \
-             --session for the new one)",
-            begun.session
-        ));
-    }
+    tell_changes(console, begun, program, files)?;
     let begun_with = BegunWith { model: &begun.model, classifier: begun.classifier.as_deref() };
     let equipped = world.equip(console, program, tools, Some(&begun_with))?;
     let is_off = equipped.settings.classifier && !begun.settings.classifier && equipped.has_classifier;
@@ -419,7 +403,7 @@ fn prepare_old_world(
          session for that",
     );
     let own_files: Vec<PathBuf> = begun.roots.iter().map(|root| PathBuf::from(&**root)).collect();
-    let path = stored.is_elsewhere.then_some(stored.path);
+    let path = stored.is_elsewhere.then_some(stored.address.path());
     let subject = subject(program, &equipped.world, &begun.session, &own_files, path);
     let is_plan = begun.entry.as_ref().map_or_else(|| is_plan(program, None), |entry| entry.is_plan);
     let subject = Subject { is_resumed: true, is_plan, ..subject };
@@ -438,14 +422,6 @@ pub(crate) fn begun<'r>(records: &'r [Record], path: &Path) -> Result<&'r Begun,
 /// The program's texts that a journal holds.
 pub(crate) fn begun_text(begun: &Begun) -> ProgramText {
     ProgramText { roots: begun.roots.clone(), files: begun.files.clone() }
-}
-
-/// Whether the files are not what the session began with, by their texts: they may have moved.
-fn has_changed(begun: &Begun, files: &[PathBuf], signatures: &[Signature]) -> Result<bool, Failure> {
-    let (text, _) = load_files(files, signatures).map_err(|error| Failure::wrong(error.to_string()))?;
-    let same = text.files.len() == begun.files.len()
-        && text.files.iter().zip(&begun.files).all(|(now, then)| now.text == then.text);
-    Ok(!same)
 }
 
 /// Loads a program; errors in its text end the command, warnings are counted.
@@ -505,7 +481,11 @@ fn subject(program: &Arc<Program>, world: &World, id: &str, files: &[PathBuf], j
     let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
     let (go_on, show) = match journal {
         None => (format!("playhouse sessions resume {id}"), Some(format!("playhouse sessions show {id}"))),
-        Some(path) => (format!("playhouse run {} --session {id} --journal {}", files.join(" "), path.display()), None),
+        Some(path) => {
+            let path = path.display();
+            let go_on = format!("playhouse run {} --session {id} --journal {path}", files.join(" "));
+            (go_on, Some(format!("playhouse sessions show {id} --journal {path}")))
+        }
     };
     let model = world.llm.id();
     let is_of = |kinds: &[&str]| kinds.iter().any(|kind| model.starts_with(kind));
@@ -522,18 +502,14 @@ fn subject(program: &Arc<Program>, world: &World, id: &str, files: &[PathBuf], j
 }
 
 fn check_journal_kind(path: &Path) -> Result<(), Failure> {
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
-    match extension {
-        "jsonl" => Ok(()),
-        "sqlite" | "db" => Err(Failure::wrong(format!(
-            "{}: journals in a database come later; name a `.jsonl` file with --journal",
-            path.display()
-        ))),
-        _ => Err(Failure::wrong(format!(
-            "{}: what kind of journal this is to be is not known; name a `.jsonl` file with --journal",
-            path.display()
-        ))),
+    if is_store(path) || is_file_journal(path) {
+        return Ok(());
     }
+    Err(Failure::wrong(format!(
+        "{}: what kind of journal this is to be is not known; name a `.jsonl` file (one session) or a `.sqlite` or \
+         `.db` file (many) with --journal",
+        path.display()
+    )))
 }
 
 /// One thread is enough for one session, and is there at once.
@@ -547,10 +523,16 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 /// A journal that is there already is a matter of the command; everything else is not.
 pub(crate) fn journal_failure(error: JournalError) -> Failure {
     match &error {
-        JournalError::Exists { .. } => Failure::wrong(error.to_string()),
+        JournalError::Exists { .. }
+        | JournalError::Foreign { .. }
+        | JournalError::NoSqlite { .. }
+        | JournalError::SessionId(_)
+        | JournalError::NoSession { .. }
+        | JournalError::OtherSession { .. } => Failure::wrong(error.to_string()),
         JournalError::Io { .. }
         | JournalError::Locked { .. }
         | JournalError::Corrupt { .. }
+        | JournalError::Damaged { .. }
         | JournalError::SecretsMissing { .. }
         | JournalError::Newer { .. } => Failure::failed(error.to_string()),
     }

@@ -6,14 +6,17 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::host::clock::{Clock, SystemClock, iso_text};
-use crate::host::journal::file::read_file;
+use crate::host::journal::JournalError;
+use crate::host::journal::address::{Address, Place};
 use crate::host::stored::{self, Stored as StoredSession, StoredState};
 use crate::host::why::history;
 use crate::serve::cli::check::Format;
 use crate::serve::cli::console::{Console, Exit, Failure, put};
 use crate::serve::cli::conversation::TalkArguments;
-use crate::serve::cli::run::{Stored, resume, session_failure};
+use crate::serve::cli::run::{Stored, journal_failure, resume, session_failure};
+use crate::serve::cli::sessions_delete::{DeleteArguments, delete};
 use crate::serve::cli::sessions_diff::{self, DiffArguments};
+use crate::serve::cli::sessions_export::{ExportArguments, export};
 use crate::serve::cli::sessions_travel::{self, ForkArguments, ReplayArguments};
 use crate::serve::cli::show::{self, WireView};
 use crate::serve::cli::why;
@@ -26,6 +29,9 @@ Examples:
   playhouse sessions show 20261121-224805-k3f9
   playhouse sessions why 20261121-224805-k3f9 Calm:T1
   playhouse sessions resume 20261121-224805-k3f9
+  playhouse sessions list --journal sessions.sqlite
+  playhouse sessions export 20261121-224805-k3f9 --format md --output talk.md
+  playhouse sessions delete 20261121-224805-k3f9
   playhouse sessions replay 20261121-224805-k3f9 --to 17
   playhouse sessions fork 20261121-224805-k3f9 --at 17 --set city=Rome
   playhouse sessions diff 20261121-224805-k3f9 20261121-231502-m2rw";
@@ -34,8 +40,19 @@ Examples:
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SessionsArguments {
+    /// Where the sessions are kept: a `.sqlite` or `.db` file, a `.jsonl` file, or a folder of these [default:
+    /// $PLAYHOUSE_SESSIONS, or $XDG_STATE_HOME/playhouse/sessions]
+    #[arg(long, value_name = "PATH", global = true)]
+    journal: Option<PathBuf>,
     #[command(subcommand)]
     command: SessionsCommand,
+}
+
+/// Where the sessions are that a command is about.
+pub(crate) struct Kept {
+    pub(super) place: Place,
+    /// Whether that is no more than the default.
+    pub(super) is_default: bool,
 }
 
 #[derive(Subcommand)]
@@ -72,6 +89,10 @@ enum SessionsCommand {
     Fork(ForkArguments),
     /// How two sessions differ: how long they did the same, what each did then, and the variables
     Diff(DiffArguments),
+    /// Writes a session down: a journal, a text for people, or events for programs
+    Export(ExportArguments),
+    /// Deletes sessions for good
+    Delete(DeleteArguments),
 }
 
 #[derive(Args)]
@@ -86,36 +107,43 @@ struct ResumeArguments {
 
 /// Performs one of the commands.
 pub(crate) fn sessions(console: &Console, arguments: &SessionsArguments) -> Result<Exit, Failure> {
+    let given = arguments.journal.as_deref();
+    let kept = Kept { place: world::sessions_place(console, given)?, is_default: given.is_none() };
     match &arguments.command {
-        SessionsCommand::List { format } => list(console, *format),
-        SessionsCommand::Show { id, format } => show(console, id, *format),
-        SessionsCommand::Why { id, trigger, format } => why(console, id, trigger.as_deref(), *format),
+        SessionsCommand::List { format } => list(console, &kept.place, *format),
+        SessionsCommand::Show { id, format } => show(&kept.find(id)?, id, *format),
+        SessionsCommand::Why { id, trigger, format } => why(&kept.find(id)?, trigger.as_deref(), *format),
         SessionsCommand::Resume(arguments) => {
-            let path = find(console, &arguments.id)?;
-            let stored = Stored { path: &path, id: &arguments.id, is_elsewhere: false };
+            let address = kept.find(&arguments.id)?;
+            let stored = Stored { address: &address, id: &arguments.id, is_elsewhere: !kept.is_default };
             resume(console, &arguments.world, &arguments.talk, &stored)
         }
-        SessionsCommand::Replay(arguments) => sessions_travel::replay(console, arguments),
-        SessionsCommand::Fork(arguments) => sessions_travel::fork(console, arguments),
-        SessionsCommand::Diff(arguments) => sessions_diff::diff(console, arguments),
+        SessionsCommand::Replay(arguments) => sessions_travel::replay(&kept, arguments),
+        SessionsCommand::Fork(arguments) => sessions_travel::fork(console, &kept, arguments),
+        SessionsCommand::Diff(arguments) => sessions_diff::diff(&kept, arguments),
+        SessionsCommand::Export(arguments) => export(console, &kept.find(&arguments.id)?, arguments),
+        SessionsCommand::Delete(arguments) => delete(console, &kept, arguments),
     }
 }
 
-/// The journal of a session that is there.
-pub(super) fn find(console: &Console, id: &str) -> Result<PathBuf, Failure> {
-    let path = world::places(console)?.journal_path(id).map_err(|error| Failure::wrong(error.to_string()))?;
-    match path.is_file() {
-        true => Ok(path),
-        false => {
-            Err(Failure::wrong(format!("there is no session {id}; `playhouse sessions list` shows those there are")))
-        }
+impl Kept {
+    /// The journal of a session that is there.
+    pub(crate) fn find(&self, id: &str) -> Result<Address, Failure> {
+        self.place.find(id).map_err(|error| {
+            if self.is_default && matches!(error, JournalError::NoSession { .. }) {
+                return Failure::wrong(format!(
+                    "there is no session {id}; `playhouse sessions list` shows those there are"
+                ));
+            }
+            journal_failure(error)
+        })
     }
 }
 
 /// What is known of a session in `list --format json` and, with the view behind it, in `show`. A public interface:
 /// fields are added, never changed or removed.
 #[derive(Serialize)]
-struct WireSession<'a> {
+pub(crate) struct WireSession<'a> {
     id: &'a str,
     /// `finished`, `failed`, `waiting`, `interrupted`, `open` (in a process), `unreadable`.
     state: &'static str,
@@ -136,7 +164,7 @@ struct WireShown<'a> {
     view: WireView,
 }
 
-fn to_wire(stored: &StoredSession) -> WireSession<'_> {
+pub(crate) fn to_wire(stored: &StoredSession) -> WireSession<'_> {
     let (is_readable, detail) = match &stored.state {
         StoredState::Unreadable(error) => (false, Some(error.to_string())),
         StoredState::Failed(message) => (true, Some(message.to_string())),
@@ -153,11 +181,10 @@ fn to_wire(stored: &StoredSession) -> WireSession<'_> {
     }
 }
 
-fn show(console: &Console, id: &str, format: Format) -> Result<Exit, Failure> {
-    let path = find(console, id)?;
-    let opened = stored::open(&path).map_err(session_failure)?;
+fn show(address: &Address, id: &str, format: Format) -> Result<Exit, Failure> {
+    let opened = stored::open(address).map_err(session_failure)?;
     let view = opened.replayed.machine.view();
-    let stored = stored::describe(&path);
+    let stored = opened.describe(address);
     let wire = to_wire(&stored);
     if format == Format::Json {
         let shown = WireShown { session: wire, model: &opened.begun.model, view: show::to_wire(&view) };
@@ -180,9 +207,8 @@ fn show(console: &Console, id: &str, format: Format) -> Result<Exit, Failure> {
     Ok(Exit::Finished)
 }
 
-fn why(console: &Console, id: &str, trigger: Option<&str>, format: Format) -> Result<Exit, Failure> {
-    let path = find(console, id)?;
-    let records = read_file(&path).map_err(|error| Failure::failed(error.to_string()))?;
+fn why(address: &Address, trigger: Option<&str>, format: Format) -> Result<Exit, Failure> {
+    let records = address.read().map_err(journal_failure)?;
     let history = history(&records).map_err(session_failure)?;
     let zone = SystemClock.zone();
     let answer = match format {
@@ -193,18 +219,15 @@ fn why(console: &Console, id: &str, trigger: Option<&str>, format: Format) -> Re
     Ok(Exit::Finished)
 }
 
-fn list(console: &Console, format: Format) -> Result<Exit, Failure> {
-    let places = world::places(console)?;
-    let folder = places.sessions_folder().map_err(|error| Failure::wrong(error.to_string()))?;
-    let stored = stored::list(folder)
-        .map_err(|cause| Failure::failed(format!("{}: cannot read: {cause}; make it readable", folder.display())))?;
+fn list(console: &Console, place: &Place, format: Format) -> Result<Exit, Failure> {
+    let stored = stored::list(place).map_err(journal_failure)?;
     let listed: Vec<WireSession<'_>> = stored.iter().map(to_wire).collect();
     match format {
         Format::Json => {
             let lines: Vec<String> = listed.iter().map(|session| json(session).trim_end().to_owned()).collect();
             put(&if lines.is_empty() { "[]\n".to_owned() } else { format!("[\n{}\n]\n", lines.join(",\n")) })?;
         }
-        Format::Text if listed.is_empty() => console.tell(&format!("no sessions in {}\n", folder.display())),
+        Format::Text if listed.is_empty() => console.tell(&format!("no sessions in {}\n", place.path().display())),
         Format::Text => put(&table(&listed))?,
     }
     Ok(Exit::Finished)
@@ -237,12 +260,12 @@ fn table(listed: &[WireSession<'_>]) -> String {
     text
 }
 
-pub(super) fn local(time: Timestamp) -> String {
+pub(crate) fn local(time: Timestamp) -> String {
     iso_text(time, &SystemClock.zone())
 }
 
 /// One line.
-fn json(value: &impl Serialize) -> String {
+pub(crate) fn json(value: &impl Serialize) -> String {
     // Text, numbers and JSON values: writing them cannot fail.
     serde_json::to_string(value).unwrap_or_default() + "\n"
 }

@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use crate::host::travel::{self, Difference, Timeline, VariableDifference};
 use crate::serve::cli::check::Format;
-use crate::serve::cli::console::{Console, Exit, Failure, count, put};
+use crate::serve::cli::console::{Exit, Failure, count, put};
 use crate::serve::cli::run::session_failure;
+use crate::serve::cli::sessions::Kept;
 use crate::serve::cli::sessions_travel::{WireStep, begun, json, timeline};
 use crate::serve::cli::show::short_value;
 use crate::serve::cli::travel_text::step_text;
@@ -54,8 +55,8 @@ struct WireVariableDifference<'a> {
 }
 
 /// How two sessions differ.
-pub(crate) fn diff(console: &Console, arguments: &DiffArguments) -> Result<Exit, Failure> {
-    let sides = [timeline(console, &arguments.a)?, timeline(console, &arguments.b)?];
+pub(crate) fn diff(kept: &Kept, arguments: &DiffArguments) -> Result<Exit, Failure> {
+    let sides = [timeline(kept, &arguments.a)?, timeline(kept, &arguments.b)?];
     let difference = travel::diff(&sides[0], &sides[1]).map_err(session_failure)?;
     put(&match arguments.format {
         Format::Text => difference_text(&sides, &difference)?,

@@ -1,7 +1,7 @@
 //! `playhouse sessions replay` and `fork`: a session's past, and ways out of it.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
@@ -9,8 +9,7 @@ use serde::Serialize;
 
 use crate::host::clock::SystemClock;
 use crate::host::events::PublicEvent;
-use crate::host::journal::Journal;
-use crate::host::journal::file::{FileJournal, read_file};
+use crate::host::journal::address::{Address, Place};
 use crate::host::journal::record::{Begun, Record, RecordBody};
 use crate::host::session::SessionError;
 use crate::host::session::replay::Stop;
@@ -19,10 +18,9 @@ use crate::host::travel::{self, Changes, Edit, Point, Step, Timeline};
 use crate::serve::cli::check::Format;
 use crate::serve::cli::console::{Console, Exit, Failure, count, put};
 use crate::serve::cli::run::{argument, journal_failure, runtime, session_failure};
-use crate::serve::cli::sessions::{find, local};
+use crate::serve::cli::sessions::{Kept, local};
 use crate::serve::cli::show::{self, WireView};
 use crate::serve::cli::travel_text::{record_text, step_text};
-use crate::serve::cli::world;
 use crate::value::Value;
 use crate::vm::fault::FaultKind;
 use crate::vm::protocol::{FrameId, Outcome};
@@ -59,9 +57,9 @@ pub(crate) struct ForkArguments {
     /// The new session's id [default: time and four random characters]
     #[arg(long = "id", value_name = "ID")]
     new: Option<String>,
-    /// Where it is kept, a `.jsonl` file [default: $XDG_STATE_HOME/playhouse/sessions/ID.jsonl]
+    /// Where it is kept: a `.jsonl` file, a `.sqlite` or `.db` file, or a folder [default: beside the other]
     #[arg(long, value_name = "PATH")]
-    journal: Option<PathBuf>,
+    output: Option<PathBuf>,
 }
 
 /// A point as people write it: without a directive, behind all that the record set off.
@@ -89,13 +87,9 @@ impl At {
     }
 }
 
-/// The records of a session that is kept.
-fn read(console: &Console, id: &str) -> Result<Vec<Record>, Failure> {
-    read_file(&find(console, id)?).map_err(|error| Failure::failed(error.to_string()))
-}
-
-pub(super) fn timeline(console: &Console, id: &str) -> Result<Timeline, Failure> {
-    Timeline::new(read(console, id)?).map_err(session_failure)
+pub(super) fn timeline(kept: &Kept, id: &str) -> Result<Timeline, Failure> {
+    let records = kept.find(id)?.read().map_err(journal_failure)?;
+    Timeline::new(records).map_err(session_failure)
 }
 
 pub(super) fn begun(timeline: &Timeline) -> Result<&Begun, Failure> {
@@ -141,8 +135,8 @@ struct WireMoment<'a> {
 }
 
 /// All that happened, or where the session stood.
-pub(crate) fn replay(console: &Console, arguments: &ReplayArguments) -> Result<Exit, Failure> {
-    let timeline = timeline(console, &arguments.id)?;
+pub(crate) fn replay(kept: &Kept, arguments: &ReplayArguments) -> Result<Exit, Failure> {
+    let timeline = timeline(kept, &arguments.id)?;
     let to = arguments.to.map_or(timeline.end(), |to| to.point(&timeline));
     let text = match (arguments.to, arguments.from, arguments.format) {
         (Some(_), None, Format::Text) => moment_text(&timeline, to)?,
@@ -236,8 +230,8 @@ fn moment_json(timeline: &Timeline, point: Point) -> Result<String, Failure> {
 }
 
 /// Makes a new session out of an earlier point of another one.
-pub(crate) fn fork(console: &Console, arguments: &ForkArguments) -> Result<Exit, Failure> {
-    let timeline = timeline(console, &arguments.id)?;
+pub(crate) fn fork(console: &Console, kept: &Kept, arguments: &ForkArguments) -> Result<Exit, Failure> {
+    let timeline = timeline(kept, &arguments.id)?;
     let point = arguments.at.point(&timeline);
     let moment = timeline.at(point).map_err(session_failure)?;
     match &moment.stop {
@@ -268,13 +262,14 @@ pub(crate) fn fork(console: &Console, arguments: &ForkArguments) -> Result<Exit,
     };
     let edits = arguments.set.iter().map(edit).collect::<Result<Vec<Edit>, Failure>>()?;
     let id: Arc<str> = arguments.new.as_deref().map_or_else(|| new_id(&SystemClock), Arc::from);
-    let path = match &arguments.journal {
-        Some(path) => path.clone(),
-        None => world::places(console)?.journal_path(&id).map_err(|error| Failure::wrong(error.to_string()))?,
+    let place = match &arguments.output {
+        Some(path) => Place::at(path),
+        None => kept.place.beside(&id),
     };
+    let address = place.address(&id).map_err(journal_failure)?;
     let changes = Changes { edits, records: Vec::new() };
     let forked = travel::fork(&timeline, point, &changes, id.clone()).map_err(session_failure)?;
-    write(&path, &forked.records)?;
+    write(&address, &forked.records)?;
     put(&format!("{id}\n"))?;
     let answers = match forked.records.len() - forked.n_kept {
         0 => String::new(),
@@ -284,13 +279,11 @@ pub(crate) fn fork(console: &Console, arguments: &ForkArguments) -> Result<Exit,
     if arguments.set.is_empty() && moment.stop.is_none() {
         console.remark("nothing is different: the fork goes on from the end of what that record set off");
     }
-    console.remark(&match &arguments.journal {
-        None => format!("to go on: playhouse sessions resume {id}"),
-        Some(path) => {
-            let files = begun(&timeline)?.roots.join(" ");
-            format!("to go on: playhouse run {files} --session {id} --journal {}", path.display())
-        }
-    });
+    let journal = match kept.is_default && arguments.output.is_none() {
+        true => String::new(),
+        false => format!(" --journal {}", address.path().display()),
+    };
+    console.remark(&format!("to go on: playhouse sessions resume {id}{journal}"));
     Ok(Exit::Finished)
 }
 
@@ -322,12 +315,12 @@ fn place_of(view: &View, name: &str) -> Option<Option<FrameId>> {
 }
 
 /// Writes a new journal.
-fn write(path: &Path, records: &[Record]) -> Result<(), Failure> {
-    let mut journal = FileJournal::open(path).map_err(journal_failure)?;
+fn write(address: &Address, records: &[Record]) -> Result<(), Failure> {
+    let mut journal = address.open().map_err(journal_failure)?;
     if !journal.records().map_err(journal_failure)?.is_empty() {
         return Err(Failure::wrong(format!(
-            "{}: the journal already holds a session; choose another --id, or another --journal",
-            path.display()
+            "{}: the journal already holds a session; choose another --id, or another --output",
+            address.path().display()
         )));
     }
     let written = runtime()?.block_on(async {
@@ -336,9 +329,10 @@ fn write(path: &Path, records: &[Record]) -> Result<(), Failure> {
         }
         journal.sync().await
     });
+    drop(journal);
     written.map_err(|error| {
         // A part of a fork is a session that nobody wants. That it cannot be removed either is no news.
-        let _ = std::fs::remove_file(path);
+        let _ = address.delete();
         journal_failure(error)
     })
 }

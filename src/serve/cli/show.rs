@@ -104,7 +104,7 @@ pub(crate) fn frame_name(frame: &FrameView) -> String {
 }
 
 /// The words of a line, on one line; none at a heading.
-fn words_of(program: &Program, location: Location) -> Option<String> {
+pub(crate) fn words_of(program: &Program, location: Location) -> Option<String> {
     let text = match location {
         Location::Line { playbook, step } => {
             &*program.playbooks.get(playbook.0 as usize)?.steps.get(step?.0 as usize)?.text

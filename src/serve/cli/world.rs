@@ -17,7 +17,7 @@ use crate::host::config::{
 };
 use crate::host::equipment::declaration::{self, Declarations, Written};
 use crate::host::equipment::{Equipment, Models, Reach, Surroundings, for_author};
-use crate::host::journal::file::read_file;
+use crate::host::journal::address::Place;
 use crate::host::journal::record::Record;
 use crate::host::llm::Llm;
 use crate::host::llm::embedded::Embedded;
@@ -197,11 +197,18 @@ impl BegunWith<'_> {
     }
 }
 
-/// Where sessions are kept; a mistake elsewhere in the configuration is none of this.
-pub(crate) fn places(console: &Console) -> Result<Config, Failure> {
-    let environment = Environment { state_home: console.environment.state_home.clone(), ..Environment::default() };
-    Config::resolve(&CommandLine::default(), &FrontMatter::default(), &FileConfig::default(), &environment)
-        .map_err(|error| Failure::wrong(error.to_string()))
+/// Where sessions are kept: at `given`, else where the environment says; a mistake elsewhere in the configuration is
+/// none of this.
+pub(crate) fn sessions_place(console: &Console, given: Option<&Path>) -> Result<Place, Failure> {
+    if let Some(path) = given {
+        return Ok(Place::at(path));
+    }
+    let Environment { state_home, sessions, .. } = console.environment.clone();
+    let environment = Environment { state_home, sessions, ..Environment::default() };
+    let wrong = |error: ConfigError| Failure::wrong(error.to_string());
+    let config =
+        Config::resolve(&CommandLine::default(), &FrontMatter::default(), &FileConfig::default(), &environment);
+    config.and_then(|config| config.sessions_place().cloned()).map_err(wrong)
 }
 
 /// What is given on a command line, or in a test, to be opened with.
@@ -331,8 +338,9 @@ fn open_model(config: &Config, id: &ModelId) -> Result<Arc<dyn Llm>, Failure> {
         ModelId::Embedded(_) => Arc::new(Embedded::without_weights()),
         ModelId::Script(path) => Arc::new(Script::load(path).map_err(|error| Failure::wrong(error.to_string()))?),
         ModelId::Replay(session) => {
-            let path = config.journal_path(session).map_err(|error| Failure::wrong(error.to_string()))?;
-            let records = read_file(&path).map_err(|error| Failure::wrong(error.to_string()))?;
+            let place = config.sessions_place().map_err(|error| Failure::wrong(error.to_string()))?;
+            let address = place.find(session).map_err(|error| Failure::wrong(error.to_string()))?;
+            let records = address.read().map_err(|error| Failure::wrong(error.to_string()))?;
             Arc::new(Replay::of_session(session, recorded_replies(&records)))
         }
     })

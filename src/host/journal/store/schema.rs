@@ -1,0 +1,189 @@
+//! The tables of a store, how they came about, and which files are none.
+//!
+//! `user_version` is the version of the tables; each step below leads to the next one, in the same transaction as its
+//! number. What a step has done in some file is never changed: a new version is a new step.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+
+use crate::host::journal::JournalError;
+use crate::host::journal::file::io_error;
+use crate::host::journal::store::beside;
+use crate::host::journal::store::lock::Lock;
+
+/// What stands in the header of a store (`play`), so that no other database is taken for one.
+pub(super) const APPLICATION_ID: i32 = 0x706c_6179;
+
+/// How long a statement waits for another process that writes. Each writes for less than a disk needs to sync.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// Pages (of 4 KiB) of the write-ahead log at which an append moves them into the file. It must then wait for the
+/// disk, so this is only for sessions that run on without ever waiting for anybody.
+pub(super) const MAX_LOG_PAGES: i32 = 16_384;
+
+/// The smallest page that a database can have, in bytes.
+const MIN_PAGE: u64 = 512;
+
+/// The steps from one version of the tables to the next; the first begins at an empty database.
+const STEPS: [&str; 2] = [
+    // Bodies are the JSON of `.jsonl` lines without number and time. `tail` has the chunks of the reply in progress,
+    // `secret` whole the bodies that are masked in `record`.
+    "CREATE TABLE session (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        format INTEGER NOT NULL,
+        begun INTEGER NOT NULL,
+        program TEXT NOT NULL,
+        syncs INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    CREATE TABLE record (
+        session INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        time INTEGER NOT NULL,
+        body TEXT NOT NULL,
+        PRIMARY KEY (session, seq)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE tail (
+        session INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        time INTEGER NOT NULL,
+        body TEXT NOT NULL,
+        PRIMARY KEY (session, seq)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE secret (
+        session INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        body TEXT NOT NULL,
+        PRIMARY KEY (session, seq)
+    ) STRICT, WITHOUT ROWID;",
+    // How a session stood when somebody looked; true as long as its last record has this `seq` and `time` (chunks are
+    // joined, so a number can come again) and `by` is the same program.
+    "CREATE TABLE standing (
+        session INTEGER PRIMARY KEY,
+        seq INTEGER NOT NULL,
+        time INTEGER NOT NULL,
+        by TEXT NOT NULL,
+        state TEXT NOT NULL,
+        detail TEXT NOT NULL
+    ) STRICT;",
+];
+
+/// The version that this program makes.
+pub(super) const VERSION: u32 = STEPS.len() as u32;
+
+/// Opens a store; a file that is not there is made if `create` says so, with its folders.
+///
+/// # Errors
+/// It cannot be opened, is no store, or one of a newer program.
+pub(super) fn open(path: &Path, create: bool) -> Result<Connection, JournalError> {
+    let error = |action, cause| io_error(path, action, cause);
+    if create {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(|cause| error("make the folder of", cause))?;
+        }
+        // SQLite gives the files beside it the same rights.
+        make_private(path).map_err(|cause| error("open", cause))?;
+    }
+    // What it says of a folder would help nobody.
+    let metadata = path.metadata().map_err(|cause| error("open", cause))?;
+    if metadata.is_dir() {
+        return Err(error("open", io::ErrorKind::IsADirectory.into()));
+    }
+    // SQLite would take it for an empty database, and write over it.
+    if (1..MIN_PAGE).contains(&metadata.len()) {
+        return Err(JournalError::Foreign { path: path.to_owned(), what: "no SQLite database" });
+    }
+    let fault = |cause| fault(path, "open", cause);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(fault)?;
+    connection.busy_timeout(BUSY).map_err(fault)?;
+    if check(&connection, path)? < VERSION {
+        // Two processes that make one store at the same time would stand in each other's way.
+        let _lock = Lock::wait(&beside(path, "lock")).map_err(|cause| error("lock", cause))?;
+        migrate(&mut connection, path)?;
+    }
+    // The tables may be somebody else's work: they call no function with side effects.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).map_err(fault)?;
+    connection.pragma_update(None, "synchronous", "NORMAL").map_err(fault)?;
+    connection.pragma_update(None, "wal_autocheckpoint", MAX_LOG_PAGES).map_err(fault)?;
+    Ok(connection)
+}
+
+/// The version of its tables, if it is a store or empty.
+fn check(connection: &Connection, path: &Path) -> Result<u32, JournalError> {
+    let fault = |cause| fault(path, "open", cause);
+    let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0));
+    let application = number("application_id").map_err(fault)?;
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(fault)?;
+    let version = u32::try_from(number("user_version").map_err(fault)?).unwrap_or(u32::MAX);
+    let is_empty = application == 0 && version == 0 && tables == 0;
+    if application != APPLICATION_ID && !is_empty {
+        return Err(JournalError::Foreign { path: path.to_owned(), what: "another program's database" });
+    }
+    if version > VERSION {
+        return Err(JournalError::Newer { path: path.to_owned(), found: version, known: VERSION });
+    }
+    Ok(version)
+}
+
+/// Makes the tables of the newest version, from whichever there are: all steps or none.
+fn migrate(connection: &mut Connection, path: &Path) -> Result<(), JournalError> {
+    let fault = |cause| fault(path, "migrate", cause);
+    // Neither can be changed in a transaction; the first only while there is no table.
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL").map_err(fault)?;
+    connection.pragma_update(None, "journal_mode", "WAL").map_err(fault)?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fault)?;
+    // Somebody may have been faster.
+    let version = check(&transaction, path)?;
+    if version < VERSION {
+        apply(&transaction, version).map_err(fault)?;
+    }
+    transaction.commit().map_err(fault)
+}
+
+fn apply(transaction: &Transaction<'_>, version: u32) -> rusqlite::Result<()> {
+    for step in STEPS.iter().skip(version as usize) {
+        transaction.execute_batch(step)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", VERSION)
+}
+
+fn make_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// What SQLite says, in the words of journals.
+pub(super) fn fault(path: &Path, action: &'static str, cause: rusqlite::Error) -> JournalError {
+    let path = path.to_owned();
+    let code = cause.sqlite_error_code();
+    if code == Some(ErrorCode::NotADatabase) {
+        return JournalError::Foreign { path, what: "no SQLite database" };
+    }
+    let advice = match code {
+        Some(ErrorCode::DiskFull) => "free some space, then resume the session with --session",
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
+            "make it and its folder writable, or choose another place with --journal"
+        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            "another process keeps the store busy: wait for it or end it, then resume the session with --session"
+        }
+        Some(ErrorCode::SystemIoFailure) => {
+            "see whether the disk is full or broken, then resume the session with --session, or choose another place \
+             with --journal"
+        }
+        Some(ErrorCode::DatabaseCorrupt) => "restore the file from a copy, or choose another place with --journal",
+        _ => "choose another place with --journal, or mend the cause and resume with --session",
+    };
+    JournalError::Io { path, action, cause: io::Error::other(cause), advice }
+}
