@@ -8,6 +8,8 @@ use tracing_subscriber::EnvFilter;
 use crate::host::config::Environment;
 use crate::host::secrets::Secrets;
 
+pub(crate) use crate::serve::show::count;
+
 /// How a command ends; the numbers are a public interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -186,9 +188,4 @@ impl Write for MaskedLog {
     fn flush(&mut self) -> io::Result<()> {
         io::stderr().flush()
     }
-}
-
-/// `1 error`, `2 errors`.
-pub(crate) fn count(n: usize, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }

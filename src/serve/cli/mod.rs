@@ -22,16 +22,12 @@ mod plugin_new;
 mod progress;
 mod run;
 mod sessions;
-pub mod show;
-mod show_variables;
 mod terminal;
 mod test;
 mod test_compare;
 pub mod test_file;
 mod test_session;
 pub mod trigger_tests;
-mod unjudged;
-pub mod why;
 mod world;
 
 use std::ffi::OsString;

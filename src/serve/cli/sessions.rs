@@ -13,9 +13,8 @@ use crate::serve::cli::check::Format;
 use crate::serve::cli::console::{Console, Exit, Failure, put};
 use crate::serve::cli::conversation::TalkArguments;
 use crate::serve::cli::run::{Stored, resume, session_failure};
-use crate::serve::cli::show::{self, WireView};
-use crate::serve::cli::why;
 use crate::serve::cli::world::{self, WorldArguments};
+use crate::serve::show::{self, WireView, why};
 use crate::vm::protocol::{Outcome, Timestamp};
 
 const EXAMPLES: &str = "\

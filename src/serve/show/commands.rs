@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::value::Value;
+
 /// Everything that begins with `/` and is ours, with what `/help` says of it.
 const COMMANDS: [(&str, &str, &str); 6] = [
     ("stack", "", "the playbooks that are being executed, the current one first"),
@@ -90,4 +92,13 @@ pub(crate) fn help() -> String {
                 Ctrl-C           clears the line; else cancels what the program is doing; a second one leaves\n  \
                 Tab, Up, Ctrl-R  completes commands and names; earlier lines; a search among them\n";
     lines.chain([keys.to_owned()]).collect()
+}
+
+/// A person's answer to a tool's question: yes, no, or text for the tool.
+pub(crate) fn approval(line: &str) -> Value {
+    match line.trim().to_lowercase().as_str() {
+        "y" | "yes" => Value::Bool(true),
+        "n" | "no" => Value::Bool(false),
+        _ => Value::str(line),
+    }
 }
