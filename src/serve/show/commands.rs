@@ -82,6 +82,27 @@ pub(crate) fn names() -> impl Iterator<Item = String> {
     COMMANDS.iter().map(|(name, _, _)| format!("/{name}"))
 }
 
+/// Those that a debugger's console has, too.
+fn of_debugger() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static str)> {
+    COMMANDS.iter().filter(|(name, _, _)| !["restart", "quit"].contains(name))
+}
+
+/// The commands of a debugger's console as they are typed.
+pub(crate) fn debugger_names() -> impl Iterator<Item = String> {
+    of_debugger().map(|(name, _, _)| format!("/{name}"))
+}
+
+/// The answer to `/help` in a debugger's console.
+pub(crate) fn debugger_help() -> String {
+    let lines = of_debugger().map(|(name, argument, text)| {
+        let usage = format!("/{name} {argument}");
+        format!("  {usage:15}  {text}\n")
+    });
+    let other = "  while the program waits for the user, everything else is the user's message (//text sends `/text`);\n  \
+                 while it stands still or runs, it is an expression, as in $order.total > 10\n";
+    lines.chain([other.to_owned()]).collect()
+}
+
 /// The answer to `/help`.
 pub(crate) fn help() -> String {
     let lines = COMMANDS.iter().map(|(name, argument, text)| {
