@@ -38,6 +38,7 @@ pub(crate) fn begun(secret: &str) -> RecordBody {
     RecordBody::Begun(Box::new(Begun {
         format: FORMAT,
         session: "s1".into(),
+        forked_from: None,
         model: "script:x".into(),
         classifier: Some("rules".into()),
         hash: "fnv1a64:0".to_owned(),

@@ -1,12 +1,15 @@
 //! How a session's task is told what to do while it runs or stands still, and what it tells of that.
 
+use std::sync::Arc;
+
 use tokio::sync::{mpsc, oneshot};
 
 use crate::host::debug::breakpoint::{Breakpoint, Exceptions};
-use crate::host::debug::stepping::{Debugger, Log, Mode, Reason};
+use crate::host::debug::stepping::{Debugger, Log, Reason, Step};
 use crate::host::journal::JournalError;
 use crate::host::journal::record::Record;
 use crate::lang::expr::Expr;
+use crate::lang::program::Program;
 use crate::value::Tracked;
 use crate::vm::eval::EvalFault;
 use crate::vm::protocol::{FrameId, Place};
@@ -21,13 +24,15 @@ pub(crate) enum Command {
     /// To stand still as soon as it can.
     Pause,
     /// To go on.
-    Go(Mode),
+    Go(Step),
     /// To stop at these from now on.
     Breakpoints(Vec<Breakpoint>),
     /// To stop at these from now on, too.
     Exceptions(Exceptions),
     /// What the journal holds, and how often the machine has moved behind that.
     Past(oneshot::Sender<Result<(Vec<Record>, u32), JournalError>>),
+    /// The program's text.
+    Program(oneshot::Sender<Arc<Program>>),
     /// The value of an expression.
     Evaluate(Option<FrameId>, Expr, oneshot::Sender<Result<Tracked, EvalFault>>),
 }
@@ -48,6 +53,8 @@ pub enum DebugNotice {
     Stopped(Stopped),
     /// It goes on.
     Continued,
+    /// The past was changed: what is debugged from here on is another session, with this id.
+    Forked(Arc<str>),
     /// The message of a log point.
     Log(Log),
     /// It has ended, or its task has ([`crate::host::session::SessionHandle::outcome`] tells how).

@@ -93,7 +93,7 @@ impl Places {
         };
         let below = |place: &&StopPlace| place.range.line > line;
         let found = of_file().filter(in_stretch).find(below);
-        let found = found.or_else(|| of_file().filter(in_stretch).next_back());
+        let found = found.or_else(|| of_file().rfind(in_stretch));
         found.or_else(|| of_file().find(below)).or_else(|| of_file().next_back()).copied()
     }
 

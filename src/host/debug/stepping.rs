@@ -29,6 +29,20 @@ pub enum Mode {
     },
 }
 
+/// A step that has begun. It can be handed on: from a walk through the past to the program itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    mode: Mode,
+    /// The frame that is stepped over or out of has ended: a line beside it will do.
+    has_left: bool,
+}
+
+impl From<Mode> for Step {
+    fn from(mode: Mode) -> Step {
+        Step { mode, has_left: false }
+    }
+}
+
 /// Why a program stands still.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reason {
@@ -52,6 +66,10 @@ pub enum Reason {
     Evaluated(String, &'static str),
     /// A frame is begun anew.
     Restart,
+    /// The past has been changed: this is another session from here on.
+    Forked,
+    /// The session ended here when it ran.
+    Over,
     /// Going back has come to the beginning of the session.
     Beginning,
 }
@@ -79,11 +97,9 @@ pub struct Log {
 pub struct Debugger {
     breakpoints: Vec<Breakpoint>,
     exceptions: Exceptions,
-    mode: Mode,
+    step: Step,
     /// How often each breakpoint with a hit count was come to.
     hits: HashMap<BreakpointId, u64>,
-    /// The frame that is stepped over or out of has ended: a line beside it will do.
-    has_left: bool,
     /// Frames whose first line is waited for, and the breakpoints on their playbooks.
     entered: Vec<(FrameId, Vec<BreakpointId>)>,
     /// Names that the debugger itself has set: that is no reason to stop.
@@ -106,9 +122,8 @@ impl Debugger {
         Debugger {
             breakpoints: Vec::new(),
             exceptions: Exceptions::default(),
-            mode: Mode::Run,
+            step: Mode::Run.into(),
             hits: HashMap::new(),
-            has_left: false,
             entered: Vec::new(),
             own_edits: Vec::new(),
             at_entry: false,
@@ -127,10 +142,9 @@ impl Debugger {
         self.exceptions = exceptions;
     }
 
-    /// Goes on, as far as `mode` says.
-    pub fn go(&mut self, mode: Mode) {
-        self.mode = mode;
-        self.has_left = false;
+    /// Goes on, as far as a mode says, or on with a step.
+    pub fn go(&mut self, step: impl Into<Step>) {
+        self.step = step.into();
         self.at_entry = false;
     }
 
@@ -140,9 +154,14 @@ impl Debugger {
         self.at_entry = true;
     }
 
-    /// How far the present step goes.
-    pub fn mode(&self) -> Mode {
-        self.mode
+    /// Whether it stops at the first line.
+    pub fn is_at_entry(&self) -> bool {
+        self.at_entry
+    }
+
+    /// The present step.
+    pub fn step(&self) -> Step {
+        self.step
     }
 
     /// The debugger sets a variable.
@@ -188,6 +207,8 @@ impl Debugger {
     }
 
     fn observe_line(&mut self, machine: &Machine, place: Place, seen: &mut Seen) {
+        // What was set by hand has been told of before the next line, if it was anything new.
+        self.own_edits.clear();
         let on_line = self.breakpoints.iter().filter(|breakpoint| breakpoint.target == Target::Line(place.location));
         let ids: Vec<BreakpointId> = on_line.map(|breakpoint| breakpoint.id).collect();
         for id in ids {
@@ -202,13 +223,14 @@ impl Debugger {
                 }
             }
         }
-        let is_done = match self.mode {
+        let Step { mode, has_left } = self.step;
+        let is_done = match mode {
             Mode::Run => false,
             Mode::Into => true,
             Mode::Over { frame, depth } => {
-                place.frame == frame || place.depth < depth || (self.has_left && place.depth <= depth)
+                place.frame == frame || place.depth < depth || (has_left && place.depth <= depth)
             }
-            Mode::Out { depth } => place.depth < depth || (self.has_left && place.depth <= depth),
+            Mode::Out { depth } => place.depth < depth || (has_left && place.depth <= depth),
         };
         if is_done {
             seen.reasons.push(if self.at_entry { Reason::Entry } else { Reason::Step });
@@ -221,16 +243,15 @@ impl Debugger {
             (Fact::FramePushed { .. }, Some(place)) => self.observe_push(machine, *place),
             (Fact::FramePopped { .. }, Some(place)) => {
                 self.entered.retain(|(frame, _)| *frame != place.frame);
-                match self.mode {
-                    Mode::Over { depth, .. } | Mode::Out { depth } if place.depth == depth => self.has_left = true,
+                match self.step.mode {
+                    Mode::Over { depth, .. } | Mode::Out { depth } if place.depth == depth => self.step.has_left = true,
                     Mode::Run | Mode::Into | Mode::Over { .. } | Mode::Out { .. } => {}
                 }
             }
             // The callee has taken the frame's place: what is stepped over is the call, until it returns.
-            (Fact::FrameElided { .. }, Some(place)) => match self.mode {
+            (Fact::FrameElided { .. }, Some(place)) => match self.step.mode {
                 Mode::Over { frame, depth } if place.frame == frame || place.depth == depth => {
-                    self.mode = Mode::Out { depth };
-                    self.has_left = false;
+                    self.step = Mode::Out { depth }.into();
                 }
                 Mode::Run | Mode::Into | Mode::Over { .. } | Mode::Out { .. } => {}
             },

@@ -105,6 +105,9 @@ pub struct Begun {
     pub format: u32,
     /// The session's id.
     pub session: Arc<str>,
+    /// Where it left another one; none: it began at the beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkedFrom>,
     /// The model's id.
     pub model: Arc<str>,
     /// The trigger classifier's id; none in journals from before there was one.
@@ -129,6 +132,17 @@ pub struct Begun {
     /// The names of variables and arguments that may not be shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<Arc<str>>,
+}
+
+/// The point of another session that this one goes on from: the records up to there are that one's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkedFrom {
+    /// The other session's id.
+    pub session: Arc<str>,
+    /// The last of its records before the fork.
+    pub seq: u64,
+    /// How often the machine had moved since.
+    pub directive: u32,
 }
 
 /// A playbook or plan by name.

@@ -3,7 +3,9 @@
 //! The order is sacred (spec `execution.md`, "The machine is pure"): the task calls `advance` until the machine is
 //! blocked or finished and performs what it says; only then is *one* event written to the journal and handled.
 
-mod handle;
+mod branch;
+
+pub(crate) mod handle;
 
 mod input;
 
@@ -27,6 +29,7 @@ use crate::host::classify::TriggerClassifier;
 use crate::host::classify::questions::Questions;
 use crate::host::clock::Clock;
 use crate::host::debug::control::Attached;
+use crate::host::debug::stepping::Reason;
 use crate::host::events::EventMaker;
 use crate::host::journal::record::RecordBody;
 use crate::host::journal::{Journal, JournalError};
@@ -195,10 +198,14 @@ impl Session {
         let id = replayed.session.clone();
         let mut session = Session::new(world, journal, replayed.machine, id, replayed.time, true);
         let task = &mut session.task;
+        (task.n_directives, task.is_blocked) = (replayed.n_directives, true);
         match &replayed.stop {
             // A model that could not be reached may answer now.
             Stop::Finished(Outcome::Failed(fault)) if fault.kind == FaultKind::Model => {}
-            Stop::Finished(_) => return Ok(session),
+            Stop::Finished(_) => {
+                task.stands = vec![Reason::Over];
+                return Ok(session);
+            }
             Stop::Blocked(_) => {}
         }
         task.owes_waiting = true;
@@ -248,6 +255,7 @@ impl Session {
             debug: None,
             n_directives: 0,
             is_blocked: false,
+            stands: Vec::new(),
             deferred: VecDeque::new(),
             sleep: None,
         });
@@ -268,6 +276,9 @@ impl Session {
 
     /// Lets a debugger stop it from its first line on.
     pub(crate) fn attach(&mut self, attached: Attached) {
+        if self.task.is_resumed && attached.debugger.is_at_entry() {
+            self.task.stands.push(Reason::Entry);
+        }
         self.task.debug = Some(Box::new(attached));
     }
 

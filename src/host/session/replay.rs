@@ -15,8 +15,8 @@ use crate::host::tool::registry::Registry;
 use crate::lang::program::{EntryId, Program};
 use crate::value::{Map, Value};
 use crate::vm::protocol::{
-    CallId, CallKind, Effect, Event, Fact, Outcome, Progress, Question, QuestionId, StartCall, StartTurn, TimerId,
-    Timestamp, ToolSignature, TurnId, Wait,
+    CallId, CallKind, Close, Effect, Event, Fact, Outcome, Progress, Question, QuestionId, StartCall, StartTurn,
+    TimerId, Timestamp, ToolSignature, TurnId, Wait,
 };
 use crate::vm::{Begin, Machine};
 
@@ -37,6 +37,8 @@ pub struct Replayed {
     pub machine: Machine,
     /// Where it stands.
     pub stop: Stop,
+    /// How often it moved behind the last event.
+    pub n_directives: u32,
     /// The tools it knows.
     pub tools: Arc<[ToolSignature]>,
     /// When the session began.
@@ -64,6 +66,7 @@ pub(crate) fn begun(start: &Start, model: &str, classifier: &str, tools: &[ToolS
     Begun {
         format: FORMAT,
         session: start.id.clone(),
+        forked_from: None,
         model: model.into(),
         classifier: Some(classifier.into()),
         hash: start.text.hash(),
@@ -112,15 +115,17 @@ pub fn replay_watched(
         let advanced = follower.advance_before(Some(record), watch)?;
         follower.handle(record, advanced.stop.as_ref(), witnesses)?;
     }
+    let mut n_directives = 0;
     let stop = loop {
         let (progress, stop) = follower.advance();
         watch(follower.time, &progress);
         if let Some(stop) = stop {
             break stop;
         }
+        n_directives += 1;
     };
     let Follower { session, machine, tools, time, .. } = follower;
-    Ok(Replayed { session, machine, stop, tools, began: first.timestamp(), time })
+    Ok(Replayed { session, machine, stop, n_directives, tools, began: first.timestamp(), time })
 }
 
 /// A machine that follows a journal, record by record, and what it has asked the world for: all that is needed to go
@@ -136,9 +141,12 @@ pub(crate) struct Follower {
     asked: Vec<StartTurn>,
     /// Turns that have begun to be answered.
     started: Vec<TurnId>,
+    /// Turns whose rest the machine does not want; they have not ended yet.
+    pub(crate) closing: Vec<(TurnId, Close)>,
     /// Calls without a result.
     calls: Vec<StartCall>,
-    timers: Vec<TimerId>,
+    /// Timers that have not run out, with their milliseconds, and whether they are triggers'.
+    timers: Vec<(TimerId, u64, bool)>,
     /// Questions that have no answer yet.
     questions: Vec<Question>,
 }
@@ -176,6 +184,7 @@ impl Follower {
             time: first.timestamp(),
             asked: Vec::new(),
             started: Vec::new(),
+            closing: Vec::new(),
             calls: Vec::new(),
             timers: Vec::new(),
             questions: Vec::new(),
@@ -239,6 +248,16 @@ impl Follower {
         Ok(())
     }
 
+    /// The timers that may still run, with their milliseconds, and whether they are triggers'.
+    pub(crate) fn timers(&self) -> impl Iterator<Item = (TimerId, u64, bool)> {
+        self.timers.iter().copied()
+    }
+
+    /// The tools that the machine knows.
+    pub(crate) fn tools(&self) -> &Arc<[ToolSignature]> {
+        &self.tools
+    }
+
     /// What has been asked for and not been answered.
     pub(crate) fn outstanding(&self) -> Outstanding {
         let asked = self.asked.iter().map(|start| start.turn);
@@ -249,6 +268,11 @@ impl Follower {
         }
     }
 
+    /// How soon the machine wants this reply to be over; none: it reads it.
+    pub(crate) fn closing(&self, turn: TurnId) -> Option<Close> {
+        self.closing.iter().find(|(closing, _)| *closing == turn).map(|(_, close)| *close)
+    }
+
     fn note(&mut self, effect: &Effect) {
         match effect {
             Effect::StartTurn(start) => self.asked.push(StartTurn::clone(start)),
@@ -257,9 +281,13 @@ impl Follower {
                 self.calls.push(StartCall::clone(call));
             }
             // The machine starts those that still run again when it hears `Reopened`.
-            Effect::StartTimer { timer, .. } => self.timers.push(*timer),
+            Effect::StartTimer { timer, after_ms, is_background } => {
+                self.timers.retain(|(known, ..)| known != timer);
+                self.timers.push((*timer, *after_ms, *is_background));
+            }
             Effect::Classify(question) => self.questions.push(Question::clone(question)),
-            Effect::CloseReply { .. } | Effect::Say { .. } | Effect::Report(_) => {}
+            Effect::CloseReply { turn, close } => self.closing.push((*turn, *close)),
+            Effect::Say { .. } | Effect::Report(_) => {}
         }
     }
 
@@ -284,6 +312,7 @@ impl Follower {
                 }
                 if matches!(event, Event::ReplyEnded { .. }) {
                     self.started.retain(|started| started != turn);
+                    self.closing.retain(|(closing, _)| closing != turn);
                 }
             }
             Event::CallStarted { call, attempt } => {
@@ -304,10 +333,10 @@ impl Follower {
                 self.calls.remove(index.ok_or_else(|| self.no_call(record, *call))?);
             }
             Event::TimerFired { timer } => {
-                if !self.timers.contains(timer) {
+                if self.timers.iter().all(|(known, ..)| known != timer) {
                     return Err(self.differs(record, &format!("timer {} does not run", timer.0)));
                 }
-                self.timers.retain(|running| running != timer);
+                self.timers.retain(|(running, ..)| running != timer);
             }
             Event::Verdict { question, .. } => {
                 let Some(index) = self.questions.iter().position(|open| open.question == *question) else {
@@ -328,6 +357,7 @@ impl Follower {
                 // Nothing more comes of what the last process had asked for.
                 self.asked.clear();
                 self.started.clear();
+                self.closing.clear();
                 self.questions.clear();
             }
             Event::Message { .. } | Event::Approved { .. } | Event::Interrupted | Event::Edited { .. } => {}

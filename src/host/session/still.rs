@@ -82,7 +82,10 @@ impl Task {
             (Command::Past(sender), _) => {
                 let _ = sender.send(self.journal.records().map(|records| (records, self.n_directives)));
             }
-            (Command::Go(mode), Some(attached)) => attached.debugger.go(mode),
+            (Command::Program(sender), _) => {
+                let _ = sender.send(self.machine.program().clone());
+            }
+            (Command::Go(step), Some(attached)) => attached.debugger.go(step),
             (Command::Breakpoints(breakpoints), Some(attached)) => attached.debugger.set_breakpoints(breakpoints),
             (Command::Exceptions(exceptions), Some(attached)) => attached.debugger.set_exceptions(exceptions),
             (Command::Go(_) | Command::Pause | Command::Breakpoints(_) | Command::Exceptions(_), _) => {}

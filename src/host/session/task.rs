@@ -70,6 +70,8 @@ pub(crate) struct Task {
     pub(crate) n_directives: u32,
     /// It has nothing more to do before the next.
     pub(crate) is_blocked: bool,
+    /// Why a debugger finds it standing still before it moves; empty: it does not.
+    pub(crate) stands: Vec<Reason>,
     /// What came while the program stood still.
     pub(crate) deferred: VecDeque<Input>,
     /// The next moment that matters; kept between inputs, so that a chunk does not cost a timer.
@@ -93,6 +95,13 @@ pub(crate) struct Timer {
     due: Instant,
     /// A trigger's: it alone is no reason to go on when nobody can say anything any more.
     is_background: bool,
+}
+
+impl Timer {
+    /// One that begins to run now.
+    pub(crate) fn new(id: TimerId, after_ms: u64, is_background: bool) -> Timer {
+        Timer { id, due: moment_after(Duration::from_millis(after_ms)), is_background }
+    }
 }
 
 struct Running {
@@ -129,6 +138,11 @@ impl Task {
         let model = self.world.llm.id();
         let first = if self.is_resumed { self.maker.resumed(model) } else { self.maker.started(model) };
         self.publish(first);
+        let stands = std::mem::take(&mut self.stands);
+        if self.debug.is_some() && !stands.is_empty() && !self.stand_still(stands).await? {
+            self.journal.sync().await?;
+            return Ok(None);
+        }
         loop {
             let Some(stop) = self.advance().await? else {
                 self.journal.sync().await?;
@@ -229,7 +243,10 @@ impl Task {
     }
 
     fn perform(&mut self, effect: Effect) {
+        // What is asked before it is asked anew.
+        let is_void = self.pending.contains(&Event::Reopened);
         match effect {
+            Effect::StartTurn(_) | Effect::StartCall(_) | Effect::Classify(_) if is_void => {}
             Effect::StartTurn(start) => self.start_turn(&start),
             Effect::CloseReply { turn, close } => {
                 if self.turns.close(turn, close, self.world.options.yield_grace) {
@@ -248,8 +265,7 @@ impl Task {
             }
             Effect::StartTimer { timer: id, after_ms, is_background } => {
                 self.timers.retain(|running| running.id != id);
-                let due = moment_after(Duration::from_millis(after_ms));
-                self.timers.push(Timer { id, due, is_background });
+                self.timers.push(Timer::new(id, after_ms, is_background));
             }
             // Watchers have been told.
             Effect::Say { .. } | Effect::Report(_) => {}

@@ -2,9 +2,12 @@
 //!
 //! Nothing here runs a session or writes a journal: records go in, machines and other records come out.
 
+mod fork;
+
 mod point;
 
 mod timeline;
 
+pub use crate::host::travel::fork::{Changes, Edit, Fork, fork};
 pub use crate::host::travel::point::{Point, PointFault};
 pub use crate::host::travel::timeline::{Moment, Timeline};

@@ -48,13 +48,13 @@ struct Keyframe {
 
 /// A place in the records, and the machine there.
 #[derive(Clone, Debug)]
-struct Cursor {
-    follower: Follower,
-    point: Point,
+pub(super) struct Cursor {
+    pub(super) follower: Follower,
+    pub(super) point: Point,
     /// What the last move did.
-    progress: Option<Progress>,
+    pub(super) progress: Option<Progress>,
     /// Where the machine has stopped, if it has.
-    stop: Option<Stop>,
+    pub(super) stop: Option<Stop>,
 }
 
 /// A session at one point.
@@ -139,12 +139,17 @@ impl Timeline {
     /// # Errors
     /// There is no such point; the message names those there are.
     pub fn at(&self, point: Point) -> Result<Moment, SessionError> {
+        let Cursor { follower, point, progress, stop } = self.cursor_at(point)?;
+        Ok(Moment { machine: follower.machine, point, time: follower.time, progress, stop })
+    }
+
+    /// The same, with what has been asked of the world.
+    pub(super) fn cursor_at(&self, point: Point) -> Result<Cursor, SessionError> {
         let mut cursor = self.keyframe_before(self.check(point)?).cursor.clone();
         while cursor.point < point {
             self.step(&mut cursor)?;
         }
-        let Cursor { follower, point, progress, stop } = cursor;
-        Ok(Moment { machine: follower.machine, point, time: follower.time, progress, stop })
+        Ok(cursor)
     }
 
     /// All that the machine did behind `from` up to `to`, forward: `visit` sees the machine after each move, the point

@@ -1,0 +1,94 @@
+//! A session that begins as a fork of another one, for a debugger: it stands still at the fork.
+
+use crate::host::debug::control::Attached;
+use crate::host::debug::stepping::Reason;
+use crate::host::journal::Journal;
+use crate::host::session::replay::{self, Follower, Outstanding, Witnesses};
+use crate::host::session::task::Timer;
+use crate::host::session::{Session, SessionError, World};
+use crate::host::travel::Fork;
+use crate::vm::protocol::{Event, ReplyEnd};
+
+impl Session {
+    /// Begins a fork, which stands still at its point. What was asked for before that is answered as it was, before
+    /// anything new; what nobody has answered yet is asked again. The journal must be empty.
+    ///
+    /// # Errors
+    /// The journal cannot be written; the records do not fit this program's version.
+    pub(crate) fn branch(
+        world: World,
+        journal: Box<dyn Journal>,
+        fork: &Fork,
+        attached: Attached,
+        reason: Reason,
+    ) -> Result<Session, SessionError> {
+        let mut journal = journal;
+        let witnesses = Witnesses { llm: &*world.llm, classifier: &*world.classifier, tools: &world.tools };
+        replay::replay(&fork.records, Some(witnesses))?;
+        let (kept, answers) = fork.records.split_at(fork.n_kept.min(fork.records.len()));
+        let Some((first, events)) = kept.split_first() else {
+            return Err(SessionError::NoSession("it is empty".to_owned()));
+        };
+        let mut follower = Follower::begin(first)?;
+        for record in events {
+            let advanced = follower.advance_before(Some(record), &mut |_, _| {})?;
+            follower.handle(record, advanced.stop.as_ref(), None)?;
+        }
+        for _ in 0..fork.point.directive {
+            follower.advance();
+        }
+        for record in kept {
+            journal.append(record.timestamp(), record.body.clone())?;
+        }
+        let mut open = follower.outstanding();
+        let tools = world.tools.signatures();
+        let timers = follower.timers().map(|(id, after_ms, is_background)| Timer::new(id, after_ms, is_background));
+        let timers = timers.collect();
+        let knows_tools = follower.tools() == &tools;
+        let Follower { session: id, machine, time, closing, .. } = follower;
+        let mut session = Session::new(world, journal, machine, id, time, true);
+        let task = &mut session.task;
+        task.n_directives = fork.point.directive;
+        task.stands = vec![reason];
+        task.timers = timers;
+        task.debug = Some(Box::new(attached));
+        for event in answers.iter().filter_map(|record| record.body.to_event()) {
+            forget(&mut open, &event);
+            task.pending.push_back(event);
+        }
+        // Replies that the machine did not want to read on: nobody has told it yet that they are over.
+        open.turns.retain(|turn| {
+            let is_closed = closing.iter().any(|(closed, _)| closed == turn);
+            if is_closed {
+                task.pending.push_back(Event::ReplyEnded { turn: *turn, end: ReplyEnd::Closed, usage: None });
+            }
+            !is_closed
+        });
+        if open != Outstanding::default() {
+            task.pending.push_back(Event::Reopened);
+        }
+        if !knows_tools {
+            task.pending.push_back(Event::SignaturesChanged { tools });
+        }
+        Ok(session)
+    }
+}
+
+/// What is answered is not outstanding any more.
+fn forget(open: &mut Outstanding, event: &Event) {
+    match event {
+        Event::ReplyEnded { turn, .. } => open.turns.retain(|known| known != turn),
+        Event::CallEnded { call, .. } => open.calls.retain(|known| known != call),
+        Event::Verdict { question, .. } => open.questions.retain(|known| known != question),
+        Event::Chunk { .. }
+        | Event::CallStarted { .. }
+        | Event::Message { .. }
+        | Event::TimerFired { .. }
+        | Event::Approved { .. }
+        | Event::Interrupted
+        | Event::Edited { .. }
+        | Event::SignaturesChanged { .. }
+        | Event::GoOn
+        | Event::Reopened => {}
+    }
+}

@@ -1,0 +1,200 @@
+//! Forks: a session that leaves another one at an earlier point and goes its own way.
+//!
+//! A fork begins with the records of the original up to the point, then come the changes, then the answers to all that
+//! had been asked of the world before the point: they are on their way whatever the changes are, so that they arrive
+//! as they did. What nobody has answered in the original is like what a killed process had asked for: the session that
+//! resumes the fork asks again.
+
+use std::sync::Arc;
+
+use crate::host::journal::Journal;
+use crate::host::journal::memory::MemoryJournal;
+use crate::host::journal::record::{EndWire, ForkedFrom, Record, RecordBody};
+use crate::host::session::SessionError;
+use crate::host::session::replay::{Follower, Outstanding};
+use crate::host::travel::{Point, Timeline};
+use crate::value::Value;
+use crate::vm::protocol::{CallId, Close, Event, FrameId, QuestionId, ReplyEnd, Timestamp, TurnId};
+
+/// What is different in a fork from its point on.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// Variables that have other values. All are set before the machine moves.
+    pub edits: Vec<Edit>,
+    /// What else happens there, after the edits. The machine handles it when it has nothing more to do.
+    pub records: Vec<RecordBody>,
+}
+
+/// A variable's new value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Edit {
+    /// The frame whose variable it is; none: the agent's others.
+    pub frame: Option<FrameId>,
+    /// The variable's name.
+    pub name: Arc<str>,
+    /// The value.
+    pub value: Value,
+}
+
+/// The records of a new session.
+#[derive(Clone, Debug)]
+pub struct Fork {
+    /// All of them: what a journal is to hold that [`crate::host::session::Session::resume`] goes on with.
+    pub records: Vec<Record>,
+    /// So many of them lie before the fork: the original's, and the changes. The others are answers to what had been
+    /// asked for. Whoever wants to stand at the fork before they arrive writes only these at first; a chunk that
+    /// follows is joined to one before the fork if both are appended to one journal, for that makes no difference to
+    /// the machine.
+    pub n_kept: usize,
+    /// The fork's own point that is the point of the original, behind the changes: `n_kept` records and so many moves.
+    pub point: Point,
+}
+
+/// A new session with the id `id` that leaves the timeline's at `point`.
+///
+/// Inside of what an event set off, an edit takes effect exactly there. Without an edit nothing is different before the
+/// next event: what the machine does up to there it does in the fork, too, and what it asks for there is asked again.
+///
+/// # Errors
+/// There is no such point, or no such frame at it; the message names those there are.
+pub fn fork(timeline: &Timeline, point: Point, changes: &Changes, id: Arc<str>) -> Result<Fork, SessionError> {
+    let cursor = timeline.cursor_at(point)?;
+    let (kept, later) = timeline.records().split_at(usize::try_from(point.seq).unwrap_or(usize::MAX));
+    let mut journal = MemoryJournal::new();
+    for record in kept {
+        let mut body = record.body.clone();
+        if let RecordBody::Begun(begun) = &mut body {
+            let from = std::mem::replace(&mut begun.session, id.clone());
+            begun.forked_from = Some(ForkedFrom { session: from, seq: point.seq, directive: point.directive });
+        }
+        journal.append(record.timestamp(), body)?;
+    }
+    let is_paused = cursor.stop.is_none();
+    let time = cursor.follower.time;
+    let mut branch = Branch { open: cursor.follower.outstanding(), follower: cursor.follower, journal };
+    for (index, edit) in changes.edits.iter().enumerate() {
+        branch.check_frame(edit, point)?;
+        let Edit { frame, name, value } = edit.clone();
+        let after = match index {
+            0 => is_paused.then_some(point.directive),
+            _ => Some(0),
+        };
+        branch.happen(time, RecordBody::Edited { frame: frame.map(|frame| frame.0), name, value, after })?;
+    }
+    for body in &changes.records {
+        branch.advance()?;
+        branch.happen(time, body.clone())?;
+    }
+    let mut records = branch.journal.snapshot();
+    let n_kept = records.len();
+    let is_changed = !(changes.edits.is_empty() && changes.records.is_empty());
+    let point = Point::new(n_kept as u64, if is_changed { 0 } else { point.directive });
+    // Not joined with what lies before: the end of that can still be seen.
+    branch.journal = MemoryJournal::new();
+    branch.answer(later)?;
+    let answers = branch.journal.snapshot().into_iter();
+    records.extend(answers.map(|answer| Record { seq: n_kept as u64 + answer.seq, ..answer }));
+    Ok(Fork { records, n_kept, point })
+}
+
+/// A fork that is being made.
+struct Branch {
+    /// What had been asked for before the point, and has no answer yet.
+    open: Outstanding,
+    follower: Follower,
+    journal: MemoryJournal,
+}
+
+impl Branch {
+    /// A frame that is not there could not be told from one that has gone: the machine would ignore the edit.
+    fn check_frame(&self, edit: &Edit, point: Point) -> Result<(), SessionError> {
+        let stack = self.follower.machine.view().stack;
+        match edit.frame {
+            Some(id) if stack.iter().all(|frame| frame.id != id) => {
+                let there: Vec<String> = stack.iter().map(|frame| frame.id.0.to_string()).collect();
+                let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
+                Err(SessionError::NoPoint(format!("there is no frame {} at {point}; there are: {there}", id.0)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn happen(&mut self, time: Timestamp, body: RecordBody) -> Result<(), SessionError> {
+        let seq = self.journal.append(time, body.clone())?;
+        self.follower.handle(&Record { seq, time: time.0, body }, None, None)
+    }
+
+    /// Lets the machine do what the last event set off.
+    fn advance(&mut self) -> Result<(), SessionError> {
+        self.follower.advance_before(None, &mut |_, _| {}).map(|_| ())
+    }
+
+    /// Copies the answers from what the original handled behind the point.
+    fn answer(&mut self, later: &[Record]) -> Result<(), SessionError> {
+        self.advance()?;
+        for (index, record) in later.iter().enumerate() {
+            self.close_unwanted(&later[index..])?;
+            // Behind this, the original has asked again itself.
+            if self.open == Outstanding::default() || record.body == RecordBody::Reopened {
+                break;
+            }
+            if self.takes(&record.body) {
+                self.happen(record.timestamp(), record.body.clone())?;
+                self.advance()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether this answers something that had been asked for. It is not waited for any more then.
+    fn takes(&mut self, body: &RecordBody) -> bool {
+        let open = &mut self.open;
+        match body {
+            RecordBody::Chunk { turn, .. } => open.turns.contains(&TurnId(*turn)),
+            RecordBody::ReplyEnded { turn, end, .. } => {
+                let turn = TurnId(*turn);
+                // It was cut off because the original's machine wanted that. Ours may want to read on.
+                let is_cut = *end == EndWire::Closed && self.follower.closing(turn).is_none();
+                remove(&mut open.turns, &turn) && !is_cut
+            }
+            RecordBody::CallStarted { call, .. } => open.calls.contains(&CallId(*call)),
+            RecordBody::CallEnded { call, .. } => remove(&mut open.calls, &CallId(*call)),
+            RecordBody::Verdict { question, .. } => remove(&mut open.questions, &QuestionId(*question)),
+            RecordBody::Begun(_)
+            | RecordBody::Message { .. }
+            | RecordBody::TimerFired { .. }
+            | RecordBody::Approved { .. }
+            | RecordBody::Interrupted
+            | RecordBody::Edited { .. }
+            | RecordBody::SignaturesChanged { .. }
+            | RecordBody::GoOn
+            | RecordBody::Reopened => false,
+        }
+    }
+
+    /// Ends the replies that the machine has closed and of which the original has read more.
+    fn close_unwanted(&mut self, later: &[Record]) -> Result<(), SessionError> {
+        let goes_on = |turn: &TurnId| {
+            let mut bodies = later.iter().map(|record| &record.body).take_while(|body| **body != RecordBody::Reopened);
+            bodies.any(|body| matches!(body, RecordBody::Chunk { turn: of, .. } if *of == turn.0))
+        };
+        let is_unwanted =
+            |branch: &Branch, turn: &TurnId| branch.follower.closing(*turn) == Some(Close::Now) && goes_on(turn);
+        while let Some(turn) = self.open.turns.iter().copied().find(|turn| is_unwanted(self, turn)) {
+            remove(&mut self.open.turns, &turn);
+            let end = Event::ReplyEnded { turn, end: ReplyEnd::Closed, usage: None };
+            self.happen(self.follower.time, RecordBody::from_event(&end))?;
+            self.advance()?;
+        }
+        Ok(())
+    }
+}
+
+/// Takes one out; false if it was not there.
+fn remove<T: PartialEq>(list: &mut Vec<T>, item: &T) -> bool {
+    let index = list.iter().position(|found| found == item);
+    index.is_some_and(|index| {
+        list.remove(index);
+        true
+    })
+}
