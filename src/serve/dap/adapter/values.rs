@@ -152,7 +152,7 @@ impl Adapter {
             Some(_) | None => value.value.clone(),
         };
         let live = self.live()?;
-        let set = live.debuggee.assign(owner.frame, &owner.name, whole).await;
+        let set = live.debuggee.set(owner.frame, &owner.name, whole).await;
         set.map_err(|error| refused(RefusalKind::Value, &error))?;
         self.invalidated(&["variables"]);
         let shown = self.lists.value(&value, Some(owner), None);
