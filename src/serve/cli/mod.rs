@@ -5,6 +5,8 @@ mod check;
 mod completions;
 mod console;
 mod conversation;
+mod debug;
+mod debug_listen;
 mod embedded;
 mod ending;
 mod events_file;
@@ -62,6 +64,7 @@ struct Arguments {
 enum Command {
     Run(Box<run::RunArguments>),
     Check(check::CheckArguments),
+    Debug(Box<debug::DebugArguments>),
     Test(test::TestArguments),
     Sessions(sessions::SessionsArguments),
     Model(model::ModelArguments),
@@ -99,6 +102,7 @@ fn perform(console: &Console, command: Command) -> Result<Exit, Failure> {
         Command::Run(arguments) => run::run(console, &arguments),
         Command::Test(arguments) => test::test(console, &arguments),
         Command::Check(arguments) => check::check(console, &arguments),
+        Command::Debug(arguments) => debug::debug(console, &arguments),
         Command::Sessions(arguments) => sessions::sessions(console, &arguments),
         Command::Model(arguments) => model::model(console, &arguments),
         Command::Plan(arguments) => plan::plan(console, &arguments),

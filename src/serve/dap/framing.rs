@@ -21,7 +21,7 @@ pub enum FrameFault {
         "a message's header is longer than {MAX_HEADER} bytes; a message begins with `Content-Length: N` and an empty line"
     )]
     LongHeader,
-    /// A header that does not say how long the message is.
+    /// A header that does not say how long the message is, or is of another protocol.
     #[error(
         "a message's header does not say how long it is ({0:?}); a message begins with `Content-Length: N` and an empty line"
     )]
@@ -91,16 +91,23 @@ fn header_end(bytes: &[u8]) -> Option<(usize, usize)> {
     None
 }
 
+/// Only the protocol's own fields are taken: what a web page makes a browser send to a port of this machine must not
+/// be read as a message.
 fn content_length(header: &[u8]) -> Result<u64, FrameFault> {
     let text = String::from_utf8_lossy(header);
     let wrong = || FrameFault::NoLength(text.chars().take(80).collect());
-    let fields = text.lines().filter_map(|line| line.split_once(':'));
-    let mut lengths = fields.filter(|(name, _)| name.trim().eq_ignore_ascii_case("content-length"));
-    let (Some((_, length)), None) = (lengths.next(), lengths.next()) else { return Err(wrong()) };
-    let digits = length.trim();
+    let mut length = None;
+    for line in text.lines() {
+        let (name, value) = line.split_once(':').ok_or_else(wrong)?;
+        if name.eq_ignore_ascii_case("content-length") && length.is_none() {
+            length = Some(value.trim());
+        } else if !name.eq_ignore_ascii_case("content-type") {
+            return Err(wrong());
+        }
+    }
+    let digits = length.ok_or_else(wrong)?;
     // `parse` would take a sign.
-    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_number {
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(wrong());
     }
     Ok(digits.parse().unwrap_or(u64::MAX))

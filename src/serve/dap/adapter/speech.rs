@@ -127,9 +127,10 @@ impl Adapter {
     /// Words with the line that they come from.
     fn say(&mut self, event: &PublicEvent, category: &'static str, text: &str) {
         let name = event.playbook.as_deref().or(event.plan.as_deref());
-        let place = self.opened().ok().and_then(|opened| {
-            opened.texts.named(event.agent.as_deref(), name, event.line.as_deref())
-        });
+        let place = self
+            .opened()
+            .ok()
+            .and_then(|opened| opened.texts.named(event.agent.as_deref(), name, event.line.as_deref()));
         self.output(category, text, place);
     }
 }

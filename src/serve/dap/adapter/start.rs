@@ -74,7 +74,9 @@ impl Adapter {
 
     fn must_be_free(&self) -> Result<(), Refusal> {
         match &self.program {
-            Some(_) => Err(Refusal::new(RefusalKind::State, "a program is debugged here already; use another connection")),
+            Some(_) => {
+                Err(Refusal::new(RefusalKind::State, "a program is debugged here already; use another connection"))
+            }
             None => Ok(()),
         }
     }

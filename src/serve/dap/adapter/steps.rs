@@ -255,7 +255,10 @@ impl Adapter {
             | Reason::Beginning => None,
         });
         let Some((exception_id, description)) = found else {
-            return Err(Refusal::new(RefusalKind::State, "the program has not stopped because of a fault or a trigger"));
+            return Err(Refusal::new(
+                RefusalKind::State,
+                "the program has not stopped because of a fault or a trigger",
+            ));
         };
         body(ExceptionInfoBody { exception_id, description, break_mode: "always" })
     }
@@ -284,4 +287,3 @@ fn told(reason: &Reason) -> (&'static str, String, Option<String>) {
         Reason::Beginning => ("entry", "Paused at the beginning of the session".to_owned(), None),
     }
 }
-

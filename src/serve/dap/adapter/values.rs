@@ -139,7 +139,8 @@ impl Adapter {
         text: &str,
     ) -> Result<Json, Refusal> {
         if owner.frame.is_none() && view.stack.last().is_some_and(|top| top.agent != owner.agent) {
-            let text = format!("${} is one of the others of {}, which is not on top of the stack", owner.name, owner.agent);
+            let text =
+                format!("${} is one of the others of {}, which is not on top of the stack", owner.name, owner.agent);
             return Err(Refusal::new(RefusalKind::Value, text));
         }
         let reader = owner.frame.or(reader);
