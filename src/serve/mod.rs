@@ -1,3 +1,7 @@
 //! The doors: what people and programs use to reach sessions and analyses. Nothing here touches a machine.
 
 pub mod cli;
+
+pub mod dap;
+
+pub mod show;

@@ -9,6 +9,7 @@ mod config;
 mod conformance;
 mod conversation;
 mod crash;
+mod dap;
 mod dataflow;
 mod debug;
 mod declared_tool;

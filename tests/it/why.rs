@@ -11,8 +11,8 @@ use playhouse::host::program::load_texts;
 use playhouse::host::why::{Told, explain, find_trigger};
 use playhouse::lang::SourceText;
 use playhouse::lang::program::{AgentId, PlaybookId, Program, StepId, TriggerId};
-use playhouse::serve::cli::show::triggers as triggers_of;
-use playhouse::serve::cli::why::{all, one};
+use playhouse::serve::show::triggers as triggers_of;
+use playhouse::serve::show::why::{all, one};
 use playhouse::value::{Map, Origin, Tracked, Value};
 use playhouse::vm::limits::Settings;
 use playhouse::vm::protocol::{

@@ -17,7 +17,7 @@ use crate::host::session::{Session, SessionError, SessionGone, World};
 use crate::host::travel::{self, Changes, Edit, Moment, Point, Timeline};
 use crate::lang::plan::PlanLanguage;
 use crate::lang::program::Program;
-use crate::value::Tracked;
+use crate::value::{Tracked, Value};
 use crate::vm::protocol::{Effect, Fact, FrameId, Place, Progress};
 use crate::vm::view::View;
 
@@ -334,13 +334,23 @@ impl Debuggee {
     }
 
     /// Sets a variable of a frame to the value of an expression, here and now; no frame: one of the others of the top
-    /// frame's agent. In the past this makes a fork, which stands still at the same point
-    /// ([`DebugNotice::Forked`], then [`DebugNotice::Stopped`]).
+    /// frame's agent. See [`Debuggee::set`].
     ///
     /// # Errors
-    /// The program does not stand still, the frame is not there, the text has no value, the past cannot be changed
-    /// from here: in words.
+    /// The same, and the text has no value: in words.
     pub async fn assign(&mut self, frame: Option<FrameId>, name: &str, text: &str) -> Result<Tracked, DebugError> {
+        self.place()?;
+        let value = self.evaluate(frame, text).await?;
+        self.set(frame, name, value.value.clone()).await?;
+        Ok(value)
+    }
+
+    /// Sets a variable of a frame, here and now; no frame: one of the others of the top frame's agent. In the past this
+    /// makes a fork, which stands still at the same point ([`DebugNotice::Forked`], then [`DebugNotice::Stopped`]).
+    ///
+    /// # Errors
+    /// The program does not stand still, the frame is not there, the past cannot be changed from here: in words.
+    pub async fn set(&mut self, frame: Option<FrameId>, name: &str, value: Value) -> Result<(), DebugError> {
         self.place()?;
         let name = name.trim().trim_start_matches('$');
         let view = self.view().await.map_err(|error| DebugError::Refused(error.to_string()))?;
@@ -360,14 +370,13 @@ impl Debuggee {
             }
             Some(Some(_)) | None => {}
         }
-        let value = self.evaluate(frame, text).await?;
-        let edit = Edit { frame, name: name.into(), value: value.value.clone() };
+        let edit = Edit { frame, name: name.into(), value };
         if self.past().is_some() {
             self.fork(vec![edit], Reason::Forked).await?;
         } else {
             self.handle.edit(frame, edit.name, edit.value).await?;
         }
-        Ok(value)
+        Ok(())
     }
 
     /// Begins a frame anew: a fork from its first line on, which stands still there.

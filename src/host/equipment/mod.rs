@@ -45,7 +45,7 @@ pub struct Surroundings<'a> {
     /// What processes find in their environment.
     pub environment: Vec<(String, String)>,
     /// The variables that `{from_env: NAME}` means.
-    pub variable: &'a dyn Fn(&str) -> Option<String>,
+    pub variable: &'a (dyn Fn(&str) -> Option<String> + Sync),
     /// What nobody may see; filled while things are opened.
     pub secrets: Arc<Secrets>,
     /// How models are made that are resources.

@@ -16,13 +16,13 @@ use crate::lang::program::Program;
 use crate::serve::cli::console::{Console, Exit, Failure, clean, put};
 use crate::serve::cli::ending::{self, Told};
 use crate::serve::cli::events_file;
-use crate::serve::cli::show;
-use crate::serve::cli::terminal::commands::{self, Command, Line};
 use crate::serve::cli::terminal::thinking::Thinking;
 use crate::serve::cli::terminal::watch::{Reloaded, Watch};
 use crate::serve::cli::terminal::{Asked, Input, Names, Typed, answers};
-use crate::serve::cli::unjudged::Unjudged;
-use crate::value::{Tracked, Value};
+use crate::serve::show;
+use crate::serve::show::commands::{self, Command, Line, approval};
+use crate::serve::show::unjudged::Unjudged;
+use crate::value::Tracked;
 use crate::vm::protocol::{CallId, Outcome};
 
 /// A second Ctrl-C within this time leaves, where the first one has cancelled something.
@@ -542,15 +542,6 @@ impl Talk<'_> {
 
     fn clean(&self, text: &str) -> String {
         if self.cleans { clean(text) } else { text.to_owned() }
-    }
-}
-
-/// A person's answer to a tool's question: yes, no, or text for the tool.
-pub(crate) fn approval(line: &str) -> Value {
-    match line.trim().to_lowercase().as_str() {
-        "y" | "yes" => Value::Bool(true),
-        "n" | "no" => Value::Bool(false),
-        _ => Value::str(line),
     }
 }
 

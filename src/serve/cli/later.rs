@@ -3,18 +3,16 @@
 use crate::serve::cli::console::Failure;
 
 /// Commands to come, and what can be done until then.
-const COMMANDS: [(&str, &str); 6] = [
+const COMMANDS: [(&str, &str); 5] = [
     ("fmt", "format the program by hand; `playhouse check` shows how it is read"),
     ("index", "give the program its texts as files: `LoadFile` reads what lies in the working directory"),
-    ("debug", "use `playhouse run --events FILE`, and look at a session with `playhouse sessions show ID`"),
     ("lsp", "use `playhouse check --format json` from the editor"),
     ("serve", "run one session at a time with `playhouse run`"),
     ("mcp", "run the program with `playhouse run`"),
 ];
 
 /// Options to come, and what can be done until then.
-const OPTIONS: [(&str, &str); 3] = [
-    ("--debug-listen", "use `--events FILE` to see what a run does"),
+const OPTIONS: [(&str, &str); 2] = [
     ("--record", "write the replies into the test file by hand"),
     ("--compare", "run the tests of both revisions and compare what is printed"),
 ];

@@ -6,6 +6,8 @@ mod check;
 mod completions;
 mod console;
 mod conversation;
+mod debug;
+mod debug_listen;
 mod embedded;
 mod ending;
 mod events_file;
@@ -27,8 +29,6 @@ mod sessions_delete;
 mod sessions_diff;
 mod sessions_export;
 mod sessions_travel;
-pub mod show;
-mod show_variables;
 mod terminal;
 mod test;
 mod test_compare;
@@ -36,8 +36,6 @@ pub mod test_file;
 mod test_session;
 mod travel_text;
 pub mod trigger_tests;
-mod unjudged;
-pub mod why;
 mod world;
 
 use std::ffi::OsString;
@@ -72,6 +70,7 @@ struct Arguments {
 enum Command {
     Run(Box<run::RunArguments>),
     Check(check::CheckArguments),
+    Debug(Box<debug::DebugArguments>),
     Test(test::TestArguments),
     Sessions(sessions::SessionsArguments),
     Model(model::ModelArguments),
@@ -109,6 +108,7 @@ fn perform(console: &Console, command: Command) -> Result<Exit, Failure> {
         Command::Run(arguments) => run::run(console, &arguments),
         Command::Test(arguments) => test::test(console, &arguments),
         Command::Check(arguments) => check::check(console, &arguments),
+        Command::Debug(arguments) => debug::debug(console, &arguments),
         Command::Sessions(arguments) => sessions::sessions(console, &arguments),
         Command::Model(arguments) => model::model(console, &arguments),
         Command::Plan(arguments) => plan::plan(console, &arguments),

@@ -1,6 +1,7 @@
 //! `playhouse run FILE…`: a program, from its beginning or from where its session stands.
 
 use std::fs::File;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ use crate::lang::program::{Entry, EntryId, Program, Signature};
 use crate::serve::cli::changed::tell_changes;
 use crate::serve::cli::console::{Console, Exit, Failure, count};
 use crate::serve::cli::conversation::{After, Subject, Surroundings, TalkArguments, converse};
+use crate::serve::cli::debug_listen::Listening;
 use crate::serve::cli::embedded::RunWeights;
 use crate::serve::cli::terminal::watch::{Reloaded, Watch};
 use crate::serve::cli::terminal::{Asked, Input, Names, Typed};
@@ -45,30 +47,33 @@ Examples:
 pub(crate) struct RunArguments {
     /// The program's files; of a plan, standard output gets its value
     #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
-    world: WorldArguments,
+    pub(crate) world: WorldArguments,
     /// The playbook or plan to begin with [default: the one with the trigger `At the beginning`]
     #[arg(long, value_name = "NAME")]
-    playbook: Option<String>,
+    pub(crate) playbook: Option<String>,
     /// An argument, or a variable: JSON or text (can be given again)
     #[arg(long, value_name = "NAME=VALUE", value_parser = argument)]
-    arg: Vec<(Arc<str>, Value)>,
+    pub(crate) arg: Vec<(Arc<str>, Value)>,
     /// How often the model may write another plan for one that has failed [default: `max_replans` in playhouse.toml, 0]
     #[arg(long, value_name = "N")]
-    max_replans: Option<u32>,
+    pub(crate) max_replans: Option<u32>,
     /// The session's id: it is resumed, or begun if there is none
     #[arg(long, value_name = "ID")]
-    session: Option<String>,
+    pub(crate) session: Option<String>,
     /// Where the session is kept: a `.jsonl` file, or a `.sqlite` or `.db` file for many sessions [default:
     /// $PLAYHOUSE_SESSIONS, or $XDG_STATE_HOME/playhouse/sessions/ID.jsonl]
     #[arg(long, value_name = "PATH")]
-    journal: Option<PathBuf>,
+    pub(crate) journal: Option<PathBuf>,
+    /// Let a debugger attach at this address (`playhouse debug`, or any client of the Debug Adapter Protocol)
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) debug_listen: Option<SocketAddr>,
     /// Load the program again when one of its files is saved; a running session keeps its text
     #[arg(long)]
-    watch: bool,
+    pub(crate) watch: bool,
     #[command(flatten)]
-    talk: TalkArguments,
+    pub(crate) talk: TalkArguments,
 }
 
 /// Reads `name=value`.
@@ -98,14 +103,12 @@ async fn run_sessions(console: &Console, arguments: &RunArguments) -> Result<Exi
     let mut watch = arguments.watch.then(|| Watch::new(&arguments.files, console.color));
     let mut events = None;
     let mut is_first = true;
+    let listening = match arguments.debug_listen {
+        Some(address) => Some(Listening::open(console, address).await?),
+        None => None,
+    };
     loop {
-        let ready = match stored(console, arguments).map(|stored| stored.filter(|_| is_first))? {
-            Some((id, address)) => {
-                let stored = Stored { address: &address, id, is_elsewhere: arguments.journal.is_some() };
-                prepare_resume(console, &arguments.world, &stored, &arguments.files, watch.as_mut()).await
-            }
-            None => prepare_start(console, arguments, is_first, watch.as_mut()).await,
-        };
+        let ready = prepare(console, arguments, is_first, watch.as_mut()).await;
         // Not before: until then Ctrl-C ends the process, whatever a model does to get ready.
         let input = match &mut input {
             Some(input) => input,
@@ -118,7 +121,7 @@ async fn run_sessions(console: &Console, arguments: &RunArguments) -> Result<Exi
                     events = arguments.talk.open_events()?;
                 }
                 let surroundings = Surroundings { console, arguments: &arguments.talk, input, watch: watch.as_mut() };
-                begin(surroundings, ready, events.as_ref(), true).await?
+                begin(surroundings, ready, events.as_ref(), true, listening.as_ref()).await?
             }
             // The findings have been told, and the next save may mend them.
             Err(Failure::Quiet(exit)) if watch.is_some() => (exit, After::Ended),
@@ -143,6 +146,7 @@ async fn begin(
     ready: Ready<'_>,
     events: Option<&File>,
     can_restart: bool,
+    listening: Option<&Listening>,
 ) -> Result<(Exit, After), Failure> {
     // One file for all sessions of a process.
     let events = events.map(File::try_clone).transpose();
@@ -160,9 +164,17 @@ async fn begin(
     let subject = Subject { can_restart, ..about.subject };
     let console = surroundings.console;
     let talked = match open() {
-        Ok(session) => converse(surroundings, &subject, events, session).await,
+        Ok(session) => {
+            if let Some(listening) = listening {
+                listening.show(&session, &subject);
+            }
+            converse(surroundings, &subject, events, session).await
+        }
         Err(failure) => Err(failure),
     };
+    if let Some(listening) = listening {
+        listening.hide().await;
+    }
     equipment.close().await;
     if let Some(remark) = about.weights.end().await {
         console.remark(&remark);
@@ -217,22 +229,46 @@ fn stored<'a>(console: &Console, arguments: &'a RunArguments) -> Result<Option<(
 }
 
 /// A session that can be opened.
-struct Ready<'a> {
-    about: About,
-    equipment: Equipment,
-    open: Opening<'a>,
+pub(crate) struct Ready<'a> {
+    /// About it.
+    pub(crate) about: About,
+    /// What has to be closed behind it.
+    pub(crate) equipment: Equipment,
+    /// What opens it.
+    pub(crate) open: Opening<'a>,
 }
 
 /// What opens it.
-type Opening<'a> = Box<dyn FnOnce() -> Result<Session, Failure> + 'a>;
+type Opening<'a> = Box<dyn FnOnce() -> Result<Session, Failure> + Send + 'a>;
 
 /// What is told of a session and about it.
-struct About {
-    subject: Subject,
+pub(crate) struct About {
+    /// The program.
+    pub(crate) subject: Subject,
     /// Which model and which trigger classifier were chosen, and why.
-    choices: Vec<String>,
-    warning: Option<&'static str>,
-    weights: RunWeights,
+    pub(crate) choices: Vec<String>,
+    /// What is odd.
+    pub(crate) warning: Option<&'static str>,
+    /// The weights of the embedded model.
+    pub(crate) weights: RunWeights,
+    /// The ids of the model and of the trigger classifier.
+    pub(crate) ids: (String, String),
+}
+
+/// A session that the command line means: one that is kept goes on; else one begins.
+pub(crate) async fn prepare<'a>(
+    console: &Console,
+    arguments: &RunArguments,
+    is_first: bool,
+    watch: Option<&mut Watch>,
+) -> Result<Ready<'a>, Failure> {
+    match stored(console, arguments).map(|stored| stored.filter(|_| is_first))? {
+        Some((id, address)) => {
+            let stored = Stored { address: &address, id, is_elsewhere: arguments.journal.is_some() };
+            prepare_resume(console, &arguments.world, &stored, &arguments.files, watch).await
+        }
+        None => prepare_start(console, arguments, is_first, watch).await,
+    }
 }
 
 /// A session from its beginning. Only the first one of a process has the id of the command line, and its journal if
@@ -276,6 +312,7 @@ fn prepare_world<'a>(
         is_plan: is_plan(&program, entry),
         ..subject(&program, &equipped.world, &id, &arguments.files, journal)
     };
+    let ids = ids(&equipped.world);
     let begun = Start {
         id,
         program,
@@ -288,7 +325,7 @@ fn prepare_world<'a>(
         let journal = address.open().map_err(journal_failure)?;
         Session::start(equipped.world, journal, begun).map_err(session_failure)
     };
-    let about = About { subject, choices: equipped.choices, warning: None, weights: equipped.weights };
+    let about = About { subject, choices: equipped.choices, warning: None, weights: equipped.weights, ids };
     Ok((about, Box::new(open)))
 }
 
@@ -310,18 +347,19 @@ pub(crate) async fn run_plan(
     let id = new_id(&SystemClock);
     let address = world::sessions_place(console, None)?.address(&id).map_err(journal_failure)?;
     let subject = Subject { is_plan: true, ..subject(&program, &world, &id, &[PathBuf::from(name)], None) };
+    let ids = ids(&world);
     let begun = Start { id, program, text, settings, entry: None, arguments };
     let open = move || {
         let journal = address.open().map_err(journal_failure)?;
         Session::start(world, journal, begun).map_err(session_failure)
     };
     let weights = RunWeights::default();
-    let about = About { subject, choices: Vec::new(), warning: None, weights };
+    let about = About { subject, choices: Vec::new(), warning: None, weights, ids };
     let ready = Ready { about, equipment, open: Box::new(open) };
     let mut input = Input::open(console).await;
     let talk = TalkArguments::default();
     let surroundings = Surroundings { console, arguments: &talk, input: &mut input, watch: None };
-    Ok(begin(surroundings, ready, None, false).await?.0)
+    Ok(begin(surroundings, ready, None, false, None).await?.0)
 }
 
 /// A session that is kept somewhere.
@@ -346,7 +384,7 @@ pub(crate) fn resume(
         let events = talk.open_events()?;
         let mut input = Input::open(console).await;
         let surroundings = Surroundings { console, arguments: talk, input: &mut input, watch: None };
-        Ok(begin(surroundings, ready, events.as_ref(), false).await?.0)
+        Ok(begin(surroundings, ready, events.as_ref(), false, None).await?.0)
     })
 }
 
@@ -407,8 +445,13 @@ fn prepare_old_world(
     let subject = subject(program, &equipped.world, &begun.session, &own_files, path);
     let is_plan = begun.entry.as_ref().map_or_else(|| is_plan(program, None), |entry| entry.is_plan);
     let subject = Subject { is_resumed: true, is_plan, ..subject };
-    let about = About { subject, choices: equipped.choices, warning, weights: equipped.weights };
+    let ids = ids(&equipped.world);
+    let about = About { subject, choices: equipped.choices, warning, weights: equipped.weights, ids };
     Ok((about, equipped.world))
+}
+
+fn ids(world: &World) -> (String, String) {
+    (world.llm.id().to_string(), world.classifier.id().to_string())
 }
 
 /// The beginning that a journal holds.

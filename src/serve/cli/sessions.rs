@@ -18,9 +18,8 @@ use crate::serve::cli::sessions_delete::{DeleteArguments, delete};
 use crate::serve::cli::sessions_diff::{self, DiffArguments};
 use crate::serve::cli::sessions_export::{ExportArguments, export};
 use crate::serve::cli::sessions_travel::{self, ForkArguments, ReplayArguments};
-use crate::serve::cli::show::{self, WireView};
-use crate::serve::cli::why;
 use crate::serve::cli::world::{self, WorldArguments};
+use crate::serve::show::{self, WireView, why};
 use crate::vm::protocol::{Outcome, Timestamp};
 
 const EXAMPLES: &str = "\

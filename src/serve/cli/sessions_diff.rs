@@ -11,8 +11,8 @@ use crate::serve::cli::console::{Exit, Failure, count, put};
 use crate::serve::cli::run::session_failure;
 use crate::serve::cli::sessions::Kept;
 use crate::serve::cli::sessions_travel::{WireStep, begun, json, timeline};
-use crate::serve::cli::show::short_value;
 use crate::serve::cli::travel_text::step_text;
+use crate::serve::show::short_value;
 use crate::value::Value;
 
 #[derive(Args)]

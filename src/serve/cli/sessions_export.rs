@@ -17,7 +17,7 @@ use crate::lang::program::Program;
 use crate::serve::cli::console::{Console, Exit, Failure, clean, put};
 use crate::serve::cli::run::{journal_failure, session_failure};
 use crate::serve::cli::sessions::{WireSession, json, local, to_wire};
-use crate::serve::cli::show;
+use crate::serve::show;
 use crate::value::Value;
 
 /// A longer value is cut: the whole one is in `--format json`.

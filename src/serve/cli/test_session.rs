@@ -21,12 +21,12 @@ use crate::host::session::{Interest, Notice, Session, SessionOptions, Start, Wor
 use crate::host::tool::registry::Registry;
 use crate::lang::program::Program;
 use crate::serve::cli::console::Failure;
-use crate::serve::cli::conversation::approval;
 use crate::serve::cli::run::find_entry;
 use crate::serve::cli::test_file::{
     Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStepKind, instant,
 };
 use crate::serve::cli::world::{Outfit, add_plan_tools, declared_by, open_classifier, signatures};
+use crate::serve::show::commands::approval;
 use crate::value::{Map, Value};
 use crate::vm::protocol::{CallId, Outcome, ReplyEnd, Timestamp};
 

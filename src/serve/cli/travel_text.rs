@@ -4,7 +4,7 @@ use crate::host::events::{PublicBody, UpdateWire};
 use crate::host::journal::record::{EndWire, OutcomeWire, Record, RecordBody, VerdictWire};
 use crate::host::travel::Step;
 use crate::serve::cli::console::{clean, count};
-use crate::serve::cli::show::{one_line, short_value};
+use crate::serve::show::{one_line, short_value};
 use crate::value::Value;
 
 /// What a record tells; it must be [`Record::shown`].

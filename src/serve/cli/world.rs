@@ -41,7 +41,7 @@ use crate::vm::limits::Settings;
 use crate::vm::protocol::{Event, ReplyEnd, TurnId};
 
 /// Options that say with what a program runs.
-#[derive(Args, Default)]
+#[derive(Args, Clone, Default)]
 pub(crate) struct WorldArguments {
     /// The model: openai:NAME, embedded, embedded:PATH, script:FILE or replay:SESSION [default: openai if a key or a base URL is set, else
     /// embedded]

@@ -4,10 +4,8 @@ use crate::host::clock::{Clock, SystemClock};
 use crate::host::session::{SessionError, SessionHandle};
 use crate::host::why::history;
 use crate::lang::program::Program;
-use crate::serve::cli::show;
-use crate::serve::cli::show_variables;
 use crate::serve::cli::terminal::Names;
-use crate::serve::cli::why;
+use crate::serve::show::{self, why};
 
 /// The frames, or that there are none.
 pub(crate) async fn stack(handle: &SessionHandle, program: &Program) -> Result<String, String> {
@@ -20,9 +18,9 @@ pub(crate) async fn stack(handle: &SessionHandle, program: &Program) -> Result<S
 pub(crate) async fn variables(handle: &SessionHandle, program: &Program, name: Option<&str>) -> Result<String, String> {
     let view = handle.view().await.map_err(|error| error.to_string())?;
     if let Some(name) = name {
-        return show_variables::variable(&view, program, name);
+        return show::variables::variable(&view, program, name);
     }
-    let text = show_variables::variables(&view, program);
+    let text = show::variables::variables(&view, program);
     Ok(if text.is_empty() { "there are no variables\n".to_owned() } else { text })
 }
 
@@ -37,7 +35,7 @@ pub(crate) async fn triggers(handle: &SessionHandle, trigger: Option<&str>) -> O
 /// What can be named behind a command as things stand.
 pub(crate) async fn names(handle: &SessionHandle, program: &Program) -> Names {
     let view = handle.view().await;
-    let variables = view.map(|view| show_variables::names(&view).iter().map(ToString::to_string).collect());
+    let variables = view.map(|view| show::variables::names(&view).iter().map(ToString::to_string).collect());
     let triggers = program.playbooks.iter().flat_map(|playbook| &playbook.triggers);
     Names {
         variables: variables.unwrap_or_default(),

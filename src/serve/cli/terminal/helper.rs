@@ -9,7 +9,8 @@ use rustyline::hint::Hinter;
 use rustyline::validate::Validator;
 use rustyline::{Context, Helper};
 
-use crate::serve::cli::terminal::{Names, commands};
+use crate::serve::cli::terminal::Names;
+use crate::serve::show::commands;
 
 /// The helper of one line after the other.
 #[derive(Default)]

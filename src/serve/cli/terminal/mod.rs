@@ -18,7 +18,6 @@
 //! come ([`crate::serve::cli::lines`]).
 
 pub(crate) mod answers;
-pub(crate) mod commands;
 #[cfg(unix)]
 pub(crate) mod editor;
 #[cfg(unix)]

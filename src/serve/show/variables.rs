@@ -1,32 +1,43 @@
 //! The variables of a session as text for people: what the program can read, from the nearest to the farthest, and
-//! what of it hides what. Part of [`crate::serve::cli::show`]; secrets are masked.
+//! what of it hides what. Part of [`crate::serve::show`]; secrets are masked.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use crate::lang::plan::Plan;
 use crate::lang::program::Program;
-use crate::serve::cli::show::{frame_name, short};
+use crate::serve::show::{frame_name, short};
 use crate::value::Tracked;
+use crate::vm::protocol::FrameId;
 use crate::vm::view::{VariableView, View, place_name};
 
 /// Variables that are kept in one place: a frame, or an agent's others.
-struct Group<'v> {
-    title: String,
-    variables: &'v [VariableView],
-    /// Whether the line that is executed can read them, as far as nothing nearer hides them (spec `execution.md`:
-    /// the frame, then those below it of the same agent, then the agent's others).
-    is_visible: bool,
+pub(crate) struct Group<'v> {
+    /// In words, as a heading.
+    pub(crate) title: String,
+    /// The frame; none: an agent's others.
+    pub(crate) frame: Option<FrameId>,
+    /// The agent.
+    pub(crate) agent: &'v Arc<str>,
+    /// The variables.
+    pub(crate) variables: &'v [VariableView],
+    /// Whether the frame that reads can read them, as far as nothing nearer hides them (spec `execution.md`: the frame,
+    /// then those below it of the same agent, then the agent's others).
+    pub(crate) is_visible: bool,
 }
 
-/// All groups, in the order of reading; those that cannot be read come last.
-fn groups(view: &View) -> Vec<Group<'_>> {
+/// All groups that are not empty, in the order in which the frame `reader` reads (none: the one that is executed);
+/// those that it cannot read come last.
+pub(crate) fn groups(view: &View, reader: Option<FrameId>) -> Vec<Group<'_>> {
+    let of_reader = view.stack.iter().rposition(|frame| Some(frame.id) == reader);
+    let stack = of_reader.map_or(&view.stack[..], |index| &view.stack[..=index]);
+    let top = stack.last();
     // Where nothing is executed any more, nobody reads: nothing is hidden from anybody.
-    let reader = view.stack.last().map(|top| &top.agent);
-    let is_readers = |agent: &Arc<str>| reader.is_none_or(|reader| reader == agent);
+    let is_readers = |agent: &Arc<str>| top.is_none_or(|top| top.agent == *agent);
     // A plan sees its own variables only, and nobody else sees them.
-    let is_plan_on_top = view.stack.last().is_some_and(|top| top.language.is_some());
-    let frames = view.stack.iter().rev().enumerate().map(|(depth, frame)| {
+    let is_plan_on_top = top.is_some_and(|top| top.language.is_some());
+    let frames = stack.iter().rev().enumerate().map(|(depth, frame)| {
         let name = frame_name(frame);
         let is_apart = is_plan_on_top || frame.language.is_some();
         let is_visible = depth == 0 || (is_readers(&frame.agent) && !is_apart);
@@ -36,7 +47,7 @@ fn groups(view: &View) -> Vec<Group<'_>> {
             (_, false) if is_apart => format!("{name}, not visible: plans have variables of their own"),
             (_, false) => format!("{name}, not visible: another agent's"),
         };
-        Group { title, variables: &frame.variables, is_visible }
+        Group { title, frame: Some(frame.id), agent: &frame.agent, variables: &frame.variables, is_visible }
     });
     let others = view.others.iter().map(|(agent, others)| {
         let is_visible = is_readers(agent) && !is_plan_on_top;
@@ -45,7 +56,7 @@ fn groups(view: &View) -> Vec<Group<'_>> {
             (false, true) => ", not visible: plans have variables of their own",
             (false, false) => ", not visible: another agent's",
         };
-        Group { title: format!("others of {agent}{hidden}"), variables: others, is_visible }
+        Group { title: format!("others of {agent}{hidden}"), frame: None, agent, variables: others, is_visible }
     });
     let mut groups: Vec<Group<'_>> = frames.chain(others).filter(|group| !group.variables.is_empty()).collect();
     groups.sort_by_key(|group| !group.is_visible);
@@ -63,7 +74,7 @@ fn groups(view: &View) -> Vec<Group<'_>> {
 pub(crate) fn variables(view: &View, program: &Program) -> String {
     let mut text = String::new();
     let mut seen = BTreeSet::new();
-    for group in groups(view) {
+    for group in groups(view, None) {
         let _ = writeln!(text, "  {}", group.title);
         for variable in group.variables {
             // In one place a name is there once, so that what was seen was nearer.
@@ -74,7 +85,7 @@ pub(crate) fn variables(view: &View, program: &Program) -> String {
                 "    ${} = {} ({}{hidden})",
                 variable.name,
                 short(&variable.value),
-                history(variable, program)
+                history(variable, program, &view.written_plans)
             );
         }
     }
@@ -88,11 +99,16 @@ pub(crate) fn variables(view: &View, program: &Program) -> String {
 pub(crate) fn variable(view: &View, program: &Program, name: &str) -> Result<String, String> {
     let name = name.trim_start_matches('$');
     let mut text = String::new();
-    for group in groups(view) {
+    for group in groups(view, None) {
         for variable in group.variables.iter().filter(|variable| &*variable.name == name) {
             let is_hidden = group.is_visible && !text.is_empty() && !view.stack.is_empty();
             let hidden = if is_hidden { "; hidden by a nearer one" } else { "" };
-            let _ = writeln!(text, "${name} in {} ({}{hidden})", group.title, history(variable, program));
+            let _ = writeln!(
+                text,
+                "${name} in {} ({}{hidden})",
+                group.title,
+                history(variable, program, &view.written_plans)
+            );
             let _ = writeln!(text, "{}", pretty(&variable.value));
             if let Some(old) = &variable.old {
                 let _ = writeln!(text, "before: {}", short(old));
@@ -117,13 +133,14 @@ pub(crate) fn variable(view: &View, program: &Program, name: &str) -> Result<Str
 /// All names, each once, the nearest first.
 pub(crate) fn names(view: &View) -> Vec<Arc<str>> {
     let mut seen = BTreeSet::new();
-    let all = groups(view).into_iter().flat_map(|group| group.variables.iter().map(|variable| variable.name.clone()));
+    let all =
+        groups(view, None).into_iter().flat_map(|group| group.variables.iter().map(|variable| variable.name.clone()));
     all.filter(|name| seen.insert(name.clone())).collect()
 }
 
-/// `str, from the model, set at HandOver:02 in turn 3`.
-fn history(variable: &VariableView, program: &Program) -> String {
-    let origin = match variable.value.origin.name() {
+/// `str, from the model`.
+pub(crate) fn kind_and_origin(value: &Tracked) -> String {
+    let origin = match value.origin.name() {
         "argument" => "from an argument",
         "code" => "from the program's text",
         "model" => "from the model",
@@ -131,11 +148,16 @@ fn history(variable: &VariableView, program: &Program) -> String {
         "user" => "from the user",
         other => other,
     };
-    let place = variable.changed_at.and_then(|location| place_name(program, &[], location));
+    format!("{}, {origin}", value.value.kind())
+}
+
+/// `str, from the model, set at HandOver:02 in turn 3`.
+fn history(variable: &VariableView, program: &Program, written: &[Arc<Plan>]) -> String {
+    let place = variable.changed_at.and_then(|location| place_name(program, written, location));
     let at = place.map_or(String::new(), |place| format!(", set at {place}"));
     let turn = variable.changed_in.map_or(String::new(), |turn| format!(" in turn {}", turn.0));
     let secret = if variable.value.secret { ", secret" } else { "" };
-    format!("{}, {origin}{at}{turn}{secret}", variable.value.value.kind())
+    format!("{}{at}{turn}{secret}", kind_and_origin(&variable.value))
 }
 
 /// The whole value as JSON over several lines; text as it is, in quotation marks.

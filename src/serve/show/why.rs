@@ -9,8 +9,7 @@ use serde::Serialize;
 use crate::host::clock::iso_text;
 use crate::host::events::{UpdateWire, judge_name, ruling_name};
 use crate::host::why::{History, Judged, PassedOver, PassedOverReason, Why, find_trigger};
-use crate::serve::cli::console::count;
-use crate::serve::cli::show::short_value;
+use crate::serve::show::{count, short_value};
 use crate::vm::protocol::{Evaluation, Judge, Ruling, USER_MESSAGE, Update};
 
 /// What is known of the trigger that `wanted` means, or of all, one line each.

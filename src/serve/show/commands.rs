@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::value::Value;
+
 /// Everything that begins with `/` and is ours, with what `/help` says of it.
 const COMMANDS: [(&str, &str, &str); 6] = [
     ("stack", "", "the playbooks that are being executed, the current one first"),
@@ -80,6 +82,27 @@ pub(crate) fn names() -> impl Iterator<Item = String> {
     COMMANDS.iter().map(|(name, _, _)| format!("/{name}"))
 }
 
+/// Those that a debugger's console has, too.
+fn of_debugger() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static str)> {
+    COMMANDS.iter().filter(|(name, _, _)| !["restart", "quit"].contains(name))
+}
+
+/// The commands of a debugger's console as they are typed.
+pub(crate) fn debugger_names() -> impl Iterator<Item = String> {
+    of_debugger().map(|(name, _, _)| format!("/{name}"))
+}
+
+/// The answer to `/help` in a debugger's console.
+pub(crate) fn debugger_help() -> String {
+    let lines = of_debugger().map(|(name, argument, text)| {
+        let usage = format!("/{name} {argument}");
+        format!("  {usage:15}  {text}\n")
+    });
+    let other = "  while the program waits for the user, everything else is the user's message (//text sends `/text`);\n  \
+                 while it stands still or runs, it is an expression, as in $order.total > 10\n";
+    lines.chain([other.to_owned()]).collect()
+}
+
 /// The answer to `/help`.
 pub(crate) fn help() -> String {
     let lines = COMMANDS.iter().map(|(name, argument, text)| {
@@ -90,4 +113,13 @@ pub(crate) fn help() -> String {
                 Ctrl-C           clears the line; else cancels what the program is doing; a second one leaves\n  \
                 Tab, Up, Ctrl-R  completes commands and names; earlier lines; a search among them\n";
     lines.chain([keys.to_owned()]).collect()
+}
+
+/// A person's answer to a tool's question: yes, no, or text for the tool.
+pub(crate) fn approval(line: &str) -> Value {
+    match line.trim().to_lowercase().as_str() {
+        "y" | "yes" => Value::Bool(true),
+        "n" | "no" => Value::Bool(false),
+        _ => Value::str(line),
+    }
 }

@@ -1,13 +1,20 @@
 //! A machine's state as text for people: the stack, the variables, the conversation, what is waited for. The one
-//! renderer of a [`View`]; secrets are masked here.
+//! renderer of a [`View`]; secrets are masked here. What is shown is the same in a terminal and in a debugger.
+
+pub(crate) mod commands;
+
+pub(crate) mod unjudged;
+
+pub(crate) mod variables;
+
+pub mod why;
 
 use std::fmt::Write as _;
 
 use serde::Serialize;
 
 use crate::lang::program::Program;
-use crate::serve::cli::console::count;
-use crate::serve::cli::show_variables::variables;
+use crate::serve::show::variables::variables;
 use crate::value::{Tracked, Value};
 use crate::vm::protocol::{CallKind, Location, Outcome, Wait};
 use crate::vm::view::{CallView, FrameView, TriggerView, Utterance, VariableView, View};
@@ -17,6 +24,11 @@ const MAX_SHOWN: usize = 200;
 
 /// A longer text of a line is cut: who wants it has the program.
 const MAX_LINE: usize = 100;
+
+/// `1 error`, `2 errors`.
+pub(crate) fn count(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
 
 /// How a session stands, in words: `finished`, `failed`, `waits for the user`, ….
 pub(crate) fn state(view: &View) -> String {

@@ -1,0 +1,94 @@
+//! What a client looks at: threads, frames, scopes, variables, texts.
+
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use crate::serve::dap::adapter::{Adapter, THREAD, Waits};
+use crate::serve::dap::server::{arguments, body};
+use crate::serve::dap::stack::{frame_of, frames};
+use crate::serve::dap::variables::{Filter, Page};
+use crate::serve::dap::wire::{
+    FrameArguments, LoadedSourcesBody, Refusal, RefusalKind, Request, ScopesBody, SourceArguments, SourceBody,
+    StackTraceArguments, StackTraceBody, Thread, ThreadsBody, VariablesArguments, VariablesBody,
+};
+use crate::vm::view::View;
+
+impl Adapter {
+    /// The program's state where it stands; while it runs, as it is between two events.
+    pub(super) async fn view(&mut self) -> Result<Arc<View>, Refusal> {
+        let live = self.live()?;
+        live.debuggee.view().await.map_err(|error| Refusal::new(RefusalKind::Program, error.to_string()))
+    }
+
+    pub(super) fn threads(&self) -> Result<Json, Refusal> {
+        let thread = self.program.as_ref().map(|opened| {
+            let id = match (&opened.live, &opened.waits) {
+                (Some(live), _) => live.debuggee.handle().id().to_string(),
+                (None, Some(Waits::Attach(handle))) => handle.id().to_string(),
+                (None, Some(Waits::Launch(session, _))) => session.handle().id().to_string(),
+                (None, None) => String::new(),
+            };
+            Thread { id: THREAD, name: format!("{} ({id})", opened.subject.name) }
+        });
+        body(ThreadsBody { threads: thread.into_iter().collect() })
+    }
+
+    pub(super) async fn stack_trace(&mut self, request: &Request) -> Result<Json, Refusal> {
+        let wanted: StackTraceArguments = arguments(request)?;
+        let view = self.view().await?;
+        let all = frames(&view, &self.opened()?.texts);
+        let total_frames = all.len();
+        let levels = if wanted.levels == 0 { usize::MAX } else { wanted.levels };
+        let stack_frames = all.into_iter().skip(wanted.start_frame).take(levels).collect();
+        body(StackTraceBody { stack_frames, total_frames })
+    }
+
+    pub(super) async fn scopes(&mut self, request: &Request) -> Result<Json, Refusal> {
+        let wanted: FrameArguments = arguments(request)?;
+        let view = self.view().await?;
+        // A word about callers that were left out has nothing in it.
+        if wanted.frame_id < 0 {
+            return body(ScopesBody { scopes: Vec::new() });
+        }
+        let frame = frame_of(&view, wanted.frame_id).ok_or_else(no_frame)?;
+        body(ScopesBody { scopes: self.lists.scopes(&view, frame) })
+    }
+
+    pub(super) async fn variables(&mut self, request: &Request) -> Result<Json, Refusal> {
+        let wanted: VariablesArguments = arguments(request)?;
+        let view = self.view().await?;
+        let filter = match wanted.filter.as_deref() {
+            Some("indexed") => Some(Filter::Indexed),
+            Some("named") => Some(Filter::Named),
+            Some(_) | None => None,
+        };
+        let page = Page { filter, start: wanted.start, count: wanted.count };
+        body(VariablesBody { variables: self.lists.rows(&view, wanted.variables_reference, page)? })
+    }
+
+    pub(super) async fn source(&mut self, request: &Request) -> Result<Json, Refusal> {
+        let wanted: SourceArguments = arguments(request)?;
+        let inside = wanted.source.as_ref().and_then(|source| source.source_reference);
+        let reference = inside.filter(|reference| *reference > 0).unwrap_or(wanted.source_reference);
+        let view = self.view().await.ok();
+        let written = view.as_ref().map(|view| &view.written_plans[..]).unwrap_or_default();
+        let texts = &self.opened()?.texts;
+        let by_path = || {
+            let file = texts.file_of(wanted.source.as_ref()?)?;
+            Some(self.opened().ok()?.subject.program.sources.get(file)?.text.to_string())
+        };
+        let found = if reference > 0 { texts.text(reference, written) } else { by_path() };
+        let content = found.ok_or_else(|| Refusal::new(RefusalKind::Gone, "the program has no such text"))?;
+        body(SourceBody { content, mime_type: "text/markdown" })
+    }
+
+    pub(super) fn loaded_sources(&self) -> Result<Json, Refusal> {
+        body(LoadedSourcesBody { sources: self.opened()?.texts.sources() })
+    }
+}
+
+/// A client's frame that is not there.
+pub(super) fn no_frame() -> Refusal {
+    Refusal::new(RefusalKind::Gone, "this frame is not on the stack any more; ask for the stack again")
+}

@@ -1,0 +1,136 @@
+//! What the program says while it runs, and what it waits for.
+
+use crate::host::events::{PublicBody, PublicEvent};
+use crate::serve::dap::adapter::{Adapter, Wanted};
+use crate::vm::protocol::CallId;
+
+impl Adapter {
+    pub(super) async fn hear(&mut self, event: &PublicEvent) {
+        match &event.body {
+            PublicBody::SaidDelta { text, utterance } => {
+                let Ok(live) = self.live() else { return };
+                let is_cut = live.open.is_some_and(|open| open != *utterance);
+                (live.wanted, live.open) = (None, Some(*utterance));
+                if is_cut {
+                    self.say(event, "stdout", "\n");
+                }
+                self.say(event, "stdout", text);
+            }
+            PublicBody::Said { text } => {
+                let Ok(live) = self.live() else { return };
+                // An empty utterance had no piece.
+                if live.open.take().is_some() || text.is_empty() {
+                    self.say(event, "stdout", "\n");
+                }
+            }
+            PublicBody::ApprovalAsked { question, .. } => {
+                if let Ok(live) = self.live() {
+                    live.question = Some(question.clone());
+                }
+            }
+            PublicBody::Waiting { whom, call } => match (*whom, call) {
+                ("user", _) => self.want(Wanted::Message).await,
+                ("approval", Some(call)) => self.want(Wanted::Approval(CallId(*call))).await,
+                _ => {
+                    if let Ok(live) = self.live() {
+                        live.wanted = None;
+                    }
+                }
+            },
+            PublicBody::Degraded { cause } => {
+                self.say(event, "important", &format!("warning: the model did not keep to the protocol: {cause}\n"));
+            }
+            PublicBody::Retry { cause, attempt } => {
+                self.say(event, "console", &format!("the model's reply failed: {cause}; attempt {attempt} begins\n"));
+            }
+            PublicBody::CallProgress { value, .. } => {
+                self.say(event, "console", &format!("{}\n", value.to_text()));
+            }
+            PublicBody::TriggerEvaluated { trigger, by, verdict, reason, .. } => {
+                let Ok(live) = self.live() else { return };
+                if let Some(remark) = live.unjudged.remark(trigger, by, verdict, reason.as_deref()) {
+                    self.say(event, "important", &format!("warning: {remark}\n"));
+                }
+            }
+            PublicBody::Failed { fault, message } => {
+                self.end_utterance(event);
+                self.say(event, "stderr", &format!("error[{fault}]: {message}\n"));
+            }
+            PublicBody::Finished { .. } => self.end_utterance(event),
+            PublicBody::SessionStarted { .. }
+            | PublicBody::SessionResumed { .. }
+            | PublicBody::TurnStarted { .. }
+            | PublicBody::TurnFinished { .. }
+            | PublicBody::LineReached {}
+            | PublicBody::VariableSet { .. }
+            | PublicBody::VariableRemoved { .. }
+            | PublicBody::CallQueued { .. }
+            | PublicBody::CallStarted { .. }
+            | PublicBody::CallFinished { .. }
+            | PublicBody::TriggerMatched { .. }
+            | PublicBody::StreamCancelled { .. }
+            | PublicBody::FramePushed { .. }
+            | PublicBody::FramePopped { .. }
+            | PublicBody::FrameElided { .. }
+            | PublicBody::PlanFault { .. }
+            | PublicBody::Replanned { .. }
+            | PublicBody::Repair { .. }
+            | PublicBody::Ignored { .. }
+            | PublicBody::SessionRenewed { .. }
+            | PublicBody::LinesSkipped { .. }
+            | PublicBody::ApprovalGiven { .. }
+            | PublicBody::UserMessage { .. } => {}
+        }
+    }
+
+    /// The program waits for somebody: the next message that was given up front, or else a person.
+    pub(super) async fn want(&mut self, wanted: Wanted) {
+        let Some(opened) = &mut self.program else { return };
+        let Some(live) = &mut opened.live else { return };
+        let was_open = live.open.take().is_some();
+        if wanted == Wanted::Message
+            && let Some(message) = opened.messages.pop_front()
+        {
+            if was_open {
+                self.output("stdout", "\n", None);
+            }
+            self.output("console", &format!("> {message}\n"), None);
+            // A session that has gone says so by its end.
+            if let Ok(live) = self.live() {
+                let _ = live.debuggee.handle().send(message).await;
+            }
+            return;
+        }
+        live.wanted = Some(wanted);
+        let text = match wanted {
+            Wanted::Message => "the program waits for the user: what is typed here is the user's message (/help tells \
+                                what else can be typed)\n"
+                .to_owned(),
+            Wanted::Approval(_) => {
+                let question = live.question.as_deref().unwrap_or("a tool waits for an answer");
+                format!("{question}\nthe program waits for an answer: type y, n or a text\n")
+            }
+        };
+        if was_open {
+            self.output("stdout", "\n", None);
+        }
+        self.output("console", &text, None);
+    }
+
+    /// A sentence that was cut has no end.
+    fn end_utterance(&mut self, event: &PublicEvent) {
+        if self.live().is_ok_and(|live| live.open.take().is_some()) {
+            self.say(event, "stdout", "\n");
+        }
+    }
+
+    /// Words with the line that they come from.
+    fn say(&mut self, event: &PublicEvent, category: &'static str, text: &str) {
+        let name = event.playbook.as_deref().or(event.plan.as_deref());
+        let place = self
+            .opened()
+            .ok()
+            .and_then(|opened| opened.texts.named(event.agent.as_deref(), name, event.line.as_deref()));
+        self.output(category, text, place);
+    }
+}

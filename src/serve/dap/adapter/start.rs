@@ -1,0 +1,299 @@
+//! How a debugging session begins and ends.
+
+use serde_json::Value as Json;
+use tokio::net::TcpStream;
+
+use crate::host::debug::debuggee::Debuggee;
+use crate::host::debug::stepping::Debugger;
+use crate::host::session::Interest;
+use crate::serve::dap::Reached;
+use crate::serve::dap::adapter::{Adapter, Live, Opened, THREAD, Waits, Wanted, refused};
+use crate::serve::dap::breakpoints::{FILTERS, exceptions};
+use crate::serve::dap::relay::First;
+use crate::serve::dap::server::{arguments, body};
+use crate::serve::dap::sources::Texts;
+use crate::serve::dap::wire::{
+    AttachArguments, BreakpointBody, Capabilities, DisconnectArguments, ExitedBody, InitializeArguments,
+    LaunchArguments, ProcessBody, Refusal, RefusalKind, Request, RestartArguments, ThreadBody,
+};
+use crate::serve::show::unjudged::Unjudged;
+use crate::vm::fault::FaultKind;
+use crate::vm::protocol::{Outcome, Wait};
+
+impl Adapter {
+    pub(super) fn initialize(&mut self, request: &Request, bytes: Vec<u8>) -> Result<Json, Refusal> {
+        let client: InitializeArguments = arguments(request)?;
+        if client.path_format != "path" {
+            let text = format!("pathFormat {:?} is not understood here; send paths", client.path_format);
+            return Err(Refusal::new(RefusalKind::Arguments, text));
+        }
+        if self.client.is_some() {
+            return Err(Refusal::new(RefusalKind::State, "initialize has been answered already; it comes once"));
+        }
+        self.client = Some(client);
+        self.initialize = (request.seq, bytes);
+        // Until the client chooses, what is on by default.
+        let default: Vec<String> =
+            FILTERS.iter().filter(|filter| filter.default).map(|filter| filter.filter.to_owned()).collect();
+        self.exceptions = exceptions(&default);
+        body(Capabilities {
+            supports_configuration_done_request: true,
+            supports_function_breakpoints: true,
+            supports_conditional_breakpoints: true,
+            supports_hit_conditional_breakpoints: true,
+            supports_log_points: true,
+            supports_data_breakpoints: true,
+            supports_evaluate_for_hovers: true,
+            supports_step_back: true,
+            supports_set_variable: true,
+            supports_set_expression: true,
+            supports_restart_frame: true,
+            supports_restart_request: true,
+            supports_completions_request: true,
+            completion_trigger_characters: vec!["$", "/"],
+            supports_exception_info_request: true,
+            supports_value_formatting_options: false,
+            support_terminate_debuggee: true,
+            supports_terminate_request: true,
+            supports_delayed_stack_trace_loading: true,
+            supports_loaded_sources_request: true,
+            supports_breakpoint_locations_request: true,
+            supports_clipboard_context: true,
+            supports_cancel_request: true,
+            exception_breakpoint_filters: FILTERS.to_vec(),
+        })
+    }
+
+    pub(super) async fn launch(&mut self, request: &Request) -> Result<Json, Refusal> {
+        self.must_be_free()?;
+        let arguments: LaunchArguments = arguments(request)?;
+        self.open(arguments, false).await?;
+        self.is_ready = true;
+        Ok(Json::Null)
+    }
+
+    fn must_be_free(&self) -> Result<(), Refusal> {
+        match &self.program {
+            Some(_) => {
+                Err(Refusal::new(RefusalKind::State, "a program is debugged here already; use another connection"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    async fn open(&mut self, arguments: LaunchArguments, is_again: bool) -> Result<(), Refusal> {
+        let launched = self.door.launch(arguments.clone(), is_again).await;
+        let launched = launched.map_err(|text| Refusal::new(RefusalKind::Program, text))?;
+        for remark in &launched.remarks {
+            self.remark(&format!("{remark}\n"));
+        }
+        for warning in &launched.warnings {
+            self.output("important", &format!("warning: {warning}\n"), None);
+        }
+        let subject = launched.subject;
+        self.program = Some(Opened {
+            texts: Texts::new(subject.program.clone(), &subject.folder, self.counting()),
+            subject,
+            waits: Some(Waits::Launch(Box::new(launched.session), launched.launcher)),
+            live: None,
+            stops_on_entry: arguments.stop_on_entry,
+            is_launched: true,
+            messages: arguments.messages.iter().cloned().collect(),
+            closing: Some(launched.closing),
+        });
+        self.launch = Some(arguments);
+        Ok(())
+    }
+
+    /// What is to be relayed, if the program is in another process.
+    pub(super) async fn attach(
+        &mut self,
+        request: &Request,
+        bytes: Vec<u8>,
+    ) -> Result<Option<(TcpStream, First)>, Refusal> {
+        self.must_be_free()?;
+        let arguments: AttachArguments = arguments(request)?;
+        let reached = self.door.attach(&arguments).map_err(|text| Refusal::new(RefusalKind::Program, text))?;
+        let running = match reached {
+            Reached::Here(running) => running,
+            Reached::At(address) => {
+                let other = TcpStream::connect(&address).await.map_err(|cause| {
+                    let text = format!(
+                        "{address}: cannot connect: {cause}; is a program running there, as in `playhouse run FILE \
+                         --debug-listen {address}`?"
+                    );
+                    Refusal::new(RefusalKind::Program, text)
+                })?;
+                let (initialize_seq, initialize) = std::mem::take(&mut self.initialize);
+                return Ok(Some((other, First { initialize, initialize_seq, attach: bytes })));
+            }
+        };
+        let subject = running.subject;
+        self.program = Some(Opened {
+            texts: Texts::new(subject.program.clone(), &subject.folder, self.counting()),
+            subject,
+            waits: Some(Waits::Attach(running.handle)),
+            live: None,
+            stops_on_entry: arguments.stop_on_entry,
+            is_launched: false,
+            messages: Default::default(),
+            closing: None,
+        });
+        self.is_ready = true;
+        Ok(None)
+    }
+
+    pub(super) async fn configuration_done(&mut self) -> Result<Json, Refusal> {
+        let is_debugged = !self.launch.as_ref().is_some_and(|launch| launch.no_debug);
+        let opened = self.program.as_mut().ok_or_else(super::no_program)?;
+        let Some(waits) = opened.waits.take() else { return Ok(Json::Null) };
+        let mut debugger = Debugger::new();
+        if is_debugged {
+            debugger.set_breakpoints(self.breakpoints.all(&opened.texts, &opened.subject.program));
+            debugger.set_exceptions(self.exceptions);
+        }
+        let program = opened.subject.program.clone();
+        let (debuggee, speech) = match waits {
+            Waits::Launch(mut session, launcher) => {
+                if opened.stops_on_entry && is_debugged {
+                    debugger.go_to_entry();
+                }
+                let speech = session.subscribe(Interest::Speech);
+                (Debuggee::launch(*session, debugger, launcher), speech)
+            }
+            Waits::Attach(handle) => {
+                let gone = |_| Refusal::new(RefusalKind::Program, "the program has ended meanwhile");
+                let speech = handle.subscribe(Interest::Speech).await.map_err(gone)?;
+                let debuggee = Debuggee::attach(handle, debugger).await;
+                (debuggee.map_err(|error| refused(RefusalKind::Program, &error))?, speech)
+            }
+        };
+        let (is_launched, stops_on_entry) = (opened.is_launched, opened.stops_on_entry);
+        let name = opened.subject.name.clone();
+        opened.live = Some(Live {
+            debuggee,
+            speech,
+            stopped: None,
+            is_going: false,
+            has_ended: false,
+            wanted: None,
+            question: None,
+            unjudged: Unjudged::new(program),
+            open: None,
+        });
+        let start_method = if is_launched { "launch" } else { "attach" };
+        self.outbox.event("process", ProcessBody { name, is_local_process: true, start_method });
+        self.outbox.event("thread", ThreadBody { reason: "started", thread_id: THREAD });
+        if !is_launched {
+            self.catch_up().await;
+            if stops_on_entry {
+                self.pause().await?;
+            }
+        }
+        Ok(Json::Null)
+    }
+
+    /// What a program that runs already has told before anybody listened: whom it waits for.
+    async fn catch_up(&mut self) {
+        let Ok(live) = self.live() else { return };
+        let Ok(view) = live.debuggee.view().await else { return };
+        let wanted = match view.wait {
+            Some(Wait::User) => Wanted::Message,
+            Some(Wait::Approval(call)) => {
+                let mut calls = view.stack.iter().flat_map(|frame| &frame.queue);
+                live.question = calls.find(|queued| queued.call == call).and_then(|queued| queued.question.clone());
+                Wanted::Approval(call)
+            }
+            Some(Wait::Call(_) | Wait::Reply(_) | Wait::Timer(_) | Wait::Verdict(_) | Wait::Budget) | None => return,
+        };
+        self.want(wanted).await;
+    }
+
+    pub(super) async fn restart(&mut self, request: &Request) -> Result<Json, Refusal> {
+        let again: RestartArguments = arguments(request)?;
+        let Some(launch) = again.arguments.or_else(|| self.launch.clone()) else {
+            let text = "only a program that was launched from here can be begun anew; this one was attached to";
+            return Err(Refusal::new(RefusalKind::State, text));
+        };
+        self.let_go(Some(true)).await;
+        self.open(launch, true).await?;
+        // Its text may be another one.
+        if let Some(opened) = &self.program {
+            for breakpoint in self.breakpoints.answers(&opened.texts, &opened.subject.program) {
+                self.outbox.event("breakpoint", BreakpointBody { reason: "changed", breakpoint });
+            }
+        }
+        self.configuration_done().await
+    }
+
+    pub(super) async fn terminate(&mut self) -> Result<Json, Refusal> {
+        let live = self.live()?;
+        // Its end is told when it has come.
+        live.debuggee.handle().stop().await;
+        Ok(Json::Null)
+    }
+
+    pub(super) async fn disconnect(&mut self, request: &Request) -> Result<Json, Refusal> {
+        let wanted: DisconnectArguments = arguments(request).unwrap_or_default();
+        self.let_go(wanted.terminate_debuggee).await;
+        Ok(Json::Null)
+    }
+
+    /// Ends the program, or lets it go on without a debugger. None: as it began.
+    pub(super) async fn let_go(&mut self, terminates: Option<bool>) {
+        let Some(opened) = self.program.take() else { return };
+        self.lists.clear();
+        if let Some(live) = opened.live {
+            // What was launched here cannot go on without this process.
+            if opened.is_launched || terminates == Some(true) {
+                let handle = live.debuggee.handle().clone();
+                handle.stop().await;
+                // It is kept in its journal; how it ended is nobody's matter any more.
+                let _ = handle.outcome().await;
+            } else {
+                live.debuggee.detach().await;
+            }
+        }
+        if let Some(closing) = opened.closing
+            && let Some(remark) = closing.await
+        {
+            self.remark(&format!("{remark}\n"));
+        }
+    }
+
+    /// The program has ended.
+    pub(super) async fn ended(&mut self) {
+        let Some(opened) = &mut self.program else { return };
+        let Some(live) = opened.live.as_mut().filter(|live| !live.has_ended) else { return };
+        live.has_ended = true;
+        live.stopped = None;
+        let is_plan = opened.subject.is_plan;
+        let ending = live.debuggee.handle().outcome().await;
+        let (exit_code, last) = match &ending {
+            Ok(ending) => match &ending.outcome {
+                Some(Outcome::Done { value }) => {
+                    let value = (is_plan && !value.secret).then(|| format!("{}\n", value.value.to_text()));
+                    (0, value.map(|value| ("stdout", value)))
+                }
+                Some(Outcome::Failed(fault)) => (if fault.kind == FaultKind::Begin { 2 } else { 1 }, None),
+                None => (3, Some(("console", "the session is kept, and can be resumed\n".to_owned()))),
+            },
+            Err(error) => (1, Some(("important", format!("error: {error}\n")))),
+        };
+        if let Some((category, text)) = last {
+            self.output(category, &text, None);
+        }
+        let left_over = ending.iter().flat_map(|ending| &ending.left_over);
+        let (mut exit_code, left_over) = (exit_code, left_over.cloned().collect::<Vec<_>>());
+        for left in left_over {
+            let mark = if left.is_failure { "error" } else { "warning" };
+            if left.is_failure {
+                exit_code = 1;
+            }
+            self.output("important", &format!("{mark}: {}\n", left.message), None);
+        }
+        self.outbox.event("thread", ThreadBody { reason: "exited", thread_id: THREAD });
+        self.outbox.event("exited", ExitedBody { exit_code });
+        self.outbox.event("terminated", Json::Null);
+    }
+}

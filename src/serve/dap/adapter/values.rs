@@ -1,0 +1,219 @@
+//! Expressions, values that are set, and what is typed into the debug console.
+
+use serde_json::Value as Json;
+
+use crate::host::clock::{Clock, SystemClock};
+use crate::host::debug::breakpoint::expression;
+use crate::host::why::history;
+use crate::lang::expr::ExprKind;
+use crate::serve::dap::adapter::{Adapter, Wanted, refused};
+use crate::serve::dap::server::{arguments, body};
+use crate::serve::dap::stack::frame_of;
+use crate::serve::dap::variables::{Owner, Shown, with_member};
+use crate::serve::dap::wire::{
+    CompletionItem, CompletionsArguments, CompletionsBody, EvaluateArguments, Refusal, RefusalKind, Request,
+    SetExpressionArguments, SetVariableArguments, ValueBody,
+};
+use crate::serve::show::commands::{self, Command, Line, approval};
+use crate::serve::show::{self, variables, why};
+use crate::value::{Tracked, Value};
+use crate::vm::protocol::FrameId;
+use crate::vm::view::View;
+
+impl Adapter {
+    pub(super) async fn evaluate(&mut self, request: &Request) -> Result<Json, Refusal> {
+        let wanted: EvaluateArguments = arguments(request)?;
+        if wanted.context == "repl" {
+            let answer = match commands::read(&wanted.expression) {
+                Line::Command(command) => Some(self.command(command).await?),
+                Line::Wrong(problem) => return Err(Refusal::new(RefusalKind::Value, problem)),
+                Line::Message(message) => self.say_as_user(&message).await?,
+            };
+            if let Some(result) = answer {
+                return body(ValueBody { result: Some(result), ..ValueBody::default() });
+            }
+        }
+        let view = self.view().await?;
+        let frame = match wanted.frame_id {
+            Some(id) => Some(frame_of(&view, id).ok_or_else(super::look::no_frame)?),
+            None => None,
+        };
+        let value = self.value_of(frame, &wanted.expression).await?;
+        if wanted.context == "clipboard" {
+            // The whole of it, not what fits on a line.
+            let shown = value.shown();
+            let text = match &shown {
+                Value::Str(text) => text.to_string(),
+                other => serde_json::to_string_pretty(other).unwrap_or_else(|_| other.to_json()),
+            };
+            return body(ValueBody { result: Some(text), ..ValueBody::default() });
+        }
+        let owner = owner_of(&view, frame, &wanted.expression);
+        let name = owner.as_ref().map(|_| wanted.expression.trim().to_owned());
+        let shown = self.lists.value(&value, owner, name);
+        let result = Some(shown.text.clone());
+        body(ValueBody { result, ..value_body(shown) })
+    }
+
+    async fn value_of(&mut self, frame: Option<FrameId>, text: &str) -> Result<Tracked, Refusal> {
+        let live = self.live()?;
+        live.debuggee.evaluate(frame, text).await.map_err(|error| refused(RefusalKind::Value, &error))
+    }
+
+    /// What is typed while the program waits is for the program. None: it is an expression.
+    async fn say_as_user(&mut self, message: &str) -> Result<Option<String>, Refusal> {
+        let live = self.live()?;
+        if live.stopped.is_some() {
+            return Ok(None);
+        }
+        let Some(wanted) = live.wanted.take() else { return Ok(None) };
+        let handle = live.debuggee.handle();
+        let sent = match wanted {
+            Wanted::Message => handle.send(message).await,
+            Wanted::Approval(call) => {
+                live.question = None;
+                handle.approve(call, approval(message)).await
+            }
+        };
+        sent.map_err(|gone| Refusal::new(RefusalKind::State, gone.to_string()))?;
+        Ok(Some(String::new()))
+    }
+
+    /// A question to us.
+    async fn command(&mut self, command: Command<'_>) -> Result<String, Refusal> {
+        if command == Command::Help {
+            return Ok(commands::debugger_help());
+        }
+        let wrong = |problem: String| Refusal::new(RefusalKind::Value, problem);
+        let view = self.view().await?;
+        let program = self.opened()?.subject.program.clone();
+        match command {
+            Command::Stack => {
+                let text = show::stack(&view, &program);
+                Ok(if text.is_empty() { "nothing is being executed\n".to_owned() } else { text })
+            }
+            Command::Variables(Some(name)) => variables::variable(&view, &program, name).map_err(wrong),
+            Command::Variables(None) => {
+                let text = variables::variables(&view, &program);
+                Ok(if text.is_empty() { "there are no variables\n".to_owned() } else { text })
+            }
+            Command::Why(trigger) => {
+                let records = self.live()?.debuggee.records().await;
+                let records = records.map_err(|error| refused(RefusalKind::State, &error))?;
+                let history = history(&records).map_err(|error| wrong(error.to_string()))?;
+                why::answer(&history, trigger, &SystemClock.zone()).map_err(wrong)
+            }
+            Command::Restart | Command::Quit | Command::Help => {
+                Err(wrong("the debugger's own buttons begin a program anew and end it".to_owned()))
+            }
+        }
+    }
+
+    pub(super) async fn set_variable(&mut self, request: &Request) -> Result<Json, Refusal> {
+        let wanted: SetVariableArguments = arguments(request)?;
+        let view = self.view().await?;
+        let (owner, _) = self.lists.owner(&view, wanted.variables_reference, &wanted.name)?;
+        self.assign(&view, owner, None, &wanted.value).await
+    }
+
+    pub(super) async fn set_expression(&mut self, request: &Request) -> Result<Json, Refusal> {
+        let wanted: SetExpressionArguments = arguments(request)?;
+        let view = self.view().await?;
+        let frame = match wanted.frame_id {
+            Some(id) => Some(frame_of(&view, id).ok_or_else(super::look::no_frame)?),
+            None => view.stack.last().map(|frame| frame.id),
+        };
+        let owner = owner_of(&view, frame, &wanted.expression).ok_or_else(|| {
+            let text = format!("{} is nothing that can be set; set a variable that there is", wanted.expression);
+            Refusal::new(RefusalKind::Value, text)
+        })?;
+        self.assign(&view, owner, frame, &wanted.value).await
+    }
+
+    /// Sets a variable, or a place in one, to the value of an expression as `reader` sees it.
+    async fn assign(
+        &mut self,
+        view: &View,
+        owner: Owner,
+        reader: Option<FrameId>,
+        text: &str,
+    ) -> Result<Json, Refusal> {
+        if owner.frame.is_none() && view.stack.last().is_some_and(|top| top.agent != owner.agent) {
+            let text =
+                format!("${} is one of the others of {}, which is not on top of the stack", owner.name, owner.agent);
+            return Err(Refusal::new(RefusalKind::Value, text));
+        }
+        let reader = owner.frame.or(reader);
+        let value = self.value_of(reader, text).await.map_err(|refusal| {
+            let hint = "a value is an expression: text stands in quotation marks, as in \"Rome\"";
+            Refusal { text: format!("{}; {hint}", refusal.text), ..refusal }
+        })?;
+        let whole = match variable_of(view, &owner) {
+            Some(before) if !owner.path.is_empty() => with_member(&before.value, &owner.path, value.value.clone())?,
+            Some(_) | None => value.value.clone(),
+        };
+        let live = self.live()?;
+        let set = live.debuggee.set(owner.frame, &owner.name, whole).await;
+        set.map_err(|error| refused(RefusalKind::Value, &error))?;
+        self.invalidated(&["variables"]);
+        let shown = self.lists.value(&value, Some(owner), None);
+        let value = Some(shown.text.clone());
+        body(ValueBody { value, ..value_body(shown) })
+    }
+
+    pub(super) async fn completions(&mut self, request: &Request) -> Result<Json, Refusal> {
+        let wanted: CompletionsArguments = arguments(request)?;
+        let first = self.counting().first_column;
+        let before = usize::try_from(wanted.column - first).unwrap_or(0);
+        let units: Vec<u16> = wanted.text.encode_utf16().take(before).collect();
+        let text = String::from_utf16_lossy(&units);
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '/' | '.');
+        let begin = text.char_indices().rev().take_while(|(_, c)| is_part(*c)).last().map_or(text.len(), |(at, _)| at);
+        let word = &text[begin..];
+        let start = i64::try_from(text[..begin].encode_utf16().count()).unwrap_or(0) + first;
+        let length = i64::try_from(word.encode_utf16().count()).unwrap_or(0);
+        let item = |label: String, kind| CompletionItem { label, kind, start, length };
+        let mut targets: Vec<CompletionItem> = Vec::new();
+        if begin == 0 && (word.starts_with('/') || word.is_empty()) {
+            let commands = commands::debugger_names().filter(|name| name.starts_with(word));
+            targets.extend(commands.map(|name| item(name, "keyword")));
+        }
+        if !word.starts_with('/') {
+            let view = self.view().await?;
+            let names = variables::names(&view).into_iter().map(|name| format!("${name}"));
+            let names = names.filter(|name| name.starts_with(word) || name[1..].starts_with(word));
+            targets.extend(names.map(|name| item(name, "variable")));
+        }
+        body(CompletionsBody { targets })
+    }
+}
+
+fn value_body(shown: Shown) -> ValueBody {
+    ValueBody {
+        result: None,
+        value: None,
+        kind: Some(shown.kind),
+        presentation_hint: shown.hint,
+        variables_reference: shown.reference,
+        named_variables: shown.n_named,
+        indexed_variables: shown.n_indexed,
+    }
+}
+
+/// The variable that an expression names, if it is nothing but its name and a way into its value.
+fn owner_of(view: &View, frame: Option<FrameId>, text: &str) -> Option<Owner> {
+    let ExprKind::Reference(reference) = expression(text).ok()?.kind else { return None };
+    let groups = variables::groups(view, frame);
+    let is_kept = |group: &&variables::Group<'_>| group.variables.iter().any(|kept| kept.name == reference.name);
+    let group = groups.iter().filter(|group| group.is_visible).find(is_kept)?;
+    Some(Owner { frame: group.frame, agent: group.agent.clone(), name: reference.name, path: reference.path })
+}
+
+/// A variable as it is now.
+fn variable_of<'v>(view: &'v View, owner: &Owner) -> Option<&'v Tracked> {
+    let kept = match owner.frame {
+        Some(id) => &view.stack.iter().find(|frame| frame.id == id)?.variables,
+        None => &view.others.iter().find(|(agent, _)| *agent == owner.agent)?.1,
+    };
+    kept.iter().find(|variable| variable.name == owner.name).map(|variable| &variable.value)
+}

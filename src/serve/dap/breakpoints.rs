@@ -1,0 +1,279 @@
+//! The breakpoints that a client has set, and what the program makes of them.
+
+use std::sync::Arc;
+
+use crate::host::debug::breakpoint::{
+    Breakpoint, BreakpointId, DataScope, Exceptions, HitCondition, LogMessage, Target, expression,
+};
+use crate::lang::expr::{Expr, scan_name};
+use crate::lang::program::Program;
+use crate::serve::dap::sources::{Texts, Where};
+use crate::serve::dap::variables::Owner;
+use crate::serve::dap::wire::{self, DataBreakpoint, ExceptionFilter, FunctionBreakpoint, Source, SourceBreakpoint};
+use crate::vm::protocol::FrameId;
+
+/// What a client has set, with the numbers that it knows them by.
+#[derive(Debug, Default)]
+pub(crate) struct Breakpoints {
+    n_ids: u64,
+    lines: Vec<OfSource>,
+    functions: Vec<(BreakpointId, FunctionBreakpoint)>,
+    data: Vec<(BreakpointId, DataBreakpoint)>,
+}
+
+/// The breakpoints of one text.
+#[derive(Debug)]
+struct OfSource {
+    source: Source,
+    set: Vec<(BreakpointId, SourceBreakpoint)>,
+}
+
+/// What became of one: what stops the program and where, or why it does not.
+type Compiled = Result<(Breakpoint, Option<Where>), String>;
+
+impl Breakpoints {
+    /// Those of one text: all that there are from now on.
+    pub(crate) fn set_lines(
+        &mut self,
+        source: Source,
+        wanted: Vec<SourceBreakpoint>,
+        texts: &Texts,
+    ) -> Vec<wire::Breakpoint> {
+        let index = self.lines.iter().position(|of| is_same(&of.source, &source));
+        let before = index.map(|index| self.lines.remove(index).set).unwrap_or_default();
+        let set = numbered(&mut self.n_ids, before, wanted);
+        let answers = set.iter().map(|(id, wanted)| to_wire(*id, at_line(*id, wanted, &source, texts))).collect();
+        if !set.is_empty() {
+            self.lines.push(OfSource { source, set });
+        }
+        answers
+    }
+
+    /// Those at playbooks and plans.
+    pub(crate) fn set_functions(
+        &mut self,
+        wanted: Vec<FunctionBreakpoint>,
+        program: &Program,
+    ) -> Vec<wire::Breakpoint> {
+        let before = std::mem::take(&mut self.functions);
+        self.functions = numbered(&mut self.n_ids, before, wanted);
+        self.functions.iter().map(|(id, wanted)| to_wire(*id, at_function(*id, wanted, program))).collect()
+    }
+
+    /// Those at variables.
+    pub(crate) fn set_data(&mut self, wanted: Vec<DataBreakpoint>) -> Vec<wire::Breakpoint> {
+        let before = std::mem::take(&mut self.data);
+        self.data = numbered(&mut self.n_ids, before, wanted);
+        self.data.iter().map(|(id, wanted)| to_wire(*id, at_data(*id, wanted))).collect()
+    }
+
+    /// All that stop the program.
+    pub(crate) fn all(&self, texts: &Texts, program: &Program) -> Vec<Breakpoint> {
+        self.compiled(texts, program)
+            .filter_map(|(_, compiled)| compiled.ok())
+            .map(|(breakpoint, _)| breakpoint)
+            .collect()
+    }
+
+    /// All as they are told, when the program is another one.
+    pub(crate) fn answers(&self, texts: &Texts, program: &Program) -> Vec<wire::Breakpoint> {
+        self.compiled(texts, program).map(|(id, compiled)| to_wire(id, compiled)).collect()
+    }
+
+    fn compiled<'a>(
+        &'a self,
+        texts: &'a Texts,
+        program: &'a Program,
+    ) -> impl Iterator<Item = (BreakpointId, Compiled)> + 'a {
+        let at_lines = self
+            .lines
+            .iter()
+            .flat_map(move |of| of.set.iter().map(move |(id, wanted)| (*id, at_line(*id, wanted, &of.source, texts))));
+        let at_functions = self.functions.iter().map(move |(id, wanted)| (*id, at_function(*id, wanted, program)));
+        at_lines.chain(at_functions).chain(self.data.iter().map(|(id, wanted)| (*id, at_data(*id, wanted))))
+    }
+}
+
+/// Those that were there before keep their numbers, and so their counts.
+fn numbered<T: PartialEq>(n_ids: &mut u64, before: Vec<(BreakpointId, T)>, wanted: Vec<T>) -> Vec<(BreakpointId, T)> {
+    let mut before = before;
+    let number = |wanted: T| match before.iter().position(|(_, known)| *known == wanted) {
+        Some(index) => before.remove(index),
+        None => {
+            *n_ids += 1;
+            (BreakpointId(*n_ids), wanted)
+        }
+    };
+    wanted.into_iter().map(number).collect()
+}
+
+/// Whether two clients' words for a text mean the same one.
+fn is_same(one: &Source, other: &Source) -> bool {
+    let reference = |source: &Source| source.source_reference.filter(|reference| *reference > 0);
+    (&one.path, reference(one)) == (&other.path, reference(other))
+}
+
+fn at_line(id: BreakpointId, wanted: &SourceBreakpoint, source: &Source, texts: &Texts) -> Compiled {
+    let Some(file) = texts.file_of(source) else {
+        let name = source.path.as_deref().or(source.name.as_deref()).unwrap_or("this text");
+        return Err(format!("{name} is none of the program's files"));
+    };
+    let line = texts.counting().our_line(wanted.line);
+    let place = texts.places.nearest(file, line).ok_or("there is nothing in this file that is executed")?;
+    let target = Target::Line(place.location);
+    let breakpoint = Breakpoint {
+        id,
+        target,
+        condition: condition(wanted.condition.as_deref())?,
+        hits: hits(wanted.hit_condition.as_deref())?,
+        log: wanted.log_message.as_deref().filter(|text| !text.is_empty()).map(LogMessage::parse).transpose()?,
+    };
+    Ok((breakpoint, texts.range(place.range)))
+}
+
+fn at_function(id: BreakpointId, wanted: &FunctionBreakpoint, program: &Program) -> Compiled {
+    let names = function_names(program);
+    if !names.iter().any(|name| *name == wanted.name) {
+        let distance = |name: &&String| strsim::damerau_levenshtein(name, &wanted.name);
+        let close = names.iter().min_by_key(distance).filter(|name| distance(name) <= 1 + wanted.name.len() / 4);
+        let hint = close.map_or(String::new(), |close| format!("; did you mean {close}?"));
+        return Err(format!("there is no playbook or plan {}{hint}", wanted.name));
+    }
+    let breakpoint = Breakpoint {
+        id,
+        target: Target::Function(wanted.name.as_str().into()),
+        condition: condition(wanted.condition.as_deref())?,
+        hits: hits(wanted.hit_condition.as_deref())?,
+        log: None,
+    };
+    Ok((breakpoint, None))
+}
+
+/// All playbooks and plans, by their names and as `Agent.Playbook`.
+pub(crate) fn function_names(program: &Program) -> Vec<String> {
+    let playbooks = program.playbooks.iter().filter(|playbook| !playbook.implicit || !playbook.steps.is_empty());
+    let playbooks = playbooks.flat_map(|playbook| {
+        [playbook.name.to_string(), format!("{}.{}", program.agent(playbook.agent).name, playbook.name)]
+    });
+    playbooks.chain(program.plans.iter().map(|plan| plan.name.to_string())).collect()
+}
+
+fn at_data(id: BreakpointId, wanted: &DataBreakpoint) -> Compiled {
+    let target = data_target(&wanted.data_id).ok_or_else(|| {
+        format!("`{}` is no variable that can be watched; ask for one with dataBreakpointInfo", wanted.data_id)
+    })?;
+    let breakpoint = Breakpoint {
+        id,
+        target,
+        condition: condition(wanted.condition.as_deref())?,
+        hits: hits(wanted.hit_condition.as_deref())?,
+        log: None,
+    };
+    Ok((breakpoint, None))
+}
+
+/// The name by which a client can watch a variable: `frame/3/$city`, `others/Desk/$city`.
+pub(crate) fn data_id(owner: &Owner) -> String {
+    match owner.frame {
+        Some(frame) => format!("frame/{}/${}", frame.0, owner.name),
+        None => format!("others/{}/${}", owner.agent, owner.name),
+    }
+}
+
+/// The name of a variable wherever it is kept.
+pub(crate) fn data_id_anywhere(name: &str) -> String {
+    format!("any/${name}")
+}
+
+fn data_target(id: &str) -> Option<Target> {
+    let (scope, name) = id.rsplit_once("/$")?;
+    if name.is_empty() || scan_name(name) != name.len() {
+        return None;
+    }
+    let scope = match scope.split_once('/') {
+        Some(("frame", frame)) => DataScope::Frame(FrameId(frame.parse().ok()?)),
+        Some(("others", agent)) => DataScope::Others(agent.into()),
+        Some(_) => return None,
+        None if scope == "any" => DataScope::Anywhere,
+        None => return None,
+    };
+    Some(Target::Data { name: Arc::from(name), scope })
+}
+
+/// No text, and an empty one, is no condition.
+fn condition(text: Option<&str>) -> Result<Option<Expr>, String> {
+    text.filter(|text| !text.trim().is_empty()).map(expression).transpose()
+}
+
+fn hits(text: Option<&str>) -> Result<Option<HitCondition>, String> {
+    text.filter(|text| !text.trim().is_empty()).map(str::parse).transpose()
+}
+
+fn to_wire(id: BreakpointId, compiled: Compiled) -> wire::Breakpoint {
+    match compiled {
+        Ok((_, place)) => {
+            let mut told = wire::Breakpoint { id: Some(id.0), verified: true, ..wire::Breakpoint::default() };
+            if let Some(place) = place {
+                told.line = Some(place.line);
+                told.column = Some(place.column);
+                told.end_line = Some(place.end_line);
+                told.end_column = Some(place.end_column);
+                told.source = Some(place.source);
+            }
+            told
+        }
+        Err(message) => wire::Breakpoint {
+            id: Some(id.0),
+            verified: false,
+            message: Some(message),
+            reason: Some("failed"),
+            ..wire::Breakpoint::default()
+        },
+    }
+}
+
+/// What a program can be stopped at beside breakpoints.
+pub(crate) const FILTERS: [ExceptionFilter; 5] = [
+    ExceptionFilter {
+        filter: "faults",
+        label: "Faults",
+        description: "the program fails, or an instruction of a plan",
+        default: true,
+    },
+    ExceptionFilter {
+        filter: "failedCalls",
+        label: "Failed calls",
+        description: "a tool or a playbook fails; the program is told and may go on",
+        default: false,
+    },
+    ExceptionFilter {
+        filter: "triggerMatched",
+        label: "Trigger matched",
+        description: "a trigger has matched, and its playbook is about to be called",
+        default: false,
+    },
+    ExceptionFilter {
+        filter: "triggerEvaluated",
+        label: "Trigger evaluated",
+        description: "a trigger was evaluated, whatever came of it",
+        default: false,
+    },
+    ExceptionFilter {
+        filter: "end",
+        label: "End",
+        description: "the session ends: the last moment to go back",
+        default: false,
+    },
+];
+
+/// What these filters mean; unknown ones are passed over, as the protocol wants it.
+pub(crate) fn exceptions(filters: &[String]) -> Exceptions {
+    let has = |name: &str| filters.iter().any(|filter| filter == name);
+    Exceptions {
+        faults: has("faults"),
+        failed_calls: has("failedCalls"),
+        matches: has("triggerMatched"),
+        evaluations: has("triggerEvaluated"),
+        end: has("end"),
+    }
+}
