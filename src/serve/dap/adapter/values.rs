@@ -44,7 +44,12 @@ impl Adapter {
             let shown = value.shown();
             let text = match &shown {
                 Value::Str(text) => text.to_string(),
-                other => serde_json::to_string_pretty(other).unwrap_or_else(|_| other.to_json()),
+                other @ (Value::Null
+                | Value::Bool(_)
+                | Value::Int(_)
+                | Value::Float(_)
+                | Value::List(_)
+                | Value::Map(_)) => serde_json::to_string_pretty(other).unwrap_or_else(|_| other.to_json()),
             };
             return body(ValueBody { result: Some(text), ..ValueBody::default() });
         }
