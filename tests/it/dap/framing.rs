@@ -44,8 +44,7 @@ fn read(bytes: &[u8], cuts: &[u8]) -> (Vec<Vec<u8>>, Option<FrameFault>) {
 #[test]
 fn pieces_make_no_difference() {
     bolero::check!().with_iterations(3_000).with_type::<(Vec<u8>, Vec<u8>)>().for_each(|(input, cuts)| {
-        let text: Vec<u8> =
-            input.iter().flat_map(|byte| PIECES[usize::from(*byte) % PIECES.len()].bytes()).collect();
+        let text: Vec<u8> = input.iter().flat_map(|byte| PIECES[usize::from(*byte) % PIECES.len()].bytes()).collect();
         for bytes in [&text, input] {
             let (whole, fault) = read(bytes, &[]);
             let (cut, cut_fault) = read(bytes, cuts);

@@ -48,7 +48,10 @@ fn act(client: &mut Client, line: &str) {
             let frames = body["stackFrames"].as_array().cloned().unwrap_or_default();
             for frame in frames {
                 let place = match frame["source"]["name"].as_str() {
-                    Some(name) => format!(" {name} {}:{}-{}:{}", frame["line"], frame["column"], frame["endLine"], frame["endColumn"]),
+                    Some(name) => format!(
+                        " {name} {}:{}-{}:{}",
+                        frame["line"], frame["column"], frame["endLine"], frame["endColumn"]
+                    ),
                     None => String::new(),
                 };
                 let hint = frame["presentationHint"].as_str().map_or(String::new(), |hint| format!(" ({hint})"));
