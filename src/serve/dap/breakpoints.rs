@@ -133,7 +133,7 @@ fn at_line(id: BreakpointId, wanted: &SourceBreakpoint, source: &Source, texts: 
 
 fn at_function(id: BreakpointId, wanted: &FunctionBreakpoint, program: &Program) -> Compiled {
     let names = function_names(program);
-    if !names.iter().any(|name| *name == wanted.name) {
+    if !names.contains(&wanted.name) {
         let distance = |name: &&String| strsim::damerau_levenshtein(name, &wanted.name);
         let close = names.iter().min_by_key(distance).filter(|name| distance(name) <= 1 + wanted.name.len() / 4);
         let hint = close.map_or(String::new(), |close| format!("; did you mean {close}?"));

@@ -74,13 +74,13 @@ struct TextFile {
 }
 
 impl Texts {
-    /// The texts of `program`, whose files' names are relative to `folder`.
-    pub(crate) fn new(program: Arc<Program>, folder: &Path, counting: Counting) -> Texts {
+    /// The texts of `program`, whose files' names are relative to the working directory.
+    pub(crate) fn new(program: Arc<Program>, counting: Counting) -> Texts {
         let files = program.sources.iter().map(|(_, file)| {
             if library::is_library(&file.name) {
                 return TextFile { path: None, origin: "library" };
             }
-            let path = folder.join(&*file.name).canonicalize().ok();
+            let path = Path::new(&*file.name).canonicalize().ok();
             match path {
                 // What an editor would show must be what runs.
                 Some(path) if std::fs::read_to_string(&path).is_ok_and(|text| *text == *file.text) => {

@@ -16,7 +16,7 @@ use crate::serve::dap::wire::{
 };
 use crate::serve::show::commands::{self, Command, Line, approval};
 use crate::serve::show::{self, variables, why};
-use crate::value::{Tracked, Value};
+use crate::value::Tracked;
 use crate::vm::protocol::FrameId;
 use crate::vm::view::View;
 
@@ -45,9 +45,9 @@ impl Adapter {
         if wanted.context == "clipboard" {
             // The whole of it, not what fits on a line.
             let shown = value.shown();
-            let text = match &shown {
-                Value::Str(text) => text.to_string(),
-                other => serde_json::to_string_pretty(other).unwrap_or_else(|_| other.to_json()),
+            let text = match shown.as_str() {
+                Some(text) => text.to_owned(),
+                None => serde_json::to_string_pretty(&shown).unwrap_or_else(|_| shown.to_json()),
             };
             return body(ValueBody { result: Some(text), ..ValueBody::default() });
         }
