@@ -66,12 +66,7 @@ impl Drop for Listening {
 
 /// What a debugger is told of a program.
 pub(crate) fn to_subject(subject: &conversation::Subject) -> Subject {
-    Subject {
-        program: subject.program.clone(),
-        name: name_of(&subject.program),
-        folder: std::env::current_dir().unwrap_or_default(),
-        is_plan: subject.is_plan,
-    }
+    Subject { program: subject.program.clone(), name: name_of(&subject.program), is_plan: subject.is_plan }
 }
 
 /// The first file's name: what people call a program.

@@ -25,8 +25,8 @@ use crate::serve::cli::console::{Console, Exit, Failure, count};
 use crate::serve::cli::conversation::{After, Subject, Surroundings, TalkArguments, converse};
 use crate::serve::cli::debug_listen::Listening;
 use crate::serve::cli::embedded::RunWeights;
-use crate::serve::cli::terminal::watch::{Reloaded, Watch};
-use crate::serve::cli::terminal::{Asked, Input, Names, Typed};
+use crate::serve::cli::terminal::Input;
+use crate::serve::cli::terminal::watch::{Watch, is_wanted_again};
 use crate::serve::cli::test_file::json_or_text;
 use crate::serve::cli::world::{self, BegunWith, WorldArguments};
 use crate::value::{Map, Value};
@@ -180,44 +180,6 @@ async fn begin(
         console.remark(&remark);
     }
     talked
-}
-
-/// Behind the end of a session with `--watch`: waits until there is another text, or somebody wants another session
-/// of the same. False: somebody wants to leave.
-async fn is_wanted_again(console: &Console, input: &mut Input, watch: &mut Watch) -> Result<bool, Failure> {
-    console.remark("waiting for a change of the program; Enter begins again, Ctrl-D leaves");
-    loop {
-        input.ask(console, Asked { prompt: "> ", names: Names::default(), is_kept: false });
-        let reloaded = tokio::select! {
-            typed = input.next() => match typed.map_err(|cause| Failure::failed(format!("standard input: {cause}")))? {
-                Typed::Line(line) if ["", "/restart"].contains(&line.trim()) => return Ok(true),
-                Typed::Line(line) if line.trim() != "/quit" => {
-                    console.remark("no session is running; Enter begins one, Ctrl-D leaves");
-                    continue;
-                }
-                Typed::Cleared { .. } => continue,
-                Typed::Continued => {
-                    input.suspend(console).await;
-                    continue;
-                }
-                Typed::Line(_) | Typed::Interrupt { .. } | Typed::End => return Ok(false),
-            },
-            () = watch.saved() => watch.reload(),
-        };
-        match reloaded {
-            Reloaded::Same => {}
-            Reloaded::Good => {
-                watch.take_newer();
-                input.suspend(console).await;
-                console.remark("reloaded");
-                return Ok(true);
-            }
-            Reloaded::Bad(findings) => {
-                input.suspend(console).await;
-                console.tell(&findings);
-            }
-        }
-    }
 }
 
 /// The session that `--session` names, if it is kept: its id and its journal.

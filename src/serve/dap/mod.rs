@@ -26,7 +26,6 @@ mod variables;
 
 mod wire;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -60,8 +59,6 @@ pub(crate) struct Subject {
     pub(crate) program: Arc<Program>,
     /// What people call it.
     pub(crate) name: String,
-    /// What the names of its files are relative to.
-    pub(crate) folder: PathBuf,
     /// Whether it is a plan: it says nothing, and its value is what is wanted of it.
     pub(crate) is_plan: bool,
 }

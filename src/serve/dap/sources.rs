@@ -74,13 +74,13 @@ struct TextFile {
 }
 
 impl Texts {
-    /// The texts of `program`, whose files' names are relative to `folder`.
-    pub(crate) fn new(program: Arc<Program>, folder: &Path, counting: Counting) -> Texts {
+    /// The texts of `program`, whose files' names are relative to the working directory.
+    pub(crate) fn new(program: Arc<Program>, counting: Counting) -> Texts {
         let files = program.sources.iter().map(|(_, file)| {
             if library::is_library(&file.name) {
                 return TextFile { path: None, origin: "library" };
             }
-            let path = folder.join(&*file.name).canonicalize().ok();
+            let path = Path::new(&*file.name).canonicalize().ok();
             match path {
                 // What an editor would show must be what runs.
                 Some(path) if std::fs::read_to_string(&path).is_ok_and(|text| *text == *file.text) => {
@@ -141,9 +141,20 @@ impl Texts {
         })
     }
 
-    /// All files, in load order.
-    pub(crate) fn sources(&self) -> Vec<Source> {
-        self.program.sources.iter().filter_map(|(id, _)| self.source(id)).collect()
+    /// All files, in load order, and the plans that a model wrote.
+    pub(crate) fn sources(&self, written: &[Arc<Plan>]) -> Vec<Source> {
+        let files = self.program.sources.iter().filter_map(|(id, _)| self.source(id));
+        files.chain(written.iter().enumerate().map(|(index, plan)| self.written(index, plan))).collect()
+    }
+
+    /// A plan that a model wrote, for the client.
+    fn written(&self, index: usize, plan: &Plan) -> Source {
+        Source {
+            name: Some(plan.name.to_string()),
+            path: None,
+            source_reference: i64::try_from(self.files.len() + 1 + index).ok(),
+            origin: Some("written by a model".to_owned()),
+        }
     }
 
     /// The text that a number stands for; `written` are the plans that a model wrote.
@@ -165,12 +176,7 @@ impl Texts {
         let plan = written.get(index)?;
         let row = node.and_then(|node| steps(plan).iter().position(|step| step.node == node));
         let line = self.counting.line(row.map_or(1, |row| row + 2));
-        let source = Source {
-            name: Some(plan.name.to_string()),
-            path: None,
-            source_reference: i64::try_from(self.files.len() + 1 + index).ok(),
-            origin: Some("written by a model".to_owned()),
-        };
+        let source = self.written(index, plan);
         let column = self.counting.column(1);
         Some(Where { source, line, column, end_line: line, end_column: column })
     }

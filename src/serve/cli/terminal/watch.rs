@@ -16,7 +16,8 @@ use crate::diagnostic::{Severity, render};
 use crate::host::program::{ProgramFileError, ProgramText, load_files_by};
 use crate::lang::Loaded;
 use crate::lang::program::Signature;
-use crate::serve::cli::console::count;
+use crate::serve::cli::console::{Console, Failure, count};
+use crate::serve::cli::terminal::{Asked, Input, Names, Typed};
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(250);
@@ -141,4 +142,42 @@ fn stamp(metadata: std::io::Result<std::fs::Metadata>) -> Stamp {
     let metadata = metadata.ok()?;
     let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     Some((modified.unwrap_or_default(), metadata.len()))
+}
+
+/// Behind the end of a session with `--watch`: waits until there is another text, or somebody wants another session
+/// of the same. False: somebody wants to leave.
+pub(crate) async fn is_wanted_again(console: &Console, input: &mut Input, watch: &mut Watch) -> Result<bool, Failure> {
+    console.remark("waiting for a change of the program; Enter begins again, Ctrl-D leaves");
+    loop {
+        input.ask(console, Asked { prompt: "> ", names: Names::default(), is_kept: false });
+        let reloaded = tokio::select! {
+            typed = input.next() => match typed.map_err(|cause| Failure::failed(format!("standard input: {cause}")))? {
+                Typed::Line(line) if ["", "/restart"].contains(&line.trim()) => return Ok(true),
+                Typed::Line(line) if line.trim() != "/quit" => {
+                    console.remark("no session is running; Enter begins one, Ctrl-D leaves");
+                    continue;
+                }
+                Typed::Cleared { .. } => continue,
+                Typed::Continued => {
+                    input.suspend(console).await;
+                    continue;
+                }
+                Typed::Line(_) | Typed::Interrupt { .. } | Typed::End => return Ok(false),
+            },
+            () = watch.saved() => watch.reload(),
+        };
+        match reloaded {
+            Reloaded::Same => {}
+            Reloaded::Good => {
+                watch.take_newer();
+                input.suspend(console).await;
+                console.remark("reloaded");
+                return Ok(true);
+            }
+            Reloaded::Bad(findings) => {
+                input.suspend(console).await;
+                console.tell(&findings);
+            }
+        }
+    }
 }

@@ -83,8 +83,10 @@ impl Adapter {
         body(SourceBody { content, mime_type: "text/markdown" })
     }
 
-    pub(super) fn loaded_sources(&self) -> Result<Json, Refusal> {
-        body(LoadedSourcesBody { sources: self.opened()?.texts.sources() })
+    pub(super) async fn loaded_sources(&mut self) -> Result<Json, Refusal> {
+        let view = self.view().await.ok();
+        let written = view.as_ref().map(|view| &view.written_plans[..]).unwrap_or_default();
+        body(LoadedSourcesBody { sources: self.opened()?.texts.sources(written) })
     }
 }
 

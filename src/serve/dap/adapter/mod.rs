@@ -187,7 +187,7 @@ impl Adapter {
             "scopes" => self.scopes(request).await,
             "variables" => self.variables(request).await,
             "source" => self.source(request).await,
-            "loadedSources" => self.loaded_sources(),
+            "loadedSources" => self.loaded_sources().await,
             "evaluate" => self.evaluate(request).await,
             "setVariable" => self.set_variable(request).await,
             "setExpression" => self.set_expression(request).await,

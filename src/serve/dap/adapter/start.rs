@@ -92,7 +92,7 @@ impl Adapter {
         }
         let subject = launched.subject;
         self.program = Some(Opened {
-            texts: Texts::new(subject.program.clone(), &subject.folder, self.counting()),
+            texts: Texts::new(subject.program.clone(), self.counting()),
             subject,
             waits: Some(Waits::Launch(Box::new(launched.session), launched.launcher)),
             live: None,
@@ -130,7 +130,7 @@ impl Adapter {
         };
         let subject = running.subject;
         self.program = Some(Opened {
-            texts: Texts::new(subject.program.clone(), &subject.folder, self.counting()),
+            texts: Texts::new(subject.program.clone(), self.counting()),
             subject,
             waits: Some(Waits::Attach(running.handle)),
             live: None,

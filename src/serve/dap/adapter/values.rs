@@ -16,7 +16,7 @@ use crate::serve::dap::wire::{
 };
 use crate::serve::show::commands::{self, Command, Line, approval};
 use crate::serve::show::{self, variables, why};
-use crate::value::{Tracked, Value};
+use crate::value::Tracked;
 use crate::vm::protocol::FrameId;
 use crate::vm::view::View;
 
@@ -26,7 +26,10 @@ impl Adapter {
         if wanted.context == "repl" {
             let answer = match commands::read(&wanted.expression) {
                 Line::Command(command) => Some(self.command(command).await?),
-                Line::Wrong(problem) => return Err(Refusal::new(RefusalKind::Value, problem)),
+                Line::Wrong(problem) => {
+                    let problem = problem.split(';').next().unwrap_or_default();
+                    return Err(Refusal::new(RefusalKind::Value, format!("{problem}; /help tells what there is")));
+                }
                 Line::Message(message) => self.say_as_user(&message).await?,
             };
             if let Some(result) = answer {
@@ -42,14 +45,9 @@ impl Adapter {
         if wanted.context == "clipboard" {
             // The whole of it, not what fits on a line.
             let shown = value.shown();
-            let text = match &shown {
-                Value::Str(text) => text.to_string(),
-                other @ (Value::Null
-                | Value::Bool(_)
-                | Value::Int(_)
-                | Value::Float(_)
-                | Value::List(_)
-                | Value::Map(_)) => serde_json::to_string_pretty(other).unwrap_or_else(|_| other.to_json()),
+            let text = match shown.as_str() {
+                Some(text) => text.to_owned(),
+                None => serde_json::to_string_pretty(&shown).unwrap_or_else(|_| shown.to_json()),
             };
             return body(ValueBody { result: Some(text), ..ValueBody::default() });
         }
@@ -153,7 +151,9 @@ impl Adapter {
             let hint = "a value is an expression: text stands in quotation marks, as in \"Rome\"";
             Refusal { text: format!("{}; {hint}", refusal.text), ..refusal }
         })?;
-        let whole = match variable_of(view, &owner) {
+        let before = variable_of(view, &owner);
+        let is_secret = before.is_some_and(|before| before.secret) || value.secret;
+        let whole = match before {
             Some(before) if !owner.path.is_empty() => with_member(&before.value, &owner.path, value.value.clone())?,
             Some(_) | None => value.value.clone(),
         };
@@ -161,7 +161,7 @@ impl Adapter {
         let set = live.debuggee.set(owner.frame, &owner.name, whole).await;
         set.map_err(|error| refused(RefusalKind::Value, &error))?;
         self.invalidated(&["variables"]);
-        let shown = self.lists.value(&value, Some(owner), None);
+        let shown = self.lists.value(&Tracked { secret: is_secret, ..value }, Some(owner), None);
         let value = Some(shown.text.clone());
         body(ValueBody { value, ..value_body(shown) })
     }

@@ -59,7 +59,7 @@ pub(crate) struct LaunchArguments {
 
 /// A string, or a list of strings.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a string or a list of strings is wanted")]
 pub(crate) enum OneOrMore {
     One(String),
     More(Vec<String>),

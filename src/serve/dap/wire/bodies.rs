@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 /// What we can do. Everything that is not named we cannot.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[allow(clippy::struct_excessive_bools, reason = "the protocol's form")]
 pub(crate) struct Capabilities {
     pub(crate) supports_configuration_done_request: bool,
     pub(crate) supports_function_breakpoints: bool,
