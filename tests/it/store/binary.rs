@@ -9,6 +9,8 @@ use playhouse::vm::protocol::Timestamp;
 use super::message;
 use crate::journal::begun;
 use crate::run::Run;
+#[cfg(target_os = "linux")]
+use crate::terminal_screen::Screen;
 
 const PROGRAM: &str = "---\nvariables:\n  - name: pin\n    type: str\n    secret: true\n---\n\n# A\n\n## Greet\n\n\
                        ### Triggers\n\n- At the beginning\n\n### Steps\n\n- Say \"Hello.\"\n- Ask the user for $name\n\
@@ -140,4 +142,20 @@ fn a_store_is_not_cleaned_up_under_those_who_have_it_open() {
     journal.append(Timestamp(2), message("still here")).unwrap();
     let done = done.then().line("sessions export here --journal our.db").code(0);
     done.stdout_contains("still here");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_person_is_asked_before_anything_is_deleted() {
+    let done = talk().line(RUN).args(["s"]).code(3);
+    for (answer, said, code) in
+        [("n", "nothing was deleted", 1), ("", "nothing was deleted", 1), ("y", "deleted session s", 0)]
+    {
+        let mut screen = Screen::open(done.then().line("sessions delete s --journal our.db"));
+        screen.see("delete 1 session for good: s? [y/N]");
+        screen.keys(&format!("{answer}\r"));
+        screen.see(said);
+        assert_eq!(screen.end(), Some(code));
+    }
+    done.then().line("sessions list --journal our.db").code(0).stdout("");
 }
