@@ -34,12 +34,12 @@ mod absent;
 #[cfg(feature = "sqlite")]
 pub use self::{
     read::read,
-    sessions::{contains, delete, list, remember},
+    sessions::{contains, delete, hold, list, remember},
     write::open,
 };
 
 #[cfg(not(feature = "sqlite"))]
-pub use self::absent::{contains, delete, list, open, read, remember};
+pub use self::absent::{contains, delete, hold, list, open, read, remember};
 
 /// A session of a store, as far as that can be told without replaying it.
 #[derive(Clone, Debug, PartialEq, Eq)]
