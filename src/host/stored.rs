@@ -117,6 +117,7 @@ pub fn list(place: &Place) -> Result<Vec<Stored>, JournalError> {
 /// The sessions of a store. Only those are replayed of which nobody has found out since their last record how they
 /// stand; what is found then is kept.
 fn list_store(place: &Place) -> Result<Vec<Stored>, JournalError> {
+    let _held = store::hold(place.path())?;
     let mut new = Vec::new();
     let mut sessions = Vec::new();
     for listed in store::list(place.path())? {

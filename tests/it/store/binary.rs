@@ -3,7 +3,14 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
 
+use playhouse::host::journal::store;
+use playhouse::vm::protocol::Timestamp;
+
+use super::message;
+use crate::journal::begun;
 use crate::run::Run;
+#[cfg(target_os = "linux")]
+use crate::terminal_screen::Screen;
 
 const PROGRAM: &str = "---\nvariables:\n  - name: pin\n    type: str\n    secret: true\n---\n\n# A\n\n## Greet\n\n\
                        ### Triggers\n\n- At the beginning\n\n### Steps\n\n- Say \"Hello.\"\n- Ask the user for $name\n\
@@ -109,4 +116,46 @@ fn a_full_disk_is_told_and_nothing_is_lost() {
     assert!(stderr.contains("our.db: cannot write the journal: ") && stderr.contains("--session"), "{stderr}");
     let done = run.beside().line("sessions list --journal our.db").code(0).stdout_contains("waiting");
     done.then().line("sessions resume s --journal our.db").stdin("Mina\n").code(0).stdout("Bye, Mina.\n");
+}
+
+/// SQLite tells by its locks whether it is the last to close a file, and a process loses all its locks on a file when it
+/// closes any handle of it that SQLite does not know.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_store_is_not_cleaned_up_under_those_who_have_it_open() {
+    use std::os::unix::fs::MetadataExt;
+    let done = talk().line(RUN).args(["s"]).code(3);
+    let path = done.path("our.db");
+    let n_locks = || {
+        let id = format!(":{} ", path.metadata().unwrap().ino());
+        std::fs::read_to_string("/proc/locks").unwrap().lines().filter(|line| line.contains(&id)).count()
+    };
+    let mut journal = store::open(&path, "here").unwrap();
+    journal.append(Timestamp(1), begun("x")).unwrap();
+    assert_eq!(n_locks(), 1);
+    // Another session of this process comes and goes.
+    drop(store::open(&path, "there").unwrap());
+    assert!(store::contains(&path, "here").unwrap());
+    assert_eq!(n_locks(), 1);
+    let done = done.then().line("sessions list --journal our.db").code(0);
+    assert!(done.path("our.db-wal").exists(), "what is written ahead is still in use");
+    journal.append(Timestamp(2), message("still here")).unwrap();
+    let done = done.then().line("sessions export here --journal our.db").code(0);
+    done.stdout_contains("still here");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_person_is_asked_before_anything_is_deleted() {
+    let done = talk().line(RUN).args(["s"]).code(3);
+    for (answer, said, code) in
+        [("n", "nothing was deleted", 1), ("", "nothing was deleted", 1), ("y", "deleted session s", 0)]
+    {
+        let mut screen = Screen::open(done.then().line("sessions delete s --journal our.db"));
+        screen.see("delete 1 session for good: s? [y/N]");
+        screen.keys(&format!("{answer}\r"));
+        screen.see(said);
+        assert_eq!(screen.end(), Some(code));
+    }
+    done.then().line("sessions list --journal our.db").code(0).stdout("");
 }

@@ -50,14 +50,14 @@ fn a_killed_process_loses_nothing() {
         assert!(after.1.starts_with(&before.1) && after.0 == before.0, "only what is written ahead grows");
         // Killed while it was being written: all or nothing of it.
         let n_new = after.1.len() - before.1.len();
-        for n_bytes in (0..n_new).step_by(509).chain([n_new - 1]) {
+        for n_bytes in (0..n_new).step_by(1_021).chain([n_new - 1]) {
             let cut = (after.0.clone(), after.1[..before.1.len() + n_bytes].to_vec());
             assert_eq!(records_in(&cut), records_before, "{n_bytes} of {n_new}");
             n_states += 1;
         }
         (before, records_before) = (after, records_after);
     }
-    assert!(n_states > 100, "{n_states}");
+    assert!(n_states > 60, "{n_states}");
 }
 
 #[tokio::test]

@@ -6,6 +6,8 @@ use playhouse::host::journal::memory::MemoryJournal;
 
 use super::*;
 
+const N_RUNS: u64 = 60;
+
 fn body(random: &mut Rng) -> RecordBody {
     let bytes = |random: &mut Rng| -> Vec<u8> {
         // Also bytes that are no text by themselves.
@@ -26,8 +28,10 @@ fn body(random: &mut Rng) -> RecordBody {
 #[test]
 fn journals_of_all_kinds_hold_the_same() {
     let place = Place::new();
+    // As long as somebody has the store open, closing a session waits for no disk.
+    let other = place.open("other");
     let mut n_joined = 0;
-    for seed in 0..150 {
+    for seed in 0..N_RUNS {
         let random = &mut Rng::with_seed(seed);
         let id = format!("s{seed}");
         let path = place.folder.path().join(format!("{id}.jsonl"));
@@ -61,7 +65,8 @@ fn journals_of_all_kinds_hold_the_same() {
         drop(stored);
         assert_eq!(place.open(&id).records().unwrap(), records, "{seed}");
     }
-    assert!(n_joined > 300, "chunks were joined: {n_joined}");
-    assert_eq!(store::list(&place.path()).unwrap().len(), 150);
+    assert!(n_joined > 100, "chunks were joined: {n_joined}");
+    drop(other);
+    assert_eq!(store::list(&place.path()).unwrap().len() as u64, N_RUNS);
     assert_eq!(place.names(), ["our.sqlite"], "nothing is left beside it");
 }

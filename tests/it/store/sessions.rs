@@ -29,6 +29,19 @@ fn one_process_has_a_session() {
     assert_eq!(place.open("s").records().unwrap().len(), place.open("t").records().unwrap().len() + 1);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_store_is_that_store() {
+    let place = Place::new();
+    let journal = place.open("s");
+    let link = place.folder.path().join("link.sqlite");
+    std::os::unix::fs::symlink(place.path(), &link).unwrap();
+    assert!(matches!(store::open(&link, "s"), Err(JournalError::Locked { .. })));
+    drop(journal);
+    write(&mut *store::open(&link, "s").unwrap(), bodies());
+    assert_eq!(store::read(&link, "s").unwrap(), place.read("s"));
+}
+
 /// What a process leaves behind that was killed: its lock's file, without a lock.
 #[test]
 fn a_lock_that_nobody_holds_is_none() {

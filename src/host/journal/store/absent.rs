@@ -38,6 +38,14 @@ pub fn list(path: &Path) -> Result<Vec<Listed>, JournalError> {
     no_sqlite(path)
 }
 
+/// Keeps a store open.
+///
+/// # Errors
+/// This build has no SQLite.
+pub fn hold(path: &Path) -> Result<impl Sized + use<>, JournalError> {
+    no_sqlite::<()>(path)
+}
+
 /// Keeps how sessions stand.
 ///
 /// # Errors

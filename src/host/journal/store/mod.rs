@@ -9,6 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::host::journal::file::io_error;
 use crate::host::journal::{self, JournalError};
 use crate::vm::protocol::Timestamp;
 
@@ -33,12 +34,12 @@ mod absent;
 #[cfg(feature = "sqlite")]
 pub use self::{
     read::read,
-    sessions::{contains, delete, list, remember},
+    sessions::{contains, delete, hold, list, remember},
     write::open,
 };
 
 #[cfg(not(feature = "sqlite"))]
-pub use self::absent::{contains, delete, list, open, read, remember};
+pub use self::absent::{contains, delete, hold, list, open, read, remember};
 
 /// A session of a store, as far as that can be told without replaying it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,11 +98,15 @@ pub fn is_session_id(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('.') && text.chars().all(is_plain)
 }
 
+/// Beside the store itself, whatever links lead to it; it must be there.
 fn lock_path(path: &Path, session: &str) -> Result<PathBuf, JournalError> {
-    match is_session_id(session) {
-        true => Ok(beside(path, &format!("{session}.lock"))),
-        false => Err(JournalError::SessionId(session.to_owned())),
-    }
+    check_session_id(session)?;
+    let path = path.canonicalize().map_err(|cause| io_error(path, "find", cause))?;
+    Ok(beside(&path, &format!("{session}.lock")))
+}
+
+fn check_session_id(session: &str) -> Result<(), JournalError> {
+    if is_session_id(session) { Ok(()) } else { Err(JournalError::SessionId(session.to_owned())) }
 }
 
 fn beside(path: &Path, extension: &str) -> PathBuf {

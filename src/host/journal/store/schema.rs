@@ -3,9 +3,10 @@
 //! `user_version` is the version of the tables; each step below leads to the next one, in the same transaction as its
 //! number. What a step has done in some file is never changed: a new version is a new step.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
@@ -26,8 +27,14 @@ const BUSY: Duration = Duration::from_secs(5);
 /// disk, so this is only for sessions that run on without ever waiting for anybody.
 pub(super) const MAX_LOG_PAGES: i32 = 16_384;
 
+/// Pages that a connection keeps in memory: an idle session must not cost what it has once read.
+const CACHE_PAGES: i32 = 64;
+
 /// The smallest page that a database can have, in bytes.
 const MIN_PAGE: u64 = 512;
+
+/// Held while a file is made and until SQLite has it, so that no other thread has locks on it when its handle is closed.
+static OPENING: Mutex<()> = Mutex::new(());
 
 /// The steps from one version of the tables to the next; the first begins at an empty database.
 const STEPS: [&str; 2] = [
@@ -82,14 +89,14 @@ pub(super) const VERSION: u32 = STEPS.len() as u32;
 /// It cannot be opened, is no store, or one of a newer program.
 pub(super) fn open(path: &Path, create: bool) -> Result<Connection, JournalError> {
     let error = |action, cause| io_error(path, action, cause);
+    if create && let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(|cause| error("make the folder of", cause))?;
+    }
+    let opening = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
     if create {
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(|cause| error("make the folder of", cause))?;
-        }
-        // SQLite gives the files beside it the same rights.
         make_private(path).map_err(|cause| error("open", cause))?;
     }
-    // What it says of a folder would help nobody.
+    // What SQLite says of a folder would help nobody.
     let metadata = path.metadata().map_err(|cause| error("open", cause))?;
     if metadata.is_dir() {
         return Err(error("open", io::ErrorKind::IsADirectory.into()));
@@ -101,6 +108,7 @@ pub(super) fn open(path: &Path, create: bool) -> Result<Connection, JournalError
     let fault = |cause| fault(path, "open", cause);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(fault)?;
+    drop(opening);
     connection.busy_timeout(BUSY).map_err(fault)?;
     if check(&connection, path)? < VERSION {
         // Two processes that make one store at the same time would stand in each other's way.
@@ -110,6 +118,7 @@ pub(super) fn open(path: &Path, create: bool) -> Result<Connection, JournalError
     // The tables may be somebody else's work: they call no function with side effects.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).map_err(fault)?;
     connection.pragma_update(None, "synchronous", "NORMAL").map_err(fault)?;
+    connection.pragma_update(None, "cache_size", CACHE_PAGES).map_err(fault)?;
     connection.pragma_update(None, "wal_autocheckpoint", MAX_LOG_PAGES).map_err(fault)?;
     Ok(connection)
 }
@@ -155,12 +164,17 @@ fn apply(transaction: &Transaction<'_>, version: u32) -> rusqlite::Result<()> {
     transaction.pragma_update(None, "user_version", VERSION)
 }
 
-fn make_private(path: &Path) -> io::Result<File> {
+/// Makes the file if it is not there; SQLite gives the files beside it the same rights. One that is there is not opened:
+/// a process that closes any handle of a file loses the locks that SQLite has on it.
+fn make_private(path: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    match options.open(path) {
+        Err(cause) if cause.kind() != io::ErrorKind::AlreadyExists => Err(cause),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// What SQLite says, in the words of journals.

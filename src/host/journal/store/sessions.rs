@@ -57,6 +57,15 @@ fn all(connection: &Connection) -> rusqlite::Result<Vec<Listed>> {
     rows.collect()
 }
 
+/// Keeps a store open until what this gives is dropped: whoever opens it in the meantime is not the last to close it, and
+/// need not clean up behind itself.
+///
+/// # Errors
+/// It cannot be opened, or is none.
+pub fn hold(path: &Path) -> Result<impl Sized + use<>, JournalError> {
+    schema::open(path, false)
+}
+
 /// Whether a store has a session. A file that is not there, or empty, has none.
 ///
 /// # Errors

@@ -11,7 +11,7 @@ use crate::host::journal::lock::holder;
 use crate::host::journal::record::{ChunkText, Record, RecordBody};
 use crate::host::journal::store::lock::Lock;
 use crate::host::journal::store::schema::{self, MAX_LOG_PAGES, fault};
-use crate::host::journal::store::{lock_path, read};
+use crate::host::journal::store::{check_session_id, lock_path, read};
 use crate::host::journal::{Journal, JournalError, SyncFuture, secrets};
 use crate::vm::protocol::Timestamp;
 
@@ -61,8 +61,10 @@ struct Change<'c> {
 /// # Errors
 /// The store cannot be opened or is none, another process has the session, or its records cannot be read.
 pub fn open(path: &Path, session: &str) -> Result<Box<dyn Journal>, JournalError> {
-    let lock_path = lock_path(path, session)?;
+    // Before anything is made.
+    check_session_id(session)?;
     let mut connection = schema::open(path, true)?;
+    let lock_path = lock_path(path, session)?;
     let lock = match Lock::take(&lock_path).map_err(|cause| io_error(&lock_path, "lock", cause))? {
         Some(lock) => lock,
         None => {
