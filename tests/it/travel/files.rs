@@ -1,0 +1,89 @@
+//! Forks on disk, through the real binary: the original is not touched, and secrets stay where they are.
+
+use std::fs;
+use std::path::Path;
+
+use crate::run::Run;
+
+const PROGRAM: &str = "\
+# Desk
+
+variables:
+  pin: {type: str, value: \"\", secret: true}
+
+Greets people.
+
+## Greet
+
+### Triggers
+
+- At the beginning
+
+### Steps
+
+- Ask the user for $name
+- Say \"Hello, {$name}.\"
+";
+
+const SCRIPT: &str = r#"{"reply":"{\"at\":\"01\",\"say\":\"Who are you?\"}\n{\"at\":\"01\",\"wait\":\"user\"}"}
+{"reply":"{\"at\":\"01\",\"set\":{\"name\":\"Mina\"}}"}
+"#;
+
+const RUN: &str = "run program.md --model script:script.jsonl --session s --arg pin=hush-4711";
+
+/// All that a folder holds.
+fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = entries.map(|path| (path.display().to_string(), fs::read(&path).unwrap())).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn the_original_is_not_touched() {
+    let run = Run::new().program(PROGRAM).script(SCRIPT).line(RUN).stdin("Mina\n");
+    let done = run.code(0);
+    let folder = done.path("state/playhouse/sessions");
+    let before = files(&folder);
+    assert_eq!(before.len(), 2, "a journal and its secrets");
+    for command in [
+        "replay s",
+        "replay s --to 2.1",
+        "replay s --format json",
+        "diff s s",
+        "fork s --at 2 --id t --journal t.jsonl",
+    ] {
+        let done = done.then().line(&format!("sessions {command}")).code(0);
+        assert!(!done.stdout.contains("hush-4711") && !done.stderr.contains("hush-4711"), "{command}: {}", done.stdout);
+    }
+    assert_eq!(files(&folder), before);
+    // The fork has secrets of its own beside it, and nobody else may read it.
+    let journal = done.read("t.jsonl");
+    assert!(!journal.contains("hush-4711") && journal.contains("\"forked_from\":{\"session\":\"s\""), "{journal}");
+    assert!(done.read("t.jsonl.secrets").contains("hush-4711"));
+    #[cfg(unix)]
+    for name in ["t.jsonl", "t.jsonl.secrets"] {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(fs::metadata(done.path(name)).unwrap().permissions().mode() & 0o777, 0o600, "{name}");
+    }
+    let on = done.then().line("run program.md --model script:script.jsonl --session t --journal t.jsonl");
+    on.stdin("Mina\n").code(0).stdout("Hello, Mina.\n");
+    assert_eq!(files(&folder), before);
+}
+
+/// A session whose process was killed while it wrote, and one whose secrets have gone, can be looked at. Without the
+/// secrets there is no fork.
+#[test]
+fn a_fork_without_the_secrets_is_refused() {
+    let run = Run::new().program(PROGRAM).script(SCRIPT).line(RUN).stdin("Mina\n");
+    let done = run.code(0);
+    let journal = done.path("state/playhouse/sessions/s.jsonl");
+    fs::remove_file(journal.with_extension("jsonl.secrets")).unwrap();
+    let mut text = fs::read_to_string(&journal).unwrap();
+    text.truncate(text.len() - 5);
+    fs::write(&journal, &text).unwrap();
+    done.then().line("sessions replay s").code(0).stdout_contains("Who are you?");
+    let refused = done.then().line("sessions fork s --at 2 --id t").code(2);
+    let refused = refused.stderr_contains("the secret values of the journal are missing (record 1 has one)");
+    assert!(!journal.with_file_name("t.jsonl").exists(), "{}", refused.stdout);
+}
