@@ -210,10 +210,14 @@ impl World {
         let wait = self.settle();
         let Some(turn) = self.turn else { panic!("nothing is asked: {wait:?}") };
         for piece in reply.as_bytes().chunks(size) {
+            if self.turn != Some(turn) {
+                break;
+            }
             self.handle(Event::Chunk { turn, bytes: piece.into() });
             self.settle();
         }
-        if self.turn.take().is_some() {
+        if self.turn == Some(turn) {
+            self.turn = None;
             self.handle(Event::ReplyEnded { turn, end: ReplyEnd::Complete(Finish::Stop), usage: None });
         }
         assert_eq!(self.settle(), Wait::User);
