@@ -2,6 +2,7 @@
 //!
 //! `cargo bench --bench travel`
 #![allow(clippy::print_stdout, reason = "a bench prints")]
+#![allow(clippy::disallowed_methods, reason = "a bench reads the time")]
 
 use std::hint::black_box;
 use std::ops::ControlFlow;

@@ -97,8 +97,7 @@ fn difference_text(sides: &[Timeline; 2], difference: &Difference) -> Result<Str
         let _ = writeln!(text, "\nVariables at the end: {} | {}", a.session, b.session);
     }
     for VariableDifference { place, name, values } in &difference.variables {
-        let [of_a, of_b] =
-            values.each_ref().map(|value| value.as_ref().map_or("none".to_owned(), |value| short_value(value)));
+        let [of_a, of_b] = values.each_ref().map(|value| value.as_ref().map_or("none".to_owned(), short_value));
         let _ = writeln!(text, "  ${name} in {place}: {of_a} | {of_b}");
     }
     Ok(text)
