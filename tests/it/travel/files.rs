@@ -84,3 +84,25 @@ fn a_fork_without_the_secrets_is_refused() {
     let refused = refused.stderr_contains("the secret values of the journal are missing (record 1 has one)");
     assert!(!journal.with_file_name("t.jsonl").exists(), "{}", refused.stdout);
 }
+
+/// An edit inside of what an event set off has its place in the file, too.
+#[test]
+fn an_edit_in_the_middle_of_something_is_kept() {
+    let done = Run::new().program(PROGRAM).script(SCRIPT).line(RUN).stdin("Mina\n").code(0);
+    let listed = done.then().line("sessions replay s").code(0).stdout;
+    let line = listed.lines().find(|line| line.contains("turn 2 is over")).unwrap();
+    let point = line.split(' ').next().unwrap();
+    assert!(!point.ends_with(".0") && listed.contains("says \"Hello, Mina.\""), "{listed}");
+    let forked = done.then().line(&format!("sessions fork s --at {point} --set name=Nora --id t")).code(0);
+    assert_eq!(forked.stdout, "t\n");
+    let past = forked.then().line("sessions replay t").code(0);
+    assert!(past.stdout.contains("$name = \"Nora\" in frame 1, while it was paused"), "{}", past.stdout);
+    assert!(past.stdout.contains("$name = \"Nora\" (was \"Mina\")\n"), "{}", past.stdout);
+    assert!(past.stdout.contains("says \"Hello, Nora.\"") && !past.stdout.contains("Hello, Mina"), "{}", past.stdout);
+    // What the file holds is what was forked: going on adds nothing to what has happened.
+    let resumed = past.then().line("sessions resume t --model script:script.jsonl").code(0).stdout("");
+    assert_eq!(resumed.then().line("sessions replay t").code(0).stdout, past.stdout);
+    let difference = past.then().line("sessions diff s t").code(0);
+    assert!(difference.stdout.starts_with(&format!("t was forked from s at {point}\n")), "{}", difference.stdout);
+    assert!(difference.stdout.ends_with("  $name in others of Desk: \"Mina\" | \"Nora\"\n"), "{}", difference.stdout);
+}
