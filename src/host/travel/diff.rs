@@ -18,7 +18,7 @@ use crate::vm::view::View;
 pub struct Difference {
     /// So many steps are the same.
     pub n_same: usize,
-    /// The points behind the last of them, in each session.
+    /// The points behind the last of them, in each session; the ends, if they did the same.
     pub same_up_to: [Point; 2],
     /// What each did then. Both empty: they did the same.
     pub then: [Vec<Step>; 2],
@@ -45,7 +45,10 @@ pub fn diff(a: &Timeline, b: &Timeline) -> Result<Difference, SessionError> {
     let [of_a, of_b] = [deeds(a)?, deeds(b)?];
     let n_same = of_a.iter().zip(&of_b).take_while(|(a, b)| is_same(&a.event, &b.event)).count();
     let last = |deeds: &[Step]| n_same.checked_sub(1).and_then(|index| deeds.get(index)).map(|step| step.point);
-    let same_up_to = [last(&of_a).unwrap_or(a.start()), last(&of_b).unwrap_or(b.start())];
+    let same_up_to = match of_a.len() == n_same && of_b.len() == n_same {
+        true => [a.end(), b.end()],
+        false => [last(&of_a).unwrap_or(a.start()), last(&of_b).unwrap_or(b.start())],
+    };
     let then = [of_a, of_b].map(|deeds| deeds.into_iter().skip(n_same).collect());
     let [at_a, at_b] = [a.at(a.end())?.machine.view(), b.at(b.end())?.machine.view()];
     Ok(Difference { n_same, same_up_to, then, variables: compare(&variables(&at_a), &variables(&at_b)) })

@@ -22,7 +22,7 @@ const FIRST_INTERVAL: u64 = 256;
 const BYTES_PER_UNIT: usize = 256;
 
 /// So many keyframes there may be.
-const MAX_KEYFRAMES: usize = 128;
+const MAX_KEYFRAMES: usize = 64;
 
 /// The past of one session.
 #[derive(Debug)]

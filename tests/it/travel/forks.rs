@@ -114,7 +114,7 @@ fn an_edit_takes_effect_at_its_point_and_not_before() {
             for (index, point) in points(&timeline).into_iter().enumerate() {
                 let moment = timeline.at(point).unwrap();
                 let is_match = is_match(moment.progress.as_ref());
-                if index % 5 != 0 && !is_match {
+                if index % 11 != 0 && !is_match {
                     continue;
                 }
                 let name = format!("{}, at {point}", conversation.name);
@@ -150,8 +150,8 @@ fn an_edit_takes_effect_at_its_point_and_not_before() {
                     assert!(ending.outcome.is_some(), "{name}: {:?}", ending.view.wait);
                     tried_now.n_to_an_end = 1;
                     // Its own past, with an edit in the middle of something, is a past like any other.
-                    if index % 9 == 0 {
-                        crate::travel::points::check(&name, &written);
+                    if index % 4 == 0 {
+                        crate::travel::points::check(&name, &written, 5);
                         let again = Timeline::new(written.to_vec()).unwrap();
                         let twice = fork(&again, again.end(), &Changes::default(), "s3".into()).unwrap();
                         assert_eq!(twice.records[1..], written[1..], "{name}");
@@ -165,7 +165,7 @@ fn an_edit_takes_effect_at_its_point_and_not_before() {
     });
     let tried = tried.into_inner().unwrap();
     println!("{tried:?}");
-    assert!(tried.n > 500 && tried.n_inside > 100 && tried.n_with_chunks > 100, "{tried:?}");
+    assert!(tried.n > 300 && tried.n_inside > 100 && tried.n_with_chunks > 50, "{tried:?}");
     assert!(tried.n_with_calls > 10 && tried.n_with_verdicts > 0 && tried.n_at_matches > 0, "{tried:?}");
     assert!(tried.n_to_an_end > 100, "{tried:?}");
 }

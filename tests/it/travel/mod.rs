@@ -17,6 +17,8 @@ use crate::conversation::Conversation;
 
 mod cases;
 
+mod files;
+
 mod forks;
 
 mod points;

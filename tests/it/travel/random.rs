@@ -84,7 +84,5 @@ fn walk_is_at(timeline: &Timeline, from: Point, to: Point) {
     let Some((point, view, progress)) = last else { return };
     let moment = timeline.at(point).unwrap();
     assert_eq!(moment.progress, Some(progress));
-    if moment.stop.is_none() {
-        assert_eq!(moment.machine.view(), view, "{from} to {to}");
-    }
+    assert_eq!(moment.machine.view(), view, "{from} to {to}");
 }
