@@ -36,8 +36,8 @@ pub(crate) struct DebugArguments {
     files: Vec<PathBuf>,
     #[command(flatten)]
     world: WorldArguments,
-    /// Listen for clients at this address instead; port 0 is any that is free
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    /// Listen for clients at this address instead, such as 127.0.0.1:4711 (port 0: any)
+    #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
 }
 

@@ -66,8 +66,8 @@ pub(crate) struct RunArguments {
     /// $PLAYHOUSE_SESSIONS, or $XDG_STATE_HOME/playhouse/sessions/ID.jsonl]
     #[arg(long, value_name = "PATH")]
     pub(crate) journal: Option<PathBuf>,
-    /// Let a debugger attach at this address (`playhouse debug`, or any client of the Debug Adapter Protocol)
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    /// Let a debugger attach at this address, such as 127.0.0.1:4711 (port 0: any)
+    #[arg(long, value_name = "ADDRESS")]
     pub(crate) debug_listen: Option<SocketAddr>,
     /// Load the program again when one of its files is saved; a running session keeps its text
     #[arg(long)]

@@ -64,7 +64,7 @@ pub(crate) async fn relay(
     }
 }
 
-/// Whether it was the word that the program has ended.
+/// Whether nothing more is to be expected: the program has ended, or the client has been let go.
 fn hand_on(message: &[u8], initialize_seq: i64, outbox: &mut Outbox) -> bool {
     let Ok(message) = serde_json::from_slice::<Json>(message) else { return false };
     let is = |key: &str, value: &str| message.get(key).and_then(Json::as_str) == Some(value);
@@ -73,7 +73,7 @@ fn hand_on(message: &[u8], initialize_seq: i64, outbox: &mut Outbox) -> bool {
     if is("type", "response") && is("command", "initialize") && answers == Some(initialize_seq) {
         return false;
     }
-    let is_end = is("type", "event") && is("event", "terminated");
+    let is_end = is("event", "terminated") || (is("type", "response") && is("command", "disconnect"));
     outbox.forward(message);
     is_end
 }

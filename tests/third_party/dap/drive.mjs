@@ -89,8 +89,8 @@ class Client {
     return this.until(`words ${JSON.stringify(text)}`, () => (this.output[category].includes(text) ? true : undefined));
   }
 
-  async launch(launch, configure = async () => {}) {
-    await this.dc.start();
+  async launch(launch, configure = async () => {}, port = undefined) {
+    await this.dc.start(port);
     await this.dc.initializeRequest();
     await this.dc.launchRequest(launch);
     await this.next("initialized");
@@ -488,6 +488,58 @@ await prove("restart and terminate", async (client, dc) => {
   await dc.terminateRequest({});
   await client.next("terminated");
   assert.equal((await client.next("exited")).exitCode, 3);
+});
+
+await prove("a session that is kept goes on, and can be looked at from its end", async (client, dc) => {
+  const kept = { ...talk, session: "kept", journal: file("kept.jsonl") };
+  await client.launch(kept);
+  await client.says("the program waits for the user", "console");
+  await dc.terminateRequest({});
+  await client.next("terminated");
+  await client.leave();
+  const again = new Client();
+  try {
+    await again.launch({ ...kept, stopOnEntry: true });
+    assert.equal(await again.halt(), "entry: Main | - Ask the user for $name:str");
+    assert.equal(await again.step("stepBack"), "step: Main | - Ask the user for $name:str");
+    assert.equal(await again.step("stepBack"), "step: Main | - $order = {\"id\": 7, \"lines\": [{\"name\": \"ticket\", \"n\": 2}, {\"name\": \"map\", \"n\": 1}]}");
+  } finally {
+    await again.dc.stop();
+  }
+});
+
+await prove("a program that is busy can be asked, paused and left", async (client, dc) => {
+  const slow = { when: ".", reply: '{"at":"02","say":"Who are you?","wait":"user"}\n', delay_ms: 600_000 };
+  writeFileSync(file("slow.jsonl"), JSON.stringify(slow));
+  await client.launch({ ...talk, model: `script:${file("slow.jsonl")}` });
+  await client.next("thread");
+  assert.equal((await dc.evaluateRequest({ expression: "$order.id", context: "watch" })).body.result, "7");
+  await dc.pauseRequest({ threadId: 1 });
+  assert.equal(await client.halt(), "pause: Main | - Ask the user for $name:str");
+  await dc.continueRequest({ threadId: 1 });
+  await client.refused(dc.nextRequest({ threadId: 1 }), "pause it first");
+  await client.leave();
+});
+
+await prove("clients that connect to an address", async (client) => {
+  client.hasLeft = true;
+  const child = spawn(playhouse, ["debug", tickets.program, "--model", tickets.model, "--listen", "127.0.0.1:0"], { cwd: folder, env: environment });
+  try {
+    const port = await new Promise((resolve, reject) => {
+      child.stderr.on("data", (data) => resolve(Number(String(data).match(/127\.0\.0\.1:(\d+)/)?.[1])));
+      child.on("exit", () => reject(new Error("it has ended")));
+    });
+    const [one, two] = [new Client(), new Client()];
+    for (const other of [one, two]) {
+      await other.launch({ stopOnEntry: true }, undefined, port);
+      assert.match(await other.halt(), /^entry: Main/);
+    }
+    assert.equal(await two.step("next"), "step: Main | - $price = Price($city)");
+    assert.equal(await one.step("continue"), "ended");
+    for (const other of [one, two]) await other.dc.stop();
+  } finally {
+    child.kill();
+  }
 });
 
 await prove("texts without a file, and all texts", async (client, dc) => {

@@ -1,11 +1,14 @@
 //! How a debugging session begins and ends.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use serde_json::Value as Json;
 use tokio::net::TcpStream;
 
 use crate::host::debug::debuggee::Debuggee;
 use crate::host::debug::stepping::Debugger;
-use crate::host::session::Interest;
+use crate::host::session::{Ending, Interest};
 use crate::serve::dap::Reached;
 use crate::serve::dap::adapter::{Adapter, Live, Opened, THREAD, Waits, Wanted, refused};
 use crate::serve::dap::breakpoints::{FILTERS, exceptions};
@@ -19,6 +22,9 @@ use crate::serve::dap::wire::{
 use crate::serve::show::unjudged::Unjudged;
 use crate::vm::fault::FaultKind;
 use crate::vm::protocol::{Outcome, Wait};
+
+/// A task that has let its debugger go tells its outcome at once, if it has one.
+const OUTCOME_WITHIN: Duration = Duration::from_millis(500);
 
 impl Adapter {
     pub(super) fn initialize(&mut self, request: &Request, bytes: Vec<u8>) -> Result<Json, Refusal> {
@@ -268,7 +274,13 @@ impl Adapter {
         live.has_ended = true;
         live.stopped = None;
         let is_plan = opened.subject.is_plan;
-        let ending = live.debuggee.handle().outcome().await;
+        // A task that is over says how it ended; one that is not has another debugger by now.
+        let outcome = tokio::time::timeout(OUTCOME_WITHIN, live.debuggee.handle().outcome()).await;
+        let Ok(ending) = outcome else {
+            self.output("important", "another debugger has attached to the program; this one is let go\n", None);
+            self.outbox.event("terminated", Json::Null);
+            return;
+        };
         let (exit_code, last) = match &ending {
             Ok(ending) => match &ending.outcome {
                 Some(Outcome::Done { value }) => {
@@ -283,7 +295,9 @@ impl Adapter {
         if let Some((category, text)) = last {
             self.output(category, &text, None);
         }
-        let left_over = ending.iter().flat_map(|ending| &ending.left_over);
+        // A program that was stopped may still use what is left.
+        let is_told = |ending: &&Arc<Ending>| ending.outcome.is_some();
+        let left_over = ending.iter().filter(is_told).flat_map(|ending| &ending.left_over);
         let (mut exit_code, left_over) = (exit_code, left_over.cloned().collect::<Vec<_>>());
         for left in left_over {
             let mark = if left.is_failure { "error" } else { "warning" };
