@@ -192,7 +192,7 @@ await prove("initialize says what there is, and unknown requests are refused", a
   await dc.start();
   const { body } = await dc.initializeRequest();
   for (const can of ["StepBack", "DataBreakpoints", "LogPoints", "SetVariable", "RestartFrame"]) assert.ok(body[`supports${can}`], can);
-  assert.deepEqual(body.exceptionBreakpointFilters.map((filter) => filter.filter), ["faults", "failedCalls", "triggerMatched", "triggerEvaluated"]);
+  assert.deepEqual(body.exceptionBreakpointFilters.map((filter) => filter.filter), ["faults", "failedCalls", "triggerMatched", "triggerEvaluated", "end"]);
   await client.refused(dc.send("disassemble", {}), "disassemble");
   await client.refused(dc.stackTraceRequest({ threadId: 1 }), "launch or attach");
 });
@@ -266,7 +266,7 @@ for (const [name, words, out] of [
   });
 }
 
-await prove("step over a tail call stops behind it, step into inside it; who was left out is told", async (client) => {
+await prove("step into a tail call stops inside it, and who was left out is told; the past ends where the program stands", async (client) => {
   const breakpoint = at("tickets.md", { line: line("tickets.md", "Return Farewell") });
   await client.launch(tickets, (dc) => dc.setBreakpointsRequest(breakpoint));
   await client.halt();
@@ -278,6 +278,14 @@ await prove("step over a tail call stops behind it, step into inside it; who was
     ["Desk.Main", undefined],
   ]);
   assert.equal(await client.step("stepBack"), "step: Goodbye | - Return Farewell($where)");
+  // The past ends where the program stands, in the middle of this step.
+  assert.equal(await client.step("next"), 'pause: Farewell | - $words = "goodbye " + $where');
+  assert.equal(await client.step("stepOut"), "step: Main | - Return $bye");
+});
+
+await prove("step over a tail call stops behind it", async (client) => {
+  await client.launch(tickets, (dc) => dc.setBreakpointsRequest(at("tickets.md", { line: line("tickets.md", "Return Farewell") })));
+  await client.halt();
   assert.equal(await client.step("next"), "step: Main | - Return $bye");
 });
 
@@ -365,6 +373,7 @@ await prove("a call that fails and the fault behind it; the exit code", async (c
   assert.equal(fault.exceptionId, "model");
   assert.match(await client.step("stepBack"), /^step: /);
   await dc.setExceptionBreakpointsRequest({ filters: [] });
+  assert.equal(await client.step("continue"), "pause: Broken (inlined) | - Return $call");
   assert.equal(await client.step("continue"), "ended");
   assert.equal((await client.next("exited")).exitCode, 1);
   assert.match(client.output.stderr, /^error\[model\]: /);
@@ -427,6 +436,7 @@ await prove("back: line by line, to a breakpoint, to the beginning, and forward 
   assert.equal(await client.step("reverseContinue"), "breakpoint: Tax (inlined) | - $rate = 5");
   assert.equal(await client.step("reverseContinue"), 'entry: Main | - $city = "Rome"');
   await dc.setBreakpointsRequest(at("tickets.md"));
+  assert.equal(await client.step("continue"), "pause: Kindly (inlined) | - Say thanks");
   assert.equal(await client.step("continue"), "ended");
   assert.ok(client.output.stdout.endsWith("Done: goodbye in Rome\n"));
 });
@@ -581,6 +591,7 @@ await prove("dataflow plans: steps, back, breakpoints on aliases", async (client
   assert.match(stops.at(-1), /^breakpoint: trip \| (night|hotels):/);
   assert.match(await client.step("stepBack"), /^step: trip \| /);
   await dc.setBreakpointsRequest(at("trip.yaml"));
+  assert.match(await client.step("continue"), /^pause: trip \| /);
   assert.equal(await client.step("continue"), "ended");
   await client.says("Alma");
 });
