@@ -30,6 +30,7 @@ mod lines;
 mod load;
 mod lower;
 mod markdown;
+pub mod matching;
 pub mod names;
 pub mod parse;
 pub mod plan;

@@ -32,6 +32,7 @@ mod lang;
 mod library;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod migrate;
 mod models;
 mod openai;
 mod optimiser;

@@ -8,10 +8,10 @@ use playhouse::lang::{LoadOptions, SourceText, load};
 use playhouse::value::{Map, Value};
 use playhouse::vm::limits::{Barrier, OnProtocolFailure, OnUserMessage, Settings};
 use playhouse::vm::protocol::{
-    CallId, CallOutcome, Effect, Event, Fact, Finish, FrameOrigin, Judge, Outcome, Progress, Question, ReplyEnd,
-    StartTurn, TimerId, Timestamp, ToolSignature, TurnId, Update, Verdict, Wait,
+    CallId, CallOutcome, Effect, Event, Fact, Finish, FrameOrigin, Judge, NewProgram, Outcome, Progress, Question,
+    ReplyEnd, StartTurn, TimerId, Timestamp, ToolSignature, TurnId, Update, Verdict, Wait,
 };
-use playhouse::vm::view::VariableView;
+use playhouse::vm::view::{FrameView, VariableView};
 use playhouse::vm::{Begin, Machine};
 
 use crate::declared_tool::tool;
@@ -41,6 +41,8 @@ pub(crate) enum Happening {
     Timer(Option<u64>),
     /// The classifier answers the open question: names of triggers that match, `?Name` for one it abstains from.
     Verdict(Result<Vec<String>, String>),
+    /// The program is changed to this text.
+    Program(String),
     /// Time passes before the next happening, in milliseconds.
     Pass(i64),
 }
@@ -134,6 +136,7 @@ pub(crate) fn parse(text: &str) -> Case {
                 "timeout" | "failed" => Err(rest.to_owned()),
                 names => Ok(names.split_whitespace().map(str::to_owned).collect()),
             }),
+            "changed" => Happening::Program(body + "\n"),
             "pass" => Happening::Pass(rest.parse().unwrap()),
             other => panic!("unknown section {other}"),
         };
@@ -183,15 +186,17 @@ fn setting(settings: &mut Settings, line: &str) {
     }
 }
 
+/// Reads a program's text.
+pub(crate) fn read_program(text: &str, tools: &[ToolSignature]) -> Arc<Program> {
+    let tools: Vec<Signature> = tools.iter().map(|tool| tool.signature.clone()).collect();
+    let root = SourceText { name: "case.md".to_owned(), text: text.to_owned() };
+    let options = LoadOptions { tools: &tools, open_world: true };
+    Arc::new(load(vec![root], &mut |request| Err(format!("no {}", request.path)), &options).program)
+}
+
 /// Makes the machine of a case.
 pub(crate) fn begin(case: &Case) -> Machine {
-    let read_program = || {
-        let tools: Vec<Signature> = case.tools.iter().map(|tool| tool.signature.clone()).collect();
-        let root = SourceText { name: "case.md".to_owned(), text: case.program.clone() };
-        let options = LoadOptions { tools: &tools, open_world: true };
-        Arc::new(load(vec![root], &mut |request| Err(format!("no {}", request.path)), &options).program)
-    };
-    let program = case.loaded.get_or_init(read_program).clone();
+    let program = case.loaded.get_or_init(|| read_program(&case.program, &case.tools)).clone();
     let entry = case.entry.as_ref().map(|name| {
         let found = program.playbooks.iter().find(|playbook| &*playbook.name == name.as_str());
         EntryId::Playbook(found.expect("no such entry").id)
@@ -417,6 +422,11 @@ impl World {
             Fact::Retry { cause, attempt } => format!("retry {attempt}: {cause}"),
             Fact::Ignored { cause } => format!("ignored: {cause}"),
             Fact::SessionRenewed { reason } => format!("renewed: {reason}"),
+            Fact::ProgramChanged(change) => {
+                let left =
+                    change.left.iter().map(|left| format!("; {} -> {}", left.from, left.to.as_deref().unwrap_or("-")));
+                format!("program changed{}", left.collect::<String>())
+            }
             Fact::LinesSkipped { lines } => format!("skipped {}", lines.join(", ")),
             Fact::ApprovalAsked { question, .. } => format!("asks: {question}"),
             Fact::ApprovalGiven { .. } => "approved".to_owned(),
@@ -514,9 +524,33 @@ impl World {
                 };
                 self.handle(Event::Verdict { question: question.question, verdict, ms: 7 });
             }
+            Happening::Program(text) => {
+                self.log_frames("before");
+                let tools = self.machine.tools().clone();
+                let program = NewProgram(read_program(text, &tools));
+                self.handle(Event::ProgramChanged { program, tools, reopened: false });
+                self.log_frames("after");
+            }
             Happening::Pass(ms) => self.now += ms,
         }
         let _ = self.settle();
+    }
+
+    /// Writes down the stack, with more than the end of a case tells.
+    fn log_frames(&mut self, when: &str) {
+        for frame in self.machine.view().stack {
+            let mut text = format!("{when}: {}", write_frame(&frame).trim_end());
+            if frame.inlined {
+                text += " inlined";
+            }
+            if frame.n_elided > 0 {
+                text += &format!(" elided {}", frame.n_elided);
+            }
+            for call in &frame.queue {
+                text += &format!(" ({} {})", call.name, call.state);
+            }
+            self.log.push(text);
+        }
     }
 
     fn take(&mut self, name: &str) -> CallId {
@@ -563,9 +597,7 @@ pub(crate) fn play(mut world: World, case: &Case, chunking: Chunking) -> World {
     world.log.push(end);
     let view = world.machine.view();
     for frame in &view.stack {
-        let line = frame.line.as_deref().unwrap_or("-");
-        let loops = if frame.loops.is_empty() { String::new() } else { format!(" [{}]", frame.loops.join("; ")) };
-        world.log.push(format!("frame {}:{line}{loops} {}", frame.name, shown(&frame.variables)));
+        world.log.push(write_frame(frame));
     }
     for (agent, variables) in &view.others {
         if !variables.is_empty() {
@@ -573,6 +605,12 @@ pub(crate) fn play(mut world: World, case: &Case, chunking: Chunking) -> World {
         }
     }
     world
+}
+
+fn write_frame(frame: &FrameView) -> String {
+    let line = frame.line.as_deref().unwrap_or("-");
+    let loops = if frame.loops.is_empty() { String::new() } else { format!(" [{}]", frame.loops.join("; ")) };
+    format!("frame {}:{line}{loops} {}", frame.name, shown(&frame.variables))
 }
 
 fn shown(variables: &[VariableView]) -> String {

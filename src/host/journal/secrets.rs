@@ -110,6 +110,7 @@ fn secret_values<'r>(body: &'r RecordBody, is_secret: &dyn Fn(&str) -> bool) -> 
         | RecordBody::Approved { .. }
         | RecordBody::Interrupted
         | RecordBody::SignaturesChanged { .. }
+        | RecordBody::ProgramChanged(_)
         | RecordBody::GoOn
         | RecordBody::Reopened => Vec::new(),
     }

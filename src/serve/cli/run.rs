@@ -560,7 +560,7 @@ pub(crate) fn journal_failure(error: JournalError) -> Failure {
 pub(crate) fn session_failure(error: SessionError) -> Failure {
     match error {
         SessionError::Journal(error) => journal_failure(error),
-        SessionError::NoPoint(_) => Failure::wrong(error.to_string()),
+        SessionError::NoPoint(_) | SessionError::Change(_) => Failure::wrong(error.to_string()),
         SessionError::NoSession(_)
         | SessionError::Program(_)
         | SessionError::Replay { .. }

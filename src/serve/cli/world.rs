@@ -18,7 +18,7 @@ use crate::host::config::{
 use crate::host::equipment::declaration::{self, Declarations, Written};
 use crate::host::equipment::{Equipment, Models, Reach, Surroundings, for_author};
 use crate::host::journal::file::read_file;
-use crate::host::journal::record::Record;
+use crate::host::journal::record::{Record, RecordBody};
 use crate::host::llm::Llm;
 use crate::host::llm::embedded::Embedded;
 use crate::host::llm::openai::OpenAi;
@@ -394,7 +394,12 @@ fn check_triggers(script: &ScriptClassifier, program: &Program) -> Result<(), Fa
 fn recorded_replies(records: &[Record]) -> Vec<RecordedReply> {
     let mut replies = Vec::new();
     let mut open: Vec<(TurnId, Vec<u8>)> = Vec::new();
-    for event in records.iter().filter_map(|record| record.body.to_event()) {
+    let event = |record: &Record| match &record.body {
+        // As far as replies are concerned.
+        RecordBody::ProgramChanged(changed) if changed.reopened => Some(Event::Reopened),
+        body => body.to_event(),
+    };
+    for event in records.iter().filter_map(event) {
         match event {
             Event::Chunk { turn, bytes } => match open.iter_mut().find(|(of, _)| *of == turn) {
                 Some((_, so_far)) => so_far.extend_from_slice(&bytes),
@@ -418,6 +423,7 @@ fn recorded_replies(records: &[Record]) -> Vec<RecordedReply> {
             | Event::Interrupted
             | Event::Edited { .. }
             | Event::SignaturesChanged { .. }
+            | Event::ProgramChanged { .. }
             | Event::GoOn => {}
         }
     }
