@@ -16,6 +16,7 @@ pub mod builtins;
 mod callables;
 pub mod calls;
 mod calls_in_lines;
+pub mod changes;
 mod checks;
 pub mod dataflow;
 pub mod explain;

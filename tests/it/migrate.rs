@@ -7,11 +7,12 @@ use playhouse::host::journal::wire::{FileWire, SettingsWire, ToolWire};
 use playhouse::host::session::replay::replay;
 use playhouse::value::Value;
 use playhouse::vm::Machine;
-use playhouse::vm::protocol::{Event, Location, NewProgram};
+use playhouse::vm::protocol::{Event, Finish, Location, NewProgram, ReplyEnd, Timestamp};
 use playhouse::vm::view::View;
 
 use crate::golden;
-use crate::world::{Case, Chunking, World, begin, parse, play};
+use crate::run::Run;
+use crate::world::{Case, Chunking, Happening, World, begin, parse, play, read_program};
 
 /// Every location that a view names is one of the machine's program.
 #[track_caller]
@@ -47,6 +48,10 @@ fn files(program: &NewProgram) -> Vec<FileWire> {
     program.0.sources.iter().map(|(_, source)| file(source)).collect()
 }
 
+fn names(program: &NewProgram) -> Vec<Arc<str>> {
+    program.0.sources.iter().map(|(_, source)| source.name.clone()).collect()
+}
+
 /// The journal of what was played.
 fn records(case: &Case, world: &World) -> Vec<Record> {
     let program = NewProgram(case.loaded.get().unwrap().clone());
@@ -57,7 +62,7 @@ fn records(case: &Case, world: &World) -> Vec<Record> {
         model: "script:x".into(),
         classifier: None,
         hash: String::new(),
-        roots: vec!["case.md".into()],
+        roots: names(&program),
         files: files(&program),
         settings: SettingsWire::from_settings(&case.settings),
         tools: tools.clone(),
@@ -68,7 +73,7 @@ fn records(case: &Case, world: &World) -> Vec<Record> {
     let body = |event: &Event| match event {
         Event::ProgramChanged { program, reopened, .. } => RecordBody::ProgramChanged(Box::new(ProgramChanged {
             hash: String::new(),
-            roots: vec!["case.md".into()],
+            roots: names(program),
             files: files(program),
             tools: tools.clone(),
             secrets: Vec::new(),
@@ -114,10 +119,7 @@ fn the_same_text_changes_nothing() {
             let before = machine.view();
             let program = NewProgram(Arc::new((**machine.program()).clone()));
             let tools = machine.tools().clone();
-            machine.handle(
-                playhouse::vm::protocol::Timestamp(0),
-                Event::ProgramChanged { program, tools, reopened: false },
-            );
+            machine.handle(Timestamp(0), Event::ProgramChanged { program, tools, reopened: false });
             let after = machine.view();
             let about = format!("{name}, before happening {index}");
             check_view(&machine, &after, &about);
@@ -136,4 +138,160 @@ fn the_same_text_changes_nothing() {
             world.happen(happening, Chunking::Whole);
         }
     }
+}
+
+/// Another text made of a program's: its beginning, some lines left out, said twice or changed.
+fn mutated(random: &mut fastrand::Rng, text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let n_kept = if random.bool() { lines.len() } else { random.usize(..=lines.len()) };
+    let mut mutated = String::new();
+    for line in &lines[..n_kept] {
+        match random.u8(..20) {
+            0 => {}
+            1 => mutated.push_str(&format!("{line}\n{line}\n")),
+            2 => mutated.push_str(&format!("{line} now\n")),
+            3 => mutated.push_str(&format!("  {line}\n")),
+            _ => mutated.push_str(&format!("{line}\n")),
+        }
+    }
+    mutated
+}
+
+/// Something that fits what the machine waits for.
+fn anything(random: &mut fastrand::Rng, world: &World, replies: &[String]) -> Happening {
+    let replies: Vec<&str> = replies.iter().flat_map(|reply| reply.lines()).collect();
+    if world.is_judging() && random.bool() {
+        return Happening::Verdict(if random.bool() { Ok(Vec::new()) } else { Err("timeout".to_owned()) });
+    }
+    match random.u8(..12) {
+        0 => Happening::Interrupt,
+        1 => Happening::Reopen,
+        2 => Happening::User("seven".to_owned()),
+        3 => Happening::Pass(60_000),
+        _ if world.is_asking() => {
+            let n_lines = random.usize(1..4);
+            let lines: Vec<&str> = (0..n_lines).filter_map(|_| random.choice(&replies).copied()).collect();
+            if random.bool() && !lines.is_empty() {
+                Happening::Chunk(lines.join("\n"))
+            } else {
+                Happening::Reply { text: lines.join("\n"), end: ReplyEnd::Complete(Finish::Stop) }
+            }
+        }
+        _ => match world.running_tool() {
+            Some(name) => Happening::Result(name, Ok(Value::from(7))),
+            None => Happening::User("eight".to_owned()),
+        },
+    }
+}
+
+/// From any program to any other, anywhere: the machine goes on, what it tells is of the new program, and its events
+/// lead to the same again.
+#[test]
+fn any_program_to_any_other() {
+    let mut random = fastrand::Rng::with_seed(7);
+    let texts: Vec<String> = ["vm", "migrate"]
+        .iter()
+        .flat_map(|folder| golden::cases(folder, &["txt"]))
+        .map(|(_, path)| std::fs::read_to_string(path).unwrap())
+        .collect();
+    let cases: Vec<Case> = texts.iter().map(|text| parse(text)).collect();
+    let (mut n_changes, mut n_kept) = (0, 0);
+    for case in cases.iter().cycle().take(3 * cases.len()) {
+        let replies: Vec<String> = case
+            .happenings
+            .iter()
+            .filter_map(|happening| match happening {
+                Happening::Reply { text, .. } | Happening::Chunk(text) => Some(text.clone()),
+                _ => None,
+            })
+            .collect();
+        let begun = World::new(begin(case));
+        let mut world = begun.clone();
+        let _ = world.settle();
+        let mut current = case.program.clone();
+        for _ in 0..12 {
+            if random.u8(..3) == 0 {
+                let source = if random.u8(..5) == 0 { &random.choice(&cases).unwrap().program } else { &current };
+                current = mutated(&mut random, source);
+                let n_frames = world.machine.view().stack.len();
+                world.change_program(read_program(&current, &case.tools), random.bool());
+                let view = world.machine.view();
+                check_view(&world.machine, &view, &current);
+                n_changes += 1;
+                n_kept += usize::from(n_frames > 0 && view.stack.len() == n_frames);
+                let _ = world.settle();
+            } else {
+                let happening = anything(&mut random, &world, &replies);
+                world.happen(&happening, Chunking::Whole);
+            }
+            check_view(&world.machine, &world.machine.view(), &current);
+        }
+        let mut again = begun;
+        again.replay(&world.events);
+        assert_eq!(again.machine.view(), world.machine.view());
+        assert_eq!(again.log, world.log);
+    }
+    assert!(n_changes > 300 && n_kept > 100, "{n_changes} changes, {n_kept} with all frames kept");
+}
+
+const BEFORE: &str = "# Shop\n\n## Main\n\n### Triggers\n\n- At the beginning\n\n### Steps\n\n- Say \"Welcome.\"\n\
+                      - Ask the user for $name\n- Say \"Bye, {$name}.\"\n";
+
+fn script(replies: &[&str]) -> String {
+    replies.iter().map(|reply| serde_json::json!({ "reply": reply }).to_string() + "\n").collect()
+}
+
+fn shop() -> Run {
+    let script = script(&[
+        r#"{"at":"02","say":"Name?","wait":"user"}"#,
+        r#"{"at":"02","say":"First and last name?","wait":"user"}"#,
+        r#"{"at":"02","set":{"first":"Ann","last":"Lee"}}"#,
+    ]);
+    Run::new().program(BEFORE).script(&script)
+}
+
+const RUN: &str = "run program.md --model script:script.jsonl --session s";
+
+#[test]
+fn a_session_is_resumed_with_another_text() {
+    let after = BEFORE.replace("$name\n- Say \"Bye, {$name}.\"", "$first and $last\n- Say \"Good night, {$first}.\"");
+    let done = shop().line(RUN).code(3).stdout("Welcome.\nName?\n");
+    std::fs::write(done.path("program.md"), &after).unwrap();
+    // Nothing happens to a session whose new text has an error.
+    std::fs::write(done.path("wrong.md"), after.replace("Good night, {$first}.\"", "x\"\n- $x = Nope(1)")).unwrap();
+    let wrong = done.then().line("sessions resume s --migrate wrong.md --model script:script.jsonl").code(2);
+    let wrong = wrong.stdout("").stderr_contains("nothing is called `Nope`");
+    let run =
+        wrong.then().line("sessions resume s --model script:script.jsonl --events events.jsonl --migrate program.md");
+    let done = run.code(3).stdout("First and last name?\n");
+    let done = done.stderr_contains("Shop.Main: changed").stderr_contains("  - 02 Ask the user for $name");
+    let done = done
+        .stderr_contains("the session goes on with the changed program (program.md); Main:02 is gone, on from Main:01");
+    let events = done.read("events.jsonl");
+    let event: serde_json::Value = events
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .find(|event: &serde_json::Value| event["type"] == "program_changed")
+        .unwrap();
+    assert_eq!(event["files"], serde_json::json!(["program.md"]));
+    assert_eq!(event["lines"], serde_json::json!([{ "from": "Main:02", "to": "Main:01" }]));
+    // From now on the new text is the session's own.
+    let done = done.then().line("sessions show s").code(0).stdout_contains("Main:02");
+    let run = done.then().line(RUN).stdin("Ann Lee\n");
+    let done = run.code(0).stdout("Good night, Ann.\n");
+    assert!(!done.stderr.contains("has changed"), "{}", done.stderr);
+}
+
+#[test]
+fn a_session_goes_on_with_the_old_text_unless_told_otherwise() {
+    let done = shop().line(RUN).code(3);
+    std::fs::write(done.path("program.md"), BEFORE.replace("Bye", "Good night")).unwrap();
+    let done = done.then().line(RUN).code(3).stdout("");
+    let done =
+        done.stderr_contains("the program's text has changed since session s began").stderr_contains("--migrate");
+    let script = script(&[r#"{"at":"02","say":"Name?","wait":"user"}"#, r#"{"at":"02","set":{"name":"Ann"}}"#]);
+    std::fs::write(done.path("script.jsonl"), script).unwrap();
+    let done = done.then().line(RUN).line("--migrate").stdin("Ann\n").code(0).stdout("Good night, Ann.\n");
+    let done = done.then().line(RUN).line("--migrate").code(0).stderr_contains("the program has not changed");
+    done.then().line("run program.md --migrate").code(2).stderr_contains("--session");
 }

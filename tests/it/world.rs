@@ -186,12 +186,19 @@ fn setting(settings: &mut Settings, line: &str) {
     }
 }
 
-/// Reads a program's text.
+/// Reads a program's text; a line `=== NAME` begins another file.
 pub(crate) fn read_program(text: &str, tools: &[ToolSignature]) -> Arc<Program> {
     let tools: Vec<Signature> = tools.iter().map(|tool| tool.signature.clone()).collect();
-    let root = SourceText { name: "case.md".to_owned(), text: text.to_owned() };
+    let mut roots = vec![SourceText { name: "case.md".to_owned(), text: String::new() }];
+    for line in text.split_inclusive('\n') {
+        match (line.strip_prefix("=== "), roots.last_mut()) {
+            (Some(name), _) => roots.push(SourceText { name: name.trim().to_owned(), text: String::new() }),
+            (None, Some(root)) => root.text.push_str(line),
+            (None, None) => {}
+        }
+    }
     let options = LoadOptions { tools: &tools, open_world: true };
-    Arc::new(load(vec![root], &mut |request| Err(format!("no {}", request.path)), &options).program)
+    Arc::new(load(roots, &mut |request| Err(format!("no {}", request.path)), &options).program)
 }
 
 /// Makes the machine of a case.
@@ -526,14 +533,28 @@ impl World {
             }
             Happening::Program(text) => {
                 self.log_frames("before");
-                let tools = self.machine.tools().clone();
-                let program = NewProgram(read_program(text, &tools));
-                self.handle(Event::ProgramChanged { program, tools, reopened: false });
+                self.change_program(read_program(text, self.machine.tools()), false);
                 self.log_frames("after");
             }
             Happening::Pass(ms) => self.now += ms,
         }
         let _ = self.settle();
+    }
+
+    /// The session goes on with another program; `reopened`: in another process.
+    pub(crate) fn change_program(&mut self, program: Arc<Program>, reopened: bool) {
+        if reopened {
+            self.turn = None;
+            self.running.clear();
+            self.question = None;
+        }
+        let tools = self.machine.tools().clone();
+        self.handle(Event::ProgramChanged { program: NewProgram(program), tools, reopened });
+    }
+
+    /// Whether the classifier's answer is awaited.
+    pub(crate) fn is_judging(&self) -> bool {
+        self.question.is_some()
     }
 
     /// Writes down the stack, with more than the end of a case tells.

@@ -1,6 +1,7 @@
 //! The command line: arguments to an exit code. One file per command; data goes to standard output, everything
 //! for people to standard error.
 
+mod changed;
 mod check;
 mod completions;
 mod console;

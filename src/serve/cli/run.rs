@@ -13,11 +13,14 @@ use crate::host::journal::file::FileJournal;
 use crate::host::journal::record::{Begun, Record, RecordBody};
 use crate::host::journal::{Journal, JournalError};
 use crate::host::program::{ProgramText, load_files, load_texts};
+use crate::host::session::replay::last_text;
 use crate::host::session::{Session, SessionError, Start, World};
 use crate::host::sessions::new_id;
 use crate::host::tool::registry::Registry;
 use crate::lang::SourceText;
+use crate::lang::changes::ProgramChanges;
 use crate::lang::program::{Entry, EntryId, Program, Signature};
+use crate::serve::cli::changed::Given;
 use crate::serve::cli::console::{Console, Exit, Failure, count};
 use crate::serve::cli::conversation::{After, Subject, Surroundings, TalkArguments, converse};
 use crate::serve::cli::embedded::RunWeights;
@@ -61,6 +64,9 @@ pub(crate) struct RunArguments {
     /// Where the session is kept, a `.jsonl` file [default: $XDG_STATE_HOME/playhouse/sessions/ID.jsonl]
     #[arg(long, value_name = "PATH")]
     journal: Option<PathBuf>,
+    /// With --session: go on with the text of the files, from the last line that still exists
+    #[arg(long, requires = "session")]
+    migrate: bool,
     /// Load the program again when one of its files is saved; a running session keeps its text
     #[arg(long)]
     watch: bool,
@@ -99,7 +105,8 @@ async fn run_sessions(console: &Console, arguments: &RunArguments) -> Result<Exi
         let ready = match stored_path(console, arguments).map(|stored| stored.filter(|_| is_first))? {
             Some((id, path)) => {
                 let stored = Stored { path: &path, id, is_elsewhere: arguments.journal.is_some() };
-                prepare_resume(console, &arguments.world, &stored, &arguments.files, watch.as_mut()).await
+                let given = Given { files: &arguments.files, migrate: arguments.migrate };
+                prepare_resume(console, &arguments.world, &stored, given, watch.as_mut()).await
             }
             None => prepare_start(console, arguments, is_first, watch.as_mut()).await,
         };
@@ -336,15 +343,17 @@ pub(crate) struct Stored<'a> {
     pub(crate) is_elsewhere: bool,
 }
 
-/// Goes on with a session.
+/// Goes on with a session; with the text of the files `migrate`, if there are any.
 pub(crate) fn resume(
     console: &Console,
     world: &WorldArguments,
     talk: &TalkArguments,
     stored: &Stored<'_>,
+    migrate: &[PathBuf],
 ) -> Result<Exit, Failure> {
     runtime()?.block_on(async {
-        let ready = prepare_resume(console, world, stored, &[], None).await?;
+        let given = Given { files: migrate, migrate: !migrate.is_empty() };
+        let ready = prepare_resume(console, world, stored, given, None).await?;
         let events = talk.open_events()?;
         let mut input = Input::open(console).await;
         let surroundings = Surroundings { console, arguments: talk, input: &mut input, watch: None };
@@ -352,12 +361,13 @@ pub(crate) fn resume(
     })
 }
 
-/// A session that goes on. Of `files`, if there are any, only whether they have changed is told.
+/// A session that goes on. Of the files that are given only whether they have changed is told, unless it is to go on
+/// with their text.
 async fn prepare_resume<'a>(
     console: &Console,
     world: &WorldArguments,
     stored: &Stored<'_>,
-    files: &[PathBuf],
+    given: Given<'_>,
     watch: Option<&mut Watch>,
 ) -> Result<Ready<'a>, Failure> {
     // Opened first: whoever else holds it is more important than anything that could be wrong here.
@@ -372,18 +382,30 @@ async fn prepare_resume<'a>(
             stored.id
         )));
     }
-    let signatures: Vec<Signature> = begun.tools.iter().map(|tool| tool.to_tool().signature).collect();
-    let program = Arc::new(begun_text(begun).load(&signatures).program);
-    let equipment = world.open_for(console, &program).await?;
+    let (text, tools) = last_text(&records).unwrap_or_else(|| (begun_text(begun), &begun.tools));
+    let signatures: Vec<Signature> = tools.iter().map(|tool| tool.to_tool().signature).collect();
+    let program = Arc::new(text.load(&signatures).program);
+    let has_changed = given.has_changed(&text, &signatures)?;
+    let migrates = given.migrate && has_changed;
+    let equipment = match migrates {
+        true => world.open(console, given.files).await?,
+        false => world.open_for(console, &program).await?,
+    };
     if let Some(watch) = watch {
         // Only so that it knows what to look at: the session has its own text.
         let _ = watch.load(&world::signatures(&equipment.tools));
     }
     let tools = equipment.tools.clone();
-    match prepare_old_world(console, world, stored, files, &program, begun, tools) {
-        Ok((about, session_world)) => {
+    let files = if migrates { given.files } else { &[] };
+    match prepare_old_world(console, world, stored, files, (&text, &program), begun, tools) {
+        Ok((mut about, session_world, changed)) => {
             drop(records);
-            let open = move || Session::resume(session_world, Box::new(journal)).map_err(session_failure);
+            given.tell(console, stored.id, has_changed, &mut about.choices);
+            let open = move || match changed {
+                Some(text) => Session::resume_changed(session_world, Box::new(journal), &text),
+                None => Session::resume(session_world, Box::new(journal)),
+            };
+            let open = move || open().map_err(session_failure);
             Ok(Ready { about, equipment, open: Box::new(open) })
         }
         Err(failure) => {
@@ -393,24 +415,23 @@ async fn prepare_resume<'a>(
     }
 }
 
-/// What a session that goes on acts through, and what is told of it.
+/// What a session that goes on acts through, what is told of it, and the text of the files with which it is to go on,
+/// if there are any.
 fn prepare_old_world(
     console: &Console,
     world: &WorldArguments,
     stored: &Stored<'_>,
     files: &[PathBuf],
-    program: &Arc<Program>,
+    (text, program): (&ProgramText, &Arc<Program>),
     begun: &Begun,
     tools: Arc<Registry>,
-) -> Result<(About, World), Failure> {
-    let signatures: Vec<Signature> = begun.tools.iter().map(|tool| tool.to_tool().signature).collect();
-    if !files.is_empty() && has_changed(begun, files, &signatures)? {
-        console.warning(&format!(
-            "the program's text has changed since session {} began; the session goes on with the old text (run without \
-             --session for the new one)",
-            begun.session
-        ));
-    }
+) -> Result<(About, World, Option<ProgramText>), Failure> {
+    let changed = match files {
+        [] => None,
+        files => Some(load(console, files, &world::signatures(&tools), None)?),
+    };
+    let told = changed.as_ref().map(|(_, new)| ProgramChanges::new(program, new).to_string());
+    let (text, program) = changed.as_ref().map_or((text, program), |(text, program)| (text, program));
     let begun_with = BegunWith { model: &begun.model, classifier: begun.classifier.as_deref() };
     let equipped = world.equip(console, program, tools, Some(&begun_with))?;
     let is_off = equipped.settings.classifier && !begun.settings.classifier && equipped.has_classifier;
@@ -418,13 +439,14 @@ fn prepare_old_world(
         "the session was begun with the classifier off, and stays so: its triggers in words never fire; begin a new \
          session for that",
     );
-    let own_files: Vec<PathBuf> = begun.roots.iter().map(|root| PathBuf::from(&**root)).collect();
+    let own_files: Vec<PathBuf> = text.roots.iter().map(|root| PathBuf::from(&**root)).collect();
     let path = stored.is_elsewhere.then_some(stored.path);
     let subject = subject(program, &equipped.world, &begun.session, &own_files, path);
     let is_plan = begun.entry.as_ref().map_or_else(|| is_plan(program, None), |entry| entry.is_plan);
     let subject = Subject { is_resumed: true, is_plan, ..subject };
-    let about = About { subject, choices: equipped.choices, warning, weights: equipped.weights };
-    Ok((about, equipped.world))
+    let choices = equipped.choices.into_iter().chain(told).collect();
+    let about = About { subject, choices, warning, weights: equipped.weights };
+    Ok((about, equipped.world, changed.map(|(text, _)| text)))
 }
 
 /// The beginning that a journal holds.
@@ -438,14 +460,6 @@ pub(crate) fn begun<'r>(records: &'r [Record], path: &Path) -> Result<&'r Begun,
 /// The program's texts that a journal holds.
 pub(crate) fn begun_text(begun: &Begun) -> ProgramText {
     ProgramText { roots: begun.roots.clone(), files: begun.files.clone() }
-}
-
-/// Whether the files are not what the session began with, by their texts: they may have moved.
-fn has_changed(begun: &Begun, files: &[PathBuf], signatures: &[Signature]) -> Result<bool, Failure> {
-    let (text, _) = load_files(files, signatures).map_err(|error| Failure::wrong(error.to_string()))?;
-    let same = text.files.len() == begun.files.len()
-        && text.files.iter().zip(&begun.files).all(|(now, then)| now.text == then.text);
-    Ok(!same)
 }
 
 /// Loads a program; errors in its text end the command, warnings are counted.

@@ -67,6 +67,9 @@ enum SessionsCommand {
 struct ResumeArguments {
     /// The session
     id: String,
+    /// Go on with the program in these files, from the last line that still exists
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    migrate: Vec<PathBuf>,
     #[command(flatten)]
     world: WorldArguments,
     #[command(flatten)]
@@ -82,7 +85,7 @@ pub(crate) fn sessions(console: &Console, arguments: &SessionsArguments) -> Resu
         SessionsCommand::Resume(arguments) => {
             let path = find(console, &arguments.id)?;
             let stored = Stored { path: &path, id: &arguments.id, is_elsewhere: false };
-            resume(console, &arguments.world, &arguments.talk, &stored)
+            resume(console, &arguments.world, &arguments.talk, &stored, &arguments.migrate)
         }
     }
 }

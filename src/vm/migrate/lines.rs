@@ -39,6 +39,16 @@ impl Lines<'_> {
         mapped(&mut frame.done_calls);
         mapped(&mut frame.reached);
         let moved = self.move_pointer(frame);
+        let phase = &mut frame.core.phase;
+        // What was waited for is the business of the line that is gone.
+        if moved != Moved::No
+            && matches!(
+                phase,
+                Phase::WaitingUser | Phase::WaitingTimer(_) | Phase::Draining(Then::WaitUser | Then::WaitTimer { .. })
+            )
+        {
+            *phase = Phase::Draining(Then::GoOn);
+        }
         let loops = std::mem::take(&mut frame.loops);
         frame.loops = loops.into_iter().filter_map(|state| self.kept_loop(state, before, frame.pointer)).collect();
         moved

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use playhouse_lang::changes::changed_files;
 use playhouse_lang::matching::Matching;
 use playhouse_lang::program::{AgentId, PlaybookId, Program};
 
@@ -54,7 +55,8 @@ impl fmt::Debug for Migration {
 impl Migration {
     /// Compares two programs.
     pub fn new(old: Arc<Program>, new: Arc<Program>) -> Migration {
-        let (matching, files) = (Matching::new(&old, &new), changed_files(&old, &new));
+        let matching = Matching::new(&old, &new);
+        let files = changed_files(&old, &new).into_iter().map(|(name, _)| name).collect();
         Migration { old, new, files, left: Vec::new(), matching }
     }
 
@@ -212,14 +214,4 @@ impl Migration {
     pub(super) fn agent(&self, old: AgentId) -> Option<AgentId> {
         self.matching.agent(old)
     }
-}
-
-fn changed_files(old: &Program, new: &Program) -> Vec<Arc<str>> {
-    let find = |program: &'_ Program, name: &str| {
-        program.sources.iter().find(|(_, file)| *file.name == *name).map(|(_, file)| file.text.clone())
-    };
-    let is_other = |name: &Arc<str>, text: &Arc<str>, program: &Program| find(program, name).as_ref() != Some(text);
-    let now = new.sources.iter().map(|(_, file)| file).filter(|file| is_other(&file.name, &file.text, old));
-    let before = old.sources.iter().map(|(_, file)| file).filter(|file| find(new, &file.name).is_none());
-    now.chain(before).map(|file| file.name.clone()).collect()
 }
