@@ -41,8 +41,8 @@ pub(crate) enum Happening {
     Timer(Option<u64>),
     /// The classifier answers the open question: names of triggers that match, `?Name` for one it abstains from.
     Verdict(Result<Vec<String>, String>),
-    /// The program is changed to this text.
-    Program(String),
+    /// The program is changed to this text; in another process, or in the same.
+    Program(String, bool),
     /// Time passes before the next happening, in milliseconds.
     Pass(i64),
 }
@@ -136,7 +136,7 @@ pub(crate) fn parse(text: &str) -> Case {
                 "timeout" | "failed" => Err(rest.to_owned()),
                 names => Ok(names.split_whitespace().map(str::to_owned).collect()),
             }),
-            "changed" => Happening::Program(body + "\n"),
+            "changed" => Happening::Program(body + "\n", rest == "reopened"),
             "pass" => Happening::Pass(rest.parse().unwrap()),
             other => panic!("unknown section {other}"),
         };
@@ -237,6 +237,8 @@ pub(crate) struct World {
     pub(crate) events: Vec<(Timestamp, Event)>,
     /// Every effect, in order, for who wants to look at them as they are.
     pub(crate) effects: Option<Vec<Effect>>,
+    /// So many more budgets of directives it may use: some programs never stop.
+    pub(crate) patience: u32,
     /// The last request.
     pub(crate) asked: Option<Box<StartTurn>>,
     now: i64,
@@ -256,6 +258,7 @@ impl World {
             log: Vec::new(),
             events: Vec::new(),
             effects: None,
+            patience: u32::MAX,
             asked: None,
             now: 0,
             turn: None,
@@ -278,7 +281,8 @@ impl World {
             } else if let Some((call, attempt, name)) = self.to_start.pop_front() {
                 self.running.push_back((call, name));
                 self.handle(Event::CallStarted { call, attempt });
-            } else if wait == Ok(Wait::Budget) {
+            } else if wait == Ok(Wait::Budget) && self.patience > 0 {
+                self.patience -= 1;
                 self.handle(Event::GoOn);
             } else {
                 return wait;
@@ -531,9 +535,9 @@ impl World {
                 };
                 self.handle(Event::Verdict { question: question.question, verdict, ms: 7 });
             }
-            Happening::Program(text) => {
+            Happening::Program(text, reopened) => {
                 self.log_frames("before");
-                self.change_program(read_program(text, self.machine.tools()), false);
+                self.change_program(read_program(text, self.machine.tools()), *reopened);
                 self.log_frames("after");
             }
             Happening::Pass(ms) => self.now += ms,

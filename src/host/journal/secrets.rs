@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::host::journal::record::{Begun, OutcomeWire, Record, RecordBody};
+use crate::host::journal::record::{OutcomeWire, Record, RecordBody};
 use crate::value::Value;
 
 /// What a secret value is in a journal, and wherever it is shown.
@@ -24,17 +24,21 @@ pub(crate) fn path_of(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Which variables are declared secret: the journal's beginning says so.
-pub(crate) fn names_of(records: &[Record]) -> Arc<[Arc<str>]> {
-    match records.first().map(|record| &record.body) {
-        Some(RecordBody::Begun(begun)) => names_of_begun(begun),
-        _ => [].into(),
-    }
+/// Which variables are declared secret at the end of the records: the journal's beginning says so, and each change of
+/// the program what is beside.
+pub(crate) fn names_of(records: &[Record]) -> Vec<Arc<str>> {
+    let mut names = Vec::new();
+    records.iter().for_each(|record| declare(&mut names, &record.body));
+    names
 }
 
-/// The names that a beginning declares secret.
-pub(crate) fn names_of_begun(begun: &Begun) -> Arc<[Arc<str>]> {
-    begun.secrets.iter().cloned().collect()
+/// Adds the names that a record declares secret.
+pub(crate) fn declare(names: &mut Vec<Arc<str>>, body: &RecordBody) {
+    if let RecordBody::Begun(begun) = body {
+        names.extend(begun.secrets.iter().cloned());
+    } else if let RecordBody::ProgramChanged(changed) = body {
+        names.extend(changed.secrets.iter().cloned());
+    }
 }
 
 /// Keeps a whole record; it is on disk when this returns. They are few: the time does not matter.
@@ -58,12 +62,12 @@ pub(crate) fn keep(path: &Path, record: &Record) -> io::Result<()> {
 /// # Errors
 /// The file is there and cannot be read.
 pub(crate) fn restore(path: &Path, records: &mut [Record]) -> io::Result<Option<u64>> {
-    let names = names_of(records);
-    let is_masked = |record: &Record| {
+    let is_masked = |record: &Record, names: &[Arc<str>]| {
         let is_secret = |name: &str| names.iter().any(|secret| **secret == *name);
         secret_values(&record.body, &is_secret).iter().any(|value| value.as_str() == Some(MASK))
     };
-    if !records.iter().any(is_masked) {
+    let all_names = names_of(records);
+    if !records.iter().any(|record| is_masked(record, &all_names)) {
         return Ok(None);
     }
     let text = match std::fs::read_to_string(path_of(path)) {
@@ -75,7 +79,13 @@ pub(crate) fn restore(path: &Path, records: &mut [Record]) -> io::Result<Option<
     // Of two with one number the later one: the earlier never got into the journal.
     let kept: HashMap<u64, Record> = kept.map(|record| (record.seq, record)).collect();
     let mut missing = None;
-    for record in records.iter_mut().filter(|record| is_masked(record)) {
+    // Those that had been declared when the record was written.
+    let mut names = Vec::new();
+    for record in records {
+        declare(&mut names, &record.body);
+        if !is_masked(record, &names) {
+            continue;
+        }
         match kept.get(&record.seq).filter(|whole| whole.shown_with(&names) == *record) {
             Some(whole) => *record = whole.clone(),
             None => missing = missing.or(Some(record.seq)),

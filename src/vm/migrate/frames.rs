@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use playhouse_lang::plan::PlanId;
-use playhouse_lang::program::PlaybookId;
+use playhouse_lang::program::{Parameter, PlaybookId};
+use playhouse_lang::value::{Origin, Tracked};
 
 use crate::Machine;
 use crate::frame::{CallState, Called, Callee, Frame, FrameCore, Phase, PlaybookFrame, QueuedCall, Then};
@@ -197,16 +198,30 @@ impl Machine {
         }
     }
 
-    /// Queued calls of playbooks and plans that are gone fail.
+    /// Queued calls of playbooks and plans that are gone fail, and those that do not fit any more. A parameter that has
+    /// come gets its default value.
     pub(super) fn fail_gone_calls(&mut self) {
+        let program = self.program.clone();
         for depth in 0..self.frames.len() {
             let place = self.frames[depth].place(depth, None);
             let now = self.now;
             let mut facts = Vec::new();
             for queued in &mut self.frames[depth].core_mut().queue {
-                if queued.state == CallState::Queued && is_gone(queued.callee) {
-                    let kind = if matches!(queued.callee, Callee::Plan(_)) { "plan" } else { "playbook" };
-                    let error: Arc<str> = format!("the {kind} {} is not in the changed program", queued.name).into();
+                if queued.state != CallState::Queued {
+                    continue;
+                }
+                let fault = match queued.callee {
+                    callee if is_gone(callee) => {
+                        let kind = if matches!(callee, Callee::Plan(_)) { "plan" } else { "playbook" };
+                        Some(format!("the {kind} {} is not in the changed program", queued.name))
+                    }
+                    Callee::Playbook(id) if queued.guards.is_none() => {
+                        fit_arguments(&program.playbook(id).parameters, &mut queued.arguments)
+                            .map(|missing| format!("in the changed program {} needs ${missing}", queued.name))
+                    }
+                    Callee::Playbook(_) | Callee::Plan(_) | Callee::Tool(_) | Callee::Model => None,
+                };
+                if let Some(error) = fault.map(Arc::<str>::from) {
                     queued.state = CallState::Done(Err(error.clone()));
                     facts.push(queued.finished(now, Err(error)));
                 }
@@ -232,6 +247,19 @@ impl Machine {
             }
         }
     }
+}
+
+/// Arguments for parameters that there are; the first one that is missing.
+fn fit_arguments(parameters: &[Parameter], arguments: &mut Vec<(Arc<str>, Tracked)>) -> Option<Arc<str>> {
+    arguments.retain(|(name, _)| parameters.iter().any(|parameter| parameter.name == *name));
+    for parameter in parameters {
+        if arguments.iter().any(|(name, _)| *name == parameter.name) {
+            continue;
+        }
+        let Some(default) = &parameter.default else { return Some(parameter.name.clone()) };
+        arguments.push((parameter.name.clone(), Tracked::new(default.clone(), Origin::CODE)));
+    }
+    None
 }
 
 fn is_gone(callee: Callee) -> bool {
