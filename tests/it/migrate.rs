@@ -2,9 +2,14 @@
 
 use std::sync::Arc;
 
+use playhouse::host::journal::Journal;
+use playhouse::host::journal::file::FileJournal;
 use playhouse::host::journal::record::{Begun, FORMAT, ProgramChanged, Record, RecordBody};
 use playhouse::host::journal::wire::{FileWire, SettingsWire, ToolWire};
 use playhouse::host::session::replay::replay;
+use playhouse::host::travel::Timeline;
+use playhouse::host::why::history;
+use playhouse::lang::changes::{ChangeKind, ProgramChanges};
 use playhouse::value::Value;
 use playhouse::vm::Machine;
 use playhouse::vm::protocol::{Event, Finish, Location, NewProgram, ReplyEnd, Timestamp};
@@ -102,6 +107,11 @@ fn cases() {
         }
         let replayed = replay(&read, None).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(replayed.machine.view(), view, "{name}");
+        let timeline = Timeline::new(read.clone()).unwrap();
+        assert_eq!(timeline.at(timeline.end()).unwrap().machine.view().stack, view.stack, "{name}");
+        for why in history(&read).unwrap().explain_all() {
+            assert!(!why.text.is_empty(), "{name}: {}", why.name);
+        }
         world.log.join("\n") + "\n"
     });
     assert!(golden::cases("migrate", &["txt"]).len() >= 25 || golden::is_blessing());
@@ -197,7 +207,7 @@ fn any_program_to_any_other() {
     let mut cases: Vec<Case> = texts.iter().map(|text| parse(text)).collect();
     cases.iter_mut().for_each(|case| case.settings.budget = 200);
     let (mut n_changes, mut n_kept) = (0, 0);
-    for case in cases.iter().cycle().take(3 * cases.len()) {
+    for case in cases.iter().cycle().take(6 * cases.len()) {
         let replies: Vec<String> = case
             .happenings
             .iter()
@@ -234,6 +244,56 @@ fn any_program_to_any_other() {
         assert_eq!(again.log, world.log);
     }
     assert!(n_changes > 300 && n_kept > 100, "{n_changes} changes, {n_kept} with all frames kept");
+}
+
+#[test]
+fn what_differs_is_told() {
+    let old = "# A\n## Main\n### Triggers\n- At the beginning\n### Steps\n- Ask the user for $x\n- Say  goodbye\n\
+               ## Sub($n)\n### Steps\n- Rest\n";
+    let new = "# A\n## Main\nBe kind.\n### Triggers\n- At the beginning\n- When $x > 3\n### Steps\n- Praise $x\n\
+               - Say goodbye\n## Other\n### Steps\n- Rest\n";
+    let (old, new) = (read_program(old, &[]), read_program(new, &[]));
+    let changes = ProgramChanges::new(&old, &new);
+    assert_eq!(changes.files, [("case.md".into(), ChangeKind::Changed)]);
+    let told =
+        "A.Main: description, triggers\n  - 01 Ask the user for $x\n  + 01 Praise $x\nA.Other: added\nA.Sub: removed";
+    assert_eq!(changes.to_string(), told);
+    assert!(ProgramChanges::new(&new, &new).is_empty());
+}
+
+/// What a changed program declares secret is masked in the journal from then on, and there again when it is read.
+#[test]
+fn new_secrets_are_in_no_journal() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.jsonl");
+    let case = parse("--- program\n# A\n## Main\n### Steps\n- Rest\n--- argument pin=\"old\"\n");
+    let world = World::new(begin(&case));
+    let begun = records(&case, &world).remove(0).body;
+    let changed = RecordBody::ProgramChanged(Box::new(ProgramChanged {
+        hash: String::new(),
+        roots: vec!["case.md".into()],
+        files: Vec::new(),
+        tools: Vec::new(),
+        secrets: vec!["pin".into()],
+        reopened: false,
+    }));
+    let edited = |value: &str| RecordBody::Edited { frame: None, name: "pin".into(), value: value.into(), after: None };
+    let written = [begun, edited("seen"), changed, edited("hush-4711")];
+    let mut journal = FileJournal::open(path.clone()).unwrap();
+    for body in &written {
+        journal.append(Timestamp(0), body.clone()).unwrap();
+    }
+    drop(journal);
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains("seen") && !text.contains("hush-4711"), "{text}");
+    let mut journal = FileJournal::open(path.clone()).unwrap();
+    let read: Vec<RecordBody> = journal.records().unwrap().into_iter().map(|record| record.body).collect();
+    assert_eq!(read[1..], written[1..]);
+    // Also by a process that finds the change there.
+    journal.append(Timestamp(0), edited("hush-4712")).unwrap();
+    drop(journal);
+    assert!(!std::fs::read_to_string(&path).unwrap().contains("hush-4712"));
+    assert_eq!(FileJournal::open(path).unwrap().records().unwrap().pop().unwrap().body, edited("hush-4712"));
 }
 
 const BEFORE: &str = "# Shop\n\n## Main\n\n### Triggers\n\n- At the beginning\n\n### Steps\n\n- Say \"Welcome.\"\n\

@@ -65,6 +65,7 @@ impl Machine {
         // From here on everything is of the new program.
         self.declare_changed(&migration);
         self.set_apart_inlined(&moved);
+        self.complete_left_sentence(&moved);
         self.fail_gone_calls();
         self.renew_chats();
         let is_over = self.outcome.is_some() || self.unwinding.is_some();
@@ -82,6 +83,19 @@ impl Machine {
             && let Some(place) = self.place()
         {
             self.outbox.push_back(Progress::Reached(place));
+        }
+    }
+
+    /// What was being said on a line that is gone is not gone on with.
+    fn complete_left_sentence(&mut self, moved: &[Moved]) {
+        let Some(depth) = self.find_asker() else { return };
+        if moved.iter().skip(depth).all(|moved| *moved == Moved::No) {
+            return;
+        }
+        let asker = self.asker_mut();
+        asker.news.saying = None;
+        if let Some(utterance) = asker.saying.take() {
+            self.complete_utterance(utterance);
         }
     }
 
@@ -111,8 +125,8 @@ impl Machine {
     /// The reply in progress is about the old text. `drops_frame`: so is the frame.
     fn close_turn_for_change(&mut self, drops_frame: bool) {
         if let Some(turn) = self.turn.as_mut() {
-            // It is not the model's idleness.
-            turn.progress = true;
+            // It is not the model's idleness. A sentence is gone on with, if its line is still there.
+            (turn.progress, turn.is_cut_short) = (true, !drops_frame);
             let undo = turn.undo.take();
             if drops_frame {
                 self.core_mut().drop_queued();
