@@ -191,7 +191,7 @@ pub enum PublicBody {
     },
     ProgramChanged {
         files: Vec<Arc<str>>,
-        /// Where frames stood on lines that are gone.
+        /// Where frames stood on lines that are gone, the bottom frame first.
         lines: Vec<LeftLineWire>,
     },
     LinesSkipped {

@@ -66,3 +66,4 @@ mod watcher;
 mod weights;
 mod why;
 mod world;
+mod world_parts;

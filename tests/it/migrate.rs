@@ -1,4 +1,5 @@
 //! A session goes on with another text of its program.
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at a few kinds of many")]
 
 use std::sync::Arc;
 
@@ -17,7 +18,8 @@ use playhouse::vm::view::View;
 
 use crate::golden;
 use crate::run::Run;
-use crate::world::{Case, Chunking, Happening, World, begin, parse, play, read_program};
+use crate::world::{Case, Chunking, Happening, World, begin, parse, play};
+use crate::world_parts::read_program;
 
 /// Every location that a view names is one of the machine's program.
 #[track_caller]
@@ -356,4 +358,16 @@ fn a_session_goes_on_with_the_old_text_unless_told_otherwise() {
     let done = done.then().line(RUN).line("--migrate").stdin("Ann\n").code(0).stdout("Good night, Ann.\n");
     let done = done.then().line(RUN).line("--migrate").code(0).stderr_contains("the program has not changed");
     done.then().line("run program.md --migrate").code(2).stderr_contains("--session");
+}
+
+#[test]
+fn a_session_that_has_failed_goes_on_with_a_text_that_mends_it() {
+    let before = "# A\n\n## Main\n\nlimits: {turns: 1}\n\n### Triggers\n\n- At the beginning\n\n### Steps\n\n- Count\n\
+                  - Say \"Done.\"\n";
+    let script =
+        script(&[r#"{"at":"01","say":"One.","wait":"user"}"#, "{\"at\":\"01\",\"say\":\"Two.\"}\n{\"at\":\"02\"}"]);
+    let done = Run::new().program(before).script(&script).line(RUN).stdin("go on\n").code(1).stdout("One.\n");
+    std::fs::write(done.path("program.md"), before.replace("turns: 1", "turns: 5")).unwrap();
+    let done = done.then().line(RUN).line("--migrate").code(0).stdout("Two.\nDone.\n");
+    done.stderr_contains("A.Main: limits");
 }

@@ -394,10 +394,10 @@ fn check_triggers(script: &ScriptClassifier, program: &Program) -> Result<(), Fa
 fn recorded_replies(records: &[Record]) -> Vec<RecordedReply> {
     let mut replies = Vec::new();
     let mut open: Vec<(TurnId, Vec<u8>)> = Vec::new();
-    let event = |record: &Record| match &record.body {
+    let event = |record: &Record| {
         // As far as replies are concerned.
-        RecordBody::ProgramChanged(changed) if changed.reopened => Some(Event::Reopened),
-        body => body.to_event(),
+        let is_reopened = matches!(&record.body, RecordBody::ProgramChanged(changed) if changed.reopened);
+        if is_reopened { Some(Event::Reopened) } else { record.body.to_event() }
     };
     for event in records.iter().filter_map(event) {
         match event {

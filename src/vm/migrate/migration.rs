@@ -22,7 +22,7 @@ pub struct Migration {
     pub new: Arc<Program>,
     /// Files that were changed, added or removed, by name, those of the new program first.
     pub files: Vec<Arc<str>>,
-    /// Where frames stood on lines that are gone.
+    /// Where frames stood on lines that are gone, the bottom frame first.
     pub left: Vec<LeftLine>,
     pub(super) matching: Matching,
 }

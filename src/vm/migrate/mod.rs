@@ -51,13 +51,14 @@ impl Machine {
         let (was_begun, has_begun) = (!self.frames.is_empty(), self.next.frame > 0);
         let gone = self.frames.iter().position(|frame| migration.gone(frame).is_some());
         self.close_turn_for_change(gone.is_some());
-        self.drop_gone_frames(gone, &mut migration);
+        let lines = self.drop_gone_frames(gone, &migration);
         self.cancel_limit();
         if had_failed {
             self.repair_calls();
         }
         let told = std::mem::take(&mut self.outbox);
         let moved = self.take_over_to(&mut migration, tools);
+        migration.left.extend(lines);
         let migration = Arc::new(migration);
         let fact = Fact::ProgramChanged(migration.clone());
         self.report(fact);
@@ -144,9 +145,10 @@ impl Machine {
         }
     }
 
-    /// The frame at `depth` and all above it go without results; the call that waits for it fails.
-    fn drop_gone_frames(&mut self, depth: Option<usize>, migration: &mut Migration) {
-        let Some(depth) = depth else { return };
+    /// The frame at `depth` and all above it go without results; the call that waits for it fails. Answers where they
+    /// stood.
+    fn drop_gone_frames(&mut self, depth: Option<usize>, migration: &Migration) -> Vec<LeftLine> {
+        let Some(depth) = depth else { return Vec::new() };
         let reason = migration.gone(&self.frames[depth]).unwrap_or_else(|| REASON.into());
         let mut left = Vec::new();
         while self.frames.len() > depth {
@@ -176,7 +178,7 @@ impl Machine {
             }
         }
         left.reverse();
-        migration.left.extend(left);
+        left
     }
 
     /// A playbook that was to say whether a call may be made has gone before it did.
