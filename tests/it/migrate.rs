@@ -13,7 +13,7 @@ use playhouse::host::why::history;
 use playhouse::lang::changes::{ChangeKind, ProgramChanges};
 use playhouse::value::Value;
 use playhouse::vm::Machine;
-use playhouse::vm::protocol::{Event, Finish, Location, NewProgram, ReplyEnd, Timestamp};
+use playhouse::vm::protocol::{Event, Finish, Location, NewProgram, Progress, ReplyEnd, Timestamp};
 use playhouse::vm::view::View;
 
 use crate::golden;
@@ -246,6 +246,40 @@ fn any_program_to_any_other() {
         assert_eq!(again.log, world.log);
     }
     assert!(n_changes > 300 && n_kept > 100, "{n_changes} changes, {n_kept} with all frames kept");
+}
+
+/// The machine can be told at any time, also before it has said all that it has to say.
+#[test]
+fn in_the_middle_of_what_an_event_has_set_off() {
+    let mut random = fastrand::Rng::with_seed(8);
+    let mut n_changes = 0;
+    for (name, path) in golden::cases("vm", &["txt"]) {
+        let mut case = parse(&std::fs::read_to_string(path).unwrap());
+        case.settings.budget = 200;
+        let begun = begin(&case);
+        let played = play(World::new(begun.clone()), &case, Chunking::Whole);
+        let n_events = played.events.len();
+        for _ in 0..10 {
+            let mut machine = begun.clone();
+            let advance = |machine: &mut Machine, limit: usize| {
+                let stops = |progress: &Progress| matches!(progress, Progress::Blocked(_) | Progress::Finished(_));
+                let _ = (0..limit).any(|_| stops(&machine.advance()));
+            };
+            for (time, event) in &played.events[..random.usize(..=n_events)] {
+                advance(&mut machine, 10_000);
+                machine.handle(*time, event.clone());
+            }
+            advance(&mut machine, random.usize(..6));
+            let program = NewProgram(read_program(&mutated(&mut random, &case.program), &case.tools));
+            let (tools, reopened) = (machine.tools().clone(), random.bool());
+            machine.handle(Timestamp(0), Event::ProgramChanged { program, tools, reopened });
+            check_view(&machine, &machine.view(), &name);
+            advance(&mut machine, 10_000);
+            check_view(&machine, &machine.view(), &name);
+            n_changes += 1;
+        }
+    }
+    assert!(n_changes > 500, "{n_changes}");
 }
 
 #[test]

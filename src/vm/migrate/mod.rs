@@ -72,7 +72,7 @@ impl Machine {
         let is_over = self.outcome.is_some() || self.unwinding.is_some();
         let lost_all = was_begun || had_failed || (!has_begun && self.entries.is_empty());
         if !is_over && self.frames.is_empty() && lost_all {
-            self.begin_anew();
+            self.begin_anew(was_begun);
         }
         if reopened {
             self.reopen_timers();
@@ -285,23 +285,31 @@ impl Machine {
         }
     }
 
-    /// No frame is left: the program begins with the variables that there are.
-    fn begin_anew(&mut self) {
-        self.entries = entries_of(&self.program);
+    /// No frame is left: the program begins with the variables that there are. One that had not begun (its arguments
+    /// were wrong, say) does so where it was told to.
+    fn begin_anew(&mut self, was_begun: bool) {
+        if was_begun || self.entries.is_empty() {
+            self.entries = entries_of(&self.program);
+        }
         if let Err(message) = self.take_variables_as_arguments() {
             let fault = Fault { kind: FaultKind::Begin, place: None, message: message.into() };
             self.outcome = Some(Outcome::Failed(fault));
         }
     }
 
-    /// The parameters of the first playbook get the values of the variables of their names.
+    /// The parameters of the first playbook get the values that were given, else those of the variables of their names.
     fn take_variables_as_arguments(&mut self) -> Result<(), String> {
+        let given = std::mem::take(&mut self.arguments);
         let mut arguments = Map::new();
         let first = self.entries.front().ok_or("the changed program has no playbook to begin with")?;
         if let EntryId::Playbook(id) = first {
             let playbook = self.program.playbook(*id);
             let reader = self.reader_of(playbook.agent);
             for parameter in &playbook.parameters {
+                if let Some(value) = given.get(&parameter.name).filter(|value| parameter.ty.accepts(value)) {
+                    arguments.insert(parameter.name.clone(), value.clone());
+                    continue;
+                }
                 let set = reader.variable(&parameter.name).map(|variable| &variable.value);
                 match set.filter(|value| parameter.ty.accepts(&value.value) && !value.secret) {
                     Some(value) => {
