@@ -1,7 +1,6 @@
 //! The command line: arguments to an exit code. One file per command; data goes to standard output, everything
 //! for people to standard error.
 
-mod changed;
 mod check;
 mod completions;
 mod console;
@@ -12,6 +11,7 @@ mod events_file;
 mod later;
 mod library;
 mod lines;
+mod migrate;
 mod model;
 mod new;
 mod plan;
