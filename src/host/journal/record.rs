@@ -356,6 +356,27 @@ impl RecordBody {
         self.after().is_none()
     }
 
+    /// Whether another process took up the session here: nothing more comes of what had been asked for before.
+    pub fn reopens(&self) -> bool {
+        match self {
+            RecordBody::Reopened => true,
+            RecordBody::ProgramChanged(changed) => changed.reopened,
+            RecordBody::Begun(_)
+            | RecordBody::Chunk { .. }
+            | RecordBody::ReplyEnded { .. }
+            | RecordBody::CallStarted { .. }
+            | RecordBody::CallEnded { .. }
+            | RecordBody::Message { .. }
+            | RecordBody::Verdict { .. }
+            | RecordBody::TimerFired { .. }
+            | RecordBody::Approved { .. }
+            | RecordBody::Interrupted
+            | RecordBody::Edited { .. }
+            | RecordBody::SignaturesChanged { .. }
+            | RecordBody::GoOn => false,
+        }
+    }
+
     /// The event of a record; none for the beginning, and for a change of the program, whose texts are to be loaded first
     /// ([`crate::host::session::replay`] does both).
     pub fn to_event(&self) -> Option<Event> {

@@ -18,7 +18,7 @@ use crate::host::config::{
 use crate::host::equipment::declaration::{self, Declarations, Written};
 use crate::host::equipment::{Equipment, Models, Reach, Surroundings, for_author};
 use crate::host::journal::file::read_file;
-use crate::host::journal::record::{Record, RecordBody};
+use crate::host::journal::record::Record;
 use crate::host::llm::Llm;
 use crate::host::llm::embedded::Embedded;
 use crate::host::llm::openai::OpenAi;
@@ -394,11 +394,8 @@ fn check_triggers(script: &ScriptClassifier, program: &Program) -> Result<(), Fa
 fn recorded_replies(records: &[Record]) -> Vec<RecordedReply> {
     let mut replies = Vec::new();
     let mut open: Vec<(TurnId, Vec<u8>)> = Vec::new();
-    let event = |record: &Record| {
-        // As far as replies are concerned.
-        let is_reopened = matches!(&record.body, RecordBody::ProgramChanged(changed) if changed.reopened);
-        if is_reopened { Some(Event::Reopened) } else { record.body.to_event() }
-    };
+    // As far as replies are concerned.
+    let event = |record: &Record| if record.body.reopens() { Some(Event::Reopened) } else { record.body.to_event() };
     for event in records.iter().filter_map(event) {
         match event {
             Event::Chunk { turn, bytes } => match open.iter_mut().find(|(of, _)| *of == turn) {
