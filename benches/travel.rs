@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --bench travel`
 #![allow(clippy::print_stdout, reason = "a bench prints")]
-#![allow(clippy::disallowed_methods, reason = "a bench reads the time")]
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a bench reads the time")]
 
 use std::hint::black_box;
 use std::ops::ControlFlow;
@@ -178,7 +178,7 @@ impl World {
     fn handle(&mut self, event: Event) {
         let seq = self.records.len() as u64 + 1;
         let time = i64::try_from(seq).unwrap_or(i64::MAX);
-        self.records.push(Record { seq, time, body: RecordBody::from_event(&event) });
+        self.records.push(Record { seq, time, body: RecordBody::from_event(&event).unwrap() });
         self.machine.handle(Timestamp(time), event);
     }
 

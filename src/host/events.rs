@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::lang::plan::Plan;
 use crate::lang::program::Program;
 use crate::value::{Map, Tracked, Value};
+use crate::vm::migrate::LeftLine;
 use crate::vm::protocol::{
     CallId, CallKind, Close, Effect, Fact, FrameOrigin, Judge, Location, Outcome, Place, Progress, Report, Ruling,
     TurnEnd, TurnKind, Update, Wait,
@@ -188,6 +189,11 @@ pub enum PublicBody {
     SessionRenewed {
         reason: &'static str,
     },
+    ProgramChanged {
+        files: Vec<Arc<str>>,
+        /// Where frames stood on lines that are gone, the bottom frame first.
+        lines: Vec<LeftLineWire>,
+    },
     LinesSkipped {
         lines: Vec<Arc<str>>,
     },
@@ -251,6 +257,7 @@ impl PublicBody {
             PublicBody::Retry { .. } => "retry",
             PublicBody::Ignored { .. } => "ignored",
             PublicBody::SessionRenewed { .. } => "session_renewed",
+            PublicBody::ProgramChanged { .. } => "program_changed",
             PublicBody::LinesSkipped { .. } => "lines_skipped",
             PublicBody::ApprovalAsked { .. } => "approval_asked",
             PublicBody::ApprovalGiven { .. } => "approval_given",
@@ -272,6 +279,15 @@ pub struct UpdateWire {
     pub old: Option<Value>,
     /// Its value now.
     pub new: Value,
+}
+
+/// A line that is gone.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LeftLineWire {
+    /// Where a frame stood: `Playbook:05`.
+    pub from: Arc<str>,
+    /// The line behind which it goes on, or the first one; none: the frame is gone.
+    pub to: Option<Arc<str>>,
 }
 
 impl UpdateWire {
@@ -355,6 +371,9 @@ impl EventMaker {
     fn of_report(&mut self, report: &Report) -> PublicEvent {
         if let Fact::Replanned { source, .. } = &report.fact {
             self.written_plans.push(source.clone());
+        }
+        if let Fact::ProgramChanged(change) = &report.fact {
+            self.program = change.new.clone();
         }
         let mut event = self.event(report.place, fact_body(&self.program, &report.fact));
         if let Fact::TurnFinished { turn, .. } = &report.fact {
@@ -510,6 +529,10 @@ fn fact_body(program: &Program, fact: &Fact) -> PublicBody {
         Fact::Retry { cause, attempt } => PublicBody::Retry { cause: cause.clone(), attempt: *attempt },
         Fact::Ignored { cause } => PublicBody::Ignored { cause: cause.clone() },
         Fact::SessionRenewed { reason } => PublicBody::SessionRenewed { reason },
+        Fact::ProgramChanged(change) => {
+            let wire = |left: &LeftLine| LeftLineWire { from: left.from.clone(), to: left.to.clone() };
+            PublicBody::ProgramChanged { files: change.files.clone(), lines: change.left.iter().map(wire).collect() }
+        }
         Fact::LinesSkipped { lines } => PublicBody::LinesSkipped { lines: lines.clone() },
         Fact::ApprovalAsked { call, question } => {
             PublicBody::ApprovalAsked { call: call.0, question: question.clone() }

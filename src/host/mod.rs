@@ -22,8 +22,6 @@ pub mod plan;
 
 pub mod program;
 
-pub mod program_changes;
-
 pub mod equipment;
 
 pub mod events;

@@ -118,10 +118,18 @@ pub struct Tally {
 pub fn history(records: &[Record]) -> Result<History, SessionError> {
     let mut told = Vec::new();
     let mut watch = |time: Timestamp, progress: &Progress| {
-        if let Progress::Emit(Effect::Report(report)) = progress
-            && concerns_triggers(&report.fact)
-        {
+        let Progress::Emit(Effect::Report(report)) = progress else { return };
+        if concerns_triggers(&report.fact) {
             told.push((time, report.place, report.fact.clone()));
+        }
+        if let Fact::ProgramChanged(change) = &report.fact {
+            // What was told of triggers and agents that are gone is about nothing that can be asked for.
+            let told_before = std::mem::take(&mut told);
+            let now = |(time, place, fact): Told| match place {
+                Some(place) => Some((time, Some(change.place(place)?), change.fact(&fact)?)),
+                None => Some((time, None, change.fact(&fact)?)),
+            };
+            told = told_before.into_iter().filter_map(now).collect();
         }
     };
     let replayed = replay_watched(records, None, &mut watch)?;

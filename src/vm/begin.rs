@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use playhouse_lang::plan::{PlanBody, PlanId};
-use playhouse_lang::program::{Entry, EntryId, Parameter};
+use playhouse_lang::program::{AgentId, Entry, EntryId, Parameter, Program};
 use playhouse_lang::value::{Map, Origin, Tracked, Value};
 
 use crate::fault::{Fault, FaultKind};
@@ -21,13 +21,7 @@ impl Machine {
     /// arguments) is a fault that the first `advance` tells.
     pub fn begin(begin: Begin) -> Machine {
         let Begin { program, settings, tools, entry, arguments, time } = begin;
-        let entries: VecDeque<EntryId> = match (entry, &program.entry) {
-            (Some(entry), _) => VecDeque::from([entry]),
-            (None, Entry::Beginning(entries)) => entries.iter().copied().map(EntryId::Playbook).collect(),
-            (None, Entry::Single(entry) | Entry::Root(entry)) => VecDeque::from([EntryId::Playbook(*entry)]),
-            (None, Entry::Plan(plan)) => VecDeque::from([EntryId::Plan(*plan)]),
-            (None, Entry::None) => VecDeque::new(),
-        };
+        let entries = entry.map_or_else(|| entries_of(&program), |entry| VecDeque::from([entry]));
         let mut machine = Machine {
             others: vec![Scope::default(); program.agents.len()],
             prompts: Arc::new(Prompts::new(&program)),
@@ -80,9 +74,14 @@ impl Machine {
     }
 
     fn declare_variables(&mut self) {
+        self.declare_new_variables(|_, _| false);
+    }
+
+    /// Variables that are declared get their values, but for those that were before.
+    pub(crate) fn declare_new_variables(&mut self, was_declared: impl Fn(AgentId, &str) -> bool) {
         let program = self.program.clone();
         for agent in &program.agents {
-            for declared in &agent.variables {
+            for declared in agent.variables.iter().filter(|declared| !was_declared(agent.id, &declared.name)) {
                 if let Some(value) = &declared.value {
                     let value = Tracked { value: value.clone(), origin: Origin::CODE, secret: declared.secret };
                     self.set_other_silently(agent.id, &declared.name, value);
@@ -182,6 +181,16 @@ impl Machine {
         if playbook.implicit && self.outcome.is_none() {
             self.core_mut().phase = Phase::Draining(Then::WaitUser);
         }
+    }
+}
+
+/// What a program begins with.
+pub(crate) fn entries_of(program: &Program) -> VecDeque<EntryId> {
+    match &program.entry {
+        Entry::Beginning(entries) => entries.iter().copied().map(EntryId::Playbook).collect(),
+        Entry::Single(entry) | Entry::Root(entry) => VecDeque::from([EntryId::Playbook(*entry)]),
+        Entry::Plan(plan) => VecDeque::from([EntryId::Plan(*plan)]),
+        Entry::None => VecDeque::new(),
     }
 }
 

@@ -25,6 +25,7 @@ mod inline;
 mod inspect;
 mod loops;
 mod messages;
+pub mod migrate;
 mod model_call;
 mod permits;
 pub mod plan;
@@ -192,6 +193,9 @@ impl Machine {
             Event::SignaturesChanged { tools } => {
                 self.prompts = Arc::new(Prompts::new(&self.program));
                 self.tools = tools;
+            }
+            Event::ProgramChanged { program, tools, reopened } => {
+                self.handle_program_changed(program.0, tools, reopened);
             }
             Event::GoOn => {}
             Event::Reopened => self.handle_reopened(),

@@ -7,10 +7,11 @@
 use std::sync::Arc;
 
 use playhouse_lang::plan::{NodeId, Plan, PlanId};
-use playhouse_lang::program::{AgentId, PlaybookId, StepId, TriggerId};
+use playhouse_lang::program::{AgentId, PlaybookId, Program, StepId, TriggerId};
 use playhouse_lang::value::{Map, Tracked, Value};
 
 use crate::fault::Fault;
+use crate::migrate::Migration;
 
 pub use crate::tool::{Approval, EffectClass, ParameterRule, ToolSignature};
 
@@ -164,10 +165,35 @@ pub enum Event {
         /// All tools there are now.
         tools: Arc<[ToolSignature]>,
     },
+    /// The program has another text; the session goes on with it from the last line that still exists.
+    ProgramChanged {
+        /// The new program.
+        program: NewProgram,
+        /// The tools it was read with: all there are now.
+        tools: Arc<[ToolSignature]>,
+        /// Whether the process was restarted, too, as by [`Event::Reopened`].
+        reopened: bool,
+    },
     /// Nothing happened; the machine may use another budget of directives.
     GoOn,
     /// The process was restarted: what was in progress must be taken up again.
     Reopened,
+}
+
+/// A program that takes the place of another one. Equal to one of the same texts.
+#[derive(Clone)]
+pub struct NewProgram(pub Arc<Program>);
+
+impl PartialEq for NewProgram {
+    fn eq(&self, other: &NewProgram) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.sources == other.0.sources
+    }
+}
+
+impl std::fmt::Debug for NewProgram {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.0.sources.iter().map(|(_, file)| &file.name)).finish()
+    }
 }
 
 /// How a reply ended.
@@ -775,6 +801,9 @@ pub enum Fact {
         /// Why.
         reason: &'static str,
     },
+    /// The session goes on with another text of its program. The ids in what is told from here on are those of the new
+    /// program.
+    ProgramChanged(Arc<Migration>),
     /// A skill returned with items never reached.
     LinesSkipped {
         /// Their line ids.

@@ -87,6 +87,10 @@ impl Scope {
         self.variables.iter()
     }
 
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Variable> {
+        self.variables.values_mut()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.variables.is_empty()
     }

@@ -20,6 +20,13 @@ pub(crate) struct Unwinding {
     then: AfterUnwinding,
 }
 
+impl Unwinding {
+    /// Whether a frame's own limit is the reason.
+    pub(crate) fn is_of_limit(&self) -> bool {
+        matches!(self.then, AfterUnwinding::Limit { .. })
+    }
+}
+
 /// What follows when the tools have ended.
 #[derive(Clone, Debug)]
 enum AfterUnwinding {
@@ -499,6 +506,11 @@ impl Machine {
         self.reopen_turns();
         self.reopen_calls();
         self.reopen_question();
+        self.reopen_timers();
+    }
+
+    /// After a restart of the process: the timers that ran run again.
+    pub(crate) fn reopen_timers(&mut self) {
         self.reopen_trigger_timers();
         let waiting: Vec<TimerId> = self
             .frames

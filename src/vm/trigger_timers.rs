@@ -12,7 +12,7 @@ use crate::watcher::Match;
 #[derive(Clone, Debug)]
 pub(crate) struct TriggerTimer {
     timer: TimerId,
-    trigger: TriggerId,
+    pub(crate) trigger: TriggerId,
     /// When it runs out; none: it does not run (somebody must speak first).
     due: Option<Timestamp>,
     beat: Beat,
@@ -27,10 +27,13 @@ enum Beat {
 }
 
 impl Machine {
-    /// Starts the timers of all triggers: the session begins.
+    /// Starts the timers of all triggers that do not run: the session begins, or its program is another one.
     pub(crate) fn start_trigger_timers(&mut self) {
         let program = self.program.clone();
         for &trigger in program.agents.iter().flat_map(|agent| &agent.triggers.timers) {
+            if self.watcher.timers.iter().any(|running| running.trigger == trigger) {
+                continue;
+            }
             let beat = match program.trigger(trigger).kind {
                 TriggerKind::Every { period_ms } => Beat::Every(period_ms.max(1)),
                 TriggerKind::Silence { after_ms } => Beat::Silence(after_ms),

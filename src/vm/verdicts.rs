@@ -33,6 +33,15 @@ impl Verdicts {
     }
 }
 
+impl Verdicts {
+    /// Takes the answers over to other triggers; those about triggers that are gone are forgotten.
+    pub(crate) fn map(&mut self, trigger: impl Fn(TriggerId) -> Option<TriggerId>) {
+        let answers = std::mem::take(&mut self.answers);
+        let same = |((id, key), matches)| Some(((trigger(id)?, key), matches));
+        self.answers = answers.into_iter().filter_map(same).collect();
+    }
+}
+
 fn key(updates: &[Update]) -> Option<String> {
     let mut key = String::new();
     for update in updates {

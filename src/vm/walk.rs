@@ -557,7 +557,7 @@ impl PlaybookFrame {
 }
 
 /// Whether `step` is nested under `header`, at any depth.
-fn is_inside(playbook: &Playbook, step: StepId, header: StepId) -> bool {
+pub(crate) fn is_inside(playbook: &Playbook, step: StepId, header: StepId) -> bool {
     let mut at = playbook.step(step).parent;
     while let Some(parent) = at {
         if parent == header {
@@ -568,7 +568,7 @@ fn is_inside(playbook: &Playbook, step: StepId, header: StepId) -> bool {
     false
 }
 
-fn follow(edges: &[Edge], kind: EdgeKind) -> Node {
+pub(crate) fn follow(edges: &[Edge], kind: EdgeKind) -> Node {
     let wanted = edges.iter().find(|edge| edge.kind == kind);
     let next = wanted.or_else(|| edges.iter().find(|edge| edge.kind == EdgeKind::Next));
     next.or(edges.first()).map_or(Node::End, |edge| edge.to)

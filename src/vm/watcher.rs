@@ -90,10 +90,10 @@ impl Watch {
 #[derive(Clone, Debug)]
 pub(crate) struct Match {
     /// The update, among all of the session.
-    seq: u64,
+    pub(crate) seq: u64,
     pub(crate) trigger: TriggerId,
     /// `$call`, for triggers on calls.
-    call: Option<Tracked>,
+    pub(crate) call: Option<Tracked>,
 }
 
 impl Match {

@@ -75,7 +75,7 @@ fn bodies() -> Vec<RecordBody> {
         message("well"),
         chunk_bytes(1, &euro[..1]),
         chunk_bytes(1, &euro[1..]),
-        RecordBody::from_event(&Event::ReplyEnded { turn: TurnId(1), end: ReplyEnd::Closed, usage: None }),
+        RecordBody::from_event(&Event::ReplyEnded { turn: TurnId(1), end: ReplyEnd::Closed, usage: None }).unwrap(),
         RecordBody::GoOn,
     ]
 }
@@ -151,7 +151,7 @@ fn every_event_survives_the_wire() {
         Event::Reopened,
     ];
     for event in events {
-        let record = Record { seq: 2, time: 5, body: RecordBody::from_event(&event) };
+        let record = Record { seq: 2, time: 5, body: RecordBody::from_event(&event).unwrap() };
         let line = serde_json::to_string(&record).unwrap();
         let read: Record = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line}: {error}"));
         assert_eq!(read.body.to_event().as_ref(), Some(&event), "{line}");

@@ -3,18 +3,18 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 
-use playhouse::lang::program::{EntryId, Program, Signature};
-use playhouse::lang::{LoadOptions, SourceText, load};
+use playhouse::lang::program::{EntryId, Program};
 use playhouse::value::{Map, Value};
-use playhouse::vm::limits::{Barrier, OnProtocolFailure, OnUserMessage, Settings};
+use playhouse::vm::limits::Settings;
 use playhouse::vm::protocol::{
-    CallId, CallOutcome, Effect, Event, Fact, Finish, FrameOrigin, Judge, Outcome, Progress, Question, ReplyEnd,
-    StartTurn, TimerId, Timestamp, ToolSignature, TurnId, Update, Verdict, Wait,
+    CallId, CallOutcome, Effect, Event, Fact, Finish, FrameOrigin, Judge, NewProgram, Outcome, Progress, Question,
+    ReplyEnd, StartTurn, TimerId, Timestamp, ToolSignature, TurnId, Update, Verdict, Wait,
 };
-use playhouse::vm::view::VariableView;
+use playhouse::vm::view::{FrameView, VariableView};
 use playhouse::vm::{Begin, Machine};
 
 use crate::declared_tool::tool;
+use crate::world_parts::{read_program, setting};
 
 /// What the world does next.
 #[derive(Clone, Debug)]
@@ -41,6 +41,8 @@ pub(crate) enum Happening {
     Timer(Option<u64>),
     /// The classifier answers the open question: names of triggers that match, `?Name` for one it abstains from.
     Verdict(Result<Vec<String>, String>),
+    /// The program is changed to this text; in another process, or in the same.
+    Program(String, bool),
     /// Time passes before the next happening, in milliseconds.
     Pass(i64),
 }
@@ -134,6 +136,7 @@ pub(crate) fn parse(text: &str) -> Case {
                 "timeout" | "failed" => Err(rest.to_owned()),
                 names => Ok(names.split_whitespace().map(str::to_owned).collect()),
             }),
+            "changed" => Happening::Program(body + "\n", rest == "reopened"),
             "pass" => Happening::Pass(rest.parse().unwrap()),
             other => panic!("unknown section {other}"),
         };
@@ -142,56 +145,9 @@ pub(crate) fn parse(text: &str) -> Case {
     case
 }
 
-fn setting(settings: &mut Settings, line: &str) {
-    let Some((key, value)) = line.split_once('=') else { return };
-    let (key, value) = (key.trim(), value.trim());
-    let number = || value.parse::<u64>().unwrap();
-    match key {
-        "max_repairs" => settings.max_repairs = number() as u32,
-        "max_retries" => settings.max_retries = number() as u32,
-        "max_session_turns" => settings.max_session_turns = number() as u32,
-        "max_turns_without_progress" => settings.max_turns_without_progress = number() as u32,
-        "context_tokens" => settings.context_tokens = number(),
-        "depth" => settings.depth = number() as usize,
-        "turns" => settings.turns = number(),
-        "goal_turns" => settings.goal_turns = number(),
-        "queue" => settings.queue = number() as usize,
-        "value_bytes" => settings.value_bytes = number() as usize,
-        "budget" => settings.budget = number() as u32,
-        "max_unnamed" => settings.max_unnamed = number() as usize,
-        "shown_value_bytes" => settings.shown_value_bytes = number() as usize,
-        "conversation" => settings.conversation = number() as usize,
-        "resume_fresh" => settings.resume_fresh = value == "true",
-        "explicit_lines" => settings.explicit_lines = value == "true",
-        "classifier_first" => settings.classifier_first = value == "true",
-        "classifier" => settings.classifier = value == "true",
-        "barrier" => settings.barrier = if value == "effects" { Barrier::Effects } else { Barrier::All },
-        "max_verdicts" => settings.max_verdicts = number() as usize,
-        "on_user_message" => {
-            settings.on_user_message = match value {
-                "interrupt" => OnUserMessage::Interrupt,
-                "rollback" => OnUserMessage::Rollback,
-                _ => OnUserMessage::Queue,
-            }
-        }
-        "tail_calls" => settings.tail_calls = value == "true",
-        "inline_lines" => settings.inline_lines = number() as usize,
-        "early_start" => settings.early_start = value == "true",
-        "starts_in_think" => settings.starts_in_think = value == "true",
-        "on_protocol_failure" => settings.on_protocol_failure = OnProtocolFailure::Stop,
-        other => panic!("unknown setting {other}"),
-    }
-}
-
 /// Makes the machine of a case.
 pub(crate) fn begin(case: &Case) -> Machine {
-    let read_program = || {
-        let tools: Vec<Signature> = case.tools.iter().map(|tool| tool.signature.clone()).collect();
-        let root = SourceText { name: "case.md".to_owned(), text: case.program.clone() };
-        let options = LoadOptions { tools: &tools, open_world: true };
-        Arc::new(load(vec![root], &mut |request| Err(format!("no {}", request.path)), &options).program)
-    };
-    let program = case.loaded.get_or_init(read_program).clone();
+    let program = case.loaded.get_or_init(|| read_program(&case.program, &case.tools)).clone();
     let entry = case.entry.as_ref().map(|name| {
         let found = program.playbooks.iter().find(|playbook| &*playbook.name == name.as_str());
         EntryId::Playbook(found.expect("no such entry").id)
@@ -225,6 +181,8 @@ pub(crate) struct World {
     pub(crate) events: Vec<(Timestamp, Event)>,
     /// Every effect, in order, for who wants to look at them as they are.
     pub(crate) effects: Option<Vec<Effect>>,
+    /// So many more budgets of directives it may use: some programs never stop.
+    pub(crate) patience: u32,
     /// The last request.
     pub(crate) asked: Option<Box<StartTurn>>,
     now: i64,
@@ -244,6 +202,7 @@ impl World {
             log: Vec::new(),
             events: Vec::new(),
             effects: None,
+            patience: u32::MAX,
             asked: None,
             now: 0,
             turn: None,
@@ -266,7 +225,8 @@ impl World {
             } else if let Some((call, attempt, name)) = self.to_start.pop_front() {
                 self.running.push_back((call, name));
                 self.handle(Event::CallStarted { call, attempt });
-            } else if wait == Ok(Wait::Budget) {
+            } else if wait == Ok(Wait::Budget) && self.patience > 0 {
+                self.patience -= 1;
                 self.handle(Event::GoOn);
             } else {
                 return wait;
@@ -417,6 +377,11 @@ impl World {
             Fact::Retry { cause, attempt } => format!("retry {attempt}: {cause}"),
             Fact::Ignored { cause } => format!("ignored: {cause}"),
             Fact::SessionRenewed { reason } => format!("renewed: {reason}"),
+            Fact::ProgramChanged(change) => {
+                let left =
+                    change.left.iter().map(|left| format!("; {} -> {}", left.from, left.to.as_deref().unwrap_or("-")));
+                format!("program changed{}", left.collect::<String>())
+            }
             Fact::LinesSkipped { lines } => format!("skipped {}", lines.join(", ")),
             Fact::ApprovalAsked { question, .. } => format!("asks: {question}"),
             Fact::ApprovalGiven { .. } => "approved".to_owned(),
@@ -514,9 +479,47 @@ impl World {
                 };
                 self.handle(Event::Verdict { question: question.question, verdict, ms: 7 });
             }
+            Happening::Program(text, reopened) => {
+                self.log_frames("before");
+                self.change_program(read_program(text, self.machine.tools()), *reopened);
+                self.log_frames("after");
+            }
             Happening::Pass(ms) => self.now += ms,
         }
         let _ = self.settle();
+    }
+
+    /// The session goes on with another program; `reopened`: in another process.
+    pub(crate) fn change_program(&mut self, program: Arc<Program>, reopened: bool) {
+        if reopened {
+            self.turn = None;
+            self.running.clear();
+            self.question = None;
+        }
+        let tools = self.machine.tools().clone();
+        self.handle(Event::ProgramChanged { program: NewProgram(program), tools, reopened });
+    }
+
+    /// Whether the classifier's answer is awaited.
+    pub(crate) fn is_judging(&self) -> bool {
+        self.question.is_some()
+    }
+
+    /// Writes down the stack, with more than the end of a case tells.
+    fn log_frames(&mut self, when: &str) {
+        for frame in self.machine.view().stack {
+            let mut text = format!("{when}: {}", write_frame(&frame).trim_end());
+            if frame.inlined {
+                text += " inlined";
+            }
+            if frame.n_elided > 0 {
+                text += &format!(" elided {}", frame.n_elided);
+            }
+            for call in &frame.queue {
+                text += &format!(" ({} {})", call.name, call.state);
+            }
+            self.log.push(text);
+        }
     }
 
     fn take(&mut self, name: &str) -> CallId {
@@ -563,9 +566,7 @@ pub(crate) fn play(mut world: World, case: &Case, chunking: Chunking) -> World {
     world.log.push(end);
     let view = world.machine.view();
     for frame in &view.stack {
-        let line = frame.line.as_deref().unwrap_or("-");
-        let loops = if frame.loops.is_empty() { String::new() } else { format!(" [{}]", frame.loops.join("; ")) };
-        world.log.push(format!("frame {}:{line}{loops} {}", frame.name, shown(&frame.variables)));
+        world.log.push(write_frame(frame));
     }
     for (agent, variables) in &view.others {
         if !variables.is_empty() {
@@ -573,6 +574,12 @@ pub(crate) fn play(mut world: World, case: &Case, chunking: Chunking) -> World {
         }
     }
     world
+}
+
+fn write_frame(frame: &FrameView) -> String {
+    let line = frame.line.as_deref().unwrap_or("-");
+    let loops = if frame.loops.is_empty() { String::new() } else { format!(" [{}]", frame.loops.join("; ")) };
+    format!("frame {}:{line}{loops} {}", frame.name, shown(&frame.variables))
 }
 
 fn shown(variables: &[VariableView]) -> String {

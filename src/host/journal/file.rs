@@ -44,7 +44,7 @@ pub struct FileJournal {
     /// The file's name has not been synced into its folder yet.
     is_new: bool,
     /// The variables that are declared secret.
-    secret_names: Arc<[Arc<str>]>,
+    secret_names: Vec<Arc<str>>,
 }
 
 impl FileJournal {
@@ -80,7 +80,7 @@ impl FileJournal {
             dirty: false,
             found: None,
             is_new: false,
-            secret_names: [].into(),
+            secret_names: Vec::new(),
         };
         journal.found = Some(journal.read()?);
         journal.is_new = journal.end == 0;
@@ -181,9 +181,7 @@ impl Journal for FileJournal {
                 self.next_seq = seq + 1;
                 return Ok(seq);
             }
-            if let RecordBody::Begun(begun) = &body {
-                self.secret_names = secrets::names_of_begun(begun);
-            }
+            secrets::declare(&mut self.secret_names, &body);
             let joins = body.joins_chunks();
             let seq = match self.tail.as_ref().filter(|tail| joins && tail.n_chunks > 1) {
                 Some(tail) => tail.seq + 1,

@@ -125,6 +125,7 @@ impl Found {
             | RecordBody::Interrupted
             | RecordBody::Edited { .. }
             | RecordBody::SignaturesChanged { .. }
+            | RecordBody::ProgramChanged(_)
             | RecordBody::GoOn
             | RecordBody::Reopened => self.tail = None,
         }

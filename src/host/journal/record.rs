@@ -94,8 +94,28 @@ pub enum RecordBody {
     SignaturesChanged {
         tools: Vec<ToolWire>,
     },
+    ProgramChanged(Box<ProgramChanged>),
     GoOn,
     Reopened,
+}
+
+/// Another text of the session's program, from here on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProgramChanged {
+    /// [`text_hash`] of all files.
+    pub hash: String,
+    /// The names of the files that were given; the others were imported.
+    pub roots: Vec<Arc<str>>,
+    /// All files in load order.
+    pub files: Vec<FileWire>,
+    /// The tools it was read with.
+    pub tools: Vec<ToolWire>,
+    /// The names of variables that may not be shown from here on, beside those of the beginning.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<Arc<str>>,
+    /// Whether the process was restarted, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reopened: bool,
 }
 
 /// All that is needed to begin the session again without any file.
@@ -296,9 +316,10 @@ impl UsageWire {
 }
 
 impl RecordBody {
-    /// The record of an event.
-    pub fn from_event(event: &Event) -> RecordBody {
-        match event {
+    /// The record of an event; none for a change of the program, whose texts are not in the event.
+    pub fn from_event(event: &Event) -> Option<RecordBody> {
+        Some(match event {
+            Event::ProgramChanged { .. } => return None,
             Event::Chunk { turn, bytes } => RecordBody::Chunk { turn: turn.0, text: ChunkText(bytes.clone()) },
             Event::ReplyEnded { turn, end, usage } => RecordBody::ReplyEnded {
                 turn: turn.0,
@@ -335,7 +356,7 @@ impl RecordBody {
             }
             Event::GoOn => RecordBody::GoOn,
             Event::Reopened => RecordBody::Reopened,
-        }
+        })
     }
 
     /// How often the machine had moved since the record before when this happened; none: as often as it could.
@@ -349,10 +370,32 @@ impl RecordBody {
         self.after().is_none()
     }
 
-    /// The event of a record; none for the beginning.
+    /// Whether another process took up the session here: nothing more comes of what had been asked for before.
+    pub fn reopens(&self) -> bool {
+        match self {
+            RecordBody::Reopened => true,
+            RecordBody::ProgramChanged(changed) => changed.reopened,
+            RecordBody::Begun(_)
+            | RecordBody::Chunk { .. }
+            | RecordBody::ReplyEnded { .. }
+            | RecordBody::CallStarted { .. }
+            | RecordBody::CallEnded { .. }
+            | RecordBody::Message { .. }
+            | RecordBody::Verdict { .. }
+            | RecordBody::TimerFired { .. }
+            | RecordBody::Approved { .. }
+            | RecordBody::Interrupted
+            | RecordBody::Edited { .. }
+            | RecordBody::SignaturesChanged { .. }
+            | RecordBody::GoOn => false,
+        }
+    }
+
+    /// The event of a record; none for the beginning, and for a change of the program, whose texts are to be loaded first
+    /// ([`crate::host::session::replay`] does both).
     pub fn to_event(&self) -> Option<Event> {
         Some(match self {
-            RecordBody::Begun(_) => return None,
+            RecordBody::Begun(_) | RecordBody::ProgramChanged(_) => return None,
             RecordBody::Chunk { turn, text } => Event::Chunk { turn: TurnId(*turn), bytes: text.0.clone() },
             RecordBody::ReplyEnded { turn, end, usage } => {
                 Event::ReplyEnded { turn: TurnId(*turn), end: end.to_end(), usage: usage.map(UsageWire::to_usage) }
@@ -430,6 +473,7 @@ impl Record {
             | RecordBody::Interrupted
             | RecordBody::Edited { .. }
             | RecordBody::SignaturesChanged { .. }
+            | RecordBody::ProgramChanged(_)
             | RecordBody::GoOn
             | RecordBody::Reopened => {}
         }

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::host::journal::record::{Begun, OutcomeWire, Record, RecordBody};
+use crate::host::journal::record::{OutcomeWire, Record, RecordBody};
 use crate::value::Value;
 
 /// What a secret value is in a journal, and wherever it is shown.
@@ -24,17 +24,21 @@ pub(crate) fn path_of(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Which variables are declared secret: the journal's beginning says so.
-pub(crate) fn names_of(records: &[Record]) -> Arc<[Arc<str>]> {
-    match records.first().map(|record| &record.body) {
-        Some(RecordBody::Begun(begun)) => names_of_begun(begun),
-        _ => [].into(),
-    }
+/// Which variables are declared secret at the end of the records: the journal's beginning says so, and each change of
+/// the program what is beside.
+pub(crate) fn names_of(records: &[Record]) -> Vec<Arc<str>> {
+    let mut names = Vec::new();
+    records.iter().for_each(|record| declare(&mut names, &record.body));
+    names
 }
 
-/// The names that a beginning declares secret.
-pub(crate) fn names_of_begun(begun: &Begun) -> Arc<[Arc<str>]> {
-    begun.secrets.iter().cloned().collect()
+/// Adds the names that a record declares secret.
+pub(crate) fn declare(names: &mut Vec<Arc<str>>, body: &RecordBody) {
+    if let RecordBody::Begun(begun) = body {
+        names.extend(begun.secrets.iter().cloned());
+    } else if let RecordBody::ProgramChanged(changed) = body {
+        names.extend(changed.secrets.iter().cloned());
+    }
 }
 
 /// Keeps a whole record; it is on disk when this returns. They are few: the time does not matter.
@@ -80,10 +84,14 @@ pub(crate) fn are_masked(records: &[Record]) -> bool {
 
 /// The same as [`restore`], from records by their numbers.
 pub(crate) fn restore_from(kept: &HashMap<u64, Record>, records: &mut [Record]) -> Option<u64> {
-    let names = names_of(records);
     let mut missing = None;
-    for record in records.iter_mut().filter(|record| is_masked(record, &names)) {
-        match kept.get(&record.seq).filter(|whole| whole.shown_with(&names) == *record) {
+    let all_names = names_of(records);
+    // Those that had been declared when the record was written.
+    let mut names = Vec::new();
+    for record in records {
+        declare(&mut names, &record.body);
+        let Some(names) = [&names, &all_names].into_iter().find(|names| is_masked(record, names)) else { continue };
+        match kept.get(&record.seq).filter(|whole| whole.shown_with(names) == *record) {
             Some(whole) => *record = whole.clone(),
             None => missing = missing.or(Some(record.seq)),
         }
@@ -122,6 +130,7 @@ fn secret_values<'r>(body: &'r RecordBody, is_secret: &dyn Fn(&str) -> bool) -> 
         | RecordBody::Approved { .. }
         | RecordBody::Interrupted
         | RecordBody::SignaturesChanged { .. }
+        | RecordBody::ProgramChanged(_)
         | RecordBody::GoOn
         | RecordBody::Reopened => Vec::new(),
     }

@@ -88,6 +88,7 @@ fn forget(open: &mut Outstanding, event: &Event) {
         | Event::Interrupted
         | Event::Edited { .. }
         | Event::SignaturesChanged { .. }
+        | Event::ProgramChanged { .. }
         | Event::GoOn
         | Event::Reopened => {}
     }

@@ -168,6 +168,7 @@ fn is_conversation(body: &PublicBody) -> bool {
         | PublicBody::SessionResumed { .. }
         | PublicBody::SaidDelta { .. }
         | PublicBody::Said { .. }
+        | PublicBody::ProgramChanged { .. }
         | PublicBody::Degraded { .. }
         | PublicBody::Retry { .. }
         | PublicBody::ApprovalAsked { .. }

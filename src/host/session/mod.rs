@@ -36,7 +36,7 @@ use crate::host::journal::{Journal, JournalError};
 use crate::host::llm::Llm;
 use crate::host::program::ProgramText;
 use crate::host::resource::prices::PriceTable;
-use crate::host::session::replay::{Stop, Witnesses};
+use crate::host::session::replay::{Stop, Witnesses, load_text};
 use crate::host::session::task::{Calls, Task};
 use crate::host::session::turns::{Schemas, Turns};
 use crate::host::tool::registry::Registry;
@@ -118,6 +118,9 @@ pub enum SessionError {
     /// The journal to resume is empty, or does not begin with a beginning.
     #[error("the journal holds no session: {0}; start a new session instead")]
     NoSession(String),
+    /// The text that the session was to go on with has an error.
+    #[error("the changed program cannot be used: {0}; the session is as it was, mend the text and try again")]
+    Change(String),
     /// The program's text in the journal is no longer understood.
     #[error("the program kept in the journal cannot be loaded: {0}; use the playhouse version that began the session")]
     Program(String),
@@ -190,7 +193,27 @@ impl Session {
     /// # Errors
     /// The journal cannot be read or written, holds no session, or does not fit this program's version.
     pub fn resume(world: World, journal: Box<dyn Journal>) -> Result<Session, SessionError> {
+        Session::take_up(world, journal, None)
+    }
+
+    /// As [`Session::resume`], but the session goes on with another text of its program, from the last line that still
+    /// exists; appends `ProgramChanged` in place of `Reopened`. One whose program has ended stays as it is.
+    ///
+    /// # Errors
+    /// The same; the text has an error: then nothing has happened to the session.
+    pub fn resume_changed(
+        world: World,
+        journal: Box<dyn Journal>,
+        text: &ProgramText,
+    ) -> Result<Session, SessionError> {
+        Session::take_up(world, journal, Some(text))
+    }
+
+    fn take_up(world: World, journal: Box<dyn Journal>, text: Option<&ProgramText>) -> Result<Session, SessionError> {
         let mut journal = journal;
+        let tools = world.tools.signatures();
+        let changed = text.map(|text| load_text(text, &tools).map(|program| (text, program)));
+        let changed = changed.transpose().map_err(SessionError::Change)?;
         let records = journal.records()?;
         let witnesses = Witnesses { llm: &*world.llm, classifier: &*world.classifier, tools: &world.tools };
         let replayed = replay::replay(&records, Some(witnesses))?;
@@ -201,7 +224,7 @@ impl Session {
         (task.n_directives, task.is_blocked) = (replayed.n_directives, true);
         match &replayed.stop {
             // A model that could not be reached may answer now.
-            Stop::Finished(Outcome::Failed(fault)) if fault.kind == FaultKind::Model => {}
+            Stop::Finished(Outcome::Failed(fault)) if fault.kind == FaultKind::Model || changed.is_some() => {}
             Stop::Finished(_) => {
                 task.stands = vec![Reason::Over];
                 return Ok(session);
@@ -209,8 +232,11 @@ impl Session {
             Stop::Blocked(_) => {}
         }
         task.owes_waiting = true;
+        if let Some((text, program)) = changed {
+            task.change_program(text, program, tools, true)?;
+            return Ok(session);
+        }
         task.pending.push_back(Event::Reopened);
-        let tools = task.world.tools.signatures();
         if tools != replayed.tools {
             task.pending.push_back(Event::SignaturesChanged { tools });
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::Severity;
 use crate::host::classify::TriggerClassifier;
-use crate::host::journal::record::{Begun, EntryWire, FORMAT, Record, RecordBody};
+use crate::host::journal::record::{Begun, EntryWire, FORMAT, ProgramChanged, Record, RecordBody};
 use crate::host::journal::wire::{SettingsWire, ToolWire};
 use crate::host::llm::Llm;
 use crate::host::llm::answer;
@@ -15,8 +15,8 @@ use crate::host::tool::registry::Registry;
 use crate::lang::program::{EntryId, Program};
 use crate::value::{Map, Value};
 use crate::vm::protocol::{
-    CallId, CallKind, Close, Effect, Event, Fact, Outcome, Progress, Question, QuestionId, StartCall, StartTurn,
-    TimerId, Timestamp, ToolSignature, TurnId, Wait,
+    CallId, CallKind, Close, Effect, Event, Fact, NewProgram, Outcome, Progress, Question, QuestionId, StartCall,
+    StartTurn, TimerId, Timestamp, ToolSignature, TurnId, Wait,
 };
 use crate::vm::{Begin, Machine};
 
@@ -61,8 +61,6 @@ pub struct Witnesses<'a> {
 /// The journal's first record for a session that begins.
 pub(crate) fn begun(start: &Start, model: &str, classifier: &str, tools: &[ToolSignature]) -> Begun {
     let program = &start.program;
-    let secret = |variable: &&crate::lang::program::DeclaredVariable| variable.secret;
-    let secrets = program.agents.iter().flat_map(|agent| agent.variables.iter().filter(secret));
     Begun {
         format: FORMAT,
         session: start.id.clone(),
@@ -86,8 +84,56 @@ pub(crate) fn begun(start: &Start, model: &str, classifier: &str, tools: &[ToolS
             }
         }),
         arguments: Value::map(start.arguments.clone()),
-        secrets: secrets.map(|variable| variable.name.clone()).collect(),
+        secrets: secret_names(program),
     }
+}
+
+/// The journal's record for a session that goes on with another text of its program. `program` is what was read of it
+/// with these tools; `reopened`: the process was restarted, too.
+pub(crate) fn program_changed(
+    text: &ProgramText,
+    program: &Program,
+    tools: &[ToolSignature],
+    reopened: bool,
+) -> ProgramChanged {
+    ProgramChanged {
+        hash: text.hash(),
+        roots: text.roots.clone(),
+        files: text.files.clone(),
+        tools: tools.iter().map(ToolWire::from_tool).collect(),
+        secrets: secret_names(program),
+        reopened,
+    }
+}
+
+fn secret_names(program: &Program) -> Vec<Arc<str>> {
+    let declared = program.agents.iter().flat_map(|agent| &agent.variables);
+    declared.filter(|variable| variable.secret).map(|variable| variable.name.clone()).collect()
+}
+
+/// The text that a session has at the end of its records, and the tools it was read with. None: they hold no session.
+pub fn last_text(records: &[Record]) -> Option<(ProgramText, &[ToolWire])> {
+    records.iter().rev().find_map(|record| match &record.body {
+        RecordBody::Begun(begun) => {
+            Some((ProgramText { roots: begun.roots.clone(), files: begun.files.clone() }, &begun.tools[..]))
+        }
+        RecordBody::ProgramChanged(changed) => {
+            Some((ProgramText { roots: changed.roots.clone(), files: changed.files.clone() }, &changed.tools[..]))
+        }
+        RecordBody::Chunk { .. }
+        | RecordBody::ReplyEnded { .. }
+        | RecordBody::CallStarted { .. }
+        | RecordBody::CallEnded { .. }
+        | RecordBody::Message { .. }
+        | RecordBody::Verdict { .. }
+        | RecordBody::TimerFired { .. }
+        | RecordBody::Approved { .. }
+        | RecordBody::Interrupted
+        | RecordBody::Edited { .. }
+        | RecordBody::SignaturesChanged { .. }
+        | RecordBody::GoOn
+        | RecordBody::Reopened => None,
+    })
 }
 
 /// Rebuilds the machine of a journal.
@@ -239,8 +285,10 @@ impl Follower {
         stop: Option<&Stop>,
         witnesses: Option<Witnesses<'_>>,
     ) -> Result<(), SessionError> {
-        let Some(event) = record.body.to_event() else {
-            return Err(self.differs(record, "a session begins twice"));
+        let event = match (record.body.to_event(), &record.body) {
+            (Some(event), _) => event,
+            (None, RecordBody::ProgramChanged(changed)) => to_change(changed)?,
+            (None, _) => return Err(self.differs(record, "a session begins twice")),
         };
         self.check(record, &event, stop, witnesses)?;
         self.time = record.timestamp();
@@ -354,16 +402,24 @@ impl Follower {
                 }
             }
             Event::SignaturesChanged { tools } => self.tools = tools.clone(),
-            Event::Reopened => {
-                // Nothing more comes of what the last process had asked for.
-                self.asked.clear();
-                self.started.clear();
-                self.closing.clear();
-                self.questions.clear();
+            Event::ProgramChanged { tools, reopened, .. } => {
+                self.tools = tools.clone();
+                if *reopened {
+                    self.forget_asked();
+                }
             }
+            Event::Reopened => self.forget_asked(),
             Event::Message { .. } | Event::Approved { .. } | Event::Interrupted | Event::Edited { .. } => {}
         }
         Ok(())
+    }
+
+    /// Nothing more comes of what the last process had asked for.
+    fn forget_asked(&mut self) {
+        self.asked.clear();
+        self.started.clear();
+        self.closing.clear();
+        self.questions.clear();
     }
 
     fn call(&self, call: CallId) -> Option<&StartCall> {
@@ -379,17 +435,28 @@ impl Follower {
     }
 }
 
+/// Reads a program's texts with these tools; the first error's place and words, if they hold one.
+pub(crate) fn load_text(text: &ProgramText, tools: &[ToolSignature]) -> Result<Arc<Program>, String> {
+    let signatures: Vec<_> = tools.iter().map(|tool| tool.signature.clone()).collect();
+    let loaded = text.load(&signatures);
+    match loaded.diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error) {
+        Some(fault) => Err(format!("{}: {}", loaded.program.sources.place(fault.span), fault.message)),
+        None => Ok(Arc::new(loaded.program)),
+    }
+}
+
+fn to_change(changed: &ProgramChanged) -> Result<Event, SessionError> {
+    let text = ProgramText { roots: changed.roots.clone(), files: changed.files.clone() };
+    let tools: Arc<[ToolSignature]> = changed.tools.iter().map(ToolWire::to_tool).collect();
+    let program = NewProgram(load_text(&text, &tools).map_err(SessionError::Program)?);
+    Ok(Event::ProgramChanged { program, tools, reopened: changed.reopened })
+}
+
 /// All that the machine began with, without any file.
 pub(crate) fn to_begin(begun: &Begun, time: Timestamp) -> Result<Begin, SessionError> {
     let text = ProgramText { roots: begun.roots.clone(), files: begun.files.clone() };
     let tools: Arc<[ToolSignature]> = begun.tools.iter().map(ToolWire::to_tool).collect();
-    let signatures: Vec<_> = tools.iter().map(|tool| tool.signature.clone()).collect();
-    let loaded = text.load(&signatures);
-    if let Some(fault) = loaded.diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error) {
-        let place = loaded.program.sources.place(fault.span);
-        return Err(SessionError::Program(format!("{place}: {}", fault.message)));
-    }
-    let program = Arc::new(loaded.program);
+    let program = load_text(&text, &tools).map_err(SessionError::Program)?;
     let entry = begun.entry.as_ref().map(|entry| find_entry(&program, entry)).transpose()?;
     let arguments = match &begun.arguments {
         Value::Map(arguments) => Map::clone(arguments),

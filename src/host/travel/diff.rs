@@ -99,6 +99,7 @@ fn essence(body: &PublicBody) -> PublicBody {
         | PublicBody::Retry { .. }
         | PublicBody::Ignored { .. }
         | PublicBody::SessionRenewed { .. }
+        | PublicBody::ProgramChanged { .. }
         | PublicBody::LinesSkipped { .. }
         | PublicBody::ApprovalAsked { .. }
         | PublicBody::ApprovalGiven { .. }

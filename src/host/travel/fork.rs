@@ -15,7 +15,7 @@ use crate::host::session::SessionError;
 use crate::host::session::replay::{Follower, Outstanding};
 use crate::host::travel::{Point, Timeline};
 use crate::value::Value;
-use crate::vm::protocol::{CallId, Close, Event, FrameId, QuestionId, ReplyEnd, Timestamp, TurnId};
+use crate::vm::protocol::{CallId, Close, FrameId, QuestionId, Timestamp, TurnId};
 
 /// What is different in a fork from its point on.
 #[derive(Clone, Debug, Default)]
@@ -153,7 +153,7 @@ impl Branch {
         for (index, record) in later.iter().enumerate() {
             self.close_unwanted(&later[index..])?;
             // Behind this, the original has asked again itself.
-            if self.open == Outstanding::default() || record.body == RecordBody::Reopened {
+            if self.open == Outstanding::default() || record.body.reopens() {
                 break;
             }
             if self.takes(&record.body) {
@@ -185,6 +185,7 @@ impl Branch {
             | RecordBody::Interrupted
             | RecordBody::Edited { .. }
             | RecordBody::SignaturesChanged { .. }
+            | RecordBody::ProgramChanged(_)
             | RecordBody::GoOn
             | RecordBody::Reopened => false,
         }
@@ -193,15 +194,15 @@ impl Branch {
     /// Ends the replies that the machine has closed and of which the original has read more.
     fn close_unwanted(&mut self, later: &[Record]) -> Result<(), SessionError> {
         let goes_on = |turn: &TurnId| {
-            let mut bodies = later.iter().map(|record| &record.body).take_while(|body| **body != RecordBody::Reopened);
+            let mut bodies = later.iter().map(|record| &record.body).take_while(|body| !body.reopens());
             bodies.any(|body| matches!(body, RecordBody::Chunk { turn: of, .. } if *of == turn.0))
         };
         let is_unwanted =
             |branch: &Branch, turn: &TurnId| branch.follower.closing(*turn) == Some(Close::Now) && goes_on(turn);
         while let Some(turn) = self.open.turns.iter().copied().find(|turn| is_unwanted(self, turn)) {
             remove(&mut self.open.turns, &turn);
-            let end = Event::ReplyEnded { turn, end: ReplyEnd::Closed, usage: None };
-            self.happen(self.follower.time, RecordBody::from_event(&end))?;
+            let end = RecordBody::ReplyEnded { turn: turn.0, end: EndWire::Closed, usage: None };
+            self.happen(self.follower.time, end)?;
             self.advance()?;
         }
         Ok(())

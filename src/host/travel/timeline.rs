@@ -313,6 +313,7 @@ fn work_of(record: &Record) -> u64 {
         | RecordBody::Interrupted
         | RecordBody::Edited { .. }
         | RecordBody::SignaturesChanged { .. }
+        | RecordBody::ProgramChanged(_)
         | RecordBody::GoOn
         | RecordBody::Reopened => 1,
     }

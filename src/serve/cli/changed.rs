@@ -1,57 +1,86 @@
-//! What people are told when the files of a session's program are not what it began with.
+//! The files of a session that goes on: whether their text is the session's, and what people are told if it is not.
 
 use std::path::PathBuf;
 
-use crate::host::journal::record::Begun;
-use crate::host::program::load_files;
-use crate::host::program_changes::changes;
+use crate::host::program::{ProgramText, load_files};
+use crate::lang::changes::ProgramChanges;
 use crate::lang::program::{Program, Signature};
 use crate::serve::cli::console::{Console, Failure, clean, count};
-use crate::serve::cli::run::begun_text;
 
-/// Files that are told of.
-const MAX_FILES: usize = 7;
+/// Lines that are told of.
+const MAX_LINES: usize = 7;
 
-/// What is told of one of them, in characters.
+/// What is told in one of them, in characters.
 const MAX_LINE: usize = 200;
 
-/// Tells what is different in the files from what the session began with, which was `program`, if anything is. They are
-/// compared by their texts: they may have moved. Without `files` those are looked at that it began with, if they are
-/// there.
-///
-/// # Errors
-/// One of `files` cannot be read.
-pub(crate) fn tell_changes(
-    console: &Console,
-    begun: &Begun,
-    program: &Program,
-    files: &[PathBuf],
-) -> Result<(), Failure> {
-    let signatures: Vec<Signature> = begun.tools.iter().map(|tool| tool.to_tool().signature).collect();
-    let own: Vec<PathBuf> = begun.roots.iter().map(|root| PathBuf::from(&**root)).collect();
-    let loaded = match files {
-        // Nobody has asked for these: the session needs none of them.
-        [] if !own.iter().all(|path| path.is_file()) => return Ok(()),
-        [] => load_files(&own, &signatures).ok(),
-        files => Some(load_files(files, &signatures).map_err(|error| Failure::wrong(error.to_string()))?),
-    };
-    let Some((text, loaded)) = loaded else { return Ok(()) };
-    let changes = changes((&begun_text(begun), program), (&text, &loaded.program));
-    if changes.is_empty() {
-        return Ok(());
+/// The files that are given with a session that goes on.
+#[derive(Clone, Copy)]
+pub(crate) struct Given<'a> {
+    /// None: those that the session began with are looked at, if they are there.
+    pub(crate) files: &'a [PathBuf],
+    /// The session is to go on with their text.
+    pub(crate) migrate: bool,
+}
+
+impl Given<'_> {
+    /// What is different in the files from what the session has; none: nothing. They are compared by their texts: they
+    /// may have moved.
+    ///
+    /// # Errors
+    /// One of the files that were given cannot be read.
+    pub(crate) fn changes(
+        self,
+        (text, program): (&ProgramText, &Program),
+        signatures: &[Signature],
+    ) -> Result<Option<ProgramChanges>, Failure> {
+        let own: Vec<PathBuf> = text.roots.iter().map(|root| PathBuf::from(&**root)).collect();
+        let loaded = match self.files {
+            // Nobody has asked for these: the session needs none of them.
+            [] if !own.iter().all(|path| path.is_file()) => return Ok(None),
+            [] => load_files(&own, signatures).ok(),
+            files => Some(load_files(files, signatures).map_err(|error| Failure::wrong(error.to_string()))?),
+        };
+        let Some((now, loaded)) = loaded else { return Ok(None) };
+        let is_same = now.files.len() == text.files.len()
+            && now.files.iter().zip(&text.files).all(|(now, before)| now.text == before.text);
+        Ok((!is_same).then(|| ProgramChanges::new(program, &loaded.program)))
     }
-    console.warning(&format!(
-        "the program's text has changed since session {} began; the session goes on with the old text (run without \
-         --session for the new one)",
-        begun.session
-    ));
-    for change in changes.iter().take(MAX_FILES) {
-        console.tell(&format!("  {}\n", cut(&clean(&change.to_string()))));
+
+    /// Tells what has changed, and what becomes of it; `remarks` are told when the session begins.
+    pub(crate) fn tell(
+        self,
+        console: &Console,
+        session: &str,
+        changes: Option<&ProgramChanges>,
+        remarks: &mut Vec<String>,
+    ) {
+        match (changes, self.migrate) {
+            (None, false) => {}
+            (None, true) => remarks.push("the program has not changed".to_owned()),
+            (Some(changes), true) => remarks.extend(lines(changes)),
+            (Some(changes), false) => {
+                console.warning(&format!(
+                    "the program's text has changed since session {session} began; the session goes on with the old \
+                     text (--migrate: with the new one, from the last line that still exists; without --session a new \
+                     session begins)"
+                ));
+                for line in lines(changes) {
+                    console.tell(&format!("  {line}\n"));
+                }
+            }
+        }
     }
-    if changes.len() > MAX_FILES {
-        console.tell(&format!("  and {}\n", count(changes.len() - MAX_FILES, "other file")));
+}
+
+/// What has changed, line by line; not more than a person reads.
+fn lines(changes: &ProgramChanges) -> Vec<String> {
+    let text = changes.to_string();
+    let n = text.lines().count();
+    let mut lines: Vec<String> = text.lines().take(MAX_LINES).map(|line| cut(&clean(line))).collect();
+    if n > MAX_LINES {
+        lines.push(format!("and {}", count(n - MAX_LINES, "other line")));
     }
-    Ok(())
+    lines
 }
 
 fn cut(line: &str) -> String {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::Args;
 use tokio::time::Instant;
 
-use crate::host::events::{PublicBody, PublicEvent};
+use crate::host::events::{LeftLineWire, PublicBody, PublicEvent};
 use crate::host::session::{Interest, Notice, Session, SessionHandle, Subscription};
 use crate::lang::program::Program;
 use crate::serve::cli::console::{Console, Exit, Failure, clean, put};
@@ -302,6 +302,10 @@ impl Talk<'_> {
                 self.end_line().await?;
                 self.console.remark(&format!("the model's reply failed: {cause}; attempt {attempt} begins"));
             }
+            PublicBody::ProgramChanged { files, lines } => {
+                self.end_line().await?;
+                self.console.remark(&changed_remark(files, lines));
+            }
             PublicBody::CallProgress { value, .. } => {
                 if self.console.is_conversation {
                     self.end_line().await?;
@@ -561,4 +565,15 @@ async fn saved(watch: &mut Option<&mut Watch>) {
         Some(watch) => watch.saved().await,
         None => std::future::pending().await,
     }
+}
+
+/// That the session goes on with another text, and which lines it has left for that.
+fn changed_remark(files: &[Arc<str>], lines: &[LeftLineWire]) -> String {
+    let told = |line: &LeftLineWire| match &line.to {
+        Some(to) => format!("{} is gone, on from {to}", line.from),
+        None => format!("{} is gone with its playbook", line.from),
+    };
+    let left: Vec<String> = lines.iter().map(told).collect();
+    let left = if left.is_empty() { String::new() } else { format!("; {}", left.join("; ")) };
+    format!("the session goes on with the changed program ({}){left}", files.join(", "))
 }

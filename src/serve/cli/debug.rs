@@ -167,6 +167,7 @@ impl CommandLineDoor {
             session: launch.session,
             journal: launch.journal.map(PathBuf::from),
             debug_listen: None,
+            migrate: false,
             watch: false,
             talk: TalkArguments::default(),
         })

@@ -15,12 +15,13 @@ use crate::host::journal::address::{Address, is_file_journal};
 use crate::host::journal::record::{Begun, Record, RecordBody};
 use crate::host::journal::store::is_store;
 use crate::host::program::{ProgramText, load_files, load_texts};
+use crate::host::session::replay::last_text;
 use crate::host::session::{Session, SessionError, Start, World};
 use crate::host::sessions::new_id;
 use crate::host::tool::registry::Registry;
 use crate::lang::SourceText;
 use crate::lang::program::{Entry, EntryId, Program, Signature};
-use crate::serve::cli::changed::tell_changes;
+use crate::serve::cli::changed::Given;
 use crate::serve::cli::console::{Console, Exit, Failure, count};
 use crate::serve::cli::conversation::{After, Subject, Surroundings, TalkArguments, converse};
 use crate::serve::cli::debug_listen::Listening;
@@ -69,6 +70,9 @@ pub(crate) struct RunArguments {
     /// Let a debugger attach at this address, such as 127.0.0.1:4711 (port 0: any)
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) debug_listen: Option<SocketAddr>,
+    /// With --session: go on with the text of the files, from the last line that still exists
+    #[arg(long, requires = "session")]
+    pub(crate) migrate: bool,
     /// Load the program again when one of its files is saved; a running session keeps its text
     #[arg(long)]
     pub(crate) watch: bool,
@@ -227,7 +231,8 @@ pub(crate) async fn prepare<'a>(
     match stored(console, arguments).map(|stored| stored.filter(|_| is_first))? {
         Some((id, address)) => {
             let stored = Stored { address: &address, id, is_elsewhere: arguments.journal.is_some() };
-            prepare_resume(console, &arguments.world, &stored, &arguments.files, watch).await
+            let given = Given { files: &arguments.files, migrate: arguments.migrate };
+            prepare_resume(console, &arguments.world, &stored, given, watch).await
         }
         None => prepare_start(console, arguments, is_first, watch).await,
     }
@@ -334,15 +339,17 @@ pub(crate) struct Stored<'a> {
     pub(crate) is_elsewhere: bool,
 }
 
-/// Goes on with a session.
+/// Goes on with a session; with the text of the files `migrate`, if there are any.
 pub(crate) fn resume(
     console: &Console,
     world: &WorldArguments,
     talk: &TalkArguments,
     stored: &Stored<'_>,
+    migrate: &[PathBuf],
 ) -> Result<Exit, Failure> {
     runtime()?.block_on(async {
-        let ready = prepare_resume(console, world, stored, &[], None).await?;
+        let given = Given { files: migrate, migrate: !migrate.is_empty() };
+        let ready = prepare_resume(console, world, stored, given, None).await?;
         let events = talk.open_events()?;
         let mut input = Input::open(console).await;
         let surroundings = Surroundings { console, arguments: talk, input: &mut input, watch: None };
@@ -350,12 +357,13 @@ pub(crate) fn resume(
     })
 }
 
-/// A session that goes on. Of `files`, if there are any, only whether they have changed is told.
+/// A session that goes on. Of the files that are given only whether they have changed is told, unless it is to go on
+/// with their text.
 async fn prepare_resume<'a>(
     console: &Console,
     world: &WorldArguments,
     stored: &Stored<'_>,
-    files: &[PathBuf],
+    given: Given<'_>,
     watch: Option<&mut Watch>,
 ) -> Result<Ready<'a>, Failure> {
     // Opened first: whoever else holds it is more important than anything that could be wrong here.
@@ -363,18 +371,30 @@ async fn prepare_resume<'a>(
     let records = journal.records().map_err(journal_failure)?;
     let begun = begun(&records, stored.address.path())?;
     stored.address.check(&records, stored.id).map_err(journal_failure)?;
-    let signatures: Vec<Signature> = begun.tools.iter().map(|tool| tool.to_tool().signature).collect();
-    let program = Arc::new(begun_text(begun).load(&signatures).program);
-    let equipment = world.open_for(console, &program).await?;
+    let (text, tools) = last_text(&records).unwrap_or_else(|| (begun_text(begun), &begun.tools));
+    let signatures: Vec<Signature> = tools.iter().map(|tool| tool.to_tool().signature).collect();
+    let program = Arc::new(text.load(&signatures).program);
+    let changes = given.changes((&text, &program), &signatures)?;
+    let migrates = given.migrate && changes.is_some();
+    let equipment = match migrates {
+        true => world.open(console, given.files).await?,
+        false => world.open_for(console, &program).await?,
+    };
     if let Some(watch) = watch {
         // Only so that it knows what to look at: the session has its own text.
         let _ = watch.load(&world::signatures(&equipment.tools));
     }
     let tools = equipment.tools.clone();
-    match prepare_old_world(console, world, stored, files, &program, begun, tools) {
-        Ok((about, session_world)) => {
+    let files = if migrates { given.files } else { &[] };
+    match prepare_old_world(console, world, stored, files, (&text, &program), begun, tools) {
+        Ok((mut about, session_world, changed)) => {
             drop(records);
-            let open = move || Session::resume(session_world, journal).map_err(session_failure);
+            given.tell(console, stored.id, changes.as_ref(), &mut about.choices);
+            let open = move || match changed {
+                Some(text) => Session::resume_changed(session_world, journal, &text),
+                None => Session::resume(session_world, journal),
+            };
+            let open = move || open().map_err(session_failure);
             Ok(Ready { about, equipment, open: Box::new(open) })
         }
         Err(failure) => {
@@ -384,17 +404,22 @@ async fn prepare_resume<'a>(
     }
 }
 
-/// What a session that goes on acts through, and what is told of it.
+/// What a session that goes on acts through, what is told of it, and the text of the files with which it is to go on,
+/// if there are any.
 fn prepare_old_world(
     console: &Console,
     world: &WorldArguments,
     stored: &Stored<'_>,
     files: &[PathBuf],
-    program: &Arc<Program>,
+    (text, program): (&ProgramText, &Arc<Program>),
     begun: &Begun,
     tools: Arc<Registry>,
-) -> Result<(About, World), Failure> {
-    tell_changes(console, begun, program, files)?;
+) -> Result<(About, World, Option<ProgramText>), Failure> {
+    let changed = match files {
+        [] => None,
+        files => Some(load(console, files, &world::signatures(&tools), None)?),
+    };
+    let (text, program) = changed.as_ref().map_or((text, program), |(text, program)| (text, program));
     let begun_with = BegunWith { model: &begun.model, classifier: begun.classifier.as_deref() };
     let equipped = world.equip(console, program, tools, Some(&begun_with))?;
     let is_off = equipped.settings.classifier && !begun.settings.classifier && equipped.has_classifier;
@@ -402,14 +427,14 @@ fn prepare_old_world(
         "the session was begun with the classifier off, and stays so: its triggers in words never fire; begin a new \
          session for that",
     );
-    let own_files: Vec<PathBuf> = begun.roots.iter().map(|root| PathBuf::from(&**root)).collect();
+    let own_files: Vec<PathBuf> = text.roots.iter().map(|root| PathBuf::from(&**root)).collect();
     let path = stored.is_elsewhere.then_some(stored.address.path());
     let subject = subject(program, &equipped.world, &begun.session, &own_files, path);
     let is_plan = begun.entry.as_ref().map_or_else(|| is_plan(program, None), |entry| entry.is_plan);
     let subject = Subject { is_resumed: true, is_plan, ..subject };
     let ids = ids(&equipped.world);
     let about = About { subject, choices: equipped.choices, warning, weights: equipped.weights, ids };
-    Ok((about, equipped.world))
+    Ok((about, equipped.world, changed.map(|(text, _)| text)))
 }
 
 fn ids(world: &World) -> (String, String) {
@@ -547,7 +572,7 @@ pub(crate) fn journal_failure(error: JournalError) -> Failure {
 pub(crate) fn session_failure(error: SessionError) -> Failure {
     match error {
         SessionError::Journal(error) => journal_failure(error),
-        SessionError::NoPoint(_) => Failure::wrong(error.to_string()),
+        SessionError::NoPoint(_) | SessionError::Change(_) => Failure::wrong(error.to_string()),
         SessionError::NoSession(_)
         | SessionError::Program(_)
         | SessionError::Replay { .. }

@@ -98,6 +98,9 @@ enum SessionsCommand {
 struct ResumeArguments {
     /// The session
     id: String,
+    /// Go on with the program in these files, from the last line that still exists
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    migrate: Vec<PathBuf>,
     #[command(flatten)]
     world: WorldArguments,
     #[command(flatten)]
@@ -115,7 +118,7 @@ pub(crate) fn sessions(console: &Console, arguments: &SessionsArguments) -> Resu
         SessionsCommand::Resume(arguments) => {
             let address = kept.find(&arguments.id)?;
             let stored = Stored { address: &address, id: &arguments.id, is_elsewhere: !kept.is_default };
-            resume(console, &arguments.world, &arguments.talk, &stored)
+            resume(console, &arguments.world, &arguments.talk, &stored, &arguments.migrate)
         }
         SessionsCommand::Replay(arguments) => sessions_travel::replay(&kept, arguments),
         SessionsCommand::Fork(arguments) => sessions_travel::fork(console, &kept, arguments),

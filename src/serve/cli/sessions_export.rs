@@ -203,6 +203,7 @@ fn words_of(body: &PublicBody) -> Option<String> {
         PublicBody::StreamCancelled { reason, .. } => Some(format!("reply cut off: {reason}")),
         PublicBody::Repair { cause, .. } => Some(format!("reply not understood: {}", cut(cause))),
         PublicBody::Retry { cause, .. } => Some(format!("asked again: {}", cut(cause))),
+        PublicBody::ProgramChanged { .. } => Some("goes on with another text of the program".to_owned()),
         PublicBody::Finished { value } => Some(format!("finished with {}", short(value))),
         PublicBody::Failed { fault, message } => Some(format!("failed: {} ({fault})", cut(message))),
         PublicBody::SessionStarted { .. }

@@ -324,6 +324,7 @@ impl Stage<'_> {
             | PublicBody::Retry { .. }
             | PublicBody::Ignored { .. }
             | PublicBody::SessionRenewed { .. }
+            | PublicBody::ProgramChanged { .. }
             | PublicBody::LinesSkipped { .. }
             | PublicBody::ApprovalAsked { .. }
             | PublicBody::CallProgress { .. }

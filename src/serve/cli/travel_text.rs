@@ -40,6 +40,9 @@ pub(crate) fn record_text(record: &Record) -> String {
             format!("edited: ${name} = {} in {place}{paused}", short_value(value))
         }
         RecordBody::SignaturesChanged { tools } => format!("the tools changed: {}", count(tools.len(), "tool")),
+        RecordBody::ProgramChanged(changed) => {
+            format!("the program changed: {}", changed.roots.join(", "))
+        }
         RecordBody::GoOn => "another budget of directives".to_owned(),
         RecordBody::Reopened => "taken up again by another process".to_owned(),
     })
@@ -137,6 +140,13 @@ pub(crate) fn step_text(step: &Step) -> Option<String> {
         PublicBody::Degraded { cause } => format!("goes on without what failed: {}", one_line(cause)),
         PublicBody::Retry { cause, attempt } => format!("tries again, attempt {attempt}: {}", one_line(cause)),
         PublicBody::Ignored { cause } => format!("ignored: {}", one_line(cause)),
+        PublicBody::ProgramChanged { files, lines } => {
+            let left = match lines.len() {
+                0 => String::new(),
+                n => format!("; {} left that were gone", count(n, "line")),
+            };
+            format!("goes on with another text of the program: {}{left}", files.join(", "))
+        }
         PublicBody::SessionRenewed { reason } => format!("a new chat session: {reason}"),
         PublicBody::LinesSkipped { lines } => format!("skipped: {}", lines.join(", ")),
         PublicBody::ApprovalAsked { call, question } => format!("call {call} asks: {}", one_line(question)),

@@ -402,7 +402,9 @@ fn check_triggers(script: &ScriptClassifier, program: &Program) -> Result<(), Fa
 fn recorded_replies(records: &[Record]) -> Vec<RecordedReply> {
     let mut replies = Vec::new();
     let mut open: Vec<(TurnId, Vec<u8>)> = Vec::new();
-    for event in records.iter().filter_map(|record| record.body.to_event()) {
+    // As far as replies are concerned.
+    let event = |record: &Record| if record.body.reopens() { Some(Event::Reopened) } else { record.body.to_event() };
+    for event in records.iter().filter_map(event) {
         match event {
             Event::Chunk { turn, bytes } => match open.iter_mut().find(|(of, _)| *of == turn) {
                 Some((_, so_far)) => so_far.extend_from_slice(&bytes),
@@ -426,6 +428,7 @@ fn recorded_replies(records: &[Record]) -> Vec<RecordedReply> {
             | Event::Interrupted
             | Event::Edited { .. }
             | Event::SignaturesChanged { .. }
+            | Event::ProgramChanged { .. }
             | Event::GoOn => {}
         }
     }

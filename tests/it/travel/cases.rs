@@ -53,7 +53,7 @@ pub(crate) fn records(case: &Case, world: &World) -> Vec<Record> {
     let events = world.events.iter().zip(2..).map(|((time, event), seq)| Record {
         seq,
         time: time.0,
-        body: RecordBody::from_event(event),
+        body: RecordBody::from_event(event).unwrap(),
     });
     std::iter::once(begun).chain(events).collect()
 }

@@ -32,7 +32,7 @@ struct StoreJournal {
     /// What opening has found, until somebody wants it.
     found: Option<Vec<Record>>,
     /// The variables that are declared secret.
-    secret_names: Arc<[Arc<str>]>,
+    secret_names: Vec<Arc<str>>,
     /// Given up behind the connection.
     _lock: Lock,
 }
@@ -128,9 +128,7 @@ impl Journal for StoreJournal {
             self.next_seq = seq + 1;
             return Ok(seq);
         }
-        if let RecordBody::Begun(begun) = &body {
-            self.secret_names = secrets::names_of_begun(begun);
-        }
+        secrets::declare(&mut self.secret_names, &body);
         let change = Change::begin(connection, self.number, &self.session, time, &body).map_err(fault)?;
         let seq = change.settle(self.tail.as_ref(), body.joins_chunks(), self.next_seq).map_err(fault)?;
         let mut record = Record { seq, time: time.0, body };

@@ -57,6 +57,9 @@ impl Adapter {
                 self.say(event, "stderr", &format!("error[{fault}]: {message}\n"));
             }
             PublicBody::Finished { .. } => self.end_utterance(event),
+            PublicBody::ProgramChanged { files, .. } => {
+                self.say(event, "console", &format!("the program has changed: {}\n", files.join(", ")));
+            }
             PublicBody::SessionStarted { .. }
             | PublicBody::SessionResumed { .. }
             | PublicBody::TurnStarted { .. }

@@ -1,0 +1,275 @@
+//! Frames of an old program as frames of a new one.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use playhouse_lang::plan::PlanId;
+use playhouse_lang::program::{Parameter, PlaybookId};
+use playhouse_lang::value::{Origin, Tracked};
+
+use crate::Machine;
+use crate::frame::{CallState, Called, Callee, Frame, FrameCore, Phase, PlaybookFrame, QueuedCall, Then};
+use crate::migrate::lines::{Lines, Moved};
+use crate::migrate::migration::{LeftLine, Migration};
+use crate::protocol::{Fact, FrameOrigin, Location, Place};
+use crate::scope::Scope;
+use crate::watcher::{Match, PendingUpdate, Watch};
+
+/// What a call has called that is over, or that another playbook answers by now, and whose own playbook is gone. No
+/// playbook has this number, and no plan.
+const GONE: u32 = u32::MAX;
+
+impl Migration {
+    /// Why a frame cannot go on; none: it can.
+    pub(super) fn gone(&self, frame: &Frame) -> Option<Arc<str>> {
+        match frame {
+            Frame::Playbook(frame) => self.gone_playbook(frame.playbook),
+            Frame::Plan(frame) => self.gone_plan(frame.plan, &frame.source.name),
+            Frame::Dataflow(frame) => self.gone_plan(frame.plan, &frame.source.name),
+        }
+        .or_else(|| {
+            let agent = frame.core().agent;
+            let name = || self.old.agents.get(agent.0 as usize).map_or_else(|| "".into(), |agent| agent.name.clone());
+            self.agent(agent).is_none().then(|| format!("the agent {} is not in the changed program", name()).into())
+        })
+    }
+
+    fn gone_playbook(&self, id: PlaybookId) -> Option<Arc<str>> {
+        match self.matching.playbook(id) {
+            None => Some(format!("the playbook {} is not in the changed program", self.old_playbook_name(id)).into()),
+            Some(id) => self.new.unsupported(id).map(Arc::from),
+        }
+    }
+
+    fn gone_plan(&self, id: PlanId, name: &str) -> Option<Arc<str>> {
+        match self.matching.plan(id) {
+            None => Some(format!("the plan {name} is not in the changed program").into()),
+            Some(_) if self.matching.is_same_plan(id) => None,
+            Some(_) => Some(format!("the plan {name} has another text in the changed program").into()),
+        }
+    }
+
+    /// The frames in the new program. Every one of them can go on there.
+    pub(super) fn frames(&mut self, frames: Vec<Frame>) -> Vec<(Frame, Moved)> {
+        let mut mapped: Vec<(Frame, Moved)> = Vec::with_capacity(frames.len());
+        for mut frame in frames {
+            let old_location = frame.location();
+            let moved = match &mut frame {
+                Frame::Playbook(frame) => self.playbook_frame(frame),
+                Frame::Plan(frame) => {
+                    frame.plan = self.plan_id(frame.plan);
+                    frame.source = self.new.plan(frame.plan).unwrap_or(&frame.source).clone();
+                    Moved::No
+                }
+                Frame::Dataflow(frame) => {
+                    frame.plan = self.plan_id(frame.plan);
+                    frame.source = self.new.plan(frame.plan).unwrap_or(&frame.source).clone();
+                    Moved::No
+                }
+            };
+            let location = frame.location();
+            self.core(frame.core_mut(), heading(location));
+            if moved != Moved::No {
+                let name = |program, location| crate::view::place_name(program, &[], location).unwrap_or_default();
+                let (from, to) = (name(&self.old, old_location), name(&self.new, location));
+                self.left.push(LeftLine { from: from.into(), to: Some(to.into()) });
+            }
+            mapped.push((frame, moved));
+        }
+        mapped
+    }
+
+    fn playbook_frame(&self, frame: &mut PlaybookFrame) -> Moved {
+        let Some(id) = self.matching.playbook(frame.playbook) else { return Moved::No };
+        let lines =
+            Lines { old: self.old.playbook(frame.playbook), new: self.new.playbook(id), matching: &self.matching };
+        let moved = lines.move_frame(frame);
+        frame.playbook = id;
+        frame.elided_results.retain_mut(|result| match self.agent(result.agent) {
+            Some(agent) => {
+                result.agent = agent;
+                true
+            }
+            None => false,
+        });
+        frame.unclaimed_calls.retain_mut(|Called { callee, .. }| {
+            *callee = self.callee(*callee);
+            !is_gone(*callee)
+        });
+        moved
+    }
+
+    fn plan_id(&self, id: PlanId) -> PlanId {
+        self.matching.plan(id).unwrap_or(PlanId(GONE))
+    }
+
+    fn core(&self, core: &mut FrameCore, heading: Location) {
+        core.agent = self.agent(core.agent).unwrap_or(core.agent);
+        let from = |from| self.location(from).unwrap_or(heading);
+        core.origin = match core.origin {
+            FrameOrigin::Begin => FrameOrigin::Begin,
+            FrameOrigin::Call { call, from: at } => FrameOrigin::Call { call, from: from(at) },
+            FrameOrigin::Trigger { trigger, from: at } => match self.matching.trigger(trigger) {
+                Some(trigger) => FrameOrigin::Trigger { trigger, from: from(at) },
+                // Nobody is there any more who would be told of its return.
+                None => FrameOrigin::Begin,
+            },
+        };
+        core.trigger = core.trigger.and_then(|trigger| self.matching.trigger(trigger));
+        self.scope(&mut core.scope);
+        core.watch = self.watch(std::mem::take(&mut core.watch));
+        let queue = std::mem::take(&mut core.queue);
+        core.queue = queue.into_iter().filter_map(|queued| self.queued(queued, heading)).collect::<VecDeque<_>>();
+    }
+
+    /// None: a guard whose trigger is gone.
+    fn queued(&self, mut queued: QueuedCall, heading: Location) -> Option<QueuedCall> {
+        if let Some(guard) = &mut queued.guards {
+            guard.trigger = self.matching.trigger(guard.trigger)?;
+        }
+        queued.callee = self.callee(queued.callee);
+        let location = self.location(queued.place.location).unwrap_or(heading);
+        let agent = self.agent(queued.place.agent).unwrap_or(queued.place.agent);
+        queued.place = Place { agent, location, ..queued.place };
+        Some(queued)
+    }
+
+    fn callee(&self, callee: Callee) -> Callee {
+        match callee {
+            Callee::Playbook(id) => Callee::Playbook(self.matching.playbook(id).unwrap_or(PlaybookId(GONE))),
+            Callee::Plan(id) => Callee::Plan(self.plan_id(id)),
+            Callee::Tool(_) | Callee::Model => callee,
+        }
+    }
+
+    pub(super) fn scope(&self, scope: &mut Scope) {
+        for variable in scope.iter_mut() {
+            variable.changed_at = variable.changed_at.and_then(|location| self.location(location));
+        }
+    }
+
+    fn watch(&self, watch: Watch) -> Watch {
+        let matches = |matches: Vec<Match>| {
+            let same = |found: Match| Some(Match { trigger: self.matching.trigger(found.trigger)?, ..found });
+            matches.into_iter().filter_map(same).collect()
+        };
+        Watch { updates: self.updates(watch.updates), matches: matches(watch.matches), later: matches(watch.later) }
+    }
+
+    /// Updates that the classifier is to be asked about, for the triggers that there still are.
+    fn updates(&self, updates: Vec<PendingUpdate>) -> Vec<PendingUpdate> {
+        let same = |pending: PendingUpdate| {
+            let mut candidates: Vec<_> =
+                pending.candidates.iter().filter_map(|id| self.matching.trigger(*id)).collect();
+            candidates.sort_unstable();
+            (!candidates.is_empty()).then_some(PendingUpdate { candidates, ..pending })
+        };
+        updates.into_iter().filter_map(same).collect()
+    }
+}
+
+impl Machine {
+    /// Inlined frames that are no longer shown inside their callers' lines go on as ordinary ones.
+    pub(super) fn set_apart_inlined(&mut self, moved: &[Moved]) {
+        for depth in 1..self.frames.len() {
+            let [below, above] = &self.frames[depth - 1..=depth] else { continue };
+            let (Some(caller), Some(frame)) = (below.playbook(), above.playbook()) else { continue };
+            let is_same_line = moved.get(depth - 1) == Some(&Moved::No);
+            let shown = caller.pointer.filter(|_| is_same_line).and_then(|at| self.inlining(caller.playbook, at));
+            if !frame.inlined || shown == Some(frame.playbook) {
+                continue;
+            }
+            let since = self.stamp;
+            if let Some(frame) = self.frames[depth].playbook_mut() {
+                (frame.inlined, frame.is_told) = (false, false);
+            }
+            self.wait_for_frame_above(depth - 1);
+            if let Some(caller) = self.frames[depth - 1].playbook_mut() {
+                caller.news.covered_since.get_or_insert(since);
+            }
+        }
+    }
+
+    /// A caller whose inlined playbook is none any more waits for it as for any other.
+    pub(super) fn wait_for_frame_above(&mut self, depth: usize) {
+        let caller = self.frames[depth].core_mut();
+        if caller.phase == Phase::Ready {
+            caller.phase = Phase::Draining(Then::GoOn);
+        }
+    }
+
+    /// Queued calls of playbooks and plans that are gone fail, and those that do not fit any more. A parameter that has
+    /// come gets its default value.
+    pub(super) fn fail_gone_calls(&mut self) {
+        let program = self.program.clone();
+        for depth in 0..self.frames.len() {
+            let place = self.frames[depth].place(depth, None);
+            let now = self.now;
+            let mut facts = Vec::new();
+            for queued in &mut self.frames[depth].core_mut().queue {
+                if queued.state != CallState::Queued {
+                    continue;
+                }
+                let fault = match queued.callee {
+                    callee if is_gone(callee) => {
+                        let kind = if matches!(callee, Callee::Plan(_)) { "plan" } else { "playbook" };
+                        Some(format!("the {kind} {} is not in the changed program", queued.name))
+                    }
+                    Callee::Playbook(id) if queued.guards.is_none() => {
+                        fit_arguments(&program.playbook(id).parameters, &mut queued.arguments)
+                            .map(|missing| format!("in the changed program {} needs ${missing}", queued.name))
+                    }
+                    Callee::Playbook(_) | Callee::Plan(_) | Callee::Tool(_) | Callee::Model => None,
+                };
+                if let Some(error) = fault.map(Arc::<str>::from) {
+                    queued.state = CallState::Done(Err(error.clone()));
+                    facts.push(queued.finished(now, Err(error)));
+                }
+            }
+            facts.into_iter().for_each(|fact| self.report_at(place, fact));
+        }
+    }
+
+    /// Every chat session is begun afresh: what it holds is about the old text.
+    pub(super) fn renew_chats(&mut self) {
+        for depth in 0..self.frames.len() {
+            let place = self.frames[depth].place(depth, None);
+            let Some(frame) = self.frames[depth].playbook_mut() else { continue };
+            if frame.inlined {
+                continue;
+            }
+            // They name lines by their old ids, and mistakes in replies that nobody knows of.
+            frame.news.done.clear();
+            frame.news.problem = None;
+            if !frame.chat.messages.is_empty() {
+                frame.chat = Default::default();
+                self.report_at(place, Fact::SessionRenewed { reason: "the program has changed" });
+            }
+        }
+    }
+}
+
+/// Arguments for parameters that there are; the first one that is missing.
+fn fit_arguments(parameters: &[Parameter], arguments: &mut Vec<(Arc<str>, Tracked)>) -> Option<Arc<str>> {
+    arguments.retain(|(name, _)| parameters.iter().any(|parameter| parameter.name == *name));
+    for parameter in parameters {
+        if arguments.iter().any(|(name, _)| *name == parameter.name) {
+            continue;
+        }
+        let Some(default) = &parameter.default else { return Some(parameter.name.clone()) };
+        arguments.push((parameter.name.clone(), Tracked::new(default.clone(), Origin::CODE)));
+    }
+    None
+}
+
+fn is_gone(callee: Callee) -> bool {
+    matches!(callee, Callee::Playbook(PlaybookId(GONE)) | Callee::Plan(PlanId(GONE)))
+}
+
+/// The whole of what a location is in.
+pub(super) fn heading(location: Location) -> Location {
+    match location {
+        Location::Line { playbook, .. } => Location::Line { playbook, step: None },
+        Location::Plan { plan, .. } => Location::Plan { plan, node: None },
+    }
+}

@@ -1,0 +1,217 @@
+//! From the ids of an old program to those of a new one, for everything that a machine keeps or tells.
+
+use std::fmt;
+use std::sync::Arc;
+
+use playhouse_lang::changes::changed_files;
+use playhouse_lang::matching::Matching;
+use playhouse_lang::program::{AgentId, PlaybookId, Program};
+
+use crate::fault::Fault;
+use crate::protocol::{
+    Candidate, Effect, Evaluation, Fact, FrameOrigin, Location, Outcome, Place, PlanFault, Progress, Question, Report,
+    StartCall, StartTurn, TurnData,
+};
+
+/// A change of a session's program: what the old one's parts are in the new one, and what was left.
+#[derive(Clone)]
+pub struct Migration {
+    /// The program before.
+    pub old: Arc<Program>,
+    /// The program from now on.
+    pub new: Arc<Program>,
+    /// Files that were changed, added or removed, by name, those of the new program first.
+    pub files: Vec<Arc<str>>,
+    /// Where frames stood on lines that are gone, the bottom frame first.
+    pub left: Vec<LeftLine>,
+    pub(super) matching: Matching,
+}
+
+/// A line that a frame stood on and that the new program has not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftLine {
+    /// Where the frame stood: `Playbook:05`.
+    pub from: Arc<str>,
+    /// The line behind which it goes on, or the first one; none: the frame is gone.
+    pub to: Option<Arc<str>>,
+}
+
+/// Two changes of the same texts to the same texts with the same outcome are equal.
+impl PartialEq for Migration {
+    fn eq(&self, other: &Migration) -> bool {
+        self.left == other.left
+            && self.files == other.files
+            && self.old.sources == other.old.sources
+            && self.new.sources == other.new.sources
+    }
+}
+
+impl fmt::Debug for Migration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Migration").field("files", &self.files).field("left", &self.left).finish_non_exhaustive()
+    }
+}
+
+impl Migration {
+    /// Compares two programs.
+    pub fn new(old: Arc<Program>, new: Arc<Program>) -> Migration {
+        let matching = Matching::new(&old, &new);
+        let files = changed_files(&old, &new).into_iter().map(|(name, _)| name).collect();
+        Migration { old, new, files, left: Vec::new(), matching }
+    }
+
+    /// A place of the old program in the new one; none: its playbook or plan is gone. A line that is gone is told as
+    /// its playbook's heading.
+    pub fn location(&self, location: Location) -> Option<Location> {
+        match location {
+            Location::Line { playbook, step } => {
+                let step = step.and_then(|step| self.matching.line(playbook, step));
+                Some(Location::Line { playbook: self.matching.playbook(playbook)?, step })
+            }
+            Location::Plan { plan, node } => {
+                let node = node.filter(|_| self.matching.is_same_plan(plan));
+                Some(Location::Plan { plan: self.matching.plan(plan)?, node })
+            }
+        }
+    }
+
+    /// The same for a whole place.
+    pub fn place(&self, place: Place) -> Option<Place> {
+        let (agent, location) = (self.matching.agent(place.agent)?, self.location(place.location)?);
+        Some(Place { agent, location, ..place })
+    }
+
+    /// A fact of the old program's times, told with the ids of the new one; none: what it is about is gone.
+    pub fn fact(&self, fact: &Fact) -> Option<Fact> {
+        Some(match fact {
+            Fact::TriggerEvaluated(evaluation) => {
+                let trigger = self.matching.trigger(evaluation.trigger)?;
+                Fact::TriggerEvaluated(Box::new(Evaluation { trigger, ..Evaluation::clone(evaluation) }))
+            }
+            Fact::TriggerMatched { trigger, updates } => {
+                Fact::TriggerMatched { trigger: self.matching.trigger(*trigger)?, updates: updates.clone() }
+            }
+            Fact::FramePushed { origin } => Fact::FramePushed { origin: self.told_origin(*origin) },
+            Fact::FrameElided { playbook } => Fact::FrameElided { playbook: self.matching.playbook(*playbook)? },
+            Fact::PlanFault(fault) => {
+                let plan = self.matching.plan(fault.plan).filter(|_| self.matching.is_same_plan(fault.plan))?;
+                Fact::PlanFault(Box::new(PlanFault { plan, ..PlanFault::clone(fault) }))
+            }
+            Fact::Replanned { plan, source, attempt } => {
+                Fact::Replanned { plan: self.matching.plan(*plan)?, source: source.clone(), attempt: *attempt }
+            }
+            Fact::TurnStarted { .. }
+            | Fact::TurnFinished { .. }
+            | Fact::Said { .. }
+            | Fact::VariableSet { .. }
+            | Fact::VariableRemoved { .. }
+            | Fact::CallQueued { .. }
+            | Fact::CallStarted { .. }
+            | Fact::CallFinished { .. }
+            | Fact::StreamCancelled { .. }
+            | Fact::FramePopped { .. }
+            | Fact::Repair { .. }
+            | Fact::Degraded { .. }
+            | Fact::Retry { .. }
+            | Fact::Ignored { .. }
+            | Fact::SessionRenewed { .. }
+            | Fact::ProgramChanged(_)
+            | Fact::LinesSkipped { .. }
+            | Fact::ApprovalAsked { .. }
+            | Fact::ApprovalGiven { .. }
+            | Fact::UserMessage { .. }
+            | Fact::Waiting { .. } => fact.clone(),
+        })
+    }
+
+    /// The same for all that a machine tells.
+    pub(super) fn progress(&self, progress: &Progress) -> Option<Progress> {
+        Some(match progress {
+            Progress::Emit(effect) => Progress::Emit(self.effect(effect)?),
+            Progress::Reached(place) => Progress::Reached(self.place(*place)?),
+            Progress::Finished(Outcome::Failed(fault)) => {
+                let place = fault.place.and_then(|place| self.place(place));
+                Progress::Finished(Outcome::Failed(Fault { place, ..fault.clone() }))
+            }
+            Progress::Blocked(_) | Progress::Finished(Outcome::Done { .. }) => progress.clone(),
+        })
+    }
+
+    fn effect(&self, effect: &Effect) -> Option<Effect> {
+        Some(match effect {
+            Effect::Report(report) => {
+                let place = report.place.and_then(|place| self.place(place));
+                Effect::Report(Box::new(Report { place, fact: self.fact(&report.fact)? }))
+            }
+            Effect::Say { utterance, text, last, place } => {
+                let place = self.place_or_any(*place)?;
+                Effect::Say { utterance: *utterance, text: text.clone(), last: *last, place }
+            }
+            Effect::StartCall(start) => {
+                let place = self.place_or_any(start.place)?;
+                Effect::StartCall(Box::new(StartCall { place, ..StartCall::clone(start) }))
+            }
+            Effect::StartTurn(start) => {
+                let (place, data) = (self.place_or_any(start.place)?, self.turn_data(&start.data)?);
+                Effect::StartTurn(Box::new(StartTurn { place, data, ..StartTurn::clone(start) }))
+            }
+            Effect::Classify(question) => Effect::Classify(Box::new(self.question(question)?)),
+            Effect::CloseReply { .. } | Effect::StartTimer { .. } => effect.clone(),
+        })
+    }
+
+    fn turn_data(&self, data: &TurnData) -> Option<TurnData> {
+        let playbook = self.matching.playbook(data.playbook)?;
+        let pointer = data.pointer.and_then(|step| self.matching.line(data.playbook, step));
+        let inside = data
+            .inside
+            .and_then(|(caller, step)| Some((self.matching.playbook(caller)?, self.matching.line(caller, step)?)));
+        Some(TurnData { playbook, pointer, inside, ..data.clone() })
+    }
+
+    fn question(&self, question: &Question) -> Option<Question> {
+        let candidate = |candidate: &Candidate| {
+            Some(Candidate { trigger: self.matching.trigger(candidate.trigger)?, ..candidate.clone() })
+        };
+        Some(Question {
+            place: self.place_or_any(question.place)?,
+            candidates: question.candidates.iter().filter_map(candidate).collect(),
+            active: question.active.iter().filter_map(candidate).collect(),
+            ..question.clone()
+        })
+    }
+
+    /// Why a frame was pushed; of one that a trigger called which is gone only that it began.
+    fn told_origin(&self, origin: FrameOrigin) -> FrameOrigin {
+        let mapped = match origin {
+            FrameOrigin::Begin => None,
+            FrameOrigin::Call { call, from } => self.location(from).map(|from| FrameOrigin::Call { call, from }),
+            FrameOrigin::Trigger { trigger, from } => self
+                .matching
+                .trigger(trigger)
+                .zip(self.location(from))
+                .map(|(trigger, from)| FrameOrigin::Trigger { trigger, from }),
+        };
+        mapped.unwrap_or(FrameOrigin::Begin)
+    }
+
+    /// A place for what must be told, whatever is gone; none: the new program is empty.
+    fn place_or_any(&self, place: Place) -> Option<Place> {
+        let playbook = self.new.playbooks.first().filter(|_| !self.new.agents.is_empty());
+        let any = playbook.map(|playbook| Place {
+            agent: playbook.agent,
+            location: Location::Line { playbook: playbook.id, step: None },
+            ..place
+        });
+        self.place(place).or(any)
+    }
+
+    /// An agent's or a playbook's name in the old program, for messages.
+    pub(super) fn old_playbook_name(&self, id: PlaybookId) -> Arc<str> {
+        self.old.playbooks.get(id.0 as usize).map_or_else(|| "".into(), |playbook| playbook.name.clone())
+    }
+
+    pub(super) fn agent(&self, old: AgentId) -> Option<AgentId> {
+        self.matching.agent(old)
+    }
+}

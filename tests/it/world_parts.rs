@@ -1,0 +1,65 @@
+//! Parts of the cases of [`crate::world`]: settings and programs.
+
+use std::sync::Arc;
+
+use playhouse::lang::program::{Program, Signature};
+use playhouse::lang::{LoadOptions, SourceText, load};
+use playhouse::vm::limits::{Barrier, OnProtocolFailure, OnUserMessage, Settings};
+use playhouse::vm::protocol::ToolSignature;
+
+/// One line of `--- settings`.
+pub(crate) fn setting(settings: &mut Settings, line: &str) {
+    let Some((key, value)) = line.split_once('=') else { return };
+    let (key, value) = (key.trim(), value.trim());
+    let number = || value.parse::<u64>().unwrap();
+    match key {
+        "max_repairs" => settings.max_repairs = number() as u32,
+        "max_retries" => settings.max_retries = number() as u32,
+        "max_session_turns" => settings.max_session_turns = number() as u32,
+        "max_turns_without_progress" => settings.max_turns_without_progress = number() as u32,
+        "context_tokens" => settings.context_tokens = number(),
+        "depth" => settings.depth = number() as usize,
+        "turns" => settings.turns = number(),
+        "goal_turns" => settings.goal_turns = number(),
+        "queue" => settings.queue = number() as usize,
+        "value_bytes" => settings.value_bytes = number() as usize,
+        "budget" => settings.budget = number() as u32,
+        "max_unnamed" => settings.max_unnamed = number() as usize,
+        "shown_value_bytes" => settings.shown_value_bytes = number() as usize,
+        "conversation" => settings.conversation = number() as usize,
+        "resume_fresh" => settings.resume_fresh = value == "true",
+        "explicit_lines" => settings.explicit_lines = value == "true",
+        "classifier_first" => settings.classifier_first = value == "true",
+        "classifier" => settings.classifier = value == "true",
+        "barrier" => settings.barrier = if value == "effects" { Barrier::Effects } else { Barrier::All },
+        "max_verdicts" => settings.max_verdicts = number() as usize,
+        "on_user_message" => {
+            settings.on_user_message = match value {
+                "interrupt" => OnUserMessage::Interrupt,
+                "rollback" => OnUserMessage::Rollback,
+                _ => OnUserMessage::Queue,
+            }
+        }
+        "tail_calls" => settings.tail_calls = value == "true",
+        "inline_lines" => settings.inline_lines = number() as usize,
+        "early_start" => settings.early_start = value == "true",
+        "starts_in_think" => settings.starts_in_think = value == "true",
+        "on_protocol_failure" => settings.on_protocol_failure = OnProtocolFailure::Stop,
+        other => panic!("unknown setting {other}"),
+    }
+}
+
+/// Reads a program's text; a line `=== NAME` begins another file.
+pub(crate) fn read_program(text: &str, tools: &[ToolSignature]) -> Arc<Program> {
+    let tools: Vec<Signature> = tools.iter().map(|tool| tool.signature.clone()).collect();
+    let mut roots = vec![SourceText { name: "case.md".to_owned(), text: String::new() }];
+    for line in text.split_inclusive('\n') {
+        match (line.strip_prefix("=== "), roots.last_mut()) {
+            (Some(name), _) => roots.push(SourceText { name: name.trim().to_owned(), text: String::new() }),
+            (None, Some(root)) => root.text.push_str(line),
+            (None, None) => {}
+        }
+    }
+    let options = LoadOptions { tools: &tools, open_world: true };
+    Arc::new(load(roots, &mut |request| Err(format!("no {}", request.path)), &options).program)
+}
