@@ -1,9 +1,11 @@
 //! The debug adapter: the real binary, as a client sees it. A case is files, a command line and what the client sends;
 //! the golden file is all that comes.
 
+mod attach;
+
 mod client;
 
-mod framing;
+pub(crate) mod framing;
 
 use std::fmt::Write as _;
 
