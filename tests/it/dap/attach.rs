@@ -48,7 +48,6 @@ fn a_debugger_comes_stops_the_program_and_goes() {
     let breakpoint = json!({"source": {"path": "FOLDER/program.md"}, "breakpoints": [{"line": 13}]});
     client.ask("setBreakpoints", breakpoint);
     client.ask("configurationDone", json!({}));
-    client.wait("output");
     child.stdin.as_mut().unwrap().write_all(b"Ann\n").unwrap();
     client.wait("stopped");
     let stack = client.ask("stackTrace", json!({"threadId": 1}));
