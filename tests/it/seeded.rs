@@ -1,9 +1,10 @@
-//! The harnesses of `fuzz`, `fuzz_plans`, `fuzz_dataflow`, `fuzz_component` and `fuzz_reply` on many inputs that are
+//! The harnesses of `dap::framing`, `fuzz`, `fuzz_plans`, `fuzz_dataflow`, `fuzz_component` and `fuzz_reply` on many inputs that are
 //! the same every time. `cargo test` leaves them out; `.ci/run` runs them in release. (Bolero takes the seeds of its own inputs from
 //! the operating system.)
 
 use fastrand::Rng;
 
+use crate::dap::framing::dap_framing_one;
 use crate::fuzz::{expr_one, lang_parse_one};
 use crate::fuzz_component::{component_check_one, component_config_one, types};
 use crate::fuzz_dataflow::{dataflow_expr_one, dataflow_read_one};
@@ -89,5 +90,15 @@ fn component_check() {
     let config = types();
     for _ in 0..N_INPUTS {
         component_check_one(&config, &bytes(&mut random, 120));
+    }
+}
+
+#[test]
+#[ignore = "200,000 inputs: run in release by .ci/run"]
+fn dap_framing() {
+    let mut random = Rng::with_seed(10);
+    for _ in 0..N_INPUTS {
+        let (input, cuts) = (bytes(&mut random, 60), bytes(&mut random, 8));
+        dap_framing_one(&input, &cuts);
     }
 }

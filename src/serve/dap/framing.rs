@@ -42,11 +42,6 @@ impl Frames {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Whether a message has begun that has not ended.
-    pub fn is_inside(&self) -> bool {
-        !self.bytes.is_empty()
-    }
-
     /// The next whole message, without its header; none: more bytes are needed.
     ///
     /// # Errors

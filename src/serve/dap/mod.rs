@@ -3,7 +3,7 @@
 //! - [`framing`]: bytes to messages; `wire`: messages to types.
 //! - `server`: one connection: it reads, answers in order, and tells what happens meanwhile.
 //! - `adapter`: what a connection knows: the program, its breakpoints, what the client has been shown.
-//! - `sources`, `stack`, `variables`, `breakpoints`: the program in the protocol's words.
+//! - `sources`, `stack`, `variables`, `rows`, `breakpoints`: the program in the protocol's words.
 //! - `relay`: a connection that is handed on to another process.
 //!
 //! Where programs come from is not known here ([`Door`]); the debugger itself is [`crate::host::debug`].
@@ -15,6 +15,8 @@ mod breakpoints;
 pub mod framing;
 
 mod relay;
+
+mod rows;
 
 mod server;
 

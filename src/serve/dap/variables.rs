@@ -5,16 +5,17 @@
 use std::sync::Arc;
 
 use crate::lang::expr::scan_name;
+use crate::serve::dap::rows::{Row, chat, counters, queue, trigger_row};
 use crate::serve::dap::wire::{PresentationHint, Refusal, RefusalKind, Scope, Variable};
 use crate::serve::show::short_value;
 use crate::serve::show::variables::{Group, groups, kind_and_origin};
 use crate::value::{PathStep, Tracked, Value};
-use crate::vm::protocol::{FrameId, Role};
-use crate::vm::view::{CallView, Counters, FrameView, TriggerView, View};
+use crate::vm::protocol::FrameId;
+use crate::vm::view::{VariableView, View};
 
 /// What can be opened.
 #[derive(Clone, Debug)]
-enum List {
+pub(super) enum List {
     /// Part of a frame.
     Scope(FrameId, ScopeKind),
     /// The members of a value.
@@ -25,12 +26,12 @@ enum List {
 
 /// A value inside of another one, or a whole one.
 #[derive(Clone, Debug)]
-struct Inner {
-    value: Tracked,
+pub(super) struct Inner {
+    pub(super) value: Tracked,
     /// The variable it is in, if it is in one.
-    owner: Option<Owner>,
+    pub(super) owner: Option<Owner>,
     /// How it is written in an expression, if it can be.
-    name: Option<String>,
+    pub(super) name: Option<String>,
 }
 
 /// Where a value is kept.
@@ -46,18 +47,9 @@ pub(crate) struct Owner {
     pub(crate) path: Vec<PathStep>,
 }
 
-/// Something that is no value of the program.
-#[derive(Clone, Debug)]
-struct Row {
-    name: String,
-    value: String,
-    kind: Option<String>,
-    list: Option<List>,
-}
-
 /// The parts of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ScopeKind {
+pub(super) enum ScopeKind {
     Own,
     Below,
     Others,
@@ -272,7 +264,7 @@ impl Lists {
 }
 
 /// A row of a list.
-enum Entry {
+pub(super) enum Entry {
     Value(String, Inner),
     Row(Row),
 }
@@ -288,7 +280,7 @@ impl Entry {
 }
 
 fn entries(group: &Group<'_>) -> Vec<Entry> {
-    let entry = |variable: &crate::vm::view::VariableView| {
+    let entry = |variable: &VariableView| {
         let owner =
             Owner { frame: group.frame, agent: group.agent.clone(), name: variable.name.clone(), path: Vec::new() };
         let name = format!("${}", variable.name);
@@ -328,135 +320,6 @@ fn members(inner: &Inner) -> Vec<Entry> {
         }
         Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => Vec::new(),
     }
-}
-
-fn queue(frame: &FrameView) -> Vec<Entry> {
-    let row = |(index, call): (usize, &CallView)| {
-        let values = call.arguments.iter().map(|(name, value)| Row {
-            name: name.to_string(),
-            value: short_value(&value.shown()),
-            kind: Some(kind_and_origin(value)),
-            list: (!value.secret && has_members(&value.value))
-                .then(|| List::Value(Box::new(Inner { value: value.clone(), owner: None, name: None }))),
-        });
-        let arguments: Vec<Row> = values.collect();
-        let question = call.question.as_ref().map(|question| format!(": {question}")).unwrap_or_default();
-        let result = call.result_name.as_ref().map_or(String::new(), |name| format!(", result to ${name}"));
-        Entry::Row(Row {
-            name: format!("[{index}]"),
-            value: format!("{} {}{result}{question}", call.name, call.state),
-            kind: Some(format!("call {}", call.call.0)),
-            list: (!arguments.is_empty()).then_some(List::Rows(arguments)),
-        })
-    };
-    frame.queue.iter().enumerate().map(row).collect()
-}
-
-fn has_members(value: &Value) -> bool {
-    match value {
-        Value::List(items) => !items.is_empty(),
-        Value::Map(members) => !members.is_empty(),
-        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => false,
-    }
-}
-
-fn trigger_row(trigger: &TriggerView) -> Row {
-    let active = if trigger.is_active { "active" } else { "not active" };
-    let holds = match trigger.truth {
-        Some(true) => ", holds",
-        Some(false) => ", does not hold",
-        None => "",
-    };
-    Row {
-        name: trigger.name.to_string(),
-        value: format!("{active}{holds}"),
-        kind: Some("trigger".to_owned()),
-        list: None,
-    }
-}
-
-fn chat(frame: &FrameView) -> Vec<Entry> {
-    let row = |(index, message): (usize, &crate::vm::protocol::ChatMessage)| {
-        let role = match message.role {
-            Role::System => "system",
-            Role::User => "user",
-            Role::Assistant => "assistant",
-        };
-        // One row per line of the text: a prompt is read, not skimmed.
-        let lines = message.text.lines().enumerate().map(|(index, line)| Row {
-            name: format!("[{index}]"),
-            value: line.to_owned(),
-            kind: None,
-            list: None,
-        });
-        Entry::Row(Row {
-            name: format!("[{index}]"),
-            value: format!("{role}: {}", short_value(&Value::Str(message.text.clone()))),
-            kind: Some(role.to_owned()),
-            list: Some(List::Rows(lines.collect())),
-        })
-    };
-    frame.messages.iter().enumerate().map(row).collect()
-}
-
-fn counters(counters: &Counters, frame: Option<&FrameView>) -> Vec<Entry> {
-    let Counters {
-        turns,
-        prompt_tokens,
-        cached_tokens,
-        completion_tokens,
-        discarded_tokens,
-        tool_calls,
-        playbook_calls,
-        plan_calls,
-        model_questions,
-        tail_calls,
-        inlined_calls,
-        early_starts,
-        explicit_lines,
-        updates,
-        trigger_evaluations,
-        classifier_calls,
-        classifier_ms,
-        classifier_tokens,
-        trigger_matches,
-        match_discarded_tokens,
-        repairs,
-        retries,
-        max_depth,
-        model_ms,
-    } = *counters;
-    let rows = [
-        ("turns of this frame", frame.map_or(0, |frame| frame.n_turns)),
-        ("turns", turns),
-        ("prompt_tokens", prompt_tokens),
-        ("cached_tokens", cached_tokens),
-        ("completion_tokens", completion_tokens),
-        ("discarded_tokens", discarded_tokens),
-        ("tool_calls", tool_calls),
-        ("playbook_calls", playbook_calls),
-        ("plan_calls", plan_calls),
-        ("model_questions", model_questions),
-        ("tail_calls", tail_calls),
-        ("inlined_calls", inlined_calls),
-        ("early_starts", early_starts),
-        ("explicit_lines", explicit_lines),
-        ("updates", updates),
-        ("trigger_evaluations", trigger_evaluations),
-        ("classifier_calls", classifier_calls),
-        ("classifier_ms", classifier_ms),
-        ("classifier_tokens", classifier_tokens),
-        ("trigger_matches", trigger_matches),
-        ("match_discarded_tokens", match_discarded_tokens),
-        ("repairs", repairs),
-        ("retries", retries),
-        ("max_depth", max_depth),
-        ("model_ms", model_ms),
-    ];
-    let row = |(name, n): (&str, u64)| {
-        Entry::Row(Row { name: name.to_owned(), value: n.to_string(), kind: Some("int".to_owned()), list: None })
-    };
-    rows.into_iter().map(row).collect()
 }
 
 /// `whole` with `value` at the end of `path`.

@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 use crate::run::Run;
 
 /// Longer than anything takes; so that a test ends that would wait for ever.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running adapter, and what was said with it.
 pub(super) struct Client {
@@ -87,7 +87,7 @@ impl Client {
                 return;
             }
         }
-        self.log.push_str("no answer\n");
+        panic!("no answer to {command}:\n{}", self.log);
     }
 
     /// Sends a request and gives its answer; what comes before that is told.
@@ -113,7 +113,7 @@ impl Client {
                 return;
             }
         }
-        writeln!(self.log, "no {event}").unwrap();
+        panic!("no {event}:\n{}", self.log);
     }
 
     fn tell(&mut self, message: &Json) {

@@ -1,9 +1,11 @@
 //! The debug adapter: the real binary, as a client sees it. A case is files, a command line and what the client sends;
 //! the golden file is all that comes.
 
+mod attach;
+
 mod client;
 
-mod framing;
+pub(crate) mod framing;
 
 use std::fmt::Write as _;
 
@@ -41,6 +43,10 @@ fn play(text: &str) -> String {
 fn act(client: &mut Client, line: &str) {
     let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
     match word {
+        // What the adapter can do is told in full by one case.
+        "begin" => {
+            client.ask("initialize", json!({}));
+        }
         "wait" => client.wait(rest),
         "raw" => client.send_raw(rest),
         "stack" => {

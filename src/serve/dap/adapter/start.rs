@@ -256,7 +256,8 @@ impl Adapter {
                 handle.stop().await;
                 // It is kept in its journal; how it ended is nobody's matter any more.
                 let _ = handle.outcome().await;
-            } else {
+            } else if !live.has_ended {
+                // Where another debugger has taken over, that one is not to be sent away.
                 live.debuggee.detach().await;
             }
         }

@@ -1,0 +1,150 @@
+//! What is to be known of a frame beside its variables, as rows: its queue, the triggers, its chat session, counters.
+
+use crate::serve::dap::variables::{Entry, Inner, List};
+use crate::serve::show::short_value;
+use crate::serve::show::variables::kind_and_origin;
+use crate::value::Value;
+use crate::vm::protocol::{ChatMessage, Role};
+use crate::vm::view::{CallView, Counters, FrameView, TriggerView};
+
+/// Something that is no value of the program.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) value: String,
+    pub(super) kind: Option<String>,
+    pub(super) list: Option<List>,
+}
+
+/// The calls in a frame's queue, with their arguments.
+pub(super) fn queue(frame: &FrameView) -> Vec<Entry> {
+    let row = |(index, call): (usize, &CallView)| {
+        let values = call.arguments.iter().map(|(name, value)| Row {
+            name: name.to_string(),
+            value: short_value(&value.shown()),
+            kind: Some(kind_and_origin(value)),
+            list: (!value.secret && has_members(&value.value))
+                .then(|| List::Value(Box::new(Inner { value: value.clone(), owner: None, name: None }))),
+        });
+        let arguments: Vec<Row> = values.collect();
+        let question = call.question.as_ref().map(|question| format!(": {question}")).unwrap_or_default();
+        let result = call.result_name.as_ref().map_or(String::new(), |name| format!(", result to ${name}"));
+        Entry::Row(Row {
+            name: format!("[{index}]"),
+            value: format!("{} {}{result}{question}", call.name, call.state),
+            kind: Some(format!("call {}", call.call.0)),
+            list: (!arguments.is_empty()).then_some(List::Rows(arguments)),
+        })
+    };
+    frame.queue.iter().enumerate().map(row).collect()
+}
+
+fn has_members(value: &Value) -> bool {
+    match value {
+        Value::List(items) => !items.is_empty(),
+        Value::Map(members) => !members.is_empty(),
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => false,
+    }
+}
+
+/// A trigger.
+pub(super) fn trigger_row(trigger: &TriggerView) -> Row {
+    let active = if trigger.is_active { "active" } else { "not active" };
+    let holds = match trigger.truth {
+        Some(true) => ", holds",
+        Some(false) => ", does not hold",
+        None => "",
+    };
+    Row {
+        name: trigger.name.to_string(),
+        value: format!("{active}{holds}"),
+        kind: Some("trigger".to_owned()),
+        list: None,
+    }
+}
+
+/// The messages of a frame's chat session with the model.
+pub(super) fn chat(frame: &FrameView) -> Vec<Entry> {
+    let row = |(index, message): (usize, &ChatMessage)| {
+        let role = match message.role {
+            Role::System => "system",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        };
+        // One row per line of the text: a prompt is read, not skimmed.
+        let lines = message.text.lines().enumerate().map(|(index, line)| Row {
+            name: format!("[{index}]"),
+            value: line.to_owned(),
+            kind: None,
+            list: None,
+        });
+        Entry::Row(Row {
+            name: format!("[{index}]"),
+            value: format!("{role}: {}", short_value(&Value::Str(message.text.clone()))),
+            kind: Some(role.to_owned()),
+            list: Some(List::Rows(lines.collect())),
+        })
+    };
+    frame.messages.iter().enumerate().map(row).collect()
+}
+
+/// What has been counted.
+pub(super) fn counters(counters: &Counters, frame: Option<&FrameView>) -> Vec<Entry> {
+    let Counters {
+        turns,
+        prompt_tokens,
+        cached_tokens,
+        completion_tokens,
+        discarded_tokens,
+        tool_calls,
+        playbook_calls,
+        plan_calls,
+        model_questions,
+        tail_calls,
+        inlined_calls,
+        early_starts,
+        explicit_lines,
+        updates,
+        trigger_evaluations,
+        classifier_calls,
+        classifier_ms,
+        classifier_tokens,
+        trigger_matches,
+        match_discarded_tokens,
+        repairs,
+        retries,
+        max_depth,
+        model_ms,
+    } = *counters;
+    let rows = [
+        ("turns of this frame", frame.map_or(0, |frame| frame.n_turns)),
+        ("turns", turns),
+        ("prompt_tokens", prompt_tokens),
+        ("cached_tokens", cached_tokens),
+        ("completion_tokens", completion_tokens),
+        ("discarded_tokens", discarded_tokens),
+        ("tool_calls", tool_calls),
+        ("playbook_calls", playbook_calls),
+        ("plan_calls", plan_calls),
+        ("model_questions", model_questions),
+        ("tail_calls", tail_calls),
+        ("inlined_calls", inlined_calls),
+        ("early_starts", early_starts),
+        ("explicit_lines", explicit_lines),
+        ("updates", updates),
+        ("trigger_evaluations", trigger_evaluations),
+        ("classifier_calls", classifier_calls),
+        ("classifier_ms", classifier_ms),
+        ("classifier_tokens", classifier_tokens),
+        ("trigger_matches", trigger_matches),
+        ("match_discarded_tokens", match_discarded_tokens),
+        ("repairs", repairs),
+        ("retries", retries),
+        ("max_depth", max_depth),
+        ("model_ms", model_ms),
+    ];
+    let row = |(name, n): (&str, u64)| {
+        Entry::Row(Row { name: name.to_owned(), value: n.to_string(), kind: Some("int".to_owned()), list: None })
+    };
+    rows.into_iter().map(row).collect()
+}
