@@ -3,6 +3,8 @@
 //! The order is sacred (spec `execution.md`, "The machine is pure"): the task calls `advance` until the machine is
 //! blocked or finished and performs what it says; only then is *one* event written to the journal and handled.
 
+mod change;
+
 mod handle;
 
 mod input;
