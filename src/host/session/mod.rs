@@ -5,6 +5,8 @@
 
 mod branch;
 
+mod change;
+
 pub(crate) mod handle;
 
 mod input;

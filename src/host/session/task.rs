@@ -19,21 +19,19 @@ use crate::host::events::{EventMaker, PublicEvent, Summary};
 use crate::host::journal::Journal;
 use crate::host::journal::record::RecordBody;
 use crate::host::llm::answer;
-use crate::host::program::ProgramText;
 use crate::host::secrets::Secrets;
 use crate::host::session::handle::{EndResult, Ending};
 use crate::host::session::input::{Due, Input};
 use crate::host::session::listeners::Publisher;
-use crate::host::session::replay::{Stop, program_changed, tells_waiting};
+use crate::host::session::replay::{Stop, tells_waiting};
 use crate::host::session::turns::{self, Schemas, Turns, moment_after};
 use crate::host::session::{SessionError, World};
 use crate::host::tool::registry::EndedCall;
-use crate::lang::program::Program;
 use crate::value::Value;
 use crate::vm::Machine;
 use crate::vm::protocol::{
-    CallId, CallKind, CallOutcome, Close, Effect, EffectClass, Event, NewProgram, Outcome, Progress, QuestionId,
-    ReplyEnd, StartCall, StartTurn, TimerId, Timestamp, ToolSignature, TurnId, Usage, Verdict, Wait,
+    CallId, CallKind, CallOutcome, Close, Effect, EffectClass, Event, Outcome, Progress, QuestionId, ReplyEnd,
+    StartCall, StartTurn, TimerId, Timestamp, TurnId, Usage, Verdict, Wait,
 };
 
 /// A session's state, outside the machine.
@@ -299,22 +297,6 @@ impl Task {
             self.record(body)?;
             self.machine.handle(self.time, event);
         }
-        Ok(())
-    }
-
-    /// The program has another text. The machine must be where it can handle an event.
-    pub(crate) fn change_program(
-        &mut self,
-        text: &ProgramText,
-        program: Arc<Program>,
-        tools: Arc<[ToolSignature]>,
-        reopened: bool,
-    ) -> Result<(), SessionError> {
-        self.time = self.time.max(self.world.clock.now());
-        let body = program_changed(text, &program, &tools, reopened);
-        self.record(RecordBody::ProgramChanged(Box::new(body)))?;
-        let event = Event::ProgramChanged { program: NewProgram(program), tools, reopened };
-        self.machine.handle(self.time, event);
         Ok(())
     }
 
