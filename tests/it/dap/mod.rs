@@ -43,10 +43,6 @@ fn play(text: &str) -> String {
 fn act(client: &mut Client, line: &str) {
     let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
     match word {
-        // What the adapter can do is told in full by one case.
-        "begin" => {
-            client.ask("initialize", json!({}));
-        }
         "wait" => client.wait(rest),
         "raw" => client.send_raw(rest),
         "stack" => {
