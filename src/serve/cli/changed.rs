@@ -73,7 +73,7 @@ impl Given<'_> {
 }
 
 /// What has changed, line by line; not more than a person reads.
-fn lines(changes: &ProgramChanges) -> Vec<String> {
+pub(crate) fn lines(changes: &ProgramChanges) -> Vec<String> {
     let text = changes.to_string();
     let n = text.lines().count();
     let mut lines: Vec<String> = text.lines().take(MAX_LINES).map(|line| cut(&clean(line))).collect();

@@ -455,7 +455,7 @@ pub(crate) fn begun_text(begun: &Begun) -> ProgramText {
 }
 
 /// Loads a program; errors in its text end the command, warnings are counted.
-fn load(
+pub(crate) fn load(
     console: &Console,
     files: &[PathBuf],
     tools: &[Signature],

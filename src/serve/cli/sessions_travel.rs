@@ -12,16 +12,20 @@ use crate::host::events::PublicEvent;
 use crate::host::journal::address::{Address, Place};
 use crate::host::journal::record::{Begun, Record, RecordBody};
 use crate::host::session::SessionError;
-use crate::host::session::replay::Stop;
+use crate::host::session::replay::{Stop, program_changed};
 use crate::host::sessions::new_id;
 use crate::host::travel::{self, Changes, Edit, Point, Step, Timeline};
+use crate::lang::changes::ProgramChanges;
+use crate::lang::program::Signature;
+use crate::serve::cli::changed::lines;
 use crate::serve::cli::check::Format;
 use crate::serve::cli::console::{Console, Exit, Failure, count, put};
-use crate::serve::cli::run::{argument, journal_failure, runtime, session_failure};
+use crate::serve::cli::run::{argument, journal_failure, load, runtime, session_failure};
 use crate::serve::cli::sessions::{Kept, local};
 use crate::serve::cli::travel_text::{record_text, step_text};
 use crate::serve::show::{self, WireView};
 use crate::value::Value;
+use crate::vm::Machine;
 use crate::vm::fault::FaultKind;
 use crate::vm::protocol::{FrameId, Outcome};
 use crate::vm::view::{FrameView, VariableView, View};
@@ -54,6 +58,9 @@ pub(crate) struct ForkArguments {
     /// Whose variables: the frame with so many frames below it [default: where the program finds the name]
     #[arg(long, value_name = "DEPTH", requires = "set")]
     frame: Option<usize>,
+    /// Another program: the fork goes on with these files, from the last line that still exists
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    migrate: Vec<PathBuf>,
     /// The new session's id [default: time and four random characters]
     #[arg(long = "id", value_name = "ID")]
     new: Option<String>,
@@ -236,7 +243,8 @@ pub(crate) fn fork(console: &Console, kept: &Kept, arguments: &ForkArguments) ->
     let moment = timeline.at(point).map_err(session_failure)?;
     match &moment.stop {
         // A model that could not be reached may answer another time.
-        Some(Stop::Finished(Outcome::Failed(fault))) if fault.kind == FaultKind::Model => {}
+        Some(Stop::Finished(Outcome::Failed(fault)))
+            if fault.kind == FaultKind::Model || !arguments.migrate.is_empty() => {}
         Some(Stop::Finished(_)) => {
             return Err(Failure::wrong(format!(
                 "session {} was over at {point}: a fork would have nothing to do; `playhouse sessions replay {}` shows \
@@ -267,7 +275,7 @@ pub(crate) fn fork(console: &Console, kept: &Kept, arguments: &ForkArguments) ->
         None => kept.place.beside(&id),
     };
     let address = place.address(&id).map_err(journal_failure)?;
-    let changes = Changes { edits, records: Vec::new() };
+    let changes = Changes { edits, records: migration(console, &moment.machine, &arguments.migrate)? };
     let forked = travel::fork(&timeline, point, &changes, id.clone()).map_err(session_failure)?;
     write(&address, &forked.records)?;
     put(&format!("{id}\n"))?;
@@ -276,7 +284,7 @@ pub(crate) fn fork(console: &Console, kept: &Kept, arguments: &ForkArguments) ->
         n => format!(", and {} of answers that were on their way", count(n, "record")),
     };
     console.remark(&format!("forked from {} at {point}{answers}", arguments.id));
-    if arguments.set.is_empty() && moment.stop.is_none() {
+    if arguments.set.is_empty() && arguments.migrate.is_empty() && moment.stop.is_none() {
         console.remark("nothing is different: the fork goes on from the end of what that record set off");
     }
     let journal = match kept.is_default && arguments.output.is_none() {
@@ -285,6 +293,19 @@ pub(crate) fn fork(console: &Console, kept: &Kept, arguments: &ForkArguments) ->
     };
     console.remark(&format!("to go on: playhouse sessions resume {id}{journal}"));
     Ok(Exit::Finished)
+}
+
+/// The record of another text of the program; nothing without files.
+fn migration(console: &Console, machine: &Machine, files: &[PathBuf]) -> Result<Vec<RecordBody>, Failure> {
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+    let signatures: Vec<Signature> = machine.tools().iter().map(|tool| tool.signature.clone()).collect();
+    let (text, program) = load(console, files, &signatures, None)?;
+    for line in lines(&ProgramChanges::new(machine.program(), &program)) {
+        console.remark(&line);
+    }
+    Ok(vec![RecordBody::ProgramChanged(Box::new(program_changed(&text, &program, machine.tools(), false)))])
 }
 
 fn frame_at(view: &View, depth: usize, point: Point) -> Result<FrameId, Failure> {
