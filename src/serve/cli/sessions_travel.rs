@@ -16,7 +16,7 @@ use crate::host::session::replay::{Stop, program_changed};
 use crate::host::sessions::new_id;
 use crate::host::travel::{self, Changes, Edit, Point, Step, Timeline};
 use crate::lang::changes::ProgramChanges;
-use crate::lang::program::Signature;
+use crate::lang::program::{Program, Signature};
 use crate::serve::cli::changed::lines;
 use crate::serve::cli::check::Format;
 use crate::serve::cli::console::{Console, Exit, Failure, count, put};
@@ -25,9 +25,8 @@ use crate::serve::cli::sessions::{Kept, local};
 use crate::serve::cli::travel_text::{record_text, step_text};
 use crate::serve::show::{self, WireView};
 use crate::value::Value;
-use crate::vm::Machine;
 use crate::vm::fault::FaultKind;
-use crate::vm::protocol::{FrameId, Outcome};
+use crate::vm::protocol::{FrameId, Outcome, ToolSignature};
 use crate::vm::view::{FrameView, VariableView, View};
 
 #[derive(Args)]
@@ -275,7 +274,10 @@ pub(crate) fn fork(console: &Console, kept: &Kept, arguments: &ForkArguments) ->
         None => kept.place.beside(&id),
     };
     let address = place.address(&id).map_err(journal_failure)?;
-    let changes = Changes { edits, records: migration(console, &moment.machine, &arguments.migrate)? };
+    let changes = Changes {
+        edits,
+        records: migration(console, (moment.machine.program(), moment.machine.tools()), &arguments.migrate)?,
+    };
     let forked = travel::fork(&timeline, point, &changes, id.clone()).map_err(session_failure)?;
     write(&address, &forked.records)?;
     put(&format!("{id}\n"))?;
@@ -296,16 +298,20 @@ pub(crate) fn fork(console: &Console, kept: &Kept, arguments: &ForkArguments) ->
 }
 
 /// The record of another text of the program; nothing without files.
-fn migration(console: &Console, machine: &Machine, files: &[PathBuf]) -> Result<Vec<RecordBody>, Failure> {
+fn migration(
+    console: &Console,
+    (old, tools): (&Program, &[ToolSignature]),
+    files: &[PathBuf],
+) -> Result<Vec<RecordBody>, Failure> {
     if files.is_empty() {
         return Ok(Vec::new());
     }
-    let signatures: Vec<Signature> = machine.tools().iter().map(|tool| tool.signature.clone()).collect();
+    let signatures: Vec<Signature> = tools.iter().map(|tool| tool.signature.clone()).collect();
     let (text, program) = load(console, files, &signatures, None)?;
-    for line in lines(&ProgramChanges::new(machine.program(), &program)) {
+    for line in lines(&ProgramChanges::new(old, &program)) {
         console.remark(&line);
     }
-    Ok(vec![RecordBody::ProgramChanged(Box::new(program_changed(&text, &program, machine.tools(), false)))])
+    Ok(vec![RecordBody::ProgramChanged(Box::new(program_changed(&text, &program, tools, false)))])
 }
 
 fn frame_at(view: &View, depth: usize, point: Point) -> Result<FrameId, Failure> {
