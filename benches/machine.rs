@@ -2,6 +2,9 @@
 //!
 //! `cargo bench --bench machine`
 
+#[path = "shared/conversation.rs"]
+mod conversation;
+
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::sync::Arc;
@@ -13,34 +16,7 @@ use playhouse::vm::limits::Settings;
 use playhouse::vm::protocol::{Effect, Event, Finish, Outcome, Progress, ReplyEnd, Timestamp, TurnId, Wait};
 use playhouse::vm::{Begin, Machine};
 
-/// A conversation without end: each turn of the model takes an answer, speaks and asks again.
-const CONVERSATION: &str = "\
-# Shop
-A shop that sells tea.
-## Main
-### Triggers
-- At the beginning
-### Steps
-- Ask the user for $order_id
-- Tell the user what is known about $order_id, and be kind
-- If the user wants to know more, go back to step 1
-- Ask the user for $more
-";
-
-/// One reply of that conversation, some 320 characters.
-const REPLY: &str = concat!(
-    r#"{"at":"01","set":{"order_id":"43345678"}}"#,
-    "\n",
-    r#"{"at":"02","say":"Thank you! Your order 43345678 left our house on Monday and is on its way to you. "#,
-    r#"It should be with you on Tuesday, between 9 and 12 in the morning. "}"#,
-    "\n",
-    r#"{"at":"03"}"#,
-    "\n",
-    r#"{"at":"01","say":"Which other order would you like to ask about?"}"#,
-    "\n",
-    r#"{"at":"01","wait":"user"}"#,
-    "\n",
-);
+use crate::conversation::{CONVERSATION, REPLY};
 
 /// A machine and the little of the world that it needs.
 #[derive(Clone)]

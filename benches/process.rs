@@ -5,6 +5,9 @@
 //! `cargo bench --bench process`
 #![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "a benchmark looks at the clock, paces and prints")]
 
+#[path = "shared/conversation.rs"]
+mod conversation;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -29,35 +32,7 @@ use playhouse::lang::SourceText;
 use playhouse::value::Map;
 use playhouse::vm::limits::Settings;
 
-/// A conversation without end.
-const PROGRAM: &str = "\
-# Shop
-A shop that sells tea.
-
-## Main
-### Triggers
-- At the beginning
-### Steps
-- Ask the user for $order_id
-- Tell the user what is known about $order_id, and be kind
-- If the user wants to know more, go back to step 1
-- Ask the user for $more
-";
-
-/// One turn of it, some 320 characters.
-const REPLY: &str = concat!(
-    r#"{"at":"01","set":{"order_id":"43345678"}}"#,
-    "\n",
-    r#"{"at":"02","say":"Thank you! Your order 43345678 left our house on Monday and is on its way to you. "#,
-    r#"It should be with you on Tuesday, between 9 and 12 in the morning. "}"#,
-    "\n",
-    r#"{"at":"03"}"#,
-    "\n",
-    r#"{"at":"01","say":"Which other order would you like to ask about?"}"#,
-    "\n",
-    r#"{"at":"01","wait":"user"}"#,
-    "\n",
-);
+use crate::conversation::{CONVERSATION, REPLY};
 
 /// Longer than the process needs for a piece.
 const PAUSE: Duration = Duration::from_micros(300);
@@ -201,7 +176,7 @@ fn bare_reader(address: &str) {
 
 /// Starts the binary with the program and the server.
 fn start(folder: &Path, listener: &TcpListener, more: &[&str]) -> Child {
-    fs::write(folder.join("shop.md"), PROGRAM).expect("a file");
+    fs::write(folder.join("shop.md"), CONVERSATION).expect("a file");
     let url = format!("http://{}/v1", address(listener));
     Command::new(env!("CARGO_BIN_EXE_playhouse"))
         .args(["run", "shop.md", "--model", "openai:test", "--base-url", &url])
@@ -284,7 +259,7 @@ fn idle_sessions(what: &str, journal: &dyn Fn(&Path, usize) -> Box<dyn Journal>)
         clock: Arc::new(SystemClock),
         options: SessionOptions::default(),
     };
-    let root = SourceText { name: "shop.md".to_owned(), text: PROGRAM.to_owned() };
+    let root = SourceText { name: "shop.md".to_owned(), text: CONVERSATION.to_owned() };
     let (text, loaded) = load_texts(vec![root], &[], &mut |_| Err("none".to_owned()));
     let program = Arc::new(loaded.program);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

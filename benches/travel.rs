@@ -4,6 +4,9 @@
 #![allow(clippy::print_stdout, reason = "a bench prints")]
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a bench reads the time")]
 
+#[path = "shared/conversation.rs"]
+mod conversation;
+
 use std::hint::black_box;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -20,40 +23,13 @@ use playhouse::vm::protocol::{
 };
 use playhouse::vm::{Begin, Machine};
 
+use crate::conversation::{CONVERSATION, REPLY};
+
 /// So many events.
 const N_EVENTS: usize = 10_000;
 
 /// So many steps back.
 const N_STEPS: usize = 100;
-
-/// A conversation without end.
-const CONVERSATION: &str = "\
-# Shop
-A shop that sells tea.
-## Main
-### Triggers
-- At the beginning
-### Steps
-- Ask the user for $order_id
-- Tell the user what is known about $order_id, and be kind
-- If the user wants to know more, go back to step 1
-- Ask the user for $more
-";
-
-/// One reply of it, some 320 characters.
-const REPLY: &str = concat!(
-    r#"{"at":"01","set":{"order_id":"43345678"}}"#,
-    "\n",
-    r#"{"at":"02","say":"Thank you! Your order 43345678 left our house on Monday and is on its way to you. "#,
-    r#"It should be with you on Tuesday, between 9 and 12 in the morning. "}"#,
-    "\n",
-    r#"{"at":"03"}"#,
-    "\n",
-    r#"{"at":"01","say":"Which other order would you like to ask about?"}"#,
-    "\n",
-    r#"{"at":"01","wait":"user"}"#,
-    "\n",
-);
 
 /// A program that works, with a tool and without a model: a call in each round.
 const WORK: &str = "\

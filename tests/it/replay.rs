@@ -35,9 +35,9 @@ fn conversations() -> Vec<PathBuf> {
     found
 }
 
-/// Runs a test for each conversation on a few threads, each on a paused clock.
-fn for_each(test: impl AsyncFn(&Path) -> usize + Sync) -> usize {
-    let (paths, next, n_tried) = (conversations(), AtomicUsize::new(0), AtomicUsize::new(0));
+/// Runs a test for each conversation on a few threads, each on a paused clock; what they count, together.
+pub(crate) fn for_each(paths: &[PathBuf], test: impl AsyncFn(&Path) -> usize + Sync) -> usize {
+    let (next, n_tried) = (AtomicUsize::new(0), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
@@ -94,7 +94,7 @@ fn check_executions(prefix: &[Record], run: &Run, expected: &Account, name: &str
 /// Every prefix of every journal, resumed with a model that goes on where it was.
 #[test]
 fn every_prefix_resumes_to_the_same_end() {
-    let n_tried = for_each(async |path| {
+    let n_tried = for_each(&conversations(), async |path| {
         let conversation = Conversation::read(path, Some("idempotent"));
         let (golden, known, states) = conversation.record(PIECE).await;
         if is_cut_by_triggers(&golden) {
@@ -121,7 +121,7 @@ fn every_prefix_resumes_to_the_same_end() {
 /// Cut again and again: each process has a dozen events.
 #[test]
 fn many_crashes_in_a_row() {
-    let n_tried = for_each(async |path| {
+    let n_tried = for_each(&conversations(), async |path| {
         let conversation = Conversation::read(path, Some("idempotent"));
         let (golden, known, states) = conversation.record(PIECE).await;
         if is_cut_by_triggers(&golden) {
@@ -154,7 +154,7 @@ fn many_crashes_in_a_row() {
 /// A machine fed with a journal is the live one, at every moment at which the live one can be looked at.
 #[test]
 fn state() {
-    let n_compared = for_each(async |path| {
+    let n_compared = for_each(&conversations(), async |path| {
         let conversation = Conversation::read(path, None);
         let journal = Snapshots::default();
         let states = journal.states.clone();

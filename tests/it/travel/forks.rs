@@ -15,8 +15,9 @@ use playhouse::vm::view::View;
 
 use crate::conversation::Conversation;
 use crate::ideal_model::{IdealModel, Pace};
+use crate::replay::for_each;
 use crate::travel::cases::records;
-use crate::travel::{PIECE, conversations, for_each, go_on, points, unjoined};
+use crate::travel::{PIECE, conversations, go_on, points, unjoined};
 use crate::world::{Chunking, World, begin, parse, play};
 
 /// A fork in which nothing is different comes to the same end, wherever it begins: also in the middle of a reply, with

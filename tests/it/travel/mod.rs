@@ -4,7 +4,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use playhouse::host::events::PublicBody;
 use playhouse::host::journal::memory::MemoryJournal;
@@ -46,24 +45,6 @@ fn in_folders(folders: &[&str]) -> Vec<PathBuf> {
     found.sort();
     assert!(found.len() >= 6, "{found:?}");
     found
-}
-
-/// Runs a test for each conversation on a few threads, each on a paused clock; what they count, together.
-fn for_each(paths: &[PathBuf], test: impl AsyncFn(&Path) -> usize + Sync) -> usize {
-    let (next, n_tried) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let runtime =
-                        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-                    let n = runtime.block_on(test(path));
-                    n_tried.fetch_add(n, Ordering::Relaxed);
-                }
-            });
-        }
-    });
-    n_tried.load(Ordering::Relaxed)
 }
 
 /// The records as they came, each chunk for itself: a session's journal as it is while a reply is read.

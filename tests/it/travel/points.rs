@@ -13,8 +13,9 @@ use playhouse::vm::view::View;
 
 use crate::conversation::{Conversation, Ledger, run};
 use crate::ideal_model::{IdealModel, Pace};
+use crate::replay::for_each;
 use crate::travel::cases::journals;
-use crate::travel::{PIECE, conversations, for_each, in_folders, points, unjoined};
+use crate::travel::{PIECE, conversations, in_folders, points, unjoined};
 use crate::world::Chunking;
 
 /// A point, what the last move did, and the state there.
