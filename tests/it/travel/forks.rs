@@ -28,12 +28,16 @@ fn without_a_change_they_come_to_the_same_end() {
         let conversation = Conversation::read(path, Some("idempotent"));
         let (golden, known, states) = conversation.record(PIECE).await;
         let mut n_tried = 0;
-        for records in [states.last().unwrap().clone(), unjoined(&states)] {
+        // Replies in pieces are many records that are all alike: each twelfth stands for them.
+        for (records, every) in [(states.last().unwrap().clone(), 1), (unjoined(&states), 12)] {
             let timeline = Timeline::new(records.clone()).unwrap();
             // What lies between the points of one event is tried for each event once.
             for (index, point) in points(&timeline).into_iter().enumerate() {
+                if point.seq % every != 0 {
+                    continue;
+                }
                 let last = timeline.last_directive(point.seq).unwrap();
-                if point.directive != last && index % 7 != 0 {
+                if point.directive != last && index % 17 != 0 {
                     continue;
                 }
                 let name = format!("{}, at {point}", conversation.name);
@@ -52,7 +56,7 @@ fn without_a_change_they_come_to_the_same_end() {
         }
         n_tried
     });
-    assert!(n_tried > 200, "{n_tried}");
+    assert!(n_tried > 100, "{n_tried}");
 }
 
 /// Forks with another value for a variable, and what had been asked for where they began.
@@ -110,12 +114,12 @@ fn an_edit_takes_effect_at_its_point_and_not_before() {
     for_each(&conversations(), async |path| {
         let conversation = Conversation::read(path, Some("idempotent"));
         let (_, _, states) = conversation.record(PIECE).await;
-        for records in [states.last().unwrap().clone(), unjoined(&states)] {
+        for (records, every) in [(states.last().unwrap().clone(), 19), (unjoined(&states), 37)] {
             let timeline = Timeline::new(records.clone()).unwrap();
             for (index, point) in points(&timeline).into_iter().enumerate() {
                 let moment = timeline.at(point).unwrap();
                 let is_match = is_match(moment.progress.as_ref());
-                if index % 11 != 0 && !is_match {
+                if index % every != 0 && !is_match {
                     continue;
                 }
                 let name = format!("{}, at {point}", conversation.name);
@@ -166,9 +170,9 @@ fn an_edit_takes_effect_at_its_point_and_not_before() {
     });
     let tried = tried.into_inner().unwrap();
     println!("{tried:?}");
-    assert!(tried.n > 300 && tried.n_inside > 100 && tried.n_with_chunks > 50, "{tried:?}");
-    assert!(tried.n_with_calls > 10 && tried.n_with_verdicts > 0 && tried.n_at_matches > 0, "{tried:?}");
-    assert!(tried.n_to_an_end > 100, "{tried:?}");
+    assert!(tried.n > 150 && tried.n_inside > 80 && tried.n_with_chunks > 20, "{tried:?}");
+    assert!(tried.n_with_calls > 4 && tried.n_with_verdicts > 0 && tried.n_at_matches > 0, "{tried:?}");
+    assert!(tried.n_to_an_end > 30, "{tried:?}");
 }
 
 impl Tried {

@@ -21,7 +21,7 @@ fn any_past() {
     let cases = [(parse(PROGRAM), LINES), (parse(FEWER_CALLS), FEWER_CALLS_LINES)];
     let mut random = Rng::with_seed(7);
     let (mut n_pasts, mut n_edits) = (0, 0);
-    for round in 0..60 {
+    for round in 0..14 {
         let (case, lines) = &cases[round % 2];
         let n_bytes = random.usize(20..60);
         let bytes: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(n_bytes).collect();
@@ -65,7 +65,7 @@ fn any_past() {
             replay(&twice.records, None).unwrap();
         }
     }
-    assert!(n_pasts > 30 && n_edits > 150, "{n_pasts} pasts, {n_edits} edits");
+    assert!(n_pasts > 12 && n_edits > 60, "{n_pasts} pasts, {n_edits} edits");
 }
 
 fn changes_at(timeline: &Timeline, point: Point) -> Changes {

@@ -21,7 +21,7 @@ use crate::host::journal::store::lock::Lock;
 pub(super) const APPLICATION_ID: i32 = 0x706c_6179;
 
 /// How long a statement waits for another process that writes. Each writes for less than a disk needs to sync.
-const BUSY: Duration = Duration::from_secs(5);
+const BUSY: Duration = Duration::from_secs(2);
 
 /// Pages (of 4 KiB) of the write-ahead log at which an append moves them into the file. It must then wait for the
 /// disk, so this is only for sessions that run on without ever waiting for anybody.
