@@ -65,6 +65,7 @@ impl Case {
             match &*name {
                 "program" => (case.name, case.program) = ("case.md".to_owned(), body),
                 "plan" => (case.name, case.program) = ("case.jmp.json".to_owned(), body),
+                "branches" => (case.name, case.program) = ("case.branch.json".to_owned(), body),
                 "dataflow" => (case.name, case.program) = ("case.yaml".to_owned(), body),
                 "tools" => case.tools = body,
                 "reply" => case.replies.push(body),

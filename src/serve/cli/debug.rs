@@ -49,6 +49,12 @@ pub(crate) fn debug(console: &Console, arguments: &DebugArguments) -> Result<Exi
     let runtime = runtime()?;
     let served = runtime.block_on(async {
         let Some(address) = arguments.listen else {
+            if console.is_conversation {
+                console.remark(
+                    "this is for an editor, which speaks the Debug Adapter Protocol here; --listen 127.0.0.1:4711 waits \
+                     for one to connect (docs/debugging.md)",
+                );
+            }
             serve(tokio::io::stdin(), tokio::io::stdout(), door).await;
             return Ok(Exit::Finished);
         };

@@ -6,7 +6,7 @@
 //! - `sources`, `stack`, `variables`, `rows`, `breakpoints`: the program in the protocol's words.
 //! - `relay`: a connection that is handed on to another process.
 //!
-//! Where programs come from is not known here ([`Door`]); the debugger itself is [`crate::host::debug`].
+//! Where programs come from is not known here (`Door`); the debugger itself is [`crate::host::debug`].
 
 mod adapter;
 
