@@ -42,8 +42,6 @@ pub mod stored;
 
 pub mod summary;
 
-pub mod told;
-
 pub mod travel;
 
 pub mod why;

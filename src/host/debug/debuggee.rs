@@ -12,7 +12,7 @@ use crate::host::debug::control::{Attached, Command, DebugNotice, Stopped};
 use crate::host::debug::stepping::{Debugger, Mode, Reason};
 use crate::host::journal::record::Record;
 use crate::host::journal::{Journal, JournalError};
-use crate::host::session::handle::SessionHandle;
+use crate::host::session::SessionHandle;
 use crate::host::session::{Session, SessionError, SessionGone, World};
 use crate::host::travel::{self, Changes, Edit, Moment, Point, Timeline};
 use crate::lang::plan::PlanLanguage;

@@ -14,7 +14,7 @@ pub fn lines(records: &[Record]) -> Vec<u8> {
     let mut lines = Vec::new();
     for record in records {
         // Writing JSON of our own types into memory cannot fail: all keys are text and no number is infinite.
-        let _ = serde_json::to_writer(&mut lines, &record.shown_with(&names));
+        let _ = serde_json::to_writer(&mut lines, &record.shown(&names));
         lines.push(b'\n');
     }
     lines
@@ -35,7 +35,7 @@ pub fn keep_secrets(path: &Path, records: &[Record]) -> Result<(), JournalError>
     let names = secrets::names_of(records);
     let error = |cause| io_error(path, "keep the secrets of", cause);
     for record in records {
-        if secrets::holds_secret(&record.body, &names) && record.shown_with(&names) != *record {
+        if secrets::holds_secret(&record.body, &names) && record.shown(&names) != *record {
             secrets::keep(path, record).map_err(error)?;
         }
     }

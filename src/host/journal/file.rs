@@ -191,7 +191,7 @@ impl Journal for FileJournal {
             if secrets::holds_secret(&record.body, &self.secret_names) {
                 let error = |cause| io_error(&self.path, "keep the secrets of", cause);
                 secrets::keep(&self.path, &record).map_err(error)?;
-                record = record.shown_with(&self.secret_names);
+                record = record.shown(&self.secret_names);
             }
             let tail = self.tail.take().filter(|tail| joins && tail.n_chunks > 1);
             put_line(lines, &record);

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::host::journal::secrets;
 use crate::host::journal::wire::{FileWire, SettingsWire, ToolWire};
 use crate::lang::program::{PlaybookId, TriggerId};
 use crate::value::{Map, Value};
@@ -372,23 +373,7 @@ impl RecordBody {
 
     /// Whether another process took up the session here: nothing more comes of what had been asked for before.
     pub fn reopens(&self) -> bool {
-        match self {
-            RecordBody::Reopened => true,
-            RecordBody::ProgramChanged(changed) => changed.reopened,
-            RecordBody::Begun(_)
-            | RecordBody::Chunk { .. }
-            | RecordBody::ReplyEnded { .. }
-            | RecordBody::CallStarted { .. }
-            | RecordBody::CallEnded { .. }
-            | RecordBody::Message { .. }
-            | RecordBody::Verdict { .. }
-            | RecordBody::TimerFired { .. }
-            | RecordBody::Approved { .. }
-            | RecordBody::Interrupted
-            | RecordBody::Edited { .. }
-            | RecordBody::SignaturesChanged { .. }
-            | RecordBody::GoOn => false,
-        }
+        if let RecordBody::ProgramChanged(changed) = self { changed.reopened } else { *self == RecordBody::Reopened }
     }
 
     /// The event of a record; none for the beginning, and for a change of the program, whose texts are to be loaded first
@@ -433,21 +418,21 @@ impl RecordBody {
     }
 }
 
+/// The names of all variables that a session's records declare secret.
+pub fn secret_names(records: &[Record]) -> Vec<Arc<str>> {
+    secrets::names_of(records)
+}
+
 impl Record {
     /// When.
     pub fn timestamp(&self) -> Timestamp {
         Timestamp(self.time)
     }
 
-    /// The record as it may be shown: secret values masked. `begun` is the journal's first record.
+    /// The record as it may be shown: secret values masked. `secrets` are the names of the variables that the session
+    /// declares secret anywhere ([`secret_names`]).
     #[must_use]
-    pub fn shown(&self, begun: &Begun) -> Record {
-        self.shown_with(&begun.secrets)
-    }
-
-    /// The same; `secrets` are the names of the variables that are declared secret.
-    #[must_use]
-    pub(crate) fn shown_with(&self, secrets: &[Arc<str>]) -> Record {
+    pub fn shown(&self, secrets: &[Arc<str>]) -> Record {
         let mask = || Value::str("***");
         let is_secret = |name: &str| secrets.iter().any(|secret| &**secret == name);
         let mut shown = self.clone();

@@ -91,7 +91,7 @@ pub(crate) fn restore_from(kept: &HashMap<u64, Record>, records: &mut [Record]) 
     for record in records {
         declare(&mut names, &record.body);
         let Some(names) = [&names, &all_names].into_iter().find(|names| is_masked(record, names)) else { continue };
-        match kept.get(&record.seq).filter(|whole| whole.shown_with(names) == *record) {
+        match kept.get(&record.seq).filter(|whole| whole.shown(names) == *record) {
             Some(whole) => *record = whole.clone(),
             None => missing = missing.or(Some(record.seq)),
         }

@@ -3,7 +3,7 @@
 use crate::host::debug::control::Attached;
 use crate::host::debug::stepping::Reason;
 use crate::host::journal::Journal;
-use crate::host::session::replay::{self, Follower, Outstanding, Witnesses};
+use crate::host::session::replay::{Follower, Outstanding, Witnesses};
 use crate::host::session::task::Timer;
 use crate::host::session::{Session, SessionError, World};
 use crate::host::travel::Fork;
@@ -23,24 +23,24 @@ impl Session {
         reason: Reason,
     ) -> Result<Session, SessionError> {
         let mut journal = journal;
-        let witnesses = Witnesses { llm: &*world.llm, classifier: &*world.classifier, tools: &world.tools };
-        replay::replay(&fork.records, Some(witnesses))?;
+        let witnesses = Some(Witnesses { llm: &*world.llm, classifier: &*world.classifier, tools: &world.tools });
         let (kept, answers) = fork.records.split_at(fork.n_kept.min(fork.records.len()));
         let Some((first, events)) = kept.split_first() else {
             return Err(SessionError::NoSession("it is empty".to_owned()));
         };
         let mut follower = Follower::begin(first)?;
-        for record in events {
-            let advanced = follower.advance_before(Some(record), &mut |_, _| {})?;
-            follower.handle(record, advanced.stop.as_ref(), None)?;
-        }
+        follower.follow(events, witnesses)?;
         for _ in 0..fork.point.directive {
             follower.advance();
         }
+        // What the answers leave open. Witnesses hear of them now: the task hands them to the machine only.
+        let mut behind = follower.clone();
+        behind.follow(answers, witnesses)?;
+        let mut open = follower.outstanding();
+        open.retain(&behind.outstanding());
         for record in kept {
             journal.append(record.timestamp(), record.body.clone())?;
         }
-        let mut open = follower.outstanding();
         let tools = world.tools.signatures();
         let timers = follower.timers().map(|(id, after_ms, is_background)| Timer::new(id, after_ms, is_background));
         let timers = timers.collect();
@@ -52,10 +52,7 @@ impl Session {
         task.stands = vec![reason];
         task.timers = timers;
         task.debug = Some(Box::new(attached));
-        for event in answers.iter().filter_map(|record| record.body.to_event()) {
-            forget(&mut open, &event);
-            task.pending.push_back(event);
-        }
+        task.pending.extend(answers.iter().filter_map(|record| record.body.to_event()));
         // Replies that the machine did not want to read on: nobody has told it yet that they are over.
         open.turns.retain(|turn| {
             let is_closed = closing.iter().any(|(closed, _)| closed == turn);
@@ -71,25 +68,5 @@ impl Session {
             task.pending.push_back(Event::SignaturesChanged { tools });
         }
         Ok(session)
-    }
-}
-
-/// What is answered is not outstanding any more.
-fn forget(open: &mut Outstanding, event: &Event) {
-    match event {
-        Event::ReplyEnded { turn, .. } => open.turns.retain(|known| known != turn),
-        Event::CallEnded { call, .. } => open.calls.retain(|known| known != call),
-        Event::Verdict { question, .. } => open.questions.retain(|known| known != question),
-        Event::Chunk { .. }
-        | Event::CallStarted { .. }
-        | Event::Message { .. }
-        | Event::TimerFired { .. }
-        | Event::Approved { .. }
-        | Event::Interrupted
-        | Event::Edited { .. }
-        | Event::SignaturesChanged { .. }
-        | Event::ProgramChanged { .. }
-        | Event::GoOn
-        | Event::Reopened => {}
     }
 }

@@ -7,7 +7,7 @@ mod branch;
 
 mod change;
 
-pub(crate) mod handle;
+mod handle;
 
 mod input;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::diagnostic::Severity;
 use crate::host::classify::TriggerClassifier;
 use crate::host::journal::record::{Begun, EntryWire, FORMAT, ProgramChanged, Record, RecordBody};
-use crate::host::journal::wire::{SettingsWire, ToolWire};
+use crate::host::journal::wire::{FileWire, SettingsWire, ToolWire};
 use crate::host::llm::Llm;
 use crate::host::llm::answer;
 use crate::host::program::ProgramText;
@@ -113,26 +113,15 @@ fn secret_names(program: &Program) -> Vec<Arc<str>> {
 
 /// The text that a session has at the end of its records, and the tools it was read with. None: they hold no session.
 pub fn last_text(records: &[Record]) -> Option<(ProgramText, &[ToolWire])> {
-    records.iter().rev().find_map(|record| match &record.body {
-        RecordBody::Begun(begun) => {
-            Some((ProgramText { roots: begun.roots.clone(), files: begun.files.clone() }, &begun.tools[..]))
+    let text = |roots: &[Arc<str>], files: &[FileWire]| ProgramText { roots: roots.to_vec(), files: files.to_vec() };
+    records.iter().rev().find_map(|record| {
+        if let RecordBody::Begun(begun) = &record.body {
+            Some((text(&begun.roots, &begun.files), &begun.tools[..]))
+        } else if let RecordBody::ProgramChanged(changed) = &record.body {
+            Some((text(&changed.roots, &changed.files), &changed.tools[..]))
+        } else {
+            None
         }
-        RecordBody::ProgramChanged(changed) => {
-            Some((ProgramText { roots: changed.roots.clone(), files: changed.files.clone() }, &changed.tools[..]))
-        }
-        RecordBody::Chunk { .. }
-        | RecordBody::ReplyEnded { .. }
-        | RecordBody::CallStarted { .. }
-        | RecordBody::CallEnded { .. }
-        | RecordBody::Message { .. }
-        | RecordBody::Verdict { .. }
-        | RecordBody::TimerFired { .. }
-        | RecordBody::Approved { .. }
-        | RecordBody::Interrupted
-        | RecordBody::Edited { .. }
-        | RecordBody::SignaturesChanged { .. }
-        | RecordBody::GoOn
-        | RecordBody::Reopened => None,
     })
 }
 
@@ -157,10 +146,7 @@ pub fn replay_watched(
         return Err(SessionError::NoSession("it is empty".to_owned()));
     };
     let mut follower = Follower::begin(first)?;
-    for record in events {
-        let advanced = follower.advance_before(Some(record), watch)?;
-        follower.handle(record, advanced.stop.as_ref(), witnesses)?;
-    }
+    follower.follow_watched(events, witnesses, watch)?;
     let mut n_directives = 0;
     let stop = loop {
         let (progress, stop) = follower.advance();
@@ -216,6 +202,15 @@ pub(crate) struct Outstanding {
     pub(crate) questions: Vec<QuestionId>,
 }
 
+impl Outstanding {
+    /// Keeps what is outstanding there, too.
+    pub(crate) fn retain(&mut self, there: &Outstanding) {
+        self.turns.retain(|turn| there.turns.contains(turn));
+        self.calls.retain(|call| there.calls.contains(call));
+        self.questions.retain(|question| there.questions.contains(question));
+    }
+}
+
 impl Follower {
     /// The machine behind the journal's first record, before it has moved.
     pub(crate) fn begin(first: &Record) -> Result<Follower, SessionError> {
@@ -235,6 +230,24 @@ impl Follower {
             timers: Vec::new(),
             questions: Vec::new(),
         })
+    }
+
+    /// Handles these records, each where it was handled.
+    pub(crate) fn follow(&mut self, records: &[Record], witnesses: Option<Witnesses<'_>>) -> Result<(), SessionError> {
+        self.follow_watched(records, witnesses, &mut |_, _| {})
+    }
+
+    fn follow_watched(
+        &mut self,
+        records: &[Record],
+        witnesses: Option<Witnesses<'_>>,
+        watch: &mut dyn FnMut(Timestamp, &Progress),
+    ) -> Result<(), SessionError> {
+        for record in records {
+            let advanced = self.advance_before(Some(record), watch)?;
+            self.handle(record, advanced.stop.as_ref(), witnesses)?;
+        }
+        Ok(())
     }
 
     /// Lets the machine go on to where `next` was handled: as far as it can, but for what was edited while it was

@@ -1,14 +1,13 @@
 //! What a session did, step by step, in the words of the public events.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use crate::host::events::{EventMaker, PublicEvent};
 use crate::host::journal::record::RecordBody;
 use crate::host::session::SessionError;
 use crate::host::session::replay::Stop;
 use crate::host::travel::{Point, Timeline};
-use crate::vm::Machine;
+use crate::lang::program::Program;
 use crate::vm::protocol::{Location, Progress};
 
 /// Something that watchers are told of.
@@ -27,26 +26,29 @@ pub struct Step {
 /// # Errors
 /// There is no such point.
 pub fn steps(timeline: &Timeline, from: Point, to: Point) -> Result<Vec<Step>, SessionError> {
-    let session = match timeline.records().first().map(|record| &record.body) {
-        Some(RecordBody::Begun(begun)) => begun.session.clone(),
-        _ => "".into(),
+    Ok(history(timeline, to)?.into_iter().filter(|step| step.point > from).collect())
+}
+
+/// All that happened up to `to`, that the session has begun before everything: what `--events` would have had.
+///
+/// # Errors
+/// There is no such point.
+pub fn history(timeline: &Timeline, to: Point) -> Result<Vec<Step>, SessionError> {
+    let Some(RecordBody::Begun(begun)) = timeline.records().first().map(|record| &record.body) else {
+        return Err(SessionError::NoSession("it does not begin with `begun`".to_owned()));
     };
-    let start = timeline.at(timeline.start())?.machine;
-    let mut program = start.program().clone();
-    let mut maker = EventMaker::new(session.clone(), program.clone());
-    let mut steps = Vec::new();
-    // From the beginning: plans that were written meanwhile have names, too.
-    timeline.walk(timeline.start(), to, &mut |machine, point, progress| {
-        if !Arc::ptr_eq(&program, machine.program()) {
-            program = machine.program().clone();
-            maker = EventMaker::new(session.clone(), program.clone());
-        }
+    // From the beginning: plans that were written meanwhile and changed programs have names, too.
+    let start = timeline.start();
+    let mut maker = EventMaker::new(begun.session.clone(), timeline.at(start)?.machine.program().clone());
+    let began = Step { point: start, event: maker.started(begun.model.clone()), words: None };
+    let mut steps = vec![began];
+    timeline.walk(start, to, &mut |machine, point, progress| {
         let event = maker.of_progress(progress);
         let words = match progress {
-            Progress::Reached(place) => words_of(machine, place.location),
+            Progress::Reached(place) => words_of(machine.program(), place.location),
             Progress::Emit(_) | Progress::Blocked(_) | Progress::Finished(_) => None,
         };
-        steps.extend(event.filter(|_| point > from).map(|event| Step { point, event, words }));
+        steps.extend(event.map(|event| Step { point, event, words }));
         ControlFlow::Continue(())
     })?;
     if let Some(Stop::Finished(outcome)) = timeline.at(to)?.stop {
@@ -56,15 +58,16 @@ pub fn steps(timeline: &Timeline, from: Point, to: Point) -> Result<Vec<Step>, S
     Ok(steps)
 }
 
-fn words_of(machine: &Machine, location: Location) -> Option<String> {
-    match location {
+/// The words of a line as they are written; none at a heading. Of a plan that a model wrote, the program's sources hold
+/// no text.
+pub fn words_of(program: &Program, location: Location) -> Option<String> {
+    Some(match location {
         Location::Line { playbook, step } => {
-            Some(machine.program().playbook(playbook).steps.get(step?.0 as usize)?.text.to_string())
+            program.playbooks.get(playbook.0 as usize)?.steps.get(step?.0 as usize)?.text.to_string()
         }
-        // Of a plan that a model wrote, the program's sources hold no text.
         Location::Plan { plan, node } => {
-            let span = machine.program().plan(plan)?.nodes.get(node?.0 as usize)?.span;
-            Some(machine.program().sources.text(span).to_owned())
+            let span = program.plan(plan)?.nodes.get(node?.0 as usize)?.span;
+            program.sources.text(span).to_owned()
         }
-    }
+    })
 }

@@ -300,21 +300,5 @@ impl Cursor {
 
 /// What it takes to handle a record, in the unit of [`FIRST_INTERVAL`].
 fn work_of(record: &Record) -> u64 {
-    match &record.body {
-        RecordBody::Chunk { text, .. } => 1 + (text.0.len() / BYTES_PER_UNIT) as u64,
-        RecordBody::Begun(_)
-        | RecordBody::ReplyEnded { .. }
-        | RecordBody::CallStarted { .. }
-        | RecordBody::CallEnded { .. }
-        | RecordBody::Message { .. }
-        | RecordBody::Verdict { .. }
-        | RecordBody::TimerFired { .. }
-        | RecordBody::Approved { .. }
-        | RecordBody::Interrupted
-        | RecordBody::Edited { .. }
-        | RecordBody::SignaturesChanged { .. }
-        | RecordBody::ProgramChanged(_)
-        | RecordBody::GoOn
-        | RecordBody::Reopened => 1,
-    }
+    if let RecordBody::Chunk { text, .. } = &record.body { 1 + (text.0.len() / BYTES_PER_UNIT) as u64 } else { 1 }
 }

@@ -12,8 +12,7 @@ use crate::host::journal::address::Address;
 use crate::host::journal::copy;
 use crate::host::journal::record::Record;
 use crate::host::stored::{self, Opened};
-use crate::host::told::{Told, told};
-use crate::lang::program::Program;
+use crate::host::travel::{self, Step, Timeline};
 use crate::serve::cli::console::{Console, Exit, Failure, clean, put};
 use crate::serve::cli::run::{journal_failure, session_failure};
 use crate::serve::cli::sessions::{WireSession, json, local, to_wire};
@@ -88,10 +87,11 @@ pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArg
         }
         ExportFormat::Md | ExportFormat::Json => {
             let opened = stored::open(address).map_err(session_failure)?;
-            let (_, events) = told(&opened.begun, &opened.records).map_err(session_failure)?;
+            let timeline = Timeline::new(opened.records.clone()).map_err(session_failure)?;
+            let steps = travel::history(&timeline, timeline.end()).map_err(session_failure)?;
             let text = match format {
-                ExportFormat::Md => markdown(&opened, address, &events),
-                ExportFormat::Json | ExportFormat::Jsonl => object(&opened, address, &events),
+                ExportFormat::Md => markdown(&opened, address, &steps),
+                ExportFormat::Json | ExportFormat::Jsonl => object(&opened, address, &steps),
             };
             (text, opened.records)
         }
@@ -127,18 +127,22 @@ fn write(path: &Path, text: &str, with_secrets_of: Option<&Vec<Record>>) -> Resu
     written.and_then(|()| copy::fill(path, text.as_bytes()).map_err(failure)).inspect_err(|_| copy::discard(path))
 }
 
-fn object(opened: &Opened, address: &Address, events: &[Told]) -> String {
+fn object(opened: &Opened, address: &Address, steps: &[Step]) -> String {
+    // That of the record that set it off.
+    let time = |step: &Step| {
+        let record = usize::try_from(step.point.seq).ok().and_then(|seq| opened.records.get(seq.checked_sub(1)?));
+        record.map_or_else(String::new, |record| local(record.timestamp()))
+    };
     let stored = opened.describe(address);
     json(&WireExport {
         session: to_wire(&stored),
         model: &opened.begun.model,
-        events: events.iter().map(|told| WireTold { time: local(told.time), event: &told.event }).collect(),
+        events: steps.iter().map(|step| WireTold { time: time(step), event: &step.event }).collect(),
     })
 }
 
-fn markdown(opened: &Opened, address: &Address, events: &[Told]) -> String {
+fn markdown(opened: &Opened, address: &Address, steps: &[Step]) -> String {
     let stored = opened.describe(address);
-    let program = opened.replayed.machine.program();
     let mut text = format!("# Session {}\n\n", stored.id);
     // Writing to a `String` can't fail.
     let _ = writeln!(text, "- program {}, model {}", opened.begun.roots.join(", "), opened.begun.model);
@@ -146,8 +150,8 @@ fn markdown(opened: &Opened, address: &Address, events: &[Told]) -> String {
     let _ = writeln!(text, "- {}", show::state(&opened.replayed.machine.view()));
     text.push_str("\n## What happened\n");
     let mut was_list = false;
-    for told in events {
-        let Some((line, is_list)) = happening(told, program) else { continue };
+    for step in steps {
+        let Some((line, is_list)) = happening(step) else { continue };
         if !(is_list && was_list) {
             text.push('\n');
         }
@@ -164,24 +168,24 @@ fn utterance(who: &str, words: &str) -> String {
 }
 
 /// `` `Main:02` Ask the user for $name ``
-fn reached(told: &Told, program: &Program) -> String {
-    let event = &told.event;
+fn reached(step: &Step) -> String {
+    let event = &step.event;
     let owner = event.playbook.as_ref().or(event.plan.as_ref()).map_or("", |name| &**name);
     let line = event.line.as_ref().map(|line| format!(":{line}")).unwrap_or_default();
-    let words = told.line.and_then(|line| show::words_of(program, line)).unwrap_or_default();
+    let words = step.words.as_deref().map(show::one_line).unwrap_or_default();
     format!("`{owner}{line}` {words}")
 }
 
 /// What an event adds to the story, and whether that is an item of a list; none: it is no part of it.
-fn happening(told: &Told, program: &Program) -> Option<(String, bool)> {
-    let body = &told.event.body;
+fn happening(step: &Step) -> Option<(String, bool)> {
+    let body = &step.event.body;
     if let PublicBody::Said { text } = body {
         return Some((utterance("Program", text), false));
     }
     if let PublicBody::UserMessage { text } = body {
         return Some((utterance("User", text), false));
     }
-    let words = words_of(body).or_else(|| told.line.map(|_| reached(told, program)))?;
+    let words = words_of(body).or_else(|| matches!(body, PublicBody::LineReached {}).then(|| reached(step)))?;
     Some((format!("- {}\n", one_line(&words)), true))
 }
 

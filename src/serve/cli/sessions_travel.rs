@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::host::clock::SystemClock;
 use crate::host::events::PublicEvent;
 use crate::host::journal::address::{Address, Place};
-use crate::host::journal::record::{Begun, Record, RecordBody};
+use crate::host::journal::record::{Begun, Record, RecordBody, secret_names};
 use crate::host::session::SessionError;
 use crate::host::session::replay::{Stop, program_changed};
 use crate::host::sessions::new_id;
@@ -159,14 +159,14 @@ pub(crate) fn replay(kept: &Kept, arguments: &ReplayArguments) -> Result<Exit, F
 
 /// Record by record, with what each set off.
 fn listing(timeline: &Timeline, from: u64, to: Point, format: Format) -> Result<String, Failure> {
-    let begun = begun(timeline)?;
+    let secrets = secret_names(timeline.records());
     let first = Point::new(from, 0);
     timeline.at(first).map_err(session_failure)?;
     let steps = travel::steps(timeline, first, to).map_err(session_failure)?;
     let mut steps = steps.iter().peekable();
     let (mut lines, width) = (Vec::new(), to.to_string().len() + 1);
     for record in timeline.records().iter().filter(|record| (from..=to.seq).contains(&record.seq)) {
-        let shown = record.shown(begun);
+        let shown = record.shown(&secrets);
         let point = Point::new(record.seq, 0);
         lines.push(match format {
             Format::Text => format!("{point:<width$} {}", record_text(&shown)),
@@ -209,7 +209,8 @@ fn moment_text(timeline: &Timeline, point: Point) -> Result<String, Failure> {
     let _ = writeln!(text, "program {}, model {}", begun.roots.join(", "), begun.model);
     let _ = writeln!(text, "at {}", local(moment.time));
     if let Some(record) = usize::try_from(point.seq).ok().and_then(|seq| timeline.records().get(seq - 1)) {
-        let _ = writeln!(text, "record {}: {}", point.seq, record_text(&record.shown(begun)));
+        let _ =
+            writeln!(text, "record {}: {}", point.seq, record_text(&record.shown(&secret_names(timeline.records()))));
     }
     if let Some(step) = last_step(timeline, point)?.as_ref().and_then(step_text) {
         let _ = writeln!(text, "last: {step}");

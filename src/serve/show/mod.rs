@@ -13,6 +13,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use crate::host::travel;
 use crate::lang::program::Program;
 use crate::serve::show::variables::variables;
 use crate::value::{Tracked, Value};
@@ -117,16 +118,7 @@ pub(crate) fn frame_name(frame: &FrameView) -> String {
 
 /// The words of a line, on one line; none at a heading.
 pub(crate) fn words_of(program: &Program, location: Location) -> Option<String> {
-    let text = match location {
-        Location::Line { playbook, step } => {
-            &*program.playbooks.get(playbook.0 as usize)?.steps.get(step?.0 as usize)?.text
-        }
-        Location::Plan { plan, node } => {
-            let span = program.plan(plan)?.nodes.get(node?.0 as usize)?.span;
-            program.sources.text(span)
-        }
-    };
-    Some(one_line(text))
+    travel::words_of(program, location).map(|text| one_line(&text))
 }
 
 /// Text on one line; of a long one the beginning.

@@ -134,7 +134,7 @@ impl Journal for StoreJournal {
         let mut record = Record { seq, time: time.0, body };
         if secrets::holds_secret(&record.body, &self.secret_names) {
             change.keep_secret(&record).map_err(fault)?;
-            record = record.shown_with(&self.secret_names);
+            record = record.shown(&self.secret_names);
         }
         put(&change.transaction, "record", change.number, seq, time, &record.body).map_err(fault)?;
         self.number = Some(change.commit().map_err(fault)?);
