@@ -18,7 +18,7 @@ use crate::host::travel::{self, Changes, Edit, Moment, Point, Timeline};
 use crate::lang::plan::PlanLanguage;
 use crate::lang::program::Program;
 use crate::value::{Tracked, Value};
-use crate::vm::protocol::{Effect, Fact, FrameId, Place, Progress};
+use crate::vm::protocol::{FrameId, Place, Progress};
 use crate::vm::view::View;
 
 /// Why a debugger cannot do what is wanted.
@@ -287,7 +287,7 @@ impl Debuggee {
         }
         let found = match found {
             Some(found) => found,
-            None => (first_line(timeline, here)?.unwrap_or(here), vec![Reason::Beginning]),
+            None => (first_line(timeline, here, |_| true)?.unwrap_or(here), vec![Reason::Beginning]),
         };
         self.stand_at(found.0, found.1)
     }
@@ -387,7 +387,7 @@ impl Debuggee {
         self.place()?;
         let here = self.remember().await?;
         let Some(timeline) = &self.timeline else { return Ok(()) };
-        let Some(point) = first_line_of(timeline, here, frame)? else {
+        let Some(point) = first_line(timeline, here, |line| line.frame == frame)? else {
             return Err(DebugError::Refused("this frame has not begun yet, so that it cannot begin anew".to_owned()));
         };
         self.standing = Standing::Past(Box::new(timeline.at(point)?));
@@ -472,42 +472,21 @@ fn is_beside(line: Place, place: Option<Place>) -> bool {
     place.is_none_or(|place| line.frame == place.frame || line.depth <= place.depth)
 }
 
-/// The first line that the session reached, before a point.
-fn first_line(timeline: &Timeline, before: Point) -> Result<Option<Point>, SessionError> {
+/// The first such line that the session reached, before a point.
+fn first_line(
+    timeline: &Timeline,
+    before: Point,
+    is_it: impl Fn(Place) -> bool,
+) -> Result<Option<Point>, SessionError> {
     let mut found = None;
-    timeline.walk(timeline.start(), before, &mut |_, point, progress| {
-        if matches!(progress, Progress::Reached(_)) {
+    timeline.walk(timeline.start(), before, &mut |_, point, progress| match progress {
+        Progress::Reached(line) if is_it(*line) => {
             found = Some(point);
-            return ControlFlow::Break(());
+            ControlFlow::Break(())
         }
-        ControlFlow::Continue(())
+        Progress::Reached(_) | Progress::Emit(_) | Progress::Blocked(_) | Progress::Finished(_) => {
+            ControlFlow::Continue(())
+        }
     })?;
-    Ok(found)
-}
-
-/// The first line that a frame reached, before a point.
-fn first_line_of(timeline: &Timeline, before: Point, frame: FrameId) -> Result<Option<Point>, SessionError> {
-    let mut found = None;
-    for (from, to) in timeline.segments(before)? {
-        let (mut is_pushed, mut first) = (false, None);
-        timeline.walk(from, to, &mut |_, point, progress| match progress {
-            Progress::Emit(Effect::Report(report)) => {
-                let is_push = matches!(report.fact, Fact::FramePushed { .. });
-                is_pushed |= is_push && report.place.is_some_and(|place| place.frame == frame);
-                ControlFlow::Continue(())
-            }
-            Progress::Reached(line) if line.frame == frame => {
-                first = Some(point);
-                ControlFlow::Break(())
-            }
-            Progress::Reached(_) | Progress::Emit(_) | Progress::Blocked(_) | Progress::Finished(_) => {
-                ControlFlow::Continue(())
-            }
-        })?;
-        found = first.or(found);
-        if is_pushed {
-            break;
-        }
-    }
     Ok(found)
 }
