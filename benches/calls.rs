@@ -21,7 +21,7 @@ use playhouse::lang::SourceText;
 use playhouse::serve::cli::test_file::{TestFile, TestStepKind};
 use playhouse::span::FileId;
 use playhouse::value::Map;
-use playhouse::vm::limits::Settings;
+use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::protocol::{Outcome, Role, Timestamp};
 use serde_json::json;
 

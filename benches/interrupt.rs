@@ -24,7 +24,7 @@ use playhouse::host::session::{Interest, Notice, Session, SessionOptions, Start,
 use playhouse::host::tool::registry::Registry;
 use playhouse::lang::SourceText;
 use playhouse::value::Map;
-use playhouse::vm::limits::Settings;
+use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::protocol::{Outcome, Question};
 
 /// What every program here begins with; triggers follow.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use playhouse::lang::{LoadOptions, SourceText, load};
 use playhouse::value::Map;
-use playhouse::vm::limits::Settings;
+use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::protocol::{Effect, Event, Finish, Outcome, Progress, ReplyEnd, Timestamp, TurnId, Wait};
 use playhouse::vm::{Begin, Machine};
 

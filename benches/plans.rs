@@ -25,7 +25,7 @@ use playhouse::lang::program::{Parameter, Signature, Type};
 use playhouse::lang::{LoadOptions, SourceText, load};
 use playhouse::span::FileId;
 use playhouse::value::{Map, Value};
-use playhouse::vm::limits::Settings;
+use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::protocol::{EffectClass, Event, Outcome, Progress, Timestamp, ToolSignature, Wait};
 use playhouse::vm::{Begin, Machine};
 
@@ -259,7 +259,7 @@ async fn fan_out(n: usize) -> Duration {
     let begun = Instant::now();
     let ending = session.spawn().outcome().await.unwrap();
     let Some(Outcome::Done { value }) = &ending.outcome else { panic!("{:?}", ending.outcome) };
-    assert!(matches!(&value.value, Value::List(items) if items.len() == n));
+    assert!(matches!(value.value(), Value::List(items) if items.len() == n));
     begun.elapsed()
 }
 

@@ -28,10 +28,11 @@ use playhouse::host::tool::plugin::{Packages, Plugin, PluginOptions, Surrounding
 use playhouse::host::tool::registry::Registry;
 use playhouse::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 use playhouse::lang::program::{AgentId, Parameter, PlaybookId, Signature, Type};
-use playhouse::value::{Map, Origin, Tracked, Value};
+use playhouse::value::{Map, Value};
 use playhouse::vm::protocol::{
     CallId, CallKind, CallOutcome, EffectClass, FrameId, Location, Place, StartCall, ToolSignature,
 };
+use playhouse::vm::protocol::{Origin, Tracked};
 use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, ListToolsResult};
 use rmcp::model::{PaginatedRequestParams, ServerCapabilities, ServerConfig};
 use rmcp::service::{RequestContext, RoleServer};
@@ -164,6 +165,7 @@ fn start(name: &str, text: &str) -> StartCall {
         arguments: vec![("text".into(), text)],
         effect: EffectClass::ReadOnly,
         answers: Vec::new(),
+        is_result_secret: false,
         place: Place {
             frame: FrameId(1),
             agent: AgentId(0),

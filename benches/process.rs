@@ -30,7 +30,7 @@ use playhouse::host::sessions::Sessions;
 use playhouse::host::tool::registry::Registry;
 use playhouse::lang::SourceText;
 use playhouse::value::Map;
-use playhouse::vm::limits::Settings;
+use playhouse::vm::protocol::settings::Settings;
 
 use crate::conversation::{CONVERSATION, REPLY};
 

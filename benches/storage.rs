@@ -21,8 +21,8 @@ use playhouse::host::stored;
 use playhouse::host::tool::registry::Registry;
 use playhouse::lang::SourceText;
 use playhouse::value::Map;
-use playhouse::vm::limits::Settings;
 use playhouse::vm::protocol::Timestamp;
+use playhouse::vm::protocol::settings::Settings;
 
 const PROGRAM: &str = "\
 # Desk

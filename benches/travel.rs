@@ -17,7 +17,7 @@ use playhouse::host::travel::{Changes, Point, Timeline, diff, fork};
 use playhouse::lang::program::{Parameter, Signature, Type};
 use playhouse::lang::{LoadOptions, SourceText, load};
 use playhouse::value::{Map, Value};
-use playhouse::vm::limits::Settings;
+use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::protocol::{
     CallId, CallOutcome, Effect, EffectClass, Event, Finish, Progress, ReplyEnd, Timestamp, ToolSignature, TurnId, Wait,
 };

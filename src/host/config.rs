@@ -21,7 +21,7 @@ use crate::host::session::SessionOptions;
 use crate::lang::program::FrontMatter;
 use crate::value::Value;
 use crate::vm::dataflow::date;
-use crate::vm::limits::Settings;
+use crate::vm::protocol::settings::Settings;
 
 pub use crate::host::config_file::FileConfig;
 

@@ -12,7 +12,7 @@ use crate::host::journal::wire::SettingsWire;
 use crate::host::models::config::{self as embedded, EmbeddedKeys};
 use crate::span::LineIndex;
 use crate::vm::dataflow::date::{self, TimesOfDay};
-use crate::vm::limits::Settings;
+use crate::vm::protocol::settings::Settings;
 
 /// The name of the file beside a program.
 const FILE_NAME: &str = "playhouse.toml";

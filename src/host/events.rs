@@ -7,13 +7,14 @@ use serde::Serialize;
 
 use crate::lang::plan::Plan;
 use crate::lang::program::Program;
-use crate::value::{Map, Tracked, Value};
-use crate::vm::migrate::LeftLine;
+use crate::value::{Map, Value};
+use crate::vm::protocol::LeftLine;
+use crate::vm::protocol::Tracked;
+use crate::vm::protocol::view::plan;
 use crate::vm::protocol::{
     CallId, CallKind, Close, Effect, Fact, FrameOrigin, Judge, Location, Outcome, Place, Progress, Report, Ruling,
     TurnEnd, TurnKind, Update, Wait,
 };
-use crate::vm::view::plan;
 
 pub use crate::host::summary::Summary;
 
@@ -469,7 +470,7 @@ fn fact_body(program: &Program, fact: &Fact) -> PublicBody {
             value: value.shown(),
             old: old.clone(),
             scope: if *local { "local" } else { "other" },
-            origin: value.origin.name(),
+            origin: value.origin().name(),
         },
         Fact::VariableRemoved { name, reason } => PublicBody::VariableRemoved { variable: name.clone(), reason },
         Fact::CallQueued { call, name, kind, arguments } => PublicBody::CallQueued {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::vm::view::Counters;
+use crate::vm::protocol::view::Counters;
 
 /// The object of `--summary` (spec `cli.md`). The counters of features that do not exist yet are 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -9,13 +9,14 @@ use std::sync::Arc;
 use crate::host::journal::record::Record;
 use crate::host::session::SessionError;
 use crate::host::session::replay::replay_watched;
-use crate::lang::explain::trigger_kind;
+use crate::lang::analysis::explain::trigger_kind;
 use crate::lang::program::{Program, Trigger, TriggerId};
+use crate::vm::migrate::Migration;
+use crate::vm::protocol::view::{TriggerView, View, place_name};
 use crate::vm::protocol::{
     Effect, Evaluation, Fact, Judge, Location, Place, Progress, QuestionId, Ruling, Timestamp, TurnId, USER_MESSAGE,
     Update,
 };
-use crate::vm::view::{TriggerView, View, place_name};
 
 /// What a machine reported: when, where, what.
 pub type Told = (Timestamp, Option<Place>, Fact);
@@ -123,6 +124,7 @@ pub fn history(records: &[Record]) -> Result<History, SessionError> {
             told.push((time, report.place, report.fact.clone()));
         }
         if let Fact::ProgramChanged(change) = &report.fact {
+            let change = Migration::new(change.old.clone(), change.new.clone());
             // What was told of triggers and agents that are gone is about nothing that can be asked for.
             let told_before = std::mem::take(&mut told);
             let now = |(time, place, fact): Told| match place {

@@ -2,78 +2,34 @@
 //!
 //! [`load`] does it all: `load` (imports) → `parse` (trees) → `lower` (program) → `checks` (diagnostics).
 
+pub use crate::analysis::explain;
 use crate::diagnostic::Diagnostic;
-use crate::program::{Program, Signature};
+pub use crate::lower::LoadOptions;
+use crate::program::Program;
+pub use crate::source::{ImportRequest, SourceText};
 
 // What the language and all above it speak about; the rest of the crate is built on it.
 pub mod diagnostic;
 pub mod span;
 pub mod value;
 
-mod agents;
-pub mod ast;
-pub mod builtins;
-mod callables;
-pub mod calls;
-mod calls_in_lines;
-pub mod changes;
-mod checks;
-pub mod dataflow;
-pub mod explain;
-pub mod expr;
-mod expr_english;
-mod expr_parser;
-mod expr_text;
-pub mod flow_graph;
-pub mod inlining;
-mod lexer;
-mod lines;
-mod load;
-mod lower;
-mod markdown;
-pub mod matching;
-pub mod names;
-pub mod parse;
-pub mod plan;
-pub mod program;
-mod settings;
+mod graph;
 mod signature;
-mod steps;
-pub mod tail_calls;
-mod tool_list;
-mod trigger_checks;
-mod trigger_index;
-mod triggers;
-mod unused;
-mod words;
-pub mod yaml;
 
-/// A text to load, with the name it is shown under (normally its path).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourceText {
-    /// Its name. Two texts of one name are one file.
-    pub name: String,
-    /// The whole text.
-    pub text: String,
-}
+pub mod expr;
+pub mod source;
 
-/// A file that another one imports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ImportRequest<'a> {
-    /// The path as written.
-    pub path: &'a str,
-    /// The name of the importing file; relative paths are relative to it.
-    pub from: &'a str,
-}
+pub mod program;
 
-/// What is known about the world a program will run in.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct LoadOptions<'a> {
-    /// The tools that can be called.
-    pub tools: &'a [Signature],
-    /// Whether there are more tools, known only at run time: an unknown callee is then a warning.
-    pub open_world: bool,
-}
+mod english;
+
+pub mod dataflow;
+pub mod plan;
+
+mod lower;
+
+pub mod analysis;
+pub mod diff;
 
 /// What loading gives.
 #[derive(Clone, Debug)]
@@ -90,10 +46,10 @@ pub fn load(
     read: &mut dyn FnMut(&ImportRequest<'_>) -> Result<SourceText, String>,
     options: &LoadOptions<'_>,
 ) -> Loaded {
-    let files = load::load_files(roots, read);
+    let files = lower::load::load_files(roots, read);
     let lowered = lower::lower(files, options);
     let mut diagnostics = lowered.diagnostics;
-    diagnostics.extend(checks::check(&lowered.program, &lowered.later, options));
+    diagnostics.extend(analysis::checks::check(&lowered.program, &lowered.later, options));
     diagnostics.sort_by(|a, b| (a.span, a.severity, a.code).cmp(&(b.span, b.severity, b.code)));
     Loaded { program: lowered.program, diagnostics }
 }

@@ -1,18 +1,107 @@
-//! Headings to names and signatures: `Name($a: str, $b = 3) -> dict` (spec `language.md`, "File").
+//! What can be known of a callable without running it: its name, its parameters, their types.
 
+use std::fmt;
 use std::sync::Arc;
 
-use crate::diagnostic::Diagnostic;
-use crate::expr::{parse_prefix, scan_name};
-use crate::program::{Parameter, Type, TypeKind};
 use crate::span::Span;
+use crate::value::Value;
 
-/// What a playbook's heading says.
-pub(crate) struct Heading {
-    /// The name as an identifier; empty if the heading holds none.
-    pub(crate) name: Arc<str>,
-    pub(crate) parameters: Vec<Parameter>,
-    pub(crate) returns: Option<Type>,
+/// The types of the language (spec `language.md`, "Steps").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Type {
+    /// What kind of value.
+    pub kind: TypeKind,
+    /// Whether null is allowed too (`T | None`).
+    pub optional: bool,
+}
+
+/// The kinds of types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TypeKind {
+    /// Anything.
+    Any,
+    /// Text.
+    Str,
+    /// A 64-bit integer.
+    Int,
+    /// A number; integers are accepted.
+    Float,
+    /// `true` or `false`.
+    Bool,
+    /// A list.
+    List,
+    /// A map.
+    Dict,
+}
+
+impl Type {
+    /// Accepts every value.
+    pub const ANY: Type = Type { kind: TypeKind::Any, optional: false };
+
+    /// Whether `value` is of this type. There is no coercion; an integer is a `float`.
+    pub fn accepts(self, value: &Value) -> bool {
+        match (self.kind, value) {
+            (TypeKind::Any, _)
+            | (TypeKind::Str, Value::Str(_))
+            | (TypeKind::Int, Value::Int(_))
+            | (TypeKind::Float, Value::Int(_) | Value::Float(_))
+            | (TypeKind::Bool, Value::Bool(_))
+            | (TypeKind::List, Value::List(_))
+            | (TypeKind::Dict, Value::Map(_)) => true,
+            (_, Value::Null) => self.optional,
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.kind {
+            TypeKind::Any => "any",
+            TypeKind::Str => "str",
+            TypeKind::Int => "int",
+            TypeKind::Float => "float",
+            TypeKind::Bool => "bool",
+            TypeKind::List => "list",
+            TypeKind::Dict => "dict",
+        })?;
+        f.write_str(if self.optional { " | None" } else { "" })
+    }
+}
+
+/// A parameter of a playbook or tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// Its name, without `$`.
+    pub name: Arc<str>,
+    /// Its type; `any` if none was written.
+    pub ty: Type,
+    /// Its default value; a parameter without one is required.
+    pub default: Option<Value>,
+    /// What it is for, in one line; empty if unknown.
+    pub description: Arc<str>,
+    /// The place of the declaration; none for a tool's.
+    pub span: Option<Span>,
+}
+
+impl Parameter {
+    /// Whether a call must give it.
+    pub fn required(&self) -> bool {
+        self.default.is_none()
+    }
+}
+
+/// What one can know about a callable without running it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signature {
+    /// The name it is called by; may hold one dot (`plugin.command`, `Agent.Playbook`).
+    pub name: Arc<str>,
+    /// Its parameters in order.
+    pub parameters: Vec<Parameter>,
+    /// What it gives back; `any` if unknown.
+    pub returns: Type,
+    /// One line for the model and for people.
+    pub summary: Arc<str>,
 }
 
 /// Reads a type's name. The longer names of other languages are understood, and so is what stands in brackets
@@ -22,7 +111,7 @@ pub(crate) fn read_type(text: &str) -> Option<Type> {
     let text = text.trim();
     let inner = text.strip_prefix("Optional[").and_then(|inner| inner.strip_suffix(']'));
     optional |= inner.is_some();
-    for part in split_outside_brackets(inner.unwrap_or(text), '|') {
+    for part in split_outside_brackets(inner.unwrap_or(text), &['|']) {
         let part = part.trim();
         let word = part.split('[').next().unwrap_or("").trim();
         let read = match word.to_lowercase().as_str() {
@@ -45,13 +134,14 @@ pub(crate) fn read_type(text: &str) -> Option<Type> {
     Some(Type { kind: kind.unwrap_or(TypeKind::Any), optional })
 }
 
-fn split_outside_brackets(text: &str, separator: char) -> Vec<&str> {
+/// The parts between separators that stand outside of brackets; never empty.
+pub(crate) fn split_outside_brackets<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0_usize, 0);
     for (at, character) in text.char_indices() {
         match character {
             '[' => depth += 1,
             ']' => depth = depth.saturating_sub(1),
-            _ if character == separator && depth == 0 => {
+            _ if separators.contains(&character) && depth == 0 => {
                 parts.push(&text[start..at]);
                 start = at + character.len_utf8();
             }
@@ -60,204 +150,4 @@ fn split_outside_brackets(text: &str, separator: char) -> Vec<&str> {
     }
     parts.push(&text[start..]);
     parts
-}
-
-/// Makes an identifier of any words: `Do not keep asking` → `DoNotKeepAsking`. What is an identifier already
-/// stays as it is. Empty if there is no letter or digit in it.
-pub(crate) fn identifier(title: &str) -> String {
-    let title = title.trim();
-    if scan_name(title) == title.len() {
-        return title.to_owned();
-    }
-    let mut name = String::new();
-    for word in title.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty()) {
-        // `Don't` is one word to its reader.
-        if matches!(word, "t" | "s" | "re" | "ll" | "ve" | "d" | "m") && title.contains(&format!("'{word}")) {
-            name.push_str(word);
-            continue;
-        }
-        let mut characters = word.chars();
-        name.extend(characters.next().into_iter().flat_map(char::to_uppercase));
-        name.push_str(characters.as_str());
-    }
-    if name.starts_with(|c: char| !crate::expr::begins_name(c)) {
-        name.insert(0, '_');
-    }
-    name
-}
-
-/// Reads a playbook's heading; `title` stands at `span`.
-pub(crate) fn read_heading(title: &str, span: Span, diagnostics: &mut Vec<Diagnostic>) -> Heading {
-    let mut heading = Heading { name: "".into(), parameters: Vec::new(), returns: None };
-    let (words, parameters, rest) = split_heading(title);
-    heading.name = identifier(words).into();
-    let place = |part: &str| {
-        let start = span.start as usize + (part.as_ptr() as usize - title.as_ptr() as usize);
-        Span::new(span.file, start, start + part.len())
-    };
-    if heading.name.is_empty() {
-        let message = "this heading has no name; write `## Name` or `## Name($parameter)`";
-        diagnostics.push(Diagnostic::error("bad-signature", span, message));
-    }
-    if let Some(parameters) = parameters {
-        read_parameters(parameters, &place, &mut heading.parameters, diagnostics);
-    }
-    let returns = rest.trim();
-    if let Some(ty) = returns.strip_prefix("->") {
-        let ty = ty.trim();
-        // `-> None` promises nothing, which is the same as promising no type.
-        if !ty.eq_ignore_ascii_case("none") {
-            heading.returns = read_type(ty);
-            if heading.returns.is_none() {
-                diagnostics.push(unknown_type(ty, place(ty)));
-                heading.returns = Some(Type::ANY);
-            }
-        }
-    } else if !returns.is_empty() {
-        let message = format!("`{returns}` behind the parameters can't be read; write `-> type` or nothing");
-        diagnostics.push(Diagnostic::error("bad-signature", place(returns), message));
-    }
-    heading
-}
-
-fn unknown_type(name: &str, span: Span) -> Diagnostic {
-    let message =
-        format!("type `{name}` is unknown and is read as `any`; use str, int, float, bool, list, dict or any");
-    Diagnostic::warning("unknown-type", span, message)
-}
-
-/// Splits a heading into name, parameters and what follows. Brackets in prose (`Do this (carefully)`) are prose.
-fn split_heading(title: &str) -> (&str, Option<&str>, &str) {
-    if let Some(open) = title.find('(') {
-        let words = &title[..open];
-        let inside = &title[open + 1..];
-        let is_name = scan_name(words) == words.len() && !words.is_empty();
-        let empty_or_variable = inside.trim_start().starts_with(['$', ')']);
-        if is_name || empty_or_variable {
-            let close = closing_bracket(inside).unwrap_or(inside.len());
-            return (words, Some(&inside[..close]), inside.get(close + 1..).unwrap_or(""));
-        }
-    }
-    match title.find("->") {
-        Some(arrow) => (&title[..arrow], None, &title[arrow..]),
-        None => (title, None, ""),
-    }
-}
-
-/// Where the bracket closes that was opened in front of `text`; quoted text does not count.
-pub(crate) fn closing_bracket(text: &str) -> Option<usize> {
-    let (mut depth, mut quote) = (0_usize, None);
-    let mut characters = text.char_indices();
-    while let Some((at, character)) = characters.next() {
-        match (quote, character) {
-            (Some(_), '\\') => {
-                characters.next();
-            }
-            (Some(open), _) if open == character => quote = None,
-            (Some(_), _) => {}
-            (None, '"' | '\'') => quote = Some(character),
-            (None, '(' | '[' | '{') => depth += 1,
-            (None, ')') if depth == 0 => return Some(at),
-            (None, ')' | ']' | '}') => depth = depth.saturating_sub(1),
-            (None, _) => {}
-        }
-    }
-    None
-}
-
-fn read_parameters(
-    text: &str,
-    place: &dyn Fn(&str) -> Span,
-    parameters: &mut Vec<Parameter>,
-    diagnostics: &mut Vec<Diagnostic>,
-) {
-    let mut rest = text;
-    while !rest.trim().is_empty() {
-        match read_parameter(rest, place, diagnostics) {
-            Ok((parameter, length)) => {
-                if let Some(first) = parameters.iter().find(|other| other.name == parameter.name)
-                    && let (Some(here), Some(there)) = (parameter.span, first.span)
-                {
-                    let message = format!("parameter `${}` stands twice; rename one", parameter.name);
-                    let error = Diagnostic::error("duplicate-parameter", here, message);
-                    diagnostics.push(error.with_place(there, "first here"));
-                }
-                parameters.push(parameter);
-                rest = &rest[length..];
-            }
-            Err((part, message)) => {
-                diagnostics.push(Diagnostic::error("bad-signature", place(part), message));
-                return;
-            }
-        }
-    }
-}
-
-/// Reads `$name: type = default` and the comma behind it; gives the length read.
-fn read_parameter<'a>(
-    text: &'a str,
-    place: &dyn Fn(&str) -> Span,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Result<(Parameter, usize), (&'a str, String)> {
-    let start = text.len() - text.trim_start().len();
-    let dollar = usize::from(text[start..].starts_with('$'));
-    let length = scan_name(&text[start + dollar..]);
-    let mut at = start + dollar + length;
-    if length == 0 {
-        let shown = text.trim().split(',').next().unwrap_or("");
-        return Err((text.trim(), format!("parameter `{shown}` can't be read; write `$name: type = default`")));
-    }
-    let named = &text[start..at];
-    let mut ty = Type::ANY;
-    let skip = |at: usize| at + (text[at..].len() - text[at..].trim_start().len());
-    at = skip(at);
-    if text[at..].starts_with(':') {
-        let end = end_of_type(&text[at + 1..]);
-        let written = text[at + 1..at + 1 + end].trim();
-        ty = read_type(written).filter(|_| !written.is_empty()).unwrap_or_else(|| {
-            diagnostics.push(unknown_type(written, place(written)));
-            Type::ANY
-        });
-        at = skip(at + 1 + end);
-    }
-    let mut default = None;
-    if text[at..].starts_with('=') {
-        let source = &text[at + 1..];
-        let offset = place(source);
-        let (expr, length) = parse_prefix(source, offset.file, offset.start as usize)
-            .map_err(|error| (source, format!("the default of `{named}` can't be read: {}", error.message)))?;
-        let value = expr.as_constant();
-        default = Some(value.ok_or((source, format!("the default of `{named}` has to be a literal")))?);
-        at = skip(at + 1 + length);
-    }
-    if let Some(default) = &default
-        && !ty.accepts(default)
-    {
-        // `$x: str = None` is how Python programs write an optional parameter.
-        ty.optional |= default.kind() == "None";
-        if !ty.accepts(default) {
-            return Err((named, format!("the default of `{named}` is no {ty} but {}", default.kind())));
-        }
-    }
-    if text[at..].starts_with(',') {
-        at += 1;
-    } else if !text[at..].trim().is_empty() {
-        return Err((text[at..].trim(), format!("expected `,` or `)` after `{named}`")));
-    }
-    let span = Some(place(named));
-    Ok((Parameter { name: named.trim_start_matches('$').into(), ty, default, description: "".into(), span }, at))
-}
-
-/// Where the type ends: at `=` or `,` outside of brackets.
-fn end_of_type(text: &str) -> usize {
-    let mut depth = 0_usize;
-    for (at, character) in text.char_indices() {
-        match character {
-            '[' => depth += 1,
-            ']' => depth = depth.saturating_sub(1),
-            '=' | ',' if depth == 0 => return at,
-            _ => {}
-        }
-    }
-    text.len()
 }

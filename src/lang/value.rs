@@ -1,13 +1,15 @@
-//! Values of the language: their kinds, their JSON form, and where they came from.
+//! Values of the language: their kinds, their JSON form, their order and their bounds.
 //!
 //! A [`Value`] is cheap to clone (strings, lists and maps are shared), keeps the order of keys, and compares
 //! by meaning: `1 == 1.0` (spec `language.md`, "Expressions").
 
+use std::cell::RefCell;
+use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -32,6 +34,42 @@ pub enum Value {
     List(Arc<Vec<Value>>),
     /// A map with text keys.
     Map(Arc<Map>),
+}
+
+/// How large a value may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Bytes of its JSON, estimated from below.
+    pub max_bytes: usize,
+    /// How deep lists and maps may stand inside each other.
+    pub max_depth: usize,
+}
+
+/// What a value has too much of, and how much is allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Excess {
+    /// More bytes of JSON.
+    Bytes(usize),
+    /// Lists and maps deeper inside each other.
+    Depth(usize),
+}
+
+/// The beginning of what is written, up to a bound.
+struct Start {
+    bytes: Vec<u8>,
+    max_bytes: usize,
+}
+
+impl std::io::Write for Start {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let n_free = self.max_bytes - self.bytes.len();
+        self.bytes.extend_from_slice(&bytes[..bytes.len().min(n_free)]);
+        if bytes.len() > n_free { Err(std::io::ErrorKind::WriteZero.into()) } else { Ok(bytes.len()) }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// One step of a path into a value: `.name` or `[index]`.
@@ -119,10 +157,81 @@ impl Value {
         }
     }
 
+    /// Writes compact JSON; a writer that fails gets no more.
+    pub fn write_json(&self, writer: impl std::io::Write) {
+        let _ = serde_json::to_writer(writer, self);
+    }
+
+    /// Compact JSON, as much of it as fits into `max_bytes`, and whether that is all. Costs no more than what is
+    /// written, however large the value is.
+    pub fn to_json_within(&self, max_bytes: usize) -> (String, bool) {
+        let mut start = Start { bytes: Vec::new(), max_bytes };
+        let is_whole = serde_json::to_writer(&mut start, self).is_ok();
+        let mut text = String::from_utf8(start.bytes).unwrap_or_else(|error| {
+            let n_valid = error.utf8_error().valid_up_to();
+            String::from_utf8_lossy(&error.as_bytes()[..n_valid]).into_owned()
+        });
+        text.truncate(text.floor_char_boundary(max_bytes));
+        (text, is_whole)
+    }
+
+    /// Whether the value is within bounds. What is shared counts as often as it occurs; the work is never more than
+    /// the bound allows.
+    ///
+    /// # Errors
+    /// What it has too much of.
+    pub fn check_bounds(&self, bounds: Bounds) -> Result<(), Excess> {
+        let mut n_left = bounds.max_bytes;
+        self.measure(0, &mut n_left, bounds)
+    }
+
+    /// Takes the bytes of the value off those that are left. Goes no deeper than is allowed.
+    fn measure(&self, depth: usize, n_left: &mut usize, bounds: Bounds) -> Result<(), Excess> {
+        if depth > bounds.max_depth {
+            return Err(Excess::Depth(bounds.max_depth));
+        }
+        let n_bytes = match self {
+            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => 4,
+            Value::Str(text) => text.len() + 2,
+            Value::List(items) => items.len() + 2,
+            Value::Map(members) => members.keys().map(|key| key.len() + 4).sum::<usize>() + 2,
+        };
+        *n_left = n_left.checked_sub(n_bytes).ok_or(Excess::Bytes(bounds.max_bytes))?;
+        match self {
+            Value::List(items) => items.iter().try_for_each(|item| item.measure(depth + 1, n_left, bounds)),
+            Value::Map(members) => members.values().try_for_each(|member| member.measure(depth + 1, n_left, bounds)),
+            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => Ok(()),
+        }
+    }
+
     /// Reads JSON text.
     pub fn from_json(text: &str) -> Result<Value, serde_json::Error> {
         serde_json::from_str(text)
     }
+
+    /// Reads JSON text in which no object has a key twice.
+    ///
+    /// # Errors
+    /// The key that an object has twice, or what keeps the text from being JSON.
+    pub fn from_strict_json(text: &str) -> Result<Value, JsonFault> {
+        // serde's errors carry text only.
+        let twice = RefCell::new(None);
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let read = ValueVisitor { twice: Some(&twice) }.deserialize(&mut deserializer);
+        read.and_then(|value| deserializer.end().map(|()| value)).map_err(|error| match twice.into_inner() {
+            Some(key) => JsonFault::KeyTwice(key),
+            None => JsonFault::NoJson(error),
+        })
+    }
+}
+
+/// Why [`Value::from_strict_json`] refuses a text.
+#[derive(Debug)]
+pub enum JsonFault {
+    /// An object has this key twice.
+    KeyTwice(Arc<str>),
+    /// It is no JSON.
+    NoJson(serde_json::Error),
 }
 
 impl PartialEq for Value {
@@ -143,12 +252,33 @@ impl PartialEq for Value {
 
 /// Exact comparison: no integer is equal to a float that only rounds to it.
 fn int_equals_float(int: i64, float: f64) -> bool {
-    // -2^63 and every integral float below 2^63 convert to i64 without loss.
-    float.fract() == 0.0 && (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&float) && {
-        #[allow(clippy::cast_possible_truncation)]
-        let as_int = float as i64;
-        as_int == int
+    compare_int_float(int, float) == Some(Ordering::Equal)
+}
+
+/// The exact order of an integer and a float; none for what is no number.
+pub fn compare_int_float(int: i64, float: f64) -> Option<Ordering> {
+    const BEYOND_INTS: f64 = 9_223_372_036_854_775_808.0;
+    if float.is_nan() {
+        return None;
     }
+    if float >= BEYOND_INTS {
+        return Some(Ordering::Less);
+    }
+    if float < -BEYOND_INTS {
+        return Some(Ordering::Greater);
+    }
+    // What is left converts to an integer without loss, but for its fraction.
+    #[allow(clippy::cast_possible_truncation)]
+    let whole = float.trunc() as i64;
+    Some(int.cmp(&whole).then_with(|| {
+        if float.fract() > 0.0 {
+            Ordering::Less
+        } else if float.fract() < 0.0 {
+            Ordering::Greater
+        } else {
+            Ordering::Equal
+        }
+    }))
 }
 
 impl fmt::Display for Value {
@@ -194,91 +324,6 @@ impl fmt::Display for Reference {
     }
 }
 
-/// Where a value came from (spec `execution.md`, "Where values come from"): a set, because text can be put
-/// together from several sources.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Origin(u8);
-
-impl Origin {
-    /// The program's own text: literals of explicit lines, defaults, declared variables, arithmetic on them.
-    pub const CODE: Origin = Origin(1);
-    /// Given when the program was started (`--arg`).
-    pub const ARGUMENT: Origin = Origin(2);
-    /// A user's message.
-    pub const USER: Origin = Origin(4);
-    /// Written by the model.
-    pub const MODEL: Origin = Origin(8);
-    /// A tool's result.
-    pub const TOOL: Origin = Origin(16);
-
-    const NAMES: [(Origin, &'static str); 5] = [
-        (Origin::TOOL, "tool"),
-        (Origin::MODEL, "model"),
-        (Origin::USER, "user"),
-        (Origin::ARGUMENT, "argument"),
-        (Origin::CODE, "code"),
-    ];
-
-    /// Every source there is.
-    pub const ALL: Origin = Origin(31);
-
-    /// The source with this name, as people write it (`user`).
-    pub fn named(name: &str) -> Option<Origin> {
-        Origin::NAMES.iter().find(|(_, known)| *known == name).map(|(origin, _)| *origin)
-    }
-
-    /// The names of all sources in it, the most trusted first.
-    pub fn names(self) -> impl Iterator<Item = &'static str> {
-        Origin::NAMES.iter().rev().filter(move |(origin, _)| self.0 & origin.0 != 0).map(|(_, name)| *name)
-    }
-
-    /// Both sources together.
-    #[must_use]
-    pub fn with(self, other: Origin) -> Origin {
-        Origin(self.0 | other.0)
-    }
-
-    /// The sources that both have.
-    #[must_use]
-    pub fn and(self, other: Origin) -> Origin {
-        Origin(self.0 & other.0)
-    }
-
-    /// Whether every source in `self` is one of `allowed`.
-    pub fn within(self, allowed: Origin) -> bool {
-        self.0 & !allowed.0 == 0
-    }
-
-    /// The one name shown to people: the least trusted of the sources; `code` for none.
-    pub fn name(self) -> &'static str {
-        Origin::NAMES.iter().find(|(origin, _)| self.0 & origin.0 != 0).map_or("code", |(_, name)| name)
-    }
-}
-
-/// A value with its origin and its secrecy. What is secret is shown as `"***"` by events, journal views and
-/// tracing, never as it is.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Tracked {
-    /// The value itself.
-    pub value: Value,
-    /// Where it came from.
-    pub origin: Origin,
-    /// Whether it may be shown.
-    pub secret: bool,
-}
-
-impl Tracked {
-    /// A value that may be shown.
-    pub fn new(value: Value, origin: Origin) -> Self {
-        Tracked { value, origin, secret: false }
-    }
-
-    /// The value as it may be shown to people: the mask for a secret.
-    pub fn shown(&self) -> Value {
-        if self.secret { Value::str("***") } else { self.value.clone() }
-    }
-}
-
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -307,13 +352,26 @@ impl Serialize for Value {
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ValueVisitor)
+        ValueVisitor { twice: None }.deserialize(deserializer)
     }
 }
 
-struct ValueVisitor;
+/// Reads one value of anything like JSON.
+#[derive(Clone, Copy)]
+struct ValueVisitor<'a> {
+    /// A key that stands twice in a map ends the reading and is put here; without this the last one counts.
+    twice: Option<&'a RefCell<Option<Arc<str>>>>,
+}
 
-impl<'de> Visitor<'de> for ValueVisitor {
+impl<'de> DeserializeSeed<'de> for ValueVisitor<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ValueVisitor<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -329,7 +387,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        Value::deserialize(deserializer)
+        self.deserialize(deserializer)
     }
 
     fn visit_bool<E>(self, truth: bool) -> Result<Value, E> {
@@ -353,13 +411,9 @@ impl<'de> Visitor<'de> for ValueVisitor {
         Ok(Value::str(text))
     }
 
-    fn visit_string<E>(self, text: String) -> Result<Value, E> {
-        Ok(Value::str(text))
-    }
-
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Value, A::Error> {
         let mut items = Vec::new();
-        while let Some(item) = sequence.next_element()? {
+        while let Some(item) = sequence.next_element_seed(self)? {
             items.push(item);
         }
         Ok(Value::list(items))
@@ -367,9 +421,38 @@ impl<'de> Visitor<'de> for ValueVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut members = Map::new();
-        while let Some((key, value)) = map.next_entry::<String, Value>()? {
-            members.insert(key.into(), value);
+        while let Some(key) = map.next_key_seed(MemberKey)? {
+            let value = map.next_value_seed(self)?;
+            if let (index, Some(_)) = members.insert_full(key, value)
+                && let Some(twice) = self.twice
+            {
+                *twice.borrow_mut() = members.get_index(index).map(|(key, _)| Arc::clone(key));
+                return Err(A::Error::custom("a key twice"));
+            }
         }
         Ok(Value::map(members))
+    }
+}
+
+/// A key, without a `String` on the way.
+struct MemberKey;
+
+impl<'de> DeserializeSeed<'de> for MemberKey {
+    type Value = Arc<str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Arc<str>, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for MemberKey {
+    type Value = Arc<str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Arc<str>, E> {
+        Ok(text.into())
     }
 }

@@ -15,10 +15,10 @@ use playhouse::host::tool::canned;
 use playhouse::host::tool::registry::Registry;
 use playhouse::serve::cli::test_file::{TestFile, TestStepKind};
 use playhouse::span::Sources;
-use playhouse::vm::limits::Settings;
+use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::protocol::{Event, Progress, Timestamp};
 use playhouse::vm::reply::ReadEnd;
-use playhouse::vm::template::{Part, TextScanner, scan_text};
+use playhouse::vm::variables::template::{Part, TextScanner, scan_text};
 use playhouse::vm::{Begin, Machine};
 
 use crate::reply::{corpus, read, read_whole};

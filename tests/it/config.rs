@@ -10,7 +10,7 @@ use playhouse::lang::program::FrontMatter;
 use playhouse::span::{FileId, Span};
 use playhouse::value::{Map, Value};
 use playhouse::vm::dataflow::date::TimesOfDay;
-use playhouse::vm::limits::{Barrier, OnProtocolFailure, OnUserMessage, Replan, Settings};
+use playhouse::vm::protocol::settings::{Barrier, OnProtocolFailure, OnUserMessage, Replan, Settings};
 
 fn file(text: &str) -> Result<FileConfig, String> {
     FileConfig::from_text(Path::new("dir/playhouse.toml"), text).map_err(|error| error.to_string())

@@ -28,9 +28,9 @@ use playhouse::lang::program::{Program, Signature};
 use playhouse::serve::cli::test_file::{TestFile, TestStepKind};
 use playhouse::span::FileId;
 use playhouse::value::{Map, Value};
-use playhouse::vm::limits::Settings;
+use playhouse::vm::protocol::settings::Settings;
+use playhouse::vm::protocol::view::View;
 use playhouse::vm::protocol::{Effect, Fact, Outcome, Progress, StartCall, Timestamp, ToolSignature};
-use playhouse::vm::view::View;
 use playhouse::vm::{Begin, Machine};
 
 use crate::ideal_model::{IdealModel, Known, Pace};
@@ -343,7 +343,7 @@ pub(crate) fn variables(view: &View) -> BTreeMap<String, Value> {
     let others = view.others.iter().flat_map(|(agent, variables)| {
         variables.iter().map(move |variable| (format!("{agent}.{}", variable.name), variable))
     });
-    of_frames.chain(others).map(|(name, variable)| (name, variable.value.value.clone())).collect()
+    of_frames.chain(others).map(|(name, variable)| (name, variable.value.value().clone())).collect()
 }
 
 /// Runs a session to its end, answering each wait for the user with the next line.

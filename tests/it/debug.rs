@@ -29,9 +29,9 @@ use playhouse::lang::SourceText;
 use playhouse::lang::program::Program;
 use playhouse::span::FileId;
 use playhouse::value::Map;
-use playhouse::vm::limits::Settings;
+use playhouse::vm::protocol::settings::Settings;
+use playhouse::vm::protocol::view::{View, place_name};
 use playhouse::vm::protocol::{FrameId, Timestamp};
-use playhouse::vm::view::{View, place_name};
 
 use crate::golden;
 
@@ -269,7 +269,7 @@ impl Run {
                 let (frame, name) = self.frame_of(name.trim()).await;
                 match self.debuggee.assign(frame, name, value).await {
                     Ok(value) => {
-                        writeln!(self.out, "  = {}", value.value.to_text()).unwrap();
+                        writeln!(self.out, "  = {}", value.value().to_text()).unwrap();
                         // In the present, nothing moves.
                         if self.debuggee.stands_still() {
                             return;
@@ -305,7 +305,7 @@ impl Run {
                 self.out.push_str(&stack(&view));
             }
             "value" => match self.debuggee.evaluate(None, rest).await {
-                Ok(value) => writeln!(self.out, "  = {}", value.value.to_text()).unwrap(),
+                Ok(value) => writeln!(self.out, "  = {}", value.value().to_text()).unwrap(),
                 Err(error) => writeln!(self.out, "  error: {error}").unwrap(),
             },
             "exceptions" => {
@@ -384,13 +384,13 @@ fn stack(view: &View) -> String {
         let elided = if frame.n_elided > 0 { format!(", {} left out", frame.n_elided) } else { String::new() };
         write!(text, "  {}:{line}{inlined}{elided}", frame.name).unwrap();
         for variable in &frame.variables {
-            write!(text, " {}={}", variable.name, variable.value.value.to_text()).unwrap();
+            write!(text, " {}={}", variable.name, variable.value.value().to_text()).unwrap();
         }
         text.push('\n');
     }
     for (agent, variables) in &view.others {
         for variable in variables {
-            writeln!(text, "  {agent} {}={}", variable.name, variable.value.value.to_text()).unwrap();
+            writeln!(text, "  {agent} {}={}", variable.name, variable.value.value().to_text()).unwrap();
         }
     }
     text

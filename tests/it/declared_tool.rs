@@ -1,7 +1,8 @@
 //! Tools as test cases write them: `Name(a, b = 3) read_only ask to:user+code doc:assets schema:{…}`.
 
 use playhouse::lang::program::{Parameter, Signature, Type};
-use playhouse::value::{Origin, Value};
+use playhouse::value::Value;
+use playhouse::vm::protocol::Origin;
 use playhouse::vm::protocol::{Approval, EffectClass, ParameterRule, ToolSignature};
 
 /// Reads one line.

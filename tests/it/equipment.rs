@@ -7,7 +7,8 @@ use playhouse::host::equipment::declaration::{Declarations, of_program, resolve_
 use playhouse::host::tool::policy::{ApprovalPolicy, Policies, ToolPolicy};
 use playhouse::lang::program::{Signature, Type};
 use playhouse::lang::{LoadOptions, SourceText, load};
-use playhouse::value::{Origin, Value};
+use playhouse::value::Value;
+use playhouse::vm::protocol::Origin;
 use playhouse::vm::protocol::{Approval, EffectClass, ToolSignature};
 
 use crate::golden;

@@ -7,12 +7,13 @@ use playhouse::host::events::EventMaker;
 use playhouse::host::program::load_texts;
 use playhouse::lang::SourceText;
 use playhouse::lang::program::{AgentId, PlaybookId, StepId};
-use playhouse::value::{Origin, Tracked, Value};
-use playhouse::vm::fault::{Fault, FaultKind};
+use playhouse::value::Value;
+use playhouse::vm::protocol::fault::{Fault, FaultKind};
 use playhouse::vm::protocol::{
     CallId, CallKind, Effect, Fact, FrameId, Location, Outcome, Place, Progress, Report, TurnEnd, TurnId, Usage,
     UtteranceId, Wait,
 };
+use playhouse::vm::protocol::{Origin, Tracked};
 
 fn maker() -> EventMaker {
     let text = "# Desk\n\n## Main\n### Steps\n- Say \"Hi\"\n- Talk\n".to_owned();
@@ -40,7 +41,7 @@ fn line(progress: &Progress) -> String {
 }
 
 fn secret(text: &str) -> Tracked {
-    Tracked { value: Value::str(text), origin: Origin::ARGUMENT, secret: true }
+    Tracked::new(Value::str(text), Origin::ARGUMENT).secret_if(true)
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fastrand::Rng;
+use playhouse::lang::analysis::Analysis;
 use playhouse::lang::program::{PlaybookId, Step, StepId, StepKind};
 use playhouse::vm::Machine;
 use playhouse::vm::protocol::{Finish, Outcome, ReplyEnd, Role, StartTurn};
@@ -133,7 +134,7 @@ fn answer(machine: &Machine, start: &StartTurn, inline_lines: usize) -> String {
     let mut lines = Vec::new();
     for step in &program.playbook(asker).steps {
         lines.push(shown("", step));
-        if let Ok(callee) = program.inlining(asker, step.id, inline_lines) {
+        if let Ok(callee) = Analysis::new(program.as_ref()).inlining(asker, step.id, inline_lines) {
             let prefix = format!("{}>", step.label);
             lines.extend(program.playbook(callee).steps.iter().map(|inner| shown(&prefix, inner)));
         }
@@ -147,12 +148,12 @@ fn answer(machine: &Machine, start: &StartTurn, inline_lines: usize) -> String {
     for line in &lines[from..] {
         let label = &line.label;
         if line.explicit && line.label != at {
+            // It is named, for a reply cannot jump over it.
+            reply += &format!("{{\"at\":\"{label}\"}}\n");
             // What follows depends on it.
-            if line.branches || line.text.starts_with("Return") {
-                reply += &format!("{{\"at\":\"{label}\"}}\n");
-                if !label.contains('>') || line.branches {
-                    return reply;
-                }
+            let returns = line.text.starts_with("Return") && !label.contains('>');
+            if line.branches || returns {
+                return reply;
             }
             continue;
         }

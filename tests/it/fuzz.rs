@@ -2,7 +2,7 @@
 
 use bolero::check;
 use playhouse::diagnostic::{Diagnostic, render};
-use playhouse::lang::explain::explain;
+use playhouse::lang::analysis::explain::explain;
 use playhouse::lang::program::Program;
 use playhouse::lang::{LoadOptions, SourceText, expr, load};
 use playhouse::span::{FileId, Span};
@@ -108,7 +108,7 @@ fn assert_sound(program: &Program, diagnostics: &[Diagnostic]) {
         for edges in &playbook.flow.successors {
             assert!(!edges.is_empty());
             for edge in edges {
-                if let playhouse::lang::flow_graph::Node::Step(step) = edge.to {
+                if let playhouse::lang::program::flow_graph::Node::Step(step) = edge.to {
                     assert!((step.0 as usize) < n_steps);
                 }
             }

@@ -8,10 +8,11 @@ use playhouse::lang::dataflow::{
 };
 use playhouse::lang::plan::{Plan, PlanBody};
 use playhouse::span::{Sources, Span};
-use playhouse::value::{Origin, Tracked, Value};
+use playhouse::value::Value;
 use playhouse::vm::dataflow::date::{Calendar, TimesOfDay, zone};
 use playhouse::vm::dataflow::evaluate::{AliasValue, collapse, evaluate};
 use playhouse::vm::protocol::Timestamp;
+use playhouse::vm::protocol::{Origin, Tracked};
 
 /// Pieces of documents: bytes at random hardly ever make a mapping, let alone an expression.
 const PIECES: [&str; 56] = [
@@ -169,7 +170,7 @@ fn evaluate_all(sources: &Sources, plan: &Plan) {
     let values = values(document.aliases.len());
     for template in document.aliases.iter().flat_map(templates) {
         match evaluate(document, template, &values, &calendar) {
-            Ok(value) => assert!(value.tracked().value.to_json().len() < 1_000_000),
+            Ok(value) => assert!(value.tracked().value().to_json().len() < 1_000_000),
             Err(fault) => assert!(sources.get(plan.file).unwrap().text.get(fault.place).is_some()),
         }
     }

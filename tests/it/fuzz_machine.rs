@@ -198,11 +198,26 @@ fn happening(world: &mut World, byte: u8, rest: &mut impl Iterator<Item = u8>, l
         11 => Happening::Reopen,
         12 => Happening::Pass(i64::from(byte) * 100),
         _ => match world.running_tool() {
-            Some(name) if byte > 32 => Happening::Result(name, Ok(Value::from_json(r#"{"items":[1,5]}"#).unwrap())),
-            Some(name) => Happening::Result(name, Err("no".to_owned())),
+            Some(name) => Happening::Result(name, result(byte)),
             None => Happening::User("seven".to_owned()),
         },
     })
+}
+
+/// What a tool answers: what the program wants half of the time, else what its expressions cannot take.
+fn result(byte: u8) -> Result<Value, String> {
+    let json = match byte / 16 {
+        0 => return Err("no".to_owned()),
+        1 => return Err("a long story of what went wrong ".repeat(200)),
+        2 => r#""{$id} is only a text""#,
+        3 => r#"{"items":"none"}"#,
+        4 => r#"{"items":[[1,[2,["x"]]],{"a":{"b":null}}],"state":["lost"]}"#,
+        5 => r#"{"items":[],"":{}}"#,
+        6 => "[null, 1.5, -9223372036854775808]",
+        7 => "null",
+        _ => r#"{"items":[1,5]}"#,
+    };
+    Ok(Value::from_json(json).unwrap())
 }
 
 pub(crate) fn play_bytes(case: &Case, bytes: &[u8], lines: &[&str]) -> World {

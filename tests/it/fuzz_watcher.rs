@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use bolero::check;
 use playhouse::lang::program::TriggerId;
 use playhouse::value::Value;
-use playhouse::vm::limits::{Barrier, OnUserMessage};
+use playhouse::vm::protocol::settings::{Barrier, OnUserMessage};
+use playhouse::vm::protocol::view::{Counters, View};
 use playhouse::vm::protocol::{
     Effect, Event, Fact, Finish, FrameOrigin, Judge, Outcome, QuestionId, ReplyEnd, Ruling, Verdict, Wait,
 };
-use playhouse::vm::view::{Counters, View};
 
 use crate::world::{Case, Chunking, Happening, World, begin, parse};
 
@@ -275,11 +275,11 @@ impl Monitor {
                 Effect::StartCall(start) => {
                     assert!(self.started.insert((start.call.0, start.attempt)) || is_reopened, "started twice");
                     if let Some((_, value)) = start.arguments.first()
-                        && is_numbered(&value.value.to_text(), 'c')
+                        && is_numbered(&value.value().to_text(), 'c')
                         && start.attempt == 1
                         && !is_reopened
                     {
-                        let word = value.value.to_text();
+                        let word = value.value().to_text();
                         assert!(self.spoken.insert(word.clone()), "{word} is called twice");
                     }
                     let is_free = start.place.turn.is_none() || !case.settings.early_start || is_reopened;
@@ -322,7 +322,7 @@ impl Monitor {
             }
         } else if let Fact::VariableSet { name, value, .. } = fact {
             assert!(!(is_in_turn && self.open.is_some()), "${name} is set while judging");
-            let word = value.value.to_text();
+            let word = value.value().to_text();
             if is_numbered(&word, 'n') && &**name == "id" {
                 assert!(self.spoken.insert(word.clone()), "{word} is set twice");
             }
@@ -357,7 +357,7 @@ impl Monitor {
         }
         // The declared variable is never hidden, so the condition on it is always what it says.
         let total = view.others[0].1.iter().find(|variable| &*variable.name == "total");
-        let total = total.map(|variable| variable.value.value.clone());
+        let total = total.map(|variable| variable.value.value().clone());
         for (name, limit) in [("Many:T1", 2), ("Stop:T1", 90), ("Plain:T1", 40)] {
             let trigger = view.triggers.iter().find(|trigger| &*trigger.name == name).unwrap();
             let holds = matches!(total, Some(Value::Int(total)) if total > limit);

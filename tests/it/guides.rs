@@ -59,11 +59,21 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// README.md and all of docs/, with their texts.
+/// README.md and the guides in docs/, with their texts.
 fn guides() -> Vec<(String, String)> {
-    let mut paths = vec![PathBuf::from("README.md")];
-    for entry in fs::read_dir(root().join("docs")).unwrap() {
-        paths.push(Path::new("docs").join(entry.unwrap().file_name()));
+    pages("README.md", "docs")
+}
+
+/// DESIGN.md and the records of decisions, with their texts.
+fn decisions() -> Vec<(String, String)> {
+    pages("DESIGN.md", "docs/decisions")
+}
+
+/// A page and those in a folder, with their texts.
+fn pages(first: &str, folder: &str) -> Vec<(String, String)> {
+    let mut paths = vec![PathBuf::from(first)];
+    for entry in fs::read_dir(root().join(folder)).unwrap() {
+        paths.push(Path::new(folder).join(entry.unwrap().file_name()));
     }
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
     paths.sort();
@@ -432,10 +442,10 @@ fn commands_inside_sentences_parse() {
 }
 
 #[test]
-fn links_between_guides_lead_somewhere() {
+fn links_lead_somewhere() {
     let link = Regex::new(r"\]\(([^)#:\s]*)(?:#([\w-]+))?\)").unwrap();
     let mut offences = Vec::new();
-    for (name, text) in guides() {
+    for (name, text) in guides().into_iter().chain(decisions()) {
         let folder = Path::new(&name).parent().unwrap();
         for found in link.captures_iter(&text) {
             let target = if found[1].is_empty() { PathBuf::from(&name) } else { folder.join(&found[1]) };
@@ -497,7 +507,7 @@ fn what_a_user_can_be_told_is_in_the_guide() {
     let codes = in_sources(&folders, r#""([a-z]+(?:-[a-z]+)+)""#);
     assert!(codes.len() > 70, "{codes:?}");
     assert_eq!(in_tables(&guide, "Findings by code"), codes);
-    let kinds = in_sources(&["vm/fault.rs"], r#"FaultKind::\w+ => "(\w+)""#);
+    let kinds = in_sources(&["vm/protocol/fault.rs"], r#"FaultKind::\w+ => "(\w+)""#);
     assert!(kinds.len() > 5, "{kinds:?}");
     assert_eq!(in_tables(&guide, "A session failed"), kinds);
 }

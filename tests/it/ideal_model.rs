@@ -252,9 +252,11 @@ fn saying(message: &str) -> Option<String> {
     serde_json::from_str(line.strip_suffix(": go on in mid-sentence")?).ok()
 }
 
-/// Whether a message tells nothing but where to go on.
+/// Whether a message tells nothing but what the interpreter has done, and where to go on.
 fn is_nothing_new(message: &str) -> bool {
-    message.lines().count() == 1
+    let blocks = ["RESULTS", "MEANWHILE", "USER ", "PROBLEM "];
+    let is_new = |line: &str| line.contains(" is left to you: ") || blocks.iter().any(|block| line.starts_with(block));
+    !message.lines().any(is_new)
 }
 
 fn go_on_from(message: &str) -> Option<&str> {

@@ -10,7 +10,7 @@ use playhouse::host::journal::wire::{FileWire, SettingsWire, ToolWire};
 use playhouse::host::journal::{Journal, JournalError};
 use playhouse::lang::program::{Parameter, Signature, Type, TypeKind};
 use playhouse::value::{Map, Value};
-use playhouse::vm::limits::Settings;
+use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::protocol::{
     CallId, CallOutcome, EffectClass, Event, Finish, FrameId, ReplyEnd, TimerId, Timestamp, ToolSignature, TurnId,
     Usage,

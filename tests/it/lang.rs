@@ -1,17 +1,24 @@
 //! Programs to explanations and diagnostics.
 
+use std::collections::BTreeSet;
+
+use playhouse::diagnostic::spelling::Spelling;
 use playhouse::diagnostic::{Severity, render};
-use playhouse::lang::explain::explain;
+use playhouse::lang::analysis::Analysis;
+use playhouse::lang::analysis::explain::explain;
+use playhouse::lang::analysis::inlining::{INLINE_LINES, NotInlined};
+use playhouse::lang::analysis::tail_calls::NoTailCall;
 use playhouse::lang::expr;
-use playhouse::lang::flow_graph::Node;
-use playhouse::lang::inlining::{INLINE_LINES, NotInlined};
-use playhouse::lang::program::{CallName, Parameter, Program, Signature, StepId, TriggerKind, Type};
-use playhouse::lang::tail_calls::NoTailCall;
+use playhouse::lang::program::flow_graph::Node;
+use playhouse::lang::program::{
+    CallName, Mode, Parameter, Playbook, PlaybookId, Program, Signature, StepId, TriggerKind, Type,
+};
 use playhouse::lang::{ImportRequest, LoadOptions, Loaded, SourceText, load};
 
 use playhouse::span::FileId;
 
 use crate::golden;
+use crate::heap::bytes_allocated;
 
 fn load_case(name: &str, text: &str) -> Loaded {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/lang");
@@ -70,22 +77,23 @@ fn expressions() {
     });
 }
 
-/// The machine asks this at every pop, so the answers have to be right and shared.
+/// The machine asks this at every pop.
 #[test]
 fn names_from_follows_graph_and_calls() {
     let text = "# A\n## Main\n### Steps\n- $a = 1\n- Show $b\n- Helper($c)\n- Return $d\n\
                 ## Helper($p)\n### Triggers\n- When $t > 3\n### Steps\n- Use $q\n- Return $p\n";
     let program = load_case("names.md", text).program;
-    let main = program.playbooks[0].id;
-    let names = |from: Node| program.names_from(main, from).names.iter().map(|n| n.to_string()).collect::<Vec<_>>();
+    let (main, analysis) = (program.playbooks[0].id, Analysis::new(&program));
+    let names = |from: Node| -> String {
+        "abcdpqtx".chars().filter(|name| analysis.names_from(main, from).contains(&name.to_string().into())).collect()
+    };
     let step = |label: &str| Node::Step(program.playbook(main).find_step(label).unwrap());
-    assert_eq!(names(step("01")), ["a", "b", "c", "d", "p", "q", "t"]);
-    assert_eq!(names(step("03")), ["c", "d", "p", "q", "t"]);
-    assert_eq!(names(step("04")), ["d"]);
-    assert_eq!(names(Node::End), [""; 0]);
-    assert!(program.names_from(main, step("03")).free, "the helper has a free line");
-    assert!(!program.names_from(main, step("04")).free);
-    assert!(std::sync::Arc::ptr_eq(&program.names_from(main, step("04")), &program.names_from(main, step("04"))));
+    assert_eq!(names(step("01")), "abcdpqt");
+    assert_eq!(names(step("03")), "cdpqt");
+    assert_eq!(names(step("04")), "d");
+    assert_eq!(names(Node::End), "");
+    assert!(analysis.names_from(main, step("03")).has_free_line(), "the helper has a free line");
+    assert!(!analysis.names_from(main, step("04")).has_free_line());
 }
 
 #[test]
@@ -306,7 +314,8 @@ fn plain_reasons_against_tail_calls_and_inlining() {
     let program = load_case("reasons.md", text).program;
     let line = |program: &Program, playbook: usize, index: u32, inline_lines| {
         let (id, step) = (program.playbooks[playbook].id, StepId(index));
-        (program.tail_call(id, step).err(), program.inlining(id, step, inline_lines).err())
+        let analysis = Analysis::new(program);
+        (analysis.tail_call(id, step).err(), analysis.inlining(id, step, inline_lines).err())
     };
     assert_eq!(line(&program, 0, 0, INLINE_LINES), (Some(NoTailCall::GoesOn), None));
     assert_eq!(line(&program, 0, 0, 0), (Some(NoTailCall::GoesOn), Some(NotInlined::Off)));
@@ -335,42 +344,145 @@ fn plain_reasons_against_tail_calls_and_inlining() {
     );
 }
 
-/// Whatever is slow here is slow for everybody who opens such a file.
+/// Whatever is slow here is slow for everybody who opens such a file: twice the text is twice the work.
 #[test]
-fn hostile_texts_take_no_more_than_linear_time_or_stack() {
-    let long = |piece: &str, n: usize| piece.repeat(n);
-    let head = "# A\n## Main\n### Steps\n";
-    let texts = [
-        format!("{head}{}", long("- + ", 25_000)),
-        format!("{head}- {}", long("> ", 50_000)),
-        format!("{head}- $x = {}", long("(", 50_000)),
-        format!("{head}- $x = {}", long("1 + ", 50_000)),
-        format!("{head}- If {}", long("$a, ", 25_000)),
-        format!("{head}- {}", long("$a:list[", 15_000)),
-        format!("{head}- Ask user for {}", long("$a ", 30_000)),
-        format!("{head}- {}", long("word ", 20_000)),
-        format!("{head}- Say {}", long("\"", 50_000)),
-        format!("{head}- Foo({}", long("[", 50_000)),
-        format!("# A\n## Main({}", long("$a: list[", 12_000)),
-        format!("# A\n{}", long("metadata:\n", 10_000)),
-        format!("---\n{}\n---\n# A", long("[", 50_000)),
-        format!("{head}{}", long("- If $a > 1\n- Else if $a > 2\n", 5_000)),
-        format!("{head}{}", (0..10_000).map(|n| format!("- $x{n} = $x{}\n", n / 2)).collect::<String>()),
-        format!("{head}{}", (0..3_000).map(|n| format!("- Go back to step {n} with $x\n")).collect::<String>()),
-        format!("# A\n## B\n### Triggers\n- When {}", long("$a and ", 10_000)),
-        format!("# A\n## B\n### Triggers\n- When {}$a are set", long("$a, ", 10_000)),
-        format!("# A\n## B\n### Triggers\n- When {}", long("$a and $b are (", 10_000)),
-        format!("# A\n## B\n### Triggers\n- When {}", long("provided $a, ", 10_000)),
-        format!("# A\n## B\n### Triggers\n- When {}", (0..15_000).map(|n| format!("$a{n}, ")).collect::<String>()),
-        format!("# A\n## B\n### Triggers\n{}", long("- When $a goes over 3 times\n", 5_000)),
-        (0..3_000).fold("# A\n".to_owned(), |all, n| {
-            format!("{all}## P{n}($a{n})\n### Steps\n- P{}($a{n})\n", (n + 1) % 3_000)
+fn hostile_texts_take_no_more_than_linear_work_or_stack() {
+    fn numbered(n: usize, line: impl Fn(usize) -> String) -> String {
+        (0..n).map(line).collect()
+    }
+    const HEAD: &str = "# A\n## Main\n### Steps\n";
+    const TRIGGER: &str = "# A\n## B\n### Triggers\n- When ";
+    type Text = fn(usize) -> String;
+    // What is written n times over, and how large n may be.
+    let texts: &[(usize, Text)] = &[
+        (25_000, |n| format!("{HEAD}{}", "- + ".repeat(n))),
+        (50_000, |n| format!("{HEAD}- {}", "> ".repeat(n))),
+        (50_000, |n| format!("{HEAD}- $x = {}", "(".repeat(n))),
+        (50_000, |n| format!("{HEAD}- $x = {}", "1 + ".repeat(n))),
+        (25_000, |n| format!("{HEAD}- If {}", "$a, ".repeat(n))),
+        (15_000, |n| format!("{HEAD}- {}", "$a:list[".repeat(n))),
+        (30_000, |n| format!("{HEAD}- Ask user for {}", "$a ".repeat(n))),
+        (20_000, |n| format!("{HEAD}- {}", "word ".repeat(n))),
+        (50_000, |n| format!("{HEAD}- Say {}", "\"".repeat(n))),
+        (50_000, |n| format!("{HEAD}- Foo({}", "[".repeat(n))),
+        (12_000, |n| format!("# A\n## Main({}", "$a: list[".repeat(n))),
+        (10_000, |n| format!("# A\n{}", "metadata:\n".repeat(n))),
+        (50_000, |n| format!("---\n{}\n---\n# A", "[".repeat(n))),
+        (5_000, |n| format!("{HEAD}{}", "- If $a > 1\n- Else if $a > 2\n".repeat(n))),
+        (10_000, |n| format!("{HEAD}{}", numbered(n, |n| format!("- $x{n} = $x{}\n", n / 2)))),
+        (3_000, |n| format!("{HEAD}{}", numbered(n, |n| format!("- Go back to step {n} with $x\n")))),
+        (10_000, |n| format!("{TRIGGER}{}", "$a and ".repeat(n))),
+        (10_000, |n| format!("{TRIGGER}{}$a are set", "$a, ".repeat(n))),
+        (10_000, |n| format!("{TRIGGER}{}", "$a and $b are (".repeat(n))),
+        (10_000, |n| format!("{TRIGGER}{}", "provided $a, ".repeat(n))),
+        (15_000, |n| format!("{TRIGGER}{}", numbered(n, |n| format!("$a{n}, ")))),
+        (5_000, |n| format!("# A\n## B\n### Triggers\n{}", "- When $a goes over 3 times\n".repeat(n))),
+        (3_000, |n| {
+            format!("# A\n{}", numbered(n, |at| format!("## P{at}($a{at})\n### Steps\n- P{}($a{at})\n", (at + 1) % n)))
         }),
-        (0..300).map(|n| format!("{}- Level {n}\n", "  ".repeat(n))).fold(head.to_owned(), |all, line| all + &line),
+        (300, |n| format!("{HEAD}{}", numbered(n, |n| format!("{}- Level {n}\n", "  ".repeat(n))))),
     ];
-    for text in texts {
-        let loaded = load_case("hostile.md", &text);
-        let shown = render(&loaded.diagnostics[..loaded.diagnostics.len().min(10)], &loaded.program.sources, false);
-        assert!(shown.len() < 1_000_000);
+    for (number, (n, text)) in texts.iter().enumerate() {
+        let work = |n: usize| {
+            let text = text(n);
+            let n_bytes = bytes_allocated(|| {
+                let loaded = load_case("hostile.md", &text);
+                render(&loaded.diagnostics[..loaded.diagnostics.len().min(10)], &loaded.program.sources, false);
+            });
+            (n_bytes as f64, text.len() as f64)
+        };
+        let ((half, half_text), (whole, whole_text)) = (work(n / 2), work(*n));
+        let (growth, text_growth) = (whole / half, whole_text / half_text);
+        assert!(growth < 1.25 * text_growth, "text {number} is {text_growth:.2} times as long, the work {growth:.2}");
+    }
+}
+
+/// Thousands of misspelt names cost no more than a bound, and all are found all the same.
+#[test]
+fn bug_2_13_suggestions_have_a_bound() {
+    let n = 2_000;
+    let playbooks = |head: &str| (0..n).map(|n| format!("## {head}{n}\npublic: true\n### Steps\n- Return\n")).collect();
+    let calls: String = (0..n).map(|n| format!("- Chekc{n}()\n")).collect();
+    let (own, of_others): (String, String) = (playbooks("Check"), playbooks("Other"));
+    let agents: String = (0..n).map(|n| format!("# Agent{n}\n## Do\n### Steps\n- Ask Agent{n} for $x\n")).collect();
+    for others in ["", &own, &format!("# B\n{of_others}{own}"), &agents] {
+        let loaded = load_case("many.md", &format!("# A\n## Main\n### Steps\n- Chekc()\n{calls}{others}## Check\n"));
+        let unknown: Vec<_> = loaded.diagnostics.iter().filter(|found| found.code == "unknown-callee").collect();
+        assert_eq!(unknown.len(), n + 1);
+        let n_suggested = unknown.iter().filter(|found| found.fix.is_some()).count();
+        assert!(n_suggested < n, "{n_suggested} suggestions");
+    }
+    let work = |n: usize| {
+        let spelling = Spelling::default();
+        let names: Vec<String> = (0..n).map(|n| format!("Playbook{n}")).collect();
+        assert_eq!(spelling.nearest("Plaibook1", names.iter()), names.get(1));
+        names.iter().rev().for_each(|name| {
+            spelling.nearest(name, names.iter());
+        });
+        spelling.work()
+    };
+    assert!(work(100) < work(200), "at first it grows");
+    assert_eq!(work(4_000), work(8_000), "then it does not");
+}
+
+/// What is kept of the names grows with the lines, and not with lines times names.
+#[test]
+fn bug_2_14_reachable_names_take_little_memory() {
+    let lines = |line: &str, n: usize| -> String {
+        (0..n).map(|n| line.replace("{n}", &n.to_string()).replace("{next}", &(n + 1).to_string())).collect()
+    };
+    let foo = "## Foo($x)\n### Steps\n- $y = $x\n- Return $y\n";
+    let shapes = [
+        ("", "- $v{n} = Foo({n})\n", ""),
+        ("", "- If $a{n} > 1\n  - Say \"{$b{n}}\"\n  - $c{n} = Foo({n})\n- Else\n  - Say \"{$d{n}}\"\n", ""),
+        ("- If $x\n  - Say \"a\"\n", "- Else if $a{n}\n  - $b{n} = Foo({n})\n  - $c{n} = $b{n}\n", ""),
+        ("- While $x\n", "  - $a{n} = $b{n}\n", ""),
+        ("", "- Think about $a{n} and go back to step {n}\n", ""),
+        ("- P0()\n", "", "## P{n}($a{n})\n### Steps\n- $b{n} = P{next}($c{n})\n- Return $b{n}\n"),
+    ];
+    for (first, line, playbook) in shapes {
+        let kept = |n: usize| {
+            let (lines, playbooks) = (lines(line, n), lines(playbook, n));
+            let program =
+                load_case("many.md", &format!("# A\n## Main\n### Steps\n{first}{lines}{playbooks}{foo}")).program;
+            let analysis = Analysis::new(&program);
+            let main = program.playbooks[0].id;
+            analysis.names_from(main, program.playbooks[0].flow.entry);
+            program.playbooks[0].steps.iter().for_each(|step| drop(analysis.tail_call(main, step.id)));
+            analysis.n_kept()
+        };
+        let (some, twice) = (kept(400), kept(800));
+        assert!(twice <= 2 * some + 8 && twice < 8 * 800 * 3, "{some} and {twice} for {line}{playbook}");
+    }
+}
+
+/// The names that can be reached are those that a search finds, line by line and call by call.
+#[test]
+fn reachable_names_are_those_that_a_search_finds() {
+    for (name, path) in golden::cases("lang", &["md", "pb"]) {
+        let program = load_case(&name, &std::fs::read_to_string(path).unwrap()).program;
+        let analysis = Analysis::new(&program);
+        let mentioned = |playbook: &Playbook| playbook.own.iter().chain(&playbook.outer).cloned().collect::<Vec<_>>();
+        let all: BTreeSet<_> = program.playbooks.iter().flat_map(mentioned).collect();
+        for playbook in program.playbooks.iter().filter(|playbook| playbook.mode == Mode::Steps) {
+            for step in &playbook.steps {
+                let reached = playbook.flow.reachable_from(Node::Step(step.id));
+                let lines: Vec<_> = playbook.steps.iter().filter(|step| reached[step.id.0 as usize]).collect();
+                let mut called: Vec<PlaybookId> = lines.iter().filter_map(|step| step.call()?.playbook).collect();
+                let mut found: BTreeSet<_> =
+                    lines.iter().flat_map(|step| step.reads.iter().chain(&step.writes)).cloned().collect();
+                let mut seen = BTreeSet::new();
+                while let Some(callee) = called.pop() {
+                    let body = program.playbook(callee);
+                    found.extend(mentioned(body));
+                    let callees = body.steps.iter().filter_map(|step| step.call()?.playbook);
+                    called.extend(callees.filter(|callee| seen.insert(*callee)));
+                }
+                let names = analysis.names_from(playbook.id, Node::Step(step.id));
+                let wrong = all.iter().find(|name| names.contains(name) != found.contains(*name));
+                let calls_plans = lines.iter().filter_map(|step| step.call()).any(|call| call.playbook.is_none());
+                assert!(wrong.is_none() || calls_plans, "{name}, {}: {wrong:?}", step.label);
+            }
+        }
     }
 }

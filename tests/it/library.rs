@@ -58,8 +58,7 @@ fn each_file_can_be_checked_by_itself() {
 const USER: &str = "# Stall\n\n!import playhouse:confirm\n\n## Sell\n\n### Triggers\n\n- At the beginning\n\n\
                     ### Steps\n\n- $sold = Confirm(\"One ticket?\")\n- Return $sold\n";
 
-const SCRIPT: &str = r#"{"reply":"{\"at\":\"01>02\",\"wait\":\"user\"}"}
-{"reply":"{\"at\":\"01>02\",\"set\":{\"confirmed\":true}}"}
+const SCRIPT: &str = r#"{"reply":"{\"at\":\"01>02\",\"set\":{\"confirmed\":true}}"}
 "#;
 
 #[test]

@@ -10,11 +10,11 @@ use playhouse::host::journal::wire::{FileWire, SettingsWire, ToolWire};
 use playhouse::host::session::replay::replay;
 use playhouse::host::travel::Timeline;
 use playhouse::host::why::history;
-use playhouse::lang::changes::{ChangeKind, ProgramChanges};
+use playhouse::lang::diff::changes::{ChangeKind, ProgramChanges};
 use playhouse::value::Value;
 use playhouse::vm::Machine;
+use playhouse::vm::protocol::view::View;
 use playhouse::vm::protocol::{Event, Finish, Location, NewProgram, Progress, ReplyEnd, Timestamp};
-use playhouse::vm::view::View;
 
 use crate::golden;
 use crate::run::Run;

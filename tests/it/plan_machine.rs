@@ -9,8 +9,8 @@ use playhouse::diagnostic::{Severity, render};
 use playhouse::lang::program::{EntryId, Signature};
 use playhouse::lang::{ImportRequest, LoadOptions, SourceText, load};
 use playhouse::value::{PathStep, Value};
-use playhouse::vm::limits::{Replan, Settings};
 use playhouse::vm::protocol::Timestamp;
+use playhouse::vm::protocol::settings::{Replan, Settings};
 use playhouse::vm::{Begin, Machine};
 
 use crate::golden;

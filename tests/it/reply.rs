@@ -191,13 +191,14 @@ fn render_action(action: &Action) -> String {
     match action {
         Action::Say(text) => format!("say {}", quote(text)),
         Action::Set(members) => format!("set {}", quote(&Value::map(members.clone()).to_json())),
-        Action::Call { name, arguments, result } => {
+        Action::Call { name, arguments, each, result } => {
             let arguments = match arguments {
                 CallArguments::Named(members) => Value::map(members.clone()).to_json(),
                 CallArguments::Positional(items) => Value::list(items.clone()).to_json(),
             };
             let result = result.as_ref().map(|name| format!(" as {name}")).unwrap_or_default();
-            format!("call {name} {}{result}", quote(&arguments))
+            let each = each.as_ref().map(|(name, list)| format!(" each {name} {}", quote(&list.to_json())));
+            format!("call {name} {}{}{result}", quote(&arguments), each.unwrap_or_default())
         }
         Action::Think(text) => format!("think {}", quote(text)),
         Action::Wait(WaitFor::Calls) => "wait calls".to_owned(),

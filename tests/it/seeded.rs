@@ -1,5 +1,5 @@
 //! The harnesses of `dap::framing`, `fuzz`, `fuzz_plans`, `fuzz_dataflow`, `fuzz_component` and `fuzz_reply` on many inputs that are
-//! the same every time. `cargo test` leaves them out; `.ci/run` runs them in release. (Bolero takes the seeds of its own inputs from
+//! the same every time, and the properties of `properties` on as many programs. `cargo test` leaves them out; `.ci/run` runs them in release. (Bolero takes the seeds of its own inputs from
 //! the operating system.)
 
 use fastrand::Rng;
@@ -10,6 +10,7 @@ use crate::fuzz_component::{component_check_one, component_config_one, types};
 use crate::fuzz_dataflow::{dataflow_expr_one, dataflow_read_one};
 use crate::fuzz_plans::plan_decode_one;
 use crate::fuzz_reply::reply_read_one;
+use crate::properties::{requests_are_bounded, secrets_stay_secret};
 
 /// Inputs for each harness.
 const N_INPUTS: usize = 200_000;
@@ -101,4 +102,16 @@ fn dap_framing() {
         let (input, cuts) = (bytes(&mut random, 60), bytes(&mut random, 8));
         dap_framing_one(&input, &cuts);
     }
+}
+
+#[test]
+#[ignore = "200,000 programs: run in release by .ci/run"]
+fn no_secret_is_shown() {
+    secrets_stay_secret(N_INPUTS as u64);
+}
+
+#[test]
+#[ignore = "200,000 programs: run in release by .ci/run"]
+fn no_request_is_beyond_its_bound() {
+    requests_are_bounded(N_INPUTS as u64);
 }

@@ -35,7 +35,7 @@ fn a_recursion_of_explicit_lines_runs_in_constant_memory() {
         }
     };
     let Outcome::Done { value } = outcome else { panic!("{outcome:?}") };
-    assert_eq!(value.value, Value::Int(100_000 * 100_001));
+    assert_eq!(*value.value(), Value::Int(100_000 * 100_001));
     println!("state after 3 and 40 pauses of {n_pauses}: {sizes:?} bytes");
     // The numbers in it have more digits.
     assert!(n_pauses > 40 && sizes[1] < sizes[0] + 200, "{n_pauses} {sizes:?}");

@@ -10,10 +10,11 @@ use playhouse::host::tool::builtin::{WorkingDirectory, add_builtins};
 use playhouse::host::tool::registry::{Registry, check_arguments};
 use playhouse::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome, canned};
 use playhouse::lang::program::{AgentId, Parameter, PlaybookId, Signature, Type, TypeKind};
-use playhouse::value::{Map, Origin, Tracked, Value};
+use playhouse::value::{Map, Value};
 use playhouse::vm::protocol::{
     CallId, CallKind, CallOutcome, EffectClass, FrameId, Location, Place, StartCall, Timestamp, ToolSignature,
 };
+use playhouse::vm::protocol::{Origin, Tracked};
 use tokio_util::sync::CancellationToken;
 
 /// A call of a tool with arguments that a model wrote.
@@ -27,6 +28,7 @@ pub(crate) fn start(call: u64, name: &str, arguments: &[(&str, Value)]) -> Start
         arguments: arguments.iter().map(tracked).collect(),
         effect: EffectClass::Write,
         answers: Vec::new(),
+        is_result_secret: false,
         place: Place {
             frame: FrameId(1),
             agent: AgentId(0),
@@ -264,7 +266,7 @@ async fn a_secret_that_a_tool_sends_back_is_masked() {
     let mut echo = start(1, "Echo", &[]);
     let secret = Value::from_json(r#"["hush-4711", 3]"#).unwrap();
     echo.arguments = vec![
-        ("from".into(), Tracked { value: secret, origin: Origin::ARGUMENT, secret: true }),
+        ("from".into(), Tracked::new(secret, Origin::ARGUMENT).secret_if(true)),
         ("to".into(), Tracked::new("to hush-4711".into(), Origin::MODEL)),
     ];
     assert_eq!(call(&tools, &echo).await.unwrap().to_json(), r#"{"from":["***",3],"to":"to ***"}"#);

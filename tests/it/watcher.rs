@@ -26,9 +26,9 @@ use playhouse::host::tool::registry::Registry;
 use playhouse::lang::SourceText;
 use playhouse::lang::program::{Program, Signature};
 use playhouse::value::{Map, Value};
-use playhouse::vm::limits::Settings;
+use playhouse::vm::protocol::settings::Settings;
+use playhouse::vm::protocol::view::View;
 use playhouse::vm::protocol::{Candidate, Outcome, Question, Update};
-use playhouse::vm::view::View;
 
 use crate::conversation::{BEGAN, Snapshots, variables, views};
 use crate::world::{Case, Chunking, Happening, begin, parse};
@@ -132,9 +132,10 @@ const DESK: &str = r#"# Desk
 "#;
 
 /// What the model does at each line of `Main`: it may be asked again at any of them without harm.
-const MAIN: [(&str, &str); 12] = [
+const MAIN: [(&str, &str); 13] = [
     ("01", r#""set":{"n":2}"#),
     ("02", r#""set":{"mood":"dull"}"#),
+    ("03", r#""think":"it is sent""#),
     ("04", r#""set":{"n":5}"#),
     ("04", r#""set":{"mood":"fine"}"#),
     ("05", r#""set":{"mood":"dull"}"#),

@@ -13,13 +13,14 @@ use playhouse::lang::SourceText;
 use playhouse::lang::program::{AgentId, PlaybookId, Program, StepId, TriggerId};
 use playhouse::serve::show::triggers as triggers_of;
 use playhouse::serve::show::why::{all, one};
-use playhouse::value::{Map, Origin, Tracked, Value};
-use playhouse::vm::limits::Settings;
+use playhouse::value::{Map, Value};
+use playhouse::vm::protocol::settings::Settings;
+use playhouse::vm::protocol::view::{TriggerView, View};
 use playhouse::vm::protocol::{
     Candidate, Evaluation, Fact, FrameId, Judge, Location, Place, Question, QuestionId, Ruling, Timestamp, TurnId,
     Update,
 };
-use playhouse::vm::view::{TriggerView, View};
+use playhouse::vm::protocol::{Origin, Tracked};
 use playhouse::vm::{Begin, Machine};
 
 use crate::golden;

@@ -5,12 +5,12 @@ use std::sync::{Arc, OnceLock};
 
 use playhouse::lang::program::{EntryId, Program};
 use playhouse::value::{Map, Value};
-use playhouse::vm::limits::Settings;
+use playhouse::vm::protocol::settings::Settings;
+use playhouse::vm::protocol::view::{FrameView, VariableView};
 use playhouse::vm::protocol::{
     CallId, CallOutcome, Effect, Event, Fact, Finish, FrameOrigin, Judge, NewProgram, Outcome, Progress, Question,
     ReplyEnd, StartTurn, TimerId, Timestamp, ToolSignature, TurnId, Update, Verdict, Wait,
 };
-use playhouse::vm::view::{FrameView, VariableView};
 use playhouse::vm::{Begin, Machine};
 
 use crate::declared_tool::tool;
@@ -354,7 +354,7 @@ impl World {
             Fact::VariableSet { name, value, old, local } => {
                 let old = old.as_ref().map(|old| format!(" was {old}")).unwrap_or_default();
                 let scope = if *local { "" } else { " (other)" };
-                format!("set ${name} = {} [{}]{old}{scope}", value.shown(), value.origin.name())
+                format!("set ${name} = {} [{}]{old}{scope}", value.shown(), value.origin().name())
             }
             Fact::VariableRemoved { name, reason } => format!("removed ${name}: {reason}"),
             Fact::CallQueued { call, name, .. } => format!("queued {} {name}", call.0),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use playhouse::lang::program::{Program, Signature};
 use playhouse::lang::{LoadOptions, SourceText, load};
-use playhouse::vm::limits::{Barrier, OnProtocolFailure, OnUserMessage, Settings};
 use playhouse::vm::protocol::ToolSignature;
+use playhouse::vm::protocol::settings::{Barrier, OnProtocolFailure, OnUserMessage, Settings};
 
 /// One line of `--- settings`.
 pub(crate) fn setting(settings: &mut Settings, line: &str) {
@@ -24,6 +24,7 @@ pub(crate) fn setting(settings: &mut Settings, line: &str) {
         "queue" => settings.queue = number() as usize,
         "value_bytes" => settings.value_bytes = number() as usize,
         "budget" => settings.budget = number() as u32,
+        "max_idle_directives" => settings.max_idle_directives = number(),
         "max_unnamed" => settings.max_unnamed = number() as usize,
         "shown_value_bytes" => settings.shown_value_bytes = number() as usize,
         "conversation" => settings.conversation = number() as usize,

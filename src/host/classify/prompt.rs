@@ -9,7 +9,7 @@ use minijinja::context;
 
 use crate::host::llm::shorten;
 use crate::value::Value;
-use crate::vm::prompt_files::render;
+use crate::vm::prompt::files::render;
 use crate::vm::protocol::{Candidate, ChatMessage, Question, Role, USER_MESSAGE, Update};
 
 /// Of a value so many characters are shown, its beginning and its end: more is no matter of a trigger's.

@@ -12,7 +12,7 @@ use crate::host::component::identity::{Identity, bad_part, scalar_text};
 use crate::host::component::read::Members;
 use crate::host::component::read_types::TypeReader;
 use crate::host::component::types::{Description, SharedTypes};
-use crate::lang::yaml::{self, Node, NodeKind};
+use crate::lang::source::yaml::{self, Node, NodeKind};
 use crate::span::{FileId, Span};
 use crate::value::{Map, Value};
 use crate::vm::protocol::EffectClass;

@@ -1,7 +1,7 @@
 //! What is found while a `config.yaml` is read, and names that are nearly right.
 
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::lang::yaml::{FaultKind, Node, NodeKind};
+use crate::lang::source::yaml::{FaultKind, Node, NodeKind};
 use crate::span::{FileId, Span};
 use crate::value::Value;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::diagnostic::Diagnostic;
 use crate::host::component::findings::{Findings, head, kind, nearest};
 use crate::host::component::identity;
-use crate::lang::yaml::{Node, NodeKind, Style};
+use crate::lang::source::yaml::{Node, NodeKind, Style};
 use crate::span::Span;
 use crate::value::{Map, Value};
 

@@ -9,9 +9,10 @@ use crate::host::component::findings::{Findings, head, kind, nearest};
 use crate::host::component::read::{self, Members, one_of};
 use crate::host::component::type_text::{self, UsedName};
 use crate::host::component::types::{DataType, Description, Field, SharedTypes};
-use crate::lang::yaml::{Node, NodeKind, Scalar, Style};
+use crate::lang::source::yaml::{Node, NodeKind, Scalar, Style};
 use crate::span::Span;
-use crate::value::{Origin, Value};
+use crate::value::Value;
+use crate::vm::protocol::Origin;
 
 /// Where values come from, as `accepts` names it.
 const ORIGINS: [(&str, Origin); 5] = [

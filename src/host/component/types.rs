@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use crate::value::{Map, Origin, Value};
+use crate::value::{Map, Value};
+use crate::vm::protocol::Origin;
 
 /// A type as it was declared, both spellings of a name being one.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,9 +10,9 @@ use crate::host::journal::JournalError;
 use crate::host::journal::record::Record;
 use crate::lang::expr::Expr;
 use crate::lang::program::Program;
-use crate::value::Tracked;
-use crate::vm::eval::EvalFault;
+use crate::vm::protocol::Tracked;
 use crate::vm::protocol::{FrameId, Place};
+use crate::vm::variables::fault::EvalFault;
 
 /// What a debugger wants of a session's task.
 #[derive(Debug)]

@@ -17,9 +17,10 @@ use crate::host::session::{Session, SessionError, SessionGone, World};
 use crate::host::travel::{self, Changes, Edit, Moment, Point, Timeline};
 use crate::lang::plan::PlanLanguage;
 use crate::lang::program::Program;
-use crate::value::{Tracked, Value};
+use crate::value::Value;
+use crate::vm::protocol::Tracked;
+use crate::vm::protocol::view::View;
 use crate::vm::protocol::{FrameId, Place, Progress};
-use crate::vm::view::View;
 
 /// Why a debugger cannot do what is wanted.
 #[derive(Debug, thiserror::Error)]
@@ -341,7 +342,7 @@ impl Debuggee {
     pub async fn assign(&mut self, frame: Option<FrameId>, name: &str, text: &str) -> Result<Tracked, DebugError> {
         self.place()?;
         let value = self.evaluate(frame, text).await?;
-        self.set(frame, name, value.value.clone()).await?;
+        self.set(frame, name, value.value().clone()).await?;
         Ok(value)
     }
 

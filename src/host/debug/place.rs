@@ -7,7 +7,7 @@ use crate::lang::plan::{NodeId, Plan, PlanId};
 use crate::lang::program::{Mode, Program};
 use crate::span::{FileId, Sources, Span};
 use crate::vm::protocol::Location;
-use crate::vm::view::plan;
+use crate::vm::protocol::view::plan;
 
 /// A piece of a file; lines and columns from 1, columns in UTF-16 code units, as editors count them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

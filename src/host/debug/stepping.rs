@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::host::debug::breakpoint::{Breakpoint, BreakpointId, DataScope, Exceptions, Target};
 use crate::vm::Machine;
-use crate::vm::eval::EvalFault;
 use crate::vm::protocol::{Effect, Fact, FrameId, Location, Outcome, Place, Progress, Report};
+use crate::vm::variables::fault::EvalFault;
 
 /// How far a program goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -292,8 +292,8 @@ impl Debugger {
         let Some(place) = place else { return };
         let agent = &machine.program().agent(place.agent).name;
         let is_watched = |scope: &DataScope| match scope {
-            DataScope::Frame(frame) => machine.keeper(place.frame, name) == Some(*frame),
-            DataScope::Others(of) => !local && of == agent && machine.keeper(place.frame, name).is_none(),
+            DataScope::Frame(frame) => machine.defining_frame(place.frame, name) == Some(*frame),
+            DataScope::Others(of) => !local && of == agent && machine.defining_frame(place.frame, name).is_none(),
             DataScope::Anywhere => true,
         };
         let ids = self.breakpoints.iter().filter_map(|breakpoint| match &breakpoint.target {
@@ -315,7 +315,7 @@ impl Debugger {
                 Ok(true) => {}
                 // What is not set yet is simply not so; a condition that says nothing must not pass in silence.
                 Ok(false) | Err(EvalFault::Unset(_)) => return false,
-                Err(fault @ (EvalFault::Missing(_) | EvalFault::Other(_))) => {
+                Err(fault) => {
                     let text = format!("the condition of a breakpoint cannot be evaluated: {fault}");
                     seen.logs.push(Log { text, place });
                     return true;

@@ -13,8 +13,9 @@ use crate::host::tool::policy::{ApprovalPolicy, Policies, ToolPolicy};
 use crate::lang::expr::scan_name;
 use crate::lang::program::{Program, ToolList};
 use crate::span::LineIndex;
-use crate::value::{Map, Origin, Value};
+use crate::value::{Map, Value};
 use crate::vm::protocol::EffectClass;
+use crate::vm::protocol::Origin;
 
 /// The keys of a configuration that declare something.
 pub const KEYS: [&str; 5] = ["mcp", "plugins", "prices", "resources", "tools"];

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::lang::program::{Parameter, Signature, Type, TypeKind};
-use crate::value::{Origin, Value};
+use crate::value::Value;
 use crate::vm::dataflow::date::TimesOfDay;
-use crate::vm::limits::{Barrier, OnProtocolFailure, OnUserMessage, Replan, Settings};
+use crate::vm::protocol::Origin;
+use crate::vm::protocol::settings::{Barrier, OnProtocolFailure, OnUserMessage, Replan, Settings};
 use crate::vm::protocol::{Approval, EffectClass, ParameterRule, ToolSignature};
 
 /// One file of the program.
@@ -47,6 +48,7 @@ pub struct SettingsWire {
     pub max_unnamed: usize,
     pub goal_turns: u64,
     pub budget: u32,
+    pub max_idle_directives: u64,
     pub reply_actions: usize,
     pub reply_bytes: usize,
     pub starts_in_think: bool,
@@ -152,6 +154,7 @@ impl SettingsWire {
             max_unnamed,
             goal_turns,
             budget,
+            max_idle_directives,
             reply_actions,
             reply_bytes,
             starts_in_think,
@@ -209,6 +212,7 @@ impl SettingsWire {
             max_unnamed,
             goal_turns,
             budget,
+            max_idle_directives,
             reply_actions,
             reply_bytes,
             starts_in_think,
@@ -256,6 +260,7 @@ impl SettingsWire {
             max_unnamed: self.max_unnamed,
             goal_turns: self.goal_turns,
             budget: self.budget,
+            max_idle_directives: self.max_idle_directives,
             reply_actions: self.reply_actions,
             reply_bytes: self.reply_bytes,
             starts_in_think: self.starts_in_think,

@@ -37,7 +37,7 @@ pub fn request(question: &str) -> LlmRequest {
 /// The request of a plan's own question to the session's model.
 pub(crate) fn request_of(call: &StartCall) -> LlmRequest {
     let prompt = call.arguments.iter().find(|(name, _)| &**name == PROMPT);
-    request(&prompt.map_or_else(String::new, |(_, prompt)| prompt.value.to_text()))
+    request(&prompt.map_or_else(String::new, |(_, prompt)| prompt.value().to_text()))
 }
 
 /// The outcome of a plan's own question to the session's model.

@@ -13,8 +13,8 @@ use crate::host::session::input::Input;
 use crate::host::session::listeners::{Interest, Publisher, Subscription};
 use crate::host::session::{SessionError, SessionGone};
 use crate::value::Value;
+use crate::vm::protocol::view::View;
 use crate::vm::protocol::{CallId, FrameId, Outcome, ToolSignature};
-use crate::vm::view::View;
 
 /// How a session's task ended.
 #[derive(Clone, Debug)]

@@ -44,8 +44,8 @@ use crate::host::session::turns::{Schemas, Turns};
 use crate::host::tool::registry::Registry;
 use crate::lang::program::{EntryId, Program};
 use crate::value::Map;
-use crate::vm::fault::FaultKind;
-use crate::vm::limits::Settings;
+use crate::vm::protocol::fault::FaultKind;
+use crate::vm::protocol::settings::Settings;
 use crate::vm::protocol::{Event, Outcome, Timestamp};
 use crate::vm::{Begin, Machine};
 

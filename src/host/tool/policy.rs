@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::lang::program::ToolList;
-use crate::value::Origin;
+use crate::vm::protocol::Origin;
 use crate::vm::protocol::{Approval, EffectClass, ParameterRule, ToolSignature};
 
 /// Which calls a person confirms.

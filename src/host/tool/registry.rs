@@ -171,7 +171,8 @@ impl Registry {
             answers: call.answers.clone(),
         };
         let secrets = hidden.clone();
-        let outcome = async move { masked(entry.make(context, arguments).await, &secrets) };
+        let is_secret = call.is_result_secret;
+        let outcome = async move { masked(entry.make(context, arguments).await, &secrets, is_secret) };
         BegunCall { outcome: outcome.boxed(), progress, hidden }
     }
 
@@ -263,8 +264,12 @@ impl Entry {
 /// the journal and shown to models.
 fn hidden(call: &StartCall) -> Arc<Secrets> {
     let secrets = Secrets::new();
-    let mut values: Vec<&Value> =
-        call.arguments.iter().filter(|(_, argument)| argument.secret).map(|(_, argument)| &argument.value).collect();
+    let mut values: Vec<&Value> = call
+        .arguments
+        .iter()
+        .filter(|(_, argument)| argument.is_secret())
+        .map(|(_, argument)| argument.value())
+        .collect();
     while let Some(value) = values.pop() {
         match value {
             Value::Str(text) => {
@@ -278,8 +283,10 @@ fn hidden(call: &StartCall) -> Arc<Secrets> {
     Arc::new(secrets)
 }
 
-fn masked((outcome, usage): EndedCall, secrets: &Secrets) -> EndedCall {
+/// What a tool answers, without the secrets it was sent; all of it secret where its result is to be.
+fn masked((outcome, usage): EndedCall, secrets: &Secrets, is_secret: bool) -> EndedCall {
     let outcome = match outcome {
+        CallOutcome::Value { value, secret: _ } if is_secret => CallOutcome::Value { value, secret: true },
         CallOutcome::Value { value, secret: false } => {
             CallOutcome::Value { value: secrets.mask_value(value), secret: false }
         }

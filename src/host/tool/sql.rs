@@ -7,7 +7,8 @@ use crate::host::resource::sql::{Database, SqlError};
 use crate::host::tool::registry::{DuplicateTool, Registry, check_arguments};
 use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::{Parameter, Signature, Type, TypeKind};
-use crate::value::{Map, Origin, Value};
+use crate::value::{Map, Value};
+use crate::vm::protocol::Origin;
 use crate::vm::protocol::{EffectClass, ParameterRule, ToolSignature};
 
 /// Adds `SqlQuery` on these databases; nothing if there are none. A call that names no resource means the first one.

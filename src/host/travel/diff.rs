@@ -10,8 +10,9 @@ use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::session::SessionError;
 use crate::host::travel::steps::{Step, steps};
 use crate::host::travel::{Point, Timeline};
-use crate::value::{Tracked, Value};
-use crate::vm::view::View;
+use crate::value::Value;
+use crate::vm::protocol::Tracked;
+use crate::vm::protocol::view::View;
 
 /// How two sessions differ: of each pair the first is the first session's.
 #[derive(Clone, Debug)]
@@ -133,7 +134,7 @@ fn compare(a: &Variables, b: &Variables) -> Vec<VariableDifference> {
     keys.sort();
     let differing = keys.into_iter().filter_map(|key| {
         let values = [a.get(key), b.get(key)];
-        let plain = values.map(|value| value.map(|tracked| &tracked.value));
+        let plain = values.map(|value| value.map(|tracked| tracked.value()));
         let (_, place, name) = key;
         let difference = || VariableDifference {
             place: place.clone(),

@@ -3,12 +3,13 @@
 
 use std::collections::VecDeque;
 
-use crate::callables::nearest;
 use crate::dataflow::lexer::is_name;
-use crate::dataflow::{Alias, AliasBody, AliasId, Dataflow, Domain};
+use crate::dataflow::types::{Alias, AliasBody, AliasId, Dataflow, Domain};
+use crate::diagnostic::spelling::nearest;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::plan::{Plan, PlanBody};
-use crate::program::Signature;
+use crate::graph::strongly_connected;
+use crate::plan::types::{Plan, PlanBody};
+use crate::signature::Signature;
 
 /// So many names of a long circle are shown.
 const MAX_SHOWN: usize = 20;
@@ -66,52 +67,19 @@ pub(super) fn cycles(aliases: &[Alias]) -> Vec<Diagnostic> {
     found
 }
 
-/// The groups of aliases each of which leads to each other: Tarjan's algorithm, with a stack of its own.
-fn groups(aliases: &[Alias]) -> Vec<Vec<usize>> {
-    const NEW: usize = usize::MAX;
-    let mut order = vec![NEW; aliases.len()];
-    let mut lowest = vec![NEW; aliases.len()];
-    let mut is_open = vec![false; aliases.len()];
-    let mut open = Vec::new();
-    let mut groups = Vec::new();
-    let mut n_seen = 0;
-    for root in 0..aliases.len() {
-        if order[root] != NEW {
-            continue;
-        }
-        let mut path = vec![(root, 0)];
-        while let Some((alias, n_done)) = path.pop() {
-            if n_done == 0 {
-                order[alias] = n_seen;
-                lowest[alias] = n_seen;
-                n_seen += 1;
-                is_open[alias] = true;
-                open.push(alias);
-            }
-            if let Some(need) = aliases[alias].needs.get(n_done) {
-                let need = need.0 as usize;
-                path.push((alias, n_done + 1));
-                if order[need] == NEW {
-                    path.push((need, 0));
-                } else if is_open[need] {
-                    lowest[alias] = lowest[alias].min(order[need]);
-                }
-                continue;
-            }
-            if let Some((parent, _)) = path.last() {
-                lowest[*parent] = lowest[*parent].min(lowest[alias]);
-            }
-            if lowest[alias] == order[alias] {
-                let from = open.iter().rposition(|other| *other == alias).unwrap_or(0);
-                let group = open.split_off(from);
-                group.iter().for_each(|member| is_open[*member] = false);
-                if group.len() > 1 || aliases[alias].needs.iter().any(|need| need.0 as usize == alias) {
-                    groups.push(group);
-                }
-            }
-        }
+/// The groups of aliases each of which leads to each other; an alias alone is one if it needs itself.
+fn groups(aliases: &[Alias]) -> impl Iterator<Item = Vec<usize>> {
+    let needs = |alias: &Alias| alias.needs.iter().map(|need| need.0 as usize).collect();
+    let edges: Vec<Vec<usize>> = aliases.iter().map(needs).collect();
+    let mut groups = vec![Vec::new(); aliases.len()];
+    for (alias, group) in strongly_connected(&edges).into_iter().enumerate() {
+        groups[group].push(alias);
     }
-    groups
+    groups.into_iter().filter(move |group| match group[..] {
+        [] => false,
+        [only] => edges[only].contains(&only),
+        [..] => true,
+    })
 }
 
 /// The shortest way from `first` back to itself inside `group`.

@@ -1,11 +1,11 @@
 //! The functions of dates in an expression, and what can be said of their arguments before anything runs
 //! (spec `plans.md`, 3.5).
 
-use crate::callables::nearest;
 use crate::dataflow::expr::{Named, Raw, RawKind};
 use crate::dataflow::resolve::{Known, Resolver, example};
-use crate::dataflow::words::{self, read_clock};
-use crate::dataflow::{Expr, ExprKind, Method, Relative, Start, TimeOfDay, Unit};
+use crate::dataflow::types::{Expr, ExprKind, Method, Relative, Start, TimeOfDay, Unit};
+use crate::dataflow::words::{self, names, read_clock};
+use crate::diagnostic::spelling::nearest;
 
 /// The unit that a name stands for.
 fn unit_of(raw: &Raw) -> Option<Unit> {
@@ -56,7 +56,7 @@ impl Resolver<'_> {
             let message = format!("`{name}` stands behind a date; write for instance `{}`", example(method));
             return self.refuse(self.fault("unknown-function", at, message));
         }
-        let meant = self.names.nearest(name, words::relative_names(), false);
+        let meant = self.names.nearest(name, names(&words::RELATIVES), false);
         let there_is = "there are next, last and this, and at, plus and minus behind a date; \
                         services are called below an alias";
         self.unknown("unknown-function", callee, format!("unknown function `{name}`"), meant, there_is)
@@ -101,7 +101,7 @@ impl Resolver<'_> {
             if self.names.domains.contains(&*name.name) {
                 return self.domain_call(name);
             }
-            let meant = nearest(&name.name, words::method_names().map(str::to_owned));
+            let meant = nearest(&name.name, names(&words::METHODS).map(str::to_owned));
             let there_is = match TimeOfDay::from_name(&name.name) {
                 Some(_) => "a time of day has no brackets: `tomorrow.morning`",
                 None => "behind a date there are at(…), plus(…), minus(…)",
@@ -135,7 +135,7 @@ impl Resolver<'_> {
             && !self.names.aliases.contains_key(&**name)
             && Start::from_name(name).is_none()
         {
-            let unit = self.unit(argument, "at", words::time_names().collect())?;
+            let unit = self.unit(argument, "at", names(&words::TIMES_OF_DAY).collect())?;
             if let Unit::TimeOfDay(_) = unit {
                 return Some(vec![Expr { span, kind: ExprKind::Unit(unit) }]);
             }
@@ -181,10 +181,10 @@ impl Resolver<'_> {
             let message = format!("the quantity of `{method}` is an integer, not {}", known.name());
             read = self.refuse(self.fault("wrong-quantity", place(quantity), message).with_note(example));
         }
-        let found = self.unit(unit, &method.to_string(), words::period_names().collect())?;
+        let found = self.unit(unit, &method.to_string(), names(&words::PERIODS).collect())?;
         if !matches!(found, Unit::Period(_)) {
             let message = format!("`{method}` takes a length of time, and `{found}` is none");
-            let names: Vec<&str> = words::period_names().collect();
+            let names: Vec<&str> = names(&words::PERIODS).collect();
             let note = format!("it takes {}, in the singular or the plural", names.join(", "));
             return self.refuse(self.fault("wrong-unit", place(unit), message).with_note(note));
         }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::dataflow::{Alias, AliasBody, AliasId, Dataflow, Expr, ExprKind};
+use crate::dataflow::types::{Alias, AliasBody, AliasId, Dataflow, Expr, ExprKind};
 
 /// Longer names are cut in a flowchart, in characters.
 const MAX_LABEL: usize = 60;

@@ -3,6 +3,8 @@
 //! The language is a small part of JavaScript. What a model may take from the rest of it is recognised, so that
 //! the finding can say what it is.
 
+use crate::source::json::read_escape;
+
 /// One token.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token<'a> {
@@ -14,7 +16,7 @@ pub(super) enum Token<'a> {
     /// Behind the last one.
     End,
     /// Something that the language does not have; what it is.
-    Foreign(&'static str),
+    Foreign(String),
     /// No token; the message says why.
     Bad(&'static str),
 }
@@ -27,35 +29,13 @@ pub(super) struct Lexed<'a> {
     pub(super) end: usize,
 }
 
-/// What other languages have, longest first.
-const FOREIGN: [(&str, &str); 29] = [
+/// What models take from other languages, by how it begins; other signs are operators.
+const FOREIGN: [(&str, &str); 7] = [
     ("...", "a spread (`...`)"),
-    ("===", "an operator (`===`)"),
-    ("!==", "an operator (`!==`)"),
     ("=>", "an arrow function (`=>`)"),
     ("?.", "optional chaining (`?.`)"),
-    ("??", "an operator (`??`)"),
-    ("==", "an operator (`==`)"),
-    ("!=", "an operator (`!=`)"),
-    ("<=", "an operator (`<=`)"),
-    (">=", "an operator (`>=`)"),
-    ("&&", "an operator (`&&`)"),
-    ("||", "an operator (`||`)"),
     ("//", "a comment (`//`)"),
     ("/*", "a comment (`/*`)"),
-    ("=", "an assignment (`=`)"),
-    ("?", "a condition (`? :`)"),
-    ("+", "an operator (`+`)"),
-    ("-", "an operator (`-`)"),
-    ("*", "an operator (`*`)"),
-    ("/", "an operator (`/`)"),
-    ("%", "an operator (`%`)"),
-    ("<", "an operator (`<`)"),
-    (">", "an operator (`>`)"),
-    ("!", "an operator (`!`)"),
-    ("&", "an operator (`&`)"),
-    ("|", "an operator (`|`)"),
-    ("^", "an operator (`^`)"),
     ("`", "a template string (`` ` ``)"),
     (";", "a statement (`;`)"),
 ];
@@ -103,9 +83,15 @@ pub(super) fn next_token(text: &str, position: usize) -> Lexed<'_> {
     if "[]{}(),:".contains(first) || (first == '.' && !rest.starts_with("...")) {
         return lexed(Token::Symbol(first), 1);
     }
-    match FOREIGN.iter().find(|(sign, _)| rest.starts_with(sign)) {
-        Some((sign, what)) => lexed(Token::Foreign(what), sign.len()),
-        None => lexed(Token::Bad("this is not part of an expression"), first.len_utf8()),
+    if let Some((sign, what)) = FOREIGN.iter().find(|(sign, _)| rest.starts_with(sign)) {
+        return lexed(Token::Foreign((*what).to_owned()), sign.len());
+    }
+    let length = rest.len() - rest.trim_start_matches(|sign| "=!<>+-*/%&|^?".contains(sign)).len();
+    match &rest[..length] {
+        "" => lexed(Token::Bad("this is not part of an expression"), first.len_utf8()),
+        "=" => lexed(Token::Foreign("an assignment (`=`)".to_owned()), length),
+        "?" => lexed(Token::Foreign("a condition (`? :`)".to_owned()), length),
+        sign => lexed(Token::Foreign(format!("an operator (`{sign}`)")), length),
     }
 }
 
@@ -120,7 +106,7 @@ fn number(text: &str) -> (Token<'static>, usize) {
         while bytes.get(length).is_some_and(|byte| *byte == b'.' || byte.is_ascii_alphanumeric()) {
             length += 1;
         }
-        return (Token::Foreign("a number with a fraction"), length);
+        return (Token::Foreign("a number with a fraction".to_owned()), length);
     }
     if text[length..].starts_with(continues_name) {
         length += text[length..].find(|character| !continues_name(character)).unwrap_or(text.len() - length);
@@ -133,6 +119,7 @@ fn number(text: &str) -> (Token<'static>, usize) {
 /// The content and length of the string at the beginning of `text`; or what is wrong with it, where, and how long
 /// that place is.
 fn string(text: &str) -> Result<(String, usize), (&'static str, usize, usize)> {
+    const UNKNOWN: &str = "a string knows the escapes \\n \\t \\r \\\\ \\' \\\" \\uXXXX";
     let mut content = String::new();
     let mut characters = text.char_indices();
     let quote = characters.next().map(|(_, quote)| quote);
@@ -144,35 +131,14 @@ fn string(text: &str) -> Result<(String, usize), (&'static str, usize, usize)> {
             content.push(character);
             continue;
         }
-        let escape = characters.next().map(|(_, escape)| escape);
-        let unknown = "a string knows the escapes \\n \\t \\r \\\\ \\' \\\" \\uXXXX";
-        content.push(match escape {
-            Some('n') => '\n',
-            Some('t') => '\t',
-            Some('r') => '\r',
-            Some(plain @ ('\\' | '\'' | '"')) => plain,
-            Some('u') => {
-                let (character, n_read) = unicode(&text[at..]).ok_or((unknown, at, 2))?;
-                characters.nth(n_read - 3);
-                character
-            }
-            other => return Err((unknown, at, 1 + other.map_or(0, char::len_utf8))),
-        });
+        let escape = characters.clone().next().map(|(_, escape)| escape);
+        let (character, length) = match escape {
+            Some('\'') => ('\'', 2),
+            Some('n' | 't' | 'r' | '\\' | '"' | 'u') => read_escape(&text[at..]).ok_or((UNKNOWN, at, 2))?,
+            other => return Err((UNKNOWN, at, 1 + other.map_or(0, char::len_utf8))),
+        };
+        content.push(character);
+        characters.nth(length - 2);
     }
     Err(("this string has no closing quote", 0, 1))
-}
-
-/// The character of the `\uXXXX` at the beginning of `text`, or of a pair of them, and the length.
-fn unicode(text: &str) -> Option<(char, usize)> {
-    let code = |from: usize| {
-        let digits = text.get(from..from + 4)?;
-        let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        u32::from_str_radix(digits, 16).ok().filter(|_| is_hex)
-    };
-    let first = code(2)?;
-    if !(0xD800..0xDC00).contains(&first) {
-        return char::from_u32(first).map(|character| (character, 6));
-    }
-    let second = code(8).filter(|second| text.get(6..8) == Some("\\u") && (0xDC00..0xE000).contains(second))?;
-    char::from_u32(0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00)).map(|character| (character, 12))
 }

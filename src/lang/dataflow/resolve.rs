@@ -5,12 +5,12 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::callables::nearest;
 use crate::dataflow::expr::{Named, Raw, RawKind};
-use crate::dataflow::words;
+use crate::dataflow::types::{AliasId, Expr, ExprKind, Method, Relative, Start, TimeOfDay, Unit};
+use crate::dataflow::words::{self, names};
 use crate::dataflow::yaml::Places;
-use crate::dataflow::{AliasId, Expr, ExprKind, Method, Relative, Start, TimeOfDay, Unit};
 use crate::diagnostic::Diagnostic;
+use crate::diagnostic::spelling::nearest;
 
 /// How often names are compared before no more suggestions are made.
 const MAX_COMPARED: usize = 50_000;
@@ -186,7 +186,7 @@ impl Resolver<'_> {
             return self.refuse(self.fault("unknown-name", place, message));
         }
         let named = Named { name: name.to_owned(), start: raw.start, end: raw.end };
-        let meant = self.names.nearest(name, words::start_names(), true);
+        let meant = self.names.nearest(name, names(&words::STARTS), true);
         let message = format!("unknown identifier `{name}`: there is no such alias or built-in");
         let is_domain = self.names.domains.contains(name);
         let there_is = "it is a domain; what a domain gives is named by the alias that it stands under";
@@ -204,9 +204,9 @@ impl Resolver<'_> {
                     let message = format!("`{}` is a function; write for instance `{}`", name.name, example(method));
                     return self.refuse(self.fault("missing-argument", place, message));
                 }
-                let words = words::time_names().chain(words::method_names());
+                let words = names(&words::TIMES_OF_DAY).chain(names(&words::METHODS));
                 let meant = nearest(&name.name, words.map(str::to_owned));
-                let times: Vec<&str> = words::time_names().collect();
+                let times: Vec<&str> = names(&words::TIMES_OF_DAY).collect();
                 let there_is = format!("behind a date there are {}, and at(…), plus(…), minus(…)", times.join(", "));
                 self.unknown("unknown-member", name, format!("a date has no `{}`", name.name), meant, &there_is)
             }

@@ -2,49 +2,22 @@
 
 use std::collections::HashMap;
 
-use crate::callables::nearest;
+use crate::dataflow::reader::Reader;
+use crate::dataflow::types::{AliasBody, Domain, Slot, Template};
 use crate::diagnostic::Diagnostic;
+use crate::diagnostic::spelling::nearest;
+use crate::source::yaml::{Node, NodeKind};
 use crate::span::Span;
-use crate::yaml::{Node, NodeKind, Scalar};
 
-/// An alias as it was written.
-pub(super) struct ShapedAlias<'a> {
+/// A name in a mapping and what is bound to it.
+pub(super) struct Pair<'a> {
     pub(super) name: &'a str,
-    pub(super) name_span: Span,
-    /// Name and value.
-    pub(super) span: Span,
-    pub(super) body: ShapedBody<'a>,
-}
-
-pub(super) enum ShapedBody<'a> {
-    /// Nothing is written.
-    Parameter,
-    Text(ShapedText<'a>),
-    Domains(Vec<ShapedDomain<'a>>),
-    /// A finding has been made about it.
-    Broken,
-}
-
-pub(super) struct ShapedDomain<'a> {
-    pub(super) name: &'a str,
-    pub(super) name_span: Span,
-    pub(super) span: Span,
-    pub(super) slots: Vec<ShapedSlot<'a>>,
-}
-
-pub(super) struct ShapedSlot<'a> {
-    pub(super) name: &'a str,
-    pub(super) name_span: Span,
-    pub(super) values: Vec<ShapedText<'a>>,
-}
-
-pub(super) struct ShapedText<'a> {
-    pub(super) scalar: &'a Scalar,
-    pub(super) span: Span,
+    pub(super) key: &'a Node,
+    pub(super) value: &'a Node,
 }
 
 /// The aliases of a document; what is no mapping has none.
-pub(super) fn shape<'a>(root: &'a Node, diagnostics: &mut Vec<Diagnostic>) -> Vec<ShapedAlias<'a>> {
+pub(super) fn aliases<'a>(root: &'a Node, diagnostics: &mut Vec<Diagnostic>) -> Vec<Pair<'a>> {
     let NodeKind::Mapping(pairs) = &root.kind else {
         if let NodeKind::Unread = root.kind {
             return Vec::new();
@@ -54,18 +27,14 @@ pub(super) fn shape<'a>(root: &'a Node, diagnostics: &mut Vec<Diagnostic>) -> Ve
         diagnostics.push(Diagnostic::error("not-a-plan", first_line(root), message).with_note(note));
         return Vec::new();
     };
-    let mut aliases = Vec::new();
-    for (name, name_span, key, value) in members(pairs, "alias", diagnostics) {
-        let body = alias(name, value, diagnostics);
-        aliases.push(ShapedAlias { name, name_span, span: key.span.to(value.span), body });
-    }
+    let aliases = members(pairs, "alias", diagnostics);
     if !aliases.iter().any(|alias| alias.name == "result") {
         let message = "the plan has no alias `result`, which is its value";
         let written = aliases.iter().map(|alias| alias.name.to_owned());
         let missing = Diagnostic::error("no-result", first_line(root), message);
         let meant = nearest("result", written).and_then(|name| aliases.iter().find(|alias| alias.name == name));
         diagnostics.push(match meant {
-            Some(meant) => missing.with_fix("call it `result`", meant.name_span, "result"),
+            Some(meant) => missing.with_fix("call it `result`", meant.key.span, "result"),
             None => missing.with_note("add `result: ${alias}`, with the alias whose value is wanted"),
         });
     }
@@ -73,11 +42,7 @@ pub(super) fn shape<'a>(root: &'a Node, diagnostics: &mut Vec<Diagnostic>) -> Ve
 }
 
 /// The pairs of a mapping with a name as key, each name once.
-fn members<'a>(
-    pairs: &'a [(Node, Node)],
-    what: &str,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<(&'a str, Span, &'a Node, &'a Node)> {
+fn members<'a>(pairs: &'a [(Node, Node)], what: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Pair<'a>> {
     let mut seen: HashMap<&str, Span> = HashMap::new();
     let mut members = Vec::new();
     for (key, value) in pairs {
@@ -104,97 +69,109 @@ fn members<'a>(
             diagnostics.push(duplicate.with_place(*first, "first here"));
         } else {
             seen.insert(name, key.span);
-            members.push((name, key.span, key, value));
+            members.push(Pair { name, key, value });
         }
     }
     members
 }
 
-fn alias<'a>(name: &str, value: &'a Node, diagnostics: &mut Vec<Diagnostic>) -> ShapedBody<'a> {
-    match &value.kind {
-        NodeKind::Scalar(_) if value.is_null() && name == "result" => {
-            let message = "`result` has no value, so the plan has none";
-            let note = "write `result: ${alias}`, with the alias whose value is wanted";
-            diagnostics.push(Diagnostic::error("no-result", value.span, message).with_note(note));
-            ShapedBody::Broken
-        }
-        NodeKind::Scalar(_) if value.is_null() => ShapedBody::Parameter,
-        NodeKind::Scalar(scalar) => ShapedBody::Text(ShapedText { scalar, span: value.span }),
-        NodeKind::Mapping(pairs) if pairs.is_empty() => {
-            let message = format!("the alias `{name}` has no domain");
-            let note = format!("write text or the name of a domain below `{name}:`");
-            diagnostics.push(Diagnostic::error("bad-shape", value.span, message).with_note(note));
-            ShapedBody::Broken
-        }
-        NodeKind::Mapping(pairs) => ShapedBody::Domains(domains(name, pairs, diagnostics)),
-        NodeKind::List(_) => {
-            let message = format!("the alias `{name}` is bound to a list; an alias is text or calls domains");
-            let note = format!("a list of values is written as an expression: `{name}: ${{[first, second]}}`");
-            diagnostics.push(Diagnostic::error("bad-shape", first_line(value), message).with_note(note));
-            ShapedBody::Broken
-        }
-        NodeKind::Unread => ShapedBody::Broken,
-    }
-}
-
-fn domains<'a>(alias: &str, pairs: &'a [(Node, Node)], diagnostics: &mut Vec<Diagnostic>) -> Vec<ShapedDomain<'a>> {
-    let mut domains = Vec::new();
-    for (name, name_span, key, value) in members(pairs, "domain", diagnostics) {
-        let slots = match &value.kind {
-            NodeKind::Mapping(pairs) => slots(pairs, diagnostics),
-            NodeKind::Scalar(_) if value.is_null() => Vec::new(),
-            NodeKind::Scalar(_) | NodeKind::List(_) => {
-                let message = format!("the domain `{name}` is bound to {}; a domain has named slots", kind(value));
-                let wrong = Diagnostic::error("bad-shape", first_line(value), message);
-                diagnostics.push(wrong.with_note(format!(
-                    "write the slots of `{name}` below it; a map of values is an expression: \
-                     `{alias}: ${{{{{name}: other}}}}`"
-                )));
-                Vec::new()
+impl Reader<'_> {
+    /// What is bound to an alias; nothing, if a finding is made about that.
+    pub(super) fn body(&mut self, alias: &Pair<'_>) -> AliasBody {
+        let Pair { name, value, .. } = alias;
+        let (code, message, note) = match &value.kind {
+            NodeKind::Scalar(_) if value.is_null() && *name != "result" => return AliasBody::Parameter,
+            NodeKind::Scalar(scalar) if !value.is_null() => {
+                return AliasBody::Text(self.template(scalar, value.span));
             }
-            NodeKind::Unread => Vec::new(),
+            NodeKind::Mapping(pairs) if !pairs.is_empty() => return AliasBody::Domains(self.domains(name, pairs)),
+            NodeKind::Unread => return broken(value.span),
+            NodeKind::Scalar(_) => (
+                "no-result",
+                "`result` has no value, so the plan has none".to_owned(),
+                "write `result: ${alias}`, with the alias whose value is wanted".to_owned(),
+            ),
+            NodeKind::Mapping(_) => (
+                "bad-shape",
+                format!("the alias `{name}` has no domain"),
+                format!("write text or the name of a domain below `{name}:`"),
+            ),
+            NodeKind::List(_) => (
+                "bad-shape",
+                format!("the alias `{name}` is bound to a list; an alias is text or calls domains"),
+                format!("a list of values is written as an expression: `{name}: ${{[first, second]}}`"),
+            ),
         };
-        domains.push(ShapedDomain { name, name_span, span: key.span.to(value.span), slots });
+        self.diagnostics.push(Diagnostic::error(code, first_line(value), message).with_note(note));
+        broken(value.span)
     }
-    domains
-}
 
-fn slots<'a>(pairs: &'a [(Node, Node)], diagnostics: &mut Vec<Diagnostic>) -> Vec<ShapedSlot<'a>> {
-    let mut slots = Vec::new();
-    for (name, name_span, _, value) in members(pairs, "slot", diagnostics) {
-        let values = match &value.kind {
-            NodeKind::Scalar(_) if value.is_null() => Vec::new(),
-            NodeKind::Scalar(scalar) => vec![ShapedText { scalar, span: value.span }],
-            NodeKind::List(items) => items.iter().filter_map(|item| element(name, item, diagnostics)).collect(),
-            NodeKind::Mapping(_) => {
-                let message = format!("the slot `{name}` is bound to a mapping; a slot is text or a list of texts");
-                let note = "a map of values is an expression: `\"${{key: value}}\"`";
-                diagnostics.push(Diagnostic::error("bad-shape", first_line(value), message).with_note(note));
-                Vec::new()
+    fn domains(&mut self, alias: &str, pairs: &[(Node, Node)]) -> Vec<Domain> {
+        let mut domains = Vec::new();
+        for Pair { name, key, value } in members(pairs, "domain", &mut self.diagnostics) {
+            let node = self.node(format!("{alias}.{name}").into(), key.span.to(value.span));
+            let slots = match &value.kind {
+                NodeKind::Mapping(pairs) => self.slots(pairs),
+                NodeKind::Unread => Vec::new(),
+                NodeKind::Scalar(_) if value.is_null() => Vec::new(),
+                NodeKind::Scalar(_) | NodeKind::List(_) => {
+                    let message = format!("the domain `{name}` is bound to {}; a domain has named slots", kind(value));
+                    let wrong = Diagnostic::error("bad-shape", first_line(value), message);
+                    self.diagnostics.push(wrong.with_note(format!(
+                        "write the slots of `{name}` below it; a map of values is an expression: \
+                         `{alias}: ${{{{{name}: other}}}}`"
+                    )));
+                    Vec::new()
+                }
+            };
+            domains.push(Domain { name: name.into(), name_span: key.span, node, slots });
+        }
+        domains
+    }
+
+    fn slots(&mut self, pairs: &[(Node, Node)]) -> Vec<Slot> {
+        let mut slots = Vec::new();
+        for Pair { name, key, value } in members(pairs, "slot", &mut self.diagnostics) {
+            let values = match &value.kind {
+                NodeKind::Scalar(_) if value.is_null() => Vec::new(),
+                NodeKind::Scalar(scalar) => vec![self.template(scalar, value.span)],
+                NodeKind::List(items) => items.iter().filter_map(|item| self.element(name, item)).collect(),
+                NodeKind::Mapping(_) => {
+                    let message = format!("the slot `{name}` is bound to a mapping; a slot is text or a list of texts");
+                    let note = "a map of values is an expression: `\"${{key: value}}\"`";
+                    let wrong = Diagnostic::error("bad-shape", first_line(value), message);
+                    self.diagnostics.push(wrong.with_note(note));
+                    Vec::new()
+                }
+                NodeKind::Unread => Vec::new(),
+            };
+            slots.push(Slot { name: name.into(), name_span: key.span, values });
+        }
+        slots
+    }
+
+    fn element(&mut self, slot: &str, item: &Node) -> Option<Template> {
+        let found = match &item.kind {
+            NodeKind::Scalar(_) if item.is_null() => {
+                let message = format!("an element of the slot `{slot}` is empty, so it is left out");
+                Diagnostic::warning("empty-element", item.span, message)
             }
-            NodeKind::Unread => Vec::new(),
+            NodeKind::Scalar(scalar) => return Some(self.template(scalar, item.span)),
+            NodeKind::List(_) | NodeKind::Mapping(_) => {
+                let message = format!("an element of the slot `{slot}` is {}; elements are texts", kind(item));
+                let note = "text with `: ` in it, or with a bracket in front, needs quotes";
+                Diagnostic::error("bad-shape", first_line(item), message).with_note(note)
+            }
+            NodeKind::Unread => return None,
         };
-        slots.push(ShapedSlot { name, name_span, values });
+        self.diagnostics.push(found);
+        None
     }
-    slots
 }
 
-fn element<'a>(slot: &str, item: &'a Node, diagnostics: &mut Vec<Diagnostic>) -> Option<ShapedText<'a>> {
-    match &item.kind {
-        NodeKind::Scalar(_) if item.is_null() => {
-            let message = format!("an element of the slot `{slot}` is empty, so it is left out");
-            diagnostics.push(Diagnostic::warning("empty-element", item.span, message));
-            None
-        }
-        NodeKind::Scalar(scalar) => Some(ShapedText { scalar, span: item.span }),
-        NodeKind::List(_) | NodeKind::Mapping(_) => {
-            let message = format!("an element of the slot `{slot}` is {}; elements are texts", kind(item));
-            let note = "text with `: ` in it, or with a bracket in front, needs quotes";
-            diagnostics.push(Diagnostic::error("bad-shape", first_line(item), message).with_note(note));
-            None
-        }
-        NodeKind::Unread => None,
-    }
+/// What an alias is bound to about which a finding is made.
+fn broken(span: Span) -> AliasBody {
+    AliasBody::Text(Template { span, parts: Vec::new() })
 }
 
 fn kind(node: &Node) -> &'static str {

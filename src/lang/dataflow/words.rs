@@ -3,16 +3,17 @@
 
 use std::fmt;
 
-use crate::dataflow::{Method, Period, Relative, Start, TimeOfDay, Unit};
+use crate::dataflow::types::{Method, Period, Relative, Start, TimeOfDay, Unit};
 
-const STARTS: [(&str, Start); 4] =
+pub(super) const STARTS: [(&str, Start); 4] =
     [("today", Start::Today), ("tomorrow", Start::Tomorrow), ("yesterday", Start::Yesterday), ("now", Start::Now)];
 
-const RELATIVES: [(&str, Relative); 3] = [("next", Relative::Next), ("last", Relative::Last), ("this", Relative::This)];
+pub(super) const RELATIVES: [(&str, Relative); 3] =
+    [("next", Relative::Next), ("last", Relative::Last), ("this", Relative::This)];
 
-const METHODS: [(&str, Method); 3] = [("at", Method::At), ("plus", Method::Plus), ("minus", Method::Minus)];
+pub(super) const METHODS: [(&str, Method); 3] = [("at", Method::At), ("plus", Method::Plus), ("minus", Method::Minus)];
 
-const PERIODS: [(&str, Period); 7] = [
+pub(super) const PERIODS: [(&str, Period); 7] = [
     ("second", Period::Second),
     ("minute", Period::Minute),
     ("hour", Period::Hour),
@@ -25,7 +26,7 @@ const PERIODS: [(&str, Period); 7] = [
 const WEEKDAYS: [(&str, u8); 7] =
     [("Sunday", 0), ("Monday", 1), ("Tuesday", 2), ("Wednesday", 3), ("Thursday", 4), ("Friday", 5), ("Saturday", 6)];
 
-const TIMES_OF_DAY: [(&str, TimeOfDay); 7] = [
+pub(super) const TIMES_OF_DAY: [(&str, TimeOfDay); 7] = [
     ("morning", TimeOfDay::Morning),
     ("midday", TimeOfDay::Midday),
     ("afternoon", TimeOfDay::Afternoon),
@@ -43,63 +44,25 @@ fn word<T: PartialEq>(table: &[(&'static str, T)], meaning: &T) -> &'static str 
     table.iter().find(|(_, other)| other == meaning).map_or("", |(word, _)| word)
 }
 
-impl Start {
-    /// The one of this name.
-    pub fn from_name(name: &str) -> Option<Start> {
-        find(&STARTS, name)
-    }
+/// Types that a table has all words of.
+macro_rules! named {
+    ($($named:ident in $table:ident),*) => { $(
+        impl $named {
+            /// The one of this name.
+            pub fn from_name(name: &str) -> Option<$named> {
+                find(&$table, name)
+            }
+        }
+
+        impl fmt::Display for $named {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(word(&$table, self))
+            }
+        }
+    )* };
 }
 
-impl fmt::Display for Start {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(word(&STARTS, self))
-    }
-}
-
-impl Relative {
-    /// The one of this name.
-    pub fn from_name(name: &str) -> Option<Relative> {
-        find(&RELATIVES, name)
-    }
-}
-
-impl fmt::Display for Relative {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(word(&RELATIVES, self))
-    }
-}
-
-impl Method {
-    /// The one of this name.
-    pub fn from_name(name: &str) -> Option<Method> {
-        find(&METHODS, name)
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(word(&METHODS, self))
-    }
-}
-
-impl fmt::Display for Period {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(word(&PERIODS, self))
-    }
-}
-
-impl TimeOfDay {
-    /// The one of this name.
-    pub fn from_name(name: &str) -> Option<TimeOfDay> {
-        find(&TIMES_OF_DAY, name)
-    }
-}
-
-impl fmt::Display for TimeOfDay {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(word(&TIMES_OF_DAY, self))
-    }
-}
+named!(Start in STARTS, Relative in RELATIVES, Method in METHODS, Period in PERIODS, TimeOfDay in TIMES_OF_DAY);
 
 impl Unit {
     /// The one of this name; lengths of time in the singular or the plural.
@@ -130,35 +93,15 @@ impl fmt::Display for Unit {
     }
 }
 
-/// What an argument of `plus` and `minus` can be.
-pub(super) fn period_names() -> impl Iterator<Item = &'static str> {
-    PERIODS.iter().map(|(name, _)| *name)
+/// The words of a table.
+pub(super) fn names<T>(table: &'static [(&str, T)]) -> impl Iterator<Item = &'static str> {
+    table.iter().map(|(name, _)| *name)
 }
 
 /// What an argument of `next`, `last` and `this` can be.
 pub(super) fn calendar_names() -> impl Iterator<Item = &'static str> {
-    let periods = PERIODS.iter().filter(|(_, period)| Unit::Period(*period).is_calendar()).map(|(name, _)| *name);
-    periods.chain(WEEKDAYS.iter().map(|(name, _)| *name)).chain(time_names())
-}
-
-/// The times of day that have a name.
-pub(super) fn time_names() -> impl Iterator<Item = &'static str> {
-    TIMES_OF_DAY.iter().map(|(name, _)| *name)
-}
-
-/// What can stand where a value stands.
-pub(super) fn start_names() -> impl Iterator<Item = &'static str> {
-    STARTS.iter().map(|(name, _)| *name)
-}
-
-/// What can be called.
-pub(super) fn relative_names() -> impl Iterator<Item = &'static str> {
-    RELATIVES.iter().map(|(name, _)| *name)
-}
-
-/// What can be called behind a date.
-pub(super) fn method_names() -> impl Iterator<Item = &'static str> {
-    METHODS.iter().map(|(name, _)| *name)
+    let periods = names(&PERIODS).filter(|name| Unit::from_name(name).is_some_and(Unit::is_calendar));
+    periods.chain(names(&WEEKDAYS)).chain(names(&TIMES_OF_DAY))
 }
 
 /// Whether a name means something in every expression.

@@ -3,8 +3,9 @@
 
 use crate::dataflow::mend::Mended;
 use crate::diagnostic::Diagnostic;
+use crate::source::json::read_escape;
+use crate::source::yaml::{self, Fault, FaultKind, Hint, Node, Scalar, Style};
 use crate::span::{FileId, Span};
-use crate::yaml::{self, Fault, FaultKind, Hint, Node, Scalar, Style};
 
 /// How deep lists and mappings may stand inside each other. A plan needs four levels.
 const MAX_NESTING: usize = 32;
@@ -145,13 +146,11 @@ impl Source<'_> {
 
 /// The length of the escape at the beginning of `text`.
 fn escape_length(text: &str) -> usize {
-    let code = |from: usize| text.get(from..from + 4).and_then(|digits| u32::from_str_radix(digits, 16).ok());
     let length = match text[1..].chars().next() {
         None => 1,
         Some('x') => 4,
         // A pair of two halves is one character.
-        Some('u') if code(2).is_some_and(|high| (0xD800..0xDC00).contains(&high)) => 12,
-        Some('u') => 6,
+        Some('u') => read_escape(text).map_or(6, |(_, length)| length),
         Some('U') => 10,
         Some(other) => 1 + other.len_utf8(),
     };

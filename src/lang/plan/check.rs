@@ -4,12 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
-use crate::plan::decode::{inputs, variables_set};
+use crate::plan::json::references::{Found, is_name, scan};
 use crate::plan::json::{Dialect, Instruction, JsonPlan, PlanCall, PlanValue, PlanValueKind};
-use crate::plan::references::{Found, is_name, scan};
+use crate::plan::types::{Plan, PlanBody};
 use crate::plan::wording::{listed, shown, suggest};
-use crate::plan::{Plan, PlanBody};
-use crate::program::Signature;
+use crate::signature::Signature;
 use crate::span::Span;
 
 /// How many misspelt names are compared with the known ones: the rest have suggestions enough.
@@ -149,7 +148,7 @@ impl Check<'_> {
         }
         let mut first: Vec<(&str, Span)> = Vec::new();
         let mut n_reads: HashMap<&str, usize> = HashMap::new();
-        for value in json.instructions.iter().flat_map(|instruction| inputs(&instruction.kind)).flat_map(leaves) {
+        for value in json.instructions.iter().flat_map(|instruction| instruction.kind.inputs()).flat_map(leaves) {
             let names = value.variables();
             if !names.iter().any(|name| unset.contains(&***name)) {
                 continue;
@@ -163,7 +162,7 @@ impl Check<'_> {
                 }
             }
         }
-        let mut set: Vec<Arc<str>> = variables_set(json).into_keys().collect();
+        let mut set: Vec<Arc<str>> = json.variables_set().into_keys().collect();
         set.sort();
         for (name, place) in first {
             let message = format!("nothing sets `{}`", shown(name));

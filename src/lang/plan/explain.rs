@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::dataflow::{Alias, AliasId};
-use crate::plan::decode::{inputs, outputs};
+use crate::dataflow::explain as dataflow;
+use crate::dataflow::types::{Alias, AliasId};
 use crate::plan::json::{
     Dialect, Instruction, InstructionKind, JsonPlan, Output, PlanValue, PlanValueKind, Target, TextPart,
 };
-use crate::plan::{NodeId, Plan, PlanBody};
+use crate::plan::node::NodeId;
+use crate::plan::types::{Plan, PlanBody};
 
 /// Longer values are cut.
 const MAX_VALUE: usize = 72;
@@ -26,8 +27,8 @@ pub fn outline(plan: &Plan) -> String {
     text.push('\n');
     match &plan.body {
         PlanBody::Json(json) => json_outline(&mut text, plan, json),
-        PlanBody::Dataflow(dataflow) => {
-            for line in crate::dataflow::outline(dataflow).lines().filter(|line| !line.starts_with("parameters: ")) {
+        PlanBody::Dataflow(body) => {
+            for line in dataflow::outline(body).lines().filter(|line| !line.starts_with("parameters: ")) {
                 let _ = writeln!(text, "  {line}");
             }
         }
@@ -70,13 +71,13 @@ pub fn steps(plan: &Plan) -> Vec<Step> {
             };
             (0..).zip(&json.instructions).map(step).collect()
         }
-        PlanBody::Dataflow(dataflow) => {
+        PlanBody::Dataflow(body) => {
             let step = |(index, alias): (u32, &Alias)| {
-                let users = dataflow.aliases.iter().filter(|user| user.needs.contains(&AliasId(index)));
+                let users = body.aliases.iter().filter(|user| user.needs.contains(&AliasId(index)));
                 let then = users.map(|user| user.name.clone()).collect();
-                Step { node: alias.node, does: crate::dataflow::does(alias), then }
+                Step { node: alias.node, does: dataflow::does(alias), then }
             };
-            (0..).zip(&dataflow.aliases).map(step).collect()
+            (0..).zip(&body.aliases).map(step).collect()
         }
     }
 }
@@ -90,11 +91,11 @@ fn json_outline(text: &mut String, plan: &Plan, json: &JsonPlan) {
         let depth = label.matches('/').count() / 2;
         let _ = write!(text, "  {}{label} {}", "  ".repeat(depth), what(plan, json.dialect, &instruction.kind));
         let mut read: BTreeSet<&Arc<str>> = BTreeSet::new();
-        inputs(&instruction.kind).iter().for_each(|value| read.extend(value.variables()));
+        instruction.kind.inputs().iter().for_each(|value| read.extend(value.variables()));
         if !read.is_empty() {
             let _ = write!(text, "; reads{}", names(read));
         }
-        let set = outputs(&instruction.kind);
+        let set = instruction.kind.outputs();
         if !set.is_empty() {
             let _ = write!(text, "; sets{}", names(set.into_iter().map(|(name, _)| name)));
         }

@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
+use crate::dataflow::explain as dataflow;
 use crate::plan::explain::what;
 use crate::plan::json::{InstructionKind, JsonPlan, Target};
-use crate::plan::{NodeId, Plan, PlanBody};
+use crate::plan::node::NodeId;
+use crate::plan::types::{Plan, PlanBody};
 
 /// The plan as a flowchart in Mermaid's language. Text from the plan is escaped: it can never become syntax. Ends
 /// with a line break.
@@ -15,7 +17,7 @@ pub fn mermaid(plan: &Plan) -> String {
             json_chart(&mut text, plan, json);
             text
         }
-        PlanBody::Dataflow(dataflow) => crate::dataflow::mermaid(dataflow),
+        PlanBody::Dataflow(body) => dataflow::mermaid(body),
     }
 }
 

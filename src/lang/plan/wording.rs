@@ -1,12 +1,27 @@
-//! Names from plans in messages: escaped and cut, and what they were probably meant to be.
+//! Names: what a plan is called by; names from plans in messages, escaped and cut, and what they were probably meant
+//! to be.
 
-use crate::callables::nearest;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::diagnostic::spelling::nearest;
+use crate::expr::identifier;
 
 /// Longer names are cut where they are shown, and are nobody's misspelling.
 pub(crate) const MAX_SHOWN: usize = 60;
 
 /// More candidates are not compared: a suggestion is not worth a second.
 const MAX_CANDIDATES: usize = 2000;
+
+/// The name that a plan of this file is called by.
+pub fn plan_name(name: &str) -> Arc<str> {
+    let stem = Path::new(name).file_name().and_then(|name| name.to_str()).unwrap_or(name);
+    let lower = stem.to_ascii_lowercase();
+    let ending =
+        [".jmp.json", ".branch.json", ".json", ".yaml", ".yml"].into_iter().find(|ending| lower.ends_with(ending));
+    let identifier = identifier(&stem[..stem.len() - ending.map_or(0, str::len)]);
+    if identifier.is_empty() { "Plan".into() } else { identifier.into() }
+}
 
 /// `text` as it may stand in a message: on one line, without control characters, not long.
 pub(crate) fn shown(text: &str) -> String {

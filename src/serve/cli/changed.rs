@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::host::program::{ProgramText, load_files};
-use crate::lang::changes::ProgramChanges;
+use crate::lang::diff::changes::ProgramChanges;
 use crate::lang::program::{Program, Signature};
 use crate::serve::cli::console::{Console, Failure, clean, count};
 

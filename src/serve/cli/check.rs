@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::diagnostic::{Diagnostic, Severity, render};
 use crate::host::program::load_files;
-use crate::lang::explain::explain;
+use crate::lang::analysis::explain::explain;
 use crate::serve::cli::console::{Console, Exit, Failure, count, put};
 use crate::serve::cli::world::{self, Outfit};
 use crate::span::{Sources, Span};

@@ -22,7 +22,7 @@ use crate::serve::cli::terminal::{Asked, Input, Names, Typed, answers};
 use crate::serve::show;
 use crate::serve::show::commands::{self, Command, Line, approval};
 use crate::serve::show::unjudged::Unjudged;
-use crate::value::Tracked;
+use crate::vm::protocol::Tracked;
 use crate::vm::protocol::{CallId, Outcome};
 
 /// A second Ctrl-C within this time leaves, where the first one has cancelled something.
@@ -163,11 +163,11 @@ pub(crate) async fn converse(
 
 /// The value of a plan: text as it is, everything else as JSON on one line.
 fn put_value(console: &Console, value: &Tracked) -> Result<(), Failure> {
-    if value.secret {
+    if value.is_secret() {
         console.remark("the plan's value is secret and is not shown");
         return Ok(());
     }
-    let text = value.value.to_text();
+    let text = value.value().to_text();
     let is_shown = std::io::stdout().is_terminal();
     put(&format!("{}\n", if is_shown { clean(&text) } else { text }))
 }

@@ -7,7 +7,7 @@ use crate::host::session::Ending;
 use crate::lang::program::Program;
 use crate::serve::cli::console::{Console, Exit, count};
 use crate::serve::cli::conversation::Subject;
-use crate::vm::fault::{Fault, FaultKind};
+use crate::vm::protocol::fault::{Fault, FaultKind};
 use crate::vm::protocol::{Location, Outcome};
 
 /// What the conversation knows of its end.

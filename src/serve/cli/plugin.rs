@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use crate::diagnostic::{Severity, render};
 use crate::host::resource::Resources;
 use crate::host::tool::plugin::{Plugin, PluginError, PluginOptions};
-use crate::lang::explain;
+use crate::lang::analysis::explain;
 use crate::serve::cli::console::{Console, Exit, Failure, count, put};
 use crate::serve::cli::plugin_call::{self, CallArguments};
 use crate::serve::cli::plugin_new::{self, NewPluginArguments};

@@ -31,7 +31,7 @@ use crate::serve::cli::terminal::watch::{Watch, is_wanted_again};
 use crate::serve::cli::test_file::json_or_text;
 use crate::serve::cli::world::{self, BegunWith, WorldArguments};
 use crate::value::{Map, Value};
-use crate::vm::limits::Settings;
+use crate::vm::protocol::settings::Settings;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -15,7 +15,7 @@ use crate::host::session::SessionError;
 use crate::host::session::replay::{Stop, program_changed};
 use crate::host::sessions::new_id;
 use crate::host::travel::{self, Changes, Edit, Point, Step, Timeline};
-use crate::lang::changes::ProgramChanges;
+use crate::lang::diff::changes::ProgramChanges;
 use crate::lang::program::{Program, Signature};
 use crate::serve::cli::changed::lines;
 use crate::serve::cli::check::Format;
@@ -25,9 +25,9 @@ use crate::serve::cli::sessions::{Kept, local};
 use crate::serve::cli::travel_text::{record_text, step_text};
 use crate::serve::show::{self, WireView};
 use crate::value::Value;
-use crate::vm::fault::FaultKind;
+use crate::vm::protocol::fault::FaultKind;
+use crate::vm::protocol::view::{FrameView, VariableView, View};
 use crate::vm::protocol::{FrameId, Outcome, ToolSignature};
-use crate::vm::view::{FrameView, VariableView, View};
 
 #[derive(Args)]
 pub(crate) struct ReplayArguments {

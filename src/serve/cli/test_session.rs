@@ -253,7 +253,7 @@ impl Stage<'_> {
         }
         let ending = handle.outcome().await.map_err(|error| error.to_string())?;
         let outcome = match &ending.outcome {
-            Some(Outcome::Done { value }) => ExpectedOutcome::Finished { value: Some(value.value.clone()) },
+            Some(Outcome::Done { value }) => ExpectedOutcome::Finished { value: Some(value.value().clone()) },
             Some(Outcome::Failed(fault)) => {
                 ExpectedOutcome::Failed { kind: fault.kind.to_string(), message: Some(fault.message.to_string()) }
             }

@@ -37,7 +37,7 @@ use crate::lang::program::{FrontMatter, Program, Signature};
 use crate::serve::cli::console::{Console, Failure};
 use crate::serve::cli::embedded::{self, RunWeights};
 use crate::value::Map;
-use crate::vm::limits::Settings;
+use crate::vm::protocol::settings::Settings;
 use crate::vm::protocol::{Event, ReplyEnd, TurnId};
 
 /// Options that say with what a program runs.

@@ -4,8 +4,8 @@ use crate::serve::dap::variables::{Entry, Inner, List};
 use crate::serve::show::short_value;
 use crate::serve::show::variables::kind_and_origin;
 use crate::value::Value;
+use crate::vm::protocol::view::{CallView, Counters, FrameView, TriggerView};
 use crate::vm::protocol::{ChatMessage, Role};
-use crate::vm::view::{CallView, Counters, FrameView, TriggerView};
 
 /// Something that is no value of the program.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub(super) fn queue(frame: &FrameView) -> Vec<Entry> {
             name: name.to_string(),
             value: short_value(&value.shown()),
             kind: Some(kind_and_origin(value)),
-            list: (!value.secret && has_members(&value.value))
+            list: (!value.is_secret() && has_members(value.value()))
                 .then(|| List::Value(Box::new(Inner { value: value.clone(), owner: None, name: None }))),
         });
         let arguments: Vec<Row> = values.collect();

@@ -4,7 +4,7 @@ use crate::serve::dap::sources::Texts;
 use crate::serve::dap::wire::StackFrame;
 use crate::serve::show::{count, frame_name};
 use crate::vm::protocol::FrameId;
-use crate::vm::view::View;
+use crate::vm::protocol::view::View;
 
 /// The frames, the one that is executed first. Callers that were left out (tail calls) are a word between frames.
 pub(crate) fn frames(view: &View, texts: &Texts) -> Vec<StackFrame> {

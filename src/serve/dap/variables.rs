@@ -9,9 +9,10 @@ use crate::serve::dap::rows::{Row, chat, counters, queue, trigger_row};
 use crate::serve::dap::wire::{PresentationHint, Refusal, RefusalKind, Scope, Variable};
 use crate::serve::show::short_value;
 use crate::serve::show::variables::{Group, groups, kind_and_origin};
-use crate::value::{PathStep, Tracked, Value};
+use crate::value::{PathStep, Value};
 use crate::vm::protocol::FrameId;
-use crate::vm::view::{VariableView, View};
+use crate::vm::protocol::Tracked;
+use crate::vm::protocol::view::{VariableView, View};
 
 /// What can be opened.
 #[derive(Clone, Debug)]
@@ -173,14 +174,14 @@ impl Lists {
 
     /// A value that stands by itself: the result of an expression, which is written `name`.
     pub(crate) fn value(&mut self, value: &Tracked, owner: Option<Owner>, name: Option<String>) -> Shown {
-        let (n_named, n_indexed) = match &value.value {
-            _ if value.secret => (None, None),
+        let (n_named, n_indexed) = match value.value() {
+            _ if value.is_secret() => (None, None),
             Value::List(items) => (None, Some(items.len())),
             Value::Map(members) => (Some(members.len()), None),
             Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => (None, None),
         };
         let has_members = n_named.unwrap_or(0) + n_indexed.unwrap_or(0) > 0;
-        let secret = if value.secret { ", secret" } else { "" };
+        let secret = if value.is_secret() { ", secret" } else { "" };
         let is_settable = owner.is_some();
         let inner = Inner { value: value.clone(), owner, name };
         Shown {
@@ -291,7 +292,7 @@ fn entries(group: &Group<'_>) -> Vec<Entry> {
 
 /// The members of a value; of a secret none.
 fn members(inner: &Inner) -> Vec<Entry> {
-    if inner.value.secret {
+    if inner.value.is_secret() {
         return Vec::new();
     }
     let member = |label: String, step: PathStep, value: &Value| {
@@ -306,10 +307,10 @@ fn members(inner: &Inner) -> Vec<Entry> {
                 (!member.is_empty() && scan_name(member) == member.len()).then(|| format!("{name}.{member}"))
             }
         });
-        let value = Tracked { value: value.clone(), origin: inner.value.origin, secret: false };
+        let value = inner.value.with_value(value.clone());
         Entry::Value(label, Inner { value, owner, name })
     };
-    match &inner.value.value {
+    match inner.value.value() {
         Value::List(items) => {
             let items = items.iter().enumerate();
             items.map(|(index, item)| member(format!("[{index}]"), PathStep::Index(index), item)).collect()

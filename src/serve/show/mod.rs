@@ -16,9 +16,10 @@ use serde::Serialize;
 use crate::host::travel;
 use crate::lang::program::Program;
 use crate::serve::show::variables::variables;
-use crate::value::{Tracked, Value};
+use crate::value::Value;
+use crate::vm::protocol::Tracked;
+use crate::vm::protocol::view::{CallView, FrameView, TriggerView, Utterance, VariableView, View};
 use crate::vm::protocol::{CallKind, Location, Outcome, Wait};
-use crate::vm::view::{CallView, FrameView, TriggerView, Utterance, VariableView, View};
 
 /// A longer value is cut: the whole one is in `--format json`, and in `/vars NAME`.
 const MAX_SHOWN: usize = 200;
@@ -311,8 +312,8 @@ fn to_wire_variable(variable: &VariableView) -> WireVariable {
         agent: None,
         name: variable.name.to_string(),
         value: variable.value.shown(),
-        origin: variable.value.origin.name(),
-        secret: variable.value.secret,
+        origin: variable.value.origin().name(),
+        secret: variable.value.is_secret(),
     }
 }
 

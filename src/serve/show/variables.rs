@@ -8,9 +8,9 @@ use std::sync::Arc;
 use crate::lang::plan::Plan;
 use crate::lang::program::Program;
 use crate::serve::show::{frame_name, short};
-use crate::value::Tracked;
 use crate::vm::protocol::FrameId;
-use crate::vm::view::{VariableView, View, place_name};
+use crate::vm::protocol::Tracked;
+use crate::vm::protocol::view::{VariableView, View, place_name};
 
 /// Variables that are kept in one place: a frame, or an agent's others.
 pub(crate) struct Group<'v> {
@@ -140,7 +140,7 @@ pub(crate) fn names(view: &View) -> Vec<Arc<str>> {
 
 /// `str, from the model`.
 pub(crate) fn kind_and_origin(value: &Tracked) -> String {
-    let origin = match value.origin.name() {
+    let origin = match value.origin().name() {
         "argument" => "from an argument",
         "code" => "from the program's text",
         "model" => "from the model",
@@ -148,7 +148,7 @@ pub(crate) fn kind_and_origin(value: &Tracked) -> String {
         "user" => "from the user",
         other => other,
     };
-    format!("{}, {origin}", value.value.kind())
+    format!("{}, {origin}", value.value().kind())
 }
 
 /// `str, from the model, set at HandOver:02 in turn 3`.
@@ -156,7 +156,7 @@ fn history(variable: &VariableView, program: &Program, written: &[Arc<Plan>]) ->
     let place = variable.changed_at.and_then(|location| place_name(program, written, location));
     let at = place.map_or(String::new(), |place| format!(", set at {place}"));
     let turn = variable.changed_in.map_or(String::new(), |turn| format!(" in turn {}", turn.0));
-    let secret = if variable.value.secret { ", secret" } else { "" };
+    let secret = if variable.value.is_secret() { ", secret" } else { "" };
     format!("{}{at}{turn}{secret}", kind_and_origin(&variable.value))
 }
 

@@ -148,6 +148,11 @@ impl Calendar {
         self.now.date()
     }
 
+    /// `2026-11-22 (Sunday)`.
+    pub fn today_in_words(&self) -> String {
+        self.now.strftime("%F (%A)").to_string()
+    }
+
     fn moment(&self, date: Date, time: Time) -> Result<When, DateFault> {
         let zoned = date.to_datetime(time).to_zoned(self.now.time_zone().clone()).map_err(out_of_calendar)?;
         Ok(When::Moment(Moment { zoned, form: OWN_FORM }))

@@ -4,19 +4,17 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::protocol::{Origin, Provenance, Tracked};
 use playhouse_lang::dataflow::{
     AliasId, Dataflow, Expr, ExprKind, Method, Slot, Template, TemplatePart, TimeOfDay, Unit, path, read_clock,
 };
-use playhouse_lang::value::{Map, Origin, Tracked, Value};
+use playhouse_lang::value::{Bounds, Excess, Map, Value};
 
 use crate::dataflow::date::{Calendar, When};
+use crate::protocol::settings::MAX_VALUE_DEPTH;
 
-/// A value may not be larger, in bytes of text and elements of lists and maps together: aliases that use each other
-/// twice double it each time.
+/// A value may not be larger, in bytes of JSON: aliases that use each other twice double it each time.
 pub const MAX_SIZE: usize = 4 << 20;
-
-/// Lists and maps of a value may not stand deeper inside each other.
-pub const MAX_DEPTH: usize = 100;
 
 /// What an expression gives. Dates keep what they are until they leave the plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,10 +48,8 @@ impl Datum {
 pub struct AliasValue {
     /// The value.
     pub datum: Datum,
-    /// Where it came from.
-    pub origin: Origin,
-    /// Whether it may be shown.
-    pub secret: bool,
+    /// Where it came from, and whether it may be shown.
+    pub provenance: Provenance,
     /// Of an alias with one domain: what the service returned.
     pub returned: Option<Returned>,
 }
@@ -70,26 +66,24 @@ pub struct Returned {
 impl AliasValue {
     /// The value as others see it.
     pub fn tracked(&self) -> Tracked {
-        Tracked { value: self.datum.to_value(), origin: self.origin, secret: self.secret }
+        self.provenance.track(self.datum.to_value())
     }
 }
 
 impl From<Tracked> for AliasValue {
     /// A value that was given: a parameter's.
     fn from(given: Tracked) -> AliasValue {
-        let Tracked { value, origin, secret } = given;
-        AliasValue { datum: Datum::Value(value), origin, secret, returned: None }
+        AliasValue { provenance: given.provenance(), datum: Datum::Value(given.into_value()), returned: None }
     }
 }
 
 /// The value of an alias whose domains returned `results` (name and result, in document order): of one domain its
 /// result, a list of one element being the element; of several a map (spec `plans.md`, 3.4).
 pub fn collapse(results: Vec<(Arc<str>, Tracked)>) -> AliasValue {
-    let joined = results.iter().map(|(_, result)| result.origin).reduce(Origin::with);
-    let origin = joined.unwrap_or(Origin::CODE);
-    let secret = results.iter().any(|(_, result)| result.secret);
+    let joined = results.iter().map(|(_, result)| result.provenance()).reduce(Provenance::with);
+    let provenance = joined.unwrap_or(Provenance::of(Origin::CODE));
     if let [(domain, result)] = &*results {
-        let result = result.value.clone();
+        let result = result.value().clone();
         let value = match &result {
             Value::List(items) if items.len() == 1 => items[0].clone(),
             Value::Null
@@ -101,10 +95,10 @@ pub fn collapse(results: Vec<(Arc<str>, Tracked)>) -> AliasValue {
             | Value::Map(_) => result.clone(),
         };
         let returned = Some(Returned { domain: domain.clone(), result });
-        return AliasValue { datum: Datum::Value(value), origin, secret, returned };
+        return AliasValue { datum: Datum::Value(value), provenance, returned };
     }
-    let members: Map = results.into_iter().map(|(domain, result)| (domain, result.value)).collect();
-    AliasValue { datum: Datum::Value(Value::map(members)), origin, secret, returned: None }
+    let members: Map = results.into_iter().map(|(domain, result)| (domain, result.into_value())).collect();
+    AliasValue { datum: Datum::Value(Value::map(members)), provenance, returned: None }
 }
 
 /// Why there is no value.
@@ -138,10 +132,9 @@ pub fn evaluate(
     aliases: &dyn AliasValues,
     calendar: &Calendar,
 ) -> Result<AliasValue, EvaluationFault> {
-    let mut evaluator = Evaluator { dataflow, aliases, calendar, origin: None, secret: false };
+    let mut evaluator = Evaluator { dataflow, aliases, calendar, provenance: None };
     let datum = evaluator.template(template)?;
-    let origin = evaluator.origin.unwrap_or(Origin::CODE);
-    Ok(AliasValue { datum, origin, secret: evaluator.secret, returned: None })
+    Ok(AliasValue { datum, provenance: evaluator.provenance(), returned: None })
 }
 
 /// What a service gets for `slot`: the list of its values, each with the type that its expression has.
@@ -151,13 +144,12 @@ pub fn slot_values(
     aliases: &dyn AliasValues,
     calendar: &Calendar,
 ) -> Result<Tracked, EvaluationFault> {
-    let mut evaluator = Evaluator { dataflow, aliases, calendar, origin: None, secret: false };
+    let mut evaluator = Evaluator { dataflow, aliases, calendar, provenance: None };
     let mut values = Vec::new();
     for template in &slot.values {
         values.push(evaluator.template(template)?.to_value());
     }
-    let origin = evaluator.origin.unwrap_or(Origin::CODE);
-    Ok(Tracked { value: Value::list(values), origin, secret: evaluator.secret })
+    Ok(evaluator.provenance().track(Value::list(values)))
 }
 
 struct Evaluator<'a> {
@@ -165,13 +157,20 @@ struct Evaluator<'a> {
     aliases: &'a dyn AliasValues,
     calendar: &'a Calendar,
     /// Of all aliases that went in so far.
-    origin: Option<Origin>,
-    secret: bool,
+    provenance: Option<Provenance>,
 }
 
 type Evaluated = Result<Datum, EvaluationFault>;
 
 impl<'a> Evaluator<'a> {
+    fn provenance(&self) -> Provenance {
+        self.provenance.unwrap_or(Provenance::of(Origin::CODE))
+    }
+
+    fn is_secret(&self) -> bool {
+        self.provenance().is_secret()
+    }
+
     fn template(&mut self, template: &Template) -> Evaluated {
         if let [TemplatePart::Expr(expr)] = &*template.parts {
             let datum = self.expr(expr)?;
@@ -207,8 +206,7 @@ impl<'a> Evaluator<'a> {
             let name = self.dataflow.aliases.get(id.0 as usize).map_or("?", |alias| &alias.name);
             return Err(fault(expr, format!("the alias `{name}` has no value yet")));
         };
-        self.origin = Some(self.origin.map_or(value.origin, |origin| origin.with(value.origin)));
-        self.secret |= value.secret;
+        self.provenance = Some(self.provenance.map_or(value.provenance, |all| all.with(value.provenance)));
         Ok(value)
     }
 
@@ -276,7 +274,7 @@ impl<'a> Evaluator<'a> {
     fn missing(&self, base: &Expr, value: &Value, name: &str) -> String {
         let at = path(self.dataflow, base);
         match value {
-            Value::Map(_) if self.secret => format!("`{at}` has no `{name}`"),
+            Value::Map(_) if self.is_secret() => format!("`{at}` has no `{name}`"),
             Value::Map(members) if members.is_empty() => format!("`{at}` has no `{name}`; it is empty"),
             Value::Map(members) => {
                 let distance = |key: &&Arc<str>| strsim::damerau_levenshtein(key, name);
@@ -394,7 +392,7 @@ impl<'a> Evaluator<'a> {
             Value::List(_) => return "a list".to_owned(),
             Value::Map(_) => return "a map".to_owned(),
         };
-        if self.secret || matches!(value, Value::Bool(_)) {
+        if self.is_secret() || matches!(value, Value::Bool(_)) {
             return kind.replace("the ", "a ").replace("a text", "text");
         }
         let shown = value.to_json();
@@ -411,28 +409,13 @@ fn too_large(place: &Range<usize>) -> EvaluationFault {
     EvaluationFault { place: place.clone(), message: format!("the value is larger than {MAX_SIZE} bytes") }
 }
 
-/// Refuses what is too large or too deep. Shared parts count as often as they are in it.
+/// Refuses what is too large or too deep.
 fn bounded(value: &Value, place: &Range<usize>) -> Result<(), EvaluationFault> {
-    let mut left = MAX_SIZE;
-    let mut pending = vec![(value, 0)];
-    while let Some((value, depth)) = pending.pop() {
-        let size = match value {
-            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => 1,
-            Value::Str(text) => text.len() + 1,
-            Value::List(items) => {
-                pending.extend(items.iter().map(|item| (item, depth + 1)));
-                items.len() + 1
-            }
-            Value::Map(members) => {
-                pending.extend(members.values().map(|member| (member, depth + 1)));
-                members.keys().map(|key| key.len() + 1).sum::<usize>() + 1
-            }
-        };
-        if depth > MAX_DEPTH {
-            let message = format!("lists and maps are nested deeper than {MAX_DEPTH} levels in the value");
-            return Err(EvaluationFault { place: place.clone(), message });
+    value.check_bounds(Bounds { max_bytes: MAX_SIZE, max_depth: MAX_VALUE_DEPTH }).map_err(|excess| match excess {
+        Excess::Bytes(_) => too_large(place),
+        Excess::Depth(limit) => {
+            let message = format!("lists and maps are nested deeper than {limit} levels in the value");
+            EvaluationFault { place: place.clone(), message }
         }
-        left = left.checked_sub(size).ok_or_else(|| too_large(place))?;
-    }
-    Ok(())
+    })
 }

@@ -3,14 +3,15 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
+use crate::protocol::Tracked;
 use playhouse_lang::dataflow::{AliasId, Dataflow};
 use playhouse_lang::plan::{NodeId, Plan, PlanBody, PlanId};
-use playhouse_lang::value::Tracked;
 
+use crate::calls::call::CallState;
 use crate::dataflow::date::Calendar;
 use crate::dataflow::evaluate::AliasValue;
 use crate::dataflow::graph::Graph;
-use crate::frame::{CallState, FrameCore};
+use crate::machine::frame_core::FrameCore;
 use crate::protocol::{CallId, Location};
 
 /// A dataflow plan being executed.
@@ -61,7 +62,7 @@ impl DataflowFrame {
         }
         self.ready.clear();
         self.held.clear();
-        self.core.drop_queued();
+        self.core.queue.drop_waiting();
     }
 
     /// A unit is done: those that waited for nothing else are ready.
@@ -79,7 +80,7 @@ impl DataflowFrame {
     /// How many of its calls the world is making.
     pub(crate) fn n_running(&self) -> usize {
         let runs = |state: &CallState| matches!(state, CallState::Running { .. } | CallState::Asking { .. });
-        self.core.queue.iter().filter(|queued| runs(&queued.state)).count()
+        self.core.queue.iter().filter(|queued| runs(queued.state())).count()
     }
 
     pub(crate) fn value(&self, id: AliasId) -> Option<&AliasValue> {

@@ -2,19 +2,22 @@
 
 use std::sync::Arc;
 
+use crate::protocol::Tracked;
 use playhouse_lang::dataflow::{AliasBody, AliasId, Dataflow, Domain};
 use playhouse_lang::plan::{NodeId, Plan, PlanId};
 use playhouse_lang::program::{Parameter, Type};
-use playhouse_lang::value::{Tracked, Value};
+use playhouse_lang::value::Value;
 
-use crate::Machine;
-use crate::calls::{Given, bind};
+use crate::calls::arguments::{Given, bind};
+use crate::calls::call::{CallState, Callee, QueuedCall};
 use crate::dataflow::date::{Calendar, zone};
 use crate::dataflow::evaluate::{AliasValue, collapse, evaluate, slot_values};
 use crate::dataflow::frame::{DataflowFrame, dataflow_of};
 use crate::dataflow::graph::{Graph, Unit};
-use crate::fault::FaultKind;
-use crate::frame::{CallState, Callee, Frame, FrameCore, QueuedCall};
+use crate::machine::frame::Frame;
+use crate::machine::frame_core::FrameCore;
+use crate::machine::state::Machine;
+use crate::protocol::fault::FaultKind;
 use crate::protocol::{CallId, Fact, FrameId, FrameOrigin, PlanFault, PlanFaultKind, Progress, Wait};
 
 impl Machine {
@@ -67,7 +70,7 @@ impl Machine {
             match (&alias.body, alias.reachable) {
                 (AliasBody::Parameter, _) => {
                     let given = bound.iter().find(|(name, _)| *name == alias.name);
-                    let value = given.map_or_else(crate::stack::null, |(_, value)| value.clone());
+                    let value = given.map_or(Tracked::NULL, |(_, value)| value.clone());
                     self.dataflow_mut(depth).values[id.0 as usize] = Some(AliasValue::from(value.clone()));
                     self.bind_in_plan(&alias.name, value);
                     self.dataflow_mut(depth).finish_unit(unit);
@@ -114,7 +117,7 @@ impl Machine {
             return None;
         }
         let frame = self.dataflow_at(depth);
-        let open = frame.core.queue.iter().find_map(|queued| match queued.state {
+        let open = frame.core.queue.iter().find_map(|queued| match queued.state() {
             CallState::Running { .. } => Some(Wait::Call(queued.id)),
             CallState::Asking { .. } => Some(Wait::Approval(queued.id)),
             CallState::Queued | CallState::Done(_) => None,
@@ -141,11 +144,12 @@ impl Machine {
         let is_top = depth + 1 == self.frames.len();
         let frame = self.dataflow_at(depth);
         let is_done = |queued: &&QueuedCall| {
-            matches!(queued.state, CallState::Done(_))
+            matches!(queued.state(), CallState::Done(_))
                 && queued.guards.is_none()
                 && (is_top || frame.sequential != Some(queued.id))
         };
-        if let Some(id) = frame.core.queue.iter().find(is_done).map(|queued| queued.id) {
+        let done = frame.core.queue.iter().find(is_done).map(|queued| queued.id);
+        if let Some(id) = done {
             self.take_dataflow_call(depth, id);
             return true;
         }
@@ -178,9 +182,9 @@ impl Machine {
             self.reach_unit(depth, unit);
             return true;
         };
-        let guard = frame.core.queue.iter().find(|queued| queued.guards.is_some_and(|guard| guard.call == id));
+        let guard = frame.core.queue.iter().find(|queued| queued.guards_call(id));
         if let Some((guard_id, guard, state)) =
-            guard.and_then(|queued| Some((queued.id, queued.guards?, queued.state.clone())))
+            guard.and_then(|queued| Some((queued.id, queued.guards?, queued.state().clone())))
         {
             match state {
                 CallState::Queued => self.run_guard(guard_id, guard),
@@ -189,7 +193,7 @@ impl Machine {
             }
             return true;
         }
-        let is_queued = self.core_mut().call_mut(id).is_some_and(|queued| queued.state == CallState::Queued);
+        let is_queued = self.core_mut().queue.get_mut(id).is_some_and(|queued| queued.is_waiting());
         if is_queued {
             self.run_queued(id);
         }
@@ -294,13 +298,13 @@ impl Machine {
         let takes_lists = matches!(resolved.callee, Callee::Tool(_));
         for (name, value) in &mut arguments {
             let parameter = resolved.signature.parameters.iter().find(|parameter| parameter.name == *name);
-            value.value = as_argument(std::mem::take(&mut value.value), parameter, takes_lists);
+            *value = value.with_value(as_argument(value.value().clone(), parameter, takes_lists));
         }
-        let bound = match bind(&resolved, Given::Named(arguments)) {
+        let bound = match bind(&resolved, Given::named(arguments)) {
             Ok(bound) => bound,
             Err(problem) => return self.dataflow_fault(depth, domain.node, PlanFaultKind::Call, None, problem),
         };
-        let Some(id) = self.queue_call_at(depth, &resolved, bound, None) else { return };
+        let id = self.queue_call_at(depth, &resolved, bound, None);
         let is_tool = matches!(resolved.callee, Callee::Tool(_)) && !self.has_guards(depth, &resolved);
         let frame = self.dataflow_mut(depth);
         frame.calls.insert(id, unit);
@@ -312,12 +316,10 @@ impl Machine {
     /// A call has ended: its result is one of its alias's.
     fn take_dataflow_call(&mut self, depth: usize, id: CallId) {
         let frame = self.dataflow_mut(depth);
-        let Some(at) = frame.core.queue.iter().position(|queued| queued.id == id) else { return };
-        let Some(queued) = frame.core.queue.remove(at) else { return };
+        let Some((queued, result)) = frame.core.queue.take_done(id) else { return };
         if frame.sequential == Some(id) {
             frame.sequential = None;
         }
-        let CallState::Done(result) = queued.state.clone() else { return };
         let Some(unit) = frame.calls.remove(&id) else { return };
         match &result {
             Ok(value) => {

@@ -1,23 +1,21 @@
 //! Frames of an old program as frames of a new one.
 
-use std::collections::VecDeque;
+use crate::protocol::CallKind;
 use std::sync::Arc;
 
+use crate::protocol::{Origin, Tracked};
 use playhouse_lang::plan::PlanId;
 use playhouse_lang::program::{Parameter, PlaybookId};
-use playhouse_lang::value::{Origin, Tracked};
 
-use crate::Machine;
-use crate::frame::{CallState, Called, Callee, Frame, FrameCore, Phase, PlaybookFrame, QueuedCall, Then};
+use crate::calls::call::{Called, Callee, QueuedCall};
+use crate::machine::frame::{Frame, PlaybookFrame};
+use crate::machine::frame_core::{FrameCore, Phase, Then};
+use crate::machine::state::Machine;
 use crate::migrate::lines::{Lines, Moved};
-use crate::migrate::migration::{LeftLine, Migration};
-use crate::protocol::{Fact, FrameOrigin, Location, Place};
-use crate::scope::Scope;
-use crate::watcher::{Match, PendingUpdate, Watch};
-
-/// What a call has called that is over, or that another playbook answers by now, and whose own playbook is gone. No
-/// playbook has this number, and no plan.
-const GONE: u32 = u32::MAX;
+use crate::migrate::migration::Migration;
+use crate::protocol::{Fact, FrameOrigin, LeftLine, Location, Place};
+use crate::triggers::watch::{Match, PendingUpdate, Watch};
+use crate::variables::scope::Scope;
 
 impl Migration {
     /// Why a frame cannot go on; none: it can.
@@ -70,7 +68,8 @@ impl Migration {
             let location = frame.location();
             self.core(frame.core_mut(), heading(location));
             if moved != Moved::No {
-                let name = |program, location| crate::view::place_name(program, &[], location).unwrap_or_default();
+                let name =
+                    |program, location| crate::protocol::view::place_name(program, &[], location).unwrap_or_default();
                 let (from, to) = (name(&self.old, old_location), name(&self.new, location));
                 self.left.push(LeftLine { from: from.into(), to: Some(to.into()) });
             }
@@ -94,13 +93,13 @@ impl Migration {
         });
         frame.unclaimed_calls.retain_mut(|Called { callee, .. }| {
             *callee = self.callee(*callee);
-            !is_gone(*callee)
+            !matches!(callee, Callee::Gone(_))
         });
         moved
     }
 
     fn plan_id(&self, id: PlanId) -> PlanId {
-        self.matching.plan(id).unwrap_or(PlanId(GONE))
+        self.matching.plan(id).unwrap_or(id)
     }
 
     fn core(&self, core: &mut FrameCore, heading: Location) {
@@ -118,8 +117,7 @@ impl Migration {
         core.trigger = core.trigger.and_then(|trigger| self.matching.trigger(trigger));
         self.scope(&mut core.scope);
         core.watch = self.watch(std::mem::take(&mut core.watch));
-        let queue = std::mem::take(&mut core.queue);
-        core.queue = queue.into_iter().filter_map(|queued| self.queued(queued, heading)).collect::<VecDeque<_>>();
+        core.queue.filter_map(|queued| self.queued(queued, heading));
     }
 
     /// None: a guard whose trigger is gone.
@@ -136,9 +134,9 @@ impl Migration {
 
     fn callee(&self, callee: Callee) -> Callee {
         match callee {
-            Callee::Playbook(id) => Callee::Playbook(self.matching.playbook(id).unwrap_or(PlaybookId(GONE))),
-            Callee::Plan(id) => Callee::Plan(self.plan_id(id)),
-            Callee::Tool(_) | Callee::Model => callee,
+            Callee::Playbook(id) => self.matching.playbook(id).map_or(Callee::Gone(callee.kind()), Callee::Playbook),
+            Callee::Plan(id) => self.matching.plan(id).map_or(Callee::Gone(callee.kind()), Callee::Plan),
+            Callee::Tool(_) | Callee::Model | Callee::Gone(_) => callee,
         }
     }
 
@@ -185,7 +183,7 @@ impl Machine {
             }
             self.wait_for_frame_above(depth - 1);
             if let Some(caller) = self.frames[depth - 1].playbook_mut() {
-                caller.news.covered_since.get_or_insert(since);
+                caller.told.cover(since);
             }
         }
     }
@@ -206,13 +204,13 @@ impl Machine {
             let place = self.frames[depth].place(depth, None);
             let now = self.now;
             let mut facts = Vec::new();
-            for queued in &mut self.frames[depth].core_mut().queue {
-                if queued.state != CallState::Queued {
+            for queued in self.frames[depth].core_mut().queue.iter_mut() {
+                if !queued.is_waiting() {
                     continue;
                 }
                 let fault = match queued.callee {
-                    callee if is_gone(callee) => {
-                        let kind = if matches!(callee, Callee::Plan(_)) { "plan" } else { "playbook" };
+                    Callee::Gone(kind) => {
+                        let kind = if kind == CallKind::Plan { "plan" } else { "playbook" };
                         Some(format!("the {kind} {} is not in the changed program", queued.name))
                     }
                     Callee::Playbook(id) if queued.guards.is_none() => {
@@ -222,8 +220,7 @@ impl Machine {
                     Callee::Playbook(_) | Callee::Plan(_) | Callee::Tool(_) | Callee::Model => None,
                 };
                 if let Some(error) = fault.map(Arc::<str>::from) {
-                    queued.state = CallState::Done(Err(error.clone()));
-                    facts.push(queued.finished(now, Err(error)));
+                    facts.push(queued.finish(now, Err(error)));
                 }
             }
             facts.into_iter().for_each(|fact| self.report_at(place, fact));
@@ -239,8 +236,7 @@ impl Machine {
                 continue;
             }
             // They name lines by their old ids, and mistakes in replies that nobody knows of.
-            frame.news.done.clear();
-            frame.news.problem = None;
+            frame.told.forget_lines();
             if !frame.chat.messages.is_empty() {
                 frame.chat = Default::default();
                 self.report_at(place, Fact::SessionRenewed { reason: "the program has changed" });
@@ -260,10 +256,6 @@ fn fit_arguments(parameters: &[Parameter], arguments: &mut Vec<(Arc<str>, Tracke
         arguments.push((parameter.name.clone(), Tracked::new(default.clone(), Origin::CODE)));
     }
     None
-}
-
-fn is_gone(callee: Callee) -> bool {
-    matches!(callee, Callee::Playbook(PlaybookId(GONE)) | Callee::Plan(PlanId(GONE)))
 }
 
 /// The whole of what a location is in.

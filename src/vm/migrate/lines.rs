@@ -1,11 +1,12 @@
 //! Where the frame of a playbook goes on in another text of it.
 
-use playhouse_lang::flow_graph::{EdgeKind, Node};
-use playhouse_lang::matching::Matching;
-use playhouse_lang::program::{Arm, Mode, Playbook, StepId, StepKind};
+use playhouse_lang::diff::matching::Matching;
+use playhouse_lang::program::flow_graph::{EdgeKind, Node};
+use playhouse_lang::program::{Mode, Playbook, StepId, StepKind};
 
-use crate::frame::{Here, LoopState, Performed, Phase, PlaybookFrame, ReturnValue, Then};
-use crate::stack::null;
+use crate::machine::frame::{Here, LoopState, Performed, PlaybookFrame};
+use crate::machine::frame_core::{Phase, ReturnValue, Then};
+use crate::protocol::Tracked;
 use crate::walk::{follow, is_inside};
 
 /// What became of the line that a frame stood on.
@@ -91,7 +92,7 @@ impl Lines<'_> {
                 frame.pointer = None;
                 let is_ending = matches!(frame.core.phase, Phase::Draining(Then::Return { .. } | Then::End { .. }));
                 if !is_ending {
-                    let value = ReturnValue::Value(null());
+                    let value = ReturnValue::Value(Tracked::NULL);
                     frame.core.phase = Phase::Draining(Then::Return { value, failed: false });
                 }
             }
@@ -105,11 +106,11 @@ impl Lines<'_> {
         let edges = self.new.flow.successors(new);
         match (kinds.as_slice(), &self.old.step(old).kind) {
             // Whether the condition held cannot be told from where the line led: asking again changes nothing.
-            ([_, _, ..], StepKind::Branch { action: None, .. }) => None,
+            ([_, _, ..], StepKind::Branch { .. }) => None,
             ([kind, ..], _) => Some(follow(edges, *kind)),
             ([], _) => Some(match next {
                 Node::End => Node::End,
-                Node::Step(step) => self.same(step).map_or_else(|| self.behind(new), Node::Step),
+                Node::Step(step) => self.same(step).map_or_else(|| self.new.flow.after(new), Node::Step),
             }),
         }
     }
@@ -121,55 +122,19 @@ impl Lines<'_> {
         let mut inner = gone;
         loop {
             let parent = self.old.step(inner).parent;
-            let siblings = siblings(self.old, inner);
-            let n_before = siblings.iter().position(|step| *step == inner).unwrap_or(0);
-            for (index, before) in siblings[..n_before].iter().enumerate().rev() {
-                let Some(same) = self.same(*before) else { continue };
+            for before in self.old.steps[..inner.0 as usize].iter().rev().filter(|before| before.parent == parent) {
+                let Some(same) = self.same(before.id) else { continue };
                 // The arm of a chain was come to because those before it were not taken.
-                let in_chain = siblings[index + 1..=n_before].iter().all(|step| goes_on_chain(self.old, *step));
-                let next = if in_chain { self.beside(same) } else { self.behind(same) };
+                let in_chain = self.old.flow.after(before.id) == self.old.flow.after(inner);
+                let next = if in_chain { self.new.flow.beside(same) } else { self.new.flow.after(same) };
                 return Some((same, next));
             }
             let parent = parent?;
             if let Some(same) = self.same(parent) {
                 let first = self.new.step(same).children.first();
-                return Some((same, first.map_or_else(|| self.behind(same), |first| Node::Step(*first))));
+                return Some((same, first.map_or_else(|| self.new.flow.after(same), |first| Node::Step(*first))));
             }
             inner = parent;
-        }
-    }
-
-    /// What follows a line and all that is nested under it, in the new text; behind a chain of arms.
-    fn behind(self, step: StepId) -> Node {
-        let mut inner = step;
-        loop {
-            let siblings = siblings(self.new, inner);
-            let at = siblings.iter().position(|sibling| *sibling == inner).unwrap_or(siblings.len());
-            let next = siblings.iter().skip(at + 1).find(|sibling| !goes_on_chain(self.new, **sibling));
-            if let Some(next) = next {
-                return Node::Step(*next);
-            }
-            let Some(parent) = self.new.step(inner).parent else { return Node::End };
-            match self.new.step(parent).kind {
-                StepKind::Loop(_) => return Node::Step(parent),
-                StepKind::Return(_) | StepKind::End => return Node::End,
-                StepKind::Branch { .. }
-                | StepKind::Call(_)
-                | StepKind::Assign { .. }
-                | StepKind::Ask { .. }
-                | StepKind::Say { .. }
-                | StepKind::Free => inner = parent,
-            }
-        }
-    }
-
-    /// The next arm of the chain that a line is one of, in the new text; else what follows it.
-    fn beside(self, step: StepId) -> Node {
-        let siblings = siblings(self.new, step);
-        let at = siblings.iter().position(|sibling| *sibling == step).unwrap_or(siblings.len());
-        match siblings.get(at + 1) {
-            Some(next) if goes_on_chain(self.new, *next) => Node::Step(*next),
-            Some(_) | None => self.behind(step),
         }
     }
 
@@ -183,16 +148,4 @@ impl Lines<'_> {
         let is_loop = matches!(self.new.step(header).kind, StepKind::Loop(_));
         (is_loop && !is_left).then_some(LoopState { header, ..state })
     }
-}
-
-/// The lines beside a line, itself among them.
-fn siblings(playbook: &Playbook, step: StepId) -> Vec<StepId> {
-    match playbook.step(step).parent {
-        Some(parent) => playbook.step(parent).children.clone(),
-        None => playbook.steps.iter().filter(|step| step.parent.is_none()).map(|step| step.id).collect(),
-    }
-}
-
-fn goes_on_chain(playbook: &Playbook, step: StepId) -> bool {
-    matches!(playbook.step(step).kind, StepKind::Branch { arm: Arm::ElseIf | Arm::Else, .. })
 }

@@ -1,63 +1,36 @@
 //! From the ids of an old program to those of a new one, for everything that a machine keeps or tells.
 
-use std::fmt;
 use std::sync::Arc;
 
-use playhouse_lang::changes::changed_files;
-use playhouse_lang::matching::Matching;
+use playhouse_lang::diff::changes::changed_files;
+use playhouse_lang::diff::matching::Matching;
 use playhouse_lang::program::{AgentId, PlaybookId, Program};
 
-use crate::fault::Fault;
+use crate::protocol::fault::Fault;
 use crate::protocol::{
-    Candidate, Effect, Evaluation, Fact, FrameOrigin, Location, Outcome, Place, PlanFault, Progress, Question, Report,
-    StartCall, StartTurn, TurnData,
+    Candidate, Effect, Evaluation, Fact, FrameOrigin, LeftLine, Location, Outcome, Place, PlanFault, ProgramChange,
+    Progress, Question, Report, StartCall, StartTurn, TurnData,
 };
 
-/// A change of a session's program: what the old one's parts are in the new one, and what was left.
-#[derive(Clone)]
+/// From an old program to a new one: what the old one's parts are in the new one, and what was left.
 pub struct Migration {
-    /// The program before.
-    pub old: Arc<Program>,
-    /// The program from now on.
-    pub new: Arc<Program>,
-    /// Files that were changed, added or removed, by name, those of the new program first.
-    pub files: Vec<Arc<str>>,
-    /// Where frames stood on lines that are gone, the bottom frame first.
-    pub left: Vec<LeftLine>,
+    pub(super) old: Arc<Program>,
+    pub(super) new: Arc<Program>,
+    pub(super) left: Vec<LeftLine>,
     pub(super) matching: Matching,
-}
-
-/// A line that a frame stood on and that the new program has not.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftLine {
-    /// Where the frame stood: `Playbook:05`.
-    pub from: Arc<str>,
-    /// The line behind which it goes on, or the first one; none: the frame is gone.
-    pub to: Option<Arc<str>>,
-}
-
-/// Two changes of the same texts to the same texts with the same outcome are equal.
-impl PartialEq for Migration {
-    fn eq(&self, other: &Migration) -> bool {
-        self.left == other.left
-            && self.files == other.files
-            && self.old.sources == other.old.sources
-            && self.new.sources == other.new.sources
-    }
-}
-
-impl fmt::Debug for Migration {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Migration").field("files", &self.files).field("left", &self.left).finish_non_exhaustive()
-    }
 }
 
 impl Migration {
     /// Compares two programs.
     pub fn new(old: Arc<Program>, new: Arc<Program>) -> Migration {
         let matching = Matching::new(&old, &new);
-        let files = changed_files(&old, &new).into_iter().map(|(name, _)| name).collect();
-        Migration { old, new, files, left: Vec::new(), matching }
+        Migration { old, new, left: Vec::new(), matching }
+    }
+
+    /// What is told of it.
+    pub(super) fn change(&self) -> ProgramChange {
+        let files = changed_files(&self.old, &self.new).into_iter().map(|(name, _)| name).collect();
+        ProgramChange { old: self.old.clone(), new: self.new.clone(), files, left: self.left.clone() }
     }
 
     /// A place of the old program in the new one; none: its playbook or plan is gone. A line that is gone is told as

@@ -11,20 +11,23 @@ mod migration;
 
 use std::sync::Arc;
 
+use playhouse_lang::analysis::Analysis;
 use playhouse_lang::program::{AgentId, EntryId, Program};
 use playhouse_lang::value::Map;
 
-use crate::Machine;
-use crate::begin::entries_of;
-use crate::fault::{Fault, FaultKind};
-use crate::frame::{CallState, Callee, Phase, Then};
+use crate::calls::call::Callee;
+use crate::machine::begin::entries_of;
+use crate::machine::frame_core::{Phase, Then};
+use crate::machine::state::Machine;
 use crate::migrate::lines::Moved;
-use crate::prompt::Prompts;
+use crate::prompt::system::Prompts;
+use crate::protocol::LeftLine;
+use crate::protocol::fault::{Fault, FaultKind};
 use crate::protocol::{Fact, FrameOrigin, Outcome, Progress, ToolSignature};
-use crate::scope::Scope;
-use crate::watcher::OpenQuestion;
+use crate::triggers::watch::OpenQuestion;
+use crate::variables::scope::Scope;
 
-pub use crate::migrate::migration::{LeftLine, Migration};
+pub use crate::migrate::migration::Migration;
 
 /// Why replies are cut.
 const REASON: &str = "the program has changed";
@@ -59,9 +62,7 @@ impl Machine {
         let told = std::mem::take(&mut self.outbox);
         let moved = self.take_over_to(&mut migration, tools);
         migration.left.extend(lines);
-        let migration = Arc::new(migration);
-        let fact = Fact::ProgramChanged(migration.clone());
-        self.report(fact);
+        self.report(Fact::ProgramChanged(Arc::new(migration.change())));
         self.outbox.extend(told.iter().filter_map(|progress| migration.progress(progress)));
         // From here on everything is of the new program.
         self.declare_changed(&migration);
@@ -94,7 +95,7 @@ impl Machine {
             return;
         }
         let asker = self.asker_mut();
-        asker.news.saying = None;
+        asker.told.forget_saying();
         if let Some(utterance) = asker.saying.take() {
             self.complete_utterance(utterance);
         }
@@ -130,12 +131,12 @@ impl Machine {
             (turn.progress, turn.is_cut_short) = (true, !drops_frame);
             let undo = turn.undo.take();
             if drops_frame {
-                self.core_mut().drop_queued();
+                self.core_mut().queue.drop_waiting();
             }
             self.cut_turn(REASON);
             // Nothing of it took effect: what the model had been told counts as not told.
             if let Some(undo) = undo {
-                self.asker_mut().news = undo.1;
+                self.asker_mut().told = undo.1;
             }
         }
         if let Some(frame) = self.frames.last_mut()
@@ -165,10 +166,7 @@ impl Machine {
                 FrameOrigin::Begin => {}
                 FrameOrigin::Call { call, .. } => {
                     let now = self.now;
-                    let failed = self.find_call(call).map(|queued| {
-                        queued.state = CallState::Done(Err(reason.clone()));
-                        queued.finished(now, Err(reason.clone()))
-                    });
+                    let failed = self.find_call(call).map(|queued| queued.finish(now, Err(reason.clone())));
                     failed.into_iter().for_each(|fact| self.report(fact));
                 }
                 FrameOrigin::Trigger { trigger, .. } => self.ask_guard_again(trigger),
@@ -184,12 +182,8 @@ impl Machine {
     /// A playbook that was to say whether a call may be made has gone before it did.
     fn ask_guard_again(&mut self, trigger: playhouse_lang::program::TriggerId) {
         let Some(frame) = self.frames.last_mut() else { return };
-        let is_it = |queued: &&mut crate::frame::QueuedCall| {
-            queued.guards.is_some_and(|guard| guard.trigger == trigger)
-                && matches!(queued.state, CallState::Running { .. })
-        };
-        if let Some(guard) = frame.core_mut().queue.iter_mut().find(is_it) {
-            guard.state = CallState::Queued;
+        if let Some(guard) = frame.core_mut().queue.running_guard(trigger) {
+            guard.put_back();
             *self.watcher.active.entry(trigger).or_default() += 1;
         }
     }
@@ -197,15 +191,15 @@ impl Machine {
     /// Calls that a failure left without the frame that was to answer them are made again.
     fn repair_calls(&mut self) {
         let origins: Vec<FrameOrigin> = self.frames.iter().map(|frame| frame.core().origin).collect();
-        for queued in self.frames.iter_mut().flat_map(|frame| &mut frame.core_mut().queue) {
+        for queued in self.frames.iter_mut().flat_map(|frame| frame.core_mut().queue.iter_mut()) {
             let is_answered = origins.iter().any(|origin| match (origin, queued.guards) {
                 (FrameOrigin::Call { call, .. }, None) => *call == queued.id,
                 (FrameOrigin::Trigger { trigger, .. }, Some(guard)) => *trigger == guard.trigger,
                 (FrameOrigin::Begin | FrameOrigin::Call { .. } | FrameOrigin::Trigger { .. }, _) => false,
             });
             let is_frames = matches!(queued.callee, Callee::Playbook(_) | Callee::Plan(_));
-            if is_frames && !is_answered && matches!(queued.state, CallState::Running { .. }) {
-                queued.state = CallState::Queued;
+            if is_frames && !is_answered && queued.is_running() {
+                queued.put_back();
             }
         }
     }
@@ -236,7 +230,7 @@ impl Machine {
         self.entries = std::mem::take(&mut self.entries).into_iter().filter_map(same_entry).collect();
         let trigger = |id| migration.matching.trigger(id);
         let watcher = &mut self.watcher;
-        watcher.truths = std::mem::take(&mut watcher.truths).into_iter().filter_map(trigger).collect();
+        watcher.truths.map(trigger);
         let active = std::mem::take(&mut watcher.active);
         watcher.active = active.into_iter().filter_map(|(id, n)| Some((trigger(id)?, n))).collect();
         watcher.verdicts.map(trigger);
@@ -249,6 +243,7 @@ impl Machine {
         });
         self.prompts = Arc::new(Prompts::new(&program));
         self.has_frame_limits = program.playbooks.iter().any(|playbook| playbook.limits.is_set());
+        self.analysis = Arc::new(Analysis::new(program.clone()));
         self.program = program;
         self.tools = tools;
         moved
@@ -278,8 +273,7 @@ impl Machine {
                 let own = self.frames.iter_mut().map(|frame| frame.core_mut()).filter(|core| core.agent == agent.id);
                 let scopes = own.map(|core| &mut core.scope).chain(self.others.get_mut(agent.id.0 as usize));
                 for variable in scopes.filter_map(|scope| scope.get_mut(&declared.name)) {
-                    variable.value.secret = true;
-                    variable.old.iter_mut().for_each(|old| old.secret = true);
+                    variable.mark_secret();
                 }
             }
         }
@@ -304,16 +298,16 @@ impl Machine {
         let first = self.entries.front().ok_or("the changed program has no playbook to begin with")?;
         if let EntryId::Playbook(id) = first {
             let playbook = self.program.playbook(*id);
-            let reader = self.reader_of(playbook.agent);
+            let reader = self.visible_to(playbook.agent, self.frames.len());
             for parameter in &playbook.parameters {
                 if let Some(value) = given.get(&parameter.name).filter(|value| parameter.ty.accepts(value)) {
                     arguments.insert(parameter.name.clone(), value.clone());
                     continue;
                 }
                 let set = reader.variable(&parameter.name).map(|variable| &variable.value);
-                match set.filter(|value| parameter.ty.accepts(&value.value) && !value.secret) {
+                match set.filter(|value| parameter.ty.accepts(value.value()) && !value.is_secret()) {
                     Some(value) => {
-                        arguments.insert(parameter.name.clone(), value.value.clone());
+                        arguments.insert(parameter.name.clone(), value.value().clone());
                     }
                     None if parameter.required() => {
                         return Err(format!(

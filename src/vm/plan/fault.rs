@@ -1,51 +1,33 @@
 //! An instruction fails: what is recorded, and what becomes of the plan (spec `plans.md`, sections 1.7 and 2.7).
 
+use crate::plan::frame::InstructionFault;
 use std::sync::Arc;
 
-use crate::Machine;
-use crate::fault::FaultKind;
-use crate::frame::{CallState, Frame};
-use crate::plan::json_of;
-use crate::protocol::{Fact, FrameOrigin, PlanFault, PlanFaultKind};
-
-/// What is wrong with an instruction.
-#[derive(Clone, Debug)]
-pub(crate) struct Trouble {
-    pub(crate) kind: PlanFaultKind,
-    pub(crate) parameter: Option<Arc<str>>,
-    pub(crate) message: String,
-}
-
-impl Trouble {
-    pub(crate) fn new(kind: PlanFaultKind, message: impl Into<String>) -> Trouble {
-        Trouble { kind, parameter: None, message: message.into() }
-    }
-
-    pub(crate) fn of(mut self, parameter: &str) -> Trouble {
-        self.parameter = Some(parameter.into());
-        self
-    }
-}
+use crate::machine::frame::Frame;
+use crate::machine::state::Machine;
+use crate::plan::frame::json_of;
+use crate::protocol::fault::FaultKind;
+use crate::protocol::{Fact, FrameOrigin, PlanFault};
 
 impl Machine {
     /// The instruction at the pointer has failed. The plan ends, unless a model may write another one.
-    pub(crate) fn plan_fault(&mut self, trouble: Trouble) {
+    pub(crate) fn plan_fault(&mut self, fault: InstructionFault) {
         let Some(Frame::Plan(frame)) = self.frames.last() else { return };
         let Some(node) = frame.pointer else { return };
         let instruction = json_of(&frame.source).instruction(node);
         let label = frame.source.node(node).label.clone();
-        let at = trouble.parameter.as_ref().map(|parameter| format!(", `{parameter}`")).unwrap_or_default();
+        let at = fault.parameter.as_ref().map(|parameter| format!(", `{parameter}`")).unwrap_or_default();
         let message: Arc<str> =
-            format!("{}, instruction {label} ({}{at}): {}", frame.source.name, instruction.type_name, trouble.message)
+            format!("{}, instruction {label} ({}{at}): {}", frame.source.name, instruction.type_name, fault.message)
                 .into();
         let fault = PlanFault {
-            kind: trouble.kind,
+            kind: fault.kind,
             plan: frame.plan,
             node,
             label,
             seq_no: Some(instruction.seq_no),
             type_name: instruction.type_name,
-            parameter: trouble.parameter,
+            parameter: fault.parameter,
             message: message.clone(),
         };
         self.report(Fact::PlanFault(Box::new(fault)));
@@ -64,8 +46,7 @@ impl Machine {
         self.leave_frame();
         let now = self.now;
         if let Some(queued) = self.find_call(call) {
-            queued.state = CallState::Done(Err(message.clone()));
-            let finished = queued.finished(now, Err(message));
+            let finished = queued.finish(now, Err(message));
             self.report(finished);
         }
         self.remove_stale();

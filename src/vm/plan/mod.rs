@@ -5,82 +5,34 @@
 
 mod answer;
 mod fault;
+pub(crate) mod frame;
 pub mod prompts;
 mod replan;
 mod values;
 
+use crate::plan::frame::Doing;
+use crate::plan::frame::PlanFrame;
+use crate::plan::frame::json_of;
 use std::sync::Arc;
 
-use playhouse_lang::plan::json::{Branch, Dialect, Instruction, InstructionKind, JsonPlan, Output, PlanCall, Target};
-use playhouse_lang::plan::{FINAL_ANSWER, NodeId, Plan, PlanBody, PlanId, RESULT};
-use playhouse_lang::value::{Map, Origin, Tracked, Value};
+use crate::protocol::{Origin, Tracked};
+use playhouse_lang::plan::json::{Branch, Dialect, Instruction, InstructionKind, Output, PlanCall, Target};
+use playhouse_lang::plan::{FINAL_ANSWER, NodeId, Plan, PlanId, RESULT};
+use playhouse_lang::value::{Map, Value};
 
-use crate::calls::{Given, bind};
-use crate::frame::{Frame, FrameCore, QueuedCall};
+use crate::calls::arguments::{Given, bind};
+use crate::calls::call::QueuedCall;
+use crate::machine::frame::Frame;
+use crate::machine::frame_core::FrameCore;
+use crate::machine::state::Machine;
 use crate::plan::answer::{first_object, read_condition};
-use crate::plan::fault::Trouble;
-use crate::protocol::{EffectClass, Fact, FrameId, FrameOrigin, Location, PlanFaultKind, Progress, Usage, Wait};
-use crate::stack::null;
-use crate::{Machine, scope};
+use crate::plan::frame::InstructionFault;
+use crate::protocol::{EffectClass, Fact, FrameId, FrameOrigin, PlanFaultKind, Progress, Usage, Wait};
 
 /// The registry's tool that asks the model.
 pub const LLM_GENERATE: &str = "llm_generate";
 /// Its parameter that names the members that the reply must have.
 pub const MEMBERS: &str = "members";
-
-/// A JSON plan being executed.
-#[derive(Clone, Debug)]
-pub(crate) struct PlanFrame {
-    pub(crate) core: FrameCore,
-    pub(crate) plan: PlanId,
-    pub(crate) source: Arc<Plan>,
-    /// The instruction it is at; none: behind the last.
-    pub(crate) pointer: Option<NodeId>,
-    /// What the call in its queue is for.
-    doing: Doing,
-    n_steps: u64,
-    n_replans: u32,
-    /// What was called so far that may have changed something, as a model is told.
-    effects: Vec<String>,
-    /// It is to end as soon as nothing runs any more, and why.
-    stopped: Option<Arc<str>>,
-}
-
-/// What a plan waits for.
-#[derive(Clone, Debug, PartialEq)]
-enum Doing {
-    /// Nothing, or the result of the instruction's call.
-    Call,
-    /// The answer to a condition.
-    Condition {
-        /// How often the model has been asked.
-        n_asked: u32,
-    },
-    /// Another plan.
-    Replan {
-        n_asked: u32,
-        /// What the model was told.
-        told: Arc<str>,
-    },
-}
-
-impl PlanFrame {
-    pub(crate) fn location(&self) -> Location {
-        Location::Plan { plan: self.plan, node: self.pointer }
-    }
-
-    fn json(&self) -> &JsonPlan {
-        json_of(&self.source)
-    }
-}
-
-/// A plan frame's plan is always one of instructions.
-fn json_of(plan: &Plan) -> &JsonPlan {
-    match &plan.body {
-        PlanBody::Json(json) => json,
-        PlanBody::Dataflow(_) => unreachable!("frames of dataflow plans are of another kind"),
-    }
-}
 
 impl Machine {
     /// Pushes a frame of a JSON plan; `bound` become its first variables.
@@ -159,19 +111,19 @@ impl Machine {
                 "the plan has reached its step limit: `plan_steps` of {limit}; a loop that does not end, or raise \
                  the limit"
             );
-            self.plan_fault(Trouble::new(PlanFaultKind::Limit, message));
+            self.plan_fault(InstructionFault::new(PlanFaultKind::Limit, message));
             return None;
         }
         frame.n_steps += 1;
         let source = frame.source.clone();
         let instruction = json_of(&source).instruction(node);
-        if let Err(trouble) = self.perform_instruction(instruction) {
-            self.plan_fault(trouble);
+        if let Err(fault) = self.perform_instruction(instruction) {
+            self.plan_fault(fault);
         }
         None
     }
 
-    fn perform_instruction(&mut self, instruction: &Instruction) -> Result<(), Trouble> {
+    fn perform_instruction(&mut self, instruction: &Instruction) -> Result<(), InstructionFault> {
         match &instruction.kind {
             InstructionKind::Assign(assignments) => {
                 for assignment in assignments {
@@ -194,21 +146,21 @@ impl Machine {
         }
     }
 
-    fn jump(&mut self, target: &Target, parameter: &str) -> Result<(), Trouble> {
+    fn jump(&mut self, target: &Target, parameter: &str) -> Result<(), InstructionFault> {
         let node = match target {
             Target::Node(node) => *node,
             Target::Computed(value) => {
-                let value = self.plan_value(value, parameter)?.value;
-                let Value::Int(seq_no) = value else {
-                    let message = format!("the target must be an integer, but is {}", value.kind());
-                    return Err(Trouble::new(PlanFaultKind::Value, message).of(parameter));
+                let value = self.plan_value(value, parameter)?;
+                let Value::Int(seq_no) = value.value() else {
+                    let message = format!("the target must be an integer, but is {}", value.value().kind());
+                    return Err(InstructionFault::new(PlanFaultKind::Value, message).of(parameter));
                 };
                 let by_seq_no = &self.plan_frame().json().by_seq_no;
-                match by_seq_no.binary_search_by_key(&seq_no, |(number, _)| *number) {
+                match by_seq_no.binary_search_by_key(seq_no, |(number, _)| *number) {
                     Ok(index) => Some(by_seq_no[index].1),
                     Err(_) => {
                         let message = format!("no instruction has the number {seq_no}");
-                        return Err(Trouble::new(PlanFaultKind::Value, message).of(parameter));
+                        return Err(InstructionFault::new(PlanFaultKind::Value, message).of(parameter));
                     }
                 }
             }
@@ -218,14 +170,14 @@ impl Machine {
     }
 
     /// Puts the instruction's call into the queue; what is wrong with it is found before anything is called.
-    fn begin_plan_call(&mut self, call: &PlanCall) -> Result<(), Trouble> {
+    fn begin_plan_call(&mut self, call: &PlanCall) -> Result<(), InstructionFault> {
         let mut arguments = Vec::with_capacity(call.arguments.len());
         for (name, value) in &call.arguments {
             arguments.push((name.clone(), self.plan_value(value, name)?));
         }
         let resolved = match self.find_callee(&call.callee) {
             Ok(resolved) => resolved,
-            Err(problem) => return Err(Trouble::new(PlanFaultKind::Call, problem)),
+            Err(problem) => return Err(InstructionFault::new(PlanFaultKind::Call, problem)),
         };
         let is_dialect_b = self.plan_frame().json().dialect == Dialect::Branch;
         if is_dialect_b && &*call.callee == values::RETRIEVE_CHUNKS {
@@ -239,23 +191,23 @@ impl Machine {
             let names = members.iter().cloned().map(Value::Str).collect();
             arguments.push((MEMBERS.into(), Tracked::new(Value::list(names), Origin::CODE)));
         }
-        let given = Given::Named(arguments);
-        let bound = bind(&resolved, given).map_err(|problem| Trouble::new(PlanFaultKind::Call, problem))?;
+        let given = Given::named(arguments);
+        let bound = bind(&resolved, given).map_err(|problem| InstructionFault::new(PlanFaultKind::Call, problem))?;
         self.plan_frame_mut().doing = Doing::Call;
         self.queue_call(&resolved, bound, None);
         Ok(())
     }
 
-    fn ask_condition(&mut self, branch: &Branch, problem: Option<&str>) -> Result<(), Trouble> {
+    fn ask_condition(&mut self, branch: &Branch, problem: Option<&str>) -> Result<(), InstructionFault> {
         let prompt = self.plan_value(&branch.prompt, "prompt")?;
         let context = branch.context.as_ref().map(|context| self.plan_value(context, "context")).transpose()?;
         // No model is shown a secret, whoever asks it.
         if let Some(parameter) = [("prompt", Some(&prompt)), ("context", context.as_ref())]
             .into_iter()
-            .find_map(|(name, value)| value.filter(|value| value.secret).map(|_| name))
+            .find_map(|(name, value)| value.filter(|value| value.is_secret()).map(|_| name))
         {
             let message = "it holds a secret value, which no model is shown; ask without it";
-            return Err(Trouble::new(PlanFaultKind::Value, message).of(parameter));
+            return Err(InstructionFault::new(PlanFaultKind::Value, message).of(parameter));
         }
         let dialect = self.plan_frame().json().dialect;
         let question = prompts::condition(dialect, &prompt, context.as_ref(), problem);
@@ -283,8 +235,8 @@ impl Machine {
                 self.plan_call_ended(kind, queued, result).map(|()| self.go_to(instruction.next))
             }
         };
-        if let Err(trouble) = outcome {
-            self.plan_fault(trouble);
+        if let Err(fault) = outcome {
+            self.plan_fault(fault);
         }
     }
 
@@ -293,17 +245,18 @@ impl Machine {
         kind: &InstructionKind,
         queued: &QueuedCall,
         result: Result<Tracked, Arc<str>>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), InstructionFault> {
         let InstructionKind::Call(call) = kind else { return Ok(()) };
-        let value =
-            result.map_err(|error| Trouble::new(PlanFaultKind::Failed, format!("{} failed: {error}", queued.name)))?;
+        let value = result.map_err(|error| {
+            InstructionFault::new(PlanFaultKind::Failed, format!("{} failed: {error}", queued.name))
+        })?;
         match &call.output {
             Output::Dropped => Ok(()),
             Output::Whole(name) => self.set_in_plan(name, value),
             Output::Members(names) => {
-                let members = members_of(&value.value).map_err(|problem| {
+                let members = members_of(value.value()).map_err(|problem| {
                     let message = format!("{} {problem}; `output_vars` wants {}", queued.name, names.join(", "));
-                    Trouble::new(PlanFaultKind::Value, message).of("output_vars")
+                    InstructionFault::new(PlanFaultKind::Value, message).of("output_vars")
                 })?;
                 let missing: Vec<&str> =
                     names.iter().filter(|name| !members.contains_key(*name)).map(|name| &**name).collect();
@@ -315,11 +268,11 @@ impl Machine {
                         missing.join("`, `"),
                         there.join(", ")
                     );
-                    return Err(Trouble::new(PlanFaultKind::Value, message).of("output_vars"));
+                    return Err(InstructionFault::new(PlanFaultKind::Value, message).of("output_vars"));
                 }
                 for name in names {
                     let member = members.get(name).cloned().unwrap_or_default();
-                    self.set_in_plan(name, Tracked { value: member, ..value.clone() })?;
+                    self.set_in_plan(name, value.with_value(member))?;
                 }
                 Ok(())
             }
@@ -331,17 +284,18 @@ impl Machine {
         branch: &Branch,
         result: Result<Tracked, Arc<str>>,
         n_asked: u32,
-    ) -> Result<(), Trouble> {
-        let answer = result
-            .map_err(|error| Trouble::new(PlanFaultKind::Model, format!("the model could not be asked: {error}")))?;
+    ) -> Result<(), InstructionFault> {
+        let answer = result.map_err(|error| {
+            InstructionFault::new(PlanFaultKind::Model, format!("the model could not be asked: {error}"))
+        })?;
         let dialect = self.plan_frame().json().dialect;
-        match read_condition(dialect, &answer.value.to_text()) {
+        match read_condition(dialect, &answer.value().to_text()) {
             Ok(true) => self.jump(&branch.if_true, "jump_if_true"),
             Ok(false) => self.jump(&branch.if_false, "jump_if_false"),
             Err(problem) if n_asked <= self.settings.condition_retries => self.ask_condition(branch, Some(&problem)),
             Err(problem) => {
                 let times = if n_asked > 1 { format!(", asked {n_asked} times") } else { String::new() };
-                Err(Trouble::new(PlanFaultKind::Answer, format!("the model gave no answer{times}: {problem}")))
+                Err(InstructionFault::new(PlanFaultKind::Answer, format!("the model gave no answer{times}: {problem}")))
             }
         }
     }
@@ -351,9 +305,9 @@ impl Machine {
         if queued.callee.effect() == Some(EffectClass::ReadOnly) {
             return;
         }
-        let call = crate::calls::describe_call(&queued.name, &queued.arguments);
+        let call = crate::calls::arguments::describe_call(&queued.name, &queued.arguments);
         let became = match result {
-            Ok(value) => format!("-> {}", crate::calls::shorten(value, 200)),
+            Ok(value) => format!("-> {}", crate::variables::display::shorten(value, 200)),
             Err(error) => format!("!! {}", Value::Str(error.clone()).to_json()),
         };
         self.plan_frame_mut().effects.push(format!("{call} {became}"));
@@ -371,15 +325,15 @@ impl Machine {
             let cause = format!("{} set no `{}`: its value is null", frame.source.name, names.join("` and no `"));
             self.report(Fact::Ignored { cause: cause.into() });
         }
-        self.pop_frame(found.unwrap_or_else(null));
+        self.pop_frame(found.unwrap_or(Tracked::NULL));
     }
 
     /// A question of the machine's own to the session's model; its answer comes as the result of a call.
-    pub(crate) fn ask_model(&mut self, name: &str, question: Tracked) -> Result<(), Trouble> {
+    pub(crate) fn ask_model(&mut self, name: &str, question: Tracked) -> Result<(), InstructionFault> {
         let spent = self.counters.prompt_tokens + self.counters.completion_tokens;
         if spent >= self.settings.tokens {
             let message = format!("the session has used its {} tokens, the limit `tokens`", self.settings.tokens);
-            return Err(Trouble::new(PlanFaultKind::Limit, message));
+            return Err(InstructionFault::new(PlanFaultKind::Limit, message));
         }
         self.queue_question(name, question);
         Ok(())
@@ -400,7 +354,7 @@ impl Machine {
         match self.frames.last_mut() {
             Some(Frame::Plan(frame)) => {
                 frame.stopped = Some(reason.into());
-                frame.core.drop_queued();
+                frame.core.queue.drop_waiting();
             }
             Some(Frame::Dataflow(frame)) => frame.stop(reason.into()),
             Some(Frame::Playbook(_)) | None => {}
@@ -425,10 +379,4 @@ fn members_of(value: &Value) -> Result<Arc<Map>, String> {
             Err(format!("gave {}, not an object", value.kind()))
         }
     }
-}
-
-/// A change that an instruction of the plan at a depth makes.
-fn change(machine: &mut Machine, depth: usize) -> scope::Change {
-    let at = Some(machine.frames[depth].location());
-    scope::Change { stamp: machine.next_stamp(), at, turn: None, binds: false }
 }

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
+use crate::protocol::{Origin, Tracked};
 use minijinja::context;
 use playhouse_lang::plan::PlanLanguage;
 use playhouse_lang::plan::json::Dialect;
 use playhouse_lang::program::Signature;
-use playhouse_lang::value::{Origin, Tracked, Value};
+use playhouse_lang::value::Value;
 
-use crate::calls::shorten;
-use crate::prompt::summary_line;
-use crate::prompt_files::render;
-use crate::scope::Scope;
+use crate::prompt::files::render;
+use crate::prompt::system::summary_line;
+use crate::variables::display::shorten;
+use crate::variables::scope::Scope;
 
 /// The question of a condition, with the form of its answer where the author has not said it (spec `plans.md`,
 /// section 1.4). Its origin is that of what went into it.
@@ -21,7 +22,7 @@ pub(crate) fn condition(
     context: Option<&Tracked>,
     problem: Option<&str>,
 ) -> Tracked {
-    let question = prompt.value.to_text();
+    let question = prompt.value().to_text();
     let says_form = match dialect {
         Dialect::Jmp => question.contains(r#""result""#),
         Dialect::Branch => question.contains("true") && question.contains("false"),
@@ -34,13 +35,10 @@ pub(crate) fn condition(
     };
     let form = if says_form { "" } else { form };
     // A context that is null adds nothing, also where only its variable is.
-    let shown = context.filter(|context| context.value != Value::Null).map(|context| context.value.to_text());
+    let shown = context.filter(|context| *context.value() != Value::Null).map(|context| context.value().to_text());
     let text = render("condition", context! { prompt => question, context => shown, form, problem });
-    Tracked {
-        value: Value::from(text.trim_end().to_owned()),
-        origin: context.map_or(prompt.origin, |context| prompt.origin.with(context.origin)),
-        secret: prompt.secret || context.is_some_and(|context| context.secret),
-    }
+    let provenance = context.map_or(prompt.provenance(), |context| prompt.provenance().with(context.provenance()));
+    provenance.track(Value::from(text.trim_end().to_owned()))
 }
 
 /// What a model is asked for: a plan from nothing (spec `plans.md`, "What all plans share").

@@ -5,17 +5,20 @@
 
 use std::sync::Arc;
 
+use crate::protocol::Tracked;
 use playhouse_lang::plan::{Plan, PlanId, read_written_plan};
 use playhouse_lang::program::Signature;
-use playhouse_lang::value::{Tracked, Value};
+use playhouse_lang::value::Value;
 
-use crate::frame::Frame;
-use crate::limits::Replan;
+use crate::machine::frame::Frame;
+use crate::machine::state::Machine;
+use crate::machine::state::WrittenPlan;
+use crate::plan::Doing;
+use crate::plan::frame::{PlanFrame, json_of};
 use crate::plan::prompts::{Adjustment, adjust};
-use crate::plan::{Doing, PlanFrame, json_of};
-use crate::prompt::summary_line;
+use crate::prompt::system::summary_line;
 use crate::protocol::Fact;
-use crate::{Machine, WrittenPlan};
+use crate::protocol::settings::Replan;
 
 impl Machine {
     /// Asks for another plan, if one more may be written. Answers whether it does.
@@ -47,8 +50,8 @@ impl Machine {
         };
         let question = adjust(&adjustment, self.settings.shown_value_bytes);
         self.plan_frame_mut().doing = Doing::Replan { n_asked, told: fault.clone() };
-        if let Err(trouble) = self.ask_model("replan", question) {
-            self.end_failed(format!("{fault}; no other plan was asked for: {}", trouble.message).into());
+        if let Err(unasked) = self.ask_model("replan", question) {
+            self.end_failed(format!("{fault}; no other plan was asked for: {}", unasked.message).into());
         }
     }
 
@@ -64,7 +67,7 @@ impl Machine {
     /// The model has answered.
     pub(super) fn replanned(&mut self, result: Result<Tracked, Arc<str>>, n_asked: u32, fault: &Arc<str>) {
         let reply = match result {
-            Ok(reply) => reply.value.to_text(),
+            Ok(reply) => reply.value().to_text(),
             Err(error) => {
                 return self
                     .end_failed(format!("{fault}; the model could not be asked for another plan: {error}").into());

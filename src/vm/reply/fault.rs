@@ -1,6 +1,7 @@
 //! Faults in the making: the bad line is read to its end, so that the model is shown the line and not half of it.
 
-use super::{ReadFault, ReadFaultKind, Window, span};
+use super::types::{ReadFault, ReadFaultKind};
+use super::window::{Window, span};
 
 /// How far behind the fault its line is read: a longer rest says nothing new and would delay the answer.
 const MAX_BYTES_AFTER: usize = 60;

@@ -1,34 +1,32 @@
 //! The meaning of one object: its members as a [`TraceLine`], or what is wrong with it.
 
 use std::borrow::Cow;
-use std::fmt::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
 use playhouse_lang::expr::scan_name;
 use playhouse_lang::value::{Map, Value};
 
-use super::key::{Entry, Key};
+use super::key::{Entry, Key, known_keys};
 use super::scan::Scan;
-use super::value::{json_message, read_value};
-use super::{Action, CallArguments, ReadFaultKind, TraceLine, WaitFor};
+use super::types::{Action, CallArguments, ReadFaultKind, TraceLine, WaitFor};
+use super::value::{json_message, read_value, text_of};
 
 type Fault = (ReadFaultKind, String);
 
-const KNOWN_KEYS: [&str; 10] = ["at", "say", "set", "call", "args", "as", "think", "wait", "return", "end"];
-
 /// What models write for an action when they do not remember its name.
-const OTHER_NAMES: &[(&str, &[&str])] = &[
-    ("say", &["speak", "message", "text", "respond", "response", "answer", "reply", "ask", "print", "output", "tell"]),
-    ("set", &["var", "vars", "variable", "variables", "assign", "update", "updates", "let", "store"]),
-    ("call", &["tool", "function", "invoke", "execute", "run", "tool_call", "queue", "name"]),
-    ("args", &["arguments", "parameters", "params", "kwargs", "input"]),
-    ("as", &["into", "assign_to", "save_as"]),
-    ("think", &["thought", "thoughts", "reasoning", "comment", "note", "plan", "recap"]),
-    ("wait", &["yield", "yld", "await", "pause", "wait_for"]),
-    ("return", &["returns", "result_value", "value"]),
-    ("end", &["exit", "stop", "finish", "finished", "done", "quit", "terminate"]),
-    ("at", &["step", "line", "goto", "pointer", "id"]),
+const OTHER_NAMES: [(&str, &str); 11] = [
+    ("speak", "say"),
+    ("message", "say"),
+    ("ask", "say"),
+    ("assign", "set"),
+    ("tool", "call"),
+    ("function", "call"),
+    ("name", "call"),
+    ("for_each", "each"),
+    ("thought", "think"),
+    ("comment", "think"),
+    ("exit", "end"),
 ];
 
 /// Reads a closed object; `None` for an empty one. `bytes` is the object, `start` its place in the reply.
@@ -46,10 +44,10 @@ pub(super) fn read_line(bytes: &[u8], start: u64, scan: &mut Scan) -> Result<Opt
     let mut said = said;
     let mut at = None;
     let mut at_index = 0;
-    let mut actions = Vec::with_capacity(object.entries.len().min(KNOWN_KEYS.len()));
+    let mut actions = Vec::with_capacity(object.entries.len());
     let mut yields = Vec::new();
     for entry in object.entries {
-        if matches!(entry.key, Key::Args | Key::As | Key::Unknown(_)) {
+        if matches!(entry.key, Key::Args | Key::Each | Key::As | Key::Unknown(_)) {
             continue;
         }
         let raw = object.raw(&entry.value);
@@ -69,7 +67,7 @@ pub(super) fn read_line(bytes: &[u8], start: u64, scan: &mut Scan) -> Result<Opt
             Key::Wait => yields.push(Action::Wait(read_wait(&raw)?)),
             Key::Return => yields.push(Action::Return(read_value(&raw)?)),
             Key::End => yields.push(Action::End(read_end(&raw)?)),
-            Key::Args | Key::As | Key::Unknown(_) => {}
+            Key::Args | Key::Each | Key::As | Key::Unknown(_) => {}
         }
     }
     actions.append(&mut yields);
@@ -116,7 +114,7 @@ impl<'a> Object<'a> {
             match &entry.key {
                 Key::Say | Key::Set | Key::Think | Key::Wait | Key::Return | Key::End => has_action = true,
                 Key::Call => has_call = true,
-                Key::Args | Key::As => part_of_call = part_of_call.or(Some(entry.key.name())),
+                Key::Args | Key::Each | Key::As => part_of_call = part_of_call.or(Some(entry.key.name())),
                 Key::Unknown(key) if key == "trace" => return Err(misplaced_trace(&self.raw(&entry.value))),
                 Key::Unknown(key) => unknown = unknown.or(Some((key.as_str(), &entry.value))),
                 Key::At => {}
@@ -153,6 +151,10 @@ impl<'a> Object<'a> {
                 }
             },
         };
+        let each = match self.find(&Key::Each) {
+            Some(raw) if &*raw != "null" => Some(read_each(&raw)?),
+            Some(_) | None => None,
+        };
         let result = match self.find(&Key::As) {
             Some(raw) if &*raw != "null" => {
                 let expected = "the name of the variable that gets the result, as a string";
@@ -161,7 +163,25 @@ impl<'a> Object<'a> {
             }
             Some(_) | None => None,
         };
-        Ok(Action::Call { name: name.into(), arguments, result })
+        Ok(Action::Call { name: name.into(), arguments, each, result })
+    }
+}
+
+/// The parameter that takes an item each, and the list.
+fn read_each(raw: &str) -> Result<(Arc<str>, Value), Fault> {
+    const EXPECTED: &str = "an object of one parameter and the list whose items it takes, such as {\"id\":\"$ids\"}";
+    match read_value(raw)? {
+        Value::Map(members) if members.len() == 1 => {
+            let member = Arc::unwrap_or_clone(members).into_iter().next();
+            member.ok_or_else(|| wrong("each", EXPECTED, raw))
+        }
+        Value::Map(_)
+        | Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Str(_)
+        | Value::List(_) => Err(wrong("each", EXPECTED, raw)),
     }
 }
 
@@ -237,54 +257,8 @@ fn read_text<'a>(key: &str, raw: &'a str) -> Result<Cow<'a, str>, Fault> {
 
 /// The string whose JSON text is `raw`.
 fn read_text_or<'a>(key: &str, expected: &str, raw: &'a str) -> Result<Cow<'a, str>, Fault> {
-    let Some(inner) = raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else {
-        return Err(wrong(key, expected, raw));
-    };
-    if !inner.contains('\\') {
-        return Ok(Cow::Borrowed(inner));
-    }
-    let text = serde_json::from_str(raw)
-        .map_err(|error| (ReadFaultKind::Json, format!("`{key}`: {}", json_message(&error))))?;
-    Ok(Cow::Owned(text))
-}
-
-/// The line id whose JSON text is `raw`: numbers and digits with two digits or more per level, `"2.1"` is
-/// `02.01`; anything else as it is, since the machine knows which lines there are. `None` if it can't be one.
-pub(super) fn line_id(raw: &str) -> Option<Arc<str>> {
-    let text = if raw.starts_with('"') {
-        read_text("at", raw).ok()?
-    } else if raw.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
-        Cow::Borrowed(raw)
-    } else {
-        return None;
-    };
-    let text = text.trim();
-    if text.is_empty() {
-        return None;
-    }
-    if is_normal(text) {
-        return Some(text.into());
-    }
-    let mut id = String::with_capacity(text.len() + 2);
-    for level in text.split_inclusive(['.', '>']) {
-        let (digits, separator) = match level.as_bytes().last() {
-            Some(b'.' | b'>') => level.split_at(level.len() - 1),
-            _ => (level, ""),
-        };
-        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Some(text.into());
-        }
-        // Writing to a string never fails.
-        let _ = write!(id, "{:0>2}{separator}", digits.trim_start_matches('0'));
-    }
-    Some(if id.ends_with(['.', '>']) { text.into() } else { id.into() })
-}
-
-/// Whether the text is a line id as it is written normally, `03.01`.
-fn is_normal(text: &str) -> bool {
-    text.as_bytes().split(|byte| matches!(byte, b'.' | b'>')).all(|level| {
-        level.iter().all(u8::is_ascii_digit) && (level.len() == 2 || (level.len() > 2 && level[0] != b'0'))
-    })
+    let text = text_of(raw).map_err(|error| (ReadFaultKind::Json, format!("`{key}`: {}", json_message(&error))))?;
+    text.ok_or_else(|| wrong(key, expected, raw))
 }
 
 fn wrong(key: &str, expected: &str, raw: &str) -> Fault {
@@ -322,13 +296,13 @@ fn unknown_action(key: &str, raw: &str) -> Fault {
         let message = format!("`{key}` is no action: results come from the interpreter, after a `wait`");
         return (ReadFaultKind::UnknownAction, message);
     }
-    let hint = match (KNOWN_KEYS.iter().find(|known| raw == format!("\"{known}\"")), meant(key)) {
+    let hint = match (known_keys().find(|known| raw == format!("\"{known}\"")), meant(key)) {
         (Some(known), _) => format!(" (the action itself is the key: {{\"{known}\": …}})"),
         (None, Some(name)) => format!(" (did you mean `{name}`?)"),
         (None, None) => String::new(),
     };
     let message = format!(
-        "`{}` is no action{hint}; the actions are `say`, `set`, `call` (with `args` and `as`), `think`, `wait`, `return` and `end`",
+        "`{}` is no action{hint}; the actions are `say`, `set`, `call` (with `args`, `each` and `as`), `think`, `wait`, `return` and `end`",
         shorten(key)
     );
     (ReadFaultKind::UnknownAction, message)
@@ -341,9 +315,9 @@ fn meant(key: &str) -> Option<&'static str> {
         return Some("set");
     }
     let key = key.as_str();
-    if let Some((name, _)) = OTHER_NAMES.iter().find(|(_, others)| others.contains(&key)) {
+    if let Some((_, name)) = OTHER_NAMES.iter().find(|(other, _)| *other == key) {
         return Some(name);
     }
-    let near = KNOWN_KEYS.iter().map(|known| (strsim::osa_distance(key, known), *known)).min()?;
+    let near = known_keys().map(|known| (strsim::osa_distance(key, known), known)).min()?;
     (near.0 <= 1 || (near.0 == 2 && key.len() > 4)).then_some(near.1)
 }

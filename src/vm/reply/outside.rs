@@ -7,7 +7,8 @@
 use std::ops::Range;
 
 use super::think::{Tag, Think, tag_ending_at};
-use super::{Reading, Window, span};
+use super::types::Reading;
+use super::window::{Window, is_blank, span};
 
 /// Outside of objects and think blocks. Positions are those of the reply.
 #[derive(Clone, Debug)]
@@ -214,11 +215,6 @@ impl Outside {
             readings.push(Reading::Prose { text: text.to_owned(), span });
         }
     }
-}
-
-/// What is trimmed from prose and thoughts: white space and byte order marks.
-pub(super) fn is_blank(character: char) -> bool {
-    character.is_whitespace() || character == '\u{feff}'
 }
 
 /// Whether a line is the beginning or the end of a fenced block: three backticks or tildes, then one word at

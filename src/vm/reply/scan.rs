@@ -8,11 +8,12 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::key::{BEFORE_SAY, Entry, Key};
-use super::line::line_id;
-use super::speech::Speech;
-use super::token::{is_number, n_plain};
-use super::{ReadFaultKind, Reading};
+use playhouse_lang::source::json::is_number;
+
+use super::key::{Entry, Key, before_say, line_id};
+use super::speech::{Speech, SpeechFault};
+use super::token::n_plain;
+use super::types::{ReadFaultKind, Reading};
 
 /// Deeper nesting is a fault; serde_json has the same limit.
 const MAX_DEPTH: usize = 128;
@@ -25,6 +26,13 @@ pub(super) struct ScanFault {
     pub(super) message: String,
     /// Whether the message goes on with the character that was found.
     pub(super) names_found: bool,
+}
+
+impl From<SpeechFault> for Box<ScanFault> {
+    fn from(fault: SpeechFault) -> Self {
+        let SpeechFault { at, message } = fault;
+        Box::new(ScanFault { kind: ReadFaultKind::Json, at, message: message.to_owned(), names_found: false })
+    }
 }
 
 /// Where a scan came to.
@@ -240,7 +248,7 @@ impl Scan {
                     self.cursor += 1;
                     return Ok(ScanEnd::Trace);
                 }
-                Some((Key::Say, _)) if byte == b'"' && self.may_speak && self.seen & BEFORE_SAY == 0 => {
+                Some((Key::Say, _)) if byte == b'"' && self.may_speak && self.seen & before_say() == 0 => {
                     self.speech = Some(Speech::begin(self.cursor + 1));
                     readings.push(Reading::SayBegan { at: self.at.clone(), start });
                 }

@@ -33,6 +33,9 @@ enum SchemaLine {
         /// By name, or by position.
         #[schemars(default, with = "Arguments", skip_serializing_if = "Option::is_none")]
         args: Option<Arguments>,
+        /// One call for each item of a list: the parameter that takes the item, and the list.
+        #[schemars(default, with = "Map<String, Value>", skip_serializing_if = "Option::is_none")]
+        each: Option<Map<String, Value>>,
         /// The variable that gets the result.
         #[schemars(default, with = "String", rename = "as", skip_serializing_if = "Option::is_none")]
         result: Option<String>,

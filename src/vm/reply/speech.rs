@@ -1,8 +1,5 @@
 //! A `say` that is decoded while it arrives.
 
-use super::ReadFaultKind;
-use super::scan::ScanFault;
-
 pub(super) const HALF_SURROGATE: &str = "half a surrogate pair in a \\uXXXX escape; write the character itself";
 
 /// The text of a string as far as it has come.
@@ -21,15 +18,8 @@ pub(super) struct Speech {
 
 /// A fault in the text.
 pub(super) struct SpeechFault {
-    at: usize,
-    message: &'static str,
-}
-
-impl From<SpeechFault> for Box<ScanFault> {
-    fn from(fault: SpeechFault) -> Self {
-        let SpeechFault { at, message } = fault;
-        Box::new(ScanFault { kind: ReadFaultKind::Json, at, message: message.to_owned(), names_found: false })
-    }
+    pub(super) at: usize,
+    pub(super) message: &'static str,
 }
 
 impl Speech {

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::outside::is_blank;
-use super::{Reading, Window, span};
+use super::types::Reading;
+use super::window::{Window, is_blank, span};
 
 const NAMES: [&str; 3] = ["think", "thinking", "reasoning"];
 

@@ -1,4 +1,4 @@
-//! Tokens of JSON: where plain text in a string ends, and what is a number.
+//! Where plain text in a JSON string ends.
 
 /// How many bytes at the beginning of `bytes` stand for themselves in a JSON string: up to a quote, a backslash
 /// or a control character. Eight at a time, because replies consist of strings mostly.
@@ -22,30 +22,4 @@ pub(super) fn n_plain(bytes: &[u8]) -> usize {
     let n_done = words.len() * 8;
     let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
     n_done + bytes[n_done..].iter().position(is_special).unwrap_or(bytes.len() - n_done)
-}
-
-/// Whether the bytes are a number by JSON's grammar.
-pub(super) fn is_number(bytes: &[u8]) -> bool {
-    let digits = |bytes: &[u8]| bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let rest = bytes.strip_prefix(b"-").unwrap_or(bytes);
-    let n_digits = digits(rest);
-    if n_digits == 0 || (n_digits > 1 && rest[0] == b'0') {
-        return false;
-    }
-    let mut rest = &rest[n_digits..];
-    if let Some(fraction) = rest.strip_prefix(b".") {
-        let n_digits = digits(fraction);
-        if n_digits == 0 {
-            return false;
-        }
-        rest = &fraction[n_digits..];
-    }
-    if let [b'e' | b'E', exponent @ ..] = rest {
-        let exponent = match exponent {
-            [b'+' | b'-', digits @ ..] => digits,
-            _ => exponent,
-        };
-        return !exponent.is_empty() && digits(exponent) == exponent.len();
-    }
-    rest.is_empty()
 }

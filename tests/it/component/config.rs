@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use playhouse::diagnostic::Severity;
 use playhouse::host::component::schema::{json_schema, response_schema};
 use playhouse::host::component::{Approval, ComponentConfig, DataType};
-use playhouse::value::{Origin, Value};
+use playhouse::value::Value;
 use playhouse::vm::protocol::EffectClass;
+use playhouse::vm::protocol::Origin;
 
 use crate::component::{plugin, read, sound};
 use crate::golden;

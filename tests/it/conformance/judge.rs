@@ -18,13 +18,34 @@ use playhouse::host::session::{Interest, Notice, Session, SessionOptions, Start,
 use playhouse::lang::plan::Plan;
 use playhouse::lang::{Loaded, SourceText};
 use playhouse::value::Value;
-use playhouse::vm::limits::Settings;
+use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::protocol::{Outcome, Timestamp};
 use serde_json::Value as Json;
 
 use crate::conformance::case::{Case, Expect, System};
 use crate::conformance::world::{Script, Seen, Shared, file_name, tools};
 use crate::conformance::{dates, matchers};
+
+/// How often a case passed for less than it asks for. Each is a choice of ours; what none of them is needed for any
+/// more, or more often than was agreed, is seen by its count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tolerated {
+    /// The last entry of a trace does not count: the limit stopped the plan in front of that instruction.
+    pub(crate) n_stopped_before: usize,
+    /// A dataflow plan was refused where its case wants an error, and does not say which of the two.
+    pub(crate) n_refused_for_error: usize,
+    /// A plan was refused with findings about the whole, and its case wants an instruction.
+    pub(crate) n_refused_as_a_whole: usize,
+}
+
+impl Tolerated {
+    pub(crate) fn add(&mut self, other: Tolerated) {
+        let Tolerated { n_stopped_before, n_refused_for_error, n_refused_as_a_whole } = other;
+        self.n_stopped_before += n_stopped_before;
+        self.n_refused_for_error += n_refused_for_error;
+        self.n_refused_as_a_whole += n_refused_as_a_whole;
+    }
+}
 
 /// What became of a case.
 #[derive(Default)]
@@ -39,24 +60,27 @@ struct Run {
     faulty: Vec<i64>,
     /// Whether its journal leads to the same state.
     is_replayed: bool,
+    tolerated: Tolerated,
 }
 
 /// Runs a case; each mismatch is written `WHAT, got WHAT`.
-pub(crate) fn run(system: System, case: &Case) -> Vec<String> {
+pub(crate) fn run(system: System, case: &Case) -> (Vec<String>, Tolerated) {
+    let unread = |problem: String| (vec![problem], Tolerated::default());
     let now = match dates::now(case.now.as_deref().unwrap_or("2026-01-01T00:00:00Z")) {
         Ok(now) => now,
-        Err(problem) => return vec![problem],
+        Err(problem) => return unread(problem),
     };
     let text = match (&case.plan_text, &case.plan) {
         (Some(text), _) | (None, Some(Json::String(text))) => text.clone(),
         (None, Some(plan)) => serde_json::to_string_pretty(plan).unwrap_or_default(),
-        (None, None) => return vec!["a `plan` or a `plan_text`, got neither".to_owned()],
+        (None, None) => return unread("a `plan` or a `plan_text`, got neither".to_owned()),
     };
     let seen = Shared::default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-    let run = runtime.block_on(execute(system, case, &text, &now, &seen));
+    let mut run = runtime.block_on(execute(system, case, &text, &now, &seen));
     let seen = seen.lock().unwrap();
-    mismatches(system, &case.expect, &run, &seen, now.time_zone())
+    let mismatches = mismatches(system, &case.expect, &mut run, &seen, now.time_zone());
+    (mismatches, run.tolerated)
 }
 
 async fn execute(system: System, case: &Case, text: &str, now: &Zoned, seen: &Shared) -> Run {
@@ -103,7 +127,7 @@ async fn execute(system: System, case: &Case, text: &str, now: &Zoned, seen: &Sh
             match &ending.outcome {
                 Some(Outcome::Done { value }) => {
                     run.status = "completed";
-                    run.answer = json(&value.value);
+                    run.answer = json(value.value());
                 }
                 Some(Outcome::Failed(fault)) => {
                     run.status = "error";
@@ -146,6 +170,7 @@ impl Run {
                 // The limit stops a plan in front of the next instruction: it was reached, but not executed.
                 if fault == "limit" && message.contains("step limit") {
                     self.trace.pop();
+                    self.tolerated.n_stopped_before += 1;
                 }
             }
             _ => {}
@@ -177,7 +202,8 @@ fn json(value: &Value) -> Json {
     serde_json::from_str(&value.to_json()).unwrap_or_default()
 }
 
-fn mismatches(system: System, expect: &Expect, run: &Run, seen: &Seen, zone: &TimeZone) -> Vec<String> {
+fn mismatches(system: System, expect: &Expect, run: &mut Run, seen: &Seen, zone: &TimeZone) -> Vec<String> {
+    let mut tolerated = run.tolerated;
     let mut found = seen.odd_requests.clone();
     let mut check = |fits: bool, told: &dyn Fn() -> String| {
         if !fits {
@@ -190,9 +216,10 @@ fn mismatches(system: System, expect: &Expect, run: &Run, seen: &Seen, zone: &Ti
     });
     if let Some(status) = &expect.status {
         // Cases of dataflow plans do not tell a refused plan from one that failed.
-        let fits = status.allows(run.status)
-            || (system == System::Dataflow && run.status == "rejected" && status.allows("error"));
-        check(fits, &|| format!("status {}, got {} {complaints}", status.written(), run.status));
+        let is_refused = system == System::Dataflow && run.status == "rejected" && status.allows("error");
+        let fits = status.allows(run.status);
+        tolerated.n_refused_for_error += usize::from(is_refused && !fits);
+        check(fits || is_refused, &|| format!("status {}, got {} {complaints}", status.written(), run.status));
     }
     let same = |expected: &Json, got: &Json| match system {
         System::Jmp | System::Branch => matchers::equal(expected, got),
@@ -255,11 +282,15 @@ fn mismatches(system: System, expect: &Expect, run: &Run, seen: &Seen, zone: &Ti
     if let Some(expected) = expect.error_seq_no {
         // A finding about the plan as a whole has no instruction.
         let fits = match run.status {
-            "rejected" => run.faulty.is_empty() || run.faulty.contains(&expected),
+            "rejected" => {
+                tolerated.n_refused_as_a_whole += usize::from(run.faulty.is_empty());
+                run.faulty.is_empty() || run.faulty.contains(&expected)
+            }
             _ => run.faulty.last() == Some(&expected),
         };
         check(fits, &|| format!("a fault at seq_no {expected}, got {:?} {complaints}", run.faulty));
     }
+    run.tolerated = tolerated;
     found
 }
 

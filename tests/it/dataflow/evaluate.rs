@@ -9,10 +9,11 @@ use std::sync::Arc;
 use playhouse::diagnostic::Severity;
 use playhouse::lang::dataflow::{AliasBody, Template};
 use playhouse::lang::plan::Plan;
-use playhouse::value::{Origin, Tracked, Value};
+use playhouse::value::Value;
 use playhouse::vm::dataflow::date::{Calendar, TimesOfDay, zone};
 use playhouse::vm::dataflow::evaluate::{AliasValue, Datum, collapse, evaluate, slot_values};
 use playhouse::vm::protocol::Timestamp;
+use playhouse::vm::protocol::{Origin, Tracked};
 
 use super::{Case, dataflow};
 use crate::golden;
@@ -63,7 +64,7 @@ impl Table {
                 return true;
             }
             "given" => AliasValue::from(given(text)),
-            "secret" => AliasValue::from(Tracked { secret: true, ..given(text) }),
+            "secret" => AliasValue::from(given(text).secret_if(true)),
             "returned" => {
                 let (_, first) = name.split_once('.').unwrap();
                 let results = format!("{first} = {text}");
@@ -89,7 +90,7 @@ impl Table {
         }
         let (plan, template) = template_of(&others, text);
         match evaluate(dataflow(&plan), &template, &self.values, &at(&self.now, &self.zone)) {
-            Ok(value) if value.secret => format!("= {} (secret)", value.datum.to_value()),
+            Ok(value) if value.provenance.is_secret() => format!("= {} (secret)", value.datum.to_value()),
             Ok(value) => format!("= {}", value.datum.to_value()),
             Err(fault) => {
                 assert!(case.sources.get(plan.file).unwrap().text.get(fault.place).is_some());
@@ -140,11 +141,11 @@ fn slots_are_lists_of_values_as_they_are() {
     let plan = case.plan.unwrap();
     let document = dataflow(&plan);
     let AliasBody::Domains(domains) = &document.alias(document.result).body else { panic!("no domains") };
-    let given = Tracked { value: Value::from_json("{\"n\": 3}").unwrap(), origin: Origin::USER, secret: true };
+    let given = Tracked::new(Value::from_json("{\"n\": 3}").unwrap(), Origin::USER).secret_if(true);
     let values = vec![Some(AliasValue::from(given))];
     let slot = |index: usize| slot_values(document, &domains[0].slots[index], &values, &calendar()).unwrap();
-    assert_eq!(slot(0).value.to_json(), "[\"x\",{\"n\":3},\"n 3\",3,\"2023-12-05\"]");
-    assert!(slot(0).secret && slot(0).origin == Origin::USER);
+    assert_eq!(slot(0).value().to_json(), "[\"x\",{\"n\":3},\"n 3\",3,\"2023-12-05\"]");
+    assert!(slot(0).is_secret() && slot(0).origin() == Origin::USER);
     assert_eq!(slot(1), Tracked::new(Value::list(Vec::new()), Origin::CODE));
 }
 
@@ -154,10 +155,10 @@ fn origins_of_all_that_went_in_are_joined() {
     let value = |origin| Some(AliasValue::from(Tracked::new(Value::from_json("{\"x\": 1}").unwrap(), origin)));
     let values = vec![value(Origin::TOOL), value(Origin::USER), value(Origin::MODEL)];
     let result = evaluate(dataflow(&plan), &template, &values, &calendar()).unwrap();
-    assert_eq!(result.origin, Origin::TOOL.with(Origin::USER));
+    assert_eq!(result.tracked().origin(), Origin::TOOL.with(Origin::USER));
     let (plan, template) = template_of("A:\n", "${today}");
     let result = evaluate(dataflow(&plan), &template, &vec![None], &calendar()).unwrap();
-    assert_eq!(result.origin, Origin::CODE);
+    assert_eq!(result.tracked().origin(), Origin::CODE);
     let (plan, template) = template_of("A:\n", "${A.x}");
     let fault = evaluate(dataflow(&plan), &template, &vec![None], &calendar()).unwrap_err();
     assert_eq!(fault.message, "the alias `A` has no value yet");
@@ -168,7 +169,7 @@ fn one_domain_collapses_and_several_do_not() {
     let result = |json: &str| Tracked::new(Value::from_json(json).unwrap(), Origin::TOOL);
     let of = |results: &[(&str, &str)]| {
         let results = results.iter().map(|(name, json)| (Arc::from(*name), result(json)));
-        collapse(results.collect()).tracked().value.to_json()
+        collapse(results.collect()).tracked().value().to_json()
     };
     for (returned, value) in
         [("[{\"a\":1}]", "{\"a\":1}"), ("[[1]]", "[1]"), ("[]", "[]"), ("[1,2]", "[1,2]"), ("5", "5"), ("null", "null")]

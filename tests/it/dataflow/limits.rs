@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use playhouse::diagnostic::Severity;
 use playhouse::lang::dataflow::{MAX_TEXT, mermaid, outline};
-use playhouse::value::{Origin, Tracked, Value};
+use playhouse::value::Value;
 use playhouse::vm::dataflow::evaluate::{AliasValue, evaluate};
+use playhouse::vm::protocol::{Origin, Tracked};
 
 use super::evaluate::{calendar, template_of};
 use super::{Case, dataflow};

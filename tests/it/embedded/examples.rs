@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use playhouse::value::{Map, Value};
-use playhouse::vm::limits::Settings;
 use playhouse::vm::protocol::Timestamp;
+use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::{Begin, Machine};
 
 use super::program;

@@ -2,8 +2,8 @@
 
 use fastrand::Rng;
 use playhouse::value::{Map, Value};
-use playhouse::vm::limits::Settings;
 use playhouse::vm::protocol::Timestamp;
+use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::{Begin, Machine};
 
 use super::talk::{assert_flawless, talk};

@@ -7,7 +7,7 @@ use playhouse::host::llm::TurnAsData;
 use playhouse::host::llm::embedded::reply;
 use playhouse::host::llm::embedded::slots::{Stop, Unfilled};
 use playhouse::value::Value;
-use playhouse::vm::limits::Settings;
+use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::protocol::{Finish, Outcome, ReplyEnd, Wait};
 
 use crate::golden;

@@ -13,7 +13,7 @@ use playhouse::host::session::{Interest, Notice, Session, SessionOptions, Start}
 use playhouse::host::tool::mcp::Generation;
 use playhouse::lang::SourceText;
 use playhouse::value::Map;
-use playhouse::vm::limits::Settings;
+use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::protocol::{CallId, Outcome, Timestamp};
 use serde_json::json;
 
@@ -98,7 +98,7 @@ pub(super) async fn run(
         }
     }
     if let Some(Outcome::Done { value }) = &handle.outcome().await.unwrap().outcome {
-        run.value = Some(value.value.clone());
+        run.value = Some(value.value().clone());
     }
     run
 }

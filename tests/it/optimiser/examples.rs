@@ -17,7 +17,7 @@ use playhouse::lang::program::Signature;
 use playhouse::serve::cli::test_file::{TestFile, TestStepKind};
 use playhouse::span::FileId;
 use playhouse::value::{Map, Value};
-use playhouse::vm::limits::Settings;
+use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::protocol::{
     CallId, CallOutcome, Effect, Event, Fact, Finish, FrameId, Outcome, Progress, ReplyEnd, Role, StartTurn, Timestamp,
     ToolSignature, TurnId, Wait,
@@ -158,7 +158,7 @@ fn run(conversation: &Conversation, settings: Settings, speaker: Speaker) -> Sta
             Progress::Reached(_) => continue,
             Progress::Blocked(wait) => wait,
             Progress::Finished(Outcome::Done { value }) => {
-                stage.observed.result = Some(value.value.to_json());
+                stage.observed.result = Some(value.value().to_json());
                 break;
             }
             Progress::Finished(Outcome::Failed(fault)) => panic!("{fault:?}\n{}", stage.log.join("\n")),
@@ -314,17 +314,17 @@ impl Stage {
                 line["wait"] = "user".into();
             }
             Fact::VariableSet { name, value, .. } if &**name != "user_message" => {
-                self.observed.last_values.insert(name.to_string(), value.value.to_json());
+                self.observed.last_values.insert(name.to_string(), value.value().to_json());
                 let awaited = self.awaited.iter().position(|(_, of, result)| *of == frame && **result == **name);
                 if let Some(awaited) = awaited {
                     self.awaited.remove(awaited);
                     return;
                 }
-                line["set"] = json!({ &**name: dollars(&value.value) });
+                line["set"] = json!({ &**name: dollars(value.value()) });
             }
             Fact::CallQueued { call, name, arguments, .. } => {
                 let arguments: serde_json::Map<_, _> =
-                    arguments.iter().map(|(name, value)| (name.to_string(), dollars(&value.value))).collect();
+                    arguments.iter().map(|(name, value)| (name.to_string(), dollars(value.value()))).collect();
                 line["call"] = (&**name).into();
                 line["args"] = arguments.into();
                 let queue = self.machine.view().stack.into_iter().flat_map(|frame| frame.queue);
@@ -336,7 +336,7 @@ impl Stage {
                 self.deeds[index].lines.push(std::mem::replace(&mut line, bare));
                 line["wait"] = "calls".into();
             }
-            Fact::FramePopped { value: Some(value) } => line["return"] = dollars(&value.value),
+            Fact::FramePopped { value: Some(value) } => line["return"] = dollars(value.value()),
             Fact::FrameElided { .. } => {
                 self.deeds[index].is_elided = true;
                 return;
@@ -345,8 +345,8 @@ impl Stage {
             Fact::FramePopped { value: None } if !self.has_ended && self.machine.view().stack.is_empty() => {
                 self.has_ended = true;
                 line["end"] = match self.machine.view().outcome {
-                    Some(Outcome::Done { value }) if value.value != Value::Null => {
-                        serde_json::from_str(&value.value.to_json()).unwrap()
+                    Some(Outcome::Done { value }) if *value.value() != Value::Null => {
+                        serde_json::from_str(&value.value().to_json()).unwrap()
                     }
                     _ => true.into(),
                 };

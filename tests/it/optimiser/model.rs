@@ -133,60 +133,53 @@ impl<'a> Model<'a> {
         Next::Go(behind)
     }
 
-    /// A line that is the interpreter's: go on behind it, or stop to learn what came of it.
+    /// A line that is the interpreter's: go on behind it, or stop to learn what came of it. What does something is
+    /// named, for a reply cannot jump over it.
     fn pass(&mut self, turn: &mut Turn, row: usize) -> Next {
         let line = turn.chat.rows[row].clone();
         let is_daring = self.random.bool();
         match &line.action {
-            Action::Say { .. } => {}
-            Action::Set { target, value } => {
-                let computed = turn.compute(value).filter(|_| is_daring && !turn.pending.contains(target));
-                turn.give(target, computed.map(Some));
-            }
-            Action::Call(call) => match call.callee {
-                Callee::Tool(_) => {
-                    let is_awaited = self.awaits(call);
-                    if is_awaited || !is_daring {
-                        return self.stop_at(turn, row);
-                    }
-                    if let Some(result) = &call.result {
-                        turn.give(result, None);
-                        turn.pending.insert(result.clone());
-                    }
-                }
-                Callee::Playbook(_) => {
-                    let arguments: Option<Vec<i64>> = call.arguments.iter().map(|value| turn.compute(value)).collect();
-                    return match (line.inlined.first(), arguments) {
-                        (Some(&first), Some(arguments)) if self.random.u8(..4) > 0 => {
-                            if self.random.bool() {
-                                turn.name(row);
-                            }
-                            turn.enter(&self.program.parameters(&call.callee), &arguments);
-                            turn.must_name = false;
-                            Next::Go(Behind::Row(first))
+            Action::Call(call) if matches!(call.callee, Callee::Playbook(_)) && !line.inlined.is_empty() => {
+                let arguments: Option<Vec<i64>> = call.arguments.iter().map(|value| turn.compute(value)).collect();
+                match arguments {
+                    Some(arguments) if self.random.u8(..4) > 0 => {
+                        if self.random.bool() {
+                            turn.name(row);
                         }
-                        _ => self.stop_at(turn, row),
-                    };
-                }
-            },
-            Action::If { condition, then } => {
-                let holds = turn.judge(condition).filter(|_| is_daring);
-                return match (holds, then) {
-                    (Some(true), None) => self.pass_to(turn, row, Behind::Row(line.children[0])),
-                    (Some(false), _) => {
-                        let next = turn.chat.else_of(row);
-                        self.pass_to(turn, row, next)
+                        turn.enter(&self.program.parameters(&call.callee), &arguments);
+                        turn.must_name = false;
+                        Next::Go(Behind::Row(line.inlined[0]))
                     }
-                    (Some(true), Some(_)) | (None, _) => self.stop_at(turn, row),
-                };
+                    _ => self.stop_at(turn, row),
+                }
             }
-            Action::Otherwise => return self.pass_to(turn, row, Behind::Row(line.children[0])),
+            Action::Say { .. } if is_daring => self.name_and_pass(turn, row),
+            Action::Set { target, value } if is_daring => {
+                let computed = turn.compute(value).filter(|_| !turn.pending.contains(target));
+                turn.give(target, computed.map(Some));
+                self.name_and_pass(turn, row)
+            }
+            Action::Call(call) if is_daring && matches!(call.callee, Callee::Tool(_)) && !self.awaits(call) => {
+                if let Some(result) = &call.result {
+                    turn.give(result, None);
+                    turn.pending.insert(result.clone());
+                }
+                self.name_and_pass(turn, row)
+            }
+            Action::If { condition, .. } => match turn.judge(condition).filter(|_| is_daring) {
+                Some(true) => self.pass_to(turn, row, Behind::Row(line.children[0])),
+                Some(false) => {
+                    let next = turn.chat.else_of(row);
+                    self.pass_to(turn, row, next)
+                }
+                None => self.stop_at(turn, row),
+            },
+            Action::Otherwise => self.pass_to(turn, row, Behind::Row(line.children[0])),
             Action::While(condition) => {
                 let holds = turn.judge(condition).filter(|_| is_daring);
                 let Some(holds) = holds else { return self.stop_at(turn, row) };
                 turn.name(row);
-                let next = if holds { Behind::Row(line.children[0]) } else { turn.chat.behind(row) };
-                return Next::Go(next);
+                Next::Go(if holds { Behind::Row(line.children[0]) } else { turn.chat.behind(row) })
             }
             Action::Return(value) if turn.chat.caller_of(row).is_some() => {
                 let caller = turn.chat.caller_of(row).unwrap_or(row);
@@ -198,14 +191,21 @@ impl<'a> Model<'a> {
                     turn.name(row);
                 }
                 let computed = turn.compute(value);
-                return self.leave(turn, caller, row, computed.map(Some));
+                self.leave(turn, caller, row, computed.map(Some))
             }
-            Action::Ask { .. }
+            Action::Say { .. }
+            | Action::Set { .. }
+            | Action::Call(_)
+            | Action::Ask { .. }
             | Action::Return(_)
             | Action::ReturnCall(_)
             | Action::ForEach { .. }
-            | Action::Repeat(_) => return self.stop_at(turn, row),
+            | Action::Repeat(_) => self.stop_at(turn, row),
         }
+    }
+
+    fn name_and_pass(&mut self, turn: &mut Turn, row: usize) -> Next {
+        turn.must_name = true;
         let next = turn.chat.behind(row);
         self.pass_to(turn, row, next)
     }
@@ -245,20 +245,12 @@ impl<'a> Model<'a> {
         }
         let behind = turn.chat.behind(row);
         let next = match &line.action {
-            Action::If { condition, then } => {
-                if n_done > 0 {
-                    let then = then.as_deref().expect("a condition alone does nothing");
-                    return self.action(turn, row, then, n_done, behind);
-                }
+            Action::If { condition, .. } => {
                 let Some(holds) = turn.judge(condition) else { return self.stop_at(turn, row) };
                 if turn.must_name || self.random.u8(..4) == 0 {
                     turn.name(row);
                 }
-                match (holds, then) {
-                    (true, Some(then)) => return self.action(turn, row, then, 0, behind),
-                    (true, None) => Behind::Row(line.children[0]),
-                    (false, _) => turn.chat.else_of(row),
-                }
+                if holds { Behind::Row(line.children[0]) } else { turn.chat.else_of(row) }
             }
             Action::Otherwise => Behind::Row(line.children[0]),
             Action::While(condition) => {
@@ -344,14 +336,16 @@ impl<'a> Model<'a> {
                     return self.stop_at(turn, row);
                 }
                 turn.write(row, "say", json!(question(target)));
+                if self.random.bool() {
+                    turn.write(row, "wait", json!("user"));
+                }
+                return Next::Stop;
+            }
+            (Action::Ask { .. }, 1) if turn.user.is_none() => {
                 turn.write(row, "wait", json!("user"));
                 return Next::Stop;
             }
-            (Action::Ask { .. }, 1) => {
-                turn.write(row, "wait", json!("user"));
-                return Next::Stop;
-            }
-            (Action::Ask { target }, 2) => {
+            (Action::Ask { target }, 1 | 2) => {
                 let answer = turn.user.take().unwrap_or_else(|| panic!("no answer for {target}"));
                 turn.write(row, "set", json!({ target: answer }));
                 turn.give(target, Some(Some(answer)));

@@ -11,12 +11,12 @@ use fastrand::Rng;
 use playhouse::lang::program::{Parameter, Signature, Type};
 use playhouse::lang::{self, ImportRequest, LoadOptions, SourceText, load};
 use playhouse::value::{Map, Value};
-use playhouse::vm::limits::Settings;
+use playhouse::vm::protocol::settings::Settings;
+use playhouse::vm::protocol::view::Counters;
 use playhouse::vm::protocol::{
     CallId, CallOutcome, Effect, EffectClass, Event, Fact, Finish, Outcome, Progress, ReplyEnd, Timestamp,
     ToolSignature, TurnId, Wait,
 };
-use playhouse::vm::view::Counters;
 use playhouse::vm::{Begin, Machine};
 
 use crate::optimiser::evaluate::{Observed, write_call};
@@ -129,7 +129,7 @@ pub(crate) fn play(
                 }
             }
             Progress::Finished(Outcome::Done { value }) => {
-                match number(&value.value) {
+                match number(value.value()) {
                     Ok(number) => stage.played.observed.result = number,
                     Err(problem) => stage.played.problem = Some(problem),
                 }
@@ -206,7 +206,7 @@ impl Stage<'_> {
             Effect::StartCall(start) => {
                 let mut arguments = Vec::new();
                 for (_, argument) in &start.arguments {
-                    match number(&argument.value) {
+                    match number(argument.value()) {
                         Ok(Some(int)) => arguments.push(int),
                         Ok(None) => self.played.problem = Some("an argument is null".to_owned()),
                         Err(problem) => self.played.problem = Some(problem),
@@ -233,8 +233,8 @@ impl Stage<'_> {
     fn note(&mut self, fact: &Fact) {
         match fact {
             Fact::VariableSet { name, value, .. } if &**name != "user_message" => {
-                self.played.transcript.push(format!("set ${name} = {}", value.value));
-                match number(&value.value) {
+                self.played.transcript.push(format!("set ${name} = {}", value.value()));
+                match number(value.value()) {
                     Ok(number) => {
                         self.played.observed.last_values.insert(name.to_string(), number);
                     }

@@ -148,7 +148,7 @@ impl Expr {
                 left + term(right)?
             }
             Expr::Less(from, n) => term(from)? - n,
-            Expr::Remainder(of, n) => term(of)? % n,
+            Expr::Remainder(of, n) => term(of)?.rem_euclid(*n),
         })
     }
 
@@ -249,10 +249,7 @@ impl Program {
             Action::If { condition, then } => {
                 let condition = if style == Style::Exact { condition.exact() } else { condition.words() };
                 match then {
-                    Some(then) => {
-                        let then = self.text(then, Style::Exact).replacen("Return", "return", 1);
-                        format!("If {condition}, {then}")
-                    }
+                    Some(then) => format!("If {condition}, {}", self.text_after_condition(then)),
                     None => format!("If {condition}"),
                 }
             }
@@ -265,6 +262,22 @@ impl Program {
             Action::While(condition) if style == Style::Exact => format!("While {}", condition.exact()),
             Action::While(condition) => format!("As long as {}", condition.words()),
         }
+    }
+
+    /// What stands after a condition on the same line.
+    fn text_after_condition(&self, then: &Action) -> String {
+        self.text(then, Style::Exact).replacen("Return", "return", 1)
+    }
+
+    /// The lines that a line is in the listing, with how each is written and what it means: what stands after a
+    /// condition is a line of its own there.
+    pub(crate) fn listed(&self, line: &Line) -> Vec<(String, Style, Action)> {
+        let one = |action: Action| (self.text(&action, line.style), line.style, action);
+        if let Action::If { condition, then: Some(then) } = &line.action {
+            let condition = one(Action::If { condition: condition.clone(), then: None });
+            return vec![condition, (self.text_after_condition(then), Style::Exact, (**then).clone())];
+        }
+        vec![one(line.action.clone())]
     }
 
     /// The program as an author writes it.
@@ -299,13 +312,14 @@ impl Program {
         }
     }
 
-    /// What each line of the program means, by its text.
+    /// What each line of the listing means, by its text.
     pub(crate) fn meanings(&self) -> HashMap<String, Action> {
         fn add(program: &Program, lines: &[Line], meanings: &mut HashMap<String, Action>) {
             for line in lines {
-                let text = program.text(&line.action, line.style);
-                let before = meanings.insert(text.clone(), line.action.clone());
-                assert!(before.is_none_or(|before| before == line.action), "two meanings of: {text}");
+                for (text, _, action) in program.listed(line) {
+                    let before = meanings.insert(text.clone(), action.clone());
+                    assert!(before.is_none_or(|before| before == action), "two meanings of: {text}");
+                }
                 add(program, &line.children, meanings);
             }
         }

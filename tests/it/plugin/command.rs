@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use playhouse::host::tool::plugin::Plugin;
 use playhouse::host::tool::{Tool, ToolOutcome};
-use playhouse::lang::explain;
-use playhouse::value::{Origin, Value};
+use playhouse::lang::analysis::explain;
+use playhouse::value::Value;
+use playhouse::vm::protocol::Origin;
 use playhouse::vm::protocol::{Approval, EffectClass};
 
 use super::{LONG, context, json, map, open, write_folder};

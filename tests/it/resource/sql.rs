@@ -8,8 +8,9 @@ use playhouse::host::resource::Label;
 use playhouse::host::resource::sql::{self, Database, PostgresConfig, SqliteConfig};
 use playhouse::host::tool::registry::Registry;
 use playhouse::host::tool::sql::add_sql_tools;
-use playhouse::value::{Origin, Value};
+use playhouse::value::Value;
 use playhouse::vm::protocol::EffectClass;
+use playhouse::vm::protocol::Origin;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 

@@ -15,7 +15,7 @@ use playhouse::host::tool::Tool;
 use playhouse::host::tool::registry::Registry;
 use playhouse::lang::SourceText;
 use playhouse::value::{Map, Value};
-use playhouse::vm::limits::Settings;
+use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::protocol::{Outcome, Timestamp};
 
 /// What there was to see.
@@ -87,9 +87,9 @@ pub(super) async fn play(program: &str, tools: &[Arc<dyn Tool>], replies: &[&str
     }
     let ending = handle.outcome().await.unwrap();
     let variables = ending.view.others.iter().flat_map(|(_, variables)| variables);
-    let variables = variables.map(|variable| (variable.name.to_string(), variable.value.value.clone())).collect();
+    let variables = variables.map(|variable| (variable.name.to_string(), variable.value.value().clone())).collect();
     let result = match &ending.outcome {
-        Some(Outcome::Done { value }) => Some(value.value.clone()),
+        Some(Outcome::Done { value }) => Some(value.value().clone()),
         Some(Outcome::Failed(_)) | None => None,
     };
     let asked = std::mem::take(&mut *asked.lock().unwrap());

@@ -131,7 +131,7 @@ async fn text_of_users_is_data() {
     let program = "# Desk\n\n## Main\n\n### Triggers\n\n- At the beginning\n\n### Steps\n\n- $password = \"hidden\"\n\
                    - Ask the user for $note\n- Say \"{$note}\"\n- Return $note\n";
     let asks = "{\"at\":\"02\",\"say\":\"Which?\"}\n{\"at\":\"02\",\"wait\":\"user\"}\n";
-    let answers = |text: &str| format!("{{\"at\":\"02\",\"set\":{{\"note\":{}}}}}\n{{\"at\":\"04\"}}\n", plain(text));
+    let answers = |text: &str| format!("{{\"at\":\"02\",\"set\":{{\"note\":{}}}}}\n", plain(text));
     let nothing = || tools(ToolOutcome::Value(Value::Null), None);
     let harmless = play(program, &nothing(), &[asks, &answers("fine")], &["fine"]).await;
     for (what, text) in HOSTILE {

@@ -4,7 +4,7 @@
 
 use fastrand::Rng;
 use playhouse::host::classify::script::{ClassifierEntry, ClassifierError, ScriptClassifier};
-use playhouse::vm::limits::Barrier;
+use playhouse::vm::protocol::settings::Barrier;
 
 use super::streams::{Pipes, bytes, complete};
 use super::*;

@@ -32,14 +32,14 @@ use playhouse::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome, canned};
 use playhouse::lang::SourceText;
 use playhouse::lang::program::{Signature, Type};
 use playhouse::value::{Map, Value};
-use playhouse::vm::limits::Settings;
+use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::protocol::{CallId, EffectClass, Finish, Outcome, ReplyEnd, Timestamp, ToolSignature, Usage};
 use tokio::time::Instant;
 
 /// What a program that is over has given back.
 fn done(ending: &Ending) -> Option<Value> {
     match &ending.outcome {
-        Some(Outcome::Done { value }) => Some(value.value.clone()),
+        Some(Outcome::Done { value }) => Some(value.value().clone()),
         Some(Outcome::Failed(_)) | None => None,
     }
 }
@@ -172,7 +172,7 @@ fn said(events: &[Arc<PublicEvent>]) -> Vec<String> {
 
 fn variables(ending: &Ending) -> Vec<(String, Value)> {
     let all = ending.view.others.iter().flat_map(|(_, variables)| variables);
-    all.map(|variable| (variable.name.to_string(), variable.value.value.clone())).collect()
+    all.map(|variable| (variable.name.to_string(), variable.value.value().clone())).collect()
 }
 
 fn names(records: &[Record]) -> Vec<String> {

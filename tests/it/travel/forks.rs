@@ -10,8 +10,8 @@ use playhouse::host::session::replay::{Stop, replay};
 use playhouse::host::travel::{Changes, Edit, Fork, Point, Timeline, fork};
 use playhouse::value::Value;
 use playhouse::vm::Machine;
+use playhouse::vm::protocol::view::View;
 use playhouse::vm::protocol::{Effect, Fact, FrameId, Outcome, Progress, TurnId, Wait};
-use playhouse::vm::view::View;
 
 use crate::conversation::Conversation;
 use crate::ideal_model::{IdealModel, Pace};
@@ -90,7 +90,7 @@ fn value_of(view: &View, frame: Option<FrameId>, name: &str) -> Option<Value> {
             view.others.iter().find(|(name, _)| name == agent).map(|(_, variables)| variables)?
         }
     };
-    variables.iter().find(|variable| &*variable.name == name).map(|variable| variable.value.value.clone())
+    variables.iter().find(|variable| &*variable.name == name).map(|variable| variable.value.value().clone())
 }
 
 fn is_match(progress: Option<&Progress>) -> bool {
@@ -277,7 +277,7 @@ fn a_reply_that_only_the_fork_cuts_off_is_closed() {
     let unchanged = with(&timeline, before, "limit", 2);
     assert_eq!(said(&unchanged.records), ["Nice."]);
     let replayed = replay(&unchanged.records, None).unwrap();
-    assert!(matches!(replayed.stop, Stop::Finished(Outcome::Done { value }) if value.value == Value::Int(1)));
+    assert!(matches!(replayed.stop, Stop::Finished(Outcome::Done { value }) if *value.value() == Value::Int(1)));
 }
 
 /// Several edits take effect together, before the machine moves; what the caller adds comes behind them.

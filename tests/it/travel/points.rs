@@ -8,8 +8,8 @@ use playhouse::host::journal::record::Record;
 use playhouse::host::session::SessionError;
 use playhouse::host::session::replay::replay;
 use playhouse::host::travel::{Point, Timeline, diff};
+use playhouse::vm::protocol::view::View;
 use playhouse::vm::protocol::{Outcome, Progress};
-use playhouse::vm::view::View;
 
 use crate::conversation::{Conversation, Ledger, run};
 use crate::ideal_model::{IdealModel, Pace};

@@ -25,13 +25,13 @@ CHANGING = {
 
 # Where in its playbook a reading or searching tool is called from.
 LINES = {
-    "get_user_details": "01.01",
-    "get_reservation_details": "01.02",
-    "get_flight_status": "01.03",
-    "calculate": "01.04",
-    "list_all_airports": "01.01",
-    "search_direct_flight": "01.02",
-    "search_onestop_flight": "01.03",
+    "get_user_details": "01.01.01",
+    "get_reservation_details": "01.02.01",
+    "get_flight_status": "01.03.01",
+    "calculate": "01.04.01",
+    "list_all_airports": "01.01.01",
+    "search_direct_flight": "01.02.01",
+    "search_onestop_flight": "01.03.01",
 }
 
 # Where a tool that asks for consent first is called from: the line that tells the customer what will be done, the one
@@ -55,7 +55,6 @@ class Walk:
     def __init__(self, request, actions):
         self.replies = []
         self.messages = [request]
-        self.reply({"at": "02", "wait": "user"})
         self.opening = [{"at": "02", "set": {"request": "$user_message"}}]
         rest = list(actions)
         if not rest:
@@ -67,9 +66,9 @@ class Walk:
     def reply(self, *lines):
         self.replies.append(list(lines))
 
-    def decide(self, task, *lines):
-        """A turn of `Serve`: what comes next. The interpreter follows the branch; `lines` are those inside it."""
-        self.reply(*self.opening, {"at": "03.01", "set": {"task": task}}, {"at": "03.02"}, *lines)
+    def decide(self, task):
+        """A turn of `Serve`: what comes next. The interpreter follows the branch and makes the call in it."""
+        self.reply(*self.opening, {"at": "03.01", "set": {"task": task}})
         self.opening = []
 
     def group(self, rest):
@@ -122,11 +121,11 @@ class Walk:
         """The turns of `Change` and of the playbooks that it calls; `searches` are made for the first change."""
         self.decide("change")
         for action in actions:
-            self.reply({"at": "01.01", "set": {"change": CHANGING[action["name"]]}}, {"at": "01.02"})
+            self.reply({"at": "01.01", "set": {"change": CHANGING[action["name"]]}})
             self.searched(searches)
             searches = []
             self.with_consent(action, [])
-        self.reply({"at": "01.01", "set": {"change": "none"}}, {"at": "01.02"})
+        self.reply({"at": "01.01", "set": {"change": "none"}})
 
     def searched(self, searches):
         """The call of `FindFlights` from the first line of a playbook, if something is to be searched."""
@@ -138,9 +137,10 @@ class Walk:
         """Says what will be done, asks, does it when the customer has agreed, and returns what came of it."""
         tell, confirm, call, back = CONSENTING_LINES[action["name"]]
         asked = f"{confirm}>02"
-        self.reply(*before, {"at": tell, "say": announcement(action)}, {"at": asked, "wait": "user"})
+        self.reply(*before, {"at": tell, "say": announcement(action)})
         self.messages.append("Yes, please.")
-        self.reply({"at": asked, "set": {"confirmed": True}}, called(action, call), {"at": call, "wait": "calls"})
+        self.reply({"at": asked, "set": {"confirmed": True}})
+        self.reply(called(action, call), {"at": call, "wait": "calls"})
         self.reply({"at": back, "return": outcome(action)})
 
 

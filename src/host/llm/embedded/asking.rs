@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::lang::expr::{BinaryOperator, ExprKind};
-use crate::lang::flow_graph::Node;
+use crate::lang::program::flow_graph::Node;
 use crate::lang::program::{Step, StepKind, Target, Type};
 use crate::value::Value;
 use crate::vm::protocol::USER_MESSAGE;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::lang::flow_graph::Node;
+use crate::lang::program::flow_graph::Node;
 use crate::lang::program::{CallSite, Parameter, Signature, Step, Target, Type};
 use crate::value::Value;
 
@@ -101,9 +101,8 @@ impl Executor<'_> {
         if let (Some(result), Some(call)) = (result, call.as_object_mut()) {
             call.insert("as".to_owned(), result.into());
         }
-        let returns = line.kind.action();
         self.write(line, call);
-        if matches!(returns, crate::lang::program::StepKind::Return(_)) { Next::Done } else { self.leave(line) }
+        if matches!(line.kind, crate::lang::program::StepKind::Return(_)) { Next::Done } else { self.leave(line) }
     }
 
     /// Behind a call the reply ends: what follows may need its result.

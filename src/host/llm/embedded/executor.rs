@@ -8,13 +8,13 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::host::llm::TurnAsData;
-use crate::lang::flow_graph::{EdgeKind, Node};
+use crate::lang::program::flow_graph::{EdgeKind, Node};
 use crate::lang::program::{Agent, Arm, Mode, Playbook, Step, StepId, StepKind, Target, Type};
 use crate::value::Value;
 use crate::vm::protocol::{ChatMessage, USER_MESSAGE};
 
 use super::earlier::{Earlier, OwnLine};
-use super::english::{find, name_words, one_line, strip, strip_any, without_end};
+use super::english::{name_words, one_line, strip, strip_any, without_end};
 use super::judge::judge;
 use super::phrases::{self, Instead};
 use super::scope::Scope;
@@ -128,7 +128,7 @@ impl<'a> Executor<'a> {
         let line = self.playbook.step(step);
         let n_written = self.written.len();
         let text = one_line(&line.text);
-        let next = self.act(line, &line.kind, &text);
+        let next = self.act(line, &text);
         let is_pointer = self.turn.data.pointer == Some(step);
         // What lies on the way is named, so that the machine takes the same way.
         if self.written.len() == n_written && !is_pointer && next != Next::Over {
@@ -137,36 +137,21 @@ impl<'a> Executor<'a> {
         next
     }
 
-    /// Does what a line, or the part of it behind a condition, was read as; `text` are its words.
-    pub(super) fn act(&mut self, line: &Step, kind: &StepKind, text: &str) -> Next {
-        match kind {
-            StepKind::Branch { arm, condition, action } => {
-                let (condition_text, action_text) = split_branch(text, action.is_some());
-                // The answer to what the line has asked is no new matter for its condition.
-                let is_answered = self.is_answered(line) && action.is_some();
-                let holds = is_answered
-                    || match condition {
-                        Some(condition) => match self.scope.eval(condition) {
-                            Ok(Value::Bool(truth)) => truth,
-                            Ok(_) | Err(_) => self.is_missing(line, "If", condition_text),
-                        },
-                        None if *arm == Arm::Else => true,
-                        None => self.holds(line, "If", condition_text),
-                    };
-                if !holds {
-                    self.name(line.id);
-                    return Next::Go(self.edge(line.id, EdgeKind::Else));
-                }
-                match action {
-                    None => {
-                        self.name(line.id);
-                        Next::Go(self.edge(line.id, EdgeKind::Then))
-                    }
-                    Some(action) => match self.act(line, action, action_text) {
-                        Next::Done => Next::Go(self.edge(line.id, EdgeKind::Then)),
-                        next @ (Next::Go(_) | Next::Over) => next,
+    /// Does what a line was read as; `text` are its words.
+    fn act(&mut self, line: &Step, text: &str) -> Next {
+        match &line.kind {
+            StepKind::Branch { arm, condition } => {
+                let condition_text = condition_of(text);
+                let holds = match condition {
+                    Some(condition) => match self.scope.eval(condition) {
+                        Ok(Value::Bool(truth)) => truth,
+                        Ok(_) | Err(_) => self.is_missing(line, "If", condition_text),
                     },
-                }
+                    None if *arm == Arm::Else => true,
+                    None => self.holds(line, "If", condition_text),
+                };
+                self.name(line.id);
+                Next::Go(self.edge(line.id, if holds { EdgeKind::Then } else { EdgeKind::Else }))
             }
             StepKind::Loop(header) => self.act_loop(line, header, text),
             StepKind::Return(returned) => self.act_return(line, returned, text),
@@ -226,7 +211,10 @@ impl<'a> Executor<'a> {
     /// Whether the user's words answer what was asked at a line in an earlier reply.
     pub(super) fn is_answered(&self, line: &Step) -> bool {
         let is_pointer = self.turn.data.pointer == Some(line.id);
-        is_pointer && self.words.is_some() && (self.earlier.is_empty() || self.earlier.waits_at(&self.label(line.id)))
+        // At a line that only waits the interpreter may have waited by itself.
+        let only_waits = strip(&line.text, "wait").is_some();
+        let is_first = self.earlier.is_empty() || only_waits;
+        is_pointer && self.words.is_some() && (is_first || self.earlier.waits_at(&self.label(line.id)))
     }
 
     /// The type that a variable must have.
@@ -365,33 +353,12 @@ pub(super) fn literal_json(value: &Value) -> serde_json::Value {
     }
 }
 
-/// The condition and the action of a branch's words.
-fn split_branch(text: &str, has_action: bool) -> (&str, &str) {
+/// The condition of a branch's words.
+fn condition_of(text: &str) -> &str {
     const HEADS: [&str; 7] = ["else if", "elif", "elseif", "otherwise if", "if", "otherwise", "else"];
     let rest = strip_any(text, &HEADS).unwrap_or(text).trim_start_matches([',', ' ']);
     let rest = strip(rest, "if").filter(|_| strip_any(text, &["otherwise", "else"]).is_some()).unwrap_or(rest);
-    if !has_action {
-        return (without_end(strip_then(rest)), "");
-    }
-    let is_else = strip_any(text, &["otherwise", "else"]).is_some() && strip_any(text, &HEADS[..4]).is_none();
-    let is_else = is_else && !text.to_lowercase().contains(", if");
-    if is_else {
-        return ("", rest.trim_start_matches([':', ',', ' ']));
-    }
-    let mut splits: Vec<(usize, usize)> =
-        rest.match_indices([',', ':']).map(|(at, mark)| (at, at + mark.len())).collect();
-    splits.extend(find(rest, "then"));
-    splits.sort_unstable();
-    // A type behind a variable is no end of a condition.
-    splits.retain(|(_, end)| rest[*end..].starts_with(char::is_whitespace));
-    let action_at = |end: usize| strip(rest[end..].trim_start(), "then").unwrap_or(rest[end..].trim_start());
-    let begins =
-        |action: &str| action.starts_with('$') || action.starts_with('`') || strip_any(action, &ACTIONS).is_some();
-    let split = splits.iter().find(|(_, end)| begins(action_at(*end))).or(splits.first());
-    match split {
-        Some((start, end)) => (rest[..*start].trim(), action_at(*end)),
-        None => (rest, ""),
-    }
+    without_end(strip_then(rest))
 }
 
 fn strip_then(text: &str) -> &str {
@@ -401,41 +368,3 @@ fn strip_then(text: &str) -> &str {
         _ => ended,
     }
 }
-
-/// Verbs with which what is to be done begins.
-const ACTIONS: [&str; 34] = [
-    "say",
-    "tell",
-    "ask",
-    "thank",
-    "greet",
-    "return",
-    "end",
-    "exit",
-    "quit",
-    "set",
-    "let",
-    "call",
-    "run",
-    "do",
-    "wait",
-    "get",
-    "give",
-    "show",
-    "inform",
-    "apologise",
-    "apologize",
-    "welcome",
-    "wish",
-    "explain",
-    "remind",
-    "congratulate",
-    "go",
-    "repeat",
-    "add",
-    "prompt",
-    "request",
-    "hand",
-    "stop",
-    "collect",
-];

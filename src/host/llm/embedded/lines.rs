@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::lang::flow_graph::Node;
+use crate::lang::program::flow_graph::Node;
 use crate::lang::program::{Returned, Step, Target, Type};
 use crate::value::Value;
 

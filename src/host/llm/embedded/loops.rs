@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::lang::flow_graph::EdgeKind;
+use crate::lang::program::flow_graph::EdgeKind;
 use crate::lang::program::{Loop, Step, StepId, StepKind};
 use crate::value::Value;
 
@@ -148,7 +148,7 @@ impl Executor<'_> {
         line.children
             .iter()
             .map(|&child| self.playbook.step(child))
-            .any(|child| matches!(child.kind.action(), StepKind::Ask { .. }) || self.waits_inside(child))
+            .any(|child| matches!(child.kind, StepKind::Ask { .. }) || self.waits_inside(child))
     }
 
     /// The list that a loop over `the items in the cart` means.

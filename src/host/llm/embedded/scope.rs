@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use crate::lang::expr::{Expr, parse};
 use crate::span::FileId;
-use crate::value::{Origin, Tracked, Value};
-use crate::vm::eval::{EvalFault, Lookup, eval};
+use crate::value::Value;
+use crate::vm::protocol::{Origin, Tracked};
+use crate::vm::variables::eval::{Lookup, eval};
+use crate::vm::variables::fault::EvalFault;
 
 use super::wording::Values;
 
@@ -29,7 +31,7 @@ impl Scope {
 
     /// The value of an expression.
     pub(super) fn eval(&self, expr: &Expr) -> Result<Value, EvalFault> {
-        eval(expr, self).map(|tracked| tracked.value)
+        eval(expr, self).map(Tracked::into_value)
     }
 
     /// The value of a text that is an expression.
@@ -47,7 +49,7 @@ impl Lookup for Scope {
 
 impl Values for Scope {
     fn value(&self, name: &str) -> Option<&Value> {
-        self.lookup(name).map(|tracked| &tracked.value)
+        self.lookup(name).map(|tracked| tracked.value())
     }
 
     fn names(&self) -> Vec<Arc<str>> {

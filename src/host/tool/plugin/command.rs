@@ -11,7 +11,8 @@ use crate::host::component::{self, Command, ComponentConfig, DataType, Descripti
 use crate::host::secrets::Secrets;
 use crate::host::tool::plugin::{Component, Surroundings};
 use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::value::{Map, Origin, Value};
+use crate::value::{Map, Value};
+use crate::vm::protocol::Origin;
 use crate::vm::protocol::{Approval, EffectClass, ParameterRule, ToolSignature};
 
 /// The one argument of a command that takes no object.

@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::{Judged, TriggerCase, TriggerTable, TriggerUpdate};
 use crate::host::classify::TriggerClassifier;
 use crate::lang::program::{Agent, AgentKind, Program};
-use crate::value::{Map, Value};
+use crate::value::Value;
 use crate::vm::protocol::{Question, USER_MESSAGE, Verdict};
-use crate::vm::trial::Trial;
+use crate::vm::triggers::trial::Trial;
 
 /// Judges all cases, one after the other. In a program of several agents each of them sees the updates. Without a
 /// classifier nobody judges what only it can. A verdict that takes longer than `timeout` is no match, as in a
@@ -44,13 +44,12 @@ pub async fn judge(
 /// The case as the interpreter tries it, in an agent whose declared variables have their first values.
 fn trial(agent: &Agent, case: &TriggerCase) -> Trial {
     let declared = agent.variables.iter().filter_map(|declared| Some((declared.name.clone(), declared.value.clone()?)));
-    let mut before: Map = declared.collect();
-    before.extend(case.given.iter().map(|(name, value)| (name.as_str().into(), value.clone())));
+    let given = case.given.iter().map(|(name, value)| (name.as_str().into(), value.clone()));
     let update = |update: &TriggerUpdate| match update {
         TriggerUpdate::User(message) => (USER_MESSAGE.into(), Value::str(message.as_str())),
         TriggerUpdate::Set(name, value) => (name.as_str().into(), value.clone()),
     };
-    Trial { before, updates: case.updates.iter().map(update).collect() }
+    Trial { declared: declared.collect(), given: given.collect(), updates: case.updates.iter().map(update).collect() }
 }
 
 async fn ask(

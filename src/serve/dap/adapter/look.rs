@@ -12,7 +12,7 @@ use crate::serve::dap::wire::{
     FrameArguments, LoadedSourcesBody, Refusal, RefusalKind, Request, ScopesBody, SourceArguments, SourceBody,
     StackTraceArguments, StackTraceBody, Thread, ThreadsBody, VariablesArguments, VariablesBody,
 };
-use crate::vm::view::View;
+use crate::vm::protocol::view::View;
 
 impl Adapter {
     /// The program's state where it stands; while it runs, as it is between two events.

@@ -20,7 +20,7 @@ use crate::serve::dap::wire::{
     LaunchArguments, ProcessBody, Refusal, RefusalKind, Request, RestartArguments, ThreadBody,
 };
 use crate::serve::show::unjudged::Unjudged;
-use crate::vm::fault::FaultKind;
+use crate::vm::protocol::fault::FaultKind;
 use crate::vm::protocol::{Outcome, Wait};
 
 /// A task that has let its debugger go tells its outcome at once, if it has one.
@@ -285,7 +285,7 @@ impl Adapter {
         let (exit_code, last) = match &ending {
             Ok(ending) => match &ending.outcome {
                 Some(Outcome::Done { value }) => {
-                    let value = (is_plan && !value.secret).then(|| format!("{}\n", value.value.to_text()));
+                    let value = (is_plan && !value.is_secret()).then(|| format!("{}\n", value.value().to_text()));
                     (0, value.map(|value| ("stdout", value)))
                 }
                 Some(Outcome::Failed(fault)) => (if fault.kind == FaultKind::Begin { 2 } else { 1 }, None),

@@ -16,9 +16,9 @@ use crate::serve::dap::wire::{
 };
 use crate::serve::show::commands::{self, Command, Line, approval};
 use crate::serve::show::{self, variables, why};
-use crate::value::Tracked;
 use crate::vm::protocol::FrameId;
-use crate::vm::view::View;
+use crate::vm::protocol::Tracked;
+use crate::vm::protocol::view::View;
 
 impl Adapter {
     pub(super) async fn evaluate(&mut self, request: &Request) -> Result<Json, Refusal> {
@@ -152,16 +152,16 @@ impl Adapter {
             Refusal { text: format!("{}; {hint}", refusal.text), ..refusal }
         })?;
         let before = variable_of(view, &owner);
-        let is_secret = before.is_some_and(|before| before.secret) || value.secret;
+        let is_secret = before.is_some_and(|before| before.is_secret()) || value.is_secret();
         let whole = match before {
-            Some(before) if !owner.path.is_empty() => with_member(&before.value, &owner.path, value.value.clone())?,
-            Some(_) | None => value.value.clone(),
+            Some(before) if !owner.path.is_empty() => with_member(before.value(), &owner.path, value.value().clone())?,
+            Some(_) | None => value.value().clone(),
         };
         let live = self.live()?;
         let set = live.debuggee.set(owner.frame, &owner.name, whole).await;
         set.map_err(|error| refused(RefusalKind::Value, &error))?;
         self.invalidated(&["variables"]);
-        let shown = self.lists.value(&Tracked { secret: is_secret, ..value }, Some(owner), None);
+        let shown = self.lists.value(&value.secret_if(is_secret), Some(owner), None);
         let value = Some(shown.text.clone());
         body(ValueBody { value, ..value_body(shown) })
     }

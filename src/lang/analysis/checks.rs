@@ -1,0 +1,408 @@
+//! Finds what is wrong or doubtful in a program (spec `language.md`, "Diagnostics").
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::analysis::Analysis;
+use crate::analysis::call_graph::call_cycles;
+use crate::analysis::trigger_checks::check_triggers;
+use crate::analysis::unused::check_unused;
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::spelling::nearest;
+use crate::english::callables::{Callable, Meaning, Names};
+use crate::english::words::mentioned_names;
+use crate::expr::{Expr, ExprKind};
+use crate::lower::names::Liveness;
+use crate::lower::{LoadOptions, with_plans};
+use crate::plan::check_plan;
+use crate::program::builtins::{Builtin, LOAD_FILE};
+use crate::program::{
+    Agent, AgentKind, Argument, CallSite, Entry, Loop, Mode, OnLimit, Parameter, Playbook, PlaybookId, Program,
+    Returned, Signature, Step, StepKind,
+};
+use crate::span::Span;
+
+/// All findings about a program that is put together already.
+pub(crate) fn check(program: &Program, later: &[String], options: &LoadOptions<'_>) -> Vec<Diagnostic> {
+    let playbooks = program.playbooks.iter();
+    let callables = playbooks.map(|playbook| Callable::new(playbook, &program.agent(playbook.agent).name));
+    let signatures = with_plans(options.tools, &program.plans);
+    let names = Names::new(callables.collect(), &signatures, later, std::iter::empty());
+    let foreign = program.agents.iter().filter(|agent| agent.kind != AgentKind::Playbooks);
+    let foreign = foreign.map(|agent| &*agent.name).collect();
+    let open_world = options.open_world;
+    let mut check = Check { program, names, foreign, open_world, diagnostics: Vec::new() };
+    let (analysis, cycles) = (Analysis::new(program), call_cycles(program));
+    for playbook in &program.playbooks {
+        check.calls(playbook);
+        check.limits(playbook);
+        check.reachability(playbook);
+        check.recursion(playbook, &analysis, &cycles);
+        check.own_names(playbook);
+    }
+    let mut playbooks: Vec<Vec<&Playbook>> = vec![Vec::new(); program.agents.len()];
+    program.playbooks.iter().for_each(|playbook| playbooks[playbook.agent.0 as usize].push(playbook));
+    for (agent, playbooks) in program.agents.iter().zip(&playbooks) {
+        check.reads(agent, playbooks);
+    }
+    check.entry();
+    check.plans(options.tools, &signatures);
+    let mut diagnostics = check.diagnostics;
+    check_triggers(program, &mut diagnostics);
+    check_unused(program, &mut diagnostics);
+    diagnostics
+}
+
+struct Check<'a> {
+    program: &'a Program,
+    names: Names<'a>,
+    /// Agents of which it is known only at run time what they can do: remote ones, people.
+    foreign: HashSet<&'a str>,
+    open_world: bool,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Check<'_> {
+    /// What plans call. Any agent may run them, so any playbook may be meant.
+    fn plans(&mut self, tools: &[Signature], signatures: &[Signature]) {
+        if self.program.plans.is_empty() {
+            return;
+        }
+        let mut playbooks: HashMap<String, &Playbook> = HashMap::new();
+        for playbook in self.program.playbooks.iter().filter(|playbook| !playbook.implicit) {
+            let qualified = format!("{}.{}", self.program.agent(playbook.agent).name, playbook.name);
+            playbooks.entry(playbook.name.to_string()).or_insert(playbook);
+            playbooks.entry(qualified).or_insert(playbook);
+        }
+        // Of a tool and a plan of one name the plan counts, which comes last.
+        let signatures: HashMap<&str, &Signature> = signatures.iter().map(|known| (&*known.name, known)).collect();
+        let find = |name: &str| match playbooks.get(name) {
+            Some(playbook) => Some(playbook.signature()),
+            None => signatures.get(name).map(|signature| (*signature).clone()),
+        };
+        let candidates = self.names.candidates(self.program.agents.len());
+        for plan in &self.program.plans {
+            if tools.iter().any(|tool| tool.name == plan.name) {
+                let message = format!("the plan `{}` hides the tool of that name, also from itself", plan.name);
+                let warning =
+                    Diagnostic::warning("plan-hides-tool", Span { end: plan.span.start, ..plan.span }, message);
+                self.diagnostics.push(warning.with_note("give the plan's file another name if the tool is meant"));
+            }
+            let text = self.program.sources.get(plan.file).map_or("", |file| &file.text);
+            let found = check_plan(plan, text, &find, &candidates, self.open_world);
+            self.diagnostics.extend(found);
+        }
+    }
+
+    fn calls(&mut self, playbook: &Playbook) {
+        for step in &playbook.steps {
+            if let Some(call) = step.call() {
+                self.call(playbook, call);
+            }
+        }
+    }
+
+    fn call(&mut self, playbook: &Playbook, call: &CallSite) {
+        match self.names.resolve(playbook.agent, &call.callee) {
+            Meaning::Playbook(id) => {
+                let callee = self.program.playbook(id);
+                if let Some(message) = wrong_arguments(&callee.name, &callee.parameters, call) {
+                    let error = Diagnostic::error("wrong-arguments", call.callee_span, message);
+                    self.diagnostics.push(error.with_place(callee.title_span, "declared here"));
+                }
+            }
+            Meaning::Tool(tool) => {
+                if let Some(message) = wrong_arguments(&tool.name, &tool.parameters, call) {
+                    self.diagnostics.push(Diagnostic::error("wrong-arguments", call.callee_span, message));
+                }
+                if let Some(whose) = self.program.refusal(playbook, &tool.name) {
+                    let message = format!("`{}` may not be called here: {whose} does not permit it", tool.name);
+                    let note = "add it to `allow`, or take it out of `deny`";
+                    let error = Diagnostic::error("tool-not-permitted", call.callee_span, message);
+                    self.diagnostics.push(error.with_note(note));
+                }
+            }
+            Meaning::Private(id) => {
+                let callee = self.program.playbook(id);
+                let message = format!("`{}` is not public; write `public: true` under its heading", call.callee);
+                let error = Diagnostic::error("not-public", call.callee_span, message);
+                self.diagnostics.push(error.with_place(callee.title_span, "declared here"));
+            }
+            Meaning::Later => {
+                let message = format!("`{}` is known, but can't be run yet; the call fails when reached", call.callee);
+                self.diagnostics.push(Diagnostic::warning("not-run-yet", call.callee_span, message));
+            }
+            Meaning::Builtin(Builtin::Unsupported) => {
+                let message = format!("the built-in `{}` is not supported; the call fails when reached", call.callee);
+                self.diagnostics.push(Diagnostic::warning("unsupported-builtin", call.callee_span, message));
+            }
+            Meaning::Builtin(_) => {}
+            Meaning::Unknown if &*call.callee == LOAD_FILE => {}
+            Meaning::Unknown => self.unknown_callee(playbook, &call.callee, call.callee_span),
+        }
+    }
+
+    fn unknown_callee(&mut self, playbook: &Playbook, callee: &str, span: Span) {
+        let owner = callee.split_once('.').map(|(owner, _)| owner);
+        let foreign = owner.is_some_and(|owner| self.foreign.contains(owner));
+        let message = format!("nothing is called `{callee}`");
+        let mut found = if self.open_world || foreign {
+            Diagnostic::warning("unknown-callee", span, message).with_note("it may be a tool that is known at run time")
+        } else {
+            Diagnostic::error("unknown-callee", span, message)
+        };
+        let siblings = owner.map(|owner| self.names.commands_of(owner)).unwrap_or_default();
+        if let Some(near) = self.names.nearest(playbook.agent, callee) {
+            found = found.with_fix(format!("call `{near}`"), span, near);
+        } else if let (Some(owner), false) = (owner, siblings.is_empty()) {
+            found = found.with_note(format!("`{owner}` has {}", siblings.join(", ")));
+        } else if found.notes.is_empty() {
+            found = found.with_note("write a playbook of this name, configure the tool, or leave out the brackets");
+        }
+        self.diagnostics.push(found);
+    }
+
+    fn limits(&mut self, playbook: &Playbook) {
+        let OnLimit::Call(callee) = &playbook.limits.on_limit else { return };
+        match self.names.resolve(playbook.agent, callee) {
+            Meaning::Playbook(id) => {
+                let callee = self.program.playbook(id);
+                if let Some(parameter) = callee.parameters.iter().find(|parameter| parameter.required()) {
+                    let message =
+                        format!("`{}` is called without arguments, but needs `${}`", callee.name, parameter.name);
+                    let error = Diagnostic::error("wrong-arguments", playbook.title_span, message);
+                    self.diagnostics.push(error.with_place(callee.title_span, "declared here"));
+                }
+            }
+            Meaning::Private(_) | Meaning::Tool(_) | Meaning::Builtin(_) | Meaning::Later | Meaning::Unknown => {
+                let message = format!("the limits call `{callee}`, which is no playbook of this agent");
+                let mut error = Diagnostic::error("unknown-callee", playbook.title_span, message);
+                if let Some(near) = self.names.nearest(playbook.agent, callee) {
+                    error = error.with_note(format!("did you mean `{near}`?"));
+                }
+                self.diagnostics.push(error);
+            }
+        }
+    }
+
+    /// The first line of each run of lines that nothing leads to.
+    fn reachability(&mut self, playbook: &Playbook) {
+        if playbook.mode == Mode::Goal {
+            return;
+        }
+        let reached = playbook.flow.reachable();
+        let is_reached = |step: &Step| reached[step.id.0 as usize];
+        for step in playbook.steps.iter().filter(|step| !is_reached(step)) {
+            let parent = step.parent.map(|parent| playbook.step(parent));
+            if parent.is_some_and(|parent| !is_reached(parent)) {
+                continue;
+            }
+            let before = playbook.steps[..step.id.0 as usize].iter().rev().find(|other| other.parent == step.parent);
+            if before.is_some_and(|before| !is_reached(before)) {
+                continue;
+            }
+            let mut warning = Diagnostic::warning("unreachable-line", step.span, "this line can't be reached");
+            if let Some(before) = before {
+                warning = warning.with_place(before.span, "nothing goes on behind this line");
+            }
+            self.diagnostics.push(warning);
+        }
+    }
+
+    fn recursion(&mut self, playbook: &Playbook, analysis: &Analysis<&Program>, cycles: &[usize]) {
+        for step in &playbook.steps {
+            let Some(call) = step.call() else { continue };
+            let Some(callee) = call.playbook else { continue };
+            let recursive = cycles[callee.0 as usize] == cycles[playbook.id.0 as usize];
+            if recursive && analysis.tail_call(playbook.id, step.id).is_err() {
+                let message = "this recursion is not in tail position, so each round needs a frame of the call stack";
+                let warning = Diagnostic::warning("recursion-not-tail", call.callee_span, message);
+                self.diagnostics.push(warning.with_note("to run it in constant space, make it the last line"));
+            }
+        }
+    }
+
+    /// A callee that writes a name into its own frame which its caller has too and reads afterwards.
+    fn own_names(&mut self, playbook: &Playbook) {
+        let mut shared: HashMap<PlaybookId, Vec<(Arc<str>, Span)>> = HashMap::new();
+        for callee in playbook.steps.iter().filter_map(|step| step.call()?.playbook) {
+            let body = self.program.playbook(callee);
+            if callee != playbook.id && body.mode == Mode::Steps {
+                shared.entry(callee).or_insert_with(|| shared_names(playbook, body));
+            }
+        }
+        let names = shared.values().flatten().map(|(name, _)| name.clone());
+        let liveness = Liveness::new(&playbook.steps, &playbook.flow, names);
+        for (step, call) in playbook.steps.iter().filter_map(|step| Some((step, step.call()?))) {
+            let Some(callee) = call.playbook.map(|id| self.program.playbook(id)) else { continue };
+            for (name, place) in shared.get(&callee.id).into_iter().flatten().map(|(name, place)| (name, *place)) {
+                let is_result = call.result.as_ref().is_some_and(|result| result.name == *name);
+                if !is_result && liveness.is_live_behind(&playbook.flow, step.id, name) {
+                    let message = format!(
+                        "`{}` writes `${name}` into its own frame, so this playbook does not see the new value",
+                        callee.name
+                    );
+                    let warning = Diagnostic::warning("own-name-read-by-caller", call.callee_span, message);
+                    let warning = warning.with_place(place, "written here");
+                    self.diagnostics.push(warning.with_note("return it, or declare it with `variables:`"));
+                }
+            }
+        }
+    }
+
+    /// Names that are read where nothing can have set them.
+    fn reads(&mut self, agent: &Agent, playbooks: &[&Playbook]) {
+        let in_agent = mentioned_names(&agent.description);
+        let mut writers: HashMap<&str, BTreeSet<usize>> = HashMap::new();
+        for playbook in playbooks {
+            let written = playbook.steps.iter().flat_map(may_write);
+            let parameters = playbook.parameters.iter().map(|parameter| &parameter.name);
+            for name in written.chain(parameters) {
+                writers.entry(name).or_default().insert(playbook.id.0 as usize);
+            }
+        }
+        for playbook in playbooks {
+            let mut told: BTreeSet<Arc<str>> = BTreeSet::new();
+            let mut written: HashMap<&str, Vec<&Step>> = HashMap::new();
+            for step in &playbook.steps {
+                may_write(step).for_each(|name| written.entry(name).or_default().push(step));
+            }
+            let described = mentioned_names(&playbook.description);
+            for step in &playbook.steps {
+                for (name, span) in needed_names(step) {
+                    let is_known = playbook.own.contains(&name)
+                        || is_given(&name)
+                        || agent.variables.iter().any(|variable| variable.name == name)
+                        || in_agent.contains(&name)
+                        || described.contains(&name);
+                    let elsewhere = |writers: &BTreeSet<usize>| writers.iter().any(|&id| id != playbook.id.0 as usize);
+                    let before = |line: &&Step| line.id < step.id || in_until(playbook, step, line);
+                    // The first place where a name is needed decides.
+                    if !told.insert(name.clone())
+                        || is_known
+                        || writers.get(&*name).is_some_and(elsewhere)
+                        || written.get(&*name).is_some_and(|lines| lines.iter().any(before))
+                    {
+                        continue;
+                    }
+                    let message = format!("`${name}` is read here, but no line sets it before");
+                    let warning = Diagnostic::warning("read-before-written", span, message);
+                    let advice = "set it in an earlier line, make it a parameter, or declare it with `variables:`";
+                    self.diagnostics.push(warning.with_note(advice));
+                }
+            }
+        }
+    }
+
+    fn entry(&mut self) {
+        if let Entry::Root(id) = self.program.entry {
+            let agent = self.program.agent(self.program.playbook(id).agent);
+            let message =
+                "no playbook has `At the beginning`, so a session begins with this agent's description as goal";
+            self.diagnostics.push(Diagnostic::note("implicit-root", agent.title_span, message));
+        }
+    }
+}
+
+/// Names that exist without being set by a line.
+fn is_given(name: &str) -> bool {
+    matches!(name, "user_message" | "call") || name.starts_with('_')
+}
+
+/// The names that a line may set: a model that is asked to do a line can set whatever the line mentions.
+fn may_write(step: &Step) -> impl Iterator<Item = &Arc<str>> {
+    step.writes.iter().chain(step.reads.iter().filter(|_| !step.explicit))
+}
+
+/// Whether `line` stands in the body of the `until` loop whose header is `header`: the body runs first.
+fn in_until(playbook: &Playbook, header: &Step, line: &Step) -> bool {
+    let parents = std::iter::successors(line.parent, |&id| playbook.step(id).parent);
+    matches!(header.kind, StepKind::Loop(Loop::Until { .. })) && parents.into_iter().any(|id| id == header.id)
+}
+
+/// The names that a callee is certain to write into its own frame and that its caller has in its own too, each
+/// with the first place where it is written. Names that are bound anew each time are not meant: parameters and
+/// loop variables.
+fn shared_names(caller: &Playbook, callee: &Playbook) -> Vec<(Arc<str>, Span)> {
+    let loops = callee.steps.iter().filter(|step| matches!(step.kind, StepKind::Loop(_)));
+    let mut seen: BTreeSet<&str> = loops.flat_map(|step| step.kind.targets()).map(|target| &*target.name).collect();
+    seen.extend(callee.parameters.iter().map(|parameter| &*parameter.name));
+    let mut shared = Vec::new();
+    for target in callee.steps.iter().flat_map(|step| step.kind.targets()) {
+        let both_own = callee.own.contains(&target.name) && caller.own.contains(&target.name);
+        if both_own && seen.insert(&target.name) {
+            shared.push((target.name.clone(), target.span));
+        }
+    }
+    shared
+}
+
+/// The names without whose values the line can't be done, each with a place.
+fn needed_names(step: &Step) -> Vec<(Arc<str>, Span)> {
+    let mut needed = Vec::new();
+    let mut add = |expr: &Expr| add_references(expr, &mut needed);
+    match &step.kind {
+        StepKind::Branch { condition: expr, .. }
+        | StepKind::Loop(Loop::ForEach { list: expr, .. } | Loop::Repeat { count: expr })
+        | StepKind::Loop(Loop::While { condition: expr } | Loop::Until { condition: expr })
+        | StepKind::Assign { value: expr, .. } => expr.iter().for_each(add),
+        StepKind::Return(Returned::Value(value)) => add(value),
+        StepKind::Return(Returned::Call(call)) | StepKind::Call(call) => {
+            call.arguments.iter().flatten().for_each(|argument: &Argument| add(&argument.value));
+        }
+        StepKind::Say { literal: Some(text) } => {
+            needed.extend(mentioned_names(text).into_iter().map(|name| (name, step.span)));
+        }
+        StepKind::Return(Returned::Nothing | Returned::Words)
+        | StepKind::End
+        | StepKind::Ask { .. }
+        | StepKind::Say { literal: None }
+        | StepKind::Free => {}
+    }
+    needed
+}
+
+/// A name whose presence is asked for may be missing.
+fn add_references(expr: &Expr, needed: &mut Vec<(Arc<str>, Span)>) {
+    match &expr.kind {
+        ExprKind::Literal(_) | ExprKind::Test { .. } => {}
+        ExprKind::Reference(reference) => needed.push((reference.name.clone(), expr.span)),
+        ExprKind::List(items) => items.iter().for_each(|item| add_references(item, needed)),
+        ExprKind::Map(members) => members.iter().for_each(|(_, value)| add_references(value, needed)),
+        ExprKind::Unary(_, operand) | ExprKind::Length(operand) => add_references(operand, needed),
+        ExprKind::Binary(_, left, right) => {
+            add_references(left, needed);
+            add_references(right, needed);
+        }
+    }
+}
+
+/// What is wrong with the arguments of a call, if they are known.
+fn wrong_arguments(name: &str, parameters: &[Parameter], call: &CallSite) -> Option<String> {
+    let arguments = call.arguments.as_ref()?;
+    let mut given: BTreeSet<&str> = BTreeSet::new();
+    for (index, argument) in arguments.iter().enumerate() {
+        let parameter = match &argument.name {
+            Some(wanted) => match parameters.iter().find(|parameter| parameter.name == *wanted) {
+                Some(parameter) => parameter,
+                None => {
+                    let near = nearest(wanted, parameters.iter().map(|parameter| &*parameter.name));
+                    let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+                    return Some(format!("`{name}` has no parameter `{wanted}`{hint}"));
+                }
+            },
+            None => match parameters.get(index) {
+                Some(parameter) => parameter,
+                None => {
+                    let (n, m) = (parameters.len(), arguments.len());
+                    return Some(format!("`{name}` takes {n} argument{}, not {m}", if n == 1 { "" } else { "s" }));
+                }
+            },
+        };
+        if !given.insert(&parameter.name) {
+            return Some(format!("`{name}` gets `{}` twice", parameter.name));
+        }
+    }
+    let missing = parameters.iter().find(|parameter| parameter.required() && !given.contains(&*parameter.name))?;
+    Some(format!("`{name}` needs an argument for `{}`", missing.name))
+}

@@ -1,0 +1,346 @@
+//! A program as text, as it was understood: for `check --explain` and the golden tests.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use crate::analysis::Analysis;
+use crate::analysis::inlining::INLINE_LINES;
+use crate::analysis::tail_calls::NoTailCall;
+use crate::plan::outline;
+use crate::program::{
+    Agent, AgentKind, Arm, Entry, Loop, Mode, OnLimit, Playbook, PlaybookId, Program, Returned, Signature, Step,
+    StepKind, Target, Trigger, TriggerKind, Type,
+};
+
+/// Describes every agent and playbook: signature, mode, names, triggers, each line with what it was read as
+/// (`=` marks explicit ones), and who calls whom. Ends with a line break.
+pub fn explain(program: &Program) -> String {
+    let mut text = String::new();
+    // Writing to a `String` can't fail.
+    let _ = writeln!(text, "entry: {}", entry(program));
+    if let Some(model) = &program.settings.model {
+        let _ = writeln!(text, "model: {model}");
+    }
+    for (key, value, _) in &program.settings.other {
+        let _ = writeln!(text, "setting {key}: {}", value.to_json());
+    }
+    let (callers, analysis) = (callers(program), Analysis::new(program));
+    // A plan that was given alone is run in the name of an agent that nobody wrote.
+    let agents = if matches!(program.entry, Entry::Plan(_)) { &[][..] } else { &program.agents[..] };
+    for agent in agents {
+        explain_agent(&mut text, agent);
+        let implicit = program.playbooks.iter().rev().take_while(|playbook| playbook.implicit);
+        let implicit = implicit.filter(|playbook| playbook.agent == agent.id);
+        for playbook in agent.playbooks.iter().map(|id| program.playbook(*id)).chain(implicit) {
+            explain_playbook(&mut text, &analysis, playbook, &callers[playbook.id.0 as usize]);
+        }
+    }
+    for plan in &program.plans {
+        let _ = writeln!(text, "\n{}", outline(plan).trim_end());
+    }
+    text
+}
+
+fn entry(program: &Program) -> String {
+    let name = |id: &PlaybookId| program.playbook(*id).name.to_string();
+    match &program.entry {
+        Entry::Beginning(ids) => format!("at the beginning: {}", ids.iter().map(name).collect::<Vec<_>>().join(", ")),
+        Entry::Single(id) => format!("the only playbook: {}", name(id)),
+        Entry::Root(id) => format!("no `At the beginning`, so: {}", name(id)),
+        Entry::Plan(id) => format!("the plan: {}", program.plan(*id).map_or("", |plan| &plan.name)),
+        Entry::None => "none".to_owned(),
+    }
+}
+
+/// Per playbook the playbooks that call it.
+fn callers(program: &Program) -> Vec<BTreeSet<PlaybookId>> {
+    let mut callers = vec![BTreeSet::new(); program.playbooks.len()];
+    for playbook in &program.playbooks {
+        for callee in playbook.steps.iter().filter_map(|step| step.call()?.playbook) {
+            callers[callee.0 as usize].insert(playbook.id);
+        }
+    }
+    callers
+}
+
+fn explain_agent(text: &mut String, agent: &Agent) {
+    let kind = match agent.kind {
+        AgentKind::Playbooks => "",
+        AgentKind::Human => " (a person: not supported)",
+        AgentKind::Remote => " (remote: not supported)",
+    };
+    let _ = writeln!(text, "\nagent {}{kind}", agent.name);
+    if *agent.name != *agent.title {
+        let _ = writeln!(text, "  title: {}", quoted(&agent.title));
+    }
+    if !agent.description.is_empty() {
+        let _ = writeln!(text, "  description: {}", quoted(&agent.description));
+    }
+    for variable in &agent.variables {
+        let value = variable.value.as_ref().map_or(String::new(), |value| format!(" = {}", value.to_json()));
+        let secret = if variable.secret { " (secret)" } else { "" };
+        let _ = writeln!(text, "  variable ${}: {}{value}{secret}", variable.name, variable.ty);
+    }
+}
+
+fn explain_playbook(
+    text: &mut String,
+    analysis: &Analysis<&Program>,
+    playbook: &Playbook,
+    callers: &BTreeSet<PlaybookId>,
+) {
+    let program = analysis.program();
+    let mode = match playbook.mode {
+        Mode::Steps => "steps",
+        Mode::Goal => "goal",
+    };
+    let mut marks = vec![mode];
+    marks.extend(playbook.public.then_some("public"));
+    marks.extend((!playbook.strict).then_some("not strict"));
+    marks.extend(playbook.implicit.then_some("implicit"));
+    let _ = writeln!(text, "\n  playbook {} [{}]", signature(&playbook.signature()), marks.join(", "));
+    if !playbook.title.starts_with(&*playbook.name) {
+        let _ = writeln!(text, "    title: {}", quoted(&playbook.title));
+    }
+    if !playbook.description.is_empty() {
+        let _ = writeln!(text, "    description: {}", quoted(&playbook.description));
+    }
+    if playbook.limits != Default::default() {
+        let limits = &playbook.limits;
+        let number = |limit: Option<u64>| limit.map_or("-".to_owned(), |limit| limit.to_string());
+        let then = match &limits.on_limit {
+            OnLimit::Fail => "fail".to_owned(),
+            OnLimit::Return(value) => format!("return {}", value.to_json()),
+            OnLimit::Call(name) => format!("call {name}"),
+        };
+        let (tokens, turns, seconds) = (number(limits.tokens), number(limits.turns), number(limits.seconds));
+        let _ = writeln!(text, "    limits: tokens {tokens}, turns {turns}, seconds {seconds}, then {then}");
+    }
+    if playbook.tools != Default::default() {
+        let list = |names: &[Arc<str>]| names.iter().map(|name| &**name).collect::<Vec<_>>().join(", ");
+        let allow = playbook.tools.allow.as_ref().map_or("all".to_owned(), |allow| list(allow));
+        let but = if playbook.tools.deny.is_empty() {
+            String::new()
+        } else {
+            format!(", not {}", list(&playbook.tools.deny))
+        };
+        let _ = writeln!(text, "    tools: {allow}{but}");
+    }
+    explain_names(text, "own", &playbook.own);
+    explain_names(text, "outer", &playbook.outer);
+    for trigger in &playbook.triggers {
+        let kind = trigger_kind(trigger);
+        let _ = writeln!(text, "    {} ({kind}): {}", program.trigger_name(trigger.id), quoted(&trigger.text));
+    }
+    for step in &playbook.steps {
+        explain_step(text, analysis, playbook, step);
+    }
+    if !playbook.notes.is_empty() {
+        let _ = writeln!(text, "    notes: {}", quoted(&playbook.notes));
+    }
+    if !callers.is_empty() {
+        let names: Vec<&str> = callers.iter().map(|id| &*program.playbook(*id).name).collect();
+        let _ = writeln!(text, "    called by: {}", names.join(", "));
+    }
+}
+
+fn explain_names(text: &mut String, what: &str, names: &BTreeSet<Arc<str>>) {
+    if !names.is_empty() {
+        let names: Vec<String> = names.iter().map(|name| format!("${name}")).collect();
+        let _ = writeln!(text, "    {what}: {}", names.join(", "));
+    }
+}
+
+fn explain_step(text: &mut String, analysis: &Analysis<&Program>, playbook: &Playbook, step: &Step) {
+    let mark = if step.explicit { '=' } else { ' ' };
+    let indent = "  ".repeat(step.label.matches('.').count());
+    let _ = write!(text, "    {}{mark} {indent}{}", step.label, quoted(&step.text));
+    if playbook.mode == Mode::Goal {
+        text.push('\n');
+        return;
+    }
+    let _ = write!(text, "\n       {indent}{}", kind(analysis.program(), &step.kind));
+    let savings = savings(analysis, playbook, step);
+    if !savings.is_empty() {
+        let _ = write!(text, " ({})", savings.join("; "));
+    }
+    let names = |names: &[Arc<str>]| names.iter().map(|name| format!(" ${name}")).collect::<String>();
+    if !step.reads.is_empty() {
+        let _ = write!(text, "; reads{}", names(&step.reads));
+    }
+    if !step.writes.is_empty() {
+        let _ = write!(text, "; writes{}", names(&step.writes));
+    }
+    let edges = playbook.flow.successors(step.id).iter().map(|edge| edge_text(playbook, edge));
+    let _ = writeln!(text, "; {}", edges.collect::<Vec<_>>().join(", "));
+}
+
+/// What is spared of a call: for a playbook the call itself, for a tool the time until the reply is over; or the
+/// condition that is missing for it.
+fn savings(analysis: &Analysis<&Program>, playbook: &Playbook, step: &Step) -> Vec<String> {
+    let (mut savings, program) = (Vec::new(), analysis.program());
+    let Some(call) = step.call() else { return savings };
+    if call.playbook.is_none() {
+        let agent = program.agent(playbook.agent);
+        let guard = agent.triggers.calls.iter().map(|id| program.trigger(*id)).find(
+            |trigger| matches!(&trigger.kind, TriggerKind::BeforeCall(name) if name.playbook.is_none() && name.name == call.callee),
+        );
+        savings.push(match guard {
+            Some(guard) => format!("does not start early: {} is asked before", program.trigger_name(guard.id)),
+            None => "starts early".to_owned(),
+        });
+        return savings;
+    }
+    match analysis.tail_call(playbook.id, step.id) {
+        Ok(_) => savings.push("tail call".to_owned()),
+        // A line that does not end its playbook is not expected to be one.
+        Err(NoTailCall::NotACall | NoTailCall::CallOfTool | NoTailCall::GoesOn) => {}
+        Err(
+            missing @ (NoTailCall::Unsupported
+            | NoTailCall::ResultKept(_)
+            | NoTailCall::Type
+            | NoTailCall::Watched
+            | NoTailCall::OwnLimits
+            | NoTailCall::ResultRead(_)
+            | NoTailCall::NameNeeded(_)),
+        ) => savings.push(format!("no tail call: {missing}")),
+    }
+    savings.push(match analysis.inlining(playbook.id, step.id, INLINE_LINES) {
+        Ok(_) => "inlined".to_owned(),
+        Err(missing) => format!("not inlined: {missing}"),
+    });
+    savings
+}
+
+/// What a trigger was read as, and what its evaluation depends on: `condition: $attempts > 3`.
+pub fn trigger_kind(trigger: &Trigger) -> String {
+    let names = |names: &[Arc<str>]| names.iter().map(|name| format!("${name}")).collect::<Vec<_>>().join(", ");
+    match &trigger.kind {
+        TriggerKind::Beginning => "beginning".to_owned(),
+        TriggerKind::BeforeCall(call) => format!("before a call of {}", call.name),
+        TriggerKind::AfterCall(call) => format!("after a call of {}", call.name),
+        TriggerKind::CallFails(call) => format!("a call of {} fails", call.name),
+        TriggerKind::Every { period_ms } => format!("every {}", time_text(*period_ms)),
+        TriggerKind::Silence { after_ms } => format!("after {} of silence", time_text(*after_ms)),
+        TriggerKind::Condition(condition) => format!("condition: {condition}"),
+        TriggerKind::Changes(changed) => format!("changes: {}", names(changed)),
+        TriggerKind::Semantic if trigger.names.is_empty() => "semantic, asked at every update".to_owned(),
+        TriggerKind::Semantic if trigger.names.len() == 1 => {
+            format!("semantic, asked when {} changes", names(&trigger.names))
+        }
+        TriggerKind::Semantic => format!("semantic, asked when {} change", names(&trigger.names)),
+    }
+}
+
+/// `10 minutes`: in the largest unit that leaves no rest.
+fn time_text(ms: u64) -> String {
+    const UNITS: [(&str, u64); 4] = [("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1000)];
+    let (unit, n) = match UNITS.iter().find(|(_, length)| ms.is_multiple_of(*length)) {
+        Some((unit, length)) => (*unit, ms / length),
+        None => ("millisecond", ms),
+    };
+    format!("{n} {unit}{}", if n == 1 { "" } else { "s" })
+}
+
+fn edge_text(playbook: &Playbook, edge: &crate::program::flow_graph::Edge) -> String {
+    use crate::program::flow_graph::{EdgeKind, Node};
+    let kind = match edge.kind {
+        EdgeKind::Next => "next",
+        EdgeKind::Then => "then",
+        EdgeKind::Else => "else",
+    };
+    match edge.to {
+        Node::Step(id) => format!("{kind} {}", playbook.step(id).label),
+        Node::End => format!("{kind} end"),
+    }
+}
+
+fn kind(program: &Program, step: &StepKind) -> String {
+    let read = |found: bool| if found { "an expression" } else { "in words" };
+    match step {
+        StepKind::Branch { arm, condition } => {
+            let arm = match arm {
+                Arm::If => "if",
+                Arm::ElseIf => "else if",
+                Arm::Else => "else",
+            };
+            let condition = match condition {
+                Some(condition) => format!(" {condition}"),
+                None if arm == "else" => String::new(),
+                None => " (in words)".to_owned(),
+            };
+            format!("branch {arm}{condition}")
+        }
+        StepKind::Loop(Loop::ForEach { variable, list }) => match list {
+            Some(list) => format!("loop for each {} in {list}", target(variable)),
+            None => format!("loop for each {} in words", target(variable)),
+        },
+        StepKind::Loop(Loop::Repeat { count }) => match count {
+            Some(count) => format!("loop {count} times"),
+            None => "loop, count in words".to_owned(),
+        },
+        StepKind::Loop(Loop::While { condition }) => match condition {
+            Some(condition) => format!("loop while {condition}"),
+            None => "loop, the model's own".to_owned(),
+        },
+        StepKind::Loop(Loop::Until { condition }) => match condition {
+            Some(condition) => format!("loop until {condition}"),
+            None => "loop until, in words".to_owned(),
+        },
+        StepKind::Return(Returned::Nothing) => "return".to_owned(),
+        StepKind::Return(Returned::Value(value)) => format!("return {value}"),
+        StepKind::Return(Returned::Call(call)) => format!("return {}", call_text(program, call)),
+        StepKind::Return(Returned::Words) => "return in words".to_owned(),
+        StepKind::End => "end".to_owned(),
+        StepKind::Call(call) => call_text(program, call),
+        StepKind::Assign { target: variable, value } => match value {
+            Some(value) => format!("assign {} = {value}", target(variable)),
+            None => format!("assign {}, value {}", target(variable), read(false)),
+        },
+        StepKind::Ask { targets } => {
+            format!("ask{}", targets.iter().map(|variable| format!(" {}", target(variable))).collect::<String>())
+        }
+        StepKind::Say { literal: Some(literal) } => format!("say {}", quoted(literal)),
+        StepKind::Say { literal: None } => "say in words".to_owned(),
+        StepKind::Free => "free".to_owned(),
+    }
+}
+
+fn call_text(program: &Program, call: &crate::program::CallSite) -> String {
+    let what = match call.playbook {
+        Some(id) => format!("playbook {}", program.playbook(id).name),
+        None => format!("tool {}", call.callee),
+    };
+    let result = call.result.as_ref().map_or(String::new(), |result| format!(" as {}", target(result)));
+    let arguments = match &call.arguments {
+        Some(arguments) => {
+            let shown = arguments.iter().map(|argument| match &argument.name {
+                Some(name) => format!("{name}={}", argument.value),
+                None => argument.value.to_string(),
+            });
+            format!("({})", shown.collect::<Vec<_>>().join(", "))
+        }
+        None => ", arguments in words".to_owned(),
+    };
+    format!("call {what}{arguments}{result}")
+}
+
+fn target(target: &Target) -> String {
+    if target.ty == Type::ANY { format!("${}", target.name) } else { format!("${}: {}", target.name, target.ty) }
+}
+
+/// `Name($a: str, $b = 3) -> dict`.
+pub fn signature(signature: &Signature) -> String {
+    let parameters = signature.parameters.iter().map(|parameter| {
+        let ty = if parameter.ty == Type::ANY { String::new() } else { format!(": {}", parameter.ty) };
+        let default = parameter.default.as_ref().map_or(String::new(), |value| format!(" = {}", value.to_json()));
+        format!("${}{ty}{default}", parameter.name)
+    });
+    let returns = if signature.returns == Type::ANY { String::new() } else { format!(" -> {}", signature.returns) };
+    format!("{}({}){returns}", signature.name, parameters.collect::<Vec<_>>().join(", "))
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_default()
+}

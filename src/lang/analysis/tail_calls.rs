@@ -1,0 +1,146 @@
+//! Which calls are tail calls (spec `execution.md`, "Fewer model calls").
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::analysis::call_graph::{AgentName, Lookups};
+use crate::english::words::mentioned_names;
+use crate::expr::ExprKind;
+use crate::program::flow_graph::Node;
+use crate::program::{Playbook, PlaybookId, Program, Returned, Step, StepKind, Target, Type};
+
+/// The condition that a line misses to be a tail call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoTailCall {
+    /// The line is no call.
+    NotACall,
+    /// A tool has no frame that could take this one's place.
+    CallOfTool,
+    /// What is called cannot be run.
+    Unsupported,
+    /// Other lines can follow.
+    GoesOn,
+    /// The result is kept in a variable, and nothing returns it.
+    ResultKept(Arc<str>),
+    /// The playbook, or the variable that gets the result, has a type which the callee does not declare.
+    Type,
+    /// A trigger of the agent waits for calls of it, and for somebody who takes the result.
+    Watched,
+    /// The playbook has limits, which hold for what it calls.
+    OwnLimits,
+    /// The variable that gets the result can be read by others than the `Return` of it.
+    ResultRead(Arc<str>),
+    /// A parameter or loop variable, which goes with the frame, can be read by what is called or by a trigger.
+    NameNeeded(Arc<str>),
+}
+
+impl fmt::Display for NoTailCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoTailCall::NotACall => f.write_str("the line is not a call as a whole"),
+            NoTailCall::CallOfTool => f.write_str("a tool is called, not a playbook"),
+            NoTailCall::Unsupported => f.write_str("what is called is not supported"),
+            NoTailCall::GoesOn => f.write_str("other lines can follow"),
+            NoTailCall::ResultKept(name) => write!(f, "its result is kept in ${name}, not returned"),
+            NoTailCall::Type => f.write_str("the callee does not declare the type that the result must have"),
+            NoTailCall::Watched => f.write_str("a trigger waits for calls of it"),
+            NoTailCall::OwnLimits => f.write_str("the playbook has limits of its own"),
+            NoTailCall::ResultRead(name) => write!(f, "${name} can be read by others than the return of it"),
+            NoTailCall::NameNeeded(name) => write!(f, "${name} of this playbook can still be read afterwards"),
+        }
+    }
+}
+
+/// Per line of a playbook why it is no tail call, if it is none.
+pub(super) fn judge_lines(program: &Program, lookups: &Lookups, playbook: PlaybookId) -> Vec<Option<NoTailCall>> {
+    let judge = Judge::new(program, lookups, program.playbook(playbook));
+    judge.body.steps.iter().map(|line| judge.line(line).err()).collect()
+}
+
+/// What is asked about every line of a playbook.
+struct Judge<'a> {
+    program: &'a Program,
+    lookups: &'a Lookups,
+    body: &'a Playbook,
+    described: BTreeSet<Arc<str>>,
+    /// Parameters and loop variables. These do not join the others when the frame goes, so nobody would find them; all
+    /// its other variables do.
+    bound: Vec<AgentName>,
+}
+
+impl<'a> Judge<'a> {
+    fn new(program: &'a Program, lookups: &'a Lookups, body: &'a Playbook) -> Self {
+        let loops = body.steps.iter().filter(|step| matches!(step.kind, StepKind::Loop(_)));
+        let loop_variables = loops.flat_map(|step| step.kind.targets()).map(|target| &target.name);
+        let bound = body.parameters.iter().map(|parameter| &parameter.name).chain(loop_variables);
+        Judge {
+            program,
+            lookups,
+            body,
+            described: mentioned_names(&program.agent(body.agent).description),
+            bound: bound.map(|name| (body.agent, name.clone())).collect(),
+        }
+    }
+
+    fn line(&self, line: &Step) -> Result<(), NoTailCall> {
+        let (program, body) = (self.program, self.body);
+        let call = line.call().ok_or(NoTailCall::NotACall)?;
+        let callee = program.playbook(call.playbook.ok_or(NoTailCall::CallOfTool)?);
+        if program.unsupported(callee.id).is_some() {
+            return Err(NoTailCall::Unsupported);
+        }
+        let returned = matches!(line.kind, StepKind::Return(_));
+        for edge in body.flow.successors(line.id) {
+            match (edge.to, &call.result) {
+                (Node::End, Some(result)) if !returned => return Err(NoTailCall::ResultKept(result.name.clone())),
+                (Node::End, _) => {}
+                (Node::Step(next), Some(result)) if returns_just(body.step(next), &result.name) => {}
+                (Node::Step(_), _) => return Err(NoTailCall::GoesOn),
+            }
+        }
+        let result_type = call.result.as_ref().map(|result| result.ty).filter(|ty| *ty != Type::ANY);
+        if [body.returns, result_type].into_iter().flatten().any(|ty| callee.returns != Some(ty)) {
+            return Err(NoTailCall::Type);
+        }
+        if program.is_call_watched(body.agent, callee.id) {
+            return Err(NoTailCall::Watched);
+        }
+        if body.limits.is_set() {
+            return Err(NoTailCall::OwnLimits);
+        }
+        if let Some(result) = call.result.as_ref().filter(|result| self.is_read_by_others(result)) {
+            return Err(NoTailCall::ResultRead(result.name.clone()));
+        }
+        match self.bound.iter().find(|name| self.is_needed(callee, name)) {
+            Some((_, name)) => Err(NoTailCall::NameNeeded(name.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether anything but this playbook, which owns it, can see the variable.
+    fn is_read_by_others(&self, result: &Target) -> bool {
+        let (agent, name) = (self.program.agent(self.body.agent), &result.name);
+        self.lookups.anywhere(&(agent.id, name.clone()))
+            || !agent.triggers.naming(name).is_empty()
+            || agent.variables.iter().any(|variable| variable.name == *name)
+            || self.described.contains(name)
+    }
+
+    /// Whether a parameter or loop variable is looked up below the call, or by a trigger.
+    fn is_needed(&self, callee: &Playbook, name: &AgentName) -> bool {
+        // Lookup does not cross agents: a parameter of another agent's playbook hides nothing.
+        let hides = callee.agent == name.0 && callee.parameters.iter().any(|parameter| parameter.name == name.1);
+        !hides && (self.lookups.below(callee.id, name) || self.lookups.by_triggers(name))
+    }
+}
+
+/// Whether a line is `Return $name` and nothing else.
+fn returns_just(step: &Step, name: &str) -> bool {
+    if let StepKind::Return(Returned::Value(value)) = &step.kind
+        && let ExprKind::Reference(reference) = &value.kind
+    {
+        return step.explicit && &*reference.name == name && reference.path.is_empty();
+    }
+    false
+}

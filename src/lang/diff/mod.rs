@@ -1,0 +1,4 @@
+//! What differs between two programs.
+
+pub mod changes;
+pub mod matching;

@@ -1,0 +1,172 @@
+//! What can be called from the lines of one agent, and what a name as written there means.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use crate::diagnostic::spelling::Spelling;
+use crate::english::words::plain_words;
+use crate::program::builtins::{self, Builtin};
+use crate::program::{AgentId, Playbook, PlaybookId, Signature};
+
+/// A playbook as far as callers need to know it before its lines are read.
+pub(crate) struct Callable<'a> {
+    pub(crate) id: PlaybookId,
+    pub(crate) agent: AgentId,
+    pub(crate) agent_name: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) public: bool,
+    pub(crate) n_parameters: usize,
+}
+
+impl<'a> Callable<'a> {
+    pub(crate) fn new(playbook: &'a Playbook, agent_name: &'a str) -> Self {
+        Callable {
+            id: playbook.id,
+            agent: playbook.agent,
+            agent_name,
+            name: &playbook.name,
+            public: playbook.public,
+            n_parameters: playbook.parameters.len(),
+        }
+    }
+}
+
+/// What a name means.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Meaning<'a> {
+    Playbook(PlaybookId),
+    /// A playbook of another agent that is not `public: true`.
+    Private(PlaybookId),
+    Tool(&'a Signature),
+    Builtin(Builtin),
+    /// Defined by a Python fence, or a plan: recognised, not run yet.
+    Later,
+    Unknown,
+}
+
+/// The names of a whole program.
+pub(crate) struct Names<'a> {
+    qualified: HashMap<(&'a str, &'a str), usize>,
+    plain: HashMap<(AgentId, Vec<String>), Option<usize>>,
+    own: HashMap<(AgentId, &'a str), usize>,
+    playbooks: Vec<Callable<'a>>,
+    tools: HashMap<&'a str, &'a Signature>,
+    /// By plugin or server, in order of the alphabet.
+    commands: HashMap<&'a str, BTreeSet<&'a str>>,
+    later: HashSet<&'a str>,
+    /// The words of each agent's name.
+    agents: HashSet<Vec<String>>,
+    /// What can be meant: the names of each agent's playbooks, and what all can call, with the agent it is of.
+    own_names: HashMap<AgentId, Vec<&'a str>>,
+    shared_names: Vec<(String, Option<AgentId>)>,
+    spelling: Spelling,
+}
+
+impl<'a> Names<'a> {
+    /// The names of `agents` are those of the whole program; `later` are the names that can't be called yet.
+    pub(crate) fn new(
+        playbooks: Vec<Callable<'a>>,
+        tools: &'a [Signature],
+        later: &'a [String],
+        agents: impl Iterator<Item = &'a str>,
+    ) -> Self {
+        let mut names = Names {
+            qualified: HashMap::new(),
+            plain: HashMap::new(),
+            own: HashMap::new(),
+            playbooks: Vec::new(),
+            tools: tools.iter().map(|tool| (&*tool.name, tool)).collect(),
+            commands: HashMap::new(),
+            later: later.iter().map(String::as_str).collect(),
+            agents: agents.filter_map(plain_words).collect(),
+            own_names: HashMap::new(),
+            shared_names: Vec::new(),
+            spelling: Spelling::default(),
+        };
+        for (index, playbook) in playbooks.iter().enumerate() {
+            names.qualified.entry((playbook.agent_name, playbook.name)).or_insert(index);
+            names.own.entry((playbook.agent, playbook.name)).or_insert(index);
+            if let Some(words) = plain_words(playbook.name) {
+                // Words that fit two names mean neither.
+                names.plain.entry((playbook.agent, words)).and_modify(|slot| *slot = None).or_insert(Some(index));
+            }
+            names.own_names.entry(playbook.agent).or_default().push(playbook.name);
+            if playbook.public {
+                names.shared_names.push((format!("{}.{}", playbook.agent_name, playbook.name), Some(playbook.agent)));
+            }
+        }
+        for tool in tools {
+            names.shared_names.push((tool.name.to_string(), None));
+            if let Some((plugin, command)) = tool.name.split_once('.') {
+                names.commands.entry(plugin).or_default().insert(command);
+            }
+        }
+        names.playbooks = playbooks;
+        names
+    }
+
+    /// What `name` means in a line of `agent`.
+    pub(crate) fn resolve(&self, agent: AgentId, name: &str) -> Meaning<'a> {
+        if let Some(&index) = self.own.get(&(agent, name)) {
+            return Meaning::Playbook(self.playbooks[index].id);
+        }
+        if let Some(&index) = name.split_once('.').and_then(|path| self.qualified.get(&path)) {
+            let playbook = &self.playbooks[index];
+            let reachable = playbook.agent == agent || playbook.public;
+            return if reachable { Meaning::Playbook(playbook.id) } else { Meaning::Private(playbook.id) };
+        }
+        if let Some(tool) = self.tools.get(name) {
+            return Meaning::Tool(tool);
+        }
+        if self.later.contains(name) {
+            return Meaning::Later;
+        }
+        builtins::find(name).map_or(Meaning::Unknown, Meaning::Builtin)
+    }
+
+    /// The playbook of `agent` whose name has exactly the words of `text` (without `call`, `run`, `do` in front
+    /// and without articles), and how many parameters it has.
+    pub(crate) fn in_plain_words(&self, agent: AgentId, text: &str) -> Option<&Callable<'a>> {
+        let words = plain_words(text)?;
+        let found = |words: Vec<String>| self.plain.get(&(agent, words)).copied().flatten();
+        let index = found(words.clone()).or_else(|| {
+            let (first, rest) = words.split_first()?;
+            matches!(first.as_str(), "call" | "run" | "do").then(|| found(rest.to_vec())).flatten()
+        })?;
+        Some(&self.playbooks[index])
+    }
+
+    /// Whether the first of `words`, in small letters, are the name of an agent.
+    pub(crate) fn begins_with_agent(&self, words: &[String]) -> bool {
+        (1..=words.len()).any(|n| self.agents.contains(&words[..n]))
+    }
+
+    /// The playbook with `id`.
+    pub(crate) fn playbook(&self, id: PlaybookId) -> &Callable<'a> {
+        // Made in the order of ids.
+        &self.playbooks[id.0 as usize]
+    }
+
+    /// What a plugin or server of this name has, in order of the alphabet, the first dozen.
+    pub(crate) fn commands_of(&self, plugin: &str) -> Vec<String> {
+        let Some(commands) = self.commands.get(plugin) else { return Vec::new() };
+        let n_more = commands.len().saturating_sub(12);
+        let shown = commands.iter().take(12).map(|command| format!("`{command}`"));
+        shown.chain((n_more > 0).then(|| format!("{n_more} more"))).collect()
+    }
+
+    /// The names that can be called from one of `n_agents` or another, in order of the alphabet.
+    pub(crate) fn candidates(&self, n_agents: usize) -> Vec<String> {
+        let own = self.playbooks.iter().map(|playbook| playbook.name);
+        let shared = self.shared_names.iter().filter(|(_, owner)| owner.is_none() || n_agents > 1);
+        let names: BTreeSet<&str> = own.chain(shared.map(|(name, _)| &**name)).collect();
+        names.into_iter().map(str::to_owned).collect()
+    }
+
+    /// The name that `name`, in a text of `agent`, was probably meant to be; as long as not too many names have been
+    /// compared (see [`Spelling`]).
+    pub(crate) fn nearest(&self, agent: AgentId, name: &str) -> Option<String> {
+        let own = self.own_names.get(&agent).into_iter().flatten().copied();
+        let shared = self.shared_names.iter().filter(|(_, owner)| *owner != Some(agent));
+        self.spelling.nearest(name, own.chain(shared.map(|(name, _)| &**name))).map(str::to_owned)
+    }
+}

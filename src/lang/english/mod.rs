@@ -1,0 +1,9 @@
+//! The English of lines and triggers: what a text is read as.
+
+pub(crate) mod callables;
+pub(crate) mod calls;
+pub(crate) mod items;
+pub(crate) mod lines;
+pub(crate) mod reading;
+pub(crate) mod triggers;
+pub(crate) mod words;

@@ -1,0 +1,325 @@
+//! A piece of a line with its place, and the small questions that reading English asks of it.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::expr::{
+    Arguments, Expr, ExprError, continues_name, parse, parse_arguments, parse_prefix, scan_name, scan_reference,
+};
+use crate::program::{Target, Type};
+use crate::signature::read_type;
+use crate::span::{FileId, Span};
+
+/// A piece of a file's text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Phrase<'a> {
+    /// The text itself.
+    pub(crate) text: &'a str,
+    file: FileId,
+    offset: usize,
+    too_deep: Option<&'a Cell<Option<Span>>>,
+}
+
+impl<'a> Phrase<'a> {
+    /// The text at `span` of a file whose whole text is `source`.
+    pub(crate) fn new(source: &'a str, span: Span) -> Self {
+        let text = source.get(span.range()).unwrap_or("");
+        Phrase { text, file: span.file, offset: span.start as usize, too_deep: None }
+    }
+
+    /// With a place where the first expression that is nested too deep is kept.
+    pub(crate) fn noting(self, too_deep: &'a Cell<Option<Span>>) -> Phrase<'a> {
+        Phrase { too_deep: Some(too_deep), ..self }
+    }
+
+    /// Where it stands.
+    pub(crate) fn span(self) -> Span {
+        Span::new(self.file, self.offset, self.offset + self.text.len())
+    }
+
+    /// Where it begins in the file.
+    pub(crate) fn start(self) -> usize {
+        self.offset
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// What stands from byte `at` on.
+    pub(crate) fn from(self, at: usize) -> Phrase<'a> {
+        Phrase { text: self.text.get(at..).unwrap_or(""), offset: self.offset + at, ..self }
+    }
+
+    /// What stands before byte `at`.
+    pub(crate) fn until(self, at: usize) -> Phrase<'a> {
+        Phrase { text: self.text.get(..at).unwrap_or(self.text), ..self }
+    }
+
+    pub(crate) fn trim(self) -> Phrase<'a> {
+        let at = self.text.len() - self.text.trim_start().len();
+        let from = self.from(at);
+        Phrase { text: from.text.trim_end(), ..from }
+    }
+
+    /// Without the full stops and colons that end a line.
+    pub(crate) fn trim_end_marks(self) -> Phrase<'a> {
+        Phrase { text: self.text.trim_end_matches(|c: char| matches!(c, '.' | ':') || c.is_whitespace()), ..self }
+    }
+
+    /// What follows `phrase` (words of small letters, one space between them), if it begins so; case and kind of
+    /// white space do not matter.
+    pub(crate) fn strip(self, phrase: &str) -> Option<Phrase<'a>> {
+        let mut rest = self;
+        for word in phrase.split(' ') {
+            rest = rest.trim();
+            let start = rest.text.get(..word.len())?;
+            if !start.eq_ignore_ascii_case(word) || rest.text[word.len()..].starts_with(continues_name) {
+                return None;
+            }
+            rest = rest.from(word.len());
+        }
+        Some(rest.trim())
+    }
+
+    /// What follows the first of `phrases` that it begins with.
+    pub(crate) fn strip_any(self, phrases: &[&str]) -> Option<Phrase<'a>> {
+        phrases.iter().find_map(|phrase| self.strip(phrase))
+    }
+
+    /// What follows `prefix`, a mark and no word.
+    pub(crate) fn strip_mark(self, prefix: char) -> Option<Phrase<'a>> {
+        self.text.starts_with(prefix).then(|| self.from(prefix.len_utf8()).trim())
+    }
+
+    /// Without the backticks around it, if it is one piece of code and nothing else.
+    pub(crate) fn without_ticks(self) -> Phrase<'a> {
+        let inside = self.text.strip_prefix('`').and_then(|rest| rest.trim_end_matches('.').strip_suffix('`'));
+        match inside {
+            Some(inside) if !inside.contains('`') => self.from(1).until(inside.len()),
+            _ => self,
+        }
+    }
+
+    /// What follows a `(` at the very beginning.
+    pub(crate) fn strip_bracket(self) -> Option<Phrase<'a>> {
+        self.text.starts_with('(').then(|| self.from(1))
+    }
+
+    /// Whether it is `phrase` and nothing else.
+    pub(crate) fn is(self, phrase: &str) -> bool {
+        self.strip(phrase).is_some_and(Phrase::is_empty)
+    }
+
+    /// Where the words of `phrase` (one word) begin, outside of quotes.
+    pub(crate) fn find_word(self, word: &str) -> Option<usize> {
+        self.words().find(|(_, found)| found.eq_ignore_ascii_case(word)).map(|(at, _)| at)
+    }
+
+    /// Its words with their places: runs of letters and digits outside of quotes, and not variables.
+    pub(crate) fn words(self) -> impl Iterator<Item = (usize, &'a str)> {
+        let text = self.text;
+        let (mut at, mut quote) = (0, false);
+        std::iter::from_fn(move || {
+            while let Some(character) = text[at..].chars().next() {
+                let here = at;
+                if continues_name(character) {
+                    at += text[at..].find(|c| !continues_name(c)).unwrap_or(text.len() - at);
+                    if !quote {
+                        return Some((here, &text[here..at]));
+                    }
+                    continue;
+                }
+                at += character.len_utf8();
+                if matches!(character, '"' | '“' | '”') {
+                    quote = !quote;
+                } else if character == '$' {
+                    at += scan_name(&text[at..]);
+                }
+            }
+            None
+        })
+    }
+
+    /// The whole text as an expression.
+    pub(crate) fn expr(self) -> Option<Expr> {
+        self.note(parse(self.text, self.file, self.offset))
+    }
+
+    /// The longest expression at the beginning, and its length.
+    pub(crate) fn leading_expr(self) -> Option<(Expr, usize)> {
+        self.note(parse_prefix(self.text, self.file, self.offset))
+    }
+
+    /// What stands between the brackets of a call, up to the length given with it.
+    pub(crate) fn arguments(self) -> Option<(Arguments, usize)> {
+        self.note(parse_arguments(self.text, self.file, self.offset))
+    }
+
+    fn note<T>(self, result: Result<T, ExprError>) -> Option<T> {
+        if let (Err(error), Some(slot)) = (&result, self.too_deep)
+            && error.is_too_deep()
+        {
+            slot.set(Some(error.span));
+        }
+        result.ok()
+    }
+
+    /// `$x` or `$x:int` at the beginning, and what follows. A path (`$x.a`) is no target.
+    pub(crate) fn target(self) -> Option<(Target, Phrase<'a>)> {
+        let rest = self.text.strip_prefix('$')?;
+        let length = scan_name(rest);
+        if length == 0 {
+            return None;
+        }
+        let name: Arc<str> = rest[..length].into();
+        let span = self.until(1 + length).span();
+        let rest = self.from(1 + length);
+        if rest.text.starts_with('[') || (rest.text.starts_with('.') && scan_name(&rest.text[1..]) > 0) {
+            return None;
+        }
+        let (ty, rest) = rest.type_suffix();
+        Some((Target { name, ty: ty.unwrap_or(Type::ANY), span }, rest))
+    }
+
+    /// `:int` or `:str | None` at the beginning, and what follows.
+    fn type_suffix(self) -> (Option<Type>, Phrase<'a>) {
+        let Some(written) = self.text.strip_prefix(':') else { return (None, self) };
+        let spaces = written.len() - written.trim_start_matches(' ').len();
+        let length = scan_name(&written[spaces..]);
+        if length == 0 || spaces > 1 {
+            return (None, self);
+        }
+        let mut end = spaces + length;
+        if written[end..].starts_with('[')
+            && let Some(close) = written[end..].bytes().take(64).position(|byte| byte == b']')
+        {
+            end += close + 1;
+        }
+        let none = written[end..].trim_start().strip_prefix('|').map(str::trim_start);
+        if let Some(none) = none
+            && none.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("none"))
+        {
+            end = written.len() - none.len() + 4;
+        }
+        match read_type(&written[..end]) {
+            Some(ty) => (Some(ty), self.from(1 + end)),
+            None => (None, self),
+        }
+    }
+
+    /// All variables mentioned, each with the place of its `$name` and the type beside it. `$$` is no variable.
+    pub(crate) fn mentions(self) -> Vec<Mention> {
+        let mut mentions = Vec::new();
+        let mut at = 0;
+        while let Some(found) = self.text[at..].find('$') {
+            at += found;
+            if self.text[at..].starts_with("$$") {
+                at += 2;
+            } else if let Some((reference, length)) = scan_reference(&self.text[at..]) {
+                let span = self.from(at).until(1 + reference.name.len()).span();
+                let ty = if reference.path.is_empty() { self.from(at + length).type_suffix().0 } else { None };
+                mentions.push(Mention { name: reference.name, span, ty });
+                at += length;
+            } else {
+                at += 1;
+            }
+        }
+        mentions
+    }
+}
+
+/// A variable's name as it stands in a text.
+#[derive(Clone, Debug)]
+pub(crate) struct Mention {
+    /// Its name, without `$`.
+    pub(crate) name: Arc<str>,
+    /// The place of `$name`.
+    pub(crate) span: Span,
+    /// The type written beside it.
+    pub(crate) ty: Option<Type>,
+}
+
+impl Mention {
+    /// It as a variable that is written.
+    pub(crate) fn into_target(self) -> Target {
+        Target { name: self.name, ty: self.ty.unwrap_or(Type::ANY), span: self.span }
+    }
+}
+
+/// The names of all variables mentioned in `text`.
+pub(crate) fn mentioned_names(text: &str) -> BTreeSet<Arc<str>> {
+    let whole = Phrase::new(text, Span::new(FileId(0), 0, text.len()));
+    whole.mentions().into_iter().map(|mention| mention.name).collect()
+}
+
+/// The words of a text, without what stands between them.
+pub(crate) fn bare_words(text: &str) -> Vec<&str> {
+    text.split(|c: char| !continues_name(c)).filter(|word| !word.is_empty()).collect()
+}
+
+/// Whether the words of `phrase` (small letters) stand in `words`, one after the other.
+pub(crate) fn phrase_in(words: &[&str], phrase: &str) -> bool {
+    (0..words.len()).any(|start| {
+        let mut rest = words[start..].iter();
+        phrase.split(' ').all(|wanted| rest.next().is_some_and(|word| word.eq_ignore_ascii_case(wanted)))
+    })
+}
+
+/// The words of a name or of plain text, in small letters, without articles: `GetTheOrderStatus` and
+/// `get order status` are the same. `None` if something else than words stands in it, or too many words.
+pub(crate) fn plain_words(text: &str) -> Option<Vec<String>> {
+    const MAX_WORDS: usize = 24;
+    let mut words = Vec::new();
+    for part in text.split_whitespace() {
+        if !part.chars().all(continues_name) {
+            return None;
+        }
+        split_camel_case(part, &mut words);
+        if words.len() > MAX_WORDS {
+            return None;
+        }
+    }
+    words.retain(|word| !matches!(word.as_str(), "the" | "a" | "an"));
+    (!words.is_empty()).then_some(words)
+}
+
+/// Adds the words of an identifier: `HTTPServer2` is `http`, `server2`.
+pub(crate) fn split_camel_case(identifier: &str, words: &mut Vec<String>) {
+    for part in identifier.split('_').filter(|part| !part.is_empty()) {
+        let characters: Vec<char> = part.chars().collect();
+        let mut word = String::new();
+        for (index, &character) in characters.iter().enumerate() {
+            let before = index.checked_sub(1).map(|before| characters[before]);
+            let after_small = before.is_some_and(|before| !before.is_uppercase());
+            let before_small = characters.get(index + 1).is_some_and(|next| next.is_lowercase());
+            if character.is_uppercase() && !word.is_empty() && (after_small || before_small) {
+                words.push(std::mem::take(&mut word));
+            }
+            word.extend(character.to_lowercase());
+        }
+        words.push(word);
+    }
+}
+
+/// Where the bracket closes that was opened in front of `text`; quoted text does not count.
+pub(crate) fn closing_bracket(text: &str) -> Option<usize> {
+    let (mut depth, mut quote) = (0_usize, None);
+    let mut characters = text.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match (quote, character) {
+            (Some(_), '\\') => {
+                characters.next();
+            }
+            (Some(open), _) if open == character => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(character),
+            (None, '(' | '[' | '{') => depth += 1,
+            (None, ')') if depth == 0 => return Some(at),
+            (None, ')' | ']' | '}') => depth = depth.saturating_sub(1),
+            (None, _) => {}
+        }
+    }
+    None
+}

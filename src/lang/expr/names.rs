@@ -1,0 +1,81 @@
+//! Names and references inside text, and names made of words.
+
+use crate::value::{PathStep, Reference};
+
+/// Whether a variable's name may begin with `character`.
+pub fn begins_name(character: char) -> bool {
+    character == '_' || character.is_alphabetic()
+}
+
+/// Whether a variable's name may go on with `character`.
+pub fn continues_name(character: char) -> bool {
+    character == '_' || character.is_alphanumeric()
+}
+
+/// Reads the name at the beginning of `text`; gives its length in bytes, 0 if there is none.
+pub fn scan_name(text: &str) -> usize {
+    if !text.starts_with(begins_name) {
+        return 0;
+    }
+    text.find(|character| !continues_name(character)).unwrap_or(text.len())
+}
+
+/// Reads a reference (`$a.b[0]`) at the beginning of `text` and gives it with its length in bytes, the `$`
+/// included. A `.` or `[` that no path step follows is not part of it. `None` if `text` does not begin with
+/// `$` and a name.
+pub fn scan_reference(text: &str) -> Option<(Reference, usize)> {
+    let rest = text.strip_prefix('$')?;
+    let name_length = scan_name(rest);
+    if name_length == 0 {
+        return None;
+    }
+    let mut length = 1 + name_length;
+    let mut path = Vec::new();
+    loop {
+        let rest = &text[length..];
+        if let Some(member) = rest.strip_prefix('.') {
+            let member_length = scan_name(member);
+            if member_length == 0 {
+                break;
+            }
+            path.push(PathStep::Member(member[..member_length].into()));
+            length += 1 + member_length;
+        } else if let Some(index) = rest.strip_prefix('[') {
+            let n_digits = index.bytes().take_while(u8::is_ascii_digit).count();
+            match index[..n_digits].parse() {
+                Ok(number) if index[n_digits..].starts_with(']') => {
+                    path.push(PathStep::Index(number));
+                    length += n_digits + 2;
+                }
+                _ => break,
+            }
+        } else {
+            break;
+        }
+    }
+    Some((Reference { name: rest[..name_length].into(), path }, length))
+}
+
+/// Makes an identifier of any words: `Do not keep asking` → `DoNotKeepAsking`. What is an identifier already
+/// stays as it is. Empty if there is no letter or digit in it.
+pub(crate) fn identifier(title: &str) -> String {
+    let title = title.trim();
+    if scan_name(title) == title.len() {
+        return title.to_owned();
+    }
+    let mut name = String::new();
+    for word in title.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty()) {
+        // `Don't` is one word to its reader.
+        if matches!(word, "t" | "s" | "re" | "ll" | "ve" | "d" | "m") && title.contains(&format!("'{word}")) {
+            name.push_str(word);
+            continue;
+        }
+        let mut characters = word.chars();
+        name.extend(characters.next().into_iter().flat_map(char::to_uppercase));
+        name.push_str(characters.as_str());
+    }
+    if name.starts_with(|c: char| !begins_name(c)) {
+        name.insert(0, '_');
+    }
+    name
+}

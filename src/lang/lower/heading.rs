@@ -1,0 +1,158 @@
+//! Headings to names and signatures: `Name($a: str, $b = 3) -> dict` (spec `language.md`, "File").
+
+use std::sync::Arc;
+
+use crate::diagnostic::Diagnostic;
+use crate::english::words::closing_bracket;
+use crate::expr::{identifier, parse_prefix, scan_name};
+use crate::signature::{Parameter, Type, read_type, split_outside_brackets};
+use crate::span::Span;
+
+/// What a playbook's heading says.
+pub(crate) struct Heading {
+    /// The name as an identifier; empty if the heading holds none.
+    pub(crate) name: Arc<str>,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) returns: Option<Type>,
+}
+
+/// Reads a playbook's heading; `title` stands at `span`.
+pub(crate) fn read_heading(title: &str, span: Span, diagnostics: &mut Vec<Diagnostic>) -> Heading {
+    let mut heading = Heading { name: "".into(), parameters: Vec::new(), returns: None };
+    let (words, parameters, rest) = split_heading(title);
+    heading.name = identifier(words).into();
+    let place = |part: &str| {
+        let start = span.start as usize + (part.as_ptr() as usize - title.as_ptr() as usize);
+        Span::new(span.file, start, start + part.len())
+    };
+    if heading.name.is_empty() {
+        let message = "this heading has no name; write `## Name` or `## Name($parameter)`";
+        diagnostics.push(Diagnostic::error("bad-signature", span, message));
+    }
+    if let Some(parameters) = parameters {
+        read_parameters(parameters, &place, &mut heading.parameters, diagnostics);
+    }
+    let returns = rest.trim();
+    if let Some(ty) = returns.strip_prefix("->") {
+        let ty = ty.trim();
+        // `-> None` promises nothing, which is the same as promising no type.
+        if !ty.eq_ignore_ascii_case("none") {
+            heading.returns = read_type(ty);
+            if heading.returns.is_none() {
+                diagnostics.push(unknown_type(ty, place(ty)));
+                heading.returns = Some(Type::ANY);
+            }
+        }
+    } else if !returns.is_empty() {
+        let message = format!("`{returns}` behind the parameters can't be read; write `-> type` or nothing");
+        diagnostics.push(Diagnostic::error("bad-signature", place(returns), message));
+    }
+    heading
+}
+
+fn unknown_type(name: &str, span: Span) -> Diagnostic {
+    let message =
+        format!("type `{name}` is unknown and is read as `any`; use str, int, float, bool, list, dict or any");
+    Diagnostic::warning("unknown-type", span, message)
+}
+
+/// Splits a heading into name, parameters and what follows. Brackets in prose (`Do this (carefully)`) are prose.
+fn split_heading(title: &str) -> (&str, Option<&str>, &str) {
+    if let Some(open) = title.find('(') {
+        let words = &title[..open];
+        let inside = &title[open + 1..];
+        let is_name = scan_name(words) == words.len() && !words.is_empty();
+        let empty_or_variable = inside.trim_start().starts_with(['$', ')']);
+        if is_name || empty_or_variable {
+            let close = closing_bracket(inside).unwrap_or(inside.len());
+            return (words, Some(&inside[..close]), inside.get(close + 1..).unwrap_or(""));
+        }
+    }
+    match title.find("->") {
+        Some(arrow) => (&title[..arrow], None, &title[arrow..]),
+        None => (title, None, ""),
+    }
+}
+
+fn read_parameters(
+    text: &str,
+    place: &dyn Fn(&str) -> Span,
+    parameters: &mut Vec<Parameter>,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let mut rest = text;
+    while !rest.trim().is_empty() {
+        match read_parameter(rest, place, diagnostics) {
+            Ok((parameter, length)) => {
+                if let Some(first) = parameters.iter().find(|other| other.name == parameter.name)
+                    && let (Some(here), Some(there)) = (parameter.span, first.span)
+                {
+                    let message = format!("parameter `${}` stands twice; rename one", parameter.name);
+                    let error = Diagnostic::error("duplicate-parameter", here, message);
+                    diagnostics.push(error.with_place(there, "first here"));
+                }
+                parameters.push(parameter);
+                rest = &rest[length..];
+            }
+            Err((part, message)) => {
+                diagnostics.push(Diagnostic::error("bad-signature", place(part), message));
+                return;
+            }
+        }
+    }
+}
+
+/// Reads `$name: type = default` and the comma behind it; gives the length read.
+fn read_parameter<'a>(
+    text: &'a str,
+    place: &dyn Fn(&str) -> Span,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<(Parameter, usize), (&'a str, String)> {
+    let start = text.len() - text.trim_start().len();
+    let dollar = usize::from(text[start..].starts_with('$'));
+    let length = scan_name(&text[start + dollar..]);
+    let mut at = start + dollar + length;
+    if length == 0 {
+        let shown = text.trim().split(',').next().unwrap_or("");
+        return Err((text.trim(), format!("parameter `{shown}` can't be read; write `$name: type = default`")));
+    }
+    let named = &text[start..at];
+    let mut ty = Type::ANY;
+    let skip = |at: usize| at + (text[at..].len() - text[at..].trim_start().len());
+    at = skip(at);
+    if text[at..].starts_with(':') {
+        let end = split_outside_brackets(&text[at + 1..], &['=', ','])[0].len();
+        let written = text[at + 1..at + 1 + end].trim();
+        ty = read_type(written).filter(|_| !written.is_empty()).unwrap_or_else(|| {
+            diagnostics.push(unknown_type(written, place(written)));
+            Type::ANY
+        });
+        at = skip(at + 1 + end);
+    }
+    let mut default = None;
+    if text[at..].starts_with('=') {
+        let source = &text[at + 1..];
+        let offset = place(source);
+        let (expr, length) = parse_prefix(source, offset.file, offset.start as usize)
+            .map_err(|error| (source, format!("the default of `{named}` can't be read: {}", error.message)))?;
+        let value = expr.as_constant();
+        default = Some(value.ok_or((source, format!("the default of `{named}` has to be a literal")))?);
+        at = skip(at + 1 + length);
+    }
+    if let Some(default) = &default
+        && !ty.accepts(default)
+    {
+        // `$x: str = None` is how Python programs write an optional parameter.
+        ty.optional |= default.kind() == "None";
+        if !ty.accepts(default) {
+            return Err((named, format!("the default of `{named}` is no {ty} but {}", default.kind())));
+        }
+    }
+    if text[at..].starts_with(',') {
+        at += 1;
+    } else if !text[at..].trim().is_empty() {
+        return Err((text[at..].trim(), format!("expected `,` or `)` after `{named}`")));
+    }
+    let span = Some(place(named));
+    Ok((Parameter { name: named.trim_start_matches('$').into(), ty, default, description: "".into(), span }, at))
+}

@@ -1,0 +1,205 @@
+//! Texts and what they import to trees: follows `!import` and `import:`, finds cycles and what is missing.
+
+use crate::diagnostic::Diagnostic;
+use crate::lower::settings::{Setting, read_front_matter};
+use crate::plan::PlanLanguage;
+use crate::source::ast::FileTree;
+use crate::source::{ImportRequest, SourceText, parse};
+use crate::span::{FileId, Sources, Span};
+use crate::value::Value;
+
+/// More files than any program has; a bound for a reader that makes up new ones without end.
+const MAX_FILES: usize = 1_000;
+
+/// A file with its front matter read.
+pub(crate) struct LoadedFile {
+    pub(crate) tree: FileTree,
+    pub(crate) settings: Vec<Setting>,
+}
+
+/// One file pulled in by another.
+pub(crate) struct ImportEdge {
+    pub(crate) from: usize,
+    /// The agent in `from` whose text holds the import, by its position; none for front matter and preamble.
+    pub(crate) agent: Option<usize>,
+    pub(crate) to: usize,
+    span: Span,
+}
+
+/// All files of a program.
+#[derive(Default)]
+pub(crate) struct Files {
+    pub(crate) sources: Sources,
+    pub(crate) files: Vec<LoadedFile>,
+    pub(crate) imports: Vec<ImportEdge>,
+    /// The plans among them.
+    pub(crate) plans: Vec<PlanFile>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// A file that holds a plan.
+pub(crate) struct PlanFile {
+    pub(crate) file: FileId,
+    /// The first import that names it; none: it was given.
+    pub(crate) import: Option<Span>,
+}
+
+struct Wanted {
+    from: usize,
+    agent: Option<usize>,
+    path: String,
+    span: Span,
+}
+
+/// Reads `roots` and all they import.
+pub(crate) fn load_files(
+    roots: Vec<SourceText>,
+    read: &mut dyn FnMut(&ImportRequest<'_>) -> Result<SourceText, String>,
+) -> Files {
+    let mut files = Files::default();
+    let mut wanted = Vec::new();
+    for root in roots {
+        if is_plan(&root.name) {
+            files.add_plan(root, None);
+        } else {
+            files.add(root, &mut wanted);
+        }
+    }
+    // A queue, so that imported files stand in the order in which a reader meets them.
+    let mut next = 0;
+    while next < wanted.len() {
+        let Wanted { from, agent, path, span } = &wanted[next];
+        let (from, agent, path, span) = (*from, *agent, path.clone(), *span);
+        next += 1;
+        files.follow(from, agent, &path, span, read, &mut wanted);
+    }
+    files
+}
+
+impl Files {
+    /// The text of a file.
+    pub(crate) fn text(&self, file: FileId) -> &str {
+        self.sources.get(file).map_or("", |file| &file.text)
+    }
+
+    fn add(&mut self, source: SourceText, wanted: &mut Vec<Wanted>) -> usize {
+        let from = self.files.len();
+        let file = self.sources.add(source.name, source.text);
+        let text = self.sources.get(file).map(|file| file.text.clone()).unwrap_or_default();
+        let tree = parse::parse(file, &text);
+        let settings = match tree.front_matter {
+            Some(span) => read_front_matter(&text, span, &mut self.diagnostics),
+            None => Vec::new(),
+        };
+        for setting in settings.iter().filter(|setting| setting.key == "import") {
+            let paths: Vec<&str> = if let Value::List(paths) = &setting.value {
+                paths.iter().filter_map(Value::as_str).collect()
+            } else {
+                setting.value.as_str().into_iter().collect()
+            };
+            if paths.is_empty() {
+                let message = "an import needs a path; write `import: [other.md]`";
+                self.diagnostics.push(Diagnostic::error("bad-import", setting.span, message));
+            }
+            let want = |path: &str| Wanted { from, agent: None, path: path.to_owned(), span: setting.span };
+            wanted.extend(paths.into_iter().map(want));
+        }
+        let agents = tree.agents.iter().enumerate().map(|(index, agent)| (Some(index), agent));
+        for (agent, tree) in [(None, &tree.preamble)].into_iter().chain(agents) {
+            let bodies = [&tree.body].into_iter().chain(tree.playbooks.iter().map(|playbook| &playbook.body));
+            for import in bodies.flat_map(|body| &body.imports) {
+                let path = text[import.path.range()].trim_matches(['"', '\'']).to_owned();
+                wanted.push(Wanted { from, agent, path, span: import.span });
+            }
+        }
+        self.files.push(LoadedFile { tree, settings });
+        from
+    }
+
+    fn add_plan(&mut self, source: SourceText, import: Option<Span>) {
+        let known = self.sources.iter().any(|(_, file)| *file.name == *source.name);
+        if !known {
+            let file = self.sources.add(source.name, source.text);
+            self.plans.push(PlanFile { file, import });
+        }
+    }
+
+    fn follow(
+        &mut self,
+        from: usize,
+        agent: Option<usize>,
+        path: &str,
+        span: Span,
+        read: &mut dyn FnMut(&ImportRequest<'_>) -> Result<SourceText, String>,
+        wanted: &mut Vec<Wanted>,
+    ) {
+        if path.starts_with("http://") || path.starts_with("https://") {
+            let message = format!("imports of URLs are not supported: download `{path}` and import the file");
+            self.diagnostics.push(Diagnostic::error("url-import", span, message));
+            return;
+        }
+        if self.files.len() + self.plans.len() >= MAX_FILES {
+            let message = format!("a program has at most {MAX_FILES} files; import less");
+            self.diagnostics.push(Diagnostic::error("too-many-files", span, message));
+            return;
+        }
+        let importer = self.sources.get(self.files[from].tree.file).map(|file| file.name.clone());
+        let request =
+            ImportRequest { path: path.strip_prefix("file://").unwrap_or(path), from: &importer.unwrap_or_default() };
+        let source = match read(&request) {
+            Ok(source) => source,
+            Err(why) => {
+                let message = format!("`{path}` can't be imported: {why}");
+                self.diagnostics.push(Diagnostic::error("import-missing", span, message));
+                return;
+            }
+        };
+        if is_plan(path) {
+            return self.add_plan(source, Some(span));
+        }
+        let known = self
+            .files
+            .iter()
+            .position(|file| self.sources.get(file.tree.file).is_some_and(|known| *known.name == *source.name));
+        let to = match known {
+            Some(to) => to,
+            None => self.add(source, wanted),
+        };
+        if let Some(back) = self.path_between(to, from) {
+            let mut error =
+                Diagnostic::error("import-cycle", span, format!("`{path}` imports this file; remove one import"));
+            if let Some(back) = back {
+                error = error.with_place(back, "the way back begins here");
+            }
+            self.diagnostics.push(error);
+            return;
+        }
+        self.imports.push(ImportEdge { from, agent, to, span });
+    }
+
+    /// Whether `from` imports `to`, directly or not, and the import by which it begins to (none: they are one).
+    fn path_between(&self, from: usize, to: usize) -> Option<Option<Span>> {
+        if from == to {
+            return Some(None);
+        }
+        let mut seen = vec![false; self.files.len()];
+        let mut pending: Vec<(usize, Option<Span>)> = vec![(from, None)];
+        while let Some((at, first)) = pending.pop() {
+            for edge in self.imports.iter().filter(|edge| edge.from == at) {
+                let first = first.or(Some(edge.span));
+                if edge.to == to {
+                    return Some(first);
+                }
+                if !std::mem::replace(&mut seen[edge.to], true) {
+                    pending.push((edge.to, first));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Whether a file of this name holds a plan.
+fn is_plan(path: &str) -> bool {
+    PlanLanguage::of_file(path).is_some()
+}

@@ -1,0 +1,263 @@
+//! Trees to program: names, signatures, metadata, lines, graphs, and what a session begins with.
+
+mod agents;
+mod flow;
+mod heading;
+pub(crate) mod load;
+pub(crate) mod names;
+mod playbooks;
+mod settings;
+mod steps;
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use crate::diagnostic::Diagnostic;
+use crate::english::callables::{Callable, Names};
+use crate::english::reading::Surroundings;
+use crate::english::words::mentioned_names;
+use crate::lower::agents::{AgentPlan, empty_agent, plan_agents};
+use crate::lower::load::Files;
+use crate::lower::names::sort_names;
+use crate::lower::playbooks::{PlaybookDraft, root_playbook};
+use crate::lower::settings::read_tools;
+use crate::plan::{Plan, PlanId, read_plan};
+use crate::program::{
+    Agent, AgentId, AgentKind, Entry, FrontMatter, Playbook, PlaybookId, Program, Signature, ToolList, TriggerIndex,
+    TriggerKind,
+};
+use crate::source::ast::Body;
+use crate::source::parse::is_code;
+use crate::span::Span;
+
+/// What is known about the world a program will run in.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LoadOptions<'a> {
+    /// The tools that can be called.
+    pub tools: &'a [Signature],
+    /// Whether there are more tools, known only at run time: an unknown callee is then a warning.
+    pub open_world: bool,
+}
+
+/// What `lower` gives: the program, and what the checks need besides it.
+pub(crate) struct Lowered {
+    pub(crate) program: Program,
+    /// Names that exist but can't be run yet: plans, functions in Python fences.
+    pub(crate) later: Vec<String>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// Makes the program of all files.
+pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>) -> Lowered {
+    let mut diagnostics = std::mem::take(&mut files.diagnostics);
+    let plans = plan_agents(&files, &mut diagnostics);
+    let mut later = Vec::new();
+    let programs = read_plans(&files, &mut diagnostics);
+    let mut drafts: Vec<PlaybookDraft<'_>> = Vec::new();
+    for plan in &plans {
+        for body in &plan.bodies {
+            note_fences(&files, body, &mut later, &mut diagnostics);
+        }
+        for tree in &plan.playbooks {
+            note_fences(&files, &tree.body, &mut later, &mut diagnostics);
+            let (id, source) = (playbook_id(drafts.len()), files.text(tree.heading.title.file));
+            drafts.push(PlaybookDraft::read(id, plan.agent.id, tree, source, &mut diagnostics));
+        }
+    }
+    check_duplicates(&plans, &drafts, &mut diagnostics);
+    let agent_name = |agent: AgentId| &*plans[agent.0 as usize].agent.name;
+    let callables = drafts.iter().map(|draft| Callable::new(&draft.playbook, agent_name(draft.playbook.agent)));
+    // To who calls it a plan is like a tool: a name, parameters, a result.
+    let signatures = with_plans(options.tools, &programs);
+    let agent_names = plans.iter().map(|plan| &*plan.agent.name);
+    let names = Names::new(callables.collect(), &signatures, &later, agent_names);
+    let around = |agent: AgentId| Surroundings { names: &names, agent, has_children: false };
+    let mut playbooks: Vec<Playbook> = Vec::new();
+    for draft in &drafts {
+        let source = files.text(draft.tree.heading.title.file);
+        playbooks.push(draft.lower(source, around(draft.playbook.agent), &mut diagnostics));
+    }
+    let mut agents: Vec<Agent> = plans.iter().map(|plan| plan.agent.clone()).collect();
+    for playbook in &playbooks {
+        agents[playbook.agent.0 as usize].playbooks.push(playbook.id);
+    }
+    let given_alone = files.files.is_empty() && !programs.is_empty();
+    let entry = if given_alone { Entry::Plan(PlanId(0)) } else { find_entry(&agents, &playbooks) };
+    if let (true, Some(plan)) = (agents.is_empty(), programs.first()) {
+        // Who runs a plan that no agent calls.
+        agents.push(empty_agent(&plan.name, &plan.name, Span { end: plan.span.start, ..plan.span }));
+    }
+    if let Entry::Root(id) = entry
+        && let Some(plan) = plans.iter().find(|plan| plan.agent.kind == AgentKind::Playbooks)
+    {
+        playbooks.push(root_playbook(id, plan, &playbooks, &files, around(plan.agent.id)));
+    }
+    for agent in &mut agents {
+        agent.triggers = TriggerIndex::new(agent.playbooks.iter().flat_map(|id| &playbooks[id.0 as usize].triggers));
+    }
+    sort_all_names(&agents, &mut playbooks);
+    let settings = read_settings(&files, &mut diagnostics);
+    let tools = read_tool_list(&files, &mut diagnostics);
+    let mut program = Program {
+        sources: files.sources,
+        agents,
+        playbooks,
+        plans: programs,
+        called_by_plans: Vec::new(),
+        settings,
+        tools,
+        entry,
+    };
+    program.called_by_plans = called_by_plans(&program);
+    Lowered { program, later, diagnostics }
+}
+
+/// Reads the plans; of two of a name the first is called by it, which is an error.
+fn read_plans(files: &Files, diagnostics: &mut Vec<Diagnostic>) -> Vec<Arc<Plan>> {
+    let mut plans: Vec<Arc<Plan>> = Vec::new();
+    for file in &files.plans {
+        let Some(source) = files.sources.get(file.file) else { continue };
+        let (plan, found) = read_plan(file.file, &source.name, &source.text);
+        diagnostics.extend(found);
+        let Some(plan) = plan else { continue };
+        if let Some(first) = plans.iter().find(|first| first.name == plan.name) {
+            let message = format!("two plans are called `{}`; rename one of the files", plan.name);
+            let error = Diagnostic::error("duplicate-plan", file.import.unwrap_or(plan.span), message);
+            diagnostics.push(error.with_place(Span { end: first.span.start, ..first.span }, "the other one"));
+        }
+        plans.push(Arc::new(plan));
+    }
+    plans
+}
+
+/// The tools, and the plans as if they were tools: of a tool and a plan of one name the plan counts.
+pub(crate) fn with_plans(tools: &[Signature], plans: &[Arc<Plan>]) -> Vec<Signature> {
+    let mut signatures = tools.to_vec();
+    signatures.extend(plans.iter().map(|plan| plan.signature()));
+    signatures
+}
+
+/// The playbooks that are meant by what plans call, whoever runs them.
+fn called_by_plans(program: &Program) -> Vec<PlaybookId> {
+    let names: BTreeSet<&str> = program.plans.iter().flat_map(|plan| plan.callees()).collect();
+    let is_called = |playbook: &&Playbook| {
+        let qualified = || format!("{}.{}", program.agent(playbook.agent).name, playbook.name);
+        !names.is_empty() && !playbook.implicit && (names.contains(&*playbook.name) || names.contains(&*qualified()))
+    };
+    program.playbooks.iter().filter(is_called).map(|playbook| playbook.id).collect()
+}
+
+fn playbook_id(index: usize) -> PlaybookId {
+    PlaybookId(u32::try_from(index).unwrap_or(u32::MAX))
+}
+
+/// Warns of code that is not run, and collects the names it defines.
+fn note_fences(files: &Files, body: &Body, later: &mut Vec<String>, diagnostics: &mut Vec<Diagnostic>) {
+    for fence in body.fences.iter().filter(|fence| is_code(&fence.language) && fence.language != "public.json") {
+        let text = files.sources.text(fence.span);
+        let first = Span::new(fence.span.file, fence.span.start as usize, fence.span.start as usize + 3);
+        let message = "python is recognised and kept, but not run yet";
+        diagnostics.push(Diagnostic::warning("python-not-run", first, message));
+        let mut marked = false;
+        for line in text.lines().map(str::trim) {
+            marked |= line.starts_with("@playbook");
+            let Some(function) = line.strip_prefix("async def ").or_else(|| line.strip_prefix("def ")) else {
+                continue;
+            };
+            if std::mem::take(&mut marked) {
+                later.push(function.split('(').next().unwrap_or("").trim().to_owned());
+            }
+        }
+    }
+}
+
+fn check_duplicates(plans: &[AgentPlan<'_>], drafts: &[PlaybookDraft<'_>], diagnostics: &mut Vec<Diagnostic>) {
+    let mut agents: HashMap<&str, Span> = HashMap::new();
+    for plan in plans {
+        if let Some(first) = agents.get(&*plan.agent.name) {
+            let message = format!("agent `{}` stands twice; rename one", plan.agent.name);
+            let error = Diagnostic::error("duplicate-agent", plan.agent.title_span, message);
+            diagnostics.push(error.with_place(*first, "first here"));
+        } else {
+            agents.insert(&plan.agent.name, plan.agent.title_span);
+        }
+    }
+    let mut playbooks: HashMap<(AgentId, &str), Span> = HashMap::new();
+    for playbook in drafts.iter().map(|draft| &draft.playbook).filter(|playbook| !playbook.name.is_empty()) {
+        let (key, span) = ((playbook.agent, &*playbook.name), playbook.title_span);
+        if let Some(first) = playbooks.get(&key) {
+            let message = format!("playbook `{}` stands twice in its agent; rename one", playbook.name);
+            diagnostics.push(Diagnostic::error("duplicate-playbook", span, message).with_place(*first, "first here"));
+        } else {
+            playbooks.insert(key, span);
+        }
+    }
+}
+
+fn find_entry(agents: &[Agent], playbooks: &[Playbook]) -> Entry {
+    let begins = |id: &PlaybookId| {
+        playbooks[id.0 as usize].triggers.iter().any(|trigger| trigger.kind == TriggerKind::Beginning)
+    };
+    for agent in agents {
+        let found: Vec<PlaybookId> = agent.playbooks.iter().copied().filter(begins).collect();
+        if !found.is_empty() {
+            return Entry::Beginning(found);
+        }
+    }
+    match (playbooks, agents.iter().find(|agent| agent.kind == AgentKind::Playbooks)) {
+        ([single], _) => Entry::Single(single.id),
+        (_, None) => Entry::None,
+        ([], Some(agent)) if agent.description.is_empty() => Entry::None,
+        (_, Some(_)) => Entry::Root(playbook_id(playbooks.len())),
+    }
+}
+
+fn sort_all_names(agents: &[Agent], playbooks: &mut [Playbook]) {
+    for playbook in playbooks {
+        let in_triggers: BTreeSet<Arc<str>> =
+            playbook.triggers.iter().flat_map(|trigger| mentioned_names(&trigger.text)).collect();
+        let in_texts =
+            [&playbook.description, &playbook.notes].into_iter().flat_map(|text| mentioned_names(text)).collect();
+        let variables = &agents[playbook.agent.0 as usize].variables;
+        let declared = |name: &str| variables.iter().any(|variable| &*variable.name == name);
+        sort_names(playbook, &in_triggers, &in_texts, &declared);
+    }
+}
+
+/// Which tools all files together permit: each may take something away, none gives it back.
+fn read_tool_list(files: &Files, diagnostics: &mut Vec<Diagnostic>) -> ToolList {
+    let mut list = ToolList::default();
+    for setting in files.files.iter().flat_map(|file| &file.settings).filter(|setting| setting.key == "tools") {
+        list.restrict(read_tools(setting, diagnostics));
+    }
+    list
+}
+
+/// The front matter of all files together; of a key that stands in several files the first counts.
+fn read_settings(files: &Files, diagnostics: &mut Vec<Diagnostic>) -> FrontMatter {
+    let mut settings = FrontMatter::default();
+    let mut first: HashMap<&str, Span> = HashMap::new();
+    for setting in files.files.iter().flat_map(|file| &file.settings) {
+        // Both are read where they stand, for each file by itself.
+        if matches!(setting.key.as_str(), "import" | "variables") {
+            continue;
+        }
+        // Every file brings its own of these; the lists of allowed tools are read beside.
+        if matches!(setting.key.as_str(), "tools" | "plugins" | "mcp" | "resources") {
+            settings.other.push((setting.key.clone(), setting.value.clone(), setting.span));
+            continue;
+        }
+        if let Some(first) = first.get(setting.key.as_str()) {
+            let message = format!("`{}` is set in another file already; this one has no effect", setting.key);
+            let warning = Diagnostic::warning("duplicate-setting", setting.span, message);
+            diagnostics.push(warning.with_place(*first, "this one counts"));
+            continue;
+        }
+        first.insert(&setting.key, setting.span);
+        match (setting.key.as_str(), setting.value.as_str()) {
+            ("model", Some(model)) => settings.model = Some(model.to_owned()),
+            _ => settings.other.push((setting.key.clone(), setting.value.clone(), setting.span)),
+        }
+    }
+    settings
+}

@@ -1,0 +1,321 @@
+//! List items to the lines of a playbook: texts, line ids, nesting, kinds, names.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::diagnostic::Diagnostic;
+use crate::english::items::read_item;
+use crate::english::reading::{Action, Reading, Surroundings};
+use crate::english::words::{Mention, Phrase};
+use crate::expr::too_deep_message;
+use crate::program::{Arm, Loop, Mode, Parameter, Returned, Step, StepId, StepKind, Target, Type};
+use crate::source::ast::ItemTree;
+use crate::source::markdown::MAX_NESTING;
+use crate::span::Span;
+
+/// An item that becomes a line, or a branch and its action.
+struct Draft<'a> {
+    item: &'a ItemTree,
+    /// Its own text, and what it takes of items that are no lines.
+    pieces: Vec<Span>,
+    /// The draft that it is nested in.
+    parent: Option<usize>,
+    has_children: bool,
+}
+
+/// Makes lines of `items`. In goal mode only numbered items are lines (what is nested in one without a number
+/// is part of its text) and none is read: the model is free there.
+pub(crate) fn lower_steps(
+    items: &[&ItemTree],
+    mode: Mode,
+    source: &str,
+    around: Surroundings<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Step> {
+    let drafts = draft_lines(items, mode, diagnostics);
+    let mut lines = Lines { source, steps: Vec::new(), n_roots: 0 };
+    // The line that each draft has become.
+    let mut ids: Vec<StepId> = Vec::with_capacity(drafts.len());
+    for draft in &drafts {
+        let parent = draft.parent.and_then(|parent| ids.get(parent)).copied();
+        let span = draft.pieces.first().copied().unwrap_or(draft.item.bullet);
+        if mode == Mode::Goal {
+            ids.push(lines.add(parent, span, &draft.pieces, Reading::free()));
+            continue;
+        }
+        let too_deep = Cell::new(None);
+        let words = Phrase::new(source, span).noting(&too_deep);
+        let item = read_item(words, Surroundings { has_children: draft.has_children, ..around });
+        if let Some(span) = too_deep.get() {
+            diagnostics.push(Diagnostic::warning("expression-too-deep", span, too_deep_message()));
+        }
+        // Nested lines belong to branches and loops; under any other line they say more about it than was read.
+        let says_more = |reading: &Reading| {
+            !draft.item.plain
+                || (draft.has_children && !matches!(reading.kind, StepKind::Branch { .. } | StepKind::Loop(_)))
+        };
+        match item.action {
+            None => {
+                let is_more = says_more(&item.line);
+                ids.push(lines.add(parent, span, &draft.pieces, limited(item.line, is_more)));
+            }
+            Some(Action { condition, words, reading }) => {
+                let branch = lines.add(parent, condition.span(), &[condition.span()], item.line);
+                let further = draft.pieces.iter().skip(1).copied();
+                let pieces: Vec<Span> = std::iter::once(words.span()).chain(further).collect();
+                // Nested items are lines after the action; only what is returned may be said by them.
+                let is_more = !draft.item.plain || (draft.has_children && matches!(reading.kind, StepKind::Return(_)));
+                lines.add(Some(branch), words.span(), &pieces, limited(reading, is_more));
+                ids.push(branch);
+            }
+        }
+    }
+    let mut steps = lines.steps;
+    if mode == Mode::Steps {
+        resolve_else_arms(&mut steps, diagnostics);
+    }
+    steps
+}
+
+/// The items that are lines, in order, each with the one it is nested in.
+fn draft_lines<'a>(items: &[&'a ItemTree], mode: Mode, diagnostics: &mut Vec<Diagnostic>) -> Vec<Draft<'a>> {
+    let mut drafts: Vec<Draft<'a>> = Vec::new();
+    // The lines above the present item, outermost first, with their levels.
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    for &item in items {
+        while open.last().is_some_and(|(level, _)| *level >= item.level) {
+            open.pop();
+        }
+        if mode == Mode::Goal && !item.ordered {
+            if let (Some((_, owner)), Some(last)) = (open.last(), item.text.last()) {
+                drafts[*owner].pieces.push(item.bullet.to(*last));
+            }
+            continue;
+        }
+        if item.lifted {
+            diagnostics.push(too_deep(item));
+        }
+        // A bullet without words says nothing; what is nested in it counts as if it stood there.
+        if item.text.is_empty() {
+            continue;
+        }
+        let parent = open.last().map(|(_, parent)| *parent);
+        if let Some(parent) = parent {
+            drafts[parent].has_children = true;
+        }
+        open.push((item.level, drafts.len()));
+        drafts.push(Draft { item, pieces: item.text.clone(), parent, has_children: false });
+    }
+    drafts
+}
+
+/// Lines as they are made, in the order of their ids.
+struct Lines<'a> {
+    source: &'a str,
+    steps: Vec<Step>,
+    n_roots: usize,
+}
+
+impl Lines<'_> {
+    fn add(&mut self, parent: Option<StepId>, span: Span, pieces: &[Span], reading: Reading) -> StepId {
+        let id = StepId(u32::try_from(self.steps.len()).unwrap_or(u32::MAX));
+        let label = match parent {
+            Some(parent) => {
+                let parent = &mut self.steps[parent.0 as usize];
+                parent.children.push(id);
+                format!("{}.{:02}", parent.label, parent.children.len())
+            }
+            None => {
+                self.n_roots += 1;
+                format!("{:02}", self.n_roots)
+            }
+        };
+        let Reading { kind, explicit } = reading;
+        let mut step = Step {
+            id,
+            label: label.into(),
+            parent,
+            children: Vec::new(),
+            text: join_pieces(self.source, pieces).into(),
+            span,
+            kind,
+            explicit,
+            reads: Vec::new(),
+            writes: Vec::new(),
+        };
+        fill_names(&mut step, self.source, pieces);
+        self.steps.push(step);
+        id
+    }
+}
+
+/// A reading, given whether more than its words say what the line is.
+fn limited(mut reading: Reading, is_more: bool) -> Reading {
+    if is_more {
+        reading.explicit = false;
+        // `Return:` with more under it gives that back, not nothing.
+        if matches!(reading.kind, StepKind::Return(Returned::Nothing)) {
+            reading.kind = StepKind::Return(Returned::Words);
+        }
+    }
+    reading
+}
+
+fn too_deep(item: &ItemTree) -> Diagnostic {
+    let message = format!("this line is nested deeper than {MAX_NESTING} levels and is read as one level higher");
+    Diagnostic::warning("nested-too-deep", item.bullet, message).with_note("move it into a playbook of its own")
+}
+
+/// Decides for each else arm whether it is explicit, and finds those without an `If`.
+fn resolve_else_arms(steps: &mut [Step], diagnostics: &mut Vec<Diagnostic>) {
+    // Per parent (none: outermost): whether a chain is open there, and whether all its conditions were read.
+    let mut chains: HashMap<Option<StepId>, bool> = HashMap::new();
+    for step in steps {
+        let StepKind::Branch { arm, condition, .. } = &step.kind else {
+            chains.remove(&step.parent);
+            continue;
+        };
+        let chain = chains.get(&step.parent).copied();
+        match (arm, chain) {
+            (Arm::If, _) => {
+                chains.insert(step.parent, condition.is_some());
+            }
+            (Arm::ElseIf | Arm::Else, None) => {
+                step.explicit = false;
+                let message = "no `If` stands directly before this line; it is left to the model";
+                diagnostics.push(Diagnostic::warning("else-without-if", step.span, message));
+            }
+            (Arm::ElseIf, Some(all_read)) => {
+                chains.insert(step.parent, all_read && condition.is_some());
+            }
+            (Arm::Else, Some(all_read)) => {
+                step.explicit &= all_read;
+                chains.remove(&step.parent);
+            }
+        }
+    }
+}
+
+/// Fills `reads` and `writes`: what a line is certain to write is no read; free words may do either.
+fn fill_names(step: &mut Step, source: &str, pieces: &[Span]) {
+    let targets: Vec<Target> = step.kind.targets().into_iter().cloned().collect();
+    let places: HashSet<Span> = targets.iter().map(|target| target.span).collect();
+    let mut reads: Vec<Arc<str>> = Vec::new();
+    let mut seen: HashSet<Arc<str>> = HashSet::new();
+    let mut add = |name: &Arc<str>| {
+        if seen.insert(name.clone()) {
+            reads.push(name.clone());
+        }
+    };
+    let named: Vec<Arc<str>> = step.call().map_or_else(Vec::new, |call| {
+        call.arguments.iter().flatten().filter_map(|argument| argument.name.clone()).collect()
+    });
+    // `Name($id=7)` names a parameter of the callee, it reads nothing.
+    let is_argument_name = |mention: &Mention| {
+        let behind = source[mention.span.end as usize..].trim_start();
+        named.contains(&mention.name) && behind.starts_with('=') && !behind.starts_with("==")
+    };
+    for mention in pieces.iter().flat_map(|piece| Phrase::new(source, *piece).mentions()) {
+        if !places.contains(&mention.span) && !is_argument_name(&mention) {
+            add(&mention.name);
+        }
+    }
+    // A built-in that was read as an assignment names its variable without a `$`.
+    if let StepKind::Assign { value: Some(value), .. } = &step.kind {
+        value.for_each_reference(&mut |reference| add(&reference.name));
+    }
+    let mut writes: Vec<Arc<str>> = targets.into_iter().map(|target| target.name).collect();
+    if step.is_free() {
+        writes.extend(reads.iter().cloned());
+    }
+    let mut seen = HashSet::new();
+    writes.retain(|name| seen.insert(name.clone()));
+    step.reads = reads;
+    step.writes = writes;
+}
+
+/// Gives every target without a type the one written beside the name elsewhere in the playbook.
+pub(crate) fn spread_types(steps: &mut [Step], parameters: &[Parameter], source: &str) {
+    let mut types: HashMap<Arc<str>, Type> = HashMap::new();
+    for parameter in parameters {
+        types.entry(parameter.name.clone()).or_insert(parameter.ty);
+    }
+    for step in &*steps {
+        for mention in Phrase::new(source, step.span).mentions() {
+            if let Some(ty) = mention.ty {
+                types.entry(mention.name).or_insert(ty);
+            }
+        }
+    }
+    if types.is_empty() {
+        return;
+    }
+    for step in steps {
+        for_each_target(&mut step.kind, &mut |target| {
+            if target.ty == Type::ANY
+                && let Some(ty) = types.get(&target.name)
+            {
+                target.ty = *ty;
+            }
+        });
+    }
+}
+
+/// The types of all targets that have one, by name.
+pub(crate) fn types_of(steps: &[Step]) -> BTreeMap<Arc<str>, Type> {
+    let mut types = BTreeMap::new();
+    for target in steps.iter().flat_map(|step| step.kind.targets()).filter(|target| target.ty != Type::ANY) {
+        types.entry(target.name.clone()).or_insert(target.ty);
+    }
+    types
+}
+
+fn for_each_target(kind: &mut StepKind, visit: &mut dyn FnMut(&mut Target)) {
+    match kind {
+        StepKind::Assign { target, .. } => visit(target),
+        StepKind::Ask { targets } => targets.iter_mut().for_each(visit),
+        StepKind::Call(call) => call.result.iter_mut().for_each(visit),
+        StepKind::Loop(Loop::ForEach { variable, .. }) => visit(variable),
+        StepKind::Branch { .. }
+        | StepKind::Loop(Loop::Repeat { .. } | Loop::While { .. } | Loop::Until { .. })
+        | StepKind::Return(Returned::Nothing | Returned::Value(_) | Returned::Call(_) | Returned::Words)
+        | StepKind::End
+        | StepKind::Say { .. }
+        | StepKind::Free => {}
+    }
+}
+
+/// Pieces of text as one, each without the indentation it has in the file.
+pub(crate) fn join_pieces(source: &str, pieces: &[Span]) -> String {
+    let mut text = String::new();
+    for piece in pieces {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let raw = source.get(piece.range()).unwrap_or("");
+        if !raw.contains('\n') {
+            text.push_str(raw);
+            continue;
+        }
+        let line_start = source[..piece.start as usize].rfind('\n').map_or(0, |at| at + 1);
+        let column = piece.start as usize - line_start;
+        for (index, line) in raw.split('\n').enumerate() {
+            let line = line.trim_end_matches('\r');
+            if index > 0 {
+                text.push('\n');
+                let indent = line.bytes().take(column).take_while(|b| matches!(b, b' ' | b'\t')).count();
+                text.push_str(&line[indent..]);
+            } else {
+                text.push_str(line);
+            }
+        }
+    }
+    text
+}
+
+/// Pieces of free text as one, as they stand: a description is cut where something was taken out of it.
+pub(crate) fn join_paragraphs(source: &str, pieces: &[Span]) -> String {
+    let pieces = pieces.iter().map(|piece| source.get(piece.range()).unwrap_or("").replace("\r\n", "\n"));
+    pieces.collect::<Vec<_>>().join("\n\n")
+}

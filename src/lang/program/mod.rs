@@ -1,0 +1,171 @@
+//! The program: what the machine runs. Made by `lower` from the trees of all files; immutable afterwards, and plain
+//! data: what follows from it is computed beside it, by `analysis`.
+
+mod agent;
+pub mod builtins;
+pub mod flow_graph;
+mod ids;
+mod playbook;
+mod step;
+mod tool_list;
+mod trigger_index;
+
+use std::sync::Arc;
+
+use crate::plan::{Plan, PlanId};
+pub use crate::program::agent::{Agent, AgentKind, DeclaredVariable};
+pub use crate::program::ids::{AgentId, PlaybookId, StepId, TriggerId};
+pub use crate::program::playbook::{FrameLimits, Mode, OnLimit, Playbook};
+pub use crate::program::step::{Argument, Arm, CallSite, Loop, Returned, Step, StepKind, Target};
+pub use crate::program::tool_list::ToolList;
+pub use crate::program::trigger_index::{CallName, Trigger, TriggerIndex, TriggerKind};
+pub use crate::signature::{Parameter, Signature, Type, TypeKind};
+use crate::span::{Sources, Span};
+use crate::value::Value;
+
+/// A checked program.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The texts it was made from.
+    pub sources: Sources,
+    /// All agents in file order.
+    pub agents: Vec<Agent>,
+    /// All playbooks in file order; implicit ones (the root of an agent without an entry) come last.
+    pub playbooks: Vec<Playbook>,
+    /// All plans: those that were given, then those that are imported.
+    pub plans: Vec<Arc<Plan>>,
+    /// The playbooks that plans call, by whatever agent they may be run.
+    pub called_by_plans: Vec<PlaybookId>,
+    /// What the front matter says, of all files together.
+    pub settings: FrontMatter,
+    /// Which tools may be called at all: what all files say together.
+    pub tools: ToolList,
+    /// What the session begins with.
+    pub entry: Entry,
+}
+
+/// What a session begins with when no `--playbook` is given (spec `language.md`, "File").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// The playbooks of one agent that have an `At the beginning`, in program order. Never empty.
+    Beginning(Vec<PlaybookId>),
+    /// The only playbook there is.
+    Single(PlaybookId),
+    /// The implicit root playbook of the first agent: goal mode, waits for the user first.
+    Root(PlaybookId),
+    /// A plan that was given alone.
+    Plan(PlanId),
+    /// There is nothing to run.
+    None,
+}
+
+/// What a session can begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EntryId {
+    /// A playbook.
+    Playbook(PlaybookId),
+    /// A plan.
+    Plan(PlanId),
+}
+
+/// What front matter can hold; the keys of `playhouse.toml` (spec `language.md`, "File").
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FrontMatter {
+    /// `model: openai:NAME`.
+    pub model: Option<String>,
+    /// Everything else that was written, key by key, for the host to read (`limits`, `tools`, `resume`, …).
+    pub other: Vec<(String, Value, Span)>,
+}
+
+impl Program {
+    /// The agent with `id`.
+    ///
+    /// # Panics
+    /// If `id` is of another program.
+    pub fn agent(&self, id: AgentId) -> &Agent {
+        &self.agents[id.0 as usize]
+    }
+
+    /// The playbook with `id`.
+    ///
+    /// # Panics
+    /// If `id` is of another program.
+    pub fn playbook(&self, id: PlaybookId) -> &Playbook {
+        &self.playbooks[id.0 as usize]
+    }
+
+    /// The playbook that `name` means when an agent's text or model says it: its own by plain name, another
+    /// agent's public one by `Agent.Playbook`.
+    pub fn find_playbook(&self, agent: AgentId, name: &str) -> Option<PlaybookId> {
+        if let Some(&id) = self.agent(agent).playbooks.iter().find(|&&id| &*self.playbook(id).name == name) {
+            return Some(id);
+        }
+        let (owner, name) = name.split_once('.')?;
+        let owner = self.agents.iter().find(|other| &*other.name == owner)?;
+        let found = owner.playbooks.iter().find(|&&id| &*self.playbook(id).name == name)?;
+        (owner.id == agent || self.playbook(*found).public).then_some(*found)
+    }
+
+    /// The plan with `id`; none: it is one that a model wrote while a session ran.
+    pub fn plan(&self, id: PlanId) -> Option<&Arc<Plan>> {
+        self.plans.get(id.0 as usize)
+    }
+
+    /// The plan that is called `name`.
+    pub fn find_plan(&self, name: &str) -> Option<PlanId> {
+        let index = self.plans.iter().position(|plan| &*plan.name == name)?;
+        Some(PlanId(u32::try_from(index).unwrap_or(u32::MAX)))
+    }
+
+    /// Why a playbook cannot be run by our machine, in words; none: it can.
+    pub fn unsupported(&self, id: PlaybookId) -> Option<String> {
+        let playbook = self.playbook(id);
+        let agent = self.agent(playbook.agent);
+        match agent.kind {
+            AgentKind::Playbooks if playbook.meeting => {
+                Some(format!("{} is a meeting; meetings are not supported yet", playbook.name))
+            }
+            AgentKind::Playbooks => None,
+            AgentKind::Human => {
+                Some(format!("{} stands for a person; agents of that kind are not supported yet", agent.name))
+            }
+            AgentKind::Remote => Some(format!("{} is a remote agent; those are not supported yet", agent.name)),
+        }
+    }
+
+    /// The trigger with `id`.
+    ///
+    /// # Panics
+    /// If `id` is of another program.
+    pub fn trigger(&self, id: TriggerId) -> &Trigger {
+        &self.playbook(id.playbook).triggers[id.index as usize]
+    }
+
+    /// Whether a trigger of an agent waits for calls of a playbook: before, after, or when one fails.
+    ///
+    /// # Panics
+    /// If an id is of another program.
+    pub fn is_call_watched(&self, agent: AgentId, callee: PlaybookId) -> bool {
+        let calls = &self.agent(agent).triggers.calls;
+        calls.iter().any(|id| self.trigger(*id).kind.call().is_some_and(|call| call.playbook == Some(callee)))
+    }
+
+    /// `Playbook:T1`.
+    pub fn trigger_name(&self, id: TriggerId) -> String {
+        format!("{}:T{}", self.playbook(id.playbook).name, id.index + 1)
+    }
+
+    /// Whose list of tools keeps a playbook from calling the tool named `name`, in words; none: it may call it.
+    pub fn refusal(&self, playbook: &Playbook, name: &str) -> Option<&'static str> {
+        let agent = self.agent(playbook.agent);
+        if !self.tools.permits(name) {
+            Some("`tools` of the program")
+        } else if !agent.tools.permits(name) {
+            Some("`tools` of the agent")
+        } else if !playbook.tools.permits(name) {
+            Some("`tools` of the playbook")
+        } else {
+            None
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Playbooks: headings, modes, limits, and their lines.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::program::flow_graph::FlowGraph;
+use crate::program::ids::{AgentId, PlaybookId, StepId};
+use crate::program::step::Step;
+use crate::program::tool_list::ToolList;
+use crate::program::trigger_index::Trigger;
+use crate::signature::{Parameter, Signature, Type};
+use crate::span::Span;
+use crate::value::Value;
+
+/// One H2: a playbook.
+#[derive(Clone, Debug)]
+pub struct Playbook {
+    /// This playbook's id.
+    pub id: PlaybookId,
+    /// Its agent.
+    pub agent: AgentId,
+    /// Its name, unique within the agent; derived from the title if that is not an identifier.
+    pub name: Arc<str>,
+    /// The heading's text as written, with its signature.
+    pub title: Arc<str>,
+    /// The place of the heading line.
+    pub title_span: Span,
+    /// From the heading to the end of the playbook.
+    pub span: Span,
+    /// Parameters in order.
+    pub parameters: Vec<Parameter>,
+    /// The declared return type, if any.
+    pub returns: Option<Type>,
+    /// Whether other agents and doors may call it.
+    pub public: bool,
+    /// `strict: false`: passing a line that is not done is only an event.
+    pub strict: bool,
+    /// Its own limits.
+    pub limits: FrameLimits,
+    /// Which tools it may call.
+    pub tools: ToolList,
+    /// The text between heading (and metadata) and the first H3, unknown headings included.
+    pub description: Arc<str>,
+    /// Its triggers in order.
+    pub triggers: Vec<Trigger>,
+    /// How it runs.
+    pub mode: Mode,
+    /// All lines in document order. In goal mode: the items of the body's ordered lists (skills), or none.
+    pub steps: Vec<Step>,
+    /// The text of `### Notes`; empty if none.
+    pub notes: Arc<str>,
+    /// Which line can follow which; in goal mode without edges.
+    pub flow: FlowGraph,
+    /// Names that belong to a frame of this playbook (spec `execution.md`, "Variables").
+    pub own: BTreeSet<Arc<str>>,
+    /// Names its lines, triggers and texts mention that are not own.
+    pub outer: BTreeSet<Arc<str>>,
+    /// The types that lines give to names they set.
+    pub types: BTreeMap<Arc<str>, Type>,
+    /// `meeting: true`: recognised, not supported; a call of it is an error.
+    pub meeting: bool,
+    /// Made by us (the implicit root), not written by the author.
+    pub implicit: bool,
+}
+
+/// How a playbook runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Line by line.
+    Steps,
+    /// No `### Steps`: the model chooses until the goal is met.
+    Goal,
+}
+
+/// A playbook's own limits (spec `execution.md`, "Limits").
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FrameLimits {
+    /// Prompt and completion tokens of this frame and those above it.
+    pub tokens: Option<u64>,
+    /// Model turns of this frame and those above it.
+    pub turns: Option<u64>,
+    /// Seconds, without those spent waiting for the user.
+    pub seconds: Option<u64>,
+    /// What happens when one is reached.
+    pub on_limit: OnLimit,
+}
+
+impl FrameLimits {
+    /// Whether there is any limit.
+    pub fn is_set(&self) -> bool {
+        self.tokens.is_some() || self.turns.is_some() || self.seconds.is_some()
+    }
+}
+
+/// What happens when a frame's limit is reached.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum OnLimit {
+    /// The session fails.
+    #[default]
+    Fail,
+    /// The frame returns this value (`return: VALUE`).
+    Return(Value),
+    /// The frame is replaced by a call without arguments (`call: Name`).
+    Call(Arc<str>),
+}
+
+impl Playbook {
+    /// The line with `id`.
+    ///
+    /// # Panics
+    /// If `id` is of another playbook.
+    pub fn step(&self, id: StepId) -> &Step {
+        &self.steps[id.0 as usize]
+    }
+
+    /// The line whose line id is `label`. Missing leading zeros are forgiven (`1` is `01`).
+    pub fn find_step(&self, label: &str) -> Option<StepId> {
+        let wanted = label.split('.').map(|part| part.trim_start_matches('0'));
+        self.steps
+            .iter()
+            .find(|step| step.label.split('.').map(|p| p.trim_start_matches('0')).eq(wanted.clone()))
+            .map(|step| step.id)
+    }
+
+    /// `Name($a: str, $b = 3) -> dict`, made from what was read.
+    pub fn signature(&self) -> Signature {
+        let summary = self.description.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
+        Signature {
+            name: self.name.clone(),
+            parameters: self.parameters.clone(),
+            returns: self.returns.unwrap_or(Type::ANY),
+            summary: first_sentence(summary).into(),
+        }
+    }
+}
+
+/// What comes before the first full stop that ends a word and is followed by a space.
+fn first_sentence(line: &str) -> &str {
+    line.find(". ").map_or(line, |end| &line[..=end])
+}

@@ -1,0 +1,205 @@
+//! The lines of a playbook, and what they were read as (spec `language.md`, "Steps").
+
+use std::sync::Arc;
+
+use crate::expr::Expr;
+use crate::program::ids::{PlaybookId, StepId};
+use crate::signature::Type;
+use crate::span::Span;
+
+/// One line of a playbook.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// This line's id.
+    pub id: StepId,
+    /// Its line id as people and models see it: `01`, `02.01`. Line `02.01` is the first line nested under `02`, or
+    /// what `02`, a branch, does on its own line.
+    pub label: Arc<str>,
+    /// The line it is nested under.
+    pub parent: Option<StepId>,
+    /// The lines nested directly under it, in order.
+    pub children: Vec<StepId>,
+    /// The author's words, without bullet or old numbering; may hold line breaks and fenced blocks.
+    pub text: Arc<str>,
+    /// The place of those words.
+    pub span: Span,
+    /// What it was read as.
+    pub kind: StepKind,
+    /// Whether the *whole* line was read by the expression grammar, so that the interpreter may perform it.
+    pub explicit: bool,
+    /// Names it reads, in order of mention, without `$`.
+    pub reads: Vec<Arc<str>>,
+    /// Names it writes.
+    pub writes: Vec<Arc<str>>,
+}
+
+/// What a line was read as (spec `language.md`, "Steps").
+#[derive(Clone, Debug, PartialEq)]
+pub enum StepKind {
+    /// `If …`, `Else if …`, `Otherwise`. What it governs are its children: what stands after the condition on the
+    /// same item (`If $x > 3, return $x`) is the first of them.
+    Branch {
+        /// Which arm of the chain.
+        arm: Arm,
+        /// The condition; none for `else` and for one that is not an expression.
+        condition: Option<Expr>,
+    },
+    /// `For each …`, `Repeat …`, `While …`, `Until …`.
+    Loop(Loop),
+    /// `Return …`.
+    Return(Returned),
+    /// `End program`, `Exit`.
+    End,
+    /// A call of a playbook, plan or tool.
+    Call(CallSite),
+    /// `$x = expression`, `Set $x to …`.
+    Assign {
+        /// The variable that gets the value.
+        target: Target,
+        /// The value; none if it is not an expression.
+        value: Option<Expr>,
+    },
+    /// `Ask user for $x`, `Wait for …`.
+    Ask {
+        /// The variables asked for; may be empty.
+        targets: Vec<Target>,
+    },
+    /// `Say "…"`, `Tell the user …`.
+    Say {
+        /// The exact text (with `{$x}` references), where the line is a quoted text and nothing else.
+        literal: Option<Arc<str>>,
+    },
+    /// Anything else.
+    Free,
+}
+
+/// Which arm of a branch a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arm {
+    /// `If …`.
+    If,
+    /// `Else if …`.
+    ElseIf,
+    /// `Otherwise`, `Else`.
+    Else,
+}
+
+/// Loop headers. An expression that is none could not be read, and the loop is the model's own.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Loop {
+    /// `For each $x in $xs`.
+    ForEach {
+        /// The loop variable.
+        variable: Target,
+        /// The list.
+        list: Option<Expr>,
+    },
+    /// `Repeat 3 times`.
+    Repeat {
+        /// How often.
+        count: Option<Expr>,
+    },
+    /// `While …`.
+    While {
+        /// Goes on as long as this is true.
+        condition: Option<Expr>,
+    },
+    /// `Repeat until …`.
+    Until {
+        /// Goes on until this is true; judged after each round.
+        condition: Option<Expr>,
+    },
+}
+
+/// What a return line gives back.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Returned {
+    /// `Return` alone.
+    Nothing,
+    /// `Return $x + 1`.
+    Value(Expr),
+    /// `Return Foo($x)`.
+    Call(CallSite),
+    /// Words that are no expression.
+    Words,
+}
+
+/// A variable that a line writes: `$x` or `$x:int`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    /// Its name, without `$`.
+    pub name: Arc<str>,
+    /// The type written beside it, or that of its declaration in this playbook.
+    pub ty: Type,
+    /// The place of the name.
+    pub span: Span,
+}
+
+/// A call as written in a line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallSite {
+    /// The name as written, or the playbook's name for a call in plain words.
+    pub callee: Arc<str>,
+    /// The place of the name.
+    pub callee_span: Span,
+    /// The playbook it names; none for a tool or an unknown name.
+    pub playbook: Option<PlaybookId>,
+    /// The arguments, where all of them are expressions; none: the model finds them.
+    pub arguments: Option<Vec<Argument>>,
+    /// The variable that gets the result (`$s = GetOrder($id)`).
+    pub result: Option<Target>,
+}
+
+/// One argument of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Argument {
+    /// The parameter's name, for `name=value`; none: by position.
+    pub name: Option<Arc<str>>,
+    /// The value.
+    pub value: Expr,
+}
+
+impl StepKind {
+    /// The call that this is or does.
+    pub fn call(&self) -> Option<&CallSite> {
+        match self {
+            StepKind::Call(call) | StepKind::Return(Returned::Call(call)) => Some(call),
+            StepKind::Return(Returned::Nothing | Returned::Value(_) | Returned::Words)
+            | StepKind::Branch { .. }
+            | StepKind::Loop(_)
+            | StepKind::End
+            | StepKind::Assign { .. }
+            | StepKind::Ask { .. }
+            | StepKind::Say { .. }
+            | StepKind::Free => None,
+        }
+    }
+
+    /// The variables that it is certain to write when it has been done.
+    pub fn targets(&self) -> Vec<&Target> {
+        match self {
+            StepKind::Assign { target, .. } => vec![target],
+            StepKind::Ask { targets } => targets.iter().collect(),
+            StepKind::Call(call) => call.result.iter().collect(),
+            StepKind::Loop(Loop::ForEach { variable, .. }) => vec![variable],
+            StepKind::Branch { .. }
+            | StepKind::Loop(Loop::Repeat { .. } | Loop::While { .. } | Loop::Until { .. })
+            | StepKind::Return(_)
+            | StepKind::End
+            | StepKind::Say { .. }
+            | StepKind::Free => Vec::new(),
+        }
+    }
+}
+
+impl Step {
+    /// The call that this line is or does.
+    pub fn call(&self) -> Option<&CallSite> {
+        self.kind.call()
+    }
+
+    /// Whether the line was read as nothing in particular.
+    pub fn is_free(&self) -> bool {
+        matches!(self.kind, StepKind::Free)
+    }
+}

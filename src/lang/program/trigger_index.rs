@@ -1,0 +1,129 @@
+//! What a trigger waits for, and which triggers an update of a name concerns (spec `triggers.md`).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::expr::Expr;
+use crate::program::ids::{PlaybookId, TriggerId};
+use crate::span::Span;
+
+/// One trigger of a playbook.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trigger {
+    /// Its id.
+    pub id: TriggerId,
+    /// The author's words.
+    pub text: Arc<str>,
+    /// Their place.
+    pub span: Span,
+    /// What it waits for.
+    pub kind: TriggerKind,
+    /// Names it mentions, without `$`, in order of mention, each once.
+    pub names: Vec<Arc<str>>,
+}
+
+/// What a trigger waits for (spec `triggers.md`, "Three kinds").
+#[derive(Clone, Debug, PartialEq)]
+pub enum TriggerKind {
+    /// `At the beginning`, `When the program starts`, `When the agent starts running`.
+    Beginning,
+    /// `Before calling X`.
+    BeforeCall(CallName),
+    /// `After calling X`.
+    AfterCall(CallName),
+    /// `When X fails`.
+    CallFails(CallName),
+    /// `Every 10 minutes`.
+    Every {
+        /// The time between two beats, in milliseconds; never 0.
+        period_ms: u64,
+    },
+    /// `After 30 seconds of silence`.
+    Silence {
+        /// The time since the last utterance, in milliseconds; never 0.
+        after_ms: u64,
+    },
+    /// Becomes true (false -> true fires).
+    Condition(Expr),
+    /// `When $order_id changes`: the names, any of which changing fires.
+    Changes(Vec<Arc<str>>),
+    /// Anything else: the classifier judges it.
+    Semantic,
+}
+
+/// A callable that a trigger watches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallName {
+    /// Its name: a tool's, a playbook's, or `Agent.Playbook` for another agent's.
+    pub name: Arc<str>,
+    /// The playbook it names; none for a tool.
+    pub playbook: Option<PlaybookId>,
+}
+
+impl TriggerKind {
+    /// Whether it is evaluated when a variable gets another value: not on beginnings, calls and time.
+    pub fn waits_for_updates(&self) -> bool {
+        match self {
+            TriggerKind::Condition(_) | TriggerKind::Changes(_) | TriggerKind::Semantic => true,
+            TriggerKind::Beginning
+            | TriggerKind::BeforeCall(_)
+            | TriggerKind::AfterCall(_)
+            | TriggerKind::CallFails(_)
+            | TriggerKind::Every { .. }
+            | TriggerKind::Silence { .. } => false,
+        }
+    }
+
+    /// The callable whose calls it waits for.
+    pub fn call(&self) -> Option<&CallName> {
+        match self {
+            TriggerKind::BeforeCall(call) | TriggerKind::AfterCall(call) | TriggerKind::CallFails(call) => Some(call),
+            TriggerKind::Beginning
+            | TriggerKind::Every { .. }
+            | TriggerKind::Silence { .. }
+            | TriggerKind::Condition(_)
+            | TriggerKind::Changes(_)
+            | TriggerKind::Semantic => None,
+        }
+    }
+}
+
+/// The triggers of one agent by what concerns them; every list is in program order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TriggerIndex {
+    naming: HashMap<Arc<str>, Vec<TriggerId>>,
+    /// Semantic triggers that name no variable: candidates on every update.
+    pub ambient: Vec<TriggerId>,
+    /// Triggers on calls: before, after, failed.
+    pub calls: Vec<TriggerId>,
+    /// Triggers on time: periods and silence.
+    pub timers: Vec<TriggerId>,
+}
+
+impl TriggerIndex {
+    /// The index of an agent with these triggers, in program order.
+    pub(crate) fn new<'a>(triggers: impl Iterator<Item = &'a Trigger>) -> Self {
+        let mut index = TriggerIndex::default();
+        for trigger in triggers {
+            match &trigger.kind {
+                TriggerKind::Beginning => {}
+                TriggerKind::BeforeCall(_) | TriggerKind::AfterCall(_) | TriggerKind::CallFails(_) => {
+                    index.calls.push(trigger.id);
+                }
+                TriggerKind::Every { .. } | TriggerKind::Silence { .. } => index.timers.push(trigger.id),
+                TriggerKind::Semantic if trigger.names.is_empty() => index.ambient.push(trigger.id),
+                TriggerKind::Semantic | TriggerKind::Condition(_) | TriggerKind::Changes(_) => {
+                    for name in &trigger.names {
+                        index.naming.entry(name.clone()).or_default().push(trigger.id);
+                    }
+                }
+            }
+        }
+        index
+    }
+
+    /// The `Condition`, `Changes` and `Semantic` triggers that name the variable `name` (without `$`).
+    pub fn naming(&self, name: &str) -> &[TriggerId] {
+        self.naming.get(name).map_or(&[], Vec::as_slice)
+    }
+}

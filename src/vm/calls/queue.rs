@@ -1,0 +1,352 @@
+//! Queued calls: binding arguments, starting tools, running playbooks, taking results
+//! (spec `turn-protocol.md`, "Yields and the queue").
+
+use crate::calls::arguments::Resolved;
+use crate::calls::arguments::describe_call;
+use crate::variables::display::shorten;
+use std::sync::Arc;
+
+use crate::protocol::Tracked;
+use playhouse_lang::program::Signature;
+use playhouse_lang::program::builtins::{self, Builtin};
+use playhouse_lang::value::Value;
+
+use crate::calls::call::{AskedBy, CallState, Called, Callee, QueuedCall};
+use crate::calls::tool_policy::Clearance;
+use crate::machine::frame::Frame;
+use crate::machine::frame_core::{Phase, ReturnValue, Then};
+use crate::machine::state::Machine;
+use crate::machine::step::result_of;
+use crate::protocol::{CallId, CallKind, CallOutcome, EffectClass, Fact, FrameOrigin, Location, PROMPT, Usage};
+use crate::variables::bounds::describe_excess;
+
+/// What the program is told of a call that a person did not want.
+const REFUSED: &str = "the person who was asked refused this call";
+
+impl Machine {
+    /// What an agent's lines and model mean by a name.
+    pub(crate) fn find_callee(&self, name: &str) -> Result<Resolved, String> {
+        self.find_callee_for(self.frames.len() - 1, name)
+    }
+
+    /// What the frame at a depth means by a name.
+    pub(crate) fn find_callee_for(&self, depth: usize, name: &str) -> Result<Resolved, String> {
+        let agent = self.frames[depth].core().agent;
+        if let Some(id) = self.program.find_playbook(agent, name) {
+            let signature = Signature { name: name.into(), ..self.program.playbook(id).signature() };
+            return Ok(Resolved { callee: Callee::Playbook(id), signature, checks_itself: false });
+        }
+        if let Some(id) = self.program.find_plan(name) {
+            let signature = self.program.plans[id.0 as usize].signature();
+            return Ok(Resolved { callee: Callee::Plan(id), signature, checks_itself: false });
+        }
+        if let Some(tool) = self.tool(name) {
+            if let Some(refusal) = self.tool_refusal(depth, name) {
+                return Err(refusal);
+            }
+            let (signature, checks_itself) = (tool.signature.clone(), tool.schema.is_some());
+            return Ok(Resolved { callee: Callee::Tool(tool.effect), signature, checks_itself });
+        }
+        if builtins::find(name) == Some(Builtin::Unsupported) {
+            return Err(format!(
+                "`{name}` is a built-in of the older project that is not supported; write what it did in words"
+            ));
+        }
+        let callables = self.prompts.callables(&self.program, &self.tools, agent);
+        let near = callables
+            .iter()
+            .map(|other| (strsim::normalized_damerau_levenshtein(&name.to_lowercase(), &other.to_lowercase()), other))
+            .filter(|(likeness, _)| *likeness > 0.6)
+            .max_by(|a, b| a.0.total_cmp(&b.0));
+        Err(match near {
+            Some((_, other)) => format!("there is no playbook or tool `{name}`; did you mean `{other}`?"),
+            None if callables.is_empty() => format!("there is no playbook or tool `{name}`; nothing can be called"),
+            None => format!("there is no playbook or tool `{name}`; there are: {}", callables.join(", ")),
+        })
+    }
+
+    /// The call that must be over before another one is queued, because the top frame's queue is full.
+    pub(crate) fn call_in_the_way(&self) -> Option<CallId> {
+        self.core().queue.in_the_way(self.settings.queue)
+    }
+
+    /// Puts a call into the top frame's queue, which has room; a tool starts at once, or when the turn is over.
+    pub(crate) fn queue_call(
+        &mut self,
+        resolved: &Resolved,
+        arguments: Vec<(Arc<str>, Tracked)>,
+        result_name: Option<Arc<str>>,
+    ) -> CallId {
+        self.queue_call_at(self.frames.len() - 1, resolved, arguments, result_name)
+    }
+
+    /// Puts a question of the machine's own to the session's model into the top frame's queue.
+    pub(crate) fn queue_question(&mut self, name: &str, question: Tracked) {
+        let signature = Signature {
+            name: name.into(),
+            parameters: Vec::new(),
+            returns: playhouse_lang::program::Type::ANY,
+            summary: "".into(),
+        };
+        let resolved = Resolved { callee: Callee::Model, signature, checks_itself: false };
+        self.queue_call(&resolved, vec![(PROMPT.into(), question)], None);
+    }
+
+    /// Puts a call into the queue of the frame at a depth.
+    pub(crate) fn queue_call_at(
+        &mut self,
+        depth: usize,
+        resolved: &Resolved,
+        mut arguments: Vec<(Arc<str>, Tracked)>,
+        result_name: Option<Arc<str>>,
+    ) -> CallId {
+        let is_top = depth + 1 == self.frames.len();
+        let is_playbook = self.frames[depth].playbook().is_some();
+        self.next.call += 1;
+        let id = CallId(self.next.call);
+        let turn = self.turn.as_ref().filter(|_| is_top).map(|turn| turn.id);
+        let place = self.frames[depth].place(depth, turn);
+        let name = resolved.signature.name.clone();
+        let kind = resolved.callee.kind();
+        let unresolved = match resolved.callee {
+            Callee::Tool(_) => self.resolve_assets(depth, &name, &mut arguments).err(),
+            Callee::Playbook(_) | Callee::Plan(_) | Callee::Model | Callee::Gone(_) => None,
+        };
+        self.report_at(place, Fact::CallQueued { call: id, name: name.clone(), kind, arguments: arguments.clone() });
+        let agent = self.frames[depth].core().agent;
+        let mut queued = QueuedCall::new(id, name.clone(), resolved.callee, arguments, result_name, place);
+        queued.is_result_secret = queued.result_name.as_ref().is_some_and(|name| self.is_declared_secret(agent, name));
+        match resolved.callee {
+            Callee::Tool(_) => self.counters.tool_calls += 1,
+            Callee::Playbook(_) => self.counters.playbook_calls += 1,
+            Callee::Plan(_) => self.counters.plan_calls += 1,
+            Callee::Model => self.counters.model_questions += 1,
+            Callee::Gone(_) => {}
+        }
+        self.frames[depth].core_mut().queue.push(queued);
+        // Lines mean nothing to a goal: none of them would claim the call.
+        if let Some(frame) = self.frames[depth].playbook_mut().filter(|frame| frame.pointer.is_some()) {
+            frame.unclaimed_calls.push(Called { callee: resolved.callee, name });
+        }
+        if let Some(fault) = unresolved {
+            self.refuse_call(id, format!("{} was not called: {fault}", resolved.signature.name).into());
+            return id;
+        }
+        if is_top {
+            self.queue_guards(id);
+        }
+        let is_guarded = is_top && self.is_guarded(id);
+        let has_room = self.room_for_tools(depth) > 0 || !is_playbook;
+        let starts_early = has_room && (self.settings.early_start || self.turn.is_none() || !is_playbook);
+        if let (Some(effect), true, false) = (resolved.callee.effect(), starts_early, is_guarded) {
+            let is_arriving = is_playbook && self.turn.as_ref().is_some_and(|turn| turn.ended.is_none());
+            self.counters.early_starts += u64::from(is_arriving);
+            self.start_tool(id, effect);
+        }
+        id
+    }
+
+    /// Tells the world to start a queued call of a tool, if nothing stands between.
+    fn start_tool(&mut self, id: CallId, effect: EffectClass) {
+        let Some(queued) = self.find_call(id).cloned() else { return };
+        match self.clearance(&queued) {
+            Clearance::Go => self.start_cleared(id, effect),
+            Clearance::Ask(question) => self.ask_approval(id, question),
+            Clearance::Refuse(reason) => self.refuse_call(id, reason),
+        }
+    }
+
+    fn start_cleared(&mut self, id: CallId, effect: EffectClass) {
+        let Some(queued) = self.find_call(id) else { return };
+        let request = queued.request(effect, 1);
+        self.emit(request);
+    }
+
+    /// The turn is over: tools that were kept until then start, all together, but for those that a trigger's
+    /// playbook may refuse.
+    pub(crate) fn start_queued_tools(&mut self) {
+        let queue = &self.core().queue;
+        let kept: Vec<(CallId, EffectClass)> = queue
+            .iter()
+            .filter(|queued| queued.is_waiting() && !queue.is_guarded(queued.id))
+            .filter_map(|queued| Some((queued.id, queued.callee.effect()?)))
+            .take(self.room_for_tools(self.frames.len() - 1))
+            .collect();
+        kept.into_iter().for_each(|(id, effect)| self.start_tool(id, effect));
+    }
+
+    /// The turn in the queue has come of a playbook, or of a tool that was guarded.
+    pub(crate) fn run_queued(&mut self, id: CallId) {
+        let now = self.now;
+        let program = self.program.clone();
+        let Some(queued) = self.core_mut().queue.get_mut(id) else { return };
+        if let Some(effect) = queued.callee.effect() {
+            return self.start_tool(id, effect);
+        }
+        let playbook = if let Callee::Playbook(playbook) = queued.callee { Some(playbook) } else { None };
+        if let Some(reason) = playbook.and_then(|playbook| program.unsupported(playbook)) {
+            let finished = queued.finish(now, Err(reason.into()));
+            return self.report(finished);
+        }
+        let started = queued.begin(1, now);
+        let (arguments, from) = (queued.arguments.clone(), queued.place.location);
+        let (callee, origin) = (queued.callee, FrameOrigin::Call { call: id, from });
+        self.report(started);
+        match callee {
+            Callee::Playbook(playbook) => self.push_frame(playbook, arguments, origin),
+            Callee::Plan(plan) => self.push_plan(plan, arguments, origin),
+            Callee::Tool(_) | Callee::Model | Callee::Gone(_) => {}
+        }
+    }
+
+    /// Takes a finished call's result: `as` is set, the model will be told.
+    pub(crate) fn take_call(&mut self, id: CallId) {
+        let Some((queued, result)) = self.core_mut().queue.take_done(id) else { return };
+        if matches!(self.frames.last(), Some(Frame::Plan(_))) {
+            // What triggers make of the call comes before the next instruction.
+            self.call_taken(&queued, &result);
+            return self.plan_call_taken(&queued, result);
+        }
+        let line = describe_call(&queued.name, &queued.arguments);
+        let shown = self.settings.shown_value_bytes;
+        let whole = queued.one_of.and_then(|one_of| Some((one_of.n_all, self.collect(one_of, &result)?)));
+        let (line, told) = match whole {
+            Some((n_all, list)) => (format!("{} for each of {n_all} items", queued.name), Ok(list)),
+            None if queued.one_of.is_some() && result.is_ok() => return self.call_taken(&queued, &result),
+            None => (line, result.clone()),
+        };
+        match told {
+            Ok(value) => {
+                let text = format!("{line} -> {}", shorten(&value, shown));
+                self.asker_mut().told.push_result(text);
+                if let Some(name) = &queued.result_name {
+                    let playbook = self.top().playbook;
+                    match self.type_of(playbook, name) {
+                        Some(ty) if !ty.accepts(value.value()) => {
+                            let problem = format!(
+                                "${name} was not set: it must be {ty}, but {} gave {}",
+                                queued.name,
+                                value.value().kind()
+                            );
+                            self.asker_mut().told.set_problem(problem);
+                        }
+                        _ => {
+                            if !self.set_variable(name, value.clone()) {
+                                return;
+                            }
+                            self.asker_mut().told.note_known(name);
+                            self.claim_result(name, queued.place.location);
+                        }
+                    }
+                }
+                let frame = self.top();
+                if matches!(&frame.core.phase, Phase::Draining(Then::Return { value: ReturnValue::OfCall(call), .. }) if *call == id)
+                {
+                    self.core_mut().phase =
+                        Phase::Draining(Then::Return { value: ReturnValue::Value(value), failed: false });
+                }
+            }
+            Err(error) => {
+                let error = Value::Str(error).to_json();
+                self.asker_mut().told.push_result(format!("{line} !! {error}"));
+                if let Phase::Draining(Then::Return { failed, .. }) = &mut self.core_mut().phase {
+                    *failed = true;
+                }
+            }
+        }
+        self.call_taken(&queued, &result);
+    }
+
+    /// A result is the work of the line that called, not of a later line that asks for the same variable.
+    fn claim_result(&mut self, name: &Arc<str>, line: Location) {
+        let stamp = self.stamp;
+        let frame = self.top_mut();
+        if frame.location() != line {
+            frame.claim(name, stamp);
+        }
+    }
+
+    pub(crate) fn handle_call_started(&mut self, call: CallId, attempt: u32) {
+        let now = self.now;
+        let Some(queued) = self.find_call(call) else { return };
+        let started = queued.begin(attempt, now);
+        self.report(started);
+    }
+
+    pub(crate) fn handle_call_ended(&mut self, call: CallId, outcome: CallOutcome, usage: Option<Usage>) {
+        let now = self.now;
+        let bounds = self.settings.bounds();
+        if let Some(usage) = usage {
+            self.spend_usage(usage);
+        }
+        if let Some(Frame::Dataflow(frame)) =
+            self.frames.iter_mut().find(|frame| frame.core().queue.get(call).is_some())
+        {
+            frame.has_news = true;
+        }
+        let Some(queued) = self.find_call(call) else { return };
+        // A stale answer: the call has ended already, or was never started.
+        let CallState::Running { attempt, .. } = *queued.state() else { return };
+        if let CallOutcome::Needs { question, takes_no } = outcome {
+            let asked = queued.ask(attempt, question, AskedBy::Tool { takes_no });
+            return self.report(asked);
+        }
+        let mut result = result_of(outcome, queued.callee);
+        if let Some(excess) = result.as_ref().ok().and_then(|value| value.value().check_bounds(bounds).err()) {
+            result = Err(format!("the result is {}", describe_excess(excess)).into());
+        }
+        let finished = queued.finish(now, result);
+        if let Fact::CallFinished { kind: CallKind::Model, ms, .. } = finished {
+            self.counters.model_ms += ms;
+        }
+        self.report(finished);
+    }
+
+    /// A person answered: the call is made again with the answer, or refused.
+    pub(crate) fn handle_approved(&mut self, call: CallId, answer: Value) {
+        let Some(queued) = self.find_call(call) else { return };
+        let CallState::Asking { attempt, asked_by, question } = queued.state().clone() else { return };
+        let Some(effect) = queued.callee.effect() else { return };
+        let refusal: Option<Arc<str>> = match (asked_by, &answer) {
+            (AskedBy::Policy, Value::Bool(true)) | (AskedBy::Tool { takes_no: true }, _) => None,
+            (AskedBy::Policy | AskedBy::Tool { takes_no: false }, Value::Bool(false)) => Some(REFUSED.into()),
+            (AskedBy::Tool { takes_no: false }, _) => None,
+            // Whoever says something else has not said yes.
+            (AskedBy::Policy, words) => Some(format!("{REFUSED} and said: {}", words.to_json()).into()),
+        };
+        if refusal.is_none() {
+            if let AskedBy::Tool { .. } = asked_by {
+                queued.answer(question, answer);
+            }
+            let request = queued.request(effect, attempt + 1);
+            self.emit(request);
+        }
+        self.report(Fact::ApprovalGiven { call });
+        if let Some(refusal) = refusal {
+            self.refuse_call(call, refusal);
+        }
+    }
+
+    /// After a restart: calls that were not confirmed are started now, safe ones again; of the others nobody
+    /// knows what became (spec `architecture.md`, "After a crash").
+    pub(crate) fn reopen_calls(&mut self) {
+        let now = self.now;
+        let (mut effects, mut lost) = (Vec::new(), Vec::new());
+        for frame in &mut self.frames {
+            for queued in frame.core_mut().queue.iter_mut() {
+                let Some(class) = queued.callee.effect() else { continue };
+                let CallState::Running { attempt, confirmed } = *queued.state() else { continue };
+                let is_safe = matches!(class, EffectClass::ReadOnly | EffectClass::Idempotent);
+                if confirmed && !is_safe {
+                    let unknown: Arc<str> = "outcome unknown: the process stopped during the call".into();
+                    lost.push(queued.finish(now, Err(unknown)));
+                    continue;
+                }
+                let attempt = if confirmed { attempt + 1 } else { attempt };
+                effects.push(queued.request(class, attempt));
+            }
+        }
+        lost.into_iter().for_each(|fact| self.report(fact));
+        effects.into_iter().for_each(|effect| self.emit(effect));
+    }
+}

@@ -1,0 +1,154 @@
+//! The whole state as plain data, and places in words.
+
+use crate::calls::call::{CallState, QueuedCall};
+use crate::machine::frame::{Frame, PlaybookFrame};
+use crate::protocol::FrameOrigin;
+use crate::protocol::Location;
+use crate::protocol::TurnId;
+use crate::protocol::view::{CallView, FrameView, View};
+use playhouse_lang::plan::{NodeId, Plan};
+
+use crate::machine::state::Machine;
+
+impl Machine {
+    /// The whole state as plain data.
+    pub fn view(&self) -> View {
+        let turn = self.turn.as_ref().map(|turn| turn.id);
+        View {
+            stack: self
+                .frames
+                .iter()
+                .enumerate()
+                .map(|(depth, frame)| {
+                    let is_top = depth + 1 == self.frames.len();
+                    self.view_frame(frame, turn.filter(|_| is_top))
+                })
+                .collect(),
+            written_plans: self.written_plans.iter().map(|written| written.plan.clone()).collect(),
+            others: self
+                .others
+                .iter()
+                .enumerate()
+                .map(|(index, scope)| (self.program.agents[index].name.clone(), scope.view()))
+                .collect(),
+            wait: self.blocked.clone(),
+            outcome: self.outcome.clone(),
+            messages: self.messages.iter().cloned().collect(),
+            conversation: self.conversation.utterances.iter().cloned().collect(),
+            triggers: self.view_triggers(),
+            question: self.watcher.question.as_ref().map(|open| open.question.clone()),
+            counters: self.counters,
+        }
+    }
+
+    fn view_frame(&self, frame: &Frame, turn: Option<TurnId>) -> FrameView {
+        let core = frame.core();
+        let result_name = self
+            .frames
+            .iter()
+            .flat_map(|caller| caller.core().queue.iter())
+            .find(|queued| matches!(core.origin, FrameOrigin::Call { call, .. } if call == queued.id))
+            .and_then(|queued| queued.result_name.clone());
+        let view = FrameView {
+            id: core.id,
+            agent: self.program.agent(core.agent).name.clone(),
+            name: "".into(),
+            language: None,
+            location: frame.location(),
+            line: None,
+            origin: self.describe_origin(core.origin),
+            result_name,
+            inlined: false,
+            n_elided: 0,
+            variables: core.scope.view(),
+            queue: core.queue.iter().map(view_call).collect(),
+            loops: Vec::new(),
+            messages: Vec::new(),
+            n_turns: core.spent.turns,
+            turn,
+        };
+        match frame {
+            Frame::Playbook(frame) => self.view_playbook(frame, view),
+            Frame::Plan(frame) => view_plan(&frame.source, frame.pointer, view),
+            Frame::Dataflow(frame) => view_plan(&frame.source, frame.node, view),
+        }
+    }
+
+    fn view_playbook(&self, frame: &PlaybookFrame, view: FrameView) -> FrameView {
+        let playbook = self.program.playbook(frame.playbook);
+        FrameView {
+            name: playbook.name.clone(),
+            line: frame.pointer.map(|step| playbook.step(step).label.clone()),
+            inlined: frame.inlined,
+            n_elided: frame.n_elided,
+            loops: frame
+                .loops
+                .iter()
+                .map(|state| format!("{}, {}", playbook.step(state.header).label, state.describe()))
+                .collect(),
+            messages: frame.chat.messages.clone(),
+            ..view
+        }
+    }
+
+    /// `begin`, `call at Name:03`.
+    fn describe_origin(&self, origin: FrameOrigin) -> String {
+        match origin {
+            FrameOrigin::Begin => "begin".to_owned(),
+            FrameOrigin::Call { from, .. } => format!("call at {}", self.describe(from)),
+            FrameOrigin::Trigger { trigger, from } => {
+                format!("trigger {} at {}", self.program.trigger_name(trigger), self.describe(from))
+            }
+        }
+    }
+
+    /// `Name:03`, or `Name` for its heading.
+    pub fn describe(&self, location: Location) -> String {
+        match location {
+            Location::Line { playbook, step } => {
+                let playbook = self.program.playbook(playbook);
+                match step {
+                    Some(step) => format!("{}:{}", playbook.name, playbook.step(step).label),
+                    None => playbook.name.to_string(),
+                }
+            }
+            Location::Plan { plan, node } => {
+                let Some(plan) = self.plan(plan) else { return String::new() };
+                match node {
+                    Some(node) => format!("{}:{}", plan.name, plan.node(node).label),
+                    None => plan.name.to_string(),
+                }
+            }
+        }
+    }
+}
+
+fn view_plan(plan: &Plan, node: Option<NodeId>, view: FrameView) -> FrameView {
+    FrameView {
+        name: plan.name.clone(),
+        language: Some(plan.language()),
+        line: node.map(|node| plan.node(node).label.clone()),
+        ..view
+    }
+}
+
+fn view_call(queued: &QueuedCall) -> CallView {
+    CallView {
+        call: queued.id,
+        name: queued.name.clone(),
+        kind: queued.callee.kind(),
+        arguments: queued.arguments.clone(),
+        state: match queued.state() {
+            CallState::Queued => "queued",
+            CallState::Running { .. } => "running",
+            CallState::Asking { .. } => "needs approval",
+            CallState::Done(Ok(_)) => "done",
+            CallState::Done(Err(_)) => "failed",
+        },
+        question: match queued.state() {
+            CallState::Asking { question, .. } => Some(question.clone()),
+            CallState::Queued | CallState::Running { .. } | CallState::Done(_) => None,
+        },
+        result_name: queued.result_name.clone(),
+    }
+}

@@ -1,0 +1,11 @@
+//! The machine: how it begins, its frames, and how they come and go.
+
+pub(crate) mod begin;
+pub(crate) mod frame;
+pub(crate) mod frame_core;
+mod limits;
+mod look;
+pub(crate) mod stack;
+pub(crate) mod state;
+pub(crate) mod step;
+pub(crate) mod told;

@@ -1,0 +1,310 @@
+//! Frames come and go: pushing, returning, ending, and the limits that a frame puts on itself and those above.
+
+use std::sync::Arc;
+
+use crate::protocol::Tracked;
+use crate::variables::bounds::describe_excess;
+use playhouse_lang::plan::{PlanBody, PlanId};
+use playhouse_lang::program::flow_graph::Node;
+use playhouse_lang::program::{Mode, PlaybookId};
+
+use crate::calls::call::CallState;
+use crate::calls::call::Collected;
+use crate::machine::frame::{Chat, Frame, Here, PlaybookFrame};
+use crate::machine::frame_core::{FrameCore, Phase, ReturnValue, Then};
+use crate::machine::state::Machine;
+use crate::machine::told::Told;
+use crate::protocol::fault::FaultKind;
+use crate::protocol::{Effect, Fact, FrameId, FrameOrigin, Progress, TimerId, Wait};
+
+impl Machine {
+    /// Pushes a frame. The arguments have been bound and checked.
+    pub(crate) fn push_frame(&mut self, id: PlaybookId, bound: Vec<(Arc<str>, Tracked)>, origin: FrameOrigin) {
+        let program = self.program.clone();
+        let playbook = program.playbook(id);
+        if !self.has_room(&playbook.name) {
+            return;
+        }
+        if self.find_asker().is_some() {
+            let since = self.stamp;
+            self.asker_mut().told.cover(since);
+        }
+        self.next.frame += 1;
+        self.frames.push(Frame::Playbook(PlaybookFrame {
+            core: FrameCore::new(FrameId(self.next.frame), playbook.agent, origin),
+            playbook: id,
+            inlined: false,
+            is_told: false,
+            pointer: None,
+            here: Here::default(),
+            loops: Vec::new(),
+            collected: Collected::default(),
+            chat: Chat::default(),
+            n_elided: 0,
+            discards_value: false,
+            elided_results: Vec::new(),
+            told: Told::default(),
+            opening: Vec::new(),
+            fresh_since: self.stamp,
+            set_names: Vec::new(),
+            moved_back: false,
+            claimed_names: Vec::new(),
+            unclaimed_calls: Vec::new(),
+            done_calls: Vec::new(),
+            reached: Vec::new(),
+            told_skipped: false,
+            saying: None,
+            n_failures: 0,
+            n_idle_turns: 0,
+            n_attempts: 0,
+            delay_ms: 0,
+        }));
+        self.frame_pushed(origin);
+        for (name, value) in &bound {
+            self.bind_variable(name, value.clone(), false);
+        }
+        self.top_mut().fresh_since = self.stamp;
+        match (playbook.mode, playbook.flow.entry) {
+            (Mode::Goal, _) => self.reached_heading(),
+            (Mode::Steps, node) => self.arrive(node),
+        }
+    }
+
+    /// Pushes a frame of a plan. The arguments have been bound and checked; they become its first variables.
+    pub(crate) fn push_plan(&mut self, id: PlanId, bound: Vec<(Arc<str>, Tracked)>, origin: FrameOrigin) {
+        let Some(source) = self.plan(id).cloned() else { return };
+        if !self.has_room(&source.name) {
+            return;
+        }
+        match source.body {
+            PlanBody::Json(_) => self.push_json_plan(id, source, bound, origin),
+            PlanBody::Dataflow(_) => self.push_dataflow(id, source, bound, origin),
+        }
+    }
+
+    /// Whether one more frame is allowed; else the session fails.
+    fn has_room(&mut self, name: &str) -> bool {
+        let has_room = self.frames.len() < self.settings.depth;
+        if !has_room {
+            self.fail(
+                FaultKind::Limit,
+                format!(
+                    "calling {name} would make more than {} frames, the limit `depth`; a recursion that does not \
+                     end, or raise the limit",
+                    self.settings.depth
+                ),
+            );
+        }
+        has_room
+    }
+
+    /// A frame stands on the stack.
+    pub(crate) fn frame_pushed(&mut self, origin: FrameOrigin) {
+        self.counters.max_depth = self.counters.max_depth.max(self.frames.len() as u64);
+        self.report(Fact::FramePushed { origin });
+    }
+
+    fn reached_heading(&mut self) {
+        if let Some(place) = self.place() {
+            self.outbox.push_back(Progress::Reached(place));
+        }
+    }
+
+    /// Moves the top frame's pointer to a node; behind the last line the frame returns null.
+    pub(crate) fn arrive(&mut self, node: Node) {
+        match node {
+            Node::Step(step) => {
+                self.claim_names();
+                let stamp = self.stamp;
+                let is_explicit =
+                    self.settings.explicit_lines && self.program.playbook(self.top().playbook).step(step).explicit;
+                let frame = self.top_mut();
+                // Another round of the model's own loop: what was done in the last does not count.
+                if !is_explicit && frame.pointer.is_some_and(|from| from > step) {
+                    frame.start_afresh(stamp);
+                }
+                frame.pointer = Some(step);
+                frame.here = Here::default();
+                self.reached_heading();
+            }
+            Node::End => {
+                self.core_mut().phase =
+                    Phase::Draining(Then::Return { value: ReturnValue::Value(Tracked::NULL), failed: false });
+            }
+        }
+    }
+
+    /// The queue is worked off in order; then what was to follow follows.
+    pub(crate) fn step_draining(&mut self) -> Option<Wait> {
+        let frame = self.top();
+        // What is queued and has not begun is dropped with the frames.
+        if let Phase::Draining(Then::End { reason }) = &frame.core.phase {
+            let reason = reason.clone();
+            self.unwind_end(reason);
+            return None;
+        }
+        if let Some(worked) = self.step_queue() {
+            return worked;
+        }
+        let Phase::Draining(then) = self.top().core.phase.clone() else { return None };
+        match then {
+            Then::GoOn => self.core_mut().phase = Phase::Ready,
+            Then::WaitUser => self.core_mut().phase = Phase::WaitingUser,
+            Then::WaitTimer { after_ms, text } => {
+                let timer = self.next_timer();
+                self.core_mut().phase = Phase::WaitingTimer(timer);
+                self.asker_mut().told.push_result(format!("timer {text} -> is over"));
+                self.emit(Effect::StartTimer { timer, after_ms, is_background: false });
+            }
+            // A failed call cancels the return: the model is told, and decides.
+            Then::Return { failed: true, .. } => self.ask_again(),
+            Then::Return { value, failed: false } => self.finish_return(value),
+            Then::End { .. } => {}
+        }
+        None
+    }
+
+    /// What the first call in the top frame's queue needs next, and what must be waited for; none: the queue is
+    /// empty.
+    pub(crate) fn step_queue(&mut self) -> Option<Option<Wait>> {
+        let call = self.core().queue.first()?;
+        let id = call.id;
+        match (call.state(), call.guards) {
+            (CallState::Done(_), Some(guard)) => self.take_guard(id, guard),
+            (CallState::Queued, Some(guard)) => self.run_guard(id, guard),
+            (CallState::Done(_), None) => self.take_call(id),
+            (CallState::Running { .. }, _) => return Some(Some(Wait::Call(id))),
+            (CallState::Asking { .. }, _) => return Some(Some(Wait::Approval(id))),
+            (CallState::Queued, None) => self.run_queued(id),
+        }
+        Some(None)
+    }
+
+    pub(crate) fn handle_timer(&mut self, timer: TimerId) {
+        if let Some(turn) = self.turn.as_mut()
+            && self.time_limit == Some(timer)
+        {
+            self.time_limit = None;
+            turn.is_time_up = true;
+            return;
+        }
+        // A trigger's playbook may be running above the frame that waits.
+        let waits = |frame: &&mut FrameCore| frame.phase == Phase::WaitingTimer(timer);
+        if let Some(frame) = self.frames.iter_mut().map(Frame::core_mut).find(waits) {
+            frame.phase = Phase::Ready;
+        } else {
+            self.trigger_timer_fired(timer);
+        }
+    }
+
+    /// Every call has ended: the value is made, checked, and the frame popped.
+    fn finish_return(&mut self, value: ReturnValue) {
+        let value = match value {
+            ReturnValue::Value(value) => value,
+            ReturnValue::OfCall(_) => self.last_value.clone(),
+            ReturnValue::Pending(value) => match self.resolve(&value) {
+                Ok(value) => value,
+                Err(fault) => {
+                    self.ask_again();
+                    return self.tell_problem(format!("return: {fault}"));
+                }
+            },
+        };
+        let program = self.program.clone();
+        let frame = self.top();
+        let playbook = program.playbook(frame.playbook);
+        if let Some(returns) = playbook.returns
+            && !returns.accepts(value.value())
+        {
+            let problem = format!("{} must return {returns}, not {}", playbook.name, value.value().kind());
+            self.ask_again();
+            return self.tell_problem(problem);
+        }
+        if playbook.mode == Mode::Goal && !playbook.steps.is_empty() {
+            let skipped: Vec<&_> = playbook.steps.iter().filter(|step| !frame.reached.contains(&step.id)).collect();
+            if !skipped.is_empty() {
+                let lines: Vec<Arc<str>> = skipped.iter().map(|step| step.label.clone()).collect();
+                if !self.asker().told_skipped {
+                    let asker = self.asker_mut();
+                    asker.told_skipped = true;
+                    let text = format!("not done: {}: do them or say why in \"think\"", lines.join(", "));
+                    asker.told.set_problem(text);
+                    return self.ask_again();
+                }
+                self.report(Fact::LinesSkipped { lines });
+            }
+        }
+        self.pop_frame(value);
+    }
+
+    /// A return did not come about: the model is asked at the line the pointer stands on.
+    fn ask_again(&mut self) {
+        let frame = self.top_mut();
+        frame.core.phase = Phase::Ready;
+        frame.here.performed = None;
+        frame.here.ask_model = true;
+    }
+
+    /// Tells the model of a mistake that has not to do with reading its reply.
+    fn tell_problem(&mut self, problem: String) {
+        let asker = self.asker_mut();
+        asker.n_failures += 1;
+        let attempt = asker.n_failures;
+        if attempt >= self.settings.max_repairs {
+            return self.protocol_failure(&problem);
+        }
+        self.counters.repairs += 1;
+        let problem: Arc<str> = problem.into();
+        self.report(Fact::Repair { cause: problem.clone(), attempt });
+        self.asker_mut().told.set_problem(problem);
+    }
+
+    /// The top frame returns `value`: its variables join the others, the caller gets the value.
+    pub(crate) fn pop_frame(&mut self, value: Tracked) {
+        if let Err(excess) = value.value().check_bounds(self.settings.bounds()) {
+            return self.fail(FaultKind::Limit, format!("what is returned would be {}", describe_excess(excess)));
+        }
+        self.report(Fact::FramePopped { value: Some(value.clone()) });
+        let frame = self.leave_frame();
+        let origin = frame.core().origin;
+        let has_talked = frame.playbook().is_some_and(|frame| !frame.opening.is_empty());
+        let (value, inlined) = match frame {
+            Frame::Playbook(frame) => {
+                let inlined = frame.inlined;
+                (self.settle_elided(frame, value), inlined)
+            }
+            Frame::Plan(_) | Frame::Dataflow(_) => (value, false),
+        };
+        if let FrameOrigin::Trigger { trigger, .. } = origin {
+            self.triggered_returned(trigger, &value, has_talked);
+        }
+        if let FrameOrigin::Call { call, .. } = origin {
+            let now = self.now;
+            let caller = self.frames.iter_mut().rev().find_map(|frame| frame.core_mut().queue.get_mut(call));
+            if let Some(queued) = caller {
+                let finished = queued.finish(now, Ok(value.clone()));
+                self.report(finished);
+            }
+        }
+        self.last_value = value;
+        self.remove_stale();
+        self.recheck_truths();
+        if let FrameOrigin::Call { call, .. } = origin
+            && inlined
+        {
+            self.take_inlined(call);
+        }
+    }
+
+    /// Takes the top frame off; a playbook's variables join its agent's others, a plan's are gone.
+    pub(crate) fn leave_frame(&mut self) -> Frame {
+        let Some(mut frame) = self.frames.pop() else { unreachable!("only called with a frame on the stack") };
+        let inlined = frame.playbook().is_some_and(|frame| frame.inlined);
+        self.drop_watch(frame.core_mut(), inlined);
+        if let Frame::Playbook(frame) = &mut frame {
+            let scope = std::mem::take(&mut frame.core.scope);
+            self.others[frame.core.agent.0 as usize].join(scope);
+        }
+        frame
+    }
+}

@@ -1,0 +1,155 @@
+//! The machine as a value: all that it is a function of, and all that it keeps.
+
+use crate::machine::frame::Frame;
+use crate::prompt::system::Prompts;
+use crate::protocol::Tracked;
+use crate::protocol::settings::Settings;
+use crate::protocol::view::{Counters, Utterance};
+use crate::protocol::{Outcome, Progress, TimerId, Timestamp, ToolSignature, Wait};
+use crate::triggers::watch::Watcher;
+use crate::turn::state::ClosingTurn;
+use crate::turn::state::Turn;
+use crate::variables::scope::{Scope, Stamp};
+use playhouse_lang::analysis::Analysis;
+use playhouse_lang::plan::Plan;
+use playhouse_lang::program::OnLimit;
+use playhouse_lang::program::{EntryId, Program};
+use playhouse_lang::value::Map;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// All that a session begins with; the journal's first record holds it as text.
+#[derive(Clone, Debug)]
+pub struct Begin {
+    /// The program.
+    pub program: Arc<Program>,
+    /// Bounds and switches.
+    pub settings: Settings,
+    /// The tools there are.
+    pub tools: Arc<[ToolSignature]>,
+    /// The playbook to begin with; none: the program's entry.
+    pub entry: Option<EntryId>,
+    /// Arguments by name: a name that is a parameter of the first playbook is bound to it; any other becomes a
+    /// variable of its agent. Of a plan they are the first variables.
+    pub arguments: Map,
+    /// When.
+    pub time: Timestamp,
+}
+
+/// One session's interpreter. A value: cloning it is a snapshot.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    pub(crate) program: Arc<Program>,
+    /// What follows from the program.
+    pub(crate) analysis: Arc<Analysis>,
+    pub(crate) settings: Arc<Settings>,
+    /// Whether any playbook of the program limits its frames; most programs need not look.
+    pub(crate) has_frame_limits: bool,
+    pub(crate) tools: Arc<[ToolSignature]>,
+    pub(crate) prompts: Arc<Prompts>,
+    pub(crate) now: Timestamp,
+    pub(crate) frames: Vec<Frame>,
+    /// The session's other variables, by agent.
+    pub(crate) others: Vec<Scope>,
+    /// The reply that is being read; it belongs to the top frame.
+    pub(crate) turn: Option<Turn>,
+    /// Replies that are not wanted any more and have not ended yet.
+    pub(crate) closing: Vec<ClosingTurn>,
+    /// Runs while a reply is read above a frame with a limit of seconds.
+    pub(crate) time_limit: Option<TimerId>,
+    pub(crate) unwinding: Option<Unwinding>,
+    /// Playbooks still to begin with, and the arguments for them.
+    pub(crate) entries: VecDeque<EntryId>,
+    pub(crate) arguments: Map,
+    /// What the last frame of the stack returned.
+    pub(crate) last_value: Tracked,
+    pub(crate) messages: VecDeque<Arc<str>>,
+    pub(crate) conversation: Conversation,
+    /// What the last reply said outside its lines.
+    pub(crate) last_prose: String,
+    /// Plans that a model wrote while the session ran; their numbers go on from those of the program's.
+    pub(crate) written_plans: Vec<WrittenPlan>,
+    pub(crate) outbox: VecDeque<Progress>,
+    pub(crate) outcome: Option<Outcome>,
+    pub(crate) blocked: Option<Wait>,
+    pub(crate) n_directives: u32,
+    /// Since something came from the world: a model, a tool, the user, a timer.
+    pub(crate) n_idle_directives: u64,
+    pub(crate) next: NextIds,
+    pub(crate) stamp: Stamp,
+    pub(crate) counters: Counters,
+    pub(crate) watcher: Watcher,
+}
+
+/// A plan that a model wrote, and its text.
+#[derive(Clone, Debug)]
+pub(crate) struct WrittenPlan {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) text: Arc<str>,
+}
+
+/// The numbers the next things get.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct NextIds {
+    pub(crate) turn: u64,
+    pub(crate) call: u64,
+    pub(crate) frame: u64,
+    pub(crate) timer: u64,
+    pub(crate) utterance: u64,
+}
+
+/// The last utterances of the session, and how many there were before them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Conversation {
+    pub(crate) utterances: VecDeque<Utterance>,
+    pub(crate) n_forgotten: u64,
+    /// The user's first words, with their number: what the session is about.
+    pub(crate) first_words: Option<(u64, Utterance)>,
+}
+
+impl Conversation {
+    pub(crate) fn push(&mut self, by_user: bool, text: Arc<str>, keep: usize) {
+        if by_user && self.first_words.is_none() {
+            self.first_words = Some((self.n_total(), Utterance { by_user, text: text.clone() }));
+        }
+        self.utterances.push_back(Utterance { by_user, text });
+        while self.utterances.len() > keep.max(1) {
+            self.utterances.pop_front();
+            self.n_forgotten += 1;
+        }
+    }
+
+    /// How many have been said before and with the last.
+    pub(crate) fn n_total(&self) -> u64 {
+        self.n_forgotten + self.utterances.len() as u64
+    }
+
+    /// The utterances from the `first` of the session on with their numbers, as far as they are remembered.
+    pub(crate) fn since(&self, first: u64) -> impl Iterator<Item = (u64, &Utterance)> {
+        (self.n_forgotten..).zip(&self.utterances).skip_while(move |(number, _)| *number < first)
+    }
+}
+
+/// Frames are being dropped without results; running tools are awaited first.
+#[derive(Clone, Debug)]
+pub(crate) struct Unwinding {
+    /// The lowest frame concerned, by depth.
+    pub(super) depth: usize,
+    pub(super) then: AfterUnwinding,
+}
+
+impl Unwinding {
+    /// Whether a frame's own limit is the reason.
+    pub(crate) fn is_of_limit(&self) -> bool {
+        matches!(self.then, AfterUnwinding::Limit { .. })
+    }
+}
+
+/// What follows when the tools have ended.
+#[derive(Clone, Debug)]
+pub(super) enum AfterUnwinding {
+    /// `end`: the program is over.
+    End { reason: Option<Arc<str>> },
+    /// A frame's own limit was reached.
+    Limit { what: String, on_limit: OnLimit },
+}

@@ -1,0 +1,116 @@
+//! The system message of an agent, and what stands in it.
+
+use crate::calls::arguments::write_parameter;
+use crate::prompt::files::render;
+use crate::protocol::ToolSignature;
+use crate::turn::state::first_line;
+use minijinja::context;
+use playhouse_lang::program::{AgentId, Playbook, PlaybookId, Program, Signature, StepId, TriggerKind, Type};
+use std::sync::Arc;
+use std::sync::OnceLock;
+
+/// What is the same for all turns of an agent, made once.
+#[derive(Debug)]
+pub(crate) struct Prompts {
+    agents: Vec<AgentPrompt>,
+}
+
+impl Prompts {
+    pub(crate) fn new(program: &Program) -> Prompts {
+        Prompts { agents: program.agents.iter().map(|_| AgentPrompt::default()).collect() }
+    }
+
+    /// The system message of an agent.
+    pub(crate) fn system(
+        &self,
+        program: &Program,
+        tools: &[ToolSignature],
+        agent: AgentId,
+        is_inlined: impl Fn(PlaybookId, StepId) -> bool,
+    ) -> Arc<str> {
+        let make = || {
+            // The rule about playbooks inside lines costs tokens only where there are such.
+            let inlines = program
+                .agent(agent)
+                .playbooks
+                .iter()
+                .map(|&id| program.playbook(id))
+                .any(|playbook| playbook.steps.iter().any(|step| is_inlined(playbook.id, step.id)));
+            let playbooks: Vec<String> = callable_playbooks(program, agent)
+                .map(|(name, playbook)| summary_line(&name, &playbook.signature()) + &starts_by_itself(playbook))
+                .collect();
+            let tools = tools.iter().filter(|tool| may_call(program, agent, &tool.signature.name));
+            let tools: Vec<String> = tools.map(|tool| summary_line(&tool.signature.name, &tool.signature)).collect();
+            let agent = program.agent(agent);
+            let context =
+                context! { agent => &*agent.title, description => agent.description.trim(), playbooks, tools, inlines };
+            render("system", context).into()
+        };
+        match self.agents.get(agent.0 as usize) {
+            Some(prompt) => prompt.system.get_or_init(make).clone(),
+            None => make(),
+        }
+    }
+
+    /// The names an agent's model may call, playbooks first.
+    pub(crate) fn callables(&self, program: &Program, tools: &[ToolSignature], agent: AgentId) -> Arc<[Arc<str>]> {
+        let make = || {
+            let playbooks = callable_playbooks(program, agent).map(|(name, _)| Arc::from(name));
+            let tools = tools.iter().map(|tool| &tool.signature.name).filter(|name| may_call(program, agent, name));
+            playbooks.chain(tools.cloned()).collect()
+        };
+        match self.agents.get(agent.0 as usize) {
+            Some(prompt) => prompt.callables.get_or_init(make).clone(),
+            None => make(),
+        }
+    }
+}
+
+/// Whether an agent's lists permit the tool of this name.
+pub(crate) fn may_call(program: &Program, agent: AgentId, tool: &str) -> bool {
+    program.tools.permits(tool) && program.agent(agent).tools.permits(tool)
+}
+
+/// An agent's own playbooks by plain name, then the public ones of other agents by `Agent.Playbook`.
+pub(super) fn callable_playbooks(program: &Program, agent: AgentId) -> impl Iterator<Item = (String, &Playbook)> {
+    let own = program.agent(agent).playbooks.iter().map(|&id| program.playbook(id));
+    let others = program.agents.iter().filter(move |other| other.id != agent).flat_map(|other| {
+        other
+            .playbooks
+            .iter()
+            .map(|&id| program.playbook(id))
+            .filter(|playbook| playbook.public)
+            .map(|playbook| (format!("{}.{}", other.name, playbook.name), playbook))
+    });
+    own.map(|playbook| (playbook.name.to_string(), playbook)).chain(others)
+}
+
+/// `Name(a: str, b = 3) -> dict: what it does`.
+pub(crate) fn summary_line(name: &str, signature: &Signature) -> String {
+    let line = write_signature(name, signature);
+    if signature.summary.is_empty() { line } else { format!("{line}: {}", signature.summary) }
+}
+
+/// When a playbook is called by triggers, so that the model does not call it for the same.
+pub(super) fn starts_by_itself(playbook: &Playbook) -> String {
+    let triggers = playbook.triggers.iter().filter(|trigger| trigger.kind != TriggerKind::Beginning);
+    let texts: Vec<&str> = triggers.map(|trigger| first_line(&trigger.text)).collect();
+    if texts.is_empty() { String::new() } else { format!(" (starts by itself: {})", clipped(&texts.join("; "), 80)) }
+}
+
+/// The beginning of a text.
+pub(super) fn clipped(text: &str, limit: usize) -> String {
+    if text.len() <= limit { text.to_owned() } else { format!("{}…", &text[..text.floor_char_boundary(limit)]) }
+}
+
+pub(super) fn write_signature(name: &str, signature: &Signature) -> String {
+    let parameters: Vec<String> = signature.parameters.iter().map(write_parameter).collect();
+    let returns = if signature.returns == Type::ANY { String::new() } else { format!(" -> {}", signature.returns) };
+    format!("{name}({}){returns}", parameters.join(", "))
+}
+
+#[derive(Debug, Default)]
+struct AgentPrompt {
+    system: OnceLock<Arc<str>>,
+    callables: OnceLock<Arc<[Arc<str>]>>,
+}

@@ -1,0 +1,302 @@
+//! Facts: what is told to whoever watches.
+
+use std::fmt;
+use std::sync::Arc;
+
+use playhouse_lang::plan::{NodeId, Plan, PlanId};
+use playhouse_lang::program::{PlaybookId, Program, TriggerId};
+use playhouse_lang::value::Value;
+
+use crate::protocol::ids::{CallId, CallKind, FrameOrigin, Place, TurnEnd, TurnId, TurnKind, Usage, Wait};
+use crate::protocol::tracked::Tracked;
+use crate::protocol::trigger::{Evaluation, Update};
+
+/// What watchers want to know. One variant per public event that no other [`crate::protocol::Progress`] tells
+/// (spec `cli.md`, "Events").
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fact {
+    /// A turn was started.
+    TurnStarted {
+        /// Which model call.
+        kind: TurnKind,
+        /// Messages sent.
+        n_messages: usize,
+        /// Estimated tokens of the request.
+        prompt_tokens: u64,
+    },
+    /// A turn's reply is over.
+    TurnFinished {
+        /// The turn (the place may have moved on).
+        turn: TurnId,
+        /// How.
+        end: TurnEnd,
+        /// Tokens; estimates if `estimated`.
+        usage: Usage,
+        /// Tokens that were generated and not used (an estimate).
+        discarded_tokens: u64,
+        /// Whether the server sent no usage.
+        estimated: bool,
+        /// From the start of the turn to its last byte, in milliseconds.
+        ms: u64,
+    },
+    /// An utterance is complete.
+    Said {
+        /// Its whole text.
+        text: Arc<str>,
+    },
+    /// A variable got a value.
+    VariableSet {
+        /// Its name.
+        name: Arc<str>,
+        /// Its new value.
+        value: Tracked,
+        /// Its old value as it may be shown; none: it was not set.
+        old: Option<Value>,
+        /// Whether it is one of the frame's.
+        local: bool,
+    },
+    /// A stale variable was removed.
+    VariableRemoved {
+        /// Its name.
+        name: Arc<str>,
+        /// Why.
+        reason: &'static str,
+    },
+    /// A call stands in the queue.
+    CallQueued {
+        /// The call.
+        call: CallId,
+        /// The callable.
+        name: Arc<str>,
+        /// What it is.
+        kind: CallKind,
+        /// By parameter name.
+        arguments: Vec<(Arc<str>, Tracked)>,
+    },
+    /// A call runs.
+    CallStarted {
+        /// The call.
+        call: CallId,
+        /// The callable.
+        name: Arc<str>,
+        /// What it is.
+        kind: CallKind,
+        /// From 1.
+        attempt: u32,
+    },
+    /// A call is over.
+    CallFinished {
+        /// The call.
+        call: CallId,
+        /// The callable.
+        name: Arc<str>,
+        /// What it is.
+        kind: CallKind,
+        /// Its result or error.
+        result: Result<Tracked, Arc<str>>,
+        /// Milliseconds since it was started.
+        ms: u64,
+    },
+    /// A reply was cut before its end.
+    StreamCancelled {
+        /// Why.
+        reason: Arc<str>,
+        /// Bytes received behind the cut.
+        discarded_bytes: u64,
+    },
+    /// A trigger was evaluated.
+    TriggerEvaluated(Box<Evaluation>),
+    /// A trigger matched: its playbook will be called.
+    TriggerMatched {
+        /// The trigger.
+        trigger: TriggerId,
+        /// The updates that made it true; empty for lifecycle triggers.
+        updates: Arc<[Update]>,
+    },
+    /// A frame was pushed.
+    FramePushed {
+        /// Why.
+        origin: FrameOrigin,
+    },
+    /// A frame was popped.
+    FramePopped {
+        /// What it returned; none: it was dropped.
+        value: Option<Tracked>,
+    },
+    /// A frame gave its place to the playbook that it called last.
+    FrameElided {
+        /// The playbook that was left.
+        playbook: PlaybookId,
+    },
+    /// An instruction of a plan failed, or an alias of a dataflow plan.
+    PlanFault(Box<PlanFault>),
+    /// A plan that failed goes on with another one, which a model wrote.
+    Replanned {
+        /// The number that the new plan has from now on.
+        plan: PlanId,
+        /// The plan.
+        source: Arc<Plan>,
+        /// How many there have been for this frame, from 1.
+        attempt: u32,
+    },
+    /// The model is told of its mistake.
+    Repair {
+        /// The mistake.
+        cause: Arc<str>,
+        /// How many in a row, from 1.
+        attempt: u32,
+    },
+    /// The protocol failed for good; the frame waits for the user instead.
+    Degraded {
+        /// The last mistake.
+        cause: Arc<str>,
+    },
+    /// A broken stream is tried again.
+    Retry {
+        /// What was seen.
+        cause: Arc<str>,
+        /// The attempt that begins, from 2.
+        attempt: u32,
+    },
+    /// Something the model wrote has no effect.
+    Ignored {
+        /// What, and why.
+        cause: Arc<str>,
+    },
+    /// A frame's chat session was begun afresh.
+    SessionRenewed {
+        /// Why.
+        reason: &'static str,
+    },
+    /// The session goes on with another text of its program. The ids in what is told from here on are those of the new
+    /// program.
+    ProgramChanged(Arc<ProgramChange>),
+    /// A skill returned with items never reached.
+    LinesSkipped {
+        /// Their line ids.
+        lines: Vec<Arc<str>>,
+    },
+    /// A person must answer before a call can go on.
+    ApprovalAsked {
+        /// The call.
+        call: CallId,
+        /// The question.
+        question: Arc<str>,
+    },
+    /// A person has answered.
+    ApprovalGiven {
+        /// The call.
+        call: CallId,
+    },
+    /// A user's message was delivered to the program.
+    UserMessage {
+        /// The user's words.
+        text: Arc<str>,
+    },
+    /// The machine waits for somebody.
+    Waiting {
+        /// For whom.
+        wait: Wait,
+    },
+}
+
+/// What went wrong in a plan, and where (spec `plans.md`, section 1.7).
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanFault {
+    /// What kind of thing.
+    pub kind: PlanFaultKind,
+    /// The plan.
+    pub plan: PlanId,
+    /// The instruction, alias or domain.
+    pub node: NodeId,
+    /// How people name it: `6/false/9`, `outbound.flights`.
+    pub label: Arc<str>,
+    /// The instruction's sequence number; none in a dataflow plan.
+    pub seq_no: Option<i64>,
+    /// The instruction's type (`calling`); `alias` or `domain` in a dataflow plan.
+    pub type_name: &'static str,
+    /// The parameter that is wrong, if one is.
+    pub parameter: Option<Arc<str>>,
+    /// For people: what is wrong, in lower case without a full stop. Names the place, too.
+    pub message: Arc<str>,
+}
+
+/// What can go wrong in a plan; the names are stable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PlanFaultKind {
+    /// A variable that nothing has set.
+    UndefinedVariable,
+    /// A value that is not what the instruction needs.
+    Value,
+    /// A name that nothing has, or arguments that do not fit.
+    Call,
+    /// A tool, playbook or plan failed.
+    Failed,
+    /// The model could not be asked.
+    Model,
+    /// The model's answer is none.
+    Answer,
+    /// A limit.
+    Limit,
+}
+
+impl std::fmt::Display for PlanFaultKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            PlanFaultKind::UndefinedVariable => "undefined_variable",
+            PlanFaultKind::Value => "value",
+            PlanFaultKind::Call => "call",
+            PlanFaultKind::Failed => "failed",
+            PlanFaultKind::Model => "model",
+            PlanFaultKind::Answer => "answer",
+            PlanFaultKind::Limit => "limit",
+        })
+    }
+}
+
+/// A change of a session's program.
+#[derive(Clone)]
+pub struct ProgramChange {
+    /// The program before.
+    pub old: Arc<Program>,
+    /// The program from now on.
+    pub new: Arc<Program>,
+    /// Files that were changed, added or removed, by name, those of the new program first.
+    pub files: Vec<Arc<str>>,
+    /// Where frames stood on lines that are gone, the bottom frame first.
+    pub left: Vec<LeftLine>,
+}
+
+/// A line that a frame stood on and that the new program has not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftLine {
+    /// Where the frame stood: `Playbook:05`.
+    pub from: Arc<str>,
+    /// The line after which it goes on, or the first one. `None`: the frame is gone.
+    pub to: Option<Arc<str>>,
+}
+
+/// Two changes of the same texts to the same texts with the same outcome are equal.
+impl PartialEq for ProgramChange {
+    fn eq(&self, other: &ProgramChange) -> bool {
+        self.left == other.left
+            && self.files == other.files
+            && self.old.sources == other.old.sources
+            && self.new.sources == other.new.sources
+    }
+}
+
+impl fmt::Debug for ProgramChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProgramChange").field("files", &self.files).field("left", &self.left).finish_non_exhaustive()
+    }
+}
+
+/// A fact and its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Where.
+    pub place: Option<Place>,
+    /// What.
+    pub fact: Fact,
+}

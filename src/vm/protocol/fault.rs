@@ -1,0 +1,53 @@
+//! Faults: why a session failed. Kind, place and wording; nothing else ends a session.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::protocol::ids::Place;
+
+/// Why a session failed, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// What went wrong.
+    pub kind: FaultKind,
+    /// Where; none if it has no place in the program.
+    pub place: Option<Place>,
+    /// For people: what happened and what can be done, in lower case without a full stop.
+    pub message: Arc<str>,
+}
+
+/// The kinds of faults; the names are stable ([`fmt::Display`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FaultKind {
+    /// A limit of the session was reached (depth, turns, tokens, queue, size of a value).
+    Limit,
+    /// A playbook's own limit was reached and says `fail`.
+    FrameLimit,
+    /// The model did not keep to the turn protocol and the session is told to stop then.
+    Protocol,
+    /// The model could not be reached, or refuses.
+    Model,
+    /// A plan that nobody called failed.
+    Plan,
+    /// The program asks for something that is recognised but not supported.
+    Unsupported,
+    /// The program cannot be begun as asked (no such playbook, wrong arguments).
+    Begin,
+    /// A bug of ours.
+    Internal,
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            FaultKind::Limit => "limit",
+            FaultKind::FrameLimit => "frame_limit",
+            FaultKind::Protocol => "protocol",
+            FaultKind::Model => "model",
+            FaultKind::Plan => "plan",
+            FaultKind::Unsupported => "unsupported",
+            FaultKind::Begin => "begin",
+            FaultKind::Internal => "internal",
+        })
+    }
+}

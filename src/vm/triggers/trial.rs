@@ -1,0 +1,113 @@
+//! What triggers make of an update outside of any session: for tables of labelled cases
+//! (spec `cli.md`, `test`).
+
+use std::sync::Arc;
+
+use crate::protocol::{Origin, Ruling, Tracked};
+use indexmap::IndexMap;
+use playhouse_lang::program::{AgentId, PlaybookId, Program, TriggerId, TriggerKind};
+use playhouse_lang::value::{Map, Value};
+
+use crate::protocol::{Candidate, FrameId, Location, Place, Question, QuestionId, USER_MESSAGE, Update};
+use crate::triggers::truths::{Truths, is_update};
+use crate::variables::eval::Lookup;
+
+/// What came of the updates of a [`Trial`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tried {
+    /// The triggers that the interpreter itself judges and that fire, in the order of the updates.
+    pub fired: Vec<TriggerId>,
+    /// What the classifier is to be asked about the updates, if it is concerned.
+    pub question: Option<Question>,
+}
+
+/// Values before, and what changes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trial {
+    /// The variables that are declared: nobody has judged their first values.
+    pub declared: Map,
+    /// What is set before, in order: conditions that it makes true are true already.
+    pub given: Vec<(Arc<str>, Value)>,
+    /// Names and new values, in order. `user_message` is a message of the user's.
+    pub updates: Vec<(Arc<str>, Value)>,
+}
+
+#[derive(Default)]
+struct Values(IndexMap<Arc<str>, Tracked>);
+
+impl Values {
+    /// Sets a value; answers the one before.
+    fn set(&mut self, name: &Arc<str>, value: &Value) -> Option<Value> {
+        self.0.insert(name.clone(), Tracked::new(value.clone(), Origin::CODE)).map(Tracked::into_value)
+    }
+}
+
+impl Lookup for Values {
+    fn lookup(&self, name: &str) -> Option<&Tracked> {
+        self.0.get(name)
+    }
+}
+
+impl Trial {
+    /// Judges the updates one after the other as a session of `agent` would, with no playbook running and no trigger
+    /// active: conditions by their expressions, `… changes` by the values; semantic triggers become one question.
+    ///
+    /// # Panics
+    /// If `agent` is of another program.
+    pub fn run(&self, program: &Program, agent: AgentId) -> Tried {
+        let index = &program.agent(agent).triggers;
+        let mut truths = Truths::default();
+        let mut values = Values::default();
+        for (name, value) in &self.declared {
+            values.set(name, value);
+        }
+        for (name, value) in &self.given {
+            let old = values.set(name, value);
+            for id in index.naming(name) {
+                truths.judge(program, *id, old.is_some(), &values);
+            }
+        }
+        let mut tried = Tried::default();
+        let (mut updates, mut candidates, mut user): (Vec<Update>, Vec<TriggerId>, _) = (Vec::new(), Vec::new(), None);
+        for (name, value) in &self.updates {
+            let old = values.set(name, value);
+            if !is_update(name, old.as_ref(), value) {
+                continue;
+            }
+            if &**name == USER_MESSAGE {
+                user = Some(value.to_text().into());
+            }
+            let naming = index.naming(name);
+            for id in naming {
+                let ruling = truths.judge(program, *id, old.is_some(), &values);
+                // Once: it is active from then on.
+                if ruling == Some(Ruling::Match) && !tried.fired.contains(id) {
+                    tried.fired.push(*id);
+                }
+            }
+            let is_semantic = |id: &&TriggerId| program.trigger(**id).kind == TriggerKind::Semantic;
+            candidates.extend(naming.iter().chain(&index.ambient).filter(is_semantic));
+            updates.push(Update { name: name.clone(), old, new: value.clone() });
+        }
+        candidates.sort_unstable();
+        candidates.dedup();
+        if !candidates.is_empty() {
+            let candidate = |id: &TriggerId| Candidate {
+                trigger: *id,
+                name: program.trigger_name(*id).into(),
+                text: program.trigger(*id).text.clone(),
+            };
+            let playbook = program.agent(agent).playbooks.first().copied().unwrap_or(PlaybookId(0));
+            let location = Location::Line { playbook, step: None };
+            tried.question = Some(Question {
+                question: QuestionId(1),
+                place: Place { frame: FrameId(0), agent, location, depth: 0, turn: None },
+                candidates: candidates.iter().map(candidate).collect(),
+                updates,
+                user,
+                active: Vec::new(),
+            });
+        }
+        tried
+    }
+}

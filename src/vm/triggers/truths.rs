@@ -1,0 +1,73 @@
+//! Which conditions hold, and what an update makes of them (spec `triggers.md`, "When a trigger fires"): one rule for
+//! sessions and for tables of labelled cases.
+
+use std::collections::BTreeSet;
+
+use playhouse_lang::program::{Program, TriggerId, TriggerKind};
+use playhouse_lang::value::Value;
+
+use crate::protocol::{Ruling, USER_MESSAGE};
+use crate::variables::eval::{Lookup, holds};
+
+/// Whether a name that gets a value is updated: the user's messages always, anything else if the value differs.
+pub(crate) fn is_update(name: &str, old: Option<&Value>, new: &Value) -> bool {
+    name == USER_MESSAGE || old != Some(new)
+}
+
+/// The conditions that hold. All are false at first, whatever values variables are declared with.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Truths(BTreeSet<TriggerId>);
+
+impl Truths {
+    /// What an update of a name that a trigger mentions makes of it: a match where its condition has become true, or
+    /// where it waits for changes and there was a value before. `None`: the interpreter does not judge it.
+    pub(crate) fn judge(
+        &mut self,
+        program: &Program,
+        id: TriggerId,
+        was_set: bool,
+        scope: &dyn Lookup,
+    ) -> Option<Ruling> {
+        match &program.trigger(id).kind {
+            TriggerKind::Condition(condition) => Some(match holds(condition, scope) {
+                Ok(true) if !self.0.insert(id) => Ruling::StillTrue,
+                Ok(true) => Ruling::Match,
+                Ok(false) => {
+                    self.0.remove(&id);
+                    Ruling::NoMatch
+                }
+                Err(fault) => {
+                    self.0.remove(&id);
+                    Ruling::Fault(fault.to_string().into())
+                }
+            }),
+            TriggerKind::Changes(_) => Some(if was_set { Ruling::Match } else { Ruling::NoMatch }),
+            TriggerKind::Semantic
+            | TriggerKind::Beginning
+            | TriggerKind::BeforeCall(_)
+            | TriggerKind::AfterCall(_)
+            | TriggerKind::CallFails(_)
+            | TriggerKind::Every { .. }
+            | TriggerKind::Silence { .. } => None,
+        }
+    }
+
+    /// What can be seen has changed without an update (a frame has gone, a variable was removed): conditions that do
+    /// not hold any more are false again, so that they can become true. None becomes true by this.
+    pub(crate) fn recheck(&mut self, program: &Program, holds_still: impl Fn(TriggerId) -> bool) {
+        self.0.retain(|id| !matches!(program.trigger(*id).kind, TriggerKind::Condition(_)) || holds_still(*id));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn contains(&self, id: TriggerId) -> bool {
+        self.0.contains(&id)
+    }
+
+    /// Takes the truths over to other triggers; those of triggers that are gone are forgotten.
+    pub(crate) fn map(&mut self, trigger: impl Fn(TriggerId) -> Option<TriggerId>) {
+        self.0 = std::mem::take(&mut self.0).into_iter().filter_map(trigger).collect();
+    }
+}

@@ -1,0 +1,89 @@
+//! What the classifier has answered, so that the same is not asked twice (spec `triggers.md`, "When a trigger
+//! fires").
+
+use std::hash::{DefaultHasher, Hasher};
+use std::io::Write;
+
+use indexmap::IndexMap;
+use playhouse_lang::program::TriggerId;
+
+use crate::protocol::{USER_MESSAGE, Update};
+
+/// Answers by trigger and the values that were shown. The oldest are forgotten first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Verdicts {
+    answers: IndexMap<(TriggerId, Key), bool>,
+}
+
+impl Verdicts {
+    /// What was answered; a user's message is judged anew each time, for the same words may mean something else.
+    pub(crate) fn known(&self, trigger: TriggerId, updates: &[Update]) -> Option<bool> {
+        self.answers.get(&(trigger, key(updates)?)).copied()
+    }
+
+    /// Notes an answer.
+    pub(crate) fn learn(&mut self, trigger: TriggerId, updates: &[Update], matches: bool, limit: usize) {
+        let Some(key) = key(updates) else { return };
+        if limit == 0 {
+            return;
+        }
+        while self.answers.len() >= limit {
+            self.answers.shift_remove_index(0);
+        }
+        self.answers.insert((trigger, key), matches);
+    }
+}
+
+impl Verdicts {
+    /// Takes the answers over to other triggers; those about triggers that are gone are forgotten.
+    pub(crate) fn map(&mut self, trigger: impl Fn(TriggerId) -> Option<TriggerId>) {
+        let answers = std::mem::take(&mut self.answers);
+        let same = |((id, key), matches)| Some(((trigger(id)?, key), matches));
+        self.answers = answers.into_iter().filter_map(same).collect();
+    }
+}
+
+/// A fingerprint of the values that were shown: what is remembered takes as much memory whatever their size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key(u64, u64);
+
+fn key(updates: &[Update]) -> Option<Key> {
+    // Two hashers with fixed keys, apart by their first byte: the same on every machine, and 128 bits together.
+    let mut hashers = Hashers(DefaultHasher::new(), DefaultHasher::new());
+    hashers.1.write_u8(1);
+    for update in updates {
+        if &*update.name == USER_MESSAGE {
+            return None;
+        }
+        // Names hold no space, and JSON on one line no line break, so two different lists are different texts.
+        let _ = write!(hashers, "{} ", update.name);
+        match &update.old {
+            Some(old) => old.write_json(&mut hashers),
+            None => hashers.feed(b"-"),
+        }
+        hashers.feed(b" ");
+        update.new.write_json(&mut hashers);
+        hashers.feed(b"\n");
+    }
+    Some(Key(hashers.0.finish(), hashers.1.finish()))
+}
+
+struct Hashers(DefaultHasher, DefaultHasher);
+
+impl Hashers {
+    fn feed(&mut self, bytes: &[u8]) {
+        self.0.write(bytes);
+        self.1.write(bytes);
+    }
+}
+
+impl Write for Hashers {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.feed(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

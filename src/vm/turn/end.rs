@@ -1,0 +1,354 @@
+//! How a turn ends: yields, cuts, ends without a yield, broken streams, and what becomes of a model that does
+//! not keep to the protocol (spec `turn-protocol.md`).
+
+use crate::turn::state::ClosingTurn;
+use std::sync::Arc;
+
+use playhouse_lang::program::flow_graph::Node;
+use playhouse_lang::program::{Mode, StepId};
+
+use crate::machine::frame_core::{Phase, ReturnValue, Then};
+use crate::machine::state::Machine;
+use crate::protocol::Tracked;
+use crate::protocol::fault::FaultKind;
+use crate::protocol::settings::OnProtocolFailure;
+use crate::protocol::{Close, Effect, Fact, Finish, ReplyEnd, Report, TurnEnd, Usage};
+use crate::turn::history::{append_line, say_line};
+use crate::turn::state::estimate_tokens;
+
+/// Said when a model cannot be brought to keep to the protocol and has said nothing that could be said instead.
+const NOTHING_TO_SAY: &str = "Sorry, I could not go on with that. Could you say it in other words?";
+
+impl Machine {
+    /// The model has yielded: the rest of the reply is not wanted, but its usage may still come.
+    pub(crate) fn yield_turn(&mut self, end: TurnEnd, then: Then) {
+        self.end_turn(end, Close::Grace, "the model has yielded");
+        self.after_turn(then);
+    }
+
+    /// The reply is cut here. The caller says how the frame goes on.
+    pub(crate) fn cut_turn(&mut self, reason: &str) {
+        self.end_turn(TurnEnd::Cut, Close::Now, reason);
+    }
+
+    /// The reply is closed because the session is over.
+    pub(crate) fn close_turn_now(&mut self, reason: &str) {
+        self.end_turn(TurnEnd::Error, Close::Now, reason);
+    }
+
+    /// Ends the turn in progress, if there is one: keeps what took effect as the assistant's message, and lets
+    /// go of the stream.
+    pub(crate) fn end_turn(&mut self, end: TurnEnd, close: Close, reason: &str) {
+        self.drop_prejudged();
+        let Some(mut turn) = self.turn.take() else { return };
+        self.time_limit = None;
+        let was_cut_short = turn.is_cut_short
+            || matches!(
+                turn.ended,
+                Some((ReplyEnd::Broken { .. } | ReplyEnd::Closed | ReplyEnd::Complete(Finish::Length), _))
+            );
+        if let Some(speech) = turn.speech.take() {
+            let delivered = speech.utterance.text[speech.n_before..].to_owned();
+            if !delivered.is_empty() {
+                turn.applied.truncate(turn.line_start);
+                append_line(&mut turn.applied, &say_line(turn.line_at.as_ref(), &delivered));
+            }
+            if speech.utterance.text.is_empty() {
+                // Nothing was heard of it: it is as if it had not begun.
+            } else if was_cut_short {
+                let asker = self.asker_mut();
+                asker.told.set_saying(speech.utterance.text.as_str());
+                asker.saying = Some(speech.utterance);
+            } else {
+                self.complete_utterance(speech.utterance);
+            }
+        }
+        // A line that broke off behind its speech: nothing else of it took effect.
+        if let Some(said) = turn.line_said.take().filter(|said| turn.line_source.is_none() && !said.is_empty()) {
+            append_line(&mut turn.applied, &say_line(turn.line_at.as_ref(), &said));
+        }
+        self.last_prose = std::mem::take(&mut turn.prose);
+        if !turn.applied.is_empty() {
+            self.asker_mut().chat.push_assistant(turn.applied);
+        }
+        // A stream that broke is not the model's idleness.
+        if turn.progress {
+            self.asker_mut().n_idle_turns = 0;
+        } else if !matches!(turn.ended, Some((ReplyEnd::Broken { .. } | ReplyEnd::Closed, _))) {
+            self.asker_mut().n_idle_turns += 1;
+        }
+        self.start_queued_tools();
+        let n_bytes = turn.reader.n_bytes();
+        let closing = ClosingTurn {
+            id: turn.id,
+            place: self.place(),
+            started: turn.started,
+            prompt_tokens: turn.prompt_tokens,
+            n_bytes,
+            n_used: turn.n_used.min(n_bytes),
+            end,
+            is_matched: turn.is_matched,
+        };
+        let spent = turn.prompt_tokens + estimate_tokens(n_bytes);
+        for frame in &mut self.frames {
+            frame.core_mut().spent.tokens += spent;
+        }
+        match turn.ended {
+            Some((_, usage)) => self.report_finished(&closing, usage),
+            None => {
+                if close == Close::Now {
+                    let discarded_bytes = closing.n_bytes - closing.n_used;
+                    self.report(Fact::StreamCancelled { reason: reason.into(), discarded_bytes });
+                }
+                self.emit(Effect::CloseReply { turn: turn.id, close });
+                self.closing.push(closing);
+            }
+        }
+    }
+
+    /// The reply of a turn is over in every sense.
+    pub(crate) fn report_finished(&mut self, closing: &ClosingTurn, usage: Option<Usage>) {
+        let estimated = usage.is_none();
+        // A request of which not a byte came back is not known to have been read.
+        let usage = usage.unwrap_or(Usage {
+            prompt_tokens: if closing.n_bytes > 0 { closing.prompt_tokens } else { 0 },
+            cached_tokens: 0,
+            completion_tokens: estimate_tokens(closing.n_bytes),
+        });
+        let discarded_tokens = estimate_tokens(closing.n_bytes - closing.n_used);
+        let ms = u64::try_from(self.now.0 - closing.started.0).unwrap_or(0);
+        self.counters.prompt_tokens += usage.prompt_tokens;
+        self.counters.cached_tokens += usage.cached_tokens;
+        self.counters.completion_tokens += usage.completion_tokens;
+        self.counters.discarded_tokens += discarded_tokens;
+        if closing.is_matched {
+            self.counters.match_discarded_tokens += discarded_tokens;
+        }
+        self.counters.model_ms += ms;
+        let fact = Fact::TurnFinished { turn: closing.id, end: closing.end, usage, discarded_tokens, estimated, ms };
+        self.emit(Effect::Report(Box::new(Report { place: closing.place, fact })));
+    }
+
+    /// How the frame goes on after a turn that was no failure of the protocol.
+    pub(crate) fn after_turn(&mut self, then: Then) {
+        if self.outcome.is_some() {
+            return;
+        }
+        self.core_mut().phase = Phase::Draining(then);
+        let asker = self.asker_mut();
+        asker.n_failures = 0;
+        asker.n_attempts = 0;
+        if asker.n_idle_turns >= self.settings.max_turns_without_progress {
+            let n = self.settings.max_turns_without_progress;
+            self.protocol_failure(&format!("{n} turns in a row brought nothing"));
+        }
+    }
+
+    /// A trigger has matched: the reply is cut behind the last line that took effect. A turn that was judged together
+    /// with the user's message has not begun to take effect: it is as if it had not been asked for.
+    pub(crate) fn cut_for_match(&mut self, drops_line: bool) {
+        let name = self.core().watch.matches.first().map(|found| self.program.trigger_name(found.trigger));
+        if drops_line {
+            self.drop_line();
+        }
+        let mut undo = None;
+        if let Some(turn) = self.turn.as_mut() {
+            turn.is_matched = true;
+            // It is not the model's idleness.
+            turn.progress = true;
+            undo = turn.undo.take();
+        }
+        self.cut_turn(&format!("trigger {} matched", name.unwrap_or_default()));
+        if let Some(undo) = undo {
+            let asker = self.asker_mut();
+            (asker.chat, asker.told) = *undo;
+        }
+        self.after_turn(Then::GoOn);
+    }
+
+    /// The model has made a mistake: the reply is cut before the line in hand, and the model is told.
+    pub(crate) fn fail_turn(&mut self, problem: &str) {
+        let line = self.turn.as_ref().and_then(|turn| turn.line_source.clone());
+        let problem = &match line {
+            Some(line) => {
+                let end = line.floor_char_boundary(200);
+                let more = if end < line.len() { "…" } else { "" };
+                format!("{problem}; the line was: {}{more}", line[..end].replace(['\n', '\r'], " "))
+            }
+            None => problem.to_owned(),
+        };
+        self.drop_line();
+        self.end_turn(TurnEnd::Error, Close::Now, "a mistake of the model");
+        if self.outcome.is_some() {
+            return;
+        }
+        self.core_mut().phase = Phase::Draining(Then::GoOn);
+        let asker = self.asker_mut();
+        asker.n_failures += 1;
+        asker.n_attempts = 0;
+        let attempt = asker.n_failures;
+        if attempt >= self.settings.max_repairs {
+            return self.protocol_failure(problem);
+        }
+        self.counters.repairs += 1;
+        self.report(Fact::Repair { cause: problem.as_str().into(), attempt });
+        self.asker_mut().told.set_problem(problem.as_str());
+    }
+
+    /// The model cannot be brought to keep to the protocol.
+    pub(crate) fn protocol_failure(&mut self, problem: &str) {
+        let asker = self.asker_mut();
+        asker.n_failures = 0;
+        asker.n_idle_turns = 0;
+        match self.settings.on_protocol_failure {
+            OnProtocolFailure::Speak => {
+                self.report(Fact::Degraded { cause: problem.into() });
+                let prose = std::mem::take(&mut self.last_prose);
+                let text = if prose.trim().is_empty() { NOTHING_TO_SAY.to_owned() } else { prose };
+                let line = say_line(None, &text);
+                self.say_text(text);
+                let asker = self.asker_mut();
+                asker.chat.push_assistant(line);
+                asker.told.forget_problem();
+                self.core_mut().phase = Phase::Draining(Then::WaitUser);
+            }
+            OnProtocolFailure::Stop => {
+                let name = self.describe(self.top().location());
+                let prose = std::mem::take(&mut self.last_prose);
+                let reply =
+                    if prose.is_empty() { String::new() } else { format!("; its last reply was: {}", prose.trim()) };
+                self.fail(
+                    FaultKind::Protocol,
+                    format!(
+                        "the model did not keep to the turn protocol at {name}: {problem}{reply}; try a stronger model, \
+                         or set on_protocol_failure = \"speak\""
+                    ),
+                );
+            }
+        }
+    }
+
+    /// The reply is over and everything in it has been looked at.
+    pub(crate) fn end_of_reply(&mut self) {
+        let Some(turn) = self.turn.as_ref() else { return };
+        let Some((end, _)) = turn.ended.clone() else { return };
+        let (n_lines, reopened) = (turn.n_lines, turn.reopened);
+        let has_said = turn.line_said.as_ref().is_some_and(|said| !said.is_empty());
+        let took_effect = !turn.applied.is_empty() || turn.has_spoken() || has_said;
+        match end {
+            ReplyEnd::Refused { reason } => self.fail(FaultKind::Model, reason),
+            ReplyEnd::Broken { reason, retry_after_ms } => {
+                self.broken(&reason, retry_after_ms, took_effect, reopened);
+            }
+            ReplyEnd::Closed => self.broken(&"the reply was closed".into(), None, took_effect, reopened),
+            ReplyEnd::Complete(_) if n_lines == 0 => {
+                let problem = "your reply had no JSON line; answer with JSON Lines only, like \
+                               {\"at\":\"01\",\"say\":\"…\"}, and end with a line that has \"wait\", \"return\" or \"end\"";
+                self.fail_turn(problem);
+            }
+            ReplyEnd::Complete(Finish::Length) => {
+                self.end_turn(TurnEnd::Ended, Close::Now, "the reply is over");
+                self.after_turn(Then::GoOn);
+            }
+            ReplyEnd::Complete(Finish::Stop | Finish::Other(_)) => {
+                let (next, then) = match self.wait_after_question() {
+                    Some(next) => (next.map(Node::Step), Then::WaitUser),
+                    None => (self.line_left_behind(), Then::GoOn),
+                };
+                self.end_turn(TurnEnd::Ended, Close::Now, "the reply is over");
+                match next {
+                    Some(Node::End) => {
+                        self.after_turn(Then::Return { value: ReturnValue::Value(Tracked::NULL), failed: false });
+                    }
+                    Some(Node::Step(next)) => {
+                        self.after_turn(then.clone());
+                        if self.core().phase == Phase::Draining(then) {
+                            self.pass_to(next);
+                        }
+                    }
+                    None => self.after_turn(then),
+                }
+            }
+        }
+    }
+
+    /// Whether a reply that ends without a yield has asked the user something last, so that the answer comes next: at
+    /// its line, or at the line that follows and only waits for it.
+    fn wait_after_question(&self) -> Option<Option<StepId>> {
+        let frame = self.top();
+        let step = self.turn.as_ref()?.said_at.filter(|said_at| frame.pointer == Some(*said_at))?;
+        if self.is_unanswered(step) {
+            return Some(None);
+        }
+        let [only] = self.program.playbook(frame.playbook).flow.successors(step) else { return None };
+        let Node::Step(next) = only.to else { return None };
+        let is_next = frame.here.performed.is_none() && self.has_done_work(step, true) && self.only_waits(next);
+        is_next.then_some(Some(next))
+    }
+
+    /// Where a reply that ends without a yield has left its last line for: behind the last line, or to a line
+    /// that is the interpreter's anyway. None: the model may have more to do on the line.
+    fn line_left_behind(&self) -> Option<Node> {
+        let frame = self.top();
+        let playbook = self.program.playbook(frame.playbook);
+        let step = frame.pointer.filter(|_| playbook.mode == Mode::Steps)?;
+        if self.turn.as_ref().is_some_and(|turn| turn.speech.is_some()) {
+            return None;
+        }
+        let next = match &frame.here.performed {
+            Some(performed) => performed.next,
+            None if frame.here.touched && self.has_done_work(step, true) => {
+                let edges = playbook.flow.successors(step);
+                let first = edges.first()?.to;
+                edges.iter().all(|edge| edge.to == first).then_some(first)?
+            }
+            None => return None,
+        };
+        match next {
+            Node::End => Some(Node::End),
+            Node::Step(id) => {
+                let is_interpreters = playbook.step(id).explicit && self.settings.explicit_lines;
+                (is_interpreters && frame.here.performed.is_none()).then_some(next)
+            }
+        }
+    }
+
+    /// The stream broke: what was applied stays, and the model is asked to go on from there.
+    fn broken(&mut self, reason: &Arc<str>, retry_after_ms: Option<u64>, took_effect: bool, reopened: bool) {
+        self.end_turn(TurnEnd::Error, Close::Now, "the stream broke");
+        let settings = self.settings.clone();
+        self.core_mut().phase = Phase::Draining(Then::GoOn);
+        let asker = self.asker_mut();
+        // A restart of our own process says nothing about the server.
+        if reopened {
+            asker.delay_ms = 0;
+            return;
+        }
+        asker.n_attempts = if took_effect { 1 } else { asker.n_attempts + 1 };
+        let n_attempts = asker.n_attempts;
+        if n_attempts > settings.max_retries {
+            let state = "the session is kept: run it again with --session to go on";
+            return self.fail(FaultKind::Model, format!("no answer after {n_attempts} attempts: {reason}; {state}"));
+        }
+        let doubled = settings.retry_delay_ms.saturating_mul(1 << (n_attempts - 1).min(16));
+        // The server's own wish counts, but not for ever.
+        let wished = retry_after_ms.unwrap_or(0).min(settings.max_retry_delay_ms.saturating_mul(10));
+        self.asker_mut().delay_ms = doubled.min(settings.max_retry_delay_ms).max(wished);
+        self.counters.retries += 1;
+        self.report(Fact::Retry { cause: reason.clone(), attempt: n_attempts + 1 });
+    }
+
+    /// After a restart a reply in progress is a broken stream; one that was only being closed is over.
+    pub(crate) fn reopen_turns(&mut self) {
+        for closing in std::mem::take(&mut self.closing) {
+            self.report_finished(&closing, None);
+        }
+        let Some(turn) = self.turn.as_mut() else { return };
+        if turn.ended.is_none() {
+            turn.reopened = true;
+            let id = turn.id;
+            let reason = "the process was restarted".into();
+            self.handle_reply_ended(id, ReplyEnd::Broken { reason, retry_after_ms: None }, None);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Messages of the user: their delivery, and what becomes of one that comes while the model is speaking
+//! (spec `execution.md`, "A message while the model is speaking").
+
+use crate::turn::state::BeforeTurn;
+use std::sync::Arc;
+
+use crate::protocol::{Origin, Tracked};
+use playhouse_lang::value::Value;
+
+use crate::machine::frame::Frame;
+use crate::machine::frame_core::{Phase, Then};
+use crate::machine::state::Machine;
+use crate::protocol::settings::OnUserMessage;
+use crate::protocol::{CallId, USER_MESSAGE};
+
+impl Machine {
+    /// The user has said something.
+    pub(crate) fn handle_message(&mut self, text: Arc<str>) {
+        self.messages.push_back(text);
+        let is_speaking = self.frames.last().is_some_and(|frame| frame.core().phase == Phase::Turn);
+        if !is_speaking || self.turn.is_none() || self.outcome.is_some() || self.unwinding.is_some() {
+            return;
+        }
+        match self.settings.on_user_message {
+            OnUserMessage::Queue => return,
+            OnUserMessage::Interrupt => self.cut_turn("the user spoke"),
+            OnUserMessage::Rollback => self.roll_back(),
+        }
+        // The message is there already: the wait is over as soon as the calls are.
+        self.core_mut().phase = Phase::Draining(Then::WaitUser);
+    }
+
+    /// Before a turn: a message that came while something else was going on is part of it, unless messages wait
+    /// until they are asked for.
+    pub(crate) fn deliver_early(&mut self) -> bool {
+        if self.settings.on_user_message == OnUserMessage::Queue {
+            return false;
+        }
+        let Some(text) = self.messages.pop_front() else { return false };
+        self.deliver(text);
+        true
+    }
+
+    /// A user's message reaches the top frame.
+    pub(crate) fn deliver(&mut self, text: Arc<str>) {
+        self.note_utterance(true, text.clone());
+        self.report(crate::protocol::Fact::UserMessage { text: text.clone() });
+        self.restart_silence();
+        let agent = self.core().agent;
+        let value = Tracked::new(Value::Str(text.clone()), Origin::USER);
+        for frame in &mut self.frames {
+            frame.core_mut().spent.turns_since_user = 0;
+        }
+        self.asker_mut().told.push_user(&text);
+        self.core_mut().phase = Phase::Ready;
+        self.top_mut().here.is_answered = true;
+        self.set_other(agent, USER_MESSAGE, value);
+    }
+
+    /// Before a turn that may have to be taken back.
+    pub(crate) fn before_turn(&self) -> Option<Box<BeforeTurn>> {
+        let is_wanted = self.settings.on_user_message == OnUserMessage::Rollback;
+        is_wanted.then(|| {
+            Box::new(BeforeTurn {
+                frames: self.frames.clone(),
+                others: self.others.clone(),
+                truths: self.watcher.truths.clone(),
+                n_updates: self.counters.updates,
+                last_call: self.next.call,
+                n_calls: self.n_calls(),
+            })
+        })
+    }
+
+    /// How many calls have been made that cannot be undone.
+    fn n_calls(&self) -> u64 {
+        let counters = &self.counters;
+        counters.tool_calls + counters.playbook_calls + counters.plan_calls - counters.inlined_calls
+    }
+
+    /// Takes back what the turn in progress has set and said. Calls it has made cannot be undone: then the lines it
+    /// has done stay done.
+    fn roll_back(&mut self) {
+        let before = self.turn.as_mut().and_then(|turn| turn.before.take());
+        self.cut_turn("the user spoke; what the reply has set and said is taken back");
+        let Some(before) = before else { return };
+        let BeforeTurn { frames, others, truths, n_updates, last_call, n_calls } = *before;
+        // What is taken back cannot make a trigger true; one that has fired is not undone.
+        self.watcher.truths = truths;
+        self.forget_updates_after(n_updates);
+        let has_called = self.n_calls() > n_calls;
+        // A playbook that began inside its caller in this turn goes with it.
+        while !has_called && self.frames.len() > frames.len() && self.top().inlined {
+            self.drop_inlined();
+        }
+        // One that was over in this turn cannot be brought back: its line stays done.
+        let is_same_stack = self.frames.len() == frames.len()
+            && self.frames.iter().zip(&frames).all(|(frame, old)| frame.core().id == old.core().id);
+        let goes_back = is_same_stack && !has_called;
+        self.others = others;
+        for (frame, old) in self.frames.iter_mut().zip(frames) {
+            if frame.core().id != old.core().id {
+                break;
+            }
+            // A plan waits meanwhile, or goes on with what is its own.
+            let (Frame::Playbook(frame), Frame::Playbook(old)) = (frame, old) else { continue };
+            frame.core.scope = old.core.scope;
+            frame.chat = old.chat;
+            frame.told = old.told;
+            frame.saying = old.saying;
+            frame.set_names = old.set_names;
+            if goes_back {
+                frame.pointer = old.pointer;
+                frame.here = old.here;
+                frame.loops = old.loops;
+                frame.fresh_since = old.fresh_since;
+                frame.moved_back = old.moved_back;
+                frame.claimed_names = old.claimed_names;
+                frame.unclaimed_calls = old.unclaimed_calls;
+                frame.done_calls = old.done_calls;
+                frame.reached = old.reached;
+            }
+        }
+        let mut told = "the user interrupted your last reply: what it said and set is taken back".to_owned();
+        let made: Vec<String> = self
+            .top()
+            .core
+            .queue
+            .iter()
+            .filter(|queued| queued.id > CallId(last_call))
+            .map(|queued| queued.name.to_string())
+            .collect();
+        if !made.is_empty() {
+            told = format!("{told}; its calls stay made: {}", made.join(", "));
+        }
+        self.asker_mut().told.push_meanwhile(told);
+    }
+}

@@ -1,0 +1,255 @@
+//! Reading and writing variables as one frame sees them, and forgetting what is stale
+//! (spec `execution.md`, "Variables").
+
+use std::sync::Arc;
+
+use crate::protocol::{Origin, Tracked};
+use playhouse_lang::program::{AgentId, PlaybookId, TriggerKind, Type};
+use playhouse_lang::value::Value;
+
+use crate::calls::call::Callee;
+use crate::machine::frame::Frame;
+use crate::machine::state::Machine;
+use crate::protocol::fault::FaultKind;
+use crate::protocol::{Fact, FrameId, USER_MESSAGE};
+use crate::variables::bounds::{admit, describe_excess};
+use crate::variables::scope::{Change, Scope, Stamp};
+use crate::variables::visible::Home;
+
+impl Machine {
+    /// The type a name was declared with, as the lines of `playbook` see it.
+    pub(crate) fn type_of(&self, playbook: PlaybookId, name: &str) -> Option<Type> {
+        let playbook = self.program.playbook(playbook);
+        if let Some(parameter) = playbook.parameters.iter().find(|parameter| &*parameter.name == name) {
+            return Some(parameter.ty);
+        }
+        let declared = &self.program.agent(playbook.agent).variables;
+        if let Some(declared) = declared.iter().find(|declared| &*declared.name == name) {
+            return Some(declared.ty);
+        }
+        playbook.types.get(name).copied()
+    }
+
+    /// Sets a variable as the top frame: an own name in the frame, any other where reading finds it, else in
+    /// the frame. The value's type has been checked. Answers whether it was set: a limit may have ended the session.
+    pub(crate) fn set_variable(&mut self, name: &Arc<str>, value: Tracked) -> bool {
+        let depth = self.frames.len() - 1;
+        let frame = self.top();
+        let (agent, playbook) = (frame.core.agent, frame.playbook);
+        let is_own = self.program.playbook(playbook).own.contains(name);
+        let found = if is_own { None } else { self.reader().find(name).map(|(home, _)| home) };
+        let home = found.unwrap_or(Home::Frame(depth));
+        let change = self.change(Some(depth), false);
+        let Some((value, old)) = self.put(agent, home, name, value, change) else { return false };
+        self.top_mut().note_set(name, change.stamp);
+        self.report_set(agent, name, &value, old.as_ref(), home == Home::Frame(depth));
+        true
+    }
+
+    /// Sets one of the top frame's parameters or loop variables.
+    pub(crate) fn bind_variable(&mut self, name: &Arc<str>, value: Tracked, is_update: bool) {
+        let depth = self.frames.len() - 1;
+        let agent = self.core().agent;
+        let change = self.change(Some(depth), true);
+        let Some((value, old)) = self.put(agent, Home::Frame(depth), name, value, change) else { return };
+        if is_update {
+            self.report_set(agent, name, &value, old.as_ref(), true);
+        }
+    }
+
+    /// Sets one of an agent's others, as the world does.
+    pub(crate) fn set_other(&mut self, agent: AgentId, name: &str, value: Tracked) {
+        if let Some((value, old)) = self.set_other_silently(agent, name, value) {
+            self.report_set(agent, &name.into(), &value, old.as_ref(), false);
+        }
+    }
+
+    /// A variable of an agent has been set: watchers are told, triggers judged. What the top frame cannot see, for
+    /// another agent's playbook is running, is no update for its agent's triggers.
+    fn report_set(&mut self, agent: AgentId, name: &Arc<str>, value: &Tracked, old: Option<&Tracked>, local: bool) {
+        let (new, shown) = (value.clone(), old.map(Tracked::shown));
+        self.report(Fact::VariableSet { name: name.clone(), value: new, old: shown, local });
+        if self.frames.last().is_some_and(|top| top.core().agent == agent) {
+            self.updated(name, old, value);
+        }
+    }
+
+    /// As [`Machine::set_other`], and nobody is told. Answers the value as it is kept, and the one before.
+    pub(crate) fn set_other_silently(
+        &mut self,
+        agent: AgentId,
+        name: &str,
+        value: Tracked,
+    ) -> Option<(Tracked, Option<Tracked>)> {
+        let change = self.change(None, false);
+        self.put(agent, Home::Others(agent), &name.into(), value, change)
+    }
+
+    /// The one way into a scope: the value is within bounds, and secret if `agent` declares the name so, whoever gives
+    /// it. Answers the value as it is kept, and the one before. A value that is too large ends the session; so a
+    /// limit is never passed in silence.
+    pub(crate) fn put(
+        &mut self,
+        agent: AgentId,
+        home: Home,
+        name: &Arc<str>,
+        value: Tracked,
+        change: Change,
+    ) -> Option<(Tracked, Option<Tracked>)> {
+        match admit(value, self.is_declared_secret(agent, name), self.settings.bounds()) {
+            Ok(admitted) => Some(self.scope_mut(home).set(name, admitted, change)),
+            Err(excess) => {
+                self.fail(FaultKind::Limit, format!("${name} would be {}", describe_excess(excess)));
+                None
+            }
+        }
+    }
+
+    fn scope_mut(&mut self, home: Home) -> &mut Scope {
+        match home {
+            Home::Frame(depth) => &mut self.frames[depth].core_mut().scope,
+            Home::Others(agent) => &mut self.others[agent.0 as usize],
+        }
+    }
+
+    /// A value for a name of the top frame's agent, secret if the name is declared so: before anybody is told of it.
+    pub(crate) fn as_declared(&self, name: &str, value: Tracked) -> Tracked {
+        let is_secret = self.is_declared_secret(self.core().agent, name);
+        value.secret_if(is_secret)
+    }
+
+    pub(crate) fn is_declared_secret(&self, agent: AgentId, name: &str) -> bool {
+        self.program.agent(agent).variables.iter().any(|declared| declared.secret && &*declared.name == name)
+    }
+
+    /// Arguments for what is going to be called: each within bounds, and secret where the callee's agent declares the
+    /// parameter's name so, before anybody is shown it. `None`: one was too large, and a limit ended the session.
+    pub(crate) fn admit_arguments(
+        &mut self,
+        callee: Callee,
+        name: &str,
+        arguments: Vec<(Arc<str>, Tracked)>,
+    ) -> Option<Vec<(Arc<str>, Tracked)>> {
+        let agent = if let Callee::Playbook(id) = callee { Some(self.program.playbook(id).agent) } else { None };
+        let mut admitted = Vec::with_capacity(arguments.len());
+        for (parameter, value) in arguments {
+            let is_secret = agent.is_some_and(|agent| self.is_declared_secret(agent, &parameter));
+            match admit(value, is_secret, self.settings.bounds()) {
+                Ok(value) => admitted.push((parameter, value.into_tracked())),
+                Err(excess) => {
+                    let message = format!("the argument `{parameter}` of {name} would be {}", describe_excess(excess));
+                    self.fail(FaultKind::Limit, message);
+                    return None;
+                }
+            }
+        }
+        Some(admitted)
+    }
+
+    /// A change that is made now, by the line of the frame at `depth` or by the world.
+    pub(crate) fn change(&mut self, depth: Option<usize>, binds: bool) -> Change {
+        let at = depth.map(|depth| self.frames[depth].location());
+        let turn = self.turn.as_ref().filter(|_| depth.is_some()).map(|turn| turn.id);
+        Change { stamp: self.next_stamp(), at, turn, binds }
+    }
+
+    /// A debugger's edit. One that is too large is not made, and does not end the session.
+    pub(crate) fn handle_edited(&mut self, frame: Option<FrameId>, name: &Arc<str>, value: Value) {
+        if let Err(excess) = value.check_bounds(self.settings.bounds()) {
+            let cause = format!("${name} was not edited: it would be {}", describe_excess(excess));
+            return self.report(Fact::Ignored { cause: cause.into() });
+        }
+        let value = Tracked::new(value, Origin::CODE);
+        let (agent, home) = match frame.map(|id| self.depth_of(id)) {
+            Some(Some(depth)) => (self.frames[depth].core().agent, Home::Frame(depth)),
+            // The frame has gone meanwhile: a stale id is ignored.
+            Some(None) => return,
+            None => {
+                let agent = self.frames.last().map_or(AgentId(0), |frame| frame.core().agent);
+                (agent, Home::Others(agent))
+            }
+        };
+        if self.others.is_empty() {
+            return;
+        }
+        let change = self.change(None, false);
+        if let Some((value, old)) = self.put(agent, home, name, value, change) {
+            self.report_set(agent, name, &value, old.as_ref(), matches!(home, Home::Frame(_)));
+        }
+    }
+
+    /// The names were read: they are not the longest unused any more.
+    pub(crate) fn touch<'n>(&mut self, names: impl Iterator<Item = &'n Arc<str>>) {
+        let Some(agent) = self.frames.last().map(|frame| frame.core().agent) else { return };
+        let stamp = self.next_stamp();
+        for name in names {
+            if let Some(variable) = self.others[agent.0 as usize].get_mut(name) {
+                variable.used = stamp;
+            }
+        }
+    }
+
+    /// Removes the others that no line can want any more (spec `execution.md`, "Stale others are removed").
+    /// Called after a pop, when nothing else has changed what is reachable.
+    pub(crate) fn remove_stale(&mut self) {
+        self.remove_others(false);
+    }
+
+    /// A frame has given its place to the playbook it called last: that could have seen all its variables, so
+    /// those that no line names stay too, as many as are kept of such.
+    pub(crate) fn remove_stale_of_elided(&mut self) {
+        self.remove_others(true);
+    }
+
+    fn remove_others(&mut self, keeps_unnamed: bool) {
+        if self.others.iter().all(Scope::is_empty) || self.frames.is_empty() {
+            return;
+        }
+        let (program, analysis) = (self.program.clone(), self.analysis.clone());
+        for agent in &program.agents {
+            let others = &self.others[agent.id.0 as usize];
+            if others.is_empty() {
+                continue;
+            }
+            let mut reaches = Vec::new();
+            let own = self.frames.iter().filter_map(Frame::playbook).filter(|frame| frame.core.agent == agent.id);
+            for frame in own {
+                reaches.push(analysis.names_from(frame.playbook, self.goes_on_from(frame)));
+                // What is queued comes before the pointer's line, wherever that is.
+                reaches.extend(frame.queued_playbooks().map(|id| analysis.names_of(id)));
+            }
+            // Below a plan any playbook may come that one calls.
+            if self.frames.iter().any(|frame| frame.playbook().is_none()) {
+                reaches.extend(program.called_by_plans.iter().map(|id| analysis.names_of(*id)));
+            }
+            // A beginning has been; any other trigger can still call its playbook.
+            let can_fire = |id: &&PlaybookId| {
+                program.playbook(**id).triggers.iter().any(|trigger| trigger.kind != TriggerKind::Beginning)
+            };
+            for &id in agent.playbooks.iter().filter(can_fire) {
+                reaches.push(analysis.names_of(id));
+            }
+            let is_free = keeps_unnamed || reaches.iter().any(|reach| reach.has_free_line());
+            let mut unnamed: Vec<(Stamp, Arc<str>)> = others
+                .iter()
+                .filter(|(name, _)| {
+                    &***name != USER_MESSAGE
+                        && !agent.variables.iter().any(|declared| declared.name == **name)
+                        && !reaches.iter().any(|reach| reach.contains(name))
+                })
+                .map(|(name, variable)| (variable.used, name.clone()))
+                .collect();
+            let (keep, reason) =
+                if is_free { (self.settings.max_unnamed, "unused for long") } else { (0, "no line names it") };
+            if unnamed.len() <= keep {
+                continue;
+            }
+            unnamed.sort();
+            let n_stale = unnamed.len() - keep;
+            for (_, name) in unnamed.into_iter().take(n_stale) {
+                self.others[agent.id.0 as usize].remove(&name);
+                self.report(Fact::VariableRemoved { name, reason });
+            }
+        }
+    }
+}

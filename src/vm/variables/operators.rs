@@ -1,0 +1,159 @@
+//! What the operators of the language do with values (spec `language.md`, "Expressions"): no coercion, every surprise
+//! a fault.
+
+use std::cmp::Ordering;
+
+use playhouse_lang::expr::BinaryOperator;
+use playhouse_lang::value::{Bounds, Excess, Value, compare_int_float};
+
+use crate::protocol::Tracked;
+use crate::variables::fault::EvalFault;
+
+/// Both operands joined by an operator that needs the values of both.
+///
+/// # Errors
+/// Operands that do not fit, a result that is no number, or one that is larger than `bounds`.
+pub(crate) fn binary(
+    operator: BinaryOperator,
+    left: &Tracked,
+    right: &Tracked,
+    bounds: Bounds,
+) -> Result<Value, EvalFault> {
+    use BinaryOperator as Op;
+    let (a, b) = (left.value(), right.value());
+    let order = || compare(left, right);
+    match operator {
+        Op::Equal => Ok(Value::Bool(a == b)),
+        Op::NotEqual => Ok(Value::Bool(a != b)),
+        Op::Less => Ok(Value::Bool(order()?.is_lt())),
+        Op::LessOrEqual => Ok(Value::Bool(order()?.is_le())),
+        Op::Greater => Ok(Value::Bool(order()?.is_gt())),
+        Op::GreaterOrEqual => Ok(Value::Bool(order()?.is_ge())),
+        Op::In => contains(right, left).map(Value::Bool),
+        Op::Contains => contains(left, right).map(Value::Bool),
+        Op::Add => match (a, b) {
+            (Value::Str(a), Value::Str(b)) if a.len() + b.len() > bounds.max_bytes => {
+                Err(EvalFault::Excess(Excess::Bytes(bounds.max_bytes)))
+            }
+            (Value::Str(a), Value::Str(b)) => Ok(Value::from(format!("{a}{b}"))),
+            // An item takes a byte of JSON at least.
+            (Value::List(a), Value::List(b)) if a.len() + b.len() > bounds.max_bytes => {
+                Err(EvalFault::Excess(Excess::Bytes(bounds.max_bytes)))
+            }
+            (Value::List(a), Value::List(b)) => Ok(Value::list(a.iter().chain(b.iter()).cloned().collect())),
+            _ => arithmetic("+", left, right, i64::checked_add, |a, b| a + b),
+        },
+        Op::Subtract => arithmetic("-", left, right, i64::checked_sub, |a, b| a - b),
+        Op::Multiply => arithmetic("*", left, right, i64::checked_mul, |a, b| a * b),
+        Op::Divide | Op::Remainder if is_number(a) && is_zero(b) => Err(EvalFault::Number("division by zero")),
+        Op::Divide => match (a, b) {
+            (Value::Int(a), Value::Int(b)) if a.checked_rem(*b) == Some(0) => Ok(Value::Int(a / b)),
+            #[allow(clippy::cast_precision_loss)]
+            (Value::Int(a), Value::Int(b)) if *b != -1 => finite(*a as f64 / *b as f64),
+            _ => arithmetic("/", left, right, i64::checked_div, |a, b| a / b),
+        },
+        // The sign is that of the divisor, as in Python.
+        Op::Remainder => arithmetic(
+            "%",
+            left,
+            right,
+            |a, b| a.checked_rem(b).map(|rest| if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest }),
+            |a, b| a - b * (a / b).floor(),
+        ),
+        Op::And | Op::Or => Err(EvalFault::words("`and` and `or` are judged before their operands")),
+    }
+}
+
+/// A number with the other sign.
+///
+/// # Errors
+/// No number, or one without an opposite.
+pub(crate) fn negate(operand: &Tracked) -> Result<Value, EvalFault> {
+    match operand.value() {
+        Value::Int(int) => int.checked_neg().map(Value::Int).ok_or(TOO_LARGE),
+        Value::Float(float) => Ok(Value::Float(-float)),
+        Value::Null | Value::Bool(_) | Value::Str(_) | Value::List(_) | Value::Map(_) => {
+            Err(EvalFault::operand("`-` needs a number, not {}", operand))
+        }
+    }
+}
+
+/// How many characters, items or members there are.
+///
+/// # Errors
+/// What has no length.
+pub(crate) fn length(operand: &Tracked) -> Result<Value, EvalFault> {
+    let n = match operand.value() {
+        Value::Str(text) => text.chars().count(),
+        Value::List(items) => items.len(),
+        Value::Map(members) => members.len(),
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => {
+            return Err(EvalFault::operand("`length of` needs text, a list or a dict, not {}", operand));
+        }
+    };
+    Ok(Value::Int(i64::try_from(n).unwrap_or(i64::MAX)))
+}
+
+/// The truth of a condition: only booleans are conditions.
+///
+/// # Errors
+/// What is no boolean.
+pub(crate) fn truth(value: &Tracked) -> Result<bool, EvalFault> {
+    if let Value::Bool(truth) = value.value() {
+        return Ok(*truth);
+    }
+    Err(EvalFault::operand("a condition must be true or false, not {}", value))
+}
+
+const TOO_LARGE: EvalFault = EvalFault::Number("the result is too large for a number");
+
+fn is_number(value: &Value) -> bool {
+    matches!(value, Value::Int(_) | Value::Float(_))
+}
+
+fn is_zero(value: &Value) -> bool {
+    *value == Value::Int(0)
+}
+
+fn arithmetic(
+    sign: &str,
+    left: &Tracked,
+    right: &Tracked,
+    on_ints: impl Fn(i64, i64) -> Option<i64>,
+    on_floats: impl Fn(f64, f64) -> f64,
+) -> Result<Value, EvalFault> {
+    #[allow(clippy::cast_precision_loss)]
+    match (left.value(), right.value()) {
+        (Value::Int(a), Value::Int(b)) => on_ints(*a, *b).map(Value::Int).ok_or(TOO_LARGE),
+        (Value::Int(a), Value::Float(b)) => finite(on_floats(*a as f64, *b)),
+        (Value::Float(a), Value::Int(b)) => finite(on_floats(*a, *b as f64)),
+        (Value::Float(a), Value::Float(b)) => finite(on_floats(*a, *b)),
+        _ => Err(EvalFault::operands(format!("`{sign}` cannot join {{}} and {{}}"), left, right)),
+    }
+}
+
+fn finite(float: f64) -> Result<Value, EvalFault> {
+    if float.is_finite() { Ok(Value::Float(float)) } else { Err(TOO_LARGE) }
+}
+
+fn compare(left: &Tracked, right: &Tracked) -> Result<Ordering, EvalFault> {
+    let order = match (left.value(), right.value()) {
+        (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
+        (Value::Str(a), Value::Str(b)) => Some(a.cmp(b)),
+        (Value::Float(a), Value::Float(b)) => a.partial_cmp(b),
+        (Value::Int(a), Value::Float(b)) => compare_int_float(*a, *b),
+        (Value::Float(a), Value::Int(b)) => compare_int_float(*b, *a).map(Ordering::reverse),
+        _ => None,
+    };
+    order
+        .ok_or_else(|| EvalFault::operands("only two numbers or two strings have an order, not {} and {}", left, right))
+}
+
+fn contains(container: &Tracked, element: &Tracked) -> Result<bool, EvalFault> {
+    match (container.value(), element.value()) {
+        (Value::List(items), element) => Ok(items.contains(element)),
+        (Value::Map(members), Value::Str(key)) => Ok(members.contains_key(&**key)),
+        (Value::Str(text), Value::Str(part)) => Ok(text.contains(&**part)),
+        _ => Err(EvalFault::operands("{} cannot contain {}", container, element)),
+    }
+}

@@ -1,0 +1,136 @@
+//! Variables: one scope per frame, one of "others" per agent, and the rules for reading, writing and forgetting
+//! (spec `execution.md`, "Variables").
+
+use std::sync::Arc;
+
+use crate::protocol::Tracked;
+use indexmap::IndexMap;
+
+use crate::protocol::view::VariableView;
+use crate::protocol::{Location, TurnId};
+use crate::variables::bounds::Admitted;
+
+/// The order in which values were set, over the whole session; 0 is before everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Stamp(pub(crate) u64);
+
+/// One variable with its last change.
+#[derive(Clone, Debug)]
+pub(crate) struct Variable {
+    pub(crate) value: Tracked,
+    pub(crate) old: Option<Tracked>,
+    pub(crate) changed_at: Option<Location>,
+    pub(crate) changed_in: Option<TurnId>,
+    /// When the value was set.
+    pub(crate) set: Stamp,
+    /// When it was last read or set, for "the longest unused goes first".
+    pub(crate) used: Stamp,
+    /// A parameter or loop variable: does not join the others when its frame is popped.
+    pub(crate) bound: bool,
+}
+
+impl Variable {
+    /// Its name is declared secret from now on.
+    pub(crate) fn mark_secret(&mut self) {
+        self.value = self.value.clone().secret_if(true);
+        self.old = self.old.take().map(|old| old.secret_if(true));
+    }
+}
+
+/// What is noted about a change of a variable.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change {
+    pub(crate) stamp: Stamp,
+    /// The line, unless the world made the change.
+    pub(crate) at: Option<Location>,
+    pub(crate) turn: Option<TurnId>,
+    /// Whether it makes the variable a parameter or loop variable.
+    pub(crate) binds: bool,
+}
+
+/// Variables by name, in the order they were made.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scope {
+    variables: IndexMap<Arc<str>, Variable>,
+}
+
+impl Scope {
+    pub(crate) fn get(&self, name: &str) -> Option<&Variable> {
+        self.variables.get(name)
+    }
+
+    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Variable> {
+        self.variables.get_mut(name)
+    }
+
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        self.variables.contains_key(name)
+    }
+
+    /// Gives a variable its value; what was secret stays so, and what was bound stays so. Answers the value as
+    /// it is kept, and the one before.
+    pub(crate) fn set(&mut self, name: &Arc<str>, value: Admitted, change: Change) -> (Tracked, Option<Tracked>) {
+        let before = self.variables.get(name).map(|variable| (variable.value.clone(), variable.bound));
+        let was_secret = before.as_ref().is_some_and(|(old, _)| old.is_secret());
+        let was_bound = before.as_ref().is_some_and(|(_, bound)| *bound);
+        let value = value.into_tracked().secret_if(was_secret);
+        let old = before.map(|(old, _)| old);
+        let variable = Variable {
+            value: value.clone(),
+            old: old.clone(),
+            changed_at: change.at,
+            changed_in: change.turn,
+            set: change.stamp,
+            used: change.stamp,
+            bound: change.binds || was_bound,
+        };
+        self.variables.insert(name.clone(), variable);
+        (value, old)
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.variables.shift_remove(name);
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Variable)> {
+        self.variables.iter()
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Variable> {
+        self.variables.values_mut()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.variables.is_empty()
+    }
+
+    /// Takes over what a popped frame leaves behind: of two values of a name the one set later stays.
+    pub(crate) fn join(&mut self, popped: Scope) {
+        for (name, variable) in popped.variables {
+            if variable.bound {
+                continue;
+            }
+            match self.variables.get_mut(&name) {
+                Some(present) if present.set >= variable.set => {}
+                Some(present) => *present = variable,
+                None => {
+                    self.variables.insert(name, variable);
+                }
+            }
+        }
+    }
+
+    /// As plain data.
+    pub(crate) fn view(&self) -> Vec<VariableView> {
+        self.variables
+            .iter()
+            .map(|(name, variable)| VariableView {
+                name: name.clone(),
+                value: variable.value.clone(),
+                old: variable.old.clone(),
+                changed_at: variable.changed_at,
+                changed_in: variable.changed_in,
+            })
+            .collect()
+    }
+}

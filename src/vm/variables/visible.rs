@@ -1,0 +1,155 @@
+//! Which variables a frame can read, nearest first: the one lookup of names (spec `execution.md`, "Variables").
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use playhouse_lang::expr::Expr;
+use playhouse_lang::program::AgentId;
+use playhouse_lang::value::Bounds;
+
+use crate::machine::frame::Frame;
+use crate::machine::state::Machine;
+use crate::protocol::{FrameId, Tracked};
+use crate::variables::eval::{Lookup, eval, eval_condition};
+use crate::variables::fault::EvalFault;
+use crate::variables::scope::{Scope, Variable};
+
+/// Where a variable is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// In the frame at this depth.
+    Frame(usize),
+    /// Among the others of this agent.
+    Others(AgentId),
+}
+
+/// Whose variables can be read.
+#[derive(Clone, Copy)]
+enum Reads {
+    /// Those of an agent's playbooks among the first frames, then the agent's others. What a plan has set is its own:
+    /// nobody above sees it.
+    Agent { agent: AgentId, n_frames: usize },
+    /// Those of the plan at this depth, and no others (spec `plans.md`).
+    Plan(usize),
+    /// Everybody's others: nothing is executed, and what is left is looked at.
+    AllOthers,
+}
+
+/// The variables that can be read from one place of a session.
+#[derive(Clone, Copy)]
+pub(crate) struct Visible<'a> {
+    machine: &'a Machine,
+    reads: Reads,
+}
+
+impl<'a> Visible<'a> {
+    /// The scopes, nearest first.
+    fn scopes(self) -> impl Iterator<Item = (Home, &'a Scope)> {
+        let frames = match self.reads {
+            Reads::Agent { n_frames, .. } => 0..n_frames,
+            Reads::Plan(depth) => depth..depth + 1,
+            Reads::AllOthers => 0..0,
+        };
+        let is_read = move |frame: &Frame| match self.reads {
+            Reads::Agent { agent, .. } => frame.playbook().is_some() && frame.core().agent == agent,
+            Reads::Plan(_) | Reads::AllOthers => true,
+        };
+        let frames = frames.rev().map(|depth| (depth, &self.machine.frames[depth]));
+        let others = (0..).map(AgentId).zip(&self.machine.others).filter(move |(id, _)| match self.reads {
+            Reads::Agent { agent, .. } => *id == agent,
+            Reads::Plan(_) => false,
+            Reads::AllOthers => true,
+        });
+        frames
+            .filter(move |(_, frame)| is_read(frame))
+            .map(|(depth, frame)| (Home::Frame(depth), &frame.core().scope))
+            .chain(others.map(|(agent, scope)| (Home::Others(agent), scope)))
+    }
+
+    /// The variable that is read by this name, and where it is kept.
+    pub(crate) fn find(self, name: &str) -> Option<(Home, &'a Variable)> {
+        self.scopes().find_map(|(home, scope)| Some((home, scope.get(name)?)))
+    }
+
+    pub(crate) fn variable(self, name: &str) -> Option<&'a Variable> {
+        self.find(name).map(|(_, variable)| variable)
+    }
+
+    /// All visible variables, nearest first; of two of a name the nearer.
+    pub(crate) fn all(self) -> Vec<(&'a Arc<str>, &'a Variable)> {
+        let mut seen = BTreeSet::new();
+        self.scopes().flat_map(|(_, scope)| scope.iter()).filter(|&(name, _)| seen.insert(name)).collect()
+    }
+}
+
+impl Lookup for Visible<'_> {
+    fn lookup(&self, name: &str) -> Option<&Tracked> {
+        self.variable(name).map(|variable| &variable.value)
+    }
+
+    fn bounds(&self) -> Bounds {
+        self.machine.settings.bounds()
+    }
+}
+
+impl Machine {
+    /// What the lines of the top frame's agent can read.
+    pub(crate) fn reader(&self) -> Visible<'_> {
+        self.visible_to(self.core().agent, self.frames.len())
+    }
+
+    /// What a playbook of an agent could read if it stood on top of the lowest `n_frames`.
+    pub(crate) fn visible_to(&self, agent: AgentId, n_frames: usize) -> Visible<'_> {
+        Visible { machine: self, reads: Reads::Agent { agent, n_frames } }
+    }
+
+    /// What the frame at a depth can read; without one, what is left.
+    fn visible_at(&self, depth: Option<usize>) -> Visible<'_> {
+        match depth.map(|depth| (depth, &self.frames[depth])) {
+            Some((depth, Frame::Playbook(frame))) => self.visible_to(frame.core.agent, depth + 1),
+            Some((depth, Frame::Plan(_) | Frame::Dataflow(_))) => Visible { machine: self, reads: Reads::Plan(depth) },
+            None => Visible { machine: self, reads: Reads::AllOthers },
+        }
+    }
+
+    /// What a frame can read; without one, or if it has gone, what the top frame can.
+    fn sight(&self, frame: Option<FrameId>) -> Visible<'_> {
+        let depth = frame.and_then(|id| self.depth_of(id));
+        self.visible_at(depth.or(self.frames.len().checked_sub(1)))
+    }
+
+    /// The depth of a frame, if it is still there.
+    pub(crate) fn depth_of(&self, id: FrameId) -> Option<usize> {
+        self.frames.iter().position(|frame| frame.core().id == id)
+    }
+
+    /// The value of an expression as a frame would read it (spec `execution.md`, "Variables"); without a frame, or
+    /// with one that has gone, as the top frame would.
+    ///
+    /// # Errors
+    /// A variable that is not set, a member that is not there, operands that do not fit.
+    pub fn evaluate(&self, frame: Option<FrameId>, expr: &Expr) -> Result<Tracked, EvalFault> {
+        eval(expr, &self.sight(frame))
+    }
+
+    /// Whether a condition holds in a frame's sight; only booleans are conditions.
+    ///
+    /// # Errors
+    /// As [`Machine::evaluate`], and a value that is no boolean.
+    pub fn holds(&self, frame: Option<FrameId>, condition: &Expr) -> Result<bool, EvalFault> {
+        eval_condition(condition, &self.sight(frame))
+    }
+
+    /// The frame that defines the variable which `frame` reads by this name, if a frame does. What a plan reads is its
+    /// own, also before it is set.
+    pub fn defining_frame(&self, frame: FrameId, name: &str) -> Option<FrameId> {
+        let depth = self.depth_of(frame)?;
+        if self.frames[depth].playbook().is_none() {
+            return Some(frame);
+        }
+        match self.visible_at(Some(depth)).find(name)?.0 {
+            Home::Frame(depth) => Some(self.frames[depth].core().id),
+            Home::Others(_) => None,
+        }
+    }
+}

@@ -1,0 +1,475 @@
+//! The walker: how the pointer moves over lines, and what the interpreter performs on the way.
+//!
+//! One function performs a line whose meaning is exact ([`Machine::perform`]); one decides which way a pointer
+//! may go ([`Machine::way`]). Both serve the interpreter's own running ahead and the `at`s of a model
+//! (spec `turn-protocol.md`, "The pointer").
+
+mod inline;
+mod loops;
+mod tail_call;
+pub(crate) mod way;
+
+use std::sync::Arc;
+
+use playhouse_lang::program::flow_graph::{Edge, EdgeKind, Node};
+use playhouse_lang::program::{Arm, CallSite, Playbook, Returned, StepId, StepKind};
+use playhouse_lang::value::Value;
+
+use crate::calls::arguments::{Given, Resolved, bind, describe_call};
+use crate::calls::call::{CallState, Called, Callee, QueuedCall};
+use crate::machine::frame::{Performed, PlaybookFrame};
+use crate::machine::frame_core::{Phase, ReturnValue, Then};
+use crate::machine::state::Machine;
+use crate::protocol::Tracked;
+use crate::protocol::fault::FaultKind;
+use crate::protocol::{Approval, CallId, EffectClass};
+use crate::variables::bounds::describe_excess;
+use crate::variables::display::shorten;
+use crate::variables::eval::{eval, eval_condition};
+use crate::variables::fault::EvalFault;
+use crate::variables::scope::Stamp;
+
+/// What performing a line came to.
+pub(crate) enum Walk {
+    /// It is done; `here.performed` says where to go.
+    Done,
+    /// It is not explicit, or not now: the model's.
+    Left,
+    /// It needs the result of a call that is on its way.
+    NeedsCalls,
+    /// The frame's turn at lines is over.
+    Yield(Then),
+    /// The playbook that the line calls has taken the frame's place.
+    TookOver,
+}
+
+/// What a line did.
+pub(crate) enum Act {
+    /// The next line follows.
+    Next(Option<(Arc<str>, Value)>),
+    /// A branch or loop has been decided.
+    Go(EdgeKind),
+    /// The playbook is over, or waits.
+    Yield(Then),
+    /// The playbook that the line calls has taken the frame's place.
+    TookOver,
+}
+
+/// What calling came to.
+enum CallMade {
+    /// The call is queued.
+    Queued(CallId),
+    /// A limit ended the session.
+    Failed,
+    /// The callee has taken the frame's place.
+    TookOver,
+}
+
+impl Machine {
+    /// One move of the top frame on its own: perform an explicit line, leave a line that is done, or ask the
+    /// model.
+    pub(crate) fn step_ready(&mut self) {
+        let Some(step) = self.top().pointer else {
+            return self.drain_or_ask();
+        };
+        if self.top().here.ask_model {
+            return self.drain_or_ask();
+        }
+        if let Some(performed) = &self.top().here.performed {
+            let next = performed.next;
+            return self.arrive(next);
+        }
+        match self.perform(step) {
+            Walk::Done | Walk::TookOver => {}
+            Walk::NeedsCalls => self.core_mut().phase = Phase::Draining(Then::GoOn),
+            Walk::Yield(then) => self.core_mut().phase = Phase::Draining(then),
+            Walk::Left => match self.way_out(step) {
+                Some(next) => {
+                    self.claim_work(step);
+                    self.arrive(next);
+                }
+                None if self.waits_by_itself(step) => self.core_mut().phase = Phase::Draining(Then::WaitUser),
+                None => self.drain_or_ask(),
+            },
+        }
+    }
+
+    /// Whether the user is to speak next, and the model would only say so: what the line waits the answer to has been
+    /// said.
+    pub(crate) fn waits_by_itself(&self, step: StepId) -> bool {
+        let is_silent = self.asker().told.is_silent();
+        let is_said = self.conversation.utterances.back().is_some_and(|last| !last.by_user);
+        // What the model has begun on the line it may go on with.
+        let here = &self.top().here;
+        !here.ask_model && !here.touched && is_silent && is_said && self.only_waits(step)
+    }
+
+    /// Whether a line says no more than that the user is waited for, who has not answered yet.
+    pub(crate) fn only_waits(&self, step: StepId) -> bool {
+        let line = self.program.playbook(self.top().playbook).step(step);
+        let verb = line.text.get(.."wait".len()).unwrap_or_default();
+        matches!(line.kind, StepKind::Ask { .. }) && verb.eq_ignore_ascii_case("wait") && self.is_unanswered(step)
+    }
+
+    /// Whether a line asks the user for something that it has not got: of the variables that it names, or an answer
+    /// since the pointer came to it.
+    pub(crate) fn is_unanswered(&self, step: StepId) -> bool {
+        let frame = self.top();
+        let kind = &self.program.playbook(frame.playbook).step(step).kind;
+        match kind {
+            StepKind::Ask { targets } if targets.is_empty() => frame.pointer != Some(step) || !frame.here.is_answered,
+            StepKind::Ask { .. } => !frame.has_done_work(step, kind),
+            StepKind::Branch { .. }
+            | StepKind::Loop(_)
+            | StepKind::Return(_)
+            | StepKind::End
+            | StepKind::Call(_)
+            | StepKind::Assign { .. }
+            | StepKind::Say { .. }
+            | StepKind::Free => false,
+        }
+    }
+
+    fn drain_or_ask(&mut self) {
+        if self.core().queue.is_empty() {
+            self.start_turn();
+        } else {
+            self.core_mut().phase = Phase::Draining(Then::GoOn);
+        }
+    }
+
+    /// Where a line of the top frame is left to that has done its work and has one successor.
+    pub(crate) fn way_out(&self, step: StepId) -> Option<Node> {
+        self.way_out_of(self.top(), step)
+    }
+
+    fn way_out_of(&self, frame: &PlaybookFrame, step: StepId) -> Option<Node> {
+        let playbook = self.program.playbook(frame.playbook);
+        let kind = &playbook.step(step).kind;
+        let is_work = match kind {
+            StepKind::Ask { targets } => !targets.is_empty(),
+            StepKind::Call(_) | StepKind::Assign { .. } => true,
+            StepKind::Branch { .. }
+            | StepKind::Loop(_)
+            | StepKind::Return(_)
+            | StepKind::End
+            | StepKind::Say { .. }
+            | StepKind::Free => false,
+        };
+        let [only] = playbook.flow.successors(step) else { return None };
+        (is_work && frame.has_done_work(step, kind)).then_some(only.to)
+    }
+
+    /// The first line that a frame has not done with: behind its pointer's line, if the frame is going to leave
+    /// that by itself. Whether it has left it already is a matter of when its calls are worked off.
+    ///
+    /// A line that a return follows is not done with: should that not come about, the model is asked there.
+    pub(crate) fn goes_on_from(&self, frame: &PlaybookFrame) -> Node {
+        let playbook = self.program.playbook(frame.playbook);
+        let Some(step) = frame.pointer else { return playbook.flow.entry };
+        let here = &frame.here;
+        let is_interpreters = playbook.step(step).explicit && self.settings.explicit_lines && !here.left_to_model;
+        let behind = match &here.performed {
+            Some(performed) => Some(performed.next),
+            None if here.ask_model || is_interpreters => None,
+            None => self.way_out_of(frame, step),
+        };
+        let returns = matches!(frame.core.phase, Phase::Draining(Then::Return { .. }));
+        behind.filter(|next| *next != Node::End && !returns).unwrap_or(Node::Step(step))
+    }
+
+    /// Whether a line's work is done. `strictly`: since the frame began or the pointer last moved back; else a
+    /// variable that was known before counts for a line that asks for it.
+    pub(crate) fn has_done_work(&self, step: StepId, strictly: bool) -> bool {
+        let frame = self.top();
+        let kind = &self.program.playbook(frame.playbook).step(step).kind;
+        if let StepKind::Ask { targets } = kind
+            && !strictly
+            && !frame.moved_back
+        {
+            return targets.iter().all(|target| self.reader().variable(&target.name).is_some());
+        }
+        frame.has_done_work(step, kind)
+    }
+
+    /// The line that is left takes what was set of its names, so that a later line for the same name counts it not.
+    pub(crate) fn claim_names(&mut self) {
+        let program = self.program.clone();
+        let stamp = self.stamp;
+        let frame = self.top_mut();
+        let Some(step) = frame.pointer else { return };
+        let step = program.playbook(frame.playbook).step(step);
+        for name in &step.writes {
+            frame.claim(name, stamp);
+        }
+        // What is called on a free line is what that line wants.
+        if step.is_free() {
+            frame.unclaimed_calls.clear();
+        }
+    }
+
+    /// A call line takes the queued call that is its work, so that no other line counts it too.
+    fn claim_work(&mut self, step: StepId) {
+        let program = self.program.clone();
+        let frame = self.top_mut();
+        if let StepKind::Call(site) = &program.playbook(frame.playbook).step(step).kind
+            && !frame.done_calls.contains(&step)
+            && let Some(index) = frame.unclaimed_calls.iter().position(|called| called.is_of(site))
+        {
+            frame.unclaimed_calls.remove(index);
+            frame.done_calls.push(step);
+        }
+    }
+
+    /// Performs the pointer's line if it is explicit and everything it needs is there. Once for each arrival.
+    pub(crate) fn perform(&mut self, step: StepId) -> Walk {
+        let program = self.program.clone();
+        let playbook = program.playbook(self.top().playbook);
+        let line = playbook.step(step);
+        if !line.explicit || !self.settings.explicit_lines || self.top().here.left_to_model {
+            return Walk::Left;
+        }
+        if self.blocking_call(step).is_some() {
+            return Walk::NeedsCalls;
+        }
+        self.touch(line.reads.iter());
+        match self.act(playbook, step, &line.kind) {
+            Ok(act) => {
+                self.counters.explicit_lines += 1;
+                let edges = playbook.flow.successors(step);
+                let (next, assigned) = match act {
+                    Act::Next(assigned) => (follow(edges, EdgeKind::Next), assigned),
+                    Act::Go(kind) => (follow(edges, kind), None),
+                    Act::Yield(then) => return Walk::Yield(then),
+                    Act::TookOver => return Walk::TookOver,
+                };
+                if self.outcome.is_none() {
+                    self.top_mut().here.performed = Some(Performed { next, assigned });
+                    self.begin_inlined(step);
+                }
+                Walk::Done
+            }
+            // What is too large for the interpreter is too large for the model.
+            Err(EvalFault::Excess(excess)) => {
+                let (line, excess) = (self.label(step), describe_excess(excess));
+                self.fail(FaultKind::Limit, format!("line {line}: the result would be {excess}"));
+                Walk::Done
+            }
+            Err(fault) => {
+                self.top_mut().here.left_to_model = true;
+                // Only worth telling where the author wrote something exact; an else-arm has nothing to read.
+                self.tell_done(step, &format!("is left to you: {fault}"));
+                Walk::Left
+            }
+        }
+    }
+
+    /// The queued call that must be over before an explicit line is performed. Lines are done in the order
+    /// written: only tools that change nothing may still run beside the next line, and that only if it neither
+    /// needs their results nor changes anything itself.
+    pub(crate) fn blocking_call(&self, step: StepId) -> Option<CallId> {
+        let frame = self.top();
+        let line = self.program.playbook(frame.playbook).step(step);
+        // A result on its way hides any older value of its name.
+        if let Some(call) = line.reads.iter().find_map(|name| frame.pending(name)) {
+            return Some(call.id);
+        }
+        // What a person may refuse is not passed over.
+        let asks_nobody = |name: &str| self.tool(name).is_some_and(|tool| tool.approval == Approval::Never);
+        let calls_quietly = |name: &str| {
+            matches!(self.find_callee(name), Ok(Resolved { callee: Callee::Tool(EffectClass::ReadOnly), .. }))
+                && asks_nobody(name)
+        };
+        let changes_something = match &line.kind {
+            StepKind::Call(site) | StepKind::Return(Returned::Call(site)) => !calls_quietly(&site.callee),
+            StepKind::Branch { .. }
+            | StepKind::Loop(_)
+            | StepKind::Return(_)
+            | StepKind::End
+            | StepKind::Assign { .. }
+            | StepKind::Ask { .. }
+            | StepKind::Say { .. }
+            | StepKind::Free => false,
+        };
+        let calls = matches!(line.kind, StepKind::Call(_) | StepKind::Return(Returned::Call(_)));
+        if let Some(call) = self.call_in_the_way().filter(|_| calls) {
+            return Some(call);
+        }
+        // A return waits for its queue anyway.
+        if matches!(line.kind, StepKind::Return(Returned::Nothing)) {
+            return None;
+        }
+        let is_quiet = |call: &QueuedCall| {
+            call.callee == Callee::Tool(EffectClass::ReadOnly)
+                && asks_nobody(&call.name)
+                && !matches!(call.state(), CallState::Asking { .. })
+        };
+        frame.core.queue.iter().find(|call| changes_something || !is_quiet(call)).map(|call| call.id)
+    }
+
+    fn act(&mut self, playbook: &Playbook, step: StepId, kind: &StepKind) -> Result<Act, EvalFault> {
+        match kind {
+            StepKind::Assign { target, value: Some(value) } => {
+                let value = self.as_declared(&target.name, eval(value, &self.reader())?);
+                let ty = self.type_of(playbook.id, &target.name).unwrap_or(target.ty);
+                if !ty.accepts(value.value()) {
+                    return Err(EvalFault::words(format!(
+                        "${} must be {ty}, not {}",
+                        target.name,
+                        value.value().kind()
+                    )));
+                }
+                let text = format!("${} = {}", target.name, shorten(&value, self.settings.shown_value_bytes));
+                let assigned = (target.name.clone(), value.value().clone());
+                self.set_variable(&target.name, value);
+                self.tell_done(step, &text);
+                Ok(Act::Next(Some(assigned)))
+            }
+            StepKind::Branch { arm, condition } => {
+                let holds = match condition {
+                    Some(condition) => eval_condition(condition, &self.reader())?,
+                    None if *arm == Arm::Else => true,
+                    None => return Err(EvalFault::words("its condition is in words")),
+                };
+                // Of several branches the true one says it all.
+                if condition.is_some() && holds {
+                    self.tell_done(step, "is true");
+                }
+                Ok(Act::Go(if holds { EdgeKind::Then } else { EdgeKind::Else }))
+            }
+            StepKind::Loop(header) => self.act_loop(step, header),
+            StepKind::Return(returned) => {
+                let value = match returned {
+                    Returned::Nothing => ReturnValue::Value(Tracked::NULL),
+                    Returned::Value(value) => ReturnValue::Value(eval(value, &self.reader())?),
+                    Returned::Call(site) => match self.act_call(step, site)? {
+                        CallMade::Queued(call) => ReturnValue::OfCall(call),
+                        CallMade::Failed => return Ok(Act::Next(None)),
+                        CallMade::TookOver => return Ok(Act::TookOver),
+                    },
+                    Returned::Words => return Err(EvalFault::words("what it returns is in words")),
+                };
+                if let (Some(ty), ReturnValue::Value(value)) = (playbook.returns, &value)
+                    && !ty.accepts(value.value())
+                {
+                    return Err(EvalFault::words(format!("it must return {ty}, not {}", value.value().kind())));
+                }
+                Ok(Act::Yield(Then::Return { value, failed: false }))
+            }
+            StepKind::End => Ok(Act::Yield(Then::End { reason: None })),
+            StepKind::Call(site) => match self.act_call(step, site)? {
+                CallMade::Queued(_) | CallMade::Failed => Ok(Act::Next(None)),
+                CallMade::TookOver => Ok(Act::TookOver),
+            },
+            StepKind::Say { literal: Some(text) } => {
+                let said = self.say_whole(text)?;
+                self.tell_done(step, &format!("said {}", Value::from(said).to_json()));
+                Ok(Act::Next(None))
+            }
+            StepKind::Assign { value: None, .. }
+            | StepKind::Say { literal: None }
+            | StepKind::Ask { .. }
+            | StepKind::Free => Err(EvalFault::words("it is in words")),
+        }
+    }
+
+    fn act_call(&mut self, step: StepId, site: &CallSite) -> Result<CallMade, EvalFault> {
+        let resolved = self.find_callee(&site.callee).map_err(EvalFault::words)?;
+        let arguments = site.arguments.as_deref().ok_or_else(|| EvalFault::words("its arguments are in words"))?;
+        let mut given = Given::default();
+        for argument in arguments {
+            let value = eval(&argument.value, &self.reader())?;
+            match &argument.name {
+                Some(name) => given.named.push((name.clone(), value)),
+                None => given.positional.push(value),
+            }
+        }
+        let bound = bind(&resolved, given).map_err(EvalFault::words)?;
+        let Some(bound) = self.admit_arguments(resolved.callee, &site.callee, bound) else {
+            return Ok(CallMade::Failed);
+        };
+        let result_name = site.result.as_ref().map(|target| target.name.clone());
+        let called = Called { callee: resolved.callee, name: site.callee.clone() };
+        let is_inlined = self.inlining(self.top().playbook, step).is_some();
+        if !is_inlined && let Some(tail_call) = self.tail_call(&called, result_name.as_ref()) {
+            self.make_tail_call(tail_call, &resolved, bound);
+            return Ok(CallMade::TookOver);
+        }
+        let text = format!("called {}", describe_call(&resolved.signature.name, &bound));
+        let call = self.queue_call(&resolved, bound, result_name);
+        self.tell_done(step, &text);
+        self.claim_work(step);
+        Ok(CallMade::Queued(call))
+    }
+
+    pub(crate) fn tell_done(&mut self, step: StepId, what: &str) {
+        if self.frames.is_empty() {
+            return;
+        }
+        let label = self.label(step);
+        self.asker_mut().told.push_done(format!("{label} {what}"));
+    }
+}
+
+impl PlaybookFrame {
+    /// Whether the work of a line of this kind is done since the frame began or the pointer last moved back.
+    fn has_done_work(&self, step: StepId, kind: &StepKind) -> bool {
+        match kind {
+            StepKind::Ask { targets } => targets.iter().all(|target| self.has_set_unclaimed(&target.name)),
+            StepKind::Assign { target, .. } => self.has_set_unclaimed(&target.name),
+            StepKind::Call(site) => {
+                self.done_calls.contains(&step) || self.unclaimed_calls.iter().any(|called| called.is_of(site))
+            }
+            StepKind::Return(_) => false,
+            StepKind::Branch { .. } | StepKind::Loop(_) | StepKind::End | StepKind::Say { .. } | StepKind::Free => true,
+        }
+    }
+
+    /// What was set of a name up to now is the work of a line that was left.
+    pub(crate) fn claim(&mut self, name: &Arc<str>, stamp: Stamp) {
+        self.claimed_names.retain(|(claimed, _)| claimed != name);
+        self.claimed_names.push((name.clone(), stamp));
+    }
+
+    /// The frame has set a name.
+    pub(crate) fn note_set(&mut self, name: &Arc<str>, stamp: Stamp) {
+        match self.set_names.iter_mut().find(|(set, _)| set == name) {
+            Some((_, last)) => *last = stamp,
+            None => self.set_names.push((name.clone(), stamp)),
+        }
+    }
+
+    /// Whether the frame itself has set a name, and that is not the work of an earlier line.
+    fn has_set_unclaimed(&self, name: &str) -> bool {
+        let claimed = self.claimed_names.iter().find(|(claimed, _)| **claimed == *name);
+        let since = claimed.map_or(self.fresh_since, |(_, since)| self.fresh_since.max(*since));
+        self.set_names.iter().any(|(set, last)| **set == *name && *last > since)
+    }
+
+    /// What was set and called before does not count as the work of a line any more.
+    pub(crate) fn start_afresh(&mut self, since: Stamp) {
+        self.fresh_since = since;
+        self.moved_back = true;
+        self.claimed_names.clear();
+        self.unclaimed_calls.clear();
+        self.done_calls.clear();
+    }
+}
+
+/// Whether `step` is nested under `header`, at any depth.
+pub(crate) fn is_inside(playbook: &Playbook, step: StepId, header: StepId) -> bool {
+    let mut at = playbook.step(step).parent;
+    while let Some(parent) = at {
+        if parent == header {
+            return true;
+        }
+        at = playbook.step(parent).parent;
+    }
+    false
+}
+
+pub(crate) fn follow(edges: &[Edge], kind: EdgeKind) -> Node {
+    let wanted = edges.iter().find(|edge| edge.kind == kind);
+    let next = wanted.or_else(|| edges.iter().find(|edge| edge.kind == EdgeKind::Next));
+    next.or(edges.first()).map_or(Node::End, |edge| edge.to)
+}

@@ -1,0 +1,202 @@
+//! Which way the pointer may go: over lines that are done, and not over what the interpreter does
+//! (spec `turn-protocol.md`, "The pointer").
+
+use std::collections::VecDeque;
+
+use playhouse_lang::program::flow_graph::Node;
+use playhouse_lang::program::{Arm, Playbook, StepId, StepKind};
+
+use crate::machine::state::Machine;
+use crate::protocol::Fact;
+use crate::walk::is_inside;
+
+/// Where an `at` may lead.
+pub(crate) enum Way {
+    /// Through this line next.
+    Through(StepId),
+    /// Back to an earlier line.
+    Back,
+    /// This line has not been done.
+    NotDone(StepId),
+    /// These lines of the interpreter's lie between, which a reply cannot jump over.
+    Over(Vec<StepId>),
+    /// No path of the graph leads there.
+    Unreachable,
+}
+
+impl Machine {
+    /// Which way the pointer may go towards `target`.
+    pub(crate) fn way(&self, target: StepId) -> Way {
+        let frame = self.top();
+        let Some(from) = frame.pointer else { return Way::Back };
+        let playbook = self.program.playbook(frame.playbook);
+        if target <= from {
+            let Some(header) = self.next_round(playbook, from, target) else { return Way::Back };
+            return self.way_along(playbook, from, header);
+        }
+        // What the interpreter decided at this line is no longer open.
+        if let Some(performed) = &frame.here.performed {
+            let Node::Step(next) = performed.next else { return Way::Unreachable };
+            if next == target {
+                return Way::Through(next);
+            }
+            if !self.reaches(playbook, next, target, Some(from)) {
+                return Way::Unreachable;
+            }
+            return if self.stops_reply(playbook, next) { Way::Over(vec![next]) } else { Way::Through(next) };
+        }
+        if !playbook.strict || self.has_done_work(from, false) {
+            return self.way_along(playbook, from, target);
+        }
+        Way::NotDone(from)
+    }
+
+    /// The way over lines that may be passed, where the pointer's own line may be left.
+    fn way_along(&self, playbook: &Playbook, from: StepId, target: StepId) -> Way {
+        match self.path(playbook, from, Node::Step(target)) {
+            Ok(Node::Step(next)) => Way::Through(next),
+            Ok(Node::End) => Way::Unreachable,
+            Err(blocked) if blocked == from => Way::Unreachable,
+            Err(blocked) if self.stops_reply(playbook, blocked) => {
+                let between = (from.0 + 1..target.0.max(blocked.0 + 1)).map(StepId);
+                Way::Over(between.filter(|step| self.stops_reply(playbook, *step)).collect())
+            }
+            Err(blocked) => Way::NotDone(blocked),
+        }
+    }
+
+    /// The header of the interpreter's loop whose next round an `at` to an earlier line means: the header
+    /// itself, or the body's first line when the rest of the body is done or the interpreter's to do.
+    fn next_round(&self, playbook: &Playbook, from: StepId, target: StepId) -> Option<StepId> {
+        let state =
+            self.top().loops.iter().rev().find(|state| {
+                state.header == target || playbook.step(state.header).children.first() == Some(&target)
+            })?;
+        if state.header == from || !is_inside(playbook, from, state.header) {
+            return None;
+        }
+        // Going back to the first line from a place where the round is not finished is a retry of the same item.
+        let is_header = state.header == target;
+        let can_finish = || match self.path(playbook, from, Node::Step(state.header)) {
+            Ok(_) => true,
+            Err(blocked) => self.stops_reply(playbook, blocked),
+        };
+        let is_finished = self.has_done_work(from, false) && from != target && can_finish();
+        (is_header || is_finished).then_some(state.header)
+    }
+
+    /// The first node of the shortest path from `from` to `target` over lines that may be passed; else the first
+    /// line that blocks the way, or `from` itself if no path leads there at all.
+    pub(crate) fn path(&self, playbook: &Playbook, from: StepId, target: Node) -> Result<Node, StepId> {
+        let holds_target = |step| matches!(target, Node::Step(target) if is_inside(playbook, target, step));
+        let mut first_hop = vec![None; playbook.steps.len()];
+        let mut blocked = None;
+        let mut queue = VecDeque::from([from]);
+        while let Some(step) = queue.pop_front() {
+            // Whoever decides goes into the nested lines of a true condition by naming one of them.
+            let line = playbook.step(step);
+            let decides = matches!(line.kind, StepKind::Branch { arm: Arm::If | Arm::ElseIf, .. } | StepKind::Loop(_))
+                && !self.is_interpreters(playbook, step)
+                && !holds_target(step);
+            for edge in playbook.flow.successors(step) {
+                let hop = first_hop[step.0 as usize].unwrap_or(edge.to);
+                if edge.to == target {
+                    return Ok(hop);
+                }
+                let Node::Step(next) = edge.to else { continue };
+                if decides && line.children.first() == Some(&next) {
+                    continue;
+                }
+                if next == from || first_hop[next.0 as usize].is_some() {
+                    continue;
+                }
+                first_hop[next.0 as usize] = Some(hop);
+                if self.may_pass(playbook, next) {
+                    queue.push_back(next);
+                } else if blocked.is_none() && self.leads_to(playbook, next, target) {
+                    blocked = Some(next);
+                }
+            }
+        }
+        Err(blocked.unwrap_or(from))
+    }
+
+    fn leads_to(&self, playbook: &Playbook, from: StepId, target: Node) -> bool {
+        match target {
+            Node::Step(target) => self.reaches(playbook, from, target, None),
+            // The end can be reached from everywhere, if only by a return.
+            Node::End => true,
+        }
+    }
+
+    /// Whether the graph leads from `from` to `target` at all, without passing `avoid`.
+    fn reaches(&self, playbook: &Playbook, from: StepId, target: StepId, avoid: Option<StepId>) -> bool {
+        let mut seen = vec![false; playbook.steps.len()];
+        let mut stack = vec![from];
+        while let Some(step) = stack.pop() {
+            if step == target {
+                return true;
+            }
+            if Some(step) == avoid || std::mem::replace(&mut seen[step.0 as usize], true) {
+                continue;
+            }
+            stack.extend(playbook.flow.successors(step).iter().filter_map(|edge| match edge.to {
+                Node::Step(next) => Some(next),
+                Node::End => None,
+            }));
+        }
+        false
+    }
+
+    /// Whether a line is performed by the interpreter as a rule; it may be left to the model when it is reached.
+    pub(crate) fn is_interpreters(&self, playbook: &Playbook, step: StepId) -> bool {
+        playbook.step(step).explicit && self.settings.explicit_lines
+    }
+
+    fn may_pass(&self, playbook: &Playbook, step: StepId) -> bool {
+        if self.is_interpreters(playbook, step) {
+            return !self.stops_reply(playbook, step);
+        }
+        !playbook.strict || self.has_done_work(step, false)
+    }
+
+    /// Whether a line is the interpreter's and does something: a reply that named a later line would decide that it
+    /// is done, before anybody knows what comes of it. The interpreter does it when the reply has ended before it.
+    pub(crate) fn stops_reply(&self, playbook: &Playbook, step: StepId) -> bool {
+        let line = playbook.step(step);
+        // Nothing follows a return: it is passed only on the way out of an inlined playbook.
+        let is_return = matches!(line.kind, StepKind::Return(_));
+        self.is_interpreters(playbook, step) && !is_return && has_effect(playbook, &line.kind)
+    }
+
+    /// Moves back to `target`: what was done before does not count any more, loops that do not hold it end.
+    pub(crate) fn move_back(&mut self, target: StepId) {
+        let program = self.program.clone();
+        let playbook = program.playbook(self.top().playbook);
+        let since = self.stamp;
+        let frame = self.top_mut();
+        frame.loops.retain(|state| is_inside(playbook, target, state.header));
+        frame.start_afresh(since);
+        self.arrive(Node::Step(target));
+    }
+
+    /// The pointer leaves its line for `next` on the way to an `at`.
+    pub(crate) fn pass_to(&mut self, next: StepId) {
+        if let Some(from) = self.top().pointer {
+            if self.top().here.performed.is_none() && !self.has_done_work(from, false) {
+                // Only a playbook that is not strict lets a line be passed undone.
+                let cause = format!("line {} was passed and is not done", self.label(from));
+                self.report(Fact::Ignored { cause: cause.into() });
+            }
+            self.claim_work(from);
+        }
+        self.arrive(Node::Step(next));
+    }
+}
+fn has_effect(playbook: &Playbook, kind: &StepKind) -> bool {
+    match kind {
+        StepKind::Say { .. } | StepKind::Call(_) | StepKind::Return(_) | StepKind::End => true,
+        StepKind::Assign { target, .. } => playbook.steps.iter().any(|line| line.reads.contains(&target.name)),
+        StepKind::Branch { .. } | StepKind::Loop(_) | StepKind::Ask { .. } | StepKind::Free => false,
+    }
+}

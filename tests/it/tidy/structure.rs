@@ -1,0 +1,175 @@
+//! How the packages are laid out: folders, circles of imports, the order of rooms.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{FOUNDATIONS, Source, expect_none, package_of, sources, starts_with_path};
+
+/// How many folders and Rust files a folder of the packages holds at most.
+const MAX_ENTRIES: usize = 15;
+
+/// How many modules of a package may be in circles of imports.
+const MODULES_IN_CIRCLES: [(&str, usize); 2] = [("lang", 0), ("vm", 0)];
+
+/// The rooms of `lang`: each may use those before it, and those it stands with.
+const ROOMS: [&[&str]; 13] = [
+    &["span"],
+    &["value"],
+    &["diagnostic"],
+    &["signature", "graph"],
+    &["expr"],
+    &["source"],
+    &["dataflow", "plan"],
+    &["program"],
+    &["english"],
+    &["lower"],
+    &["analysis"],
+    &["diff"],
+    &["lib"],
+];
+
+/// Folders of the packages that hold too much.
+fn folder_offences(sources: &[Source]) -> Vec<String> {
+    let mut entries: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for source in sources.iter().filter(|source| source.is_rust() && package_of(&source.path).is_some()) {
+        let mut path = &*source.path;
+        while let Some((folder, _)) = path.rsplit_once('/') {
+            entries.entry(folder).or_default().insert(path);
+            path = folder;
+        }
+    }
+    let full =
+        entries.iter().filter(|(folder, held)| package_of(&format!("{folder}/")).is_some() && held.len() > MAX_ENTRIES);
+    full.map(|(folder, held)| format!("{folder}: holds {}, more than {MAX_ENTRIES}", held.len())).collect()
+}
+
+/// The module that a file of a package is: `lang::program::step`; the package itself for its `lib.rs`.
+fn module_of(path: &str) -> String {
+    let inside = path.trim_start_matches("src/").trim_end_matches(".rs");
+    inside.trim_end_matches("/mod").trim_end_matches("/lib").replace('/', "::")
+}
+
+/// The modules of a package that each one imports. The root of a package declares, and so knows, what stands in it.
+fn imports<'a>(sources: &'a [Source], package: &str) -> BTreeMap<String, BTreeSet<(usize, &'a str, String)>> {
+    let files = || sources.iter().filter(|source| source.is_rust() && package_of(&source.path) == Some(package));
+    let modules: BTreeSet<String> = files().map(|source| module_of(&source.path)).collect();
+    let target = |path: &str| {
+        let is_foundation = FOUNDATIONS.iter().any(|name| starts_with_path(path, name));
+        let mut path = if is_foundation { format!("lang::{path}") } else { path.to_owned() };
+        while !modules.contains(&path) {
+            path.truncate(path.rfind("::")?);
+        }
+        Some(path)
+    };
+    let of_file = |source: &'a Source| {
+        let module = module_of(&source.path);
+        let named = source.paths.iter().filter_map(|(line, path)| Some((*line, &*source.path, target(path)?)));
+        let mut imported: BTreeSet<_> = named.filter(|(_, _, to)| *to != module).collect();
+        if module == package {
+            imported.extend(modules.iter().filter(|to| **to != module).map(|to| (0, &*source.path, to.clone())));
+        }
+        (module, imported)
+    };
+    files().map(of_file).collect()
+}
+
+/// The modules of a package that import each other, directly or not.
+fn modules_in_circles(sources: &[Source], package: &str) -> Vec<String> {
+    let imports = imports(sources, package);
+    let reaches_itself = |module: &&String| {
+        let mut seen = BTreeSet::new();
+        let mut pending = vec![*module];
+        while let Some(next) = pending.pop() {
+            let found = imports.get(next).into_iter().flatten().map(|(_, _, to)| to);
+            pending.extend(found.filter(|to| seen.insert(*to)));
+        }
+        seen.contains(module)
+    };
+    imports.keys().filter(reaches_itself).cloned().collect()
+}
+
+fn circle_offences(sources: &[Source]) -> Vec<String> {
+    let mut offences = Vec::new();
+    for (package, most) in MODULES_IN_CIRCLES {
+        let found = modules_in_circles(sources, package);
+        if found.len() > most {
+            offences.push(format!(
+                "{} modules import each other, of {most} allowed: {}",
+                found.len(),
+                found.join(", ")
+            ));
+        }
+    }
+    offences
+}
+
+/// Imports inside `lang` against the order of its rooms.
+fn room_offences(sources: &[Source]) -> Vec<String> {
+    let place = |module: &str| {
+        let room = module.strip_prefix("lang::").map_or("lib", |inside| inside.split("::").next().unwrap_or(""));
+        (ROOMS.iter().position(|rooms| rooms.contains(&room)), room.to_owned())
+    };
+    let mut offences = Vec::new();
+    for (module, imported) in imports(sources, "lang") {
+        let (own, room) = place(&module);
+        if own.is_none() {
+            offences.push(format!("`{room}` is no room of `lang`; add it to DESIGN.md and to ROOMS"));
+        }
+        let wrong = imported.iter().filter(|(_, _, to)| {
+            let (used, other) = place(to);
+            used > own || (used == own && other != room && ROOMS[used.unwrap_or(0)] != ["dataflow", "plan"])
+        });
+        offences.extend(wrong.map(|(line, file, to)| format!("{file}:{line}: `{room}` must not use `{to}`")));
+    }
+    offences
+}
+
+#[test]
+fn no_folder_is_too_full() {
+    expect_none(&folder_offences(sources()));
+}
+
+#[test]
+fn modules_do_not_import_each_other() {
+    expect_none(&circle_offences(sources()));
+}
+
+#[test]
+fn the_rooms_of_lang_have_one_direction() {
+    expect_none(&room_offences(sources()));
+}
+
+#[test]
+fn circles_of_imports_are_found() {
+    let circle = [
+        Source::new("src/lang/lib.rs", "mod expr;"),
+        Source::new("src/lang/span.rs", ""),
+        Source::new("src/lang/expr/mod.rs", "mod tree;\npub use crate::expr::tree::Expr;"),
+        Source::new("src/lang/expr/tree.rs", "use crate::span::Span;\nuse crate::expr::text::show;"),
+        Source::new("src/lang/expr/text.rs", "use super::{Expr, tree};"),
+        Source::new("src/lang/expr/lexer.rs", "use crate::expr::Expr;"),
+    ];
+    let found = modules_in_circles(&circle, "lang");
+    assert_eq!(found, ["lang::expr", "lang::expr::text", "lang::expr::tree"]);
+    let n_most = MODULES_IN_CIRCLES.iter().map(|(_, most)| most).max().unwrap() + 2;
+    let text = |n: usize| format!("use crate::m{};", (n + 1) % n_most);
+    let ring: Vec<Source> = (0..n_most).map(|n| Source::new(&format!("src/lang/m{n}.rs"), &text(n))).collect();
+    assert_eq!(circle_offences(&ring).len(), 1);
+    // The root knows all modules, so whoever uses what stands in it is in a circle.
+    let root = [Source::new("src/vm/lib.rs", ""), Source::new("src/vm/walk.rs", "use crate::Machine;")];
+    assert_eq!(modules_in_circles(&root, "vm"), ["vm", "vm::walk"]);
+}
+
+#[test]
+fn offences_against_rooms_and_folders_are_found() {
+    let sources = [
+        Source::new("src/lang/lib.rs", "pub use crate::program::Program;"),
+        Source::new("src/lang/expr/mod.rs", "use crate::program::Program;"),
+        Source::new("src/lang/program/mod.rs", "use crate::expr::Expr;\nuse crate::Loaded;"),
+        Source::new("src/lang/attic.rs", ""),
+    ];
+    let offences = room_offences(&sources);
+    assert_eq!(offences.len(), 3, "{offences:#?}");
+    let file = |n: usize| Source::new(&format!("src/lang/expr/m{n}.rs"), "");
+    assert_eq!(folder_offences(&(0..MAX_ENTRIES).map(file).collect::<Vec<_>>()).len(), 0);
+    assert_eq!(folder_offences(&(0..=MAX_ENTRIES).map(file).collect::<Vec<_>>()).len(), 1);
+}
