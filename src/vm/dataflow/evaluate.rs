@@ -12,6 +12,7 @@ use playhouse_lang::value::{Bounds, Excess, Map, Value};
 
 use crate::dataflow::date::{Calendar, When};
 use crate::protocol::settings::MAX_VALUE_DEPTH;
+use crate::variables::fault::told_keys;
 
 /// A value may not be larger, in bytes of JSON: aliases that use each other twice double it each time.
 pub const MAX_SIZE: usize = 4 << 20;
@@ -274,17 +275,14 @@ impl<'a> Evaluator<'a> {
     fn missing(&self, base: &Expr, value: &Value, name: &str) -> String {
         let at = path(self.dataflow, base);
         match value {
-            Value::Map(_) if self.is_secret() => format!("`{at}` has no `{name}`"),
-            Value::Map(members) if members.is_empty() => format!("`{at}` has no `{name}`; it is empty"),
             Value::Map(members) => {
+                let told = told_keys(members, self.is_secret());
                 let distance = |key: &&Arc<str>| strsim::damerau_levenshtein(key, name);
                 let allowed = name.len() / 3;
                 let near = members.keys().take(1000).map(|key| (distance(&key), key)).min();
-                let meant = near.filter(|(distance, _)| *distance <= allowed);
+                let meant = near.filter(|(distance, _)| *distance <= allowed && !self.is_secret());
                 let meant = meant.map_or(String::new(), |(_, key)| format!("; did you mean `{key}`?"));
-                let shown: Vec<&str> = members.keys().take(10).map(|key| &**key).collect();
-                let more = if members.len() > 10 { ", …" } else { "" };
-                format!("`{at}` has no `{name}`; it has: {}{more}{meant}", shown.join(", "))
+                format!("`{at}` has no `{name}`{told}{meant}")
             }
             Value::List(items) => match (self.returned(base), items.len()) {
                 (Some(returned), 0) => format!("`{at}` has no `{name}`: {} returned no results", returned.domain),

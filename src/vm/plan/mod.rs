@@ -28,6 +28,7 @@ use crate::machine::state::Machine;
 use crate::plan::answer::{first_object, read_condition};
 use crate::plan::frame::InstructionFault;
 use crate::protocol::{EffectClass, Fact, FrameId, FrameOrigin, PlanFaultKind, Progress, Usage, Wait};
+use crate::variables::fault::told_keys;
 
 /// The registry's tool that asks the model.
 pub const LLM_GENERATE: &str = "llm_generate";
@@ -261,13 +262,8 @@ impl Machine {
                 let missing: Vec<&str> =
                     names.iter().filter(|name| !members.contains_key(*name)).map(|name| &**name).collect();
                 if !missing.is_empty() {
-                    let there: Vec<&str> = members.keys().take(10).map(|key| &**key).collect();
-                    let message = format!(
-                        "the result of {} has no `{}`; it has: {}",
-                        queued.name,
-                        missing.join("`, `"),
-                        there.join(", ")
-                    );
+                    let told = told_keys(&members, value.is_secret());
+                    let message = format!("the result of {} has no `{}`{told}", queued.name, missing.join("`, `"));
                     return Err(InstructionFault::new(PlanFaultKind::Value, message).of("output_vars"));
                 }
                 for name in names {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use playhouse_lang::value::{Excess, PathStep, Reference, Value};
+use playhouse_lang::value::{Excess, Map, PathStep, Reference, Value};
 
 use crate::protocol::Tracked;
 use crate::variables::bounds::describe_excess;
@@ -67,10 +67,8 @@ impl fmt::Display for EvalFault {
         match self {
             EvalFault::Unset(name) => write!(f, "${name} is not set"),
             EvalFault::NoStep { reached, found, step } => match (found.value(), step) {
-                (Value::Map(_), PathStep::Member(name)) if found.is_secret() => write!(f, "{reached} has no `{name}`"),
                 (Value::Map(members), PathStep::Member(name)) => {
-                    let keys: Vec<&str> = members.keys().take(10).map(|key| &**key).collect();
-                    write!(f, "{reached} has no `{name}`; it has: {}", keys.join(", "))
+                    write!(f, "{reached} has no `{name}`{}", told_keys(members, found.is_secret()))
                 }
                 (Value::List(_), PathStep::Index(index)) if found.is_secret() => {
                     write!(f, "{reached} has no [{index}]")
@@ -91,6 +89,18 @@ impl fmt::Display for EvalFault {
             EvalFault::Words(words) => f.write_str(words),
         }
     }
+}
+
+/// What a map has instead of the member that was asked for, as the end of a sentence. The keys of a secret are secret.
+pub(crate) fn told_keys(members: &Map, is_secret: bool) -> String {
+    if is_secret {
+        return String::new();
+    }
+    if members.is_empty() {
+        return "; it is empty".to_owned();
+    }
+    let keys: Vec<&str> = members.keys().take(10).map(|key| &**key).collect();
+    format!("; it has: {}{}", keys.join(", "), if members.len() > keys.len() { ", …" } else { "" })
 }
 
 /// A value in a few words; of what is secret only the kind.
