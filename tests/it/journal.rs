@@ -164,7 +164,7 @@ fn every_event_survives_the_wire() {
 fn the_beginning_survives_the_wire() {
     let record = Record { seq: 1, time: 5, body: begun("s3cret") };
     let line = serde_json::to_string(&record).unwrap();
-    assert!(line.starts_with(r#"{"seq":1,"time":5,"type":"begun","format":1,"session":"s1""#), "{line}");
+    assert!(line.starts_with(r#"{"seq":1,"time":5,"type":"begun","format":2,"session":"s1""#), "{line}");
     let read: Record = serde_json::from_str(&line).unwrap();
     assert_eq!(read, record);
     let RecordBody::Begun(begun) = read.body else { panic!() };
@@ -172,19 +172,17 @@ fn the_beginning_survives_the_wire() {
     assert_eq!(begun.tools[0].to_tool(), tool());
 }
 
-/// A session from before there were tail calls and inlining is replayed without them.
+/// An older session would not go on as it went; the message says what can be done.
 #[test]
-fn an_older_beginning_goes_on_as_it_began() {
+fn an_older_journal_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s1.jsonl");
     let line = serde_json::to_string(&Record { seq: 1, time: 5, body: begun("s3cret") }).unwrap();
-    let mut older: serde_json::Value = serde_json::from_str(&line).unwrap();
-    let settings = older["settings"].as_object_mut().unwrap();
-    for key in ["tail_calls", "inline_lines", "early_start"] {
-        assert!(settings.remove(key).is_some(), "{key}");
-    }
-    let read: Record = serde_json::from_value(older).unwrap();
-    let RecordBody::Begun(begun) = read.body else { panic!() };
-    let settings = begun.settings.to_settings();
-    assert!(!settings.tail_calls && settings.inline_lines == 0 && settings.early_start);
+    std::fs::write(&path, line.replace("\"format\":2", "\"format\":1") + "\n").unwrap();
+    let told = read_file(&path).unwrap_err().to_string();
+    let expected = "s1.jsonl: the journal has format 1, this program reads 2: the session would not go on as it went; \
+                    finish it with the playhouse that wrote it, or begin a new session";
+    assert!(told.ends_with(expected), "{told}");
 }
 
 #[test]
@@ -363,7 +361,7 @@ fn damage_in_the_middle_is_an_error() {
     assert!(error(with(1, lines[2])).contains("the first record must be `begun`"));
     assert_eq!(
         error(with(1, "{\"seq\":1,\"time\":5,\"type\":\"begun\",\"format\":9,\"new\":[]}")),
-        "s.jsonl: the journal has format 9, this program reads up to 1; use a newer playhouse"
+        "s.jsonl: the journal has format 9, this program reads up to 2; use a newer playhouse"
     );
 }
 

@@ -25,11 +25,11 @@ pub mod copy;
 
 pub mod wire;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::host::journal::record::{Record, RecordBody};
+use crate::host::journal::record::{FORMAT, Record, RecordBody};
 use crate::vm::protocol::Timestamp;
 
 /// A synchronisation in progress.
@@ -104,6 +104,17 @@ pub enum JournalError {
         /// Ours.
         known: u32,
     },
+    /// It was written by an earlier program, for which its lines meant something else.
+    #[error(
+        "{path}: the journal has format {found}, this program reads {FORMAT}: the session would not go on as it went; \
+         finish it with the playhouse that wrote it, or begin a new session"
+    )]
+    Older {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
     /// Its secrets have been taken away.
     #[error(
         "{path}: the secret values of the journal are missing (record {seq} has one), so the session cannot go on; \
@@ -174,4 +185,13 @@ pub enum JournalError {
         /// The file.
         path: PathBuf,
     },
+}
+
+/// Whether this program reads journals of a format.
+fn check_format(path: &Path, found: u32) -> Result<(), JournalError> {
+    match found {
+        FORMAT => Ok(()),
+        0..FORMAT => Err(JournalError::Older { path: path.to_owned(), found }),
+        _ => Err(JournalError::Newer { path: path.to_owned(), found, known: FORMAT }),
+    }
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::host::journal::JournalError;
-use crate::host::journal::record::{FORMAT, Record, RecordBody};
+use crate::host::journal::record::{Record, RecordBody};
+use crate::host::journal::{JournalError, check_format};
 
 /// What a file holds.
 #[derive(Debug)]
@@ -168,12 +168,11 @@ fn check_first(path: &Path, line: &[u8], parsed: &Result<Record, String>) -> Res
     let Ok(first) = serde_json::from_slice::<FirstLine>(line) else {
         return Err(corrupt("this is not a session journal"));
     };
-    match first.format {
-        Some(found) if found > FORMAT => {
-            return Err(JournalError::Newer { path: path.to_owned(), found, known: FORMAT });
-        }
-        _ if first.kind != "begun" => return Err(corrupt("the first record must be `begun`")),
-        _ => {}
+    if let Some(found) = first.format {
+        check_format(path, found)?;
+    }
+    if first.kind != "begun" {
+        return Err(corrupt("the first record must be `begun`"));
     }
     parsed.as_ref().map(|_| ()).map_err(|cause| corrupt(cause))
 }

@@ -19,8 +19,11 @@ use crate::vm::protocol::{
     Verdict,
 };
 
-/// The version of the records' form. A program reads journals of its own and all earlier formats.
-pub const FORMAT: u32 = 1;
+/// The version of the records' form, and of what the machine makes of them. A session is what its records make of its
+/// program: where the machine reads a line otherwise than before, an earlier journal is another session.
+///
+/// 2: lines such as `If C, A` have a line of their own for `A`; a playbook inside a line is laid out in the graph.
+pub const FORMAT: u32 = 2;
 
 /// One record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

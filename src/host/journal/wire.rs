@@ -26,7 +26,7 @@ pub struct FileWire {
 }
 
 /// [`Settings`] as JSON. A key that an older journal lacks has its default, so a new setting's default must keep
-/// the behaviour from before it existed; where that is not the default of [`Settings`], the field says so.
+/// the behaviour from before it existed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs, reason = "the fields are those of Settings, under the same names")]
@@ -54,10 +54,7 @@ pub struct SettingsWire {
     pub starts_in_think: bool,
     pub resume_fresh: bool,
     pub explicit_lines: bool,
-    // Sessions from before these existed go on without them.
-    #[serde(default)]
     pub tail_calls: bool,
-    #[serde(default)]
     pub inline_lines: usize,
     pub early_start: bool,
     pub shown_value_bytes: usize,

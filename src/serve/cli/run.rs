@@ -564,7 +564,8 @@ pub(crate) fn journal_failure(error: JournalError) -> Failure {
         | JournalError::Corrupt { .. }
         | JournalError::Damaged { .. }
         | JournalError::SecretsMissing { .. }
-        | JournalError::Newer { .. } => Failure::failed(error.to_string()),
+        | JournalError::Newer { .. }
+        | JournalError::Older { .. } => Failure::failed(error.to_string()),
     }
 }
 

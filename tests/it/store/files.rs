@@ -95,7 +95,7 @@ fn a_newer_store_is_left_alone() {
     place.sql().execute_batch("PRAGMA user_version = 2").unwrap();
     write(&mut *place.open("t"), bodies());
     place.sql().execute("UPDATE session SET format = 9 WHERE id = 's'", []).unwrap();
-    let said = "our.sqlite: the journal has format 9, this program reads up to 1; use a newer playhouse";
+    let said = "our.sqlite: the journal has format 9, this program reads up to 2; use a newer playhouse";
     assert_eq!(fault(&place, "s"), said);
     assert!(!place.read("t").is_empty());
 }
@@ -112,7 +112,7 @@ const VERSION_1: &str = "
         PRIMARY KEY (session, seq)) STRICT, WITHOUT ROWID;
     CREATE TABLE secret (session INTEGER NOT NULL, seq INTEGER NOT NULL, body TEXT NOT NULL,
         PRIMARY KEY (session, seq)) STRICT, WITHOUT ROWID;
-    INSERT INTO session VALUES (7, 'old', 1, 100, 'a.md', 0);
+    INSERT INTO session VALUES (7, 'old', 2, 100, 'a.md', 0);
     INSERT INTO tail VALUES (7, 2, 101, '{\"type\":\"chunk\",\"turn\":1,\"text\":\"well\"}');
     PRAGMA application_id = 1886151033;
     PRAGMA user_version = 1;";

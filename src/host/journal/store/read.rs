@@ -5,9 +5,9 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use crate::host::journal::record::{FORMAT, Record, RecordBody};
+use crate::host::journal::record::{Record, RecordBody};
 use crate::host::journal::store::schema::{self, fault};
-use crate::host::journal::{JournalError, secrets};
+use crate::host::journal::{JournalError, check_format, secrets};
 
 /// What a store holds of a session.
 pub(super) struct Found {
@@ -46,9 +46,7 @@ pub(super) fn find(connection: &mut Connection, path: &Path, session: &str) -> R
     let Some((number, format)) = row.map_err(fault)? else {
         return Ok(Found { number: None, records: Vec::new(), n_tail: 0, missing: None });
     };
-    if format > FORMAT {
-        return Err(JournalError::Newer { path: path.to_owned(), found: format, known: FORMAT });
-    }
+    check_format(path, format)?;
     let damaged = |(seq, cause)| JournalError::Damaged { path: path.to_owned(), session: session.into(), seq, cause };
     let mut records = Vec::new();
     let mut put = |record: Record| {
