@@ -11,7 +11,6 @@ use playhouse_lang::program::{AgentId, PlaybookId, StepId};
 use playhouse_lang::value::Value;
 
 use crate::calls::call::Collected;
-use crate::dataflow::frame::DataflowFrame;
 use crate::machine::told::Told;
 use crate::plan::frame::PlanFrame;
 use crate::protocol::view::Utterance;
@@ -24,10 +23,8 @@ use crate::variables::scope::Stamp;
 pub(crate) enum Frame {
     /// A playbook.
     Playbook(PlaybookFrame),
-    /// A JSON plan.
+    /// A plan.
     Plan(PlanFrame),
-    /// A dataflow plan.
-    Dataflow(DataflowFrame),
 }
 
 /// A playbook being executed.
@@ -156,7 +153,6 @@ impl Frame {
         match self {
             Frame::Playbook(frame) => &frame.core,
             Frame::Plan(frame) => &frame.core,
-            Frame::Dataflow(frame) => &frame.core,
         }
     }
 
@@ -164,7 +160,6 @@ impl Frame {
         match self {
             Frame::Playbook(frame) => &mut frame.core,
             Frame::Plan(frame) => &mut frame.core,
-            Frame::Dataflow(frame) => &mut frame.core,
         }
     }
 
@@ -181,7 +176,6 @@ impl Frame {
         match self {
             Frame::Playbook(frame) => frame.location(),
             Frame::Plan(frame) => frame.location(),
-            Frame::Dataflow(frame) => frame.location(),
         }
     }
 
@@ -189,6 +183,12 @@ impl Frame {
         let core = self.core();
         Place { frame: core.id, agent: core.agent, location: self.location(), depth, turn }
     }
+}
+
+/// In whose name the last of `frames` calls, and the playbook that does so: of a plan the one that it is called by.
+pub(crate) fn caller_of(frames: &[Frame]) -> (AgentId, Option<PlaybookId>) {
+    let agent = frames.last().map_or(AgentId(0), |frame| frame.core().agent);
+    (agent, frames.iter().rev().find_map(|frame| Some(frame.playbook()?.playbook)))
 }
 
 impl PlaybookFrame {

@@ -92,7 +92,7 @@ impl Machine {
             self.step_empty_stack();
             return None;
         }
-        if self.step_dataflow_below() {
+        if self.step_plan_below() {
             return None;
         }
         if self.core().phase == Phase::Turn {
@@ -106,10 +106,8 @@ impl Machine {
                 Err(wait) => return Some(wait),
             }
         }
-        match self.frames.last() {
-            Some(Frame::Plan(_)) => return self.step_plan(),
-            Some(Frame::Dataflow(_)) => return self.step_dataflow(),
-            Some(Frame::Playbook(_)) | None => {}
+        if let Some(Frame::Plan(_)) = self.frames.last() {
+            return self.step_plan(self.frames.len() - 1);
         }
         match &self.core().phase {
             Phase::Ready => {

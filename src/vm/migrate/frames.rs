@@ -22,8 +22,7 @@ impl Migration {
     pub(super) fn gone(&self, frame: &Frame) -> Option<Arc<str>> {
         match frame {
             Frame::Playbook(frame) => self.gone_playbook(frame.playbook),
-            Frame::Plan(frame) => self.gone_plan(frame.plan, &frame.source.name),
-            Frame::Dataflow(frame) => self.gone_plan(frame.plan, &frame.source.name),
+            Frame::Plan(frame) => self.gone_plan(frame.plan(), &frame.source().name),
         }
         .or_else(|| {
             let agent = frame.core().agent;
@@ -55,13 +54,9 @@ impl Migration {
             let moved = match &mut frame {
                 Frame::Playbook(frame) => self.playbook_frame(frame),
                 Frame::Plan(frame) => {
-                    frame.plan = self.plan_id(frame.plan);
-                    frame.source = self.new.plan(frame.plan).unwrap_or(&frame.source).clone();
-                    Moved::No
-                }
-                Frame::Dataflow(frame) => {
-                    frame.plan = self.plan_id(frame.plan);
-                    frame.source = self.new.plan(frame.plan).unwrap_or(&frame.source).clone();
+                    let id = self.matching.plan(frame.plan()).unwrap_or(frame.plan());
+                    let source = self.new.plan(id).unwrap_or(frame.source()).clone();
+                    frame.adopt(id, source);
                     Moved::No
                 }
             };
@@ -96,10 +91,6 @@ impl Migration {
             !matches!(callee, Callee::Gone(_))
         });
         moved
-    }
-
-    fn plan_id(&self, id: PlanId) -> PlanId {
-        self.matching.plan(id).unwrap_or(id)
     }
 
     fn core(&self, core: &mut FrameCore, heading: Location) {

@@ -5,115 +5,103 @@
 
 use std::sync::Arc;
 
-use crate::protocol::Tracked;
-use playhouse_lang::plan::{Plan, PlanId, read_written_plan};
+use playhouse_lang::plan::{NodeId, Plan, read_written_plan};
 use playhouse_lang::program::Signature;
 use playhouse_lang::value::Value;
 
-use crate::machine::frame::Frame;
-use crate::machine::state::Machine;
-use crate::machine::state::WrittenPlan;
-use crate::plan::Doing;
-use crate::plan::frame::{PlanFrame, json_of};
+use crate::plan::json::{Doing, JsonExecution, json_of};
 use crate::plan::prompts::{Adjustment, adjust};
+use crate::plan::want::{Sight, Want, WrittenPlan};
 use crate::prompt::system::summary_line;
-use crate::protocol::Fact;
+use crate::protocol::Tracked;
 use crate::protocol::settings::Replan;
 
-impl Machine {
-    /// Asks for another plan, if one more may be written. Answers whether it does.
-    pub(crate) fn begin_replan(&mut self, fault: &Arc<str>) -> bool {
-        let max = self.settings.max_replans;
-        let Some(Frame::Plan(frame)) = self.frames.last_mut() else { return false };
-        if frame.n_replans >= max {
-            return false;
+impl JsonExecution {
+    /// Asks for another plan, if one more may be written; else the plan has failed.
+    pub(super) fn begin_replan(&mut self, fault: &Arc<str>, sight: &Sight<'_>) -> Want {
+        if self.n_replans >= sight.session.settings.max_replans {
+            return Want::Fail(fault.clone());
         }
-        frame.n_replans += 1;
-        self.ask_for_plan(fault, 1, None);
-        true
+        self.n_replans += 1;
+        self.ask_for_plan(fault, 1, None, sight)
     }
 
-    fn ask_for_plan(&mut self, fault: &Arc<str>, n_asked: u32, problem: Option<&str>) {
-        let frame = self.plan_frame();
-        let tools: Vec<String> =
-            self.tools.iter().map(|tool| summary_line(&tool.signature.name, &tool.signature)).collect();
-        let text = self.plan_text(frame);
+    fn ask_for_plan(&mut self, fault: &Arc<str>, n_asked: u32, problem: Option<&str>, sight: &Sight<'_>) -> Want {
+        let settings = sight.session.settings;
+        let tools = sight.session.callees.tools().iter();
         let adjustment = Adjustment {
-            language: frame.source.language(),
-            plan: &text,
+            language: sight.source.language(),
+            plan: sight.text(),
             fault,
-            tools,
-            scope: &frame.core.scope,
-            effects: &frame.effects,
-            resume: self.settings.replan == Replan::Resume,
+            tools: tools.map(|tool| summary_line(&tool.signature.name, &tool.signature)).collect(),
+            scope: &sight.core.scope,
+            effects: &self.effects,
+            resume: settings.replan == Replan::Resume,
             problem,
         };
-        let question = adjust(&adjustment, self.settings.shown_value_bytes);
-        self.plan_frame_mut().doing = Doing::Replan { n_asked, told: fault.clone() };
-        if let Err(unasked) = self.ask_model("replan", question) {
-            self.end_failed(format!("{fault}; no other plan was asked for: {}", unasked.message).into());
-        }
-    }
-
-    /// The text of the plan that a frame executes.
-    fn plan_text(&self, frame: &PlanFrame) -> Arc<str> {
-        let written = (frame.plan.0 as usize).checked_sub(self.program.plans.len());
-        match written.and_then(|index| self.written_plans.get(index)) {
-            Some(written) => written.text.get(frame.source.span.range()).unwrap_or(&written.text).into(),
-            None => self.program.sources.text(frame.source.span).into(),
-        }
+        let question = adjust(&adjustment, settings.shown_value_bytes);
+        self.doing = Doing::Replan { n_asked, told: fault.clone() };
+        sight.question("replan", question).unwrap_or_else(|unasked| {
+            Want::Fail(format!("{fault}; no other plan was asked for: {}", unasked.message).into())
+        })
     }
 
     /// The model has answered.
-    pub(super) fn replanned(&mut self, result: Result<Tracked, Arc<str>>, n_asked: u32, fault: &Arc<str>) {
+    pub(super) fn replanned(
+        &mut self,
+        result: &Result<Tracked, Arc<str>>,
+        n_asked: u32,
+        fault: &Arc<str>,
+        sight: &Sight<'_>,
+    ) -> Vec<Want> {
         let reply = match result {
             Ok(reply) => reply.value().to_text(),
             Err(error) => {
-                return self
-                    .end_failed(format!("{fault}; the model could not be asked for another plan: {error}").into());
+                let message = format!("{fault}; the model could not be asked for another plan: {error}");
+                return vec![Want::Fail(message.into())];
             }
         };
-        match self.read_new_plan(&reply) {
-            Ok(plan) => self.go_on_with(plan, &reply),
-            Err(problem) if n_asked <= self.settings.max_repairs => {
-                self.ask_for_plan(fault, n_asked + 1, Some(&problem));
+        match self.read_new_plan(&reply, sight) {
+            Ok(plan) => self.go_on_with(plan, &reply, sight),
+            Err(problem) if n_asked <= sight.session.settings.max_repairs => {
+                vec![self.ask_for_plan(fault, n_asked + 1, Some(&problem), sight)]
             }
-            Err(problem) => self.end_failed(
+            Err(problem) => vec![Want::Fail(
                 format!("{fault}; the model wrote no usable plan in {n_asked} attempts, the last one:\n{problem}")
                     .into(),
-            ),
+            )],
         }
     }
 
     /// The plan in a reply; the error is what is wrong with it, as the model is told.
-    fn read_new_plan(&self, reply: &str) -> Result<Plan, String> {
-        let source = &self.plan_frame().source;
-        let find = |name: &str| -> Option<Signature> { self.find_callee(name).ok().map(|found| found.signature) };
-        let candidates: Vec<String> = self.tools.iter().map(|tool| tool.signature.name.to_string()).collect();
+    fn read_new_plan(&self, reply: &str, sight: &Sight<'_>) -> Result<Plan, String> {
+        let (source, callees) = (sight.source, sight.session.callees);
+        let find = |name: &str| -> Option<Signature> { callees.find(name).ok().map(|found| found.signature) };
+        let candidates: Vec<String> = callees.tools().iter().map(|tool| tool.signature.name.to_string()).collect();
         let plan = read_written_plan(&source.name, reply, source.language(), &find, &candidates)?;
-        if self.settings.replan == Replan::Resume {
-            self.check_same_beginning(&plan, reply)?;
+        if sight.session.settings.replan == Replan::Resume {
+            self.check_same_beginning(&plan, reply, sight)?;
         }
         Ok(plan)
     }
 
     /// What stands before the instruction that failed has been executed: the new plan may not tell it otherwise.
-    fn check_same_beginning(&self, plan: &Plan, text: &str) -> Result<(), String> {
-        let frame = self.plan_frame();
-        let old_text = self.plan_text(frame);
-        let start = frame.source.span.start as usize;
-        let Some(pointer) = frame.pointer else { return Ok(()) };
-        for (node, instruction) in frame.source.nodes.iter().zip(&frame.json().instructions).take(pointer.0 as usize) {
+    fn check_same_beginning(&self, plan: &Plan, text: &str, sight: &Sight<'_>) -> Result<(), String> {
+        let (source, old_text) = (sight.source, sight.text());
+        let start = source.span.start as usize;
+        let Some(pointer) = self.pointer else { return Ok(()) };
+        let json = json_of(source);
+        for (node, instruction) in source.nodes.iter().zip(&json.instructions).take(pointer.0 as usize) {
             let new = plan.nodes.iter().position(|other| other.label == node.label);
             let range = instruction.span.range();
             let old = old_text.get(range.start.saturating_sub(start)..range.end.saturating_sub(start));
             let new = new.and_then(|index| text.get(json_of(plan).instructions[index].span.range()));
-            // A condition holds its branches, which may be changed behind the pointer: its own text is compared there.
+            // A condition holds its branches, which may be changed after the pointer: its own text is compared there.
             let is_same = match (old, new) {
                 (Some(old), Some(new)) => old == new || same_json(old, new),
                 _ => false,
             };
-            let holds_pointer = instruction.span.contains(frame.json().instruction(pointer).span.start as usize);
+            let holds_pointer = instruction.span.contains(json.instruction(pointer).span.start as usize);
             if !is_same && !holds_pointer {
                 return Err(format!(
                     "instruction {} was changed or left out; it has been executed: write it exactly as it was",
@@ -121,35 +109,24 @@ impl Machine {
                 ));
             }
         }
-        let label = &frame.source.node(pointer).label;
+        let label = &source.node(pointer).label;
         if plan.nodes.iter().any(|node| node.label == *label) {
             return Ok(());
         }
         Err(format!("there is no instruction {label}, where the plan is to go on"))
     }
 
-    fn go_on_with(&mut self, plan: Plan, text: &str) {
-        let index = self.program.plans.len() + self.written_plans.len();
-        let id = PlanId(u32::try_from(index).unwrap_or(u32::MAX));
-        let plan = Arc::new(plan);
-        let resumes = self.settings.replan == Replan::Resume;
-        let frame = self.plan_frame_mut();
-        let label = frame.pointer.map(|node| frame.source.node(node).label.clone());
-        let attempt = frame.n_replans;
-        frame.plan = id;
-        frame.source = plan.clone();
-        frame.doing = Doing::Call;
-        let first = frame.json().first;
-        self.written_plans.push(WrittenPlan { plan: plan.clone(), text: text.into() });
-        let at = if resumes {
-            let index = label.and_then(|label| plan.nodes.iter().position(|node| node.label == label));
-            index.and_then(|index| u32::try_from(index).ok()).map(playhouse_lang::plan::NodeId)
-        } else {
-            first
+    fn go_on_with(&mut self, plan: Plan, text: &str, sight: &Sight<'_>) -> Vec<Want> {
+        let at = match (sight.session.settings.replan, self.pointer) {
+            (Replan::Restart, _) => json_of(&plan).first,
+            (Replan::Resume, pointer) => {
+                let label = pointer.map(|node| &sight.source.node(node).label);
+                let index = plan.nodes.iter().position(|node| Some(&node.label) == label);
+                index.and_then(|index| u32::try_from(index).ok()).map(NodeId)
+            }
         };
-        self.plan_frame_mut().pointer = at;
-        self.report(Fact::Replanned { plan: id, source: plan, attempt });
-        self.go_to(at);
+        let written = WrittenPlan { plan: Arc::new(plan), text: text.into() };
+        vec![Want::Adopt { written, at, attempt: self.n_replans }, Want::GoTo(at)]
     }
 }
 

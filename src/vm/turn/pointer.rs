@@ -8,7 +8,8 @@ use crate::calls::call::Callee;
 use crate::machine::frame_core::{Phase, Then};
 use crate::machine::state::Machine;
 use crate::reply::{Action, WaitFor};
-use crate::turn::state::{Todo, first_line};
+use crate::turn::state::Todo;
+use crate::variables::display::first_line;
 use crate::walk::Walk;
 use crate::walk::way::Way;
 

@@ -107,7 +107,7 @@ impl Machine {
     fn visible_at(&self, depth: Option<usize>) -> Visible<'_> {
         match depth.map(|depth| (depth, &self.frames[depth])) {
             Some((depth, Frame::Playbook(frame))) => self.visible_to(frame.core.agent, depth + 1),
-            Some((depth, Frame::Plan(_) | Frame::Dataflow(_))) => Visible { machine: self, reads: Reads::Plan(depth) },
+            Some((depth, Frame::Plan(_))) => Visible { machine: self, reads: Reads::Plan(depth) },
             None => Visible { machine: self, reads: Reads::AllOthers },
         }
     }

@@ -15,7 +15,8 @@ use crate::machine::frame_core::{Phase, ReturnValue, Then};
 use crate::machine::state::Machine;
 use crate::protocol::{CallId, Fact, FrameOrigin, TurnEnd};
 use crate::reply::Action;
-use crate::turn::state::{Todo, first_line};
+use crate::turn::state::Todo;
+use crate::variables::display::first_line;
 use crate::walk::Walk;
 
 impl Machine {
