@@ -13,9 +13,9 @@ use crate::calls::call::{CallState, Callee, QueuedCall};
 use crate::dataflow::date::{Calendar, zone};
 use crate::dataflow::evaluate::{AliasValue, EvaluationFault, collapse, evaluate, slot_values};
 use crate::dataflow::graph::{Graph, Unit};
-use crate::plan::want::{NodeFault, PlannedCall, Sight, Want};
+use crate::plan::want::{NodeFault, PlanEvent, PlannedCall, Sight, Want, Wanted};
 use crate::protocol::settings::Settings;
-use crate::protocol::{CallId, Fact, PlanFaultKind, Timestamp, Tracked, Wait};
+use crate::protocol::{CallId, PlanFaultKind, Timestamp, Tracked, Wait};
 
 /// How far a dataflow plan is.
 #[derive(Clone, Debug)]
@@ -36,8 +36,6 @@ pub(crate) struct DataflowExecution {
     calls: HashMap<CallId, u32>,
     /// The call that is a playbook's or a plan's, or that a trigger may refuse.
     sequential: Option<CallId>,
-    /// Where it is: what was begun last.
-    node: Option<NodeId>,
     /// The unit that the debugger has been told of, to be done in the next step.
     reached: Option<u32>,
     /// It is to end as soon as nothing runs any more, and why.
@@ -45,8 +43,6 @@ pub(crate) struct DataflowExecution {
     /// A result has come while another frame was on top.
     has_news: bool,
 }
-
-type Wanted = Result<Vec<Want>, NodeFault>;
 
 impl DataflowExecution {
     pub(crate) fn new(dataflow: &Dataflow, now: Timestamp, settings: &Settings) -> Result<DataflowExecution, String> {
@@ -61,7 +57,6 @@ impl DataflowExecution {
             held: BTreeSet::new(),
             calls: HashMap::new(),
             sequential: None,
-            node: None,
             reached: None,
             stopped: None,
             has_news: false,
@@ -69,8 +64,25 @@ impl DataflowExecution {
         })
     }
 
+    /// Something has happened: what the plan wants now.
+    pub(crate) fn handle(&mut self, event: PlanEvent<'_>, sight: &Sight<'_>) -> Vec<Want> {
+        match event {
+            PlanEvent::Begun(bound) => self.begin(&bound, sight),
+            PlanEvent::Step => self.next(sight),
+            PlanEvent::CallQueued { call, unit, resolved } => {
+                self.calls.insert(call, unit);
+                if !sight.session.callees.may_overlap(resolved) {
+                    self.sequential = Some(call);
+                }
+                Vec::new()
+            }
+            PlanEvent::CallEnded(queued, result) => self.take(queued, result, sight),
+            PlanEvent::TooLarge(name, excess) => self.fail(NodeFault::too_large(name, excess), sight.node, sight),
+        }
+    }
+
     /// What was given has its value, and what waits for nothing else is ready.
-    pub(crate) fn begin(&mut self, bound: &[(Arc<str>, Tracked)], sight: &Sight<'_>) -> Vec<Want> {
+    fn begin(&mut self, bound: &[(Arc<str>, Tracked)], sight: &Sight<'_>) -> Vec<Want> {
         let dataflow = dataflow_of(sight.source);
         let mut wants = Vec::new();
         let graph = self.graph.clone();
@@ -102,7 +114,7 @@ impl DataflowExecution {
     }
 
     /// One thing that it does next.
-    pub(crate) fn next(&mut self, sight: &Sight<'_>) -> Vec<Want> {
+    fn next(&mut self, sight: &Sight<'_>) -> Vec<Want> {
         let goes_on = self.stopped.is_none();
         if let Some(wants) = self.next_of_tools(sight) {
             return wants;
@@ -133,7 +145,7 @@ impl DataflowExecution {
     /// None: there is nothing to do.
     fn next_of_tools(&mut self, sight: &Sight<'_>) -> Option<Vec<Want>> {
         if let Some(unit) = self.reached.take() {
-            return Some(self.perform(unit, sight).unwrap_or_else(|fault| self.fail(fault, sight)));
+            return Some(self.perform(unit, sight).unwrap_or_else(|fault| self.fail(fault, sight.node, sight)));
         }
         let is_done = |queued: &&QueuedCall| {
             matches!(queued.state(), CallState::Done(_))
@@ -187,7 +199,7 @@ impl DataflowExecution {
             Unit::Alias(id) => Some(dataflow_of(sight.source).alias(id).node),
             Unit::Domain(..) => self.domain(unit, sight).map(|domain| domain.node),
         };
-        vec![Want::GoTo(node.or(self.node))]
+        vec![Want::GoTo(node.or(sight.node))]
     }
 
     /// Evaluates the unit that was reached, or makes its call.
@@ -235,21 +247,8 @@ impl DataflowExecution {
         Ok(vec![Want::Call(PlannedCall { resolved, arguments, unit })])
     }
 
-    /// The call of a unit is in the queue.
-    pub(crate) fn call_queued(&mut self, call: CallId, unit: u32, may_overlap: bool) {
-        self.calls.insert(call, unit);
-        if !may_overlap {
-            self.sequential = Some(call);
-        }
-    }
-
     /// A call has ended: its result is one of its alias's.
-    pub(crate) fn take(
-        &mut self,
-        queued: &QueuedCall,
-        result: &Result<Tracked, Arc<str>>,
-        sight: &Sight<'_>,
-    ) -> Vec<Want> {
+    fn take(&mut self, queued: &QueuedCall, result: &Result<Tracked, Arc<str>>, sight: &Sight<'_>) -> Vec<Want> {
         if self.sequential == Some(queued.id) {
             self.sequential = None;
         }
@@ -262,23 +261,22 @@ impl DataflowExecution {
             }
             Err(error) => {
                 let Some(domain) = self.domain(unit, sight) else { return Vec::new() };
-                // Others may have been begun since: the fault is told where it is.
-                self.node = Some(domain.node);
                 let message = format!("{} failed: {error}", queued.name);
-                self.fail(NodeFault::new(PlanFaultKind::Failed, message), sight)
+                // Others may have been begun since: the fault is told where it is.
+                self.fail(NodeFault::new(PlanFaultKind::Failed, message), Some(domain.node), sight)
             }
         }
     }
 
-    /// Something has failed where it is: nothing more is begun.
-    pub(crate) fn fail(&mut self, fault: NodeFault, sight: &Sight<'_>) -> Vec<Want> {
-        let Some(node) = self.node else { return Vec::new() };
+    /// Something has failed at a node: nothing more is begun.
+    fn fail(&self, fault: NodeFault, node: Option<NodeId>, sight: &Sight<'_>) -> Vec<Want> {
+        let Some(node) = node else { return Vec::new() };
         let label = &sight.source.node(node).label;
         let type_name = if label.contains('.') { "domain" } else { "alias" };
         let at = fault.parameter.as_ref().map(|slot| format!(", slot `{slot}`")).unwrap_or_default();
         let fault = fault.report(sight, node, None, type_name, &format!("{type_name} {label}{at}"));
         let stop = Want::Stop(fault.message.clone());
-        vec![Want::Tell(Fact::PlanFault(Box::new(fault))), stop]
+        vec![Want::Fault(fault), stop]
     }
 
     /// Nothing more is begun; what runs is awaited.
@@ -298,14 +296,6 @@ impl DataflowExecution {
                 self.ready.push_back(dependent);
             }
         }
-    }
-
-    pub(crate) fn go_to(&mut self, node: Option<NodeId>) {
-        self.node = node;
-    }
-
-    pub(crate) fn node(&self) -> Option<NodeId> {
-        self.node
     }
 
     pub(crate) fn note_result(&mut self) {

@@ -5,17 +5,16 @@ use std::sync::Arc;
 
 use crate::protocol::{Origin, Tracked};
 use playhouse_lang::plan::PlanId;
-use playhouse_lang::program::{Parameter, PlaybookId};
+use playhouse_lang::program::{Parameter, PlaybookId, Program, StepId};
 
 use crate::calls::call::{Called, Callee, QueuedCall};
-use crate::machine::frame::{Frame, PlaybookFrame};
+use crate::machine::frame::{Chat, Frame, PlaybookFrame};
 use crate::machine::frame_core::{FrameCore, Phase, Then};
-use crate::machine::state::Machine;
 use crate::migrate::lines::{Lines, Moved};
 use crate::migrate::migration::Migration;
-use crate::protocol::{Fact, FrameOrigin, LeftLine, Location, Place};
-use crate::triggers::watch::{Match, PendingUpdate, Watch};
-use crate::variables::scope::Scope;
+use crate::protocol::{Fact, FrameOrigin, LeftLine, Location, Place, Timestamp};
+use crate::triggers::watch::{Match, OpenQuestion, PendingUpdate, Watch};
+use crate::variables::scope::{Scope, Stamp};
 
 impl Migration {
     /// Why a frame cannot go on; none: it can.
@@ -46,12 +45,12 @@ impl Migration {
         }
     }
 
-    /// The frames in the new program. Every one of them can go on there.
-    pub(super) fn frames(&mut self, frames: Vec<Frame>) -> Vec<(Frame, Moved)> {
-        let mut mapped: Vec<(Frame, Moved)> = Vec::with_capacity(frames.len());
-        for mut frame in frames {
+    /// Takes frames over to the new program, where every one of them can go on. Answers what became of their lines.
+    pub(super) fn frames(&mut self, frames: &mut [Frame]) -> Vec<Moved> {
+        let mut all_moved = Vec::with_capacity(frames.len());
+        for frame in frames {
             let old_location = frame.location();
-            let moved = match &mut frame {
+            let moved = match frame {
                 Frame::Playbook(frame) => self.playbook_frame(frame),
                 Frame::Plan(frame) => {
                     let id = self.matching.plan(frame.plan()).unwrap_or(frame.plan());
@@ -68,9 +67,9 @@ impl Migration {
                 let (from, to) = (name(&self.old, old_location), name(&self.new, location));
                 self.left.push(LeftLine { from: from.into(), to: Some(to.into()) });
             }
-            mapped.push((frame, moved));
+            all_moved.push(moved);
         }
-        mapped
+        all_moved
     }
 
     fn playbook_frame(&self, frame: &mut PlaybookFrame) -> Moved {
@@ -157,83 +156,111 @@ impl Migration {
     }
 }
 
-impl Machine {
-    /// Inlined frames that are no longer shown inside their callers' lines go on as ordinary ones.
-    pub(super) fn set_apart_inlined(&mut self, moved: &[Moved]) {
-        for depth in 1..self.frames.len() {
-            let [below, above] = &self.frames[depth - 1..=depth] else { continue };
-            let (Some(caller), Some(frame)) = (below.playbook(), above.playbook()) else { continue };
-            let is_same_line = moved.get(depth - 1) == Some(&Moved::No);
-            let shown = caller.pointer.filter(|_| is_same_line).and_then(|at| self.inlining(caller.playbook, at));
-            if !frame.inlined || shown == Some(frame.playbook) {
-                continue;
-            }
-            let since = self.stamp;
-            if let Some(frame) = self.frames[depth].playbook_mut() {
-                (frame.inlined, frame.is_told) = (false, false);
-            }
-            self.wait_for_frame_above(depth - 1);
-            if let Some(caller) = self.frames[depth - 1].playbook_mut() {
-                caller.told.cover(since);
-            }
+/// The frames of a session that had failed may do all again: the new text may have mended it.
+pub(super) fn forgive(frames: &mut [Frame]) {
+    for frame in frames.iter_mut().filter_map(Frame::playbook_mut) {
+        (frame.n_failures, frame.n_idle_turns, frame.n_attempts) = (0, 0, 0);
+    }
+}
+
+/// What the classifier was being asked about happened: it is asked again about those triggers that there are.
+pub(super) fn put_back_updates(frames: &mut [Frame], asked: Option<OpenQuestion>) {
+    let Some(OpenQuestion { frame, mut updates, n_ahead, .. }) = asked else { return };
+    updates.truncate(updates.len().saturating_sub(n_ahead));
+    if let Some(frame) = frames.iter_mut().find(|other| other.core().id == frame) {
+        let watch = &mut frame.core_mut().watch;
+        updates.append(&mut watch.updates);
+        watch.updates = updates;
+    }
+}
+
+/// Calls that a failure left without the frame that was to answer them are made again.
+pub(super) fn repair_calls(frames: &mut [Frame]) {
+    let origins: Vec<FrameOrigin> = frames.iter().map(|frame| frame.core().origin).collect();
+    for queued in frames.iter_mut().flat_map(|frame| frame.core_mut().queue.iter_mut()) {
+        let is_answered = origins.iter().any(|origin| match (origin, queued.guards) {
+            (FrameOrigin::Call { call, .. }, None) => *call == queued.id,
+            (FrameOrigin::Trigger { trigger, .. }, Some(guard)) => *trigger == guard.trigger,
+            (FrameOrigin::Begin | FrameOrigin::Call { .. } | FrameOrigin::Trigger { .. }, _) => false,
+        });
+        let is_frames = matches!(queued.callee, Callee::Playbook(_) | Callee::Plan(_));
+        if is_frames && !is_answered && queued.is_running() {
+            queued.put_back();
         }
     }
+}
 
-    /// A caller whose inlined playbook is none any more waits for it as for any other.
-    pub(super) fn wait_for_frame_above(&mut self, depth: usize) {
-        let caller = self.frames[depth].core_mut();
-        if caller.phase == Phase::Ready {
-            caller.phase = Phase::Draining(Then::GoOn);
-        }
+/// The depths of inlined frames that are no longer shown inside their callers' lines.
+pub(super) fn no_longer_inlined(
+    frames: &[Frame],
+    moved: &[Moved],
+    shown: impl Fn(PlaybookId, StepId) -> Option<PlaybookId>,
+) -> Vec<usize> {
+    let is_apart = |depth: &usize| {
+        let [below, above] = &frames[depth - 1..=*depth] else { return false };
+        let (Some(caller), Some(frame)) = (below.playbook(), above.playbook()) else { return false };
+        let at = caller.pointer.filter(|_| moved.get(depth - 1) == Some(&Moved::No));
+        frame.inlined && at.and_then(|at| shown(caller.playbook, at)) != Some(frame.playbook)
+    };
+    (1..frames.len()).filter(is_apart).collect()
+}
+
+/// An inlined frame goes on as an ordinary one.
+pub(super) fn set_apart(frames: &mut [Frame], depth: usize, since: Stamp) {
+    if let Some(frame) = frames[depth].playbook_mut() {
+        (frame.inlined, frame.is_told) = (false, false);
     }
+    wait_for_frame_above(frames[depth - 1].core_mut());
+    if let Some(caller) = frames[depth - 1].playbook_mut() {
+        caller.told.cover(since);
+    }
+}
 
-    /// Queued calls of playbooks and plans that are gone fail, and those that do not fit any more. A parameter that has
-    /// come gets its default value.
-    pub(super) fn fail_gone_calls(&mut self) {
-        let program = self.program.clone();
-        for depth in 0..self.frames.len() {
-            let place = self.frames[depth].place(depth, None);
-            let now = self.now;
-            let mut facts = Vec::new();
-            for queued in self.frames[depth].core_mut().queue.iter_mut() {
-                if !queued.is_waiting() {
-                    continue;
+/// A caller whose inlined playbook is none any more waits for it as for any other.
+pub(super) fn wait_for_frame_above(caller: &mut FrameCore) {
+    if caller.phase == Phase::Ready {
+        caller.phase = Phase::Draining(Then::GoOn);
+    }
+}
+
+/// Queued calls of playbooks and plans that are gone fail, and those that do not fit any more. A parameter that has
+/// come gets its default value.
+pub(super) fn fail_gone_calls(frames: &mut [Frame], program: &Program, now: Timestamp) -> Vec<(Place, Fact)> {
+    let mut facts = Vec::new();
+    for (depth, frame) in frames.iter_mut().enumerate() {
+        let place = frame.place(depth, None);
+        for queued in frame.core_mut().queue.iter_mut().filter(|queued| queued.is_waiting()) {
+            let fault = match queued.callee {
+                Callee::Gone(kind) => {
+                    let kind = if kind == CallKind::Plan { "plan" } else { "playbook" };
+                    Some(format!("the {kind} {} is not in the changed program", queued.name))
                 }
-                let fault = match queued.callee {
-                    Callee::Gone(kind) => {
-                        let kind = if kind == CallKind::Plan { "plan" } else { "playbook" };
-                        Some(format!("the {kind} {} is not in the changed program", queued.name))
-                    }
-                    Callee::Playbook(id) if queued.guards.is_none() => {
-                        fit_arguments(&program.playbook(id).parameters, &mut queued.arguments)
-                            .map(|missing| format!("in the changed program {} needs ${missing}", queued.name))
-                    }
-                    Callee::Playbook(_) | Callee::Plan(_) | Callee::Tool(_) | Callee::Model => None,
-                };
-                if let Some(error) = fault.map(Arc::<str>::from) {
-                    facts.push(queued.finish(now, Err(error)));
+                Callee::Playbook(id) if queued.guards.is_none() => {
+                    fit_arguments(&program.playbook(id).parameters, &mut queued.arguments)
+                        .map(|missing| format!("in the changed program {} needs ${missing}", queued.name))
                 }
-            }
-            facts.into_iter().for_each(|fact| self.report_at(place, fact));
+                Callee::Playbook(_) | Callee::Plan(_) | Callee::Tool(_) | Callee::Model => None,
+            };
+            facts.extend(fault.map(|error| (place, queued.finish(now, Err(error.into())))));
         }
     }
+    facts
+}
 
-    /// Every chat session is begun afresh: what it holds is about the old text.
-    pub(super) fn renew_chats(&mut self) {
-        for depth in 0..self.frames.len() {
-            let place = self.frames[depth].place(depth, None);
-            let Some(frame) = self.frames[depth].playbook_mut() else { continue };
-            if frame.inlined {
-                continue;
-            }
-            // They name lines by their old ids, and mistakes in replies that nobody knows of.
-            frame.told.forget_lines();
-            if !frame.chat.messages.is_empty() {
-                frame.chat = Default::default();
-                self.report_at(place, Fact::SessionRenewed { reason: "the program has changed" });
-            }
+/// Every chat session is begun afresh: what it holds is about the old text.
+pub(super) fn renew_chats(frames: &mut [Frame]) -> Vec<(Place, Fact)> {
+    let mut facts = Vec::new();
+    for (depth, frame) in frames.iter_mut().enumerate() {
+        let place = frame.place(depth, None);
+        let Some(frame) = frame.playbook_mut().filter(|frame| !frame.inlined) else { continue };
+        // They name lines by their old ids, and mistakes in replies that nobody knows of.
+        frame.told.forget_lines();
+        if !frame.chat.messages.is_empty() {
+            frame.chat = Chat::default();
+            facts.push((place, Fact::SessionRenewed { reason: "the program has changed" }));
         }
     }
+    facts
 }
 
 /// Arguments for parameters that there are; the first one that is missing.

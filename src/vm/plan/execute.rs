@@ -10,7 +10,7 @@ use crate::machine::frame::{Frame, caller_of};
 use crate::machine::frame_core::FrameCore;
 use crate::machine::state::Machine;
 use crate::plan::frame::PlanFrame;
-use crate::plan::want::{PlannedCall, Session, Want};
+use crate::plan::want::{PlanEvent, PlannedCall, Session, Want};
 use crate::protocol::fault::FaultKind;
 use crate::protocol::{CallId, Fact, FrameId, FrameOrigin, Progress, Tracked, Wait};
 use crate::variables::scope::Change;
@@ -33,15 +33,13 @@ impl Machine {
         self.frames.push(Frame::Plan(frame));
         self.frame_pushed(origin);
         let depth = self.frames.len() - 1;
-        let (plan, session) = self.plan_at(depth);
-        let wants = plan.begin(bound, session);
+        let wants = self.tell_plan(depth, PlanEvent::Begun(bound));
         self.perform_wants(depth, wants);
     }
 
     /// One thing that the plan at a depth does next.
     pub(crate) fn step_plan(&mut self, depth: usize) -> Option<Wait> {
-        let (plan, session) = self.plan_at(depth);
-        let wants = plan.next(session);
+        let wants = self.tell_plan(depth, PlanEvent::Step);
         self.perform_wants(depth, wants)
     }
 
@@ -49,13 +47,13 @@ impl Machine {
     pub(crate) fn step_plan_below(&mut self) -> bool {
         let top = self.frames.len() - 1;
         let has_news = |frame: &Frame| matches!(frame, Frame::Plan(plan) if plan.has_news());
-        let below = self.frames[..top].iter().position(has_news);
-        below.into_iter().for_each(|depth| drop(self.step_plan(depth)));
-        below.is_some()
+        let Some(depth) = self.frames[..top].iter().position(has_news) else { return false };
+        self.step_plan(depth);
+        true
     }
 
-    /// The plan at a depth, and what it can see of the session.
-    fn plan_at(&mut self, depth: usize) -> (&mut PlanFrame, Session<'_>) {
+    /// What the plan at a depth wants after an event.
+    fn tell_plan(&mut self, depth: usize, event: PlanEvent<'_>) -> Vec<Want> {
         let (agent, caller) = caller_of(&self.frames[..=depth]);
         let session = Session {
             settings: &self.settings,
@@ -64,10 +62,7 @@ impl Machine {
             n_tokens: self.counters.prompt_tokens + self.counters.completion_tokens,
             is_top: depth + 1 == self.frames.len(),
         };
-        match &mut self.frames[depth] {
-            Frame::Plan(plan) => (plan, session),
-            Frame::Playbook(_) => unreachable!("only asked for at the depth of a plan"),
-        }
+        plan_of(&mut self.frames[depth]).handle(event, session)
     }
 
     /// Does what a plan wants, in order. Answers what must be waited for.
@@ -75,28 +70,19 @@ impl Machine {
         let mut wants = VecDeque::from(wants);
         while let Some(want) = wants.pop_front() {
             match want {
-                Want::Bind(name, value) => {
-                    self.put_in_plan(depth, &name, value);
-                }
+                Want::Bind(name, value) => drop(self.put_in_plan(depth, &name, value)),
                 Want::Set(name, value) => match value.value().check_bounds(self.settings.bounds()) {
                     Ok(()) => {
-                        let put = self.put_in_plan(depth, &name, value);
-                        if let Some((value, old)) = put {
+                        if let Some((value, old)) = self.put_in_plan(depth, &name, value) {
                             let old = old.as_ref().map(Tracked::shown);
-                            self.report_in_plan(depth, Fact::VariableSet { name, value, old, local: true });
+                            wants.push_front(Want::Tell(Fact::VariableSet { name, value, old, local: true }));
                         }
                     }
-                    Err(excess) => {
-                        let (plan, session) = self.plan_at(depth);
-                        wants = plan.refuse(&name, excess, session).into();
-                    }
+                    Err(excess) => wants = self.tell_plan(depth, PlanEvent::TooLarge(&name, excess)).into(),
                 },
-                Want::Again => {
-                    let (plan, session) = self.plan_at(depth);
-                    wants = plan.next(session).into();
-                }
+                Want::Again => wants = self.tell_plan(depth, PlanEvent::Step).into(),
                 Want::GoTo(node) => {
-                    self.plan_at(depth).0.go_to(node);
+                    plan_of(&mut self.frames[depth]).go_to(node);
                     if node.is_some() {
                         let place = self.frames[depth].place(depth, None);
                         self.outbox.push_back(Progress::Reached(place));
@@ -104,22 +90,25 @@ impl Machine {
                 }
                 Want::Call(PlannedCall { resolved, arguments, unit }) => {
                     let call = self.queue_call_at(depth, &resolved, arguments, None);
-                    let (plan, session) = self.plan_at(depth);
-                    plan.call_queued(call, unit, &resolved, session);
+                    wants.extend(self.tell_plan(depth, PlanEvent::CallQueued { call, unit, resolved: &resolved }));
                 }
                 Want::Take(call) => self.take_plan_call(depth, call),
                 Want::Work(call) => return self.step_call(call),
-                Want::Tell(fact) => self.report_in_plan(depth, fact),
+                Want::Tell(fact) => self.report_at(self.frames[depth].place(depth, None), fact),
+                Want::Fault(fault) => {
+                    plan_of(&mut self.frames[depth]).go_to(Some(fault.node));
+                    wants.push_front(Want::Tell(Fact::PlanFault(fault)));
+                }
                 Want::Adopt { written, at, attempt } => {
                     let index = self.program.plans.len() + self.written_plans.len();
                     let (id, source) = (PlanId(u32::try_from(index).unwrap_or(u32::MAX)), written.plan.clone());
                     self.written_plans.push(written);
-                    let (plan, _) = self.plan_at(depth);
+                    let plan = plan_of(&mut self.frames[depth]);
                     plan.adopt(id, source.clone());
                     plan.go_to(at);
-                    self.report_in_plan(depth, Fact::Replanned { plan: id, source, attempt });
+                    wants.push_front(Want::Tell(Fact::Replanned { plan: id, source, attempt }));
                 }
-                Want::Stop(reason) => self.plan_at(depth).0.stop(reason),
+                Want::Stop(reason) => plan_of(&mut self.frames[depth]).stop(reason),
                 Want::Wait(wait) => return Some(wait),
                 Want::Return(value) => self.pop_frame(value),
                 Want::Fail(message) => self.fail_plan(message),
@@ -131,9 +120,9 @@ impl Machine {
     /// Takes the result of a call of the plan at a depth.
     pub(crate) fn take_plan_call(&mut self, depth: usize, call: CallId) {
         let Some((queued, result)) = self.frames[depth].core_mut().queue.take_done(call) else { return };
-        let (plan, session) = self.plan_at(depth);
-        let (is_top, is_sequential) = (session.is_top, plan.is_sequential());
-        let wants = plan.take(&queued, &result, session);
+        let wants = self.tell_plan(depth, PlanEvent::CallEnded(&queued, &result));
+        let is_top = depth + 1 == self.frames.len();
+        let is_sequential = plan_of(&mut self.frames[depth]).is_sequential();
         // What triggers make of the call comes before the next instruction; without such, after the call's own fault.
         if is_top && is_sequential {
             self.call_taken(&queued, &result);
@@ -152,11 +141,6 @@ impl Machine {
         self.put(self.frames[depth].core().agent, Home::Frame(depth), name, value, change)
     }
 
-    fn report_in_plan(&mut self, depth: usize, fact: Fact) {
-        let place = self.frames[depth].place(depth, None);
-        self.report_at(place, fact);
-    }
-
     /// The plan on top of the stack has failed for good: its caller's call fails with it, or the session.
     fn fail_plan(&mut self, message: Arc<str>) {
         let FrameOrigin::Call { call, .. } = self.core().origin else {
@@ -166,5 +150,12 @@ impl Machine {
         self.leave_frame();
         self.refuse_call(call, message);
         self.remove_stale();
+    }
+}
+
+fn plan_of(frame: &mut Frame) -> &mut PlanFrame {
+    match frame {
+        Frame::Plan(plan) => plan,
+        Frame::Playbook(_) => unreachable!("only asked for at the depth of a plan"),
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use playhouse_lang::plan::json::{Branch, Dialect, Instruction, InstructionKind, JsonPlan, Output, PlanCall, Target};
-use playhouse_lang::plan::{FINAL_ANSWER, NodeId, Plan, PlanBody, RESULT};
+use playhouse_lang::plan::{FINAL_ANSWER, Plan, PlanBody, RESULT};
 use playhouse_lang::value::{Map, Value};
 
 use crate::calls::arguments::{Given, bind, describe_call};
@@ -14,7 +14,7 @@ use crate::calls::call::QueuedCall;
 use crate::plan::answer::{first_object, read_condition};
 use crate::plan::prompts::condition;
 use crate::plan::values::{RETRIEVE_CHUNKS, check_top_k};
-use crate::plan::want::{NodeFault, PlannedCall, Sight, Want};
+use crate::plan::want::{NodeFault, PlanEvent, PlannedCall, Sight, Want, Wanted};
 use crate::plan::{LLM_GENERATE, MEMBERS};
 use crate::protocol::{EffectClass, Fact, Origin, PlanFaultKind, Tracked};
 use crate::variables::display::shorten;
@@ -23,8 +23,6 @@ use crate::variables::fault::told_keys;
 /// How far a JSON plan is.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JsonExecution {
-    /// The instruction it is at; none: after the last.
-    pub(super) pointer: Option<NodeId>,
     pub(super) doing: Doing,
     n_steps: u64,
     pub(super) n_replans: u32,
@@ -55,28 +53,35 @@ pub(super) enum Doing {
     },
 }
 
-type Wanted = Result<Vec<Want>, NodeFault>;
-
 impl JsonExecution {
-    pub(super) fn begin(&mut self, bound: Vec<(Arc<str>, Tracked)>, sight: &Sight<'_>) -> Vec<Want> {
-        let first = Want::GoTo(json_of(sight.source).first);
-        bound.into_iter().map(|(name, value)| Want::Bind(name, value)).chain([first]).collect()
+    /// Something has happened: what the plan wants now.
+    pub(super) fn handle(&mut self, event: PlanEvent<'_>, sight: &Sight<'_>) -> Vec<Want> {
+        match event {
+            PlanEvent::Begun(bound) => {
+                let bound = bound.into_iter().map(|(name, value)| Want::Bind(name, value));
+                bound.chain([Want::GoTo(json_of(sight.source).first)]).collect()
+            }
+            PlanEvent::Step => self.next(sight),
+            PlanEvent::CallQueued { .. } => Vec::new(),
+            PlanEvent::CallEnded(queued, result) => self.take(queued, result, sight),
+            PlanEvent::TooLarge(name, excess) => self.fail(NodeFault::too_large(name, excess).of(name), sight),
+        }
     }
 
     /// One instruction, or what its call needs next.
-    pub(super) fn next(&mut self, sight: &Sight<'_>) -> Vec<Want> {
+    fn next(&mut self, sight: &Sight<'_>) -> Vec<Want> {
         if let Some(call) = sight.core.queue.first() {
             return vec![Want::Work(call.id)];
         }
         if let Some(reason) = self.stopped.take() {
             return vec![Want::Fail(reason)];
         }
-        let Some(node) = self.pointer else { return value_of(sight) };
+        let Some(node) = sight.node else { return value_of(sight) };
         self.perform(json_of(sight.source).instruction(node), sight).unwrap_or_else(|fault| self.fail(fault, sight))
     }
 
     fn perform(&mut self, instruction: &Instruction, sight: &Sight<'_>) -> Wanted {
-        let n_set = if let Doing::Assign { n_set } = self.doing { n_set } else { 0 };
+        let n_set = if let Doing::Assign { n_set } = std::mem::take(&mut self.doing) { n_set } else { 0 };
         if n_set == 0 {
             self.count_step(sight)?;
         }
@@ -88,10 +93,7 @@ impl JsonExecution {
                 self.doing = Doing::Assign { n_set: n_set + 1 };
                 Ok(vec![Want::Set(assignment.name.clone(), value), Want::Again])
             }
-            InstructionKind::Call(call) => {
-                self.doing = Doing::Instruction;
-                plan_call(call, sight)
-            }
+            InstructionKind::Call(call) => plan_call(call, sight),
             InstructionKind::Branch(branch) => self.ask(branch, 1, None, sight),
             InstructionKind::Jump(target) => jump(target, "target_seq", sight),
             InstructionKind::Reasoning { .. } => Ok(vec![Want::GoTo(instruction.next)]),
@@ -128,15 +130,11 @@ impl JsonExecution {
         Ok(vec![sight.question("condition", question)?])
     }
 
-    pub(super) fn take(
-        &mut self,
-        queued: &QueuedCall,
-        result: &Result<Tracked, Arc<str>>,
-        sight: &Sight<'_>,
-    ) -> Vec<Want> {
-        let Some(node) = self.pointer else { return Vec::new() };
+    /// A call has ended.
+    fn take(&mut self, queued: &QueuedCall, result: &Result<Tracked, Arc<str>>, sight: &Sight<'_>) -> Vec<Want> {
+        let Some(node) = sight.node else { return Vec::new() };
         let instruction = json_of(sight.source).instruction(node);
-        let wanted = match (self.doing.clone(), &instruction.kind) {
+        let wanted = match (std::mem::take(&mut self.doing), &instruction.kind) {
             (Doing::Replan { n_asked, told }, _) => return self.replanned(result, n_asked, &told, sight),
             (Doing::Condition { n_asked }, InstructionKind::Branch(branch)) => {
                 self.answered(branch, result, n_asked, sight)
@@ -159,9 +157,9 @@ impl JsonExecution {
         n_asked: u32,
         sight: &Sight<'_>,
     ) -> Wanted {
-        let answer = result.as_ref().map_err(|error| {
-            NodeFault::new(PlanFaultKind::Model, format!("the model could not be asked: {error}"))
-        })?;
+        let answer = result
+            .as_ref()
+            .map_err(|error| NodeFault::new(PlanFaultKind::Model, format!("the model could not be asked: {error}")))?;
         match read_condition(json_of(sight.source).dialect, &answer.value().to_text()) {
             Ok(true) => jump(&branch.if_true, "jump_if_true", sight),
             Ok(false) => jump(&branch.if_false, "jump_if_false", sight),
@@ -189,8 +187,8 @@ impl JsonExecution {
     }
 
     /// The instruction at the pointer has failed. The plan ends, unless a model may write another one.
-    pub(super) fn fail(&mut self, fault: NodeFault, sight: &Sight<'_>) -> Vec<Want> {
-        let Some(node) = self.pointer else { return Vec::new() };
+    fn fail(&mut self, fault: NodeFault, sight: &Sight<'_>) -> Vec<Want> {
+        let Some(node) = sight.node else { return Vec::new() };
         self.doing = Doing::Instruction;
         let instruction = json_of(sight.source).instruction(node);
         let (label, type_name) = (&sight.source.node(node).label, instruction.type_name);
@@ -198,19 +196,11 @@ impl JsonExecution {
         let named = format!("instruction {label} ({type_name}{at})");
         let fault = fault.report(sight, node, Some(instruction.seq_no), type_name, &named);
         let then = self.begin_replan(&fault.message, sight);
-        vec![Want::Tell(Fact::PlanFault(Box::new(fault))), then]
-    }
-
-    pub(super) fn go_to(&mut self, node: Option<NodeId>) {
-        (self.pointer, self.doing) = (node, Doing::Instruction);
+        vec![Want::Fault(fault), then]
     }
 
     pub(super) fn stop(&mut self, reason: Arc<str>) {
         self.stopped = Some(reason);
-    }
-
-    pub(super) fn node(&self) -> Option<NodeId> {
-        self.pointer
     }
 }
 

@@ -89,7 +89,7 @@ impl JsonExecution {
     fn check_same_beginning(&self, plan: &Plan, text: &str, sight: &Sight<'_>) -> Result<(), String> {
         let (source, old_text) = (sight.source, sight.text());
         let start = source.span.start as usize;
-        let Some(pointer) = self.pointer else { return Ok(()) };
+        let Some(pointer) = sight.node else { return Ok(()) };
         let json = json_of(source);
         for (node, instruction) in source.nodes.iter().zip(&json.instructions).take(pointer.0 as usize) {
             let new = plan.nodes.iter().position(|other| other.label == node.label);
@@ -117,10 +117,10 @@ impl JsonExecution {
     }
 
     fn go_on_with(&mut self, plan: Plan, text: &str, sight: &Sight<'_>) -> Vec<Want> {
-        let at = match (sight.session.settings.replan, self.pointer) {
-            (Replan::Restart, _) => json_of(&plan).first,
-            (Replan::Resume, pointer) => {
-                let label = pointer.map(|node| &sight.source.node(node).label);
+        let at = match sight.session.settings.replan {
+            Replan::Restart => json_of(&plan).first,
+            Replan::Resume => {
+                let label = sight.node.map(|node| &sight.source.node(node).label);
                 let index = plan.nodes.iter().position(|node| Some(&node.label) == label);
                 index.and_then(|index| u32::try_from(index).ok()).map(NodeId)
             }

@@ -33,11 +33,9 @@ impl Sight<'_> {
                     }
                     if text.len() > self.session.settings.value_bytes {
                         let message = describe_excess(Excess::Bytes(self.session.settings.value_bytes));
-                        return Err(NodeFault::new(
-                            PlanFaultKind::Limit,
-                            format!("the text would be {message}"),
-                        )
-                        .of(parameter));
+                        return Err(
+                            NodeFault::new(PlanFaultKind::Limit, format!("the text would be {message}")).of(parameter)
+                        );
                     }
                 }
                 Ok(provenance.track(Value::from(text)))

@@ -1,25 +1,42 @@
-//! What plans want of the machine, and what they can see of it.
+//! What plans are told, what they can see, and what they want of the machine.
 //!
-//! A plan decides and the machine does: a plan's execution reads its [`Sight`] and answers [`Want`]s, whichever
-//! language it is in. It changes nothing but its own state.
+//! A plan decides and the machine does: the execution of a plan is told a [`PlanEvent`], reads its [`Sight`] and
+//! answers [`Want`]s, whichever language it is in. It changes nothing but its own state.
 
 use std::sync::Arc;
 
 use playhouse_lang::plan::{NodeId, Plan, PlanId};
+use playhouse_lang::value::Excess;
 
 use crate::calls::arguments::Resolved;
+use crate::calls::call::QueuedCall;
 use crate::calls::callees::Callees;
 use crate::machine::frame_core::FrameCore;
 use crate::protocol::settings::Settings;
 use crate::protocol::{CallId, Fact, PROMPT, PlanFault, PlanFaultKind, Tracked, Wait};
+use crate::variables::bounds::describe_excess;
+
+/// What has happened to a plan.
+pub(crate) enum PlanEvent<'a> {
+    /// It begins, with arguments that have been bound and checked.
+    Begun(Vec<(Arc<str>, Tracked)>),
+    /// It may do one thing.
+    Step,
+    /// A call that it wanted is in its queue; `unit` is its own number for it.
+    CallQueued { call: CallId, unit: u32, resolved: &'a Resolved },
+    /// A call is over and out of its queue.
+    CallEnded(&'a QueuedCall, &'a Result<Tracked, Arc<str>>),
+    /// What the variable of this name was to be set to is too large.
+    TooLarge(&'a str, Excess),
+}
 
 /// What a plan wants done.
 pub(crate) enum Want {
     /// One of its first variables has this value, which nobody is told.
     Bind(Arc<str>, Tracked),
-    /// A variable gets this value. Where that is too large, the plan has failed and wants nothing of what follows.
+    /// A variable gets this value. Where that is too large, nothing of what follows is wanted.
     Set(Arc<str>, Tracked),
-    /// The step is not over: the plan is asked what it wants now that it sees what was set.
+    /// The step is not over: the plan is asked once more, now that it sees what was set.
     Again,
     /// It stands at this node, and a debugger may stop there; none: after the last.
     GoTo(Option<NodeId>),
@@ -31,6 +48,8 @@ pub(crate) enum Want {
     Work(CallId),
     /// Watchers are told.
     Tell(Fact),
+    /// It stands where this is wrong, and watchers are told.
+    Fault(Box<PlanFault>),
     /// It goes on with another plan, at a node of that.
     Adopt { written: WrittenPlan, at: Option<NodeId>, attempt: u32 },
     /// Nothing more is begun; when nothing runs any more, the plan fails.
@@ -42,6 +61,9 @@ pub(crate) enum Want {
     /// It has failed for good.
     Fail(Arc<str>),
 }
+
+/// What a plan wants, or why it cannot want anything.
+pub(crate) type Wanted = Result<Vec<Want>, NodeFault>;
 
 /// A call whose arguments have been bound.
 pub(crate) struct PlannedCall {
@@ -71,6 +93,10 @@ impl NodeFault {
         NodeFault { kind, parameter: None, message: message.into() }
     }
 
+    pub(crate) fn too_large(name: &str, excess: Excess) -> NodeFault {
+        NodeFault::new(PlanFaultKind::Limit, format!("`{name}` would be {}", describe_excess(excess)))
+    }
+
     pub(crate) fn of(mut self, parameter: &str) -> NodeFault {
         self.parameter = Some(parameter.into());
         self
@@ -84,11 +110,11 @@ impl NodeFault {
         seq_no: Option<i64>,
         type_name: &'static str,
         named: &str,
-    ) -> PlanFault {
+    ) -> Box<PlanFault> {
         let NodeFault { kind, parameter, message } = self;
         let label = sight.source.node(node).label.clone();
         let message = format!("{}, {named}: {message}", sight.source.name).into();
-        PlanFault { kind, plan: sight.plan, node, label, seq_no, type_name, parameter, message }
+        Box::new(PlanFault { kind, plan: sight.plan, node, label, seq_no, type_name, parameter, message })
     }
 }
 
@@ -108,6 +134,8 @@ pub(crate) struct Session<'a> {
 pub(crate) struct Sight<'a> {
     pub(crate) plan: PlanId,
     pub(crate) source: &'a Plan,
+    /// Where it stands.
+    pub(crate) node: Option<NodeId>,
     /// Its variables and its calls.
     pub(crate) core: &'a FrameCore,
     pub(crate) session: Session<'a>,
