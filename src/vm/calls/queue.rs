@@ -137,8 +137,7 @@ impl Machine {
         }
         let playbook = if let Callee::Playbook(playbook) = queued.callee { Some(playbook) } else { None };
         if let Some(reason) = playbook.and_then(|playbook| program.unsupported(playbook)) {
-            let finished = queued.finish(now, Err(reason.into()));
-            return self.report(finished);
+            return self.refuse_call(id, reason.into());
         }
         let started = queued.begin(1, now);
         let (arguments, from) = (queued.arguments.clone(), queued.place.location);

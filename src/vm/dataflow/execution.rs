@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
-use playhouse_lang::dataflow::{AliasBody, Dataflow, Domain};
+use playhouse_lang::dataflow::{Alias, AliasBody, Dataflow, Domain};
 use playhouse_lang::plan::{NodeId, Plan, PlanBody};
 use playhouse_lang::program::{Parameter, Type};
 use playhouse_lang::value::Value;
@@ -87,26 +87,22 @@ impl DataflowExecution {
         let mut wants = Vec::new();
         let graph = self.graph.clone();
         for (unit, what) in (0_u32..).zip(&graph.units) {
-            let waits_for_nothing = graph.n_missing[unit as usize] == 0;
-            let is_begun = match *what {
-                Unit::Domain(..) => waits_for_nothing,
-                Unit::Alias(id) => {
-                    let alias = dataflow.alias(id);
-                    match &alias.body {
-                        AliasBody::Parameter => {
-                            let given = bound.iter().find(|(name, _)| *name == alias.name);
-                            let value = given.map_or(Tracked::NULL, |(_, value)| value.clone());
-                            self.values[id.0 as usize] = Some(AliasValue::from(value.clone()));
-                            self.finish_unit(unit);
-                            wants.push(Want::Bind(alias.name.clone(), value));
-                            false
-                        }
-                        AliasBody::Text(_) => alias.reachable && waits_for_nothing,
-                        AliasBody::Domains(_) => false,
-                    }
-                }
+            if let Unit::Alias(id) = *what
+                && let Alias { body: AliasBody::Parameter, name, .. } = dataflow.alias(id)
+            {
+                let given = bound.iter().find(|(given, _)| given == name);
+                let value = given.map_or(Tracked::NULL, |(_, value)| value.clone());
+                self.values[id.0 as usize] = Some(AliasValue::from(value.clone()));
+                self.finish_unit(unit);
+                wants.push(Want::Bind(name.clone(), value));
+                continue;
+            }
+            // What the result is not made of is never evaluated.
+            let is_needed = match *what {
+                Unit::Alias(id) => dataflow.alias(id).reachable,
+                Unit::Domain(..) => true,
             };
-            if is_begun {
+            if is_needed && graph.n_missing[unit as usize] == 0 {
                 self.ready.push_back(unit);
             }
         }

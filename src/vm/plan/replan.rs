@@ -10,9 +10,8 @@ use playhouse_lang::program::Signature;
 use playhouse_lang::value::Value;
 
 use crate::plan::json::{Doing, JsonExecution, json_of};
-use crate::plan::prompts::{Adjustment, adjust};
+use crate::plan::prompts::adjust;
 use crate::plan::want::{Sight, Want, WrittenPlan};
-use crate::prompt::system::summary_line;
 use crate::protocol::Tracked;
 use crate::protocol::settings::Replan;
 
@@ -27,19 +26,7 @@ impl JsonExecution {
     }
 
     fn ask_for_plan(&mut self, fault: &Arc<str>, n_asked: u32, problem: Option<&str>, sight: &Sight<'_>) -> Want {
-        let settings = sight.session.settings;
-        let tools = sight.session.callees.tools().iter();
-        let adjustment = Adjustment {
-            language: sight.source.language(),
-            plan: sight.text(),
-            fault,
-            tools: tools.map(|tool| summary_line(&tool.signature.name, &tool.signature)).collect(),
-            scope: &sight.core.scope,
-            effects: &self.effects,
-            resume: settings.replan == Replan::Resume,
-            problem,
-        };
-        let question = adjust(&adjustment, settings.shown_value_bytes);
+        let question = adjust(sight, fault, &self.effects, problem);
         self.doing = Doing::Replan { n_asked, told: fault.clone() };
         sight.question("replan", question).unwrap_or_else(|unasked| {
             Want::Fail(format!("{fault}; no other plan was asked for: {}", unasked.message).into())
