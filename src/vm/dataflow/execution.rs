@@ -270,7 +270,7 @@ impl DataflowExecution {
         let label = &sight.source.node(node).label;
         let type_name = if label.contains('.') { "domain" } else { "alias" };
         let at = fault.parameter.as_ref().map(|slot| format!(", slot `{slot}`")).unwrap_or_default();
-        let fault = fault.report(sight, node, None, type_name, &format!("{type_name} {label}{at}"));
+        let fault = fault.into_plan_fault(sight, node, None, type_name, &format!("{type_name} {label}{at}"));
         let stop = Want::Stop(fault.message.clone());
         vec![Want::Fault(fault), stop]
     }

@@ -2,7 +2,7 @@
 //! that has the same parts.
 //!
 //! A frame whose playbook or plan is gone goes with all above it, and the call that waits for it fails. The others go
-//! on at the line where they stood, or behind the last line before it that is still there. Whatever was in progress
+//! on at the line where they stood, or after the last line before it that is still there. Whatever was in progress
 //! with a model is begun afresh, for it was about the old text; tools run on.
 
 mod frames;

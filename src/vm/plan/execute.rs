@@ -10,7 +10,7 @@ use crate::machine::frame::{Frame, caller_of};
 use crate::machine::frame_core::FrameCore;
 use crate::machine::state::Machine;
 use crate::plan::frame::PlanFrame;
-use crate::plan::want::{PlanEvent, PlannedCall, Session, Want};
+use crate::plan::want::{PlanEvent, PlannedCall, SessionSight, Want};
 use crate::protocol::fault::FaultKind;
 use crate::protocol::{CallId, Fact, FrameId, FrameOrigin, Progress, Tracked, Wait};
 use crate::variables::scope::Change;
@@ -55,7 +55,7 @@ impl Machine {
     /// What the plan at a depth wants after an event.
     fn tell_plan(&mut self, depth: usize, event: PlanEvent<'_>) -> Vec<Want> {
         let (agent, caller) = caller_of(&self.frames[..=depth]);
-        let session = Session {
+        let session = SessionSight {
             settings: &self.settings,
             callees: Callees::new(&self.program, &self.tools, &self.prompts, agent, caller),
             written: &self.written_plans,

@@ -194,7 +194,7 @@ impl JsonExecution {
         let (label, type_name) = (&sight.source.node(node).label, instruction.type_name);
         let at = fault.parameter.as_ref().map(|parameter| format!(", `{parameter}`")).unwrap_or_default();
         let named = format!("instruction {label} ({type_name}{at})");
-        let fault = fault.report(sight, node, Some(instruction.seq_no), type_name, &named);
+        let fault = fault.into_plan_fault(sight, node, Some(instruction.seq_no), type_name, &named);
         let then = self.begin_replan(&fault.message, sight);
         vec![Want::Fault(fault), then]
     }

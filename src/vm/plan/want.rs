@@ -103,7 +103,7 @@ impl NodeFault {
     }
 
     /// As watchers are told; `named` says in words which node it is and what of it is wrong.
-    pub(crate) fn report(
+    pub(crate) fn into_plan_fault(
         self,
         sight: &Sight<'_>,
         node: NodeId,
@@ -120,7 +120,7 @@ impl NodeFault {
 
 /// What plans can see of the session.
 #[derive(Clone, Copy)]
-pub(crate) struct Session<'a> {
+pub(crate) struct SessionSight<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) callees: Callees<'a>,
     pub(crate) written: &'a [WrittenPlan],
@@ -138,13 +138,13 @@ pub(crate) struct Sight<'a> {
     pub(crate) node: Option<NodeId>,
     /// Its variables and its calls.
     pub(crate) core: &'a FrameCore,
-    pub(crate) session: Session<'a>,
+    pub(crate) session: SessionSight<'a>,
 }
 
 impl<'a> Sight<'a> {
     /// The text of the plan.
     pub(crate) fn text(&self) -> &'a str {
-        let Session { written, callees, .. } = self.session;
+        let SessionSight { written, callees, .. } = self.session;
         let span = self.source.span;
         match (self.plan.0 as usize).checked_sub(callees.program().plans.len()).and_then(|index| written.get(index)) {
             Some(written) => written.text.get(span.range()).unwrap_or(&written.text),
