@@ -77,7 +77,9 @@ impl DataflowExecution {
                 Vec::new()
             }
             PlanEvent::CallEnded(queued, result) => self.take(queued, result, sight),
-            PlanEvent::TooLarge(name, excess) => self.fail(NodeFault::too_large(name, excess), sight.node, sight),
+            PlanEvent::TooLarge(name, excess) => {
+                self.fail(NodeFault::too_large(&format!("`{name}`"), excess), sight.node, sight)
+            }
         }
     }
 
@@ -111,7 +113,6 @@ impl DataflowExecution {
 
     /// One thing that it does next.
     fn next(&mut self, sight: &Sight<'_>) -> Vec<Want> {
-        let goes_on = self.stopped.is_none();
         if let Some(wants) = self.next_of_tools(sight) {
             return wants;
         }
@@ -119,7 +120,9 @@ impl DataflowExecution {
             self.has_news = false;
             return Vec::new();
         }
-        if goes_on && let Some(wants) = self.next_in_sequence(sight) {
+        if self.stopped.is_none()
+            && let Some(wants) = self.next_in_sequence(sight)
+        {
             return wants;
         }
         let open = sight.core.queue.iter().find_map(|queued| match queued.state() {

@@ -1,12 +1,9 @@
 //! Plans while they run: what each of the two languages decides, and the machine that does it (spec `plans.md`).
 
-mod answer;
 mod execute;
 pub(crate) mod frame;
 mod json;
 pub mod prompts;
-mod replan;
-mod values;
 pub(crate) mod want;
 
 /// The registry's tool that asks the model.

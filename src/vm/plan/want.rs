@@ -93,8 +93,8 @@ impl NodeFault {
         NodeFault { kind, parameter: None, message: message.into() }
     }
 
-    pub(crate) fn too_large(name: &str, excess: Excess) -> NodeFault {
-        NodeFault::new(PlanFaultKind::Limit, format!("`{name}` would be {}", describe_excess(excess)))
+    pub(crate) fn too_large(what: &str, excess: Excess) -> NodeFault {
+        NodeFault::new(PlanFaultKind::Limit, format!("{what} would be {}", describe_excess(excess)))
     }
 
     pub(crate) fn of(mut self, parameter: &str) -> NodeFault {

@@ -8,15 +8,14 @@ use playhouse_lang::value::{Excess, Value};
 
 use crate::plan::want::{NodeFault, Sight};
 use crate::protocol::{FrameOrigin, PlanFaultKind};
-use crate::variables::bounds::describe_excess;
 
 /// The instruction of dialect B that looks for texts, and its number of them.
-pub(crate) const RETRIEVE_CHUNKS: &str = "retrieve_embedded_chunks";
+pub(super) const RETRIEVE_CHUNKS: &str = "retrieve_embedded_chunks";
 const TOP_K: &str = "top_k";
 
 impl Sight<'_> {
     /// The value with its references resolved, once: what is put in is data. `parameter` is named by the fault.
-    pub(crate) fn value(&self, value: &PlanValue, parameter: &str) -> Result<Tracked, NodeFault> {
+    pub(super) fn value(&self, value: &PlanValue, parameter: &str) -> Result<Tracked, NodeFault> {
         match &value.kind {
             PlanValueKind::Literal(value) => Ok(Tracked::new(value.clone(), Origin::CODE)),
             PlanValueKind::Variable(name) => self.variable(name, parameter).cloned(),
@@ -32,10 +31,8 @@ impl Sight<'_> {
                         }
                     }
                     if text.len() > self.session.settings.value_bytes {
-                        let message = describe_excess(Excess::Bytes(self.session.settings.value_bytes));
-                        return Err(
-                            NodeFault::new(PlanFaultKind::Limit, format!("the text would be {message}")).of(parameter)
-                        );
+                        let excess = Excess::Bytes(self.session.settings.value_bytes);
+                        return Err(NodeFault::too_large("the text", excess).of(parameter));
                     }
                 }
                 Ok(provenance.track(Value::from(text)))
@@ -70,7 +67,7 @@ impl Sight<'_> {
 }
 
 /// `top_k` is a positive integer; digits in text are accepted, as models write them (spec `plans.md`, 2.2).
-pub(crate) fn check_top_k(arguments: &mut [(Arc<str>, Tracked)]) -> Result<(), NodeFault> {
+pub(super) fn check_top_k(arguments: &mut [(Arc<str>, Tracked)]) -> Result<(), NodeFault> {
     let Some((_, top_k)) = arguments.iter_mut().find(|(name, _)| &**name == TOP_K) else { return Ok(()) };
     let number = match top_k.value() {
         Value::Int(number) => Some(*number),

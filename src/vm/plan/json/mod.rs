@@ -3,6 +3,10 @@
 //! A plan's variables are its own: it is given arguments and gives back a value. What an instruction waits for (a
 //! tool, a playbook, the model's answer to a condition) stands in the frame's queue, one call at a time.
 
+mod answer;
+mod replan;
+mod values;
+
 use std::sync::Arc;
 
 use playhouse_lang::plan::json::{Branch, Dialect, Instruction, InstructionKind, JsonPlan, Output, PlanCall, Target};
@@ -11,9 +15,9 @@ use playhouse_lang::value::{Map, Value};
 
 use crate::calls::arguments::{Given, bind, describe_call};
 use crate::calls::call::QueuedCall;
-use crate::plan::answer::{first_object, read_condition};
+use crate::plan::json::answer::{first_object, read_condition};
+use crate::plan::json::values::{RETRIEVE_CHUNKS, check_top_k};
 use crate::plan::prompts::condition;
-use crate::plan::values::{RETRIEVE_CHUNKS, check_top_k};
 use crate::plan::want::{NodeFault, PlanEvent, PlannedCall, Sight, Want, Wanted};
 use crate::plan::{LLM_GENERATE, MEMBERS};
 use crate::protocol::{EffectClass, Fact, Origin, PlanFaultKind, Tracked};
@@ -23,18 +27,18 @@ use crate::variables::fault::told_keys;
 /// How far a JSON plan is.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JsonExecution {
-    pub(super) doing: Doing,
+    doing: Doing,
     n_steps: u64,
-    pub(super) n_replans: u32,
+    n_replans: u32,
     /// What was called so far that may have changed something, as a model is told.
-    pub(super) effects: Vec<String>,
+    effects: Vec<String>,
     /// It is to end as soon as nothing runs any more, and why.
     stopped: Option<Arc<str>>,
 }
 
 /// What a plan does at its instruction.
 #[derive(Clone, Debug, Default)]
-pub(super) enum Doing {
+enum Doing {
     /// The instruction has not begun, or waits for the result of its call.
     #[default]
     Instruction,
@@ -64,7 +68,9 @@ impl JsonExecution {
             PlanEvent::Step => self.next(sight),
             PlanEvent::CallQueued { .. } => Vec::new(),
             PlanEvent::CallEnded(queued, result) => self.take(queued, result, sight),
-            PlanEvent::TooLarge(name, excess) => self.fail(NodeFault::too_large(name, excess).of(name), sight),
+            PlanEvent::TooLarge(name, excess) => {
+                self.fail(NodeFault::too_large(&format!("`{name}`"), excess).of(name), sight)
+            }
         }
     }
 
@@ -205,7 +211,7 @@ impl JsonExecution {
 }
 
 /// A JSON plan's body is always one of instructions.
-pub(super) fn json_of(plan: &Plan) -> &JsonPlan {
+fn json_of(plan: &Plan) -> &JsonPlan {
     match &plan.body {
         PlanBody::Json(json) => json,
         PlanBody::Dataflow(_) => unreachable!("dataflow plans are executed in another way"),
