@@ -137,8 +137,10 @@ impl Machine {
     }
 
     fn asset(&self, depth: usize, id: &str, path: &[PathStep]) -> Result<Tracked, String> {
-        let own = self.frames[depth].core().scope.get(id);
-        let agent = self.frames[depth].core().agent;
+        let frame = &self.frames[depth];
+        let inside = frame.inside().and_then(|inside| inside.scope.get(id));
+        let own = inside.or_else(|| frame.core().scope.get(id));
+        let agent = frame.core().agent;
         let variable = own.or_else(|| self.visible_to(agent, self.frames.len()).variable(id));
         let Some(variable) = variable else {
             return Err(format!("there is no asset `{id}`: no variable has this name"));

@@ -1,7 +1,7 @@
 //! How the machine moves: an event comes in, and one step after the other is made until the world is waited for.
 
 use crate::calls::call::{Callee, QueuedCall};
-use crate::machine::frame::{Frame, PlaybookFrame};
+use crate::machine::frame::{Frame, PlaybookFrame, place_of};
 use crate::machine::frame_core::{FrameCore, Phase};
 use crate::prompt::system::Prompts;
 use crate::protocol::fault::{Fault, FaultKind};
@@ -12,6 +12,7 @@ use crate::protocol::{
 use crate::protocol::{Origin, Tracked};
 use crate::variables::scope::Stamp;
 use playhouse_lang::plan::{Plan, PlanId};
+use playhouse_lang::program::Playbook;
 use playhouse_lang::program::{AgentId, Program};
 use std::sync::Arc;
 
@@ -154,8 +155,7 @@ impl Machine {
 
     /// The system message of an agent: the same bytes for all its turns.
     pub fn system_message(&self, agent: AgentId) -> Arc<str> {
-        let is_inlined = |playbook, step| self.inlining(playbook, step).is_some();
-        self.prompts.system(&self.program, &self.tools, agent, is_inlined)
+        self.prompts.system(&self.program, &self.tools, agent, &self.layouts)
     }
 
     /// The playbook on top of the stack. To be asked for only by what is done for a playbook.
@@ -184,9 +184,7 @@ impl Machine {
         self.frames.iter_mut().find_map(|frame| frame.core_mut().queue.get_mut(call))
     }
 
-    /// The frame whose chat session the top frame's turns belong to: the nearest that is not inlined. Messages,
-    /// what the model is to be told and how often it failed are the asker's; pointer, loops, variables, queue and
-    /// phase are the top frame's own.
+    /// The nearest playbook's frame: its chat session is where what a plan above it brings is told.
     pub(crate) fn asker(&self) -> &PlaybookFrame {
         self.frames[self.asker_depth()].playbook().expect("only asked for with a playbook on the stack")
     }
@@ -200,16 +198,20 @@ impl Machine {
         self.find_asker().unwrap_or(0)
     }
 
-    /// The depth of the nearest playbook that is not inlined, if there is one.
+    /// The depth of the nearest playbook, if there is one.
     pub(crate) fn find_asker(&self) -> Option<usize> {
-        self.frames.iter().rposition(|frame| frame.playbook().is_some_and(|frame| !frame.inlined))
+        self.frames.iter().rposition(|frame| frame.playbook().is_some())
+    }
+
+    /// A frame's playbook as it is executed.
+    pub(crate) fn body(&self, frame: &PlaybookFrame) -> &Playbook {
+        self.layouts.body(frame.playbook)
     }
 
     /// Where the top frame is; none: no frame is on the stack.
     pub fn place(&self) -> Option<Place> {
         let turn = self.turn.as_ref().map(|turn| turn.id);
-        let depth = self.frames.len().checked_sub(1)?;
-        Some(self.frames[depth].place(depth, turn))
+        Some(place_of(&self.frames, self.frames.len().checked_sub(1)?, turn))
     }
 
     pub(crate) fn emit(&mut self, effect: Effect) {

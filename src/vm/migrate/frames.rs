@@ -4,15 +4,16 @@ use crate::protocol::CallKind;
 use std::sync::Arc;
 
 use crate::protocol::{Origin, Tracked};
+use playhouse_lang::analysis::layout::Layouts;
 use playhouse_lang::plan::PlanId;
-use playhouse_lang::program::{Parameter, PlaybookId, Program, StepId};
+use playhouse_lang::program::{Parameter, PlaybookId, Program};
 
 use crate::calls::call::{Callee, QueuedCall};
-use crate::machine::frame::{Chat, Frame, PlaybookFrame};
-use crate::machine::frame_core::{FrameCore, Phase, Then};
+use crate::machine::frame::{Chat, Frame, PlaybookFrame, place_of};
+use crate::machine::frame_core::FrameCore;
 use crate::migrate::lines::{Lines, Moved};
 use crate::migrate::migration::Migration;
-use crate::protocol::{Fact, FrameOrigin, LeftLine, Location, Place, Timestamp};
+use crate::protocol::{Fact, FrameId, FrameOrigin, LeftLine, Location, Place, Timestamp};
 use crate::triggers::watch::{Match, OpenQuestion, PendingUpdate, Watch};
 use crate::variables::scope::{Scope, Stamp};
 
@@ -186,36 +187,35 @@ pub(super) fn repair_calls(frames: &mut [Frame]) {
     }
 }
 
-/// The depths of inlined frames that are no longer shown inside their callers' lines.
-pub(super) fn no_longer_inlined(
-    frames: &[Frame],
-    moved: &[Moved],
-    shown: impl Fn(PlaybookId, StepId) -> Option<PlaybookId>,
-) -> Vec<usize> {
-    let is_apart = |depth: &usize| {
-        let [below, above] = &frames[depth - 1..=*depth] else { return false };
-        let (Some(caller), Some(frame)) = (below.playbook(), above.playbook()) else { return false };
-        let at = caller.pointer.filter(|_| moved.get(depth - 1) == Some(&Moved::No));
-        frame.inlined && at.and_then(|at| shown(caller.playbook, at)) != Some(frame.playbook)
-    };
-    (1..frames.len()).filter(is_apart).collect()
+/// What runs inside a line becomes a frame of its own: the line may be another one in the new text. Answers which.
+pub(super) fn set_regions_apart(frames: &mut Vec<Frame>) -> Vec<FrameId> {
+    let mut apart = Vec::new();
+    for depth in (0..frames.len()).rev() {
+        if let Some(above) = frames[depth].playbook_mut().and_then(PlaybookFrame::split_off_inside) {
+            apart.push(above.core.id);
+            frames.insert(depth + 1, Frame::Playbook(above));
+        }
+    }
+    apart
 }
 
-/// An inlined frame goes on as an ordinary one.
-pub(super) fn set_apart(frames: &mut [Frame], depth: usize, since: Stamp) {
-    if let Some(frame) = frames[depth].playbook_mut() {
-        (frame.inlined, frame.is_told) = (false, false);
-    }
-    wait_for_frame_above(frames[depth - 1].core_mut());
-    if let Some(caller) = frames[depth - 1].playbook_mut() {
-        caller.told.cover(since);
-    }
-}
-
-/// A caller whose inlined playbook is none any more waits for it as for any other.
-pub(super) fn wait_for_frame_above(caller: &mut FrameCore) {
-    if caller.phase == Phase::Ready {
-        caller.phase = Phase::Draining(Then::GoOn);
+/// What ran inside a line does so again where the new text has it there too; else it goes on as an ordinary frame, and
+/// its caller's model is told what is set from now on.
+pub(super) fn join_regions(frames: &mut Vec<Frame>, apart: &[FrameId], moved: &[Moved], layouts: &Layouts, now: Stamp) {
+    for depth in (1..frames.len()).rev() {
+        let (below, above) = frames.split_at_mut(depth);
+        let (Some(caller), Some(frame)) = (below[depth - 1].playbook_mut(), above[0].playbook_mut()) else { continue };
+        if !apart.contains(&frame.core.id) {
+            continue;
+        }
+        let stays = moved.get(depth - 1) == Some(&Moved::No);
+        let layout = layouts.layout(caller.playbook);
+        let region = layout.zip(caller.pointer).and_then(|(layout, line)| layout.region_at(line));
+        let region = region.filter(|region| stays && region.playbook == frame.playbook);
+        match region.and_then(|region| caller.join_inside(frame, *region)) {
+            Some(()) => drop(frames.remove(depth)),
+            None => caller.told.cover(now),
+        }
     }
 }
 
@@ -223,9 +223,9 @@ pub(super) fn wait_for_frame_above(caller: &mut FrameCore) {
 /// come gets its default value.
 pub(super) fn fail_gone_calls(frames: &mut [Frame], program: &Program, now: Timestamp) -> Vec<(Place, Fact)> {
     let mut facts = Vec::new();
-    for (depth, frame) in frames.iter_mut().enumerate() {
-        let place = frame.place(depth, None);
-        for queued in frame.core_mut().queue.iter_mut().filter(|queued| queued.is_waiting()) {
+    for depth in 0..frames.len() {
+        let place = place_of(frames, depth, None);
+        for queued in frames[depth].core_mut().queue.iter_mut().filter(|queued| queued.is_waiting()) {
             let fault = match queued.callee {
                 Callee::Gone(kind) => {
                     let kind = if kind == CallKind::Plan { "plan" } else { "playbook" };
@@ -246,9 +246,9 @@ pub(super) fn fail_gone_calls(frames: &mut [Frame], program: &Program, now: Time
 /// Every chat session is begun afresh: what it holds is about the old text.
 pub(super) fn renew_chats(frames: &mut [Frame]) -> Vec<(Place, Fact)> {
     let mut facts = Vec::new();
-    for (depth, frame) in frames.iter_mut().enumerate() {
-        let place = frame.place(depth, None);
-        let Some(frame) = frame.playbook_mut().filter(|frame| !frame.inlined) else { continue };
+    for depth in 0..frames.len() {
+        let place = place_of(frames, depth, None);
+        let Some(frame) = frames[depth].playbook_mut() else { continue };
         // They name lines by their old ids, and mistakes in replies that nobody knows of.
         frame.told.forget_lines();
         if !frame.chat.messages.is_empty() {

@@ -20,8 +20,7 @@ use crate::machine::frame::Frame;
 use crate::machine::frame_core::{Phase, Then};
 use crate::machine::state::Machine;
 use crate::migrate::frames::{
-    fail_gone_calls, forgive, no_longer_inlined, put_back_updates, renew_chats, repair_calls, set_apart,
-    wait_for_frame_above,
+    fail_gone_calls, forgive, join_regions, put_back_updates, renew_chats, repair_calls, set_regions_apart,
 };
 use crate::migrate::lines::Moved;
 use crate::prompt::system::Prompts;
@@ -53,6 +52,7 @@ impl Machine {
             self.reopen_calls();
         }
         // While the old program is still there: what it cannot be without is ended.
+        let apart = set_regions_apart(&mut self.frames);
         let asked = self.watcher.question.clone();
         self.give_up_question();
         put_back_updates(&mut self.frames, asked);
@@ -78,6 +78,7 @@ impl Machine {
         self.prompts = Arc::new(Prompts::new(&program));
         self.has_frame_limits = program.playbooks.iter().any(|playbook| playbook.limits.is_set());
         self.analysis = Arc::new(Analysis::new(program.clone()));
+        self.layouts = Arc::new(self.settings.layouts(&program));
         (self.program, self.tools) = (program, tools);
         migration.left.extend(lines);
         self.report(Fact::ProgramChanged(Arc::new(migration.change())));
@@ -89,9 +90,7 @@ impl Machine {
             migration.was_declared(agent, name) || set.iter().any(|(of, set)| *of == agent && **set == *name)
         });
         mark_secret(&self.program, &mut self.frames, &mut self.others);
-        for depth in no_longer_inlined(&self.frames, &moved, |playbook, step| self.inlining(playbook, step)) {
-            set_apart(&mut self.frames, depth, self.stamp);
-        }
+        join_regions(&mut self.frames, &apart, &moved, &self.layouts, self.stamp);
         // What was being said on a line that is gone is not gone on with.
         if let Some(depth) = self.find_asker()
             && moved.iter().skip(depth).any(|moved| *moved != Moved::No)
@@ -168,7 +167,6 @@ impl Machine {
             if self.frames.len() > depth {
                 continue;
             }
-            let was_inlined = frame.playbook().is_some_and(|frame| frame.inlined);
             match frame.core().origin {
                 FrameOrigin::Begin => {}
                 FrameOrigin::Call { call, .. } => self.refuse_call(call, reason.clone()),
@@ -180,9 +178,6 @@ impl Machine {
                         *self.watcher.active.entry(trigger).or_default() += 1;
                     }
                 }
-            }
-            if was_inlined && depth > 0 {
-                wait_for_frame_above(self.frames[depth - 1].core_mut());
             }
         }
         left.reverse();

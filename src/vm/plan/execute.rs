@@ -6,7 +6,7 @@ use std::sync::Arc;
 use playhouse_lang::plan::PlanId;
 
 use crate::calls::callees::Callees;
-use crate::machine::frame::{Frame, caller_of};
+use crate::machine::frame::{Frame, caller_of, place_of};
 use crate::machine::frame_core::FrameCore;
 use crate::machine::state::Machine;
 use crate::plan::frame::PlanFrame;
@@ -84,7 +84,7 @@ impl Machine {
                 Want::GoTo(node) => {
                     plan_of(&mut self.frames[depth]).go_to(node);
                     if node.is_some() {
-                        let place = self.frames[depth].place(depth, None);
+                        let place = place_of(&self.frames, depth, None);
                         self.outbox.push_back(Progress::Reached(place));
                     }
                 }
@@ -94,7 +94,7 @@ impl Machine {
                 }
                 Want::Take(call) => self.take_plan_call(depth, call),
                 Want::Work(call) => return self.step_call(call),
-                Want::Tell(fact) => self.report_at(self.frames[depth].place(depth, None), fact),
+                Want::Tell(fact) => self.report_at(place_of(&self.frames, depth, None), fact),
                 Want::Fault(fault) => {
                     plan_of(&mut self.frames[depth]).go_to(Some(fault.node));
                     wants.push_front(Want::Tell(Fact::PlanFault(fault)));
@@ -136,8 +136,8 @@ impl Machine {
     /// A variable of the plan at a depth has this value, if a limit lets it. Answers the value as it is kept, and the
     /// one before.
     fn put_in_plan(&mut self, depth: usize, name: &Arc<str>, value: Tracked) -> Option<(Tracked, Option<Tracked>)> {
-        // Whatever turn there is belongs to a playbook above.
-        let change = Change { turn: None, ..self.change(Some(depth), false) };
+        let at = Some(self.frames[depth].location());
+        let change = Change { stamp: self.next_stamp(), at, turn: None, binds: false };
         self.put(self.frames[depth].core().agent, Home::Frame(depth), name, value, change)
     }
 
@@ -146,8 +146,7 @@ impl Machine {
         let FrameOrigin::Call { call, .. } = self.core().origin else {
             return self.fail(FaultKind::Plan, message);
         };
-        self.report(Fact::FramePopped { value: None });
-        self.leave_frame();
+        self.drop_frame();
         self.refuse_call(call, message);
         self.remove_stale();
     }

@@ -5,7 +5,8 @@ use crate::prompt::files::render;
 use crate::protocol::ToolSignature;
 use crate::variables::display::first_line;
 use minijinja::context;
-use playhouse_lang::program::{AgentId, Playbook, PlaybookId, Program, Signature, StepId, TriggerKind, Type};
+use playhouse_lang::analysis::layout::Layouts;
+use playhouse_lang::program::{AgentId, Playbook, Program, Signature, TriggerKind, Type};
 use std::sync::Arc;
 use std::sync::OnceLock;
 
@@ -26,16 +27,11 @@ impl Prompts {
         program: &Program,
         tools: &[ToolSignature],
         agent: AgentId,
-        is_inlined: impl Fn(PlaybookId, StepId) -> bool,
+        layouts: &Layouts,
     ) -> Arc<str> {
         let make = || {
             // The rule about playbooks inside lines costs tokens only where there are such.
-            let inlines = program
-                .agent(agent)
-                .playbooks
-                .iter()
-                .map(|&id| program.playbook(id))
-                .any(|playbook| playbook.steps.iter().any(|step| is_inlined(playbook.id, step.id)));
+            let inlines = program.agent(agent).playbooks.iter().any(|&id| layouts.layout(id).is_some());
             let playbooks: Vec<String> = callable_playbooks(program, agent)
                 .map(|(name, playbook)| summary_line(&name, &playbook.signature()) + &starts_by_itself(playbook))
                 .collect();

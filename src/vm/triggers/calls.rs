@@ -9,7 +9,7 @@ use playhouse_lang::program::{TriggerId, TriggerKind};
 use playhouse_lang::value::{Map, Value};
 
 use crate::calls::call::{Called, Callee, QueuedCall};
-use crate::machine::frame::Frame;
+use crate::machine::frame::{Frame, PlaybookFrame};
 use crate::machine::state::Machine;
 use crate::protocol::{CallId, FrameOrigin, Ruling, Update};
 use crate::triggers::watch::Match;
@@ -17,7 +17,7 @@ use crate::triggers::watch::Match;
 impl Machine {
     /// The triggers on a call of the top frame, of the kinds that `wanted` picks.
     fn watching(&self, called: &Called, wanted: impl Fn(&TriggerKind) -> bool) -> Vec<TriggerId> {
-        let caller = self.frames.last().and_then(Frame::playbook).map(|frame| frame.playbook);
+        let caller = self.frames.last().and_then(Frame::playbook).map(PlaybookFrame::executed);
         called.triggers(&self.program, self.core().agent, caller, wanted)
     }
 
