@@ -11,8 +11,8 @@ use crate::protocol::ToolSignature;
 /// What one frame can call.
 #[derive(Clone, Copy)]
 pub(crate) struct Callees<'a> {
-    program: &'a Program,
-    tools: &'a [ToolSignature],
+    pub(crate) program: &'a Program,
+    pub(crate) tools: &'a [ToolSignature],
     prompts: &'a Prompts,
     /// In whose name it calls.
     agent: AgentId,
@@ -32,14 +32,6 @@ impl<'a> Callees<'a> {
     ) -> Callees<'a> {
         let caller = caller.map(|id| program.playbook(id)).filter(|playbook| playbook.agent == agent);
         Callees { program, tools, prompts, agent, caller }
-    }
-
-    pub(crate) fn program(self) -> &'a Program {
-        self.program
-    }
-
-    pub(crate) fn tools(self) -> &'a [ToolSignature] {
-        self.tools
     }
 
     /// What the frame means by a name.

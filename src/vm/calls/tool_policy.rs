@@ -26,14 +26,9 @@ pub(crate) enum Clearance {
 }
 
 impl Machine {
-    /// The tool of this name.
-    pub(crate) fn tool(&self, name: &str) -> Option<&ToolSignature> {
-        ToolSignature::find(&self.tools, name)
-    }
-
     /// What stands between a queued call of a tool and its start.
     pub(crate) fn clearance(&self, queued: &QueuedCall) -> Clearance {
-        let Some(tool) = self.tool(&queued.name) else { return Clearance::Go };
+        let Some(tool) = ToolSignature::find(&self.tools, &queued.name) else { return Clearance::Go };
         // No model is shown a secret, whoever asks it.
         if *queued.name == *LLM_GENERATE
             && let Some((name, _)) = queued.arguments.iter().find(|(_, argument)| argument.is_secret())
@@ -108,7 +103,9 @@ impl Machine {
         name: &str,
         arguments: &mut Vec<(Arc<str>, Tracked)>,
     ) -> Result<(), String> {
-        let Some(tool) = self.tool(name).filter(|tool| tool.rules.iter().any(|rule| rule.takes_assets)) else {
+        let Some(tool) =
+            ToolSignature::find(&self.tools, name).filter(|tool| tool.rules.iter().any(|rule| rule.takes_assets))
+        else {
             return Ok(());
         };
         let takes_assets = |rule: &&ParameterRule| rule.takes_assets;

@@ -13,7 +13,7 @@ use crate::calls::call::{CallState, Callee, QueuedCall};
 use crate::dataflow::date::{Calendar, zone};
 use crate::dataflow::evaluate::{AliasValue, EvaluationFault, collapse, evaluate, slot_values};
 use crate::dataflow::graph::{Graph, Unit};
-use crate::plan::want::{NodeFault, PlanEvent, PlannedCall, Sight, Want, Wanted};
+use crate::plan::want::{NodeFault, PlanEvent, Sight, Want, Wanted};
 use crate::protocol::settings::Settings;
 use crate::protocol::{CallId, PlanFaultKind, Timestamp, Tracked, Wait};
 
@@ -243,7 +243,7 @@ impl DataflowExecution {
             *value = value.with_value(as_argument(value.value().clone(), parameter, takes_lists));
         }
         let arguments = bind(&resolved, Given::named(arguments)).map_err(cannot_call)?;
-        Ok(vec![Want::Call(PlannedCall { resolved, arguments, unit })])
+        Ok(vec![Want::Call { resolved, arguments, unit }])
     }
 
     /// A call has ended: its result is one of its alias's.

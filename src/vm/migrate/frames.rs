@@ -153,13 +153,6 @@ impl Migration {
     }
 }
 
-/// The frames of a session that had failed may do all again: the new text may have mended it.
-pub(super) fn forgive(frames: &mut [Frame]) {
-    for frame in frames.iter_mut().filter_map(Frame::playbook_mut) {
-        (frame.n_failures, frame.n_idle_turns, frame.n_attempts) = (0, 0, 0);
-    }
-}
-
 /// What the classifier was being asked about happened: it is asked again about those triggers that there are.
 pub(super) fn put_back_updates(frames: &mut [Frame], asked: Option<OpenQuestion>) {
     let Some(OpenQuestion { frame, mut updates, n_ahead, .. }) = asked else { return };

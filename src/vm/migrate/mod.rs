@@ -12,7 +12,7 @@ mod migration;
 use std::sync::Arc;
 
 use playhouse_lang::analysis::Analysis;
-use playhouse_lang::program::{AgentId, EntryId, Program};
+use playhouse_lang::program::{EntryId, Program};
 use playhouse_lang::value::Map;
 
 use crate::machine::begin::entries_of;
@@ -20,7 +20,7 @@ use crate::machine::frame::Frame;
 use crate::machine::frame_core::{Phase, Then};
 use crate::machine::state::Machine;
 use crate::migrate::frames::{
-    fail_gone_calls, forgive, join_regions, put_back_updates, renew_chats, repair_calls, set_regions_apart,
+    fail_gone_calls, join_regions, put_back_updates, renew_chats, repair_calls, set_regions_apart,
 };
 use crate::migrate::lines::Moved;
 use crate::prompt::system::Prompts;
@@ -45,7 +45,9 @@ impl Machine {
         let had_failed = matches!(self.outcome, Some(Outcome::Failed(_)));
         if had_failed {
             self.outcome = None;
-            forgive(&mut self.frames);
+            for frame in self.frames.iter_mut().filter_map(Frame::playbook_mut) {
+                (frame.n_failures, frame.n_idle_turns, frame.n_attempts) = (0, 0, 0);
+            }
         }
         if reopened {
             self.reopen_turns();
@@ -85,9 +87,9 @@ impl Machine {
         self.outbox.extend(told.iter().filter_map(|progress| migration.progress(progress)));
         // From here on everything is of the new program. Variables that are declared now and were not before get their
         // values; what the session has set meanwhile is not lost to a declaration.
-        let set = declared_and_set(&self.program, &self.others);
+        let before = self.others.clone();
         self.declare_new_variables(|agent, name| {
-            migration.was_declared(agent, name) || set.iter().any(|(of, set)| *of == agent && **set == *name)
+            migration.was_declared(agent, name) || before[agent.0 as usize].contains(name)
         });
         mark_secret(&self.program, &mut self.frames, &mut self.others);
         join_regions(&mut self.frames, &apart, &moved, &self.layouts, self.stamp);
@@ -183,18 +185,6 @@ impl Machine {
         left.reverse();
         left
     }
-}
-
-/// The variables that agents declare and the session has set.
-fn declared_and_set(program: &Program, others: &[Scope]) -> Vec<(AgentId, Arc<str>)> {
-    let declared = program.agents.iter().zip(others).flat_map(|(agent, set)| {
-        agent
-            .variables
-            .iter()
-            .filter(|declared| set.contains(&declared.name))
-            .map(|declared| (agent.id, &declared.name))
-    });
-    declared.map(|(agent, name)| (agent, name.clone())).collect()
 }
 
 /// What is declared secret now is so, wherever it is kept.

@@ -10,7 +10,7 @@ use crate::machine::frame::{Frame, caller_of, place_of};
 use crate::machine::frame_core::FrameCore;
 use crate::machine::state::Machine;
 use crate::plan::frame::PlanFrame;
-use crate::plan::want::{PlanEvent, PlannedCall, SessionSight, Want};
+use crate::plan::want::{PlanEvent, SessionSight, Want};
 use crate::protocol::fault::FaultKind;
 use crate::protocol::{CallId, Fact, FrameId, FrameOrigin, Progress, Tracked, Wait};
 use crate::variables::scope::Change;
@@ -88,7 +88,7 @@ impl Machine {
                         self.outbox.push_back(Progress::Reached(place));
                     }
                 }
-                Want::Call(PlannedCall { resolved, arguments, unit }) => {
+                Want::Call { resolved, arguments, unit } => {
                     let call = self.queue_call_at(depth, &resolved, arguments, None);
                     wants.extend(self.tell_plan(depth, PlanEvent::CallQueued { call, unit, resolved: &resolved }));
                 }

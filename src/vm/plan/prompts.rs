@@ -81,7 +81,7 @@ fn form(language: PlanLanguage) -> &'static str {
 pub(crate) fn adjust(sight: &Sight<'_>, fault: &str, effects: &[String], problem: Option<&str>) -> Tracked {
     let settings = sight.session.settings;
     let language = language(sight.source.language());
-    let tools = sight.session.callees.tools().iter();
+    let tools = sight.session.callees.tools.iter();
     let tools: Vec<String> = tools.map(|tool| summary_line(&tool.signature.name, &tool.signature)).collect();
     let variables = sight.core.scope.iter();
     let variables: Vec<String> = variables

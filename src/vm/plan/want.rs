@@ -40,8 +40,8 @@ pub(crate) enum Want {
     Again,
     /// It stands at this node, and a debugger may stop there; none: after the last.
     GoTo(Option<NodeId>),
-    /// A call is queued.
-    Call(PlannedCall),
+    /// A call is queued, whose arguments have been bound; `unit` is the plan's own number for it.
+    Call { resolved: Resolved, arguments: Vec<(Arc<str>, Tracked)>, unit: u32 },
     /// The result of a call that is over is taken.
     Take(CallId),
     /// What a call, or the playbook that guards it, needs next. Only for the plan on top of the stack.
@@ -64,14 +64,6 @@ pub(crate) enum Want {
 
 /// What a plan wants, or why it cannot want anything.
 pub(crate) type Wanted = Result<Vec<Want>, NodeFault>;
-
-/// A call whose arguments have been bound.
-pub(crate) struct PlannedCall {
-    pub(crate) resolved: Resolved,
-    pub(crate) arguments: Vec<(Arc<str>, Tracked)>,
-    /// The plan's own number for it.
-    pub(crate) unit: u32,
-}
 
 /// A plan that a model wrote, and its text.
 #[derive(Clone, Debug)]
@@ -146,9 +138,9 @@ impl<'a> Sight<'a> {
     pub(crate) fn text(&self) -> &'a str {
         let SessionSight { written, callees, .. } = self.session;
         let span = self.source.span;
-        match (self.plan.0 as usize).checked_sub(callees.program().plans.len()).and_then(|index| written.get(index)) {
+        match (self.plan.0 as usize).checked_sub(callees.program.plans.len()).and_then(|index| written.get(index)) {
             Some(written) => written.text.get(span.range()).unwrap_or(&written.text),
-            None => callees.program().sources.text(span),
+            None => callees.program.sources.text(span),
         }
     }
 
@@ -159,7 +151,7 @@ impl<'a> Sight<'a> {
             let message = format!("the session has used its {limit} tokens, the limit `tokens`");
             return Err(NodeFault::new(PlanFaultKind::Limit, message));
         }
-        let arguments = vec![(PROMPT.into(), question)];
-        Ok(Want::Call(PlannedCall { resolved: Resolved::question(name), arguments, unit: 0 }))
+        let (resolved, arguments) = (Resolved::question(name), vec![(PROMPT.into(), question)]);
+        Ok(Want::Call { resolved, arguments, unit: 0 })
     }
 }

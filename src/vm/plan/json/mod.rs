@@ -18,7 +18,7 @@ use crate::calls::call::QueuedCall;
 use crate::plan::json::answer::{first_object, read_condition};
 use crate::plan::json::values::{RETRIEVE_CHUNKS, check_top_k};
 use crate::plan::prompts::condition;
-use crate::plan::want::{NodeFault, PlanEvent, PlannedCall, Sight, Want, Wanted};
+use crate::plan::want::{NodeFault, PlanEvent, Sight, Want, Wanted};
 use crate::plan::{LLM_GENERATE, MEMBERS};
 use crate::protocol::{EffectClass, Fact, Origin, PlanFaultKind, Tracked};
 use crate::variables::display::shorten;
@@ -89,7 +89,15 @@ impl JsonExecution {
     fn perform(&mut self, instruction: &Instruction, sight: &Sight<'_>) -> Wanted {
         let n_set = if let Doing::Assign { n_set } = std::mem::take(&mut self.doing) { n_set } else { 0 };
         if n_set == 0 {
-            self.count_step(sight)?;
+            let limit = sight.session.settings.plan_steps;
+            if self.n_steps >= limit {
+                let message = format!(
+                    "the plan has reached its step limit: `plan_steps` of {limit}; a loop that does not end, or raise \
+                     the limit"
+                );
+                return Err(NodeFault::new(PlanFaultKind::Limit, message));
+            }
+            self.n_steps += 1;
         }
         match &instruction.kind {
             InstructionKind::Assign(assignments) => {
@@ -104,19 +112,6 @@ impl JsonExecution {
             InstructionKind::Jump(target) => jump(target, "target_seq", sight),
             InstructionKind::Reasoning { .. } => Ok(vec![Want::GoTo(instruction.next)]),
         }
-    }
-
-    fn count_step(&mut self, sight: &Sight<'_>) -> Result<(), NodeFault> {
-        let limit = sight.session.settings.plan_steps;
-        if self.n_steps >= limit {
-            let message = format!(
-                "the plan has reached its step limit: `plan_steps` of {limit}; a loop that does not end, or raise \
-                 the limit"
-            );
-            return Err(NodeFault::new(PlanFaultKind::Limit, message));
-        }
-        self.n_steps += 1;
-        Ok(())
     }
 
     /// Asks the model about a condition, for the `n_asked`th time.
@@ -253,7 +248,7 @@ fn plan_call(call: &PlanCall, sight: &Sight<'_>) -> Wanted {
         arguments.push((MEMBERS.into(), Tracked::new(Value::list(names), Origin::CODE)));
     }
     let arguments = bind(&resolved, Given::named(arguments)).map_err(cannot_call)?;
-    Ok(vec![Want::Call(PlannedCall { resolved, arguments, unit: 0 })])
+    Ok(vec![Want::Call { resolved, arguments, unit: 0 }])
 }
 
 fn jump(target: &Target, parameter: &str, sight: &Sight<'_>) -> Wanted {

@@ -64,7 +64,7 @@ impl JsonExecution {
     fn read_new_plan(&self, reply: &str, sight: &Sight<'_>) -> Result<Plan, String> {
         let (source, callees) = (sight.source, sight.session.callees);
         let find = |name: &str| -> Option<Signature> { callees.find(name).ok().map(|found| found.signature) };
-        let candidates: Vec<String> = callees.tools().iter().map(|tool| tool.signature.name.to_string()).collect();
+        let candidates: Vec<String> = callees.tools.iter().map(|tool| tool.signature.name.to_string()).collect();
         let plan = read_written_plan(&source.name, reply, source.language(), &find, &candidates)?;
         if sight.session.settings.replan == Replan::Resume {
             self.check_same_beginning(&plan, reply, sight)?;
