@@ -67,6 +67,7 @@ impl Machine {
         if had_failed {
             repair_calls(&mut self.frames);
         }
+        // What was told and not yet taken is about the old program, and comes after the change.
         let told = std::mem::take(&mut self.outbox);
         // Everything that holds an id of the old program gets that of the new one.
         let moved = migration.frames(&mut self.frames);
