@@ -93,7 +93,7 @@ impl DataflowExecution {
                 && let Alias { body: AliasBody::Parameter, name, .. } = dataflow.alias(id)
             {
                 let given = bound.iter().find(|(given, _)| given == name);
-                let value = given.map_or(Tracked::NULL, |(_, value)| value.clone());
+                let value = sight.as_declared(name, given.map_or(Tracked::NULL, |(_, value)| value.clone()));
                 self.values[id.0 as usize] = Some(AliasValue::from(value.clone()));
                 self.finish_unit(unit);
                 wants.push(Want::Bind(name.clone(), value));
@@ -206,7 +206,7 @@ impl DataflowExecution {
         let dataflow = dataflow_of(sight.source);
         let Unit::Alias(id) = self.graph.units[unit as usize] else { return self.planned_call(unit, sight) };
         let alias = dataflow.alias(id);
-        let value = match &alias.body {
+        let mut value = match &alias.body {
             AliasBody::Text(template) => {
                 let wrong = |fault: EvaluationFault| NodeFault::new(PlanFaultKind::Value, fault.message);
                 evaluate(dataflow, template, &self.values, &self.calendar).map_err(wrong)?
@@ -220,7 +220,9 @@ impl DataflowExecution {
             }
             AliasBody::Parameter => return Ok(Vec::new()),
         };
-        let set = Want::Set(alias.name.clone(), value.tracked());
+        let tracked = sight.as_declared(&alias.name, value.tracked());
+        value.provenance = tracked.provenance();
+        let set = Want::Set(alias.name.clone(), tracked);
         self.values[id.0 as usize] = Some(value);
         self.finish_unit(unit);
         Ok(vec![set])

@@ -134,6 +134,11 @@ pub(crate) struct Sight<'a> {
 }
 
 impl<'a> Sight<'a> {
+    /// A value for one of the plan's variables, secret if its agent declares the name so: before anything is made of it.
+    pub(crate) fn as_declared(&self, name: &str, value: Tracked) -> Tracked {
+        value.secret_if(self.session.callees.program.agent(self.core.agent).declares_secret(name))
+    }
+
     /// The text of the plan.
     pub(crate) fn text(&self) -> &'a str {
         let SessionSight { written, callees, .. } = self.session;
