@@ -34,6 +34,13 @@ pub struct Agent {
     pub triggers: TriggerIndex,
 }
 
+impl Agent {
+    /// Whether values of this name may not be shown.
+    pub fn declares_secret(&self, name: &str) -> bool {
+        self.variables.iter().any(|declared| declared.secret && *declared.name == *name)
+    }
+}
+
 /// What runs an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentKind {

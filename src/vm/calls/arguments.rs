@@ -16,6 +16,15 @@ pub(crate) struct Resolved {
     pub(super) checks_itself: bool,
 }
 
+impl Resolved {
+    /// A question of the machine's own to the session's model.
+    pub(crate) fn question(name: &str) -> Resolved {
+        let (parameters, returns) = (Vec::new(), playhouse_lang::program::Type::ANY);
+        let signature = Signature { name: name.into(), parameters, returns, summary: "".into() };
+        Resolved { callee: Callee::Model, signature, checks_itself: false }
+    }
+}
+
 /// Arguments as they were given: those by position stand for the first parameters.
 #[derive(Default)]
 pub(crate) struct Given {

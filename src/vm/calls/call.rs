@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use playhouse_lang::plan::PlanId;
-use playhouse_lang::program::{CallName, CallSite, PlaybookId, TriggerId};
+use playhouse_lang::program::{AgentId, CallName, CallSite, PlaybookId, Program, TriggerId, TriggerKind};
 use playhouse_lang::value::Value;
 
 use crate::protocol::{CallId, CallKind, Effect, EffectClass, Fact, Place, StartCall, Timestamp, Tracked};
@@ -27,8 +27,25 @@ impl Called {
         }
     }
 
+    /// The triggers of an agent on this call, of the kinds that `wanted` picks, in program order. Those of the
+    /// playbook that makes the call do not hold.
+    pub(crate) fn triggers(
+        &self,
+        program: &Program,
+        agent: AgentId,
+        caller: Option<PlaybookId>,
+        wanted: impl Fn(&TriggerKind) -> bool,
+    ) -> Vec<TriggerId> {
+        let is_it = |id: &&TriggerId| {
+            let kind = &program.trigger(**id).kind;
+            let watches = kind.call().is_some_and(|name| self.is_named(name));
+            watches && wanted(kind) && Some(id.playbook) != caller
+        };
+        program.agent(agent).triggers.calls.iter().filter(is_it).copied().collect()
+    }
+
     /// Whether a trigger means this by the name of a call.
-    pub(crate) fn is_named(&self, name: &CallName) -> bool {
+    fn is_named(&self, name: &CallName) -> bool {
         match (self.callee, name.playbook) {
             (Callee::Playbook(called), Some(playbook)) => called == playbook,
             (Callee::Tool(_) | Callee::Plan(_), None) => self.name == name.name,

@@ -3,6 +3,7 @@
 pub(crate) mod arguments;
 pub(crate) mod call;
 pub(crate) mod call_queue;
+pub(crate) mod callees;
 pub(crate) mod each;
 mod model_call;
 pub(crate) mod queue;

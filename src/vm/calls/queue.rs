@@ -7,62 +7,26 @@ use crate::variables::display::shorten;
 use std::sync::Arc;
 
 use crate::protocol::Tracked;
-use playhouse_lang::program::Signature;
-use playhouse_lang::program::builtins::{self, Builtin};
 use playhouse_lang::value::Value;
 
 use crate::calls::call::{AskedBy, CallState, Called, Callee, QueuedCall};
+use crate::calls::callees::Callees;
 use crate::calls::tool_policy::Clearance;
-use crate::machine::frame::Frame;
+use crate::machine::frame::{Frame, caller_of, place_of};
 use crate::machine::frame_core::{Phase, ReturnValue, Then};
 use crate::machine::state::Machine;
 use crate::machine::step::result_of;
-use crate::protocol::{CallId, CallKind, CallOutcome, EffectClass, Fact, FrameOrigin, PROMPT, Usage};
+use crate::protocol::{CallId, CallKind, CallOutcome, EffectClass, Fact, FrameOrigin, Usage};
 use crate::variables::bounds::describe_excess;
 
 /// What the program is told of a call that a person did not want.
 const REFUSED: &str = "the person who was asked refused this call";
 
 impl Machine {
-    /// What an agent's lines and model mean by a name.
+    /// What the top frame's lines and model mean by a name.
     pub(crate) fn find_callee(&self, name: &str) -> Result<Resolved, String> {
-        self.find_callee_for(self.frames.len() - 1, name)
-    }
-
-    /// What the frame at a depth means by a name.
-    pub(crate) fn find_callee_for(&self, depth: usize, name: &str) -> Result<Resolved, String> {
-        let agent = self.frames[depth].core().agent;
-        if let Some(id) = self.program.find_playbook(agent, name) {
-            let signature = Signature { name: name.into(), ..self.program.playbook(id).signature() };
-            return Ok(Resolved { callee: Callee::Playbook(id), signature, checks_itself: false });
-        }
-        if let Some(id) = self.program.find_plan(name) {
-            let signature = self.program.plans[id.0 as usize].signature();
-            return Ok(Resolved { callee: Callee::Plan(id), signature, checks_itself: false });
-        }
-        if let Some(tool) = self.tool(name) {
-            if let Some(refusal) = self.tool_refusal(depth, name) {
-                return Err(refusal);
-            }
-            let (signature, checks_itself) = (tool.signature.clone(), tool.schema.is_some());
-            return Ok(Resolved { callee: Callee::Tool(tool.effect), signature, checks_itself });
-        }
-        if builtins::find(name) == Some(Builtin::Unsupported) {
-            return Err(format!(
-                "`{name}` is a built-in of the older project that is not supported; write what it did in words"
-            ));
-        }
-        let callables = self.prompts.callables(&self.program, &self.tools, agent);
-        let near = callables
-            .iter()
-            .map(|other| (strsim::normalized_damerau_levenshtein(&name.to_lowercase(), &other.to_lowercase()), other))
-            .filter(|(likeness, _)| *likeness > 0.6)
-            .max_by(|a, b| a.0.total_cmp(&b.0));
-        Err(match near {
-            Some((_, other)) => format!("there is no playbook or tool `{name}`; did you mean `{other}`?"),
-            None if callables.is_empty() => format!("there is no playbook or tool `{name}`; nothing can be called"),
-            None => format!("there is no playbook or tool `{name}`; there are: {}", callables.join(", ")),
-        })
+        let (agent, caller) = caller_of(&self.frames);
+        Callees::new(&self.program, &self.tools, &self.prompts, agent, caller).find(name)
     }
 
     /// The call that must be over before another one is queued, because the top frame's queue is full.
@@ -80,18 +44,6 @@ impl Machine {
         self.queue_call_at(self.frames.len() - 1, resolved, arguments, result_name)
     }
 
-    /// Puts a question of the machine's own to the session's model into the top frame's queue.
-    pub(crate) fn queue_question(&mut self, name: &str, question: Tracked) {
-        let signature = Signature {
-            name: name.into(),
-            parameters: Vec::new(),
-            returns: playhouse_lang::program::Type::ANY,
-            summary: "".into(),
-        };
-        let resolved = Resolved { callee: Callee::Model, signature, checks_itself: false };
-        self.queue_call(&resolved, vec![(PROMPT.into(), question)], None);
-    }
-
     /// Puts a call into the queue of the frame at a depth.
     pub(crate) fn queue_call_at(
         &mut self,
@@ -105,7 +57,7 @@ impl Machine {
         self.next.call += 1;
         let id = CallId(self.next.call);
         let turn = self.turn.as_ref().filter(|_| is_top).map(|turn| turn.id);
-        let place = self.place_of(depth, turn);
+        let place = place_of(&self.frames, depth, turn);
         let name = resolved.signature.name.clone();
         let kind = resolved.callee.kind();
         let unresolved = match resolved.callee {
@@ -188,8 +140,7 @@ impl Machine {
         }
         let playbook = if let Callee::Playbook(playbook) = queued.callee { Some(playbook) } else { None };
         if let Some(reason) = playbook.and_then(|playbook| program.unsupported(playbook)) {
-            let finished = queued.finish(now, Err(reason.into()));
-            return self.report(finished);
+            return self.refuse_call(id, reason.into());
         }
         let started = queued.begin(1, now);
         let (arguments, from) = (queued.arguments.clone(), queued.place.location);
@@ -204,12 +155,10 @@ impl Machine {
 
     /// Takes a finished call's result: `as` is set, the model will be told.
     pub(crate) fn take_call(&mut self, id: CallId) {
-        let Some((queued, result)) = self.core_mut().queue.take_done(id) else { return };
         if matches!(self.frames.last(), Some(Frame::Plan(_))) {
-            // What triggers make of the call comes before the next instruction.
-            self.call_taken(&queued, &result);
-            return self.plan_call_taken(&queued, result);
+            return self.take_plan_call(self.frames.len() - 1, id);
         }
+        let Some((queued, result)) = self.core_mut().queue.take_done(id) else { return };
         let line = describe_call(&queued.name, &queued.arguments);
         let shown = self.settings.shown_value_bytes;
         let whole = queued.one_of.and_then(|one_of| Some((one_of.n_all, self.collect(one_of, &result)?)));
@@ -270,12 +219,13 @@ impl Machine {
         let now = self.now;
         let bounds = self.settings.bounds();
         if let Some(usage) = usage {
-            self.spend_usage(usage);
+            self.counters.add_usage(usage);
+            for frame in &mut self.frames {
+                frame.core_mut().spent.tokens += usage.prompt_tokens + usage.completion_tokens;
+            }
         }
-        if let Some(Frame::Dataflow(frame)) =
-            self.frames.iter_mut().find(|frame| frame.core().queue.get(call).is_some())
-        {
-            frame.has_news = true;
+        if let Some(Frame::Plan(plan)) = self.frames.iter_mut().find(|frame| frame.core().queue.get(call).is_some()) {
+            plan.note_result();
         }
         let Some(queued) = self.find_call(call) else { return };
         // A stale answer: the call has ended already, or was never started.

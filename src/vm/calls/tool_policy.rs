@@ -5,14 +5,11 @@ use std::sync::Arc;
 
 use crate::protocol::{Origin, Tracked};
 use playhouse_lang::expr;
-use playhouse_lang::program::Playbook;
 use playhouse_lang::value::{PathStep, Value};
 
 use crate::calls::call::{AskedBy, QueuedCall};
-use crate::machine::frame::Frame;
 use crate::machine::state::Machine;
 use crate::plan::LLM_GENERATE;
-use crate::prompt::system::may_call;
 use crate::protocol::{Approval, CallId, ParameterRule, ToolSignature};
 use crate::variables::display::shorten;
 
@@ -29,28 +26,9 @@ pub(crate) enum Clearance {
 }
 
 impl Machine {
-    /// The tool of this name.
-    pub(crate) fn tool(&self, name: &str) -> Option<&ToolSignature> {
-        self.tools.iter().find(|tool| &*tool.signature.name == name)
-    }
-
-    /// Why the frame at a depth may not call the tool of this name; none: it may. A plan has no list of its own: what
-    /// holds is that of the playbook it is called by, or of nobody.
-    pub(crate) fn tool_refusal(&self, depth: usize, name: &str) -> Option<String> {
-        let playbooks = self.frames[..=depth].iter().rev();
-        let caller = playbooks.filter_map(Frame::playbook).next().map(|frame| self.program.playbook(frame.executed()));
-        let is_own = |playbook: &&Playbook| playbook.agent == self.frames[depth].core().agent;
-        let whose = match caller.filter(is_own) {
-            Some(playbook) => self.program.refusal(playbook, name),
-            None if !may_call(&self.program, self.frames[depth].core().agent, name) => Some("`tools` of the agent"),
-            None => None,
-        };
-        whose.map(|whose| format!("`{name}` may not be called here: {whose} does not permit it"))
-    }
-
     /// What stands between a queued call of a tool and its start.
     pub(crate) fn clearance(&self, queued: &QueuedCall) -> Clearance {
-        let Some(tool) = self.tool(&queued.name) else { return Clearance::Go };
+        let Some(tool) = ToolSignature::find(&self.tools, &queued.name) else { return Clearance::Go };
         // No model is shown a secret, whoever asks it.
         if *queued.name == *LLM_GENERATE
             && let Some((name, _)) = queued.arguments.iter().find(|(_, argument)| argument.is_secret())
@@ -125,7 +103,9 @@ impl Machine {
         name: &str,
         arguments: &mut Vec<(Arc<str>, Tracked)>,
     ) -> Result<(), String> {
-        let Some(tool) = self.tool(name).filter(|tool| tool.rules.iter().any(|rule| rule.takes_assets)) else {
+        let Some(tool) =
+            ToolSignature::find(&self.tools, name).filter(|tool| tool.rules.iter().any(|rule| rule.takes_assets))
+        else {
             return Ok(());
         };
         let takes_assets = |rule: &&ParameterRule| rule.takes_assets;

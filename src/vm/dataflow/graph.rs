@@ -6,7 +6,7 @@ use playhouse_lang::dataflow::{AliasBody, AliasId, Dataflow, Domain, Expr, ExprK
 
 /// Something to evaluate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unit {
+pub(super) enum Unit {
     /// An alias: its text, or its calls' results together.
     Alias(AliasId),
     /// A call, by its place among the alias's.
@@ -16,18 +16,18 @@ pub(crate) enum Unit {
 /// The units of a plan that its result is made of, and which wait for which. A unit's number is its place in
 /// `units`: aliases first, by their ids, then calls, both in document order.
 #[derive(Debug)]
-pub(crate) struct Graph {
-    pub(crate) units: Vec<Unit>,
+pub(super) struct Graph {
+    pub(super) units: Vec<Unit>,
     /// Per unit, those that wait for it.
-    pub(crate) dependents: Vec<Vec<u32>>,
+    pub(super) dependents: Vec<Vec<u32>>,
     /// Per unit, how many it waits for.
-    pub(crate) n_missing: Vec<u32>,
+    pub(super) n_missing: Vec<u32>,
     /// Per alias, the number of its first call.
     first_domain: Vec<u32>,
 }
 
 impl Graph {
-    pub(crate) fn new(dataflow: &Dataflow) -> Arc<Graph> {
+    pub(super) fn new(dataflow: &Dataflow) -> Arc<Graph> {
         let mut units: Vec<Unit> = (0..).map(AliasId).take(dataflow.aliases.len()).map(Unit::Alias).collect();
         let mut first_domain = Vec::with_capacity(units.len());
         for (id, alias) in (0..).map(AliasId).zip(&dataflow.aliases) {
@@ -55,7 +55,7 @@ impl Graph {
     }
 
     /// The number of a call.
-    pub(crate) fn domain(&self, alias: AliasId, index: usize) -> u32 {
+    pub(super) fn domain(&self, alias: AliasId, index: usize) -> u32 {
         self.first_domain[alias.0 as usize] + number(index)
     }
 

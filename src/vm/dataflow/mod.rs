@@ -3,6 +3,5 @@
 
 pub mod date;
 pub mod evaluate;
-pub(crate) mod frame;
-pub(crate) mod graph;
-mod schedule;
+pub(crate) mod execution;
+mod graph;

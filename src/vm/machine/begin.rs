@@ -77,7 +77,7 @@ impl Machine {
         machine
     }
 
-    fn fault_at_begin(&mut self, message: String) {
+    pub(crate) fn fault_at_begin(&mut self, message: String) {
         self.outcome = Some(Outcome::Failed(Fault { kind: FaultKind::Begin, place: None, message: message.into() }));
     }
 

@@ -11,7 +11,6 @@ use playhouse_lang::program::{AgentId, PlaybookId, StepId};
 use playhouse_lang::value::Value;
 
 use crate::calls::call::Collected;
-use crate::dataflow::frame::DataflowFrame;
 use crate::machine::told::Told;
 use crate::plan::frame::PlanFrame;
 use crate::protocol::view::Utterance;
@@ -27,10 +26,8 @@ use playhouse_lang::analysis::layout::Region;
 pub(crate) enum Frame {
     /// A playbook.
     Playbook(PlaybookFrame),
-    /// A JSON plan.
+    /// A plan.
     Plan(PlanFrame),
-    /// A dataflow plan.
-    Dataflow(DataflowFrame),
 }
 
 /// A playbook being executed.
@@ -163,7 +160,6 @@ impl Frame {
         match self {
             Frame::Playbook(frame) => &frame.core,
             Frame::Plan(frame) => &frame.core,
-            Frame::Dataflow(frame) => &frame.core,
         }
     }
 
@@ -171,7 +167,6 @@ impl Frame {
         match self {
             Frame::Playbook(frame) => &mut frame.core,
             Frame::Plan(frame) => &mut frame.core,
-            Frame::Dataflow(frame) => &mut frame.core,
         }
     }
 
@@ -188,7 +183,6 @@ impl Frame {
         match self {
             Frame::Playbook(frame) => frame.location(),
             Frame::Plan(frame) => frame.location(),
-            Frame::Dataflow(frame) => frame.location(),
         }
     }
 
@@ -198,11 +192,23 @@ impl Frame {
     }
 
     /// Where it is, on top of `n_below` frames.
-    pub(crate) fn place(&self, n_below: usize, turn: Option<TurnId>) -> Place {
+    fn place(&self, n_below: usize, turn: Option<TurnId>) -> Place {
         let core = self.core();
         let (frame, depth) = self.inside().map_or((core.id, n_below), |inside| (inside.id, n_below + 1));
         Place { frame, agent: core.agent, location: self.location(), depth, turn }
     }
+}
+
+/// Where the frame at `index` is. What runs inside of frames below counts as a frame.
+pub(crate) fn place_of(frames: &[Frame], index: usize, turn: Option<TurnId>) -> Place {
+    let n_inside = frames[..index].iter().filter(|frame| frame.inside().is_some()).count();
+    frames[index].place(index + n_inside, turn)
+}
+
+/// In whose name the last of `frames` calls, and the playbook that does so: of a plan the one that it is called by.
+pub(crate) fn caller_of(frames: &[Frame]) -> (AgentId, Option<PlaybookId>) {
+    let agent = frames.last().map_or(AgentId(0), |frame| frame.core().agent);
+    (agent, frames.iter().rev().find_map(|frame| Some(frame.playbook()?.executed())))
 }
 
 impl PlaybookFrame {

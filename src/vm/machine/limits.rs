@@ -162,8 +162,8 @@ impl Machine {
         if self.outcome.is_some() || self.unwinding.is_some() || self.frames.is_empty() {
             return;
         }
-        if self.frames.last().is_some_and(|frame| frame.playbook().is_none()) {
-            self.stop_plan("interrupted by the user");
+        if let Some(Frame::Plan(plan)) = self.frames.last_mut() {
+            plan.stop("interrupted by the user".into());
             // The playbook that called it waits to be told how to go on, too.
             let caller = self.frames.iter_mut().rev().find_map(Frame::playbook_mut);
             if let Some(caller) = caller

@@ -98,8 +98,7 @@ impl Machine {
         };
         match frame {
             Frame::Playbook(frame) => self.view_playbook(frame, view),
-            Frame::Plan(frame) => view_plan(&frame.source, frame.pointer, view),
-            Frame::Dataflow(frame) => view_plan(&frame.source, frame.node, view),
+            Frame::Plan(frame) => view_plan(frame.source(), frame.node(), view),
         }
     }
 

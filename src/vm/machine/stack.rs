@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::protocol::Tracked;
 use crate::variables::bounds::describe_excess;
-use playhouse_lang::plan::{PlanBody, PlanId};
 use playhouse_lang::program::flow_graph::Node;
 use playhouse_lang::program::{Mode, PlaybookId};
 
@@ -13,7 +12,7 @@ use crate::machine::frame::{Frame, Here, PlaybookFrame};
 use crate::machine::frame_core::{FrameCore, Phase, ReturnValue, Then};
 use crate::machine::state::Machine;
 use crate::protocol::fault::FaultKind;
-use crate::protocol::{Effect, Fact, FrameId, FrameOrigin, Progress, TimerId, Wait};
+use crate::protocol::{CallId, Effect, Fact, FrameId, FrameOrigin, Progress, TimerId, Wait};
 
 impl Machine {
     /// Pushes a frame. The arguments have been bound and checked.
@@ -37,18 +36,6 @@ impl Machine {
         match (playbook.mode, playbook.flow.entry) {
             (Mode::Goal, _) => self.reached_heading(),
             (Mode::Steps, node) => self.arrive(node),
-        }
-    }
-
-    /// Pushes a frame of a plan. The arguments have been bound and checked; they become its first variables.
-    pub(crate) fn push_plan(&mut self, id: PlanId, bound: Vec<(Arc<str>, Tracked)>, origin: FrameOrigin) {
-        let Some(source) = self.plan(id).cloned() else { return };
-        if !self.has_room(&source.name) {
-            return;
-        }
-        match source.body {
-            PlanBody::Json(_) => self.push_json_plan(id, source, bound, origin),
-            PlanBody::Dataflow(_) => self.push_dataflow(id, source, bound, origin),
         }
     }
 
@@ -120,8 +107,8 @@ impl Machine {
             self.unwind_end(reason);
             return None;
         }
-        if let Some(worked) = self.step_queue() {
-            return worked;
+        if let Some(id) = self.core().queue.first().map(|call| call.id) {
+            return self.step_call(id);
         }
         let Phase::Draining(then) = self.top().core.phase.clone() else { return None };
         match then {
@@ -141,20 +128,18 @@ impl Machine {
         None
     }
 
-    /// What the first call in the top frame's queue needs next, and what must be waited for; none: the queue is
-    /// empty.
-    pub(crate) fn step_queue(&mut self) -> Option<Option<Wait>> {
-        let call = self.core().queue.first()?;
-        let id = call.id;
+    /// What a call in the top frame's queue needs next. Answers what must be waited for.
+    pub(crate) fn step_call(&mut self, id: CallId) -> Option<Wait> {
+        let call = self.core().queue.get(id)?;
         match (call.state(), call.guards) {
             (CallState::Done(_), Some(guard)) => self.take_guard(id, guard),
             (CallState::Queued, Some(guard)) => self.run_guard(id, guard),
             (CallState::Done(_), None) => self.take_call(id),
-            (CallState::Running { .. }, _) => return Some(Some(Wait::Call(id))),
-            (CallState::Asking { .. }, _) => return Some(Some(Wait::Approval(id))),
+            (CallState::Running { .. }, _) => return Some(Wait::Call(id)),
+            (CallState::Asking { .. }, _) => return Some(Wait::Approval(id)),
             (CallState::Queued, None) => self.run_queued(id),
         }
-        Some(None)
+        None
     }
 
     pub(crate) fn handle_timer(&mut self, timer: TimerId) {
@@ -247,7 +232,7 @@ impl Machine {
         let has_talked = frame.playbook().is_some_and(|frame| !frame.opening.is_empty());
         let value = match frame {
             Frame::Playbook(frame) => self.settle_elided(frame, value),
-            Frame::Plan(_) | Frame::Dataflow(_) => value,
+            Frame::Plan(_) => value,
         };
         if let FrameOrigin::Trigger { trigger, .. } = origin {
             self.triggered_returned(trigger, &value, has_talked);

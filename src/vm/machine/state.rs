@@ -1,6 +1,7 @@
 //! The machine as a value: all that it is a function of, and all that it keeps.
 
 use crate::machine::frame::Frame;
+use crate::plan::want::WrittenPlan;
 use crate::prompt::system::Prompts;
 use crate::protocol::Tracked;
 use crate::protocol::settings::Settings;
@@ -12,7 +13,6 @@ use crate::turn::state::Turn;
 use crate::variables::scope::{Scope, Stamp};
 use playhouse_lang::analysis::Analysis;
 use playhouse_lang::analysis::layout::Layouts;
-use playhouse_lang::plan::Plan;
 use playhouse_lang::program::OnLimit;
 use playhouse_lang::program::{EntryId, Program};
 use playhouse_lang::value::Map;
@@ -82,13 +82,6 @@ pub struct Machine {
     pub(crate) stamp: Stamp,
     pub(crate) counters: Counters,
     pub(crate) watcher: Watcher,
-}
-
-/// A plan that a model wrote, and its text.
-#[derive(Clone, Debug)]
-pub(crate) struct WrittenPlan {
-    pub(crate) plan: Arc<Plan>,
-    pub(crate) text: Arc<str>,
 }
 
 /// The numbers the next things get.

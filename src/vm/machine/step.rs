@@ -1,13 +1,13 @@
 //! How the machine moves: an event comes in, and one step after the other is made until the world is waited for.
 
 use crate::calls::call::{Callee, QueuedCall};
-use crate::machine::frame::{Frame, PlaybookFrame};
+use crate::machine::frame::{Frame, PlaybookFrame, place_of};
 use crate::machine::frame_core::{FrameCore, Phase};
 use crate::prompt::system::Prompts;
 use crate::protocol::fault::{Fault, FaultKind};
 use crate::protocol::view::Utterance;
 use crate::protocol::{
-    CallId, CallOutcome, Effect, Event, Fact, Outcome, Place, Progress, Report, Timestamp, ToolSignature, TurnId, Wait,
+    CallId, CallOutcome, Effect, Event, Fact, Outcome, Place, Progress, Report, Timestamp, ToolSignature, Wait,
 };
 use crate::protocol::{Origin, Tracked};
 use crate::variables::scope::Stamp;
@@ -93,7 +93,7 @@ impl Machine {
             self.step_empty_stack();
             return None;
         }
-        if self.step_dataflow_below() {
+        if self.step_plan_below() {
             return None;
         }
         if self.core().phase == Phase::Turn {
@@ -107,10 +107,8 @@ impl Machine {
                 Err(wait) => return Some(wait),
             }
         }
-        match self.frames.last() {
-            Some(Frame::Plan(_)) => return self.step_plan(),
-            Some(Frame::Dataflow(_)) => return self.step_dataflow(),
-            Some(Frame::Playbook(_)) | None => {}
+        if let Some(Frame::Plan(_)) = self.frames.last() {
+            return self.step_plan(self.frames.len() - 1);
         }
         match &self.core().phase {
             Phase::Ready => {
@@ -213,13 +211,7 @@ impl Machine {
     /// Where the top frame is; none: no frame is on the stack.
     pub fn place(&self) -> Option<Place> {
         let turn = self.turn.as_ref().map(|turn| turn.id);
-        Some(self.place_of(self.frames.len().checked_sub(1)?, turn))
-    }
-
-    /// Where a frame is. What runs inside of frames below counts as a frame.
-    pub(crate) fn place_of(&self, index: usize, turn: Option<TurnId>) -> Place {
-        let n_inside = self.frames[..index].iter().filter(|frame| frame.inside().is_some()).count();
-        self.frames[index].place(index + n_inside, turn)
+        Some(place_of(&self.frames, self.frames.len().checked_sub(1)?, turn))
     }
 
     pub(crate) fn emit(&mut self, effect: Effect) {

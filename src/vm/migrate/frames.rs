@@ -4,26 +4,25 @@ use crate::protocol::CallKind;
 use std::sync::Arc;
 
 use crate::protocol::{Origin, Tracked};
+use playhouse_lang::analysis::layout::Layouts;
 use playhouse_lang::plan::PlanId;
-use playhouse_lang::program::{Parameter, PlaybookId};
+use playhouse_lang::program::{Parameter, PlaybookId, Program};
 
 use crate::calls::call::{Callee, QueuedCall};
-use crate::machine::frame::{Frame, PlaybookFrame};
+use crate::machine::frame::{Chat, Frame, PlaybookFrame, place_of};
 use crate::machine::frame_core::FrameCore;
-use crate::machine::state::Machine;
 use crate::migrate::lines::{Lines, Moved};
 use crate::migrate::migration::Migration;
-use crate::protocol::{Fact, FrameId, FrameOrigin, LeftLine, Location, Place};
-use crate::triggers::watch::{Match, PendingUpdate, Watch};
-use crate::variables::scope::Scope;
+use crate::protocol::{Fact, FrameId, FrameOrigin, LeftLine, Location, Place, Timestamp};
+use crate::triggers::watch::{Match, OpenQuestion, PendingUpdate, Watch};
+use crate::variables::scope::{Scope, Stamp};
 
 impl Migration {
     /// Why a frame cannot go on; none: it can.
     pub(super) fn gone(&self, frame: &Frame) -> Option<Arc<str>> {
         match frame {
             Frame::Playbook(frame) => self.gone_playbook(frame.playbook),
-            Frame::Plan(frame) => self.gone_plan(frame.plan, &frame.source.name),
-            Frame::Dataflow(frame) => self.gone_plan(frame.plan, &frame.source.name),
+            Frame::Plan(frame) => self.gone_plan(frame.plan(), &frame.source().name),
         }
         .or_else(|| {
             let agent = frame.core().agent;
@@ -47,21 +46,17 @@ impl Migration {
         }
     }
 
-    /// The frames in the new program. Every one of them can go on there.
-    pub(super) fn frames(&mut self, frames: Vec<Frame>) -> Vec<(Frame, Moved)> {
-        let mut mapped: Vec<(Frame, Moved)> = Vec::with_capacity(frames.len());
-        for mut frame in frames {
+    /// Takes frames over to the new program, where every one of them can go on. Answers what became of their lines.
+    pub(super) fn frames(&mut self, frames: &mut [Frame]) -> Vec<Moved> {
+        let mut all_moved = Vec::with_capacity(frames.len());
+        for frame in frames {
             let old_location = frame.location();
-            let moved = match &mut frame {
+            let moved = match frame {
                 Frame::Playbook(frame) => self.playbook_frame(frame),
                 Frame::Plan(frame) => {
-                    frame.plan = self.plan_id(frame.plan);
-                    frame.source = self.new.plan(frame.plan).unwrap_or(&frame.source).clone();
-                    Moved::No
-                }
-                Frame::Dataflow(frame) => {
-                    frame.plan = self.plan_id(frame.plan);
-                    frame.source = self.new.plan(frame.plan).unwrap_or(&frame.source).clone();
+                    let id = self.matching.plan(frame.plan()).unwrap_or(frame.plan());
+                    let source = self.new.plan(id).unwrap_or(frame.source()).clone();
+                    frame.adopt(id, source);
                     Moved::No
                 }
             };
@@ -73,9 +68,9 @@ impl Migration {
                 let (from, to) = (name(&self.old, old_location), name(&self.new, location));
                 self.left.push(LeftLine { from: from.into(), to: Some(to.into()) });
             }
-            mapped.push((frame, moved));
+            all_moved.push(moved);
         }
-        mapped
+        all_moved
     }
 
     fn playbook_frame(&self, frame: &mut PlaybookFrame) -> Moved {
@@ -92,10 +87,6 @@ impl Migration {
             None => false,
         });
         moved
-    }
-
-    fn plan_id(&self, id: PlanId) -> PlanId {
-        self.matching.plan(id).unwrap_or(id)
     }
 
     fn core(&self, core: &mut FrameCore, heading: Location) {
@@ -162,85 +153,103 @@ impl Migration {
     }
 }
 
-impl Machine {
-    /// What runs inside a line becomes a frame of its own: the line may be another one in the new text. Answers which.
-    pub(super) fn set_regions_apart(&mut self) -> Vec<FrameId> {
-        let mut apart = Vec::new();
-        for depth in (0..self.frames.len()).rev() {
-            let Some(frame) = self.frames[depth].playbook_mut() else { continue };
-            if let Some(above) = frame.split_off_inside() {
-                apart.push(above.core.id);
-                self.frames.insert(depth + 1, Frame::Playbook(above));
-            }
-        }
-        apart
+/// What the classifier was being asked about happened: it is asked again about those triggers that there are.
+pub(super) fn put_back_updates(frames: &mut [Frame], asked: Option<OpenQuestion>) {
+    let Some(OpenQuestion { frame, mut updates, n_ahead, .. }) = asked else { return };
+    updates.truncate(updates.len().saturating_sub(n_ahead));
+    if let Some(frame) = frames.iter_mut().find(|other| other.core().id == frame) {
+        let watch = &mut frame.core_mut().watch;
+        updates.append(&mut watch.updates);
+        watch.updates = updates;
     }
+}
 
-    /// What ran inside a line does so again where the new text has it there too; else it goes on as an ordinary frame.
-    pub(super) fn join_regions(&mut self, apart: &[FrameId], moved: &[Moved]) {
-        for depth in (1..self.frames.len()).rev() {
-            if !apart.contains(&self.frames[depth].core().id) {
-                continue;
-            }
-            let stays = moved.get(depth - 1) == Some(&Moved::No);
-            let (below, above) = self.frames.split_at_mut(depth);
-            let (Some(caller), Some(frame)) = (below[depth - 1].playbook_mut(), above[0].playbook_mut()) else {
-                continue;
+/// Calls that a failure left without the frame that was to answer them are made again.
+pub(super) fn repair_calls(frames: &mut [Frame]) {
+    let origins: Vec<FrameOrigin> = frames.iter().map(|frame| frame.core().origin).collect();
+    for queued in frames.iter_mut().flat_map(|frame| frame.core_mut().queue.iter_mut()) {
+        let is_answered = origins.iter().any(|origin| match (origin, queued.guards) {
+            (FrameOrigin::Call { call, .. }, None) => *call == queued.id,
+            (FrameOrigin::Trigger { trigger, .. }, Some(guard)) => *trigger == guard.trigger,
+            (FrameOrigin::Begin | FrameOrigin::Call { .. } | FrameOrigin::Trigger { .. }, _) => false,
+        });
+        let is_frames = matches!(queued.callee, Callee::Playbook(_) | Callee::Plan(_));
+        if is_frames && !is_answered && queued.is_running() {
+            queued.put_back();
+        }
+    }
+}
+
+/// What runs inside a line becomes a frame of its own: the line may be another one in the new text. Answers which.
+pub(super) fn set_regions_apart(frames: &mut Vec<Frame>) -> Vec<FrameId> {
+    let mut apart = Vec::new();
+    for depth in (0..frames.len()).rev() {
+        if let Some(above) = frames[depth].playbook_mut().and_then(PlaybookFrame::split_off_inside) {
+            apart.push(above.core.id);
+            frames.insert(depth + 1, Frame::Playbook(above));
+        }
+    }
+    apart
+}
+
+/// What ran inside a line does so again where the new text has it there too; else it goes on as an ordinary frame, and
+/// its caller's model is told what is set from now on.
+pub(super) fn join_regions(frames: &mut Vec<Frame>, apart: &[FrameId], moved: &[Moved], layouts: &Layouts, now: Stamp) {
+    for depth in (1..frames.len()).rev() {
+        let (below, above) = frames.split_at_mut(depth);
+        let (Some(caller), Some(frame)) = (below[depth - 1].playbook_mut(), above[0].playbook_mut()) else { continue };
+        if !apart.contains(&frame.core.id) {
+            continue;
+        }
+        let stays = moved.get(depth - 1) == Some(&Moved::No);
+        let layout = layouts.layout(caller.playbook);
+        let region = layout.zip(caller.pointer).and_then(|(layout, line)| layout.region_at(line));
+        let region = region.filter(|region| stays && region.playbook == frame.playbook);
+        match region.and_then(|region| caller.join_inside(frame, *region)) {
+            Some(()) => drop(frames.remove(depth)),
+            None => caller.told.cover(now),
+        }
+    }
+}
+
+/// Queued calls of playbooks and plans that are gone fail, and those that do not fit any more. A parameter that has
+/// come gets its default value.
+pub(super) fn fail_gone_calls(frames: &mut [Frame], program: &Program, now: Timestamp) -> Vec<(Place, Fact)> {
+    let mut facts = Vec::new();
+    for depth in 0..frames.len() {
+        let place = place_of(frames, depth, None);
+        for queued in frames[depth].core_mut().queue.iter_mut().filter(|queued| queued.is_waiting()) {
+            let fault = match queued.callee {
+                Callee::Gone(kind) => {
+                    let kind = if kind == CallKind::Plan { "plan" } else { "playbook" };
+                    Some(format!("the {kind} {} is not in the changed program", queued.name))
+                }
+                Callee::Playbook(id) if queued.guards.is_none() => {
+                    fit_arguments(&program.playbook(id).parameters, &mut queued.arguments)
+                        .map(|missing| format!("in the changed program {} needs ${missing}", queued.name))
+                }
+                Callee::Playbook(_) | Callee::Plan(_) | Callee::Tool(_) | Callee::Model => None,
             };
-            let layout = self.layouts.layout(caller.playbook);
-            let region = layout.zip(caller.pointer).and_then(|(layout, line)| layout.region_at(line));
-            let region = region.filter(|region| stays && region.playbook == frame.playbook);
-            match region.and_then(|region| caller.join_inside(frame, *region)) {
-                Some(()) => drop(self.frames.remove(depth)),
-                None => caller.told.cover(self.stamp),
-            }
+            facts.extend(fault.map(|error| (place, queued.finish(now, Err(error.into())))));
         }
     }
+    facts
+}
 
-    /// Queued calls of playbooks and plans that are gone fail, and those that do not fit any more. A parameter that has
-    /// come gets its default value.
-    pub(super) fn fail_gone_calls(&mut self) {
-        let program = self.program.clone();
-        for depth in 0..self.frames.len() {
-            let place = self.frames[depth].place(depth, None);
-            let now = self.now;
-            let mut facts = Vec::new();
-            for queued in self.frames[depth].core_mut().queue.iter_mut() {
-                if !queued.is_waiting() {
-                    continue;
-                }
-                let fault = match queued.callee {
-                    Callee::Gone(kind) => {
-                        let kind = if kind == CallKind::Plan { "plan" } else { "playbook" };
-                        Some(format!("the {kind} {} is not in the changed program", queued.name))
-                    }
-                    Callee::Playbook(id) if queued.guards.is_none() => {
-                        fit_arguments(&program.playbook(id).parameters, &mut queued.arguments)
-                            .map(|missing| format!("in the changed program {} needs ${missing}", queued.name))
-                    }
-                    Callee::Playbook(_) | Callee::Plan(_) | Callee::Tool(_) | Callee::Model => None,
-                };
-                if let Some(error) = fault.map(Arc::<str>::from) {
-                    facts.push(queued.finish(now, Err(error)));
-                }
-            }
-            facts.into_iter().for_each(|fact| self.report_at(place, fact));
+/// Every chat session is begun afresh: what it holds is about the old text.
+pub(super) fn renew_chats(frames: &mut [Frame]) -> Vec<(Place, Fact)> {
+    let mut facts = Vec::new();
+    for depth in 0..frames.len() {
+        let place = place_of(frames, depth, None);
+        let Some(frame) = frames[depth].playbook_mut() else { continue };
+        // They name lines by their old ids, and mistakes in replies that nobody knows of.
+        frame.told.forget_lines();
+        if !frame.chat.messages.is_empty() {
+            frame.chat = Chat::default();
+            facts.push((place, Fact::SessionRenewed { reason: "the program has changed" }));
         }
     }
-
-    /// Every chat session is begun afresh: what it holds is about the old text.
-    pub(super) fn renew_chats(&mut self) {
-        for depth in 0..self.frames.len() {
-            let place = self.frames[depth].place(depth, None);
-            let Some(frame) = self.frames[depth].playbook_mut() else { continue };
-            // They name lines by their old ids, and mistakes in replies that nobody knows of.
-            frame.told.forget_lines();
-            if !frame.chat.messages.is_empty() {
-                frame.chat = Default::default();
-                self.report_at(place, Fact::SessionRenewed { reason: "the program has changed" });
-            }
-        }
-    }
+    facts
 }
 
 /// Arguments for parameters that there are; the first one that is missing.

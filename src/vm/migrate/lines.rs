@@ -14,8 +14,8 @@ use crate::walk::is_inside;
 pub(super) enum Moved {
     /// It is still there.
     No,
-    /// The frame goes on behind the last line before it that is.
-    Behind,
+    /// The frame goes on after the last line before it that is.
+    After,
     /// It begins at the first line: none before it is there any more.
     ToFirst,
 }
@@ -79,7 +79,7 @@ impl Lines<'_> {
         };
         frame.pointer = Some(at);
         frame.here = Here { performed: Some(Performed { next, assigned: None, left_at: None }), ..Here::default() };
-        Moved::Behind
+        Moved::After
     }
 
     /// The frame stands at the first line. A playbook that has none is over.

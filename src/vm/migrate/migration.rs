@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use playhouse_lang::diff::changes::changed_files;
 use playhouse_lang::diff::matching::Matching;
-use playhouse_lang::program::{AgentId, PlaybookId, Program};
+use playhouse_lang::program::{AgentId, EntryId, PlaybookId, Program};
 
 use crate::protocol::fault::Fault;
 use crate::protocol::{
     Candidate, Effect, Evaluation, Fact, FrameOrigin, LeftLine, Location, Outcome, Place, PlanFault, ProgramChange,
     Progress, Question, Report, StartCall, StartTurn, TurnData,
 };
+use crate::variables::scope::Scope;
 
 /// From an old program to a new one: what the old one's parts are in the new one, and what was left.
 pub struct Migration {
@@ -177,6 +178,32 @@ impl Migration {
             ..place
         });
         self.place(place).or(any)
+    }
+
+    /// What the session begins with in the new program; none: it is gone.
+    pub(super) fn entry(&self, entry: EntryId) -> Option<EntryId> {
+        match entry {
+            EntryId::Playbook(id) => self.matching.playbook(id).map(EntryId::Playbook),
+            EntryId::Plan(id) => self.matching.plan(id).map(EntryId::Plan),
+        }
+    }
+
+    /// Every agent's other variables; those of agents that are gone go with them.
+    pub(super) fn others(&self, old: Vec<Scope>) -> Vec<Scope> {
+        let mut others = vec![Scope::default(); self.new.agents.len()];
+        for (index, mut scope) in (0..).zip(old) {
+            if let Some(kept) = self.agent(AgentId(index)).and_then(|agent| others.get_mut(agent.0 as usize)) {
+                self.scope(&mut scope);
+                *kept = scope;
+            }
+        }
+        others
+    }
+
+    /// Whether the old program has declared a variable of one of the new one's agents.
+    pub(super) fn was_declared(&self, agent: AgentId, name: &str) -> bool {
+        let before = self.old.agents.iter().find(|before| self.agent(before.id) == Some(agent));
+        before.is_some_and(|before| before.variables.iter().any(|declared| *declared.name == *name))
     }
 
     /// An agent's or a playbook's name in the old program, for messages.

@@ -1,82 +1,111 @@
-//! What is kept of a JSON plan that is being executed, and what can be wrong with an instruction.
+//! A plan that is being executed, whichever language it is in.
 
 use std::sync::Arc;
 
-use playhouse_lang::plan::json::JsonPlan;
 use playhouse_lang::plan::{NodeId, Plan, PlanBody, PlanId};
 
+use crate::dataflow::execution::DataflowExecution;
 use crate::machine::frame_core::FrameCore;
-use crate::protocol::{Location, PlanFaultKind};
+use crate::plan::json::JsonExecution;
+use crate::plan::want::{PlanEvent, SessionSight, Sight, Want};
+use crate::protocol::settings::Settings;
+use crate::protocol::{Location, Timestamp};
 
-/// A JSON plan being executed.
+/// A plan being executed.
 #[derive(Clone, Debug)]
 pub(crate) struct PlanFrame {
     pub(crate) core: FrameCore,
-    pub(crate) plan: PlanId,
-    pub(crate) source: Arc<Plan>,
-    /// The instruction it is at; none: behind the last.
-    pub(crate) pointer: Option<NodeId>,
-    /// What the call in its queue is for.
-    pub(super) doing: Doing,
-    pub(super) n_steps: u64,
-    pub(super) n_replans: u32,
-    /// What was called so far that may have changed something, as a model is told.
-    pub(super) effects: Vec<String>,
-    /// It is to end as soon as nothing runs any more, and why.
-    pub(super) stopped: Option<Arc<str>>,
+    plan: PlanId,
+    source: Arc<Plan>,
+    /// Where it is: the instruction that is next, or what was begun last. None: after the last instruction.
+    node: Option<NodeId>,
+    execution: Execution,
 }
 
-/// What a plan waits for.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Doing {
-    /// Nothing, or the result of the instruction's call.
-    Call,
-    /// The answer to a condition.
-    Condition {
-        /// How often the model has been asked.
-        n_asked: u32,
-    },
-    /// Another plan.
-    Replan {
-        n_asked: u32,
-        /// What the model was told.
-        told: Arc<str>,
-    },
+/// How far it is.
+#[derive(Clone, Debug)]
+enum Execution {
+    Json(JsonExecution),
+    Dataflow(DataflowExecution),
 }
 
 impl PlanFrame {
+    /// A plan at its beginning.
+    ///
+    /// # Errors
+    /// The settings do not say what it needs.
+    pub(crate) fn new(
+        core: FrameCore,
+        plan: PlanId,
+        source: Arc<Plan>,
+        now: Timestamp,
+        settings: &Settings,
+    ) -> Result<PlanFrame, String> {
+        let execution = match &source.body {
+            PlanBody::Json(_) => Execution::Json(JsonExecution::default()),
+            PlanBody::Dataflow(dataflow) => Execution::Dataflow(DataflowExecution::new(dataflow, now, settings)?),
+        };
+        Ok(PlanFrame { core, plan, source, node: None, execution })
+    }
+
+    /// Something has happened: what the plan wants now.
+    pub(crate) fn handle(&mut self, event: PlanEvent<'_>, session: SessionSight<'_>) -> Vec<Want> {
+        let sight = Sight { plan: self.plan, source: &self.source, node: self.node, core: &self.core, session };
+        match &mut self.execution {
+            Execution::Json(json) => json.handle(event, &sight),
+            Execution::Dataflow(dataflow) => dataflow.handle(event, &sight),
+        }
+    }
+
+    /// It stands at another node.
+    pub(crate) fn go_to(&mut self, node: Option<NodeId>) {
+        self.node = node;
+    }
+
+    /// It is another plan from now on, or the same under another number.
+    pub(crate) fn adopt(&mut self, plan: PlanId, source: Arc<Plan>) {
+        (self.plan, self.source) = (plan, source);
+    }
+
+    /// Nothing more is begun; it fails as soon as nothing runs any more.
+    pub(crate) fn stop(&mut self, reason: Arc<str>) {
+        self.core.queue.drop_waiting();
+        match &mut self.execution {
+            Execution::Json(json) => json.stop(reason),
+            Execution::Dataflow(dataflow) => dataflow.stop(reason),
+        }
+    }
+
+    /// The result of one of its calls has come.
+    pub(crate) fn note_result(&mut self) {
+        if let Execution::Dataflow(dataflow) = &mut self.execution {
+            dataflow.note_result();
+        }
+    }
+
+    /// Whether it may have something to do though a playbook of its runs above it.
+    pub(crate) fn has_news(&self) -> bool {
+        matches!(&self.execution, Execution::Dataflow(dataflow) if dataflow.has_news())
+    }
+
+    /// Whether it does one thing after the other.
+    pub(crate) fn is_sequential(&self) -> bool {
+        matches!(self.execution, Execution::Json(_))
+    }
+
+    pub(crate) fn plan(&self) -> PlanId {
+        self.plan
+    }
+
+    pub(crate) fn source(&self) -> &Arc<Plan> {
+        &self.source
+    }
+
+    pub(crate) fn node(&self) -> Option<NodeId> {
+        self.node
+    }
+
     pub(crate) fn location(&self) -> Location {
-        Location::Plan { plan: self.plan, node: self.pointer }
-    }
-
-    pub(super) fn json(&self) -> &JsonPlan {
-        json_of(&self.source)
-    }
-}
-
-/// A plan frame's plan is always one of instructions.
-pub(super) fn json_of(plan: &Plan) -> &JsonPlan {
-    match &plan.body {
-        PlanBody::Json(json) => json,
-        PlanBody::Dataflow(_) => unreachable!("frames of dataflow plans are of another kind"),
-    }
-}
-
-/// What is wrong with an instruction.
-#[derive(Clone, Debug)]
-pub(crate) struct InstructionFault {
-    pub(crate) kind: PlanFaultKind,
-    pub(crate) parameter: Option<Arc<str>>,
-    pub(crate) message: String,
-}
-
-impl InstructionFault {
-    pub(crate) fn new(kind: PlanFaultKind, message: impl Into<String>) -> InstructionFault {
-        InstructionFault { kind, parameter: None, message: message.into() }
-    }
-
-    pub(crate) fn of(mut self, parameter: &str) -> InstructionFault {
-        self.parameter = Some(parameter.into());
-        self
+        Location::Plan { plan: self.plan, node: self.node }
     }
 }

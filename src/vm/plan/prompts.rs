@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::plan::want::Sight;
+use crate::protocol::settings::Replan;
 use crate::protocol::{Origin, Tracked};
 use minijinja::context;
 use playhouse_lang::plan::PlanLanguage;
@@ -12,7 +14,6 @@ use playhouse_lang::value::Value;
 use crate::prompt::files::render;
 use crate::prompt::system::summary_line;
 use crate::variables::display::shorten;
-use crate::variables::scope::Scope;
 
 /// The question of a condition, with the form of its answer where the author has not said it (spec `plans.md`,
 /// section 1.4). Its origin is that of what went into it.
@@ -75,33 +76,21 @@ fn form(language: PlanLanguage) -> &'static str {
     }
 }
 
-/// What a model is told of a plan that has failed.
-pub(crate) struct Adjustment<'a> {
-    pub(crate) language: PlanLanguage,
-    /// The text of the plan.
-    pub(crate) plan: &'a str,
-    pub(crate) fault: &'a str,
-    pub(crate) tools: Vec<String>,
-    pub(crate) scope: &'a Scope,
-    /// Calls that have been made and may have changed something.
-    pub(crate) effects: &'a [String],
-    pub(crate) resume: bool,
-    /// What was wrong with the last answer.
-    pub(crate) problem: Option<&'a str>,
-}
-
-/// The question for a plan that goes on where one has failed (spec `plans.md`, section 2.7).
-pub(crate) fn adjust(adjustment: &Adjustment<'_>, shown_value_bytes: usize) -> Tracked {
-    let Adjustment { plan, fault, ref tools, effects, resume, problem, .. } = *adjustment;
-    let language = language(adjustment.language);
-    let variables: Vec<String> = adjustment
-        .scope
-        .iter()
-        .map(|(name, variable)| format!("{name} = {}", shorten(&variable.value, shown_value_bytes)))
+/// The question for a plan that goes on where one has failed (spec `plans.md`, section 2.7). `effects` are calls that
+/// have been made and may have changed something; `problem` is what was wrong with the last answer.
+pub(crate) fn adjust(sight: &Sight<'_>, fault: &str, effects: &[String], problem: Option<&str>) -> Tracked {
+    let settings = sight.session.settings;
+    let language = language(sight.source.language());
+    let tools = sight.session.callees.tools.iter();
+    let tools: Vec<String> = tools.map(|tool| summary_line(&tool.signature.name, &tool.signature)).collect();
+    let variables = sight.core.scope.iter();
+    let variables: Vec<String> = variables
+        .map(|(name, variable)| format!("{name} = {}", shorten(&variable.value, settings.shown_value_bytes)))
         .collect();
+    let resume = settings.replan == Replan::Resume;
     let text = render(
         "plan-adjust",
-        context! { language => language.trim(), plan, fault, tools, variables, effects => effects.to_vec(), resume, problem },
+        context! { language => language.trim(), plan => sight.text(), fault, tools, variables, effects => effects.to_vec(), resume, problem },
     );
     Tracked::new(Value::from(text), Origin::CODE)
 }

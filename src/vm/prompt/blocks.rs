@@ -17,8 +17,7 @@ use crate::prompt::system::{clipped, write_signature};
 use crate::prompt::today::deals_with_days;
 use crate::protocol::view::Utterance;
 use crate::protocol::{ToolSignature, TurnKind, USER_MESSAGE};
-use crate::turn::state::first_line;
-use crate::variables::display::shorten;
+use crate::variables::display::{first_line, shorten};
 use crate::variables::scope::{Stamp, Variable};
 use crate::variables::template::{Part, scan_text};
 

@@ -3,7 +3,7 @@
 use crate::calls::arguments::write_parameter;
 use crate::prompt::files::render;
 use crate::protocol::ToolSignature;
-use crate::turn::state::first_line;
+use crate::variables::display::first_line;
 use minijinja::context;
 use playhouse_lang::analysis::layout::Layouts;
 use playhouse_lang::program::{AgentId, Playbook, Program, Signature, TriggerKind, Type};

@@ -62,6 +62,11 @@ impl ToolSignature {
         ToolSignature { signature, effect, approval: Approval::Never, rules: Vec::new(), schema: None, about: None }
     }
 
+    /// The tool of this name.
+    pub(crate) fn find<'t>(tools: &'t [ToolSignature], name: &str) -> Option<&'t ToolSignature> {
+        tools.iter().find(|tool| &*tool.signature.name == name)
+    }
+
     /// What is demanded of the argument of this name.
     pub fn rule(&self, parameter: &str) -> Option<&ParameterRule> {
         self.rules.iter().find(|rule| &*rule.parameter == parameter)

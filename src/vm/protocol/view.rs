@@ -6,7 +6,7 @@ use playhouse_lang::plan::{Plan, PlanId, PlanLanguage};
 use playhouse_lang::program::{Program, TriggerId};
 
 use crate::protocol::effect::{ChatMessage, Outcome};
-use crate::protocol::ids::{CallId, CallKind, FrameId, Location, TurnId, Wait};
+use crate::protocol::ids::{CallId, CallKind, FrameId, Location, TurnId, Usage, Wait};
 use crate::protocol::tracked::Tracked;
 use crate::protocol::trigger::Question;
 
@@ -202,4 +202,13 @@ pub struct Counters {
     pub max_depth: u64,
     /// Milliseconds from the start of turns to the end of their replies.
     pub model_ms: u64,
+}
+
+impl Counters {
+    /// Tokens that a request and its reply have used.
+    pub(crate) fn add_usage(&mut self, usage: Usage) {
+        self.prompt_tokens += usage.prompt_tokens;
+        self.cached_tokens += usage.cached_tokens;
+        self.completion_tokens += usage.completion_tokens;
+    }
 }

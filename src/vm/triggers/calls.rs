@@ -8,32 +8,17 @@ use crate::protocol::{Origin, Provenance, Tracked};
 use playhouse_lang::program::{TriggerId, TriggerKind};
 use playhouse_lang::value::{Map, Value};
 
-use crate::calls::arguments::Resolved;
 use crate::calls::call::{Called, Callee, QueuedCall};
-use crate::machine::frame::PlaybookFrame;
+use crate::machine::frame::{Frame, PlaybookFrame};
 use crate::machine::state::Machine;
 use crate::protocol::{CallId, FrameOrigin, Ruling, Update};
 use crate::triggers::watch::Match;
 
 impl Machine {
-    /// The triggers on a call, of the kinds that `wanted` picks, in program order. Those of the frame's own playbook
-    /// do not hold.
-    fn watching(&self, depth: usize, called: &Called, wanted: impl Fn(&TriggerKind) -> bool) -> Vec<TriggerId> {
-        let frame = &self.frames[depth];
-        let playbook = frame.playbook().map(PlaybookFrame::executed);
-        let index = &self.program.agent(frame.core().agent).triggers;
-        let is_it = |id: &&TriggerId| {
-            let kind = &self.program.trigger(**id).kind;
-            let watches = kind.call().is_some_and(|name| called.is_named(name));
-            watches && wanted(kind) && Some(id.playbook) != playbook
-        };
-        index.calls.iter().filter(is_it).copied().collect()
-    }
-
-    /// Whether a playbook may refuse a call of the frame at a depth.
-    pub(crate) fn has_guards(&self, depth: usize, resolved: &Resolved) -> bool {
-        let called = Called { callee: resolved.callee, name: resolved.signature.name.clone() };
-        !self.watching(depth, &called, |kind| matches!(kind, TriggerKind::BeforeCall(_))).is_empty()
+    /// The triggers on a call of the top frame, of the kinds that `wanted` picks.
+    fn watching(&self, called: &Called, wanted: impl Fn(&TriggerKind) -> bool) -> Vec<TriggerId> {
+        let caller = self.frames.last().and_then(Frame::playbook).map(PlaybookFrame::executed);
+        called.triggers(&self.program, self.core().agent, caller, wanted)
     }
 
     /// Puts the playbooks of `Before calling …` into the queue, in front of the call that has just been queued.
@@ -41,7 +26,7 @@ impl Machine {
     pub(crate) fn queue_guards(&mut self, call: CallId) {
         let Some(queued) = self.core_mut().queue.get_mut(call).cloned() else { return };
         let called = Called { callee: queued.callee, name: queued.name.clone() };
-        let guards = self.watching(self.frames.len() - 1, &called, |kind| matches!(kind, TriggerKind::BeforeCall(_)));
+        let guards = self.watching(&called, |kind| matches!(kind, TriggerKind::BeforeCall(_)));
         for id in guards {
             let nothing: Arc<[Update]> = [].into();
             if self.frames.iter().any(|frame| frame.core().trigger == Some(id)) {
@@ -106,7 +91,7 @@ impl Machine {
         let called = Called { callee: queued.callee, name: queued.name.clone() };
         // A call that was refused has not been made.
         let was_made = queued.was_started();
-        let watching = self.watching(self.frames.len() - 1, &called, |kind| match kind {
+        let watching = self.watching(&called, |kind| match kind {
             TriggerKind::AfterCall(_) => was_made,
             TriggerKind::CallFails(_) => result.is_err(),
             TriggerKind::Beginning

@@ -22,6 +22,19 @@ pub(crate) struct Watcher {
     pub(crate) n_questions: u64,
 }
 
+impl Watcher {
+    /// Takes what is known of triggers over to others; what is about triggers that are gone is forgotten.
+    pub(crate) fn map(&mut self, trigger: impl Fn(TriggerId) -> Option<TriggerId>) {
+        self.truths.map(&trigger);
+        self.verdicts.map(&trigger);
+        let active = std::mem::take(&mut self.active);
+        self.active = active.into_iter().filter_map(|(id, n)| Some((trigger(id)?, n))).collect();
+        let timers = std::mem::take(&mut self.timers);
+        let same = |timer: TriggerTimer| Some(TriggerTimer { trigger: trigger(timer.trigger)?, ..timer });
+        self.timers = timers.into_iter().filter_map(same).collect();
+    }
+}
+
 /// A question that has no answer yet.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenQuestion {

@@ -23,7 +23,7 @@ use crate::protocol::view::TriggerView;
 use crate::protocol::{Evaluation, Fact, FrameOrigin, Judge, Ruling, Update, Wait};
 use crate::triggers::truths::is_update;
 use crate::turn::state::Gate;
-use crate::variables::display::shorten;
+use crate::variables::display::{first_line, shorten};
 use crate::variables::eval::holds;
 
 impl Machine {
@@ -269,7 +269,7 @@ impl Machine {
         let shown = shorten(value, self.settings.shown_value_bytes);
         let program = self.program.clone();
         let (name, rule) = (&program.playbook(trigger.playbook).name, program.trigger(trigger));
-        let told = format!("{name}() -> {shown}: {}", crate::turn::state::first_line(&rule.text));
+        let told = format!("{name}() -> {shown}: {}", first_line(&rule.text));
         if self.frames.is_empty() {
             return;
         }

@@ -117,9 +117,7 @@ impl Machine {
         });
         let discarded_tokens = estimate_tokens(closing.n_bytes - closing.n_used);
         let ms = u64::try_from(self.now.0 - closing.started.0).unwrap_or(0);
-        self.counters.prompt_tokens += usage.prompt_tokens;
-        self.counters.cached_tokens += usage.cached_tokens;
-        self.counters.completion_tokens += usage.completion_tokens;
+        self.counters.add_usage(usage);
         self.counters.discarded_tokens += discarded_tokens;
         if closing.is_matched {
             self.counters.match_discarded_tokens += discarded_tokens;

@@ -9,7 +9,8 @@ use crate::calls::call::Callee;
 use crate::machine::frame_core::{Phase, Then};
 use crate::machine::state::Machine;
 use crate::reply::{Action, WaitFor};
-use crate::turn::state::{Goal, Todo, first_line};
+use crate::turn::state::{Goal, Todo};
+use crate::variables::display::first_line;
 use crate::walk::Walk;
 use crate::walk::way::Way;
 

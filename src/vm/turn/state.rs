@@ -166,7 +166,3 @@ pub(crate) struct Speech {
 pub(crate) fn estimate_tokens(n_bytes: u64) -> u64 {
     n_bytes.div_ceil(4)
 }
-
-pub(crate) fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or("")
-}

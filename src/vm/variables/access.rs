@@ -139,7 +139,7 @@ impl Machine {
     }
 
     pub(crate) fn is_declared_secret(&self, agent: AgentId, name: &str) -> bool {
-        self.program.agent(agent).variables.iter().any(|declared| declared.secret && &*declared.name == name)
+        self.program.agent(agent).declares_secret(name)
     }
 
     /// Arguments for what is going to be called: each within bounds, and secret where the callee's agent declares the

@@ -1,4 +1,4 @@
-//! How a value is shown to a model.
+//! How values and texts are shown to a model.
 
 use playhouse_lang::value::Value;
 
@@ -23,4 +23,8 @@ pub(crate) fn shorten(value: &Tracked, limit: usize) -> String {
     let end = json.floor_char_boundary(limit.min(300));
     let start = Value::str(&json[..end]).to_json();
     format!("({}, {size}, begins with {start})", value.value().kind())
+}
+
+pub(crate) fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or("")
 }

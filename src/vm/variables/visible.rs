@@ -123,7 +123,7 @@ impl Machine {
                     n_frames: depth + 1,
                     with_inside: home == Home::Inside(depth),
                 },
-                Frame::Plan(_) | Frame::Dataflow(_) => Reads::Plan(depth),
+                Frame::Plan(_) => Reads::Plan(depth),
             },
             Some(Home::Others(_)) | None => Reads::AllOthers,
         };

@@ -23,7 +23,7 @@ use crate::machine::frame_core::{Phase, ReturnValue, Then};
 use crate::machine::state::Machine;
 use crate::protocol::Tracked;
 use crate::protocol::fault::FaultKind;
-use crate::protocol::{Approval, CallId, EffectClass};
+use crate::protocol::{Approval, CallId, EffectClass, ToolSignature};
 use crate::variables::bounds::describe_excess;
 use crate::variables::display::shorten;
 use crate::variables::eval::{eval, eval_condition};
@@ -248,7 +248,8 @@ impl Machine {
             return Some(call.id);
         }
         // What a person may refuse is not passed over.
-        let asks_nobody = |name: &str| self.tool(name).is_some_and(|tool| tool.approval == Approval::Never);
+        let asks_nobody =
+            |name: &str| ToolSignature::find(&self.tools, name).is_some_and(|tool| tool.approval == Approval::Never);
         let calls_quietly = |name: &str| {
             matches!(self.find_callee(name), Ok(Resolved { callee: Callee::Tool(EffectClass::ReadOnly), .. }))
                 && asks_nobody(name)

@@ -7,7 +7,7 @@ use playhouse_lang::value::Value;
 const MAX_TRIES: usize = 200;
 
 /// Whether a condition holds; the error is what is wrong with the answer, as the model is told.
-pub(crate) fn read_condition(dialect: Dialect, reply: &str) -> Result<bool, String> {
+pub(super) fn read_condition(dialect: Dialect, reply: &str) -> Result<bool, String> {
     match dialect {
         Dialect::Jmp => object_answer(reply)
             .unwrap_or_else(|| Err(r#"it holds no JSON object with "result" true or false"#.to_owned())),
@@ -35,7 +35,7 @@ fn object_answer(reply: &str) -> Option<Result<bool, String>> {
 }
 
 /// The first JSON object in a text, in a fence or among prose.
-pub(crate) fn first_object(text: &str) -> Option<Value> {
+pub(super) fn first_object(text: &str) -> Option<Value> {
     let starts = text.match_indices('{').map(|(at, _)| at).take(MAX_TRIES);
     starts
         .filter_map(|at| {
