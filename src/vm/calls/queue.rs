@@ -17,7 +17,7 @@ use crate::machine::frame::Frame;
 use crate::machine::frame_core::{Phase, ReturnValue, Then};
 use crate::machine::state::Machine;
 use crate::machine::step::result_of;
-use crate::protocol::{CallId, CallKind, CallOutcome, EffectClass, Fact, FrameOrigin, Location, PROMPT, Usage};
+use crate::protocol::{CallId, CallKind, CallOutcome, EffectClass, Fact, FrameOrigin, PROMPT, Usage};
 use crate::variables::bounds::describe_excess;
 
 /// What the program is told of a call that a person did not want.
@@ -125,8 +125,11 @@ impl Machine {
         }
         self.frames[depth].core_mut().queue.push(queued);
         // Lines mean nothing to a goal: none of them would claim the call.
-        if let Some(frame) = self.frames[depth].playbook_mut().filter(|frame| frame.pointer.is_some()) {
-            frame.unclaimed_calls.push(Called { callee: resolved.callee, name });
+        let program = self.program.clone();
+        if let Some(frame) = self.frames[depth].playbook_mut()
+            && let Some(at) = frame.pointer
+        {
+            frame.work.note_call(program.playbook(frame.playbook), at, &Called { callee: resolved.callee, name });
         }
         if let Some(fault) = unresolved {
             self.refuse_call(id, format!("{} was not called: {fault}", resolved.signature.name).into());
@@ -231,11 +234,10 @@ impl Machine {
                             self.asker_mut().told.set_problem(problem);
                         }
                         _ => {
-                            if !self.set_variable(name, value.clone()) {
+                            if !self.set_variable_at(queued.place.location, name, value.clone()) {
                                 return;
                             }
                             self.asker_mut().told.note_known(name);
-                            self.claim_result(name, queued.place.location);
                         }
                     }
                 }
@@ -255,15 +257,6 @@ impl Machine {
             }
         }
         self.call_taken(&queued, &result);
-    }
-
-    /// A result is the work of the line that called, not of a later line that asks for the same variable.
-    fn claim_result(&mut self, name: &Arc<str>, line: Location) {
-        let stamp = self.stamp;
-        let frame = self.top_mut();
-        if frame.location() != line {
-            frame.claim(name, stamp);
-        }
     }
 
     pub(crate) fn handle_call_started(&mut self, call: CallId, attempt: u32) {

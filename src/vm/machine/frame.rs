@@ -1,6 +1,5 @@
 //! Frames: what the interpreter keeps of a playbook that is being executed.
 
-use crate::calls::call::Called;
 use crate::calls::call::Callee;
 use crate::calls::call::QueuedCall;
 use crate::machine::frame_core::FrameCore;
@@ -17,6 +16,7 @@ use crate::plan::frame::PlanFrame;
 use crate::protocol::view::Utterance;
 use crate::protocol::{ChatMessage, Location, Place, TurnId, UtteranceId};
 use crate::variables::scope::Stamp;
+use crate::walk::work::LineWork;
 
 /// One frame of the stack. Depth, calls, limits, journal and view know frames, not languages.
 #[derive(Clone, Debug)]
@@ -57,20 +57,8 @@ pub(crate) struct PlaybookFrame {
     pub(crate) elided_results: Vec<ElidedResult>,
     /// What its model still has to be told.
     pub(crate) told: Told,
-    /// Everything before this was set before the frame began or before the pointer last moved back: it does
-    /// not count as the work of a line.
-    pub(crate) fresh_since: Stamp,
-    /// The names that this frame itself has set, and when last: what another frame sets is not the work of its lines.
-    pub(crate) set_names: Vec<(Arc<str>, Stamp)>,
-    /// The pointer has moved back, or a loop has begun another round.
-    pub(crate) moved_back: bool,
-    /// Names that a line which was left since then had to set, and when it was left: what was set before that was
-    /// its work, not the work of a later line for the same name.
-    pub(crate) claimed_names: Vec<(Arc<str>, Stamp)>,
-    /// Calls queued since then that no line has claimed as its work yet, by callee.
-    pub(crate) unclaimed_calls: Vec<Called>,
-    /// Call lines that have done their work since then.
-    pub(crate) done_calls: Vec<StepId>,
+    /// What its lines have done.
+    pub(crate) work: LineWork,
     /// Lines of a skill that were named by `at`.
     pub(crate) reached: Vec<StepId>,
     /// Whether the model was told of a skill's lines that it skipped.

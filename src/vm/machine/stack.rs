@@ -16,6 +16,7 @@ use crate::machine::state::Machine;
 use crate::machine::told::Told;
 use crate::protocol::fault::FaultKind;
 use crate::protocol::{Effect, Fact, FrameId, FrameOrigin, Progress, TimerId, Wait};
+use crate::walk::work::LineWork;
 
 impl Machine {
     /// Pushes a frame. The arguments have been bound and checked.
@@ -45,12 +46,7 @@ impl Machine {
             elided_results: Vec::new(),
             told: Told::default(),
             opening: Vec::new(),
-            fresh_since: self.stamp,
-            set_names: Vec::new(),
-            moved_back: false,
-            claimed_names: Vec::new(),
-            unclaimed_calls: Vec::new(),
-            done_calls: Vec::new(),
+            work: LineWork::default(),
             reached: Vec::new(),
             told_skipped: false,
             saying: None,
@@ -63,7 +59,6 @@ impl Machine {
         for (name, value) in &bound {
             self.bind_variable(name, value.clone(), false);
         }
-        self.top_mut().fresh_since = self.stamp;
         match (playbook.mode, playbook.flow.entry) {
             (Mode::Goal, _) => self.reached_heading(),
             (Mode::Steps, node) => self.arrive(node),
@@ -114,14 +109,14 @@ impl Machine {
     pub(crate) fn arrive(&mut self, node: Node) {
         match node {
             Node::Step(step) => {
-                self.claim_names();
-                let stamp = self.stamp;
-                let is_explicit =
-                    self.settings.explicit_lines && self.program.playbook(self.top().playbook).step(step).explicit;
+                let is_interpreters = self.is_interpreters(self.program.playbook(self.top().playbook), step);
                 let frame = self.top_mut();
-                // Another round of the model's own loop: what was done in the last does not count.
-                if !is_explicit && frame.pointer.is_some_and(|from| from > step) {
-                    frame.start_afresh(stamp);
+                if let Some(from) = frame.pointer {
+                    frame.work.leave(from);
+                    // Another round of the model's own loop: what was done in the last does not count.
+                    if !is_interpreters && from > step {
+                        frame.work.start_afresh();
+                    }
                 }
                 frame.pointer = Some(step);
                 frame.here = Here::default();

@@ -7,7 +7,7 @@ use crate::protocol::{Origin, Tracked};
 use playhouse_lang::plan::PlanId;
 use playhouse_lang::program::{Parameter, PlaybookId};
 
-use crate::calls::call::{Called, Callee, QueuedCall};
+use crate::calls::call::{Callee, QueuedCall};
 use crate::machine::frame::{Frame, PlaybookFrame};
 use crate::machine::frame_core::{FrameCore, Phase, Then};
 use crate::machine::state::Machine;
@@ -90,10 +90,6 @@ impl Migration {
                 true
             }
             None => false,
-        });
-        frame.unclaimed_calls.retain_mut(|Called { callee, .. }| {
-            *callee = self.callee(*callee);
-            !matches!(callee, Callee::Gone(_))
         });
         moved
     }

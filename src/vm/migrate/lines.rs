@@ -36,9 +36,8 @@ impl Lines<'_> {
     /// Sets the frame's pointer, and what it knows of lines, to the new text.
     pub(super) fn move_frame(self, frame: &mut PlaybookFrame) -> Moved {
         let before = frame.pointer;
-        let mapped = |steps: &mut Vec<StepId>| *steps = steps.iter().filter_map(|step| self.same(*step)).collect();
-        mapped(&mut frame.done_calls);
-        mapped(&mut frame.reached);
+        frame.work.map_lines(|step| self.same(step));
+        frame.reached = frame.reached.iter().filter_map(|step| self.same(*step)).collect();
         let moved = self.move_pointer(frame);
         let phase = &mut frame.core.phase;
         // What was waited for is the business of the line that is gone.

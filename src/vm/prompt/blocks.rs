@@ -255,7 +255,7 @@ impl Machine {
     /// `margin` stands before the whole, `line` before the line id.
     fn write_line(&self, playbook: &Playbook, step: &Step, margin: &str, line: &str) -> String {
         let indent = format!("{margin}{}", "  ".repeat(nesting(playbook, step)));
-        let mark = if step.explicit && self.settings.explicit_lines { "=" } else { "" };
+        let mark = if self.is_interpreters(playbook, step.id) { "=" } else { "" };
         let text = step.text.replace('\n', &format!("\n{indent}   "));
         format!("{indent}{line}{}{mark} {text}", step.label)
     }

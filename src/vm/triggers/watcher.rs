@@ -232,9 +232,8 @@ impl Machine {
         if frame.here.performed.is_some() {
             return false;
         }
-        let line = self.program.playbook(frame.playbook).step(step);
-        let is_explicit = line.explicit && self.settings.explicit_lines && !frame.here.left_to_model;
-        frame.here.ask_model || (!is_explicit && self.way_out(step).is_none() && !self.waits_by_itself(step))
+        frame.here.ask_model
+            || (!self.performs_here(frame) && self.way_out(step).is_none() && !self.waits_by_itself(step))
     }
 
     /// Calls a trigger's playbook as if the current line had called it.

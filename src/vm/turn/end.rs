@@ -306,10 +306,7 @@ impl Machine {
         };
         match next {
             Node::End => Some(Node::End),
-            Node::Step(id) => {
-                let is_interpreters = playbook.step(id).explicit && self.settings.explicit_lines;
-                (is_interpreters && frame.here.performed.is_none()).then_some(next)
-            }
+            Node::Step(id) => (self.is_interpreters(playbook, id) && frame.here.performed.is_none()).then_some(next),
         }
     }
 

@@ -108,16 +108,12 @@ impl Machine {
             frame.chat = old.chat;
             frame.told = old.told;
             frame.saying = old.saying;
-            frame.set_names = old.set_names;
+            frame.work.take_back_sets(&old.work);
             if goes_back {
                 frame.pointer = old.pointer;
                 frame.here = old.here;
                 frame.loops = old.loops;
-                frame.fresh_since = old.fresh_since;
-                frame.moved_back = old.moved_back;
-                frame.claimed_names = old.claimed_names;
-                frame.unclaimed_calls = old.unclaimed_calls;
-                frame.done_calls = old.done_calls;
+                frame.work = old.work;
                 frame.reached = old.reached;
             }
         }

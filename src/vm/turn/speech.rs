@@ -180,6 +180,12 @@ impl Machine {
     /// While the classifier is asked and speech need not wait for it: does the next piece of the reply if that is
     /// speech, or only says which line it is at. Nothing that stands behind anything else is done.
     pub(crate) fn step_speech_only(&mut self) -> bool {
+        // A line of the interpreter's on the way would be performed.
+        let may_move = self
+            .frames
+            .last()
+            .and_then(Frame::playbook)
+            .is_some_and(|frame| frame.here.performed.is_some() || !self.performs_here(frame));
         let Some(turn) = self.turn.as_mut() else { return false };
         let may_do = match turn.todo.front() {
             Some(
@@ -190,11 +196,7 @@ impl Machine {
                 | Todo::Applied { .. }
                 | Todo::At(_),
             ) => true,
-            // A line of the interpreter's on the way would be performed.
-            Some(Todo::Move(_)) => self.frames.last().and_then(|frame| frame.playbook()).is_some_and(|frame| {
-                let line = frame.pointer.map(|step| self.program.playbook(frame.playbook).step(step));
-                frame.here.performed.is_some() || line.is_some_and(|line| !line.explicit)
-            }),
+            Some(Todo::Move(_)) => may_move,
             Some(Todo::Set(..) | Todo::Act(_) | Todo::Enter(_) | Todo::Leave(_)) => false,
             None => {
                 let is_readable = match turn.readings.front() {

@@ -11,7 +11,7 @@ use crate::calls::call::Callee;
 use crate::machine::frame::Frame;
 use crate::machine::state::Machine;
 use crate::protocol::fault::FaultKind;
-use crate::protocol::{Fact, FrameId, USER_MESSAGE};
+use crate::protocol::{Fact, FrameId, Location, USER_MESSAGE};
 use crate::variables::bounds::{admit, describe_excess};
 use crate::variables::scope::{Change, Scope, Stamp};
 use crate::variables::visible::Home;
@@ -30,9 +30,15 @@ impl Machine {
         playbook.types.get(name).copied()
     }
 
-    /// Sets a variable as the top frame: an own name in the frame, any other where reading finds it, else in
-    /// the frame. The value's type has been checked. Answers whether it was set: a limit may have ended the session.
+    /// Sets a variable at the top frame's line; see [`Machine::set_variable_at`].
     pub(crate) fn set_variable(&mut self, name: &Arc<str>, value: Tracked) -> bool {
+        self.set_variable_at(self.top().location(), name, value)
+    }
+
+    /// Sets a variable as the top frame: an own name in the frame, any other where reading finds it, else in
+    /// the frame. The value's type has been checked. A result is the work of the line that called, not of a later line
+    /// that asks for the same variable. Answers whether it was set: a limit may have ended the session.
+    pub(crate) fn set_variable_at(&mut self, line: Location, name: &Arc<str>, value: Tracked) -> bool {
         let depth = self.frames.len() - 1;
         let frame = self.top();
         let (agent, playbook) = (frame.core.agent, frame.playbook);
@@ -41,7 +47,14 @@ impl Machine {
         let home = found.unwrap_or(Home::Frame(depth));
         let change = self.change(Some(depth), false);
         let Some((value, old)) = self.put(agent, home, name, value, change) else { return false };
-        self.top_mut().note_set(name, change.stamp);
+        let program = self.program.clone();
+        let frame = self.top_mut();
+        if let Location::Line { playbook: of, step: Some(step) } = line
+            && of == playbook
+        {
+            let is_here = frame.pointer == Some(step);
+            frame.work.note_set(program.playbook(playbook), step, name, is_here);
+        }
         self.report_set(agent, name, &value, old.as_ref(), home == Home::Frame(depth));
         true
     }

@@ -59,13 +59,7 @@ impl Machine {
     /// The frame of an inlined call has returned: its caller takes the result at once.
     pub(crate) fn take_inlined(&mut self, call: CallId) {
         self.core_mut().phase = self.phase_in_turn();
-        let result_name = self.core_mut().queue.get_mut(call).and_then(|queued| queued.result_name.clone());
         self.take_call(call);
-        // The pointer is still on the line that called: a later line for the same name is not done by it.
-        if let Some(name) = result_name {
-            let stamp = self.stamp;
-            self.top_mut().claim(&name, stamp);
-        }
         // What the reply says next would count on a variable that could not be set.
         if self.outcome.is_none() && self.turn.is_some() && self.asker().told.problem().is_some() {
             return self.cut_without_line("the result does not fit the variable");

@@ -48,7 +48,6 @@ impl Machine {
             text = format!("{text}: ${} = {}", variable.name, shorten(&value, self.settings.shown_value_bytes));
             item = Some((&variable.name, value));
         }
-        let since = self.stamp;
         let frame = self.top_mut();
         let is_first = state.round == 1;
         match frame.loop_mut(step) {
@@ -57,7 +56,7 @@ impl Machine {
         }
         // A new round: what was done in the last does not count.
         if !is_first {
-            frame.start_afresh(since);
+            frame.work.start_afresh();
         }
         if let Some((name, item)) = item {
             self.bind_variable(name, item, true);

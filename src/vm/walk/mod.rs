@@ -8,6 +8,7 @@ mod inline;
 mod loops;
 mod tail_call;
 pub(crate) mod way;
+pub(crate) mod work;
 
 use std::sync::Arc;
 
@@ -27,7 +28,6 @@ use crate::variables::bounds::describe_excess;
 use crate::variables::display::shorten;
 use crate::variables::eval::{eval, eval_condition};
 use crate::variables::fault::EvalFault;
-use crate::variables::scope::Stamp;
 
 /// What performing a line came to.
 pub(crate) enum Walk {
@@ -84,10 +84,7 @@ impl Machine {
             Walk::NeedsCalls => self.core_mut().phase = Phase::Draining(Then::GoOn),
             Walk::Yield(then) => self.core_mut().phase = Phase::Draining(then),
             Walk::Left => match self.way_out(step) {
-                Some(next) => {
-                    self.claim_work(step);
-                    self.arrive(next);
-                }
+                Some(next) => self.arrive(next),
                 None if self.waits_by_itself(step) => self.core_mut().phase = Phase::Draining(Then::WaitUser),
                 None => self.drain_or_ask(),
             },
@@ -115,10 +112,10 @@ impl Machine {
     /// since the pointer came to it.
     pub(crate) fn is_unanswered(&self, step: StepId) -> bool {
         let frame = self.top();
-        let kind = &self.program.playbook(frame.playbook).step(step).kind;
-        match kind {
+        let line = self.program.playbook(frame.playbook).step(step);
+        match &line.kind {
             StepKind::Ask { targets } if targets.is_empty() => frame.pointer != Some(step) || !frame.here.is_answered,
-            StepKind::Ask { .. } => !frame.has_done_work(step, kind),
+            StepKind::Ask { .. } => !frame.work.is_done(line),
             StepKind::Branch { .. }
             | StepKind::Loop(_)
             | StepKind::Return(_)
@@ -145,8 +142,8 @@ impl Machine {
 
     fn way_out_of(&self, frame: &PlaybookFrame, step: StepId) -> Option<Node> {
         let playbook = self.program.playbook(frame.playbook);
-        let kind = &playbook.step(step).kind;
-        let is_work = match kind {
+        let line = playbook.step(step);
+        let is_work = match &line.kind {
             StepKind::Ask { targets } => !targets.is_empty(),
             StepKind::Call(_) | StepKind::Assign { .. } => true,
             StepKind::Branch { .. }
@@ -157,7 +154,7 @@ impl Machine {
             | StepKind::Free => false,
         };
         let [only] = playbook.flow.successors(step) else { return None };
-        (is_work && frame.has_done_work(step, kind)).then_some(only.to)
+        (is_work && frame.work.is_done(line)).then_some(only.to)
     }
 
     /// The first line that a frame has not done with: behind its pointer's line, if the frame is going to leave
@@ -168,10 +165,9 @@ impl Machine {
         let playbook = self.program.playbook(frame.playbook);
         let Some(step) = frame.pointer else { return playbook.flow.entry };
         let here = &frame.here;
-        let is_interpreters = playbook.step(step).explicit && self.settings.explicit_lines && !here.left_to_model;
         let behind = match &here.performed {
             Some(performed) => Some(performed.next),
-            None if here.ask_model || is_interpreters => None,
+            None if here.ask_model || self.performs_here(frame) => None,
             None => self.way_out_of(frame, step),
         };
         let returns = matches!(frame.core.phase, Phase::Draining(Then::Return { .. }));
@@ -182,43 +178,21 @@ impl Machine {
     /// variable that was known before counts for a line that asks for it.
     pub(crate) fn has_done_work(&self, step: StepId, strictly: bool) -> bool {
         let frame = self.top();
-        let kind = &self.program.playbook(frame.playbook).step(step).kind;
-        if let StepKind::Ask { targets } = kind
+        let line = self.program.playbook(frame.playbook).step(step);
+        if let StepKind::Ask { targets } = &line.kind
             && !strictly
-            && !frame.moved_back
+            && frame.work.is_first_pass()
         {
             return targets.iter().all(|target| self.reader().variable(&target.name).is_some());
         }
-        frame.has_done_work(step, kind)
+        frame.work.is_done(line)
     }
 
-    /// The line that is left takes what was set of its names, so that a later line for the same name counts it not.
-    pub(crate) fn claim_names(&mut self) {
-        let program = self.program.clone();
-        let stamp = self.stamp;
-        let frame = self.top_mut();
-        let Some(step) = frame.pointer else { return };
-        let step = program.playbook(frame.playbook).step(step);
-        for name in &step.writes {
-            frame.claim(name, stamp);
-        }
-        // What is called on a free line is what that line wants.
-        if step.is_free() {
-            frame.unclaimed_calls.clear();
-        }
-    }
-
-    /// A call line takes the queued call that is its work, so that no other line counts it too.
-    fn claim_work(&mut self, step: StepId) {
-        let program = self.program.clone();
-        let frame = self.top_mut();
-        if let StepKind::Call(site) = &program.playbook(frame.playbook).step(step).kind
-            && !frame.done_calls.contains(&step)
-            && let Some(index) = frame.unclaimed_calls.iter().position(|called| called.is_of(site))
-        {
-            frame.unclaimed_calls.remove(index);
-            frame.done_calls.push(step);
-        }
+    /// Whether the pointer's line of a frame is the interpreter's to perform: it is exact, and performing it has not
+    /// failed.
+    pub(crate) fn performs_here(&self, frame: &PlaybookFrame) -> bool {
+        let playbook = self.program.playbook(frame.playbook);
+        frame.pointer.is_some_and(|step| self.is_interpreters(playbook, step) && !frame.here.left_to_model)
     }
 
     /// Performs the pointer's line if it is explicit and everything it needs is there. Once for each arrival.
@@ -226,7 +200,7 @@ impl Machine {
         let program = self.program.clone();
         let playbook = program.playbook(self.top().playbook);
         let line = playbook.step(step);
-        if !line.explicit || !self.settings.explicit_lines || self.top().here.left_to_model {
+        if !self.performs_here(self.top()) {
             return Walk::Left;
         }
         if self.blocking_call(step).is_some() {
@@ -398,7 +372,6 @@ impl Machine {
         let text = format!("called {}", describe_call(&resolved.signature.name, &bound));
         let call = self.queue_call(&resolved, bound, result_name);
         self.tell_done(step, &text);
-        self.claim_work(step);
         Ok(CallMade::Queued(call))
     }
 
@@ -408,51 +381,6 @@ impl Machine {
         }
         let label = self.label(step);
         self.asker_mut().told.push_done(format!("{label} {what}"));
-    }
-}
-
-impl PlaybookFrame {
-    /// Whether the work of a line of this kind is done since the frame began or the pointer last moved back.
-    fn has_done_work(&self, step: StepId, kind: &StepKind) -> bool {
-        match kind {
-            StepKind::Ask { targets } => targets.iter().all(|target| self.has_set_unclaimed(&target.name)),
-            StepKind::Assign { target, .. } => self.has_set_unclaimed(&target.name),
-            StepKind::Call(site) => {
-                self.done_calls.contains(&step) || self.unclaimed_calls.iter().any(|called| called.is_of(site))
-            }
-            StepKind::Return(_) => false,
-            StepKind::Branch { .. } | StepKind::Loop(_) | StepKind::End | StepKind::Say { .. } | StepKind::Free => true,
-        }
-    }
-
-    /// What was set of a name up to now is the work of a line that was left.
-    pub(crate) fn claim(&mut self, name: &Arc<str>, stamp: Stamp) {
-        self.claimed_names.retain(|(claimed, _)| claimed != name);
-        self.claimed_names.push((name.clone(), stamp));
-    }
-
-    /// The frame has set a name.
-    pub(crate) fn note_set(&mut self, name: &Arc<str>, stamp: Stamp) {
-        match self.set_names.iter_mut().find(|(set, _)| set == name) {
-            Some((_, last)) => *last = stamp,
-            None => self.set_names.push((name.clone(), stamp)),
-        }
-    }
-
-    /// Whether the frame itself has set a name, and that is not the work of an earlier line.
-    fn has_set_unclaimed(&self, name: &str) -> bool {
-        let claimed = self.claimed_names.iter().find(|(claimed, _)| **claimed == *name);
-        let since = claimed.map_or(self.fresh_since, |(_, since)| self.fresh_since.max(*since));
-        self.set_names.iter().any(|(set, last)| **set == *name && *last > since)
-    }
-
-    /// What was set and called before does not count as the work of a line any more.
-    pub(crate) fn start_afresh(&mut self, since: Stamp) {
-        self.fresh_since = since;
-        self.moved_back = true;
-        self.claimed_names.clear();
-        self.unclaimed_calls.clear();
-        self.done_calls.clear();
     }
 }
 

@@ -173,22 +173,21 @@ impl Machine {
     pub(crate) fn move_back(&mut self, target: StepId) {
         let program = self.program.clone();
         let playbook = program.playbook(self.top().playbook);
-        let since = self.stamp;
         let frame = self.top_mut();
         frame.loops.retain(|state| is_inside(playbook, target, state.header));
-        frame.start_afresh(since);
+        frame.work.start_afresh();
         self.arrive(Node::Step(target));
     }
 
     /// The pointer leaves its line for `next` on the way to an `at`.
     pub(crate) fn pass_to(&mut self, next: StepId) {
-        if let Some(from) = self.top().pointer {
-            if self.top().here.performed.is_none() && !self.has_done_work(from, false) {
-                // Only a playbook that is not strict lets a line be passed undone.
-                let cause = format!("line {} was passed and is not done", self.label(from));
-                self.report(Fact::Ignored { cause: cause.into() });
-            }
-            self.claim_work(from);
+        if let Some(from) = self.top().pointer
+            && self.top().here.performed.is_none()
+            && !self.has_done_work(from, false)
+        {
+            // Only a playbook that is not strict lets a line be passed undone.
+            let cause = format!("line {} was passed and is not done", self.label(from));
+            self.report(Fact::Ignored { cause: cause.into() });
         }
         self.arrive(Node::Step(next));
     }
