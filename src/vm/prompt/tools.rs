@@ -1,7 +1,5 @@
 //! `TOOLS`: what there is to say of the tools that a playbook can reach, beyond the system message's one line for each.
 
-use std::sync::Arc;
-
 use playhouse_lang::program::{Mode, Parameter, Playbook, Signature, TypeKind};
 use playhouse_lang::value::{Map, Value};
 
@@ -58,8 +56,7 @@ fn beyond_signature(schema: &str, parameters: &[Parameter]) -> Option<Map> {
     let is_of_signature = |key: &str, value: &Value| match key {
         "type" => value.as_str() == Some("object"),
         "additionalProperties" => *value == Value::Bool(false),
-        "required" => true,
-        _ => key == "properties",
+        _ => ["properties", "required", "$schema", "title"].contains(&key),
     };
     if !whole.iter().all(|(key, value)| is_of_signature(key, value)) {
         return None;
@@ -68,7 +65,7 @@ fn beyond_signature(schema: &str, parameters: &[Parameter]) -> Option<Map> {
     if let Some(Value::Map(properties)) = whole.get("properties") {
         for (name, property) in properties.iter() {
             let parameter = parameters.iter().find(|parameter| parameter.name == *name)?;
-            let property = closed(property);
+            let property = essence(property);
             let Value::Map(members) = &property else { return None };
             let is_told = |key: &str, value: &Value| key == "type" && value.as_str() == type_name(parameter.ty.kind);
             let members: Map = members
@@ -84,16 +81,25 @@ fn beyond_signature(schema: &str, parameters: &[Parameter]) -> Option<Map> {
     Some(rest)
 }
 
-/// A schema without the word that its objects have no other members than those it lists: a call with others is told so.
-fn closed(schema: &Value) -> Value {
+/// A schema without titles, and without the word that its objects have no other members than those it lists: a call
+/// with others is told so.
+fn essence(schema: &Value) -> Value {
     match schema {
         Value::Map(members) => {
-            let is_kept =
-                |key: &Arc<str>, value: &Value| **key != *"additionalProperties" || *value != Value::Bool(false);
+            let is_kept = |key: &str, value: &Value| match key {
+                "additionalProperties" => *value != Value::Bool(false),
+                // The schema of a member of this name is none.
+                "title" => !matches!(value, Value::Str(_)),
+                _ => true,
+            };
+            // What stands there is no schema.
+            let is_value = |key: &str| ["default", "const", "enum", "examples"].contains(&key);
             let kept = members.iter().filter(|(key, value)| is_kept(key, value));
-            Value::map(kept.map(|(key, value)| (key.clone(), closed(value))).collect())
+            let essences =
+                kept.map(|(key, value)| (key.clone(), if is_value(key) { value.clone() } else { essence(value) }));
+            Value::map(essences.collect())
         }
-        Value::List(items) => Value::list(items.iter().map(closed).collect()),
+        Value::List(items) => Value::list(items.iter().map(essence).collect()),
         Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => schema.clone(),
     }
 }
