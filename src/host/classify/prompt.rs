@@ -12,8 +12,11 @@ use crate::value::Value;
 use crate::vm::prompt::files::render;
 use crate::vm::protocol::{Candidate, ChatMessage, Question, Role, USER_MESSAGE, Update};
 
-/// Of a value so many characters are shown, its beginning and its end: more is no matter of a trigger's.
-const SHOWN_CHARACTERS: usize = 2_000;
+/// So many characters are shown of all values together, of each its beginning and its end: more is no matter of a
+/// trigger's, and a question must fit into a small context whatever the program does.
+const SHOWN_CHARACTERS: usize = 4_000;
+/// The latest changes are shown, up to so many: each keeps some forty characters before and after the change.
+const SHOWN_UPDATES: usize = 50;
 
 /// The messages of a question: always the same system message, which a provider can keep, then the question.
 pub fn messages(question: &Question) -> Vec<ChatMessage> {
@@ -29,9 +32,14 @@ pub fn messages(question: &Question) -> Vec<ChatMessage> {
 /// changes, and the triggers that run already.
 pub fn question_text(question: &Question) -> String {
     let lines = |candidates: &[Candidate]| candidates.iter().map(candidate_line).collect::<Vec<_>>();
-    let updates: Vec<String> = question.updates.iter().map(update_line).collect();
+    let (earlier, latest) = question.updates.split_at(question.updates.len().saturating_sub(SHOWN_UPDATES));
     let is_told = question.updates.iter().any(|update| &*update.name == USER_MESSAGE);
-    let user = question.user.as_ref().filter(|_| !is_told).map(|text| json(&Value::Str(text.clone())));
+    let user = question.user.as_ref().filter(|_| !is_told);
+    let share = SHOWN_CHARACTERS / (2 * latest.len() + usize::from(user.is_some())).max(2);
+    let user = user.map(|text| json(&Value::Str(text.clone()), share));
+    let left_out = (!earlier.is_empty()).then(|| format!("… {} changes before these", earlier.len()));
+    let updates: Vec<String> =
+        left_out.into_iter().chain(latest.iter().map(|update| update_line(update, share))).collect();
     let context = context! {
         candidates => lines(&question.candidates), updates, user, active => lines(&question.active)
     };
@@ -44,7 +52,8 @@ fn candidate_line(candidate: &Candidate) -> String {
 }
 
 /// `$total: 20 -> 350`; the user's words have a line of their own form.
-fn update_line(update: &Update) -> String {
+fn update_line(update: &Update, share: usize) -> String {
+    let json = |value: &Value| json(value, share);
     let new = json(&update.new);
     if &*update.name == USER_MESSAGE {
         let before = update.old.as_ref().map_or(String::new(), |old| format!(" (before: {})", json(old)));
@@ -54,6 +63,6 @@ fn update_line(update: &Update) -> String {
     format!("${}: {old} -> {new}", update.name)
 }
 
-fn json(value: &Value) -> String {
-    shorten(&value.to_json(), SHOWN_CHARACTERS).into_owned()
+fn json(value: &Value, n_characters: usize) -> String {
+    shorten(&value.to_json(), n_characters).into_owned()
 }

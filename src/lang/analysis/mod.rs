@@ -4,6 +4,7 @@ mod call_graph;
 pub(crate) mod checks;
 pub mod explain;
 pub mod inlining;
+pub mod layout;
 mod names;
 mod reachable;
 pub mod tail_calls;

@@ -54,6 +54,14 @@ impl FlowGraph {
         self.successors.get(step.0 as usize).map_or(&[], Vec::as_slice)
     }
 
+    /// Where a line leads by an edge of this kind; without one, by that to the next line, or by the only one.
+    pub fn follow(&self, step: StepId, kind: EdgeKind) -> Node {
+        let edges = self.successors(step);
+        let wanted = edges.iter().find(|edge| edge.kind == kind);
+        let next = wanted.or_else(|| edges.iter().find(|edge| edge.kind == EdgeKind::Next));
+        next.or(edges.first()).map_or(Node::End, |edge| edge.to)
+    }
+
     /// What follows a line and all that is nested under it: the same for all arms of a chain, what follows the chain.
     pub fn after(&self, step: StepId) -> Node {
         self.after.get(step.0 as usize).copied().unwrap_or(Node::End)

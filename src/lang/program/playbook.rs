@@ -115,11 +115,10 @@ impl Playbook {
 
     /// The line whose line id is `label`. Missing leading zeros are forgiven (`1` is `01`).
     pub fn find_step(&self, label: &str) -> Option<StepId> {
-        let wanted = label.split('.').map(|part| part.trim_start_matches('0'));
-        self.steps
-            .iter()
-            .find(|step| step.label.split('.').map(|p| p.trim_start_matches('0')).eq(wanted.clone()))
-            .map(|step| step.id)
+        fn parts(label: &str) -> impl Iterator<Item = &str> {
+            label.split_inclusive(['.', '>']).map(|part| part.trim_start_matches('0'))
+        }
+        self.steps.iter().find(|step| parts(&step.label).eq(parts(label))).map(|step| step.id)
     }
 
     /// `Name($a: str, $b = 3) -> dict`, made from what was read.

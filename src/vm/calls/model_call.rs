@@ -27,7 +27,7 @@ impl Machine {
             Err(problem) => return self.fail_turn(&problem),
         };
         let called = Called { callee: resolved.callee, name: name.clone() };
-        if self.call_of_inlined(&called) {
+        if self.call_of_region(&called) {
             return;
         }
         if self.top().here.performed.is_some() && self.is_call_line(&called) {
@@ -75,7 +75,7 @@ impl Machine {
     fn is_call_line(&self, called: &Called) -> bool {
         let frame = self.top();
         let Some(step) = frame.pointer else { return false };
-        match &self.program.playbook(frame.playbook).step(step).kind {
+        match &self.body(frame).step(step).kind {
             StepKind::Call(site) => called.is_of(site),
             StepKind::Branch { .. }
             | StepKind::Loop(_)

@@ -105,7 +105,7 @@ impl Machine {
         self.next.call += 1;
         let id = CallId(self.next.call);
         let turn = self.turn.as_ref().filter(|_| is_top).map(|turn| turn.id);
-        let place = self.frames[depth].place(depth, turn);
+        let place = self.place_of(depth, turn);
         let name = resolved.signature.name.clone();
         let kind = resolved.callee.kind();
         let unresolved = match resolved.callee {
@@ -125,11 +125,11 @@ impl Machine {
         }
         self.frames[depth].core_mut().queue.push(queued);
         // Lines mean nothing to a goal: none of them would claim the call.
-        let program = self.program.clone();
+        let layouts = self.layouts.clone();
         if let Some(frame) = self.frames[depth].playbook_mut()
             && let Some(at) = frame.pointer
         {
-            frame.work.note_call(program.playbook(frame.playbook), at, &Called { callee: resolved.callee, name });
+            frame.work.note_call(layouts.body(frame.playbook), at, &Called { callee: resolved.callee, name });
         }
         if let Some(fault) = unresolved {
             self.refuse_call(id, format!("{} was not called: {fault}", resolved.signature.name).into());
@@ -223,7 +223,7 @@ impl Machine {
                 let text = format!("{line} -> {}", shorten(&value, shown));
                 self.asker_mut().told.push_result(text);
                 if let Some(name) = &queued.result_name {
-                    let playbook = self.top().playbook;
+                    let playbook = self.top().executed();
                     match self.type_of(playbook, name) {
                         Some(ty) if !ty.accepts(value.value()) => {
                             let problem = format!(

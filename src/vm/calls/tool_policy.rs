@@ -38,7 +38,7 @@ impl Machine {
     /// holds is that of the playbook it is called by, or of nobody.
     pub(crate) fn tool_refusal(&self, depth: usize, name: &str) -> Option<String> {
         let playbooks = self.frames[..=depth].iter().rev();
-        let caller = playbooks.filter_map(Frame::playbook).next().map(|frame| self.program.playbook(frame.playbook));
+        let caller = playbooks.filter_map(Frame::playbook).next().map(|frame| self.program.playbook(frame.executed()));
         let is_own = |playbook: &&Playbook| playbook.agent == self.frames[depth].core().agent;
         let whose = match caller.filter(is_own) {
             Some(playbook) => self.program.refusal(playbook, name),
@@ -154,8 +154,10 @@ impl Machine {
     }
 
     fn asset(&self, depth: usize, id: &str, path: &[PathStep]) -> Result<Tracked, String> {
-        let own = self.frames[depth].core().scope.get(id);
-        let agent = self.frames[depth].core().agent;
+        let frame = &self.frames[depth];
+        let inside = frame.inside().and_then(|inside| inside.scope.get(id));
+        let own = inside.or_else(|| frame.core().scope.get(id));
+        let agent = frame.core().agent;
         let variable = own.or_else(|| self.visible_to(agent, self.frames.len()).variable(id));
         let Some(variable) = variable else {
             return Err(format!("there is no asset `{id}`: no variable has this name"));

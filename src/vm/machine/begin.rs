@@ -31,6 +31,7 @@ impl Machine {
             others: vec![Scope::default(); program.agents.len()],
             prompts: Arc::new(Prompts::new(&program)),
             has_frame_limits: program.playbooks.iter().any(|playbook| playbook.limits.is_set()),
+            layouts: Arc::new(settings.layouts(&program)),
             analysis: Arc::new(Analysis::new(program.clone())),
             program,
             settings: Arc::new(settings),

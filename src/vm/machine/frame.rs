@@ -2,10 +2,11 @@
 
 use crate::calls::call::Callee;
 use crate::calls::call::QueuedCall;
-use crate::machine::frame_core::FrameCore;
+use crate::machine::frame_core::{FrameCore, Phase, Then};
 use std::sync::Arc;
 
 use crate::protocol::Tracked;
+use playhouse_lang::program::flow_graph::Node;
 use playhouse_lang::program::{AgentId, PlaybookId, StepId};
 use playhouse_lang::value::Value;
 
@@ -14,9 +15,11 @@ use crate::dataflow::frame::DataflowFrame;
 use crate::machine::told::Told;
 use crate::plan::frame::PlanFrame;
 use crate::protocol::view::Utterance;
-use crate::protocol::{ChatMessage, Location, Place, TurnId, UtteranceId};
+use crate::protocol::{ChatMessage, FrameId, FrameOrigin, Location, Place, TurnId, UtteranceId};
+use crate::variables::scope::Scope;
 use crate::variables::scope::Stamp;
 use crate::walk::work::LineWork;
+use playhouse_lang::analysis::layout::Region;
 
 /// One frame of the stack. Depth, calls, limits, journal and view know frames, not languages.
 #[derive(Clone, Debug)]
@@ -35,13 +38,10 @@ pub(crate) enum Frame {
 pub(crate) struct PlaybookFrame {
     pub(crate) core: FrameCore,
     pub(crate) playbook: PlaybookId,
-    /// Its lines are shown inside its caller's: it shares the turn and the chat session of the frame below, and
-    /// what belongs to those ([`crate::Machine::asker`]) is not its own.
-    pub(crate) inlined: bool,
-    /// Inlined, and the model knows that it is being executed.
-    pub(crate) is_told: bool,
-    /// The line it is at; none in goal mode.
+    /// The line it is at, as its playbook is laid out; none in goal mode.
     pub(crate) pointer: Option<StepId>,
+    /// The playbook shown inside one of its lines that the pointer is in.
+    pub(crate) inside: Option<Inside>,
     /// What the interpreter has done about the pointer's line since it got there.
     pub(crate) here: Here,
     pub(crate) loops: Vec<LoopState>,
@@ -72,6 +72,23 @@ pub(crate) struct PlaybookFrame {
     pub(crate) delay_ms: u64,
 }
 
+/// A playbook that runs inside the line which calls it: what it has of its own. All else it shares with its caller.
+#[derive(Clone, Debug)]
+pub(crate) struct Inside {
+    pub(crate) id: FrameId,
+    pub(crate) region: Region,
+    pub(crate) origin: FrameOrigin,
+    /// The call, which is being made.
+    pub(crate) call: QueuedCall,
+    pub(crate) scope: Scope,
+    /// What the caller's lines have done.
+    pub(crate) outer_work: LineWork,
+    /// How many turns the caller had had before.
+    pub(crate) n_turns_before: u64,
+    /// The model knows that it is being executed.
+    pub(crate) is_told: bool,
+}
+
 /// A variable of a frame that is gone, which gets the value of the frame in its place.
 #[derive(Clone, Debug)]
 pub(crate) struct ElidedResult {
@@ -100,9 +117,11 @@ pub(crate) struct Here {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Performed {
     /// Where the pointer goes from here.
-    pub(crate) next: playhouse_lang::program::flow_graph::Node,
+    pub(crate) next: Node,
     /// What was assigned, to compare with what a model writes for the same line.
     pub(crate) assigned: Option<(Arc<str>, Value)>,
+    /// The line inside at which the playbook has returned that the line called.
+    pub(crate) left_at: Option<StepId>,
 }
 
 /// One running loop of the interpreter's.
@@ -173,15 +192,118 @@ impl Frame {
         }
     }
 
-    pub(crate) fn place(&self, depth: usize, turn: Option<TurnId>) -> Place {
+    /// The playbook that runs inside one of its lines, if one does.
+    pub(crate) fn inside(&self) -> Option<&Inside> {
+        self.playbook()?.inside.as_ref()
+    }
+
+    /// Where it is, on top of `n_below` frames.
+    pub(crate) fn place(&self, n_below: usize, turn: Option<TurnId>) -> Place {
         let core = self.core();
-        Place { frame: core.id, agent: core.agent, location: self.location(), depth, turn }
+        let (frame, depth) = self.inside().map_or((core.id, n_below), |inside| (inside.id, n_below + 1));
+        Place { frame, agent: core.agent, location: self.location(), depth, turn }
     }
 }
 
 impl PlaybookFrame {
+    pub(crate) fn new(core: FrameCore, playbook: PlaybookId) -> PlaybookFrame {
+        PlaybookFrame {
+            core,
+            playbook,
+            pointer: None,
+            inside: None,
+            here: Here::default(),
+            loops: Vec::new(),
+            collected: Collected::default(),
+            chat: Chat::default(),
+            opening: Vec::new(),
+            n_elided: 0,
+            discards_value: false,
+            elided_results: Vec::new(),
+            told: Told::default(),
+            work: LineWork::default(),
+            reached: Vec::new(),
+            told_skipped: false,
+            saying: None,
+            n_failures: 0,
+            n_idle_turns: 0,
+            n_attempts: 0,
+            delay_ms: 0,
+        }
+    }
+
+    /// What runs inside is over for this frame: the pointer is on the line again that called it, whose work is done.
+    pub(crate) fn close_inside(&mut self) -> Option<Inside> {
+        let mut inside = self.inside.take()?;
+        let Region { line, next, .. } = inside.region;
+        let left_at = self.pointer.replace(line);
+        self.here = Here { performed: Some(Performed { next, assigned: None, left_at }), ..Here::default() };
+        self.work = std::mem::take(&mut inside.outer_work);
+        Some(inside)
+    }
+
+    /// The frame above as what runs inside this frame's line, in `region`. None: the two do not belong together.
+    pub(crate) fn join_inside(&mut self, above: &mut PlaybookFrame, region: Region) -> Option<()> {
+        let FrameOrigin::Call { call, .. } = above.core.origin else { return None };
+        let call = self.core.queue.take(call)?;
+        let core = &mut above.core;
+        let (scope, queue) = (std::mem::take(&mut core.scope), std::mem::take(&mut core.queue));
+        self.inside = Some(Inside {
+            id: core.id,
+            region,
+            origin: core.origin,
+            call,
+            scope,
+            outer_work: std::mem::take(&mut self.work),
+            n_turns_before: self.core.spent.turns,
+            is_told: true,
+        });
+        self.core.queue = queue;
+        self.core.phase = std::mem::replace(&mut core.phase, Phase::Ready);
+        self.core.watch = std::mem::take(&mut core.watch);
+        self.pointer = above.pointer.map(|step| region.laid_out(step));
+        self.here = std::mem::take(&mut above.here);
+        self.work = std::mem::take(&mut above.work);
+        self.work.map_lines(|step| Some(region.laid_out(step)));
+        Some(())
+    }
+
+    /// What runs inside as a frame of its own, which this frame waits for.
+    pub(crate) fn split_off_inside(&mut self) -> Option<PlaybookFrame> {
+        self.inside.as_ref()?;
+        let (pointer, here, mut work) =
+            (self.location().step(), std::mem::take(&mut self.here), std::mem::take(&mut self.work));
+        let inside = self.close_inside()?;
+        work.map_lines(|step| inside.region.holds(step).then(|| inside.region.source(step)));
+        let core = FrameCore {
+            scope: inside.scope,
+            queue: std::mem::take(&mut self.core.queue),
+            phase: std::mem::replace(&mut self.core.phase, Phase::Draining(Then::GoOn)),
+            watch: std::mem::take(&mut self.core.watch),
+            ..FrameCore::new(inside.id, self.core.agent, inside.origin)
+        };
+        self.core.queue.push(inside.call);
+        Some(PlaybookFrame { pointer, here, work, ..PlaybookFrame::new(core, inside.region.playbook) })
+    }
+
     pub(crate) fn location(&self) -> Location {
-        Location::Line { playbook: self.playbook, step: self.pointer }
+        match &self.inside {
+            Some(Inside { region, .. }) => {
+                let step = self.pointer.map(|step| region.source(step));
+                Location::Line { playbook: region.playbook, step }
+            }
+            None => Location::Line { playbook: self.playbook, step: self.pointer },
+        }
+    }
+
+    /// The playbook that the pointer is in.
+    pub(crate) fn executed(&self) -> PlaybookId {
+        self.inside.as_ref().map_or(self.playbook, |inside| inside.region.playbook)
+    }
+
+    /// Its scopes, nearest first.
+    pub(crate) fn scopes(&self) -> impl Iterator<Item = &Scope> {
+        self.inside.iter().map(|inside| &inside.scope).chain([&self.core.scope])
     }
 
     /// The call whose result will set `name`, if one is on its way.

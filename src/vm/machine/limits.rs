@@ -31,8 +31,7 @@ impl Machine {
         match unwinding.then {
             AfterUnwinding::End { reason } => {
                 while !self.frames.is_empty() {
-                    self.report(Fact::FramePopped { value: None });
-                    self.leave_frame();
+                    self.drop_frame();
                 }
                 let value = Tracked::new(reason.map_or(Value::Null, Value::Str), Origin::MODEL);
                 self.outcome = Some(Outcome::Done { value });
@@ -44,8 +43,10 @@ impl Machine {
 
     fn apply_limit(&mut self, depth: usize, what: &str, on_limit: OnLimit) {
         while self.frames.len() > depth + 1 {
-            self.report(Fact::FramePopped { value: None });
-            self.leave_frame();
+            self.drop_frame();
+        }
+        if self.top().inside.is_some() {
+            self.drop_region();
         }
         let name = self.program.playbook(self.top().playbook).name.clone();
         match on_limit {

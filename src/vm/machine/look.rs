@@ -15,15 +15,7 @@ impl Machine {
     pub fn view(&self) -> View {
         let turn = self.turn.as_ref().map(|turn| turn.id);
         View {
-            stack: self
-                .frames
-                .iter()
-                .enumerate()
-                .map(|(depth, frame)| {
-                    let is_top = depth + 1 == self.frames.len();
-                    self.view_frame(frame, turn.filter(|_| is_top))
-                })
-                .collect(),
+            stack: self.view_stack(turn),
             written_plans: self.written_plans.iter().map(|written| written.plan.clone()).collect(),
             others: self
                 .others
@@ -39,6 +31,43 @@ impl Machine {
             question: self.watcher.question.as_ref().map(|open| open.question.clone()),
             counters: self.counters,
         }
+    }
+
+    /// The frames, and what runs inside of them as frames of their own.
+    fn view_stack(&self, turn: Option<TurnId>) -> Vec<FrameView> {
+        let mut stack = Vec::with_capacity(self.frames.len() + 1);
+        for frame in &self.frames {
+            let mut view = self.view_frame(frame, None);
+            let Some((frame, inside)) = frame.playbook().and_then(|frame| Some((frame, frame.inside.as_ref()?))) else {
+                stack.push(view);
+                continue;
+            };
+            let callee = self.program.playbook(inside.region.playbook);
+            let above = FrameView {
+                id: inside.id,
+                name: callee.name.clone(),
+                location: view.location,
+                line: view.location.step().map(|step| callee.step(step).label.clone()),
+                origin: self.describe_origin(inside.origin),
+                result_name: inside.call.result_name.clone(),
+                inlined: true,
+                n_elided: 0,
+                variables: inside.scope.view(),
+                queue: std::mem::replace(&mut view.queue, vec![view_call(&inside.call)]),
+                loops: Vec::new(),
+                messages: Vec::new(),
+                n_turns: view.n_turns - inside.n_turns_before,
+                ..view.clone()
+            };
+            let line = inside.region.line;
+            view.location = Location::Line { playbook: frame.playbook, step: Some(line) };
+            view.line = Some(self.program.playbook(frame.playbook).step(line).label.clone());
+            stack.extend([view, above]);
+        }
+        if let Some(top) = stack.last_mut() {
+            top.turn = turn;
+        }
+        stack
     }
 
     fn view_frame(&self, frame: &Frame, turn: Option<TurnId>) -> FrameView {
@@ -78,8 +107,7 @@ impl Machine {
         let playbook = self.program.playbook(frame.playbook);
         FrameView {
             name: playbook.name.clone(),
-            line: frame.pointer.map(|step| playbook.step(step).label.clone()),
-            inlined: frame.inlined,
+            line: frame.pointer.filter(|_| frame.inside.is_none()).map(|step| playbook.step(step).label.clone()),
             n_elided: frame.n_elided,
             loops: frame
                 .loops

@@ -9,14 +9,11 @@ use playhouse_lang::program::flow_graph::Node;
 use playhouse_lang::program::{Mode, PlaybookId};
 
 use crate::calls::call::CallState;
-use crate::calls::call::Collected;
-use crate::machine::frame::{Chat, Frame, Here, PlaybookFrame};
+use crate::machine::frame::{Frame, Here, PlaybookFrame};
 use crate::machine::frame_core::{FrameCore, Phase, ReturnValue, Then};
 use crate::machine::state::Machine;
-use crate::machine::told::Told;
 use crate::protocol::fault::FaultKind;
 use crate::protocol::{Effect, Fact, FrameId, FrameOrigin, Progress, TimerId, Wait};
-use crate::walk::work::LineWork;
 
 impl Machine {
     /// Pushes a frame. The arguments have been bound and checked.
@@ -31,30 +28,8 @@ impl Machine {
             self.asker_mut().told.cover(since);
         }
         self.next.frame += 1;
-        self.frames.push(Frame::Playbook(PlaybookFrame {
-            core: FrameCore::new(FrameId(self.next.frame), playbook.agent, origin),
-            playbook: id,
-            inlined: false,
-            is_told: false,
-            pointer: None,
-            here: Here::default(),
-            loops: Vec::new(),
-            collected: Collected::default(),
-            chat: Chat::default(),
-            n_elided: 0,
-            discards_value: false,
-            elided_results: Vec::new(),
-            told: Told::default(),
-            opening: Vec::new(),
-            work: LineWork::default(),
-            reached: Vec::new(),
-            told_skipped: false,
-            saying: None,
-            n_failures: 0,
-            n_idle_turns: 0,
-            n_attempts: 0,
-            delay_ms: 0,
-        }));
+        let core = FrameCore::new(FrameId(self.next.frame), playbook.agent, origin);
+        self.frames.push(Frame::Playbook(PlaybookFrame::new(core, id)));
         self.frame_pushed(origin);
         for (name, value) in &bound {
             self.bind_variable(name, value.clone(), false);
@@ -78,8 +53,8 @@ impl Machine {
     }
 
     /// Whether one more frame is allowed; else the session fails.
-    fn has_room(&mut self, name: &str) -> bool {
-        let has_room = self.frames.len() < self.settings.depth;
+    pub(crate) fn has_room(&mut self, name: &str) -> bool {
+        let has_room = self.n_frames() < self.settings.depth;
         if !has_room {
             self.fail(
                 FaultKind::Limit,
@@ -95,8 +70,13 @@ impl Machine {
 
     /// A frame stands on the stack.
     pub(crate) fn frame_pushed(&mut self, origin: FrameOrigin) {
-        self.counters.max_depth = self.counters.max_depth.max(self.frames.len() as u64);
+        self.counters.max_depth = self.counters.max_depth.max(self.n_frames() as u64);
         self.report(Fact::FramePushed { origin });
+    }
+
+    /// Frames on the stack, with what runs inside of them.
+    fn n_frames(&self) -> usize {
+        self.frames.len() + self.frames.iter().filter(|frame| frame.inside().is_some()).count()
     }
 
     fn reached_heading(&mut self) {
@@ -105,16 +85,18 @@ impl Machine {
         }
     }
 
-    /// Moves the top frame's pointer to a node; behind the last line the frame returns null.
+    /// Moves the top frame's pointer to a node; behind the last line the frame, or what runs inside it, returns null.
     pub(crate) fn arrive(&mut self, node: Node) {
+        let node = if self.leaves_region(node) { Node::End } else { node };
         match node {
             Node::Step(step) => {
-                let is_interpreters = self.is_interpreters(self.program.playbook(self.top().playbook), step);
+                let is_interpreters = self.is_interpreters(self.body(self.top()), step);
+                let is_back = self.top().pointer.is_some_and(|from| self.is_before(step, from));
                 let frame = self.top_mut();
                 if let Some(from) = frame.pointer {
                     frame.work.leave(from);
                     // Another round of the model's own loop: what was done in the last does not count.
-                    if !is_interpreters && from > step {
+                    if !is_interpreters && is_back {
                         frame.work.start_afresh();
                     }
                 }
@@ -207,7 +189,7 @@ impl Machine {
         };
         let program = self.program.clone();
         let frame = self.top();
-        let playbook = program.playbook(frame.playbook);
+        let playbook = program.playbook(frame.executed());
         if let Some(returns) = playbook.returns
             && !returns.accepts(value.value())
         {
@@ -229,7 +211,7 @@ impl Machine {
                 self.report(Fact::LinesSkipped { lines });
             }
         }
-        self.pop_frame(value);
+        if self.top().inside.is_some() { self.return_from_region(value) } else { self.pop_frame(value) }
     }
 
     /// A return did not come about: the model is asked at the line the pointer stands on.
@@ -263,12 +245,9 @@ impl Machine {
         let frame = self.leave_frame();
         let origin = frame.core().origin;
         let has_talked = frame.playbook().is_some_and(|frame| !frame.opening.is_empty());
-        let (value, inlined) = match frame {
-            Frame::Playbook(frame) => {
-                let inlined = frame.inlined;
-                (self.settle_elided(frame, value), inlined)
-            }
-            Frame::Plan(_) | Frame::Dataflow(_) => (value, false),
+        let value = match frame {
+            Frame::Playbook(frame) => self.settle_elided(frame, value),
+            Frame::Plan(_) | Frame::Dataflow(_) => value,
         };
         if let FrameOrigin::Trigger { trigger, .. } = origin {
             self.triggered_returned(trigger, &value, has_talked);
@@ -284,18 +263,21 @@ impl Machine {
         self.last_value = value;
         self.remove_stale();
         self.recheck_truths();
-        if let FrameOrigin::Call { call, .. } = origin
-            && inlined
-        {
-            self.take_inlined(call);
+    }
+
+    /// The top frame goes without a result, and what runs inside it before.
+    pub(crate) fn drop_frame(&mut self) -> Frame {
+        if self.frames.last().is_some_and(|frame| frame.inside().is_some()) {
+            self.drop_region();
         }
+        self.report(Fact::FramePopped { value: None });
+        self.leave_frame()
     }
 
     /// Takes the top frame off; a playbook's variables join its agent's others, a plan's are gone.
     pub(crate) fn leave_frame(&mut self) -> Frame {
         let Some(mut frame) = self.frames.pop() else { unreachable!("only called with a frame on the stack") };
-        let inlined = frame.playbook().is_some_and(|frame| frame.inlined);
-        self.drop_watch(frame.core_mut(), inlined);
+        self.drop_watch(frame.core_mut());
         if let Frame::Playbook(frame) = &mut frame {
             let scope = std::mem::take(&mut frame.core.scope);
             self.others[frame.core.agent.0 as usize].join(scope);

@@ -11,6 +11,7 @@ use crate::turn::state::ClosingTurn;
 use crate::turn::state::Turn;
 use crate::variables::scope::{Scope, Stamp};
 use playhouse_lang::analysis::Analysis;
+use playhouse_lang::analysis::layout::Layouts;
 use playhouse_lang::plan::Plan;
 use playhouse_lang::program::OnLimit;
 use playhouse_lang::program::{EntryId, Program};
@@ -42,6 +43,8 @@ pub struct Machine {
     pub(crate) program: Arc<Program>,
     /// What follows from the program.
     pub(crate) analysis: Arc<Analysis>,
+    /// Its playbooks as they are executed under these settings.
+    pub(crate) layouts: Arc<Layouts>,
     pub(crate) settings: Arc<Settings>,
     /// Whether any playbook of the program limits its frames; most programs need not look.
     pub(crate) has_frame_limits: bool,

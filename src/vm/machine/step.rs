@@ -7,11 +7,12 @@ use crate::prompt::system::Prompts;
 use crate::protocol::fault::{Fault, FaultKind};
 use crate::protocol::view::Utterance;
 use crate::protocol::{
-    CallId, CallOutcome, Effect, Event, Fact, Outcome, Place, Progress, Report, Timestamp, ToolSignature, Wait,
+    CallId, CallOutcome, Effect, Event, Fact, Outcome, Place, Progress, Report, Timestamp, ToolSignature, TurnId, Wait,
 };
 use crate::protocol::{Origin, Tracked};
 use crate::variables::scope::Stamp;
 use playhouse_lang::plan::{Plan, PlanId};
+use playhouse_lang::program::Playbook;
 use playhouse_lang::program::{AgentId, Program};
 use std::sync::Arc;
 
@@ -156,8 +157,7 @@ impl Machine {
 
     /// The system message of an agent: the same bytes for all its turns.
     pub fn system_message(&self, agent: AgentId) -> Arc<str> {
-        let is_inlined = |playbook, step| self.inlining(playbook, step).is_some();
-        self.prompts.system(&self.program, &self.tools, agent, is_inlined)
+        self.prompts.system(&self.program, &self.tools, agent, &self.layouts)
     }
 
     /// The playbook on top of the stack. To be asked for only by what is done for a playbook.
@@ -186,9 +186,7 @@ impl Machine {
         self.frames.iter_mut().find_map(|frame| frame.core_mut().queue.get_mut(call))
     }
 
-    /// The frame whose chat session the top frame's turns belong to: the nearest that is not inlined. Messages,
-    /// what the model is to be told and how often it failed are the asker's; pointer, loops, variables, queue and
-    /// phase are the top frame's own.
+    /// The nearest playbook's frame: its chat session is where what a plan above it brings is told.
     pub(crate) fn asker(&self) -> &PlaybookFrame {
         self.frames[self.asker_depth()].playbook().expect("only asked for with a playbook on the stack")
     }
@@ -202,16 +200,26 @@ impl Machine {
         self.find_asker().unwrap_or(0)
     }
 
-    /// The depth of the nearest playbook that is not inlined, if there is one.
+    /// The depth of the nearest playbook, if there is one.
     pub(crate) fn find_asker(&self) -> Option<usize> {
-        self.frames.iter().rposition(|frame| frame.playbook().is_some_and(|frame| !frame.inlined))
+        self.frames.iter().rposition(|frame| frame.playbook().is_some())
+    }
+
+    /// A frame's playbook as it is executed.
+    pub(crate) fn body(&self, frame: &PlaybookFrame) -> &Playbook {
+        self.layouts.body(frame.playbook)
     }
 
     /// Where the top frame is; none: no frame is on the stack.
     pub fn place(&self) -> Option<Place> {
         let turn = self.turn.as_ref().map(|turn| turn.id);
-        let depth = self.frames.len().checked_sub(1)?;
-        Some(self.frames[depth].place(depth, turn))
+        Some(self.place_of(self.frames.len().checked_sub(1)?, turn))
+    }
+
+    /// Where a frame is. What runs inside of frames below counts as a frame.
+    pub(crate) fn place_of(&self, index: usize, turn: Option<TurnId>) -> Place {
+        let n_inside = self.frames[..index].iter().filter(|frame| frame.inside().is_some()).count();
+        self.frames[index].place(index + n_inside, turn)
     }
 
     pub(crate) fn emit(&mut self, effect: Effect) {

@@ -132,11 +132,6 @@ impl Told {
         self.covered_since
     }
 
-    /// The frame above is one of the same turn: nothing happens that its model does not see.
-    pub(crate) fn uncover(&mut self, before: Option<Stamp>) {
-        self.covered_since = before;
-    }
-
     /// The change of a variable is told by another block.
     pub(crate) fn note_known(&mut self, name: &Arc<str>) {
         if !self.known_names.contains(name) {

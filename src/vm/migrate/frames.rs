@@ -9,11 +9,11 @@ use playhouse_lang::program::{Parameter, PlaybookId};
 
 use crate::calls::call::{Callee, QueuedCall};
 use crate::machine::frame::{Frame, PlaybookFrame};
-use crate::machine::frame_core::{FrameCore, Phase, Then};
+use crate::machine::frame_core::FrameCore;
 use crate::machine::state::Machine;
 use crate::migrate::lines::{Lines, Moved};
 use crate::migrate::migration::Migration;
-use crate::protocol::{Fact, FrameOrigin, LeftLine, Location, Place};
+use crate::protocol::{Fact, FrameId, FrameOrigin, LeftLine, Location, Place};
 use crate::triggers::watch::{Match, PendingUpdate, Watch};
 use crate::variables::scope::Scope;
 
@@ -163,32 +163,37 @@ impl Migration {
 }
 
 impl Machine {
-    /// Inlined frames that are no longer shown inside their callers' lines go on as ordinary ones.
-    pub(super) fn set_apart_inlined(&mut self, moved: &[Moved]) {
-        for depth in 1..self.frames.len() {
-            let [below, above] = &self.frames[depth - 1..=depth] else { continue };
-            let (Some(caller), Some(frame)) = (below.playbook(), above.playbook()) else { continue };
-            let is_same_line = moved.get(depth - 1) == Some(&Moved::No);
-            let shown = caller.pointer.filter(|_| is_same_line).and_then(|at| self.inlining(caller.playbook, at));
-            if !frame.inlined || shown == Some(frame.playbook) {
-                continue;
-            }
-            let since = self.stamp;
-            if let Some(frame) = self.frames[depth].playbook_mut() {
-                (frame.inlined, frame.is_told) = (false, false);
-            }
-            self.wait_for_frame_above(depth - 1);
-            if let Some(caller) = self.frames[depth - 1].playbook_mut() {
-                caller.told.cover(since);
+    /// What runs inside a line becomes a frame of its own: the line may be another one in the new text. Answers which.
+    pub(super) fn set_regions_apart(&mut self) -> Vec<FrameId> {
+        let mut apart = Vec::new();
+        for depth in (0..self.frames.len()).rev() {
+            let Some(frame) = self.frames[depth].playbook_mut() else { continue };
+            if let Some(above) = frame.split_off_inside() {
+                apart.push(above.core.id);
+                self.frames.insert(depth + 1, Frame::Playbook(above));
             }
         }
+        apart
     }
 
-    /// A caller whose inlined playbook is none any more waits for it as for any other.
-    pub(super) fn wait_for_frame_above(&mut self, depth: usize) {
-        let caller = self.frames[depth].core_mut();
-        if caller.phase == Phase::Ready {
-            caller.phase = Phase::Draining(Then::GoOn);
+    /// What ran inside a line does so again where the new text has it there too; else it goes on as an ordinary frame.
+    pub(super) fn join_regions(&mut self, apart: &[FrameId], moved: &[Moved]) {
+        for depth in (1..self.frames.len()).rev() {
+            if !apart.contains(&self.frames[depth].core().id) {
+                continue;
+            }
+            let stays = moved.get(depth - 1) == Some(&Moved::No);
+            let (below, above) = self.frames.split_at_mut(depth);
+            let (Some(caller), Some(frame)) = (below[depth - 1].playbook_mut(), above[0].playbook_mut()) else {
+                continue;
+            };
+            let layout = self.layouts.layout(caller.playbook);
+            let region = layout.zip(caller.pointer).and_then(|(layout, line)| layout.region_at(line));
+            let region = region.filter(|region| stays && region.playbook == frame.playbook);
+            match region.and_then(|region| caller.join_inside(frame, *region)) {
+                Some(()) => drop(self.frames.remove(depth)),
+                None => caller.told.cover(self.stamp),
+            }
         }
     }
 
@@ -228,9 +233,6 @@ impl Machine {
         for depth in 0..self.frames.len() {
             let place = self.frames[depth].place(depth, None);
             let Some(frame) = self.frames[depth].playbook_mut() else { continue };
-            if frame.inlined {
-                continue;
-            }
             // They name lines by their old ids, and mistakes in replies that nobody knows of.
             frame.told.forget_lines();
             if !frame.chat.messages.is_empty() {

@@ -7,7 +7,7 @@ use playhouse_lang::program::{Mode, Playbook, StepId, StepKind};
 use crate::machine::frame::{Here, LoopState, Performed, PlaybookFrame};
 use crate::machine::frame_core::{Phase, ReturnValue, Then};
 use crate::protocol::Tracked;
-use crate::walk::{follow, is_inside};
+use crate::walk::is_inside;
 
 /// What became of the line that a frame stood on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Lines<'_> {
             return Moved::ToFirst;
         };
         frame.pointer = Some(at);
-        frame.here = Here { performed: Some(Performed { next, assigned: None }), ..Here::default() };
+        frame.here = Here { performed: Some(Performed { next, assigned: None, left_at: None }), ..Here::default() };
         Moved::Behind
     }
 
@@ -102,11 +102,10 @@ impl Lines<'_> {
     fn next(self, old: StepId, new: StepId, next: Node) -> Option<Node> {
         let kinds: Vec<EdgeKind> =
             self.old.flow.successors(old).iter().filter(|edge| edge.to == next).map(|edge| edge.kind).collect();
-        let edges = self.new.flow.successors(new);
         match (kinds.as_slice(), &self.old.step(old).kind) {
             // Whether the condition held cannot be told from where the line led: asking again changes nothing.
             ([_, _, ..], StepKind::Branch { .. }) => None,
-            ([kind, ..], _) => Some(follow(edges, *kind)),
+            ([kind, ..], _) => Some(self.new.flow.follow(new, *kind)),
             ([], _) => Some(match next {
                 Node::End => Node::End,
                 Node::Step(step) => self.same(step).map_or_else(|| self.new.flow.after(new), Node::Step),

@@ -48,6 +48,7 @@ impl Machine {
             self.reopen_calls();
         }
         // While the old program is still there: what it cannot be without is ended.
+        let apart = self.set_regions_apart();
         let asked = self.watcher.question.clone();
         self.give_up_question();
         self.put_back_updates(asked);
@@ -66,7 +67,7 @@ impl Machine {
         self.outbox.extend(told.iter().filter_map(|progress| migration.progress(progress)));
         // From here on everything is of the new program.
         self.declare_changed(&migration);
-        self.set_apart_inlined(&moved);
+        self.join_regions(&apart, &moved);
         self.complete_left_sentence(&moved);
         self.fail_gone_calls();
         self.renew_chats();
@@ -161,7 +162,6 @@ impl Machine {
             if self.frames.len() > depth {
                 continue;
             }
-            let was_inlined = frame.playbook().is_some_and(|frame| frame.inlined);
             match frame.core().origin {
                 FrameOrigin::Begin => {}
                 FrameOrigin::Call { call, .. } => {
@@ -170,9 +170,6 @@ impl Machine {
                     failed.into_iter().for_each(|fact| self.report(fact));
                 }
                 FrameOrigin::Trigger { trigger, .. } => self.ask_guard_again(trigger),
-            }
-            if was_inlined && depth > 0 {
-                self.wait_for_frame_above(depth - 1);
             }
         }
         left.reverse();
@@ -244,6 +241,7 @@ impl Machine {
         self.prompts = Arc::new(Prompts::new(&program));
         self.has_frame_limits = program.playbooks.iter().any(|playbook| playbook.limits.is_set());
         self.analysis = Arc::new(Analysis::new(program.clone()));
+        self.layouts = Arc::new(self.settings.layouts(&program));
         self.program = program;
         self.tools = tools;
         moved

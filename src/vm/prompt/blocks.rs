@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use minijinja::context;
-use playhouse_lang::program::{Mode, Playbook, PlaybookId, Step, StepKind};
+use playhouse_lang::analysis::layout::Layout;
+use playhouse_lang::program::{Mode, Playbook, Step, StepKind};
 use playhouse_lang::value::Value;
 
 use crate::calls::call::CallState;
@@ -87,8 +88,8 @@ impl Machine {
             if is_goal { number_items(playbook) } else { (playbook.description.trim().to_owned(), 0) };
         let mut lines = Vec::new();
         for step in playbook.steps.iter().skip(n_numbered) {
-            lines.push(self.write_line(playbook, step, "", ""));
-            lines.extend(self.write_inlined(playbook, step));
+            lines.push(self.write_line(playbook, step));
+            lines.extend(self.write_region(playbook, step));
         }
         let notes = playbook.notes.trim();
         let n_bytes = signature.len() + description.len() + lines.iter().map(String::len).sum::<usize>() + notes.len();
@@ -97,9 +98,9 @@ impl Machine {
 
     /// The playbooks whose text the model has before it: the one that is executed and those shown inside it.
     pub(super) fn shown_playbooks(&self) -> impl Iterator<Item = &Playbook> {
-        let playbook = self.program.playbook(self.asker().playbook);
-        let inlined = playbook.steps.iter().filter_map(|step| self.inlining(playbook.id, step.id));
-        std::iter::once(playbook.id).chain(inlined).map(|id: PlaybookId| self.program.playbook(id))
+        let id = self.asker().playbook;
+        let regions = self.layouts.layout(id).into_iter().flat_map(Layout::regions);
+        std::iter::once(id).chain(regions.map(|region| region.playbook)).map(|id| self.program.playbook(id))
     }
 
     /// `2026-11-22 (Sunday)`, where the playbook deals with days.
@@ -128,9 +129,7 @@ impl Machine {
 
     fn is_named_here(&self, name: &str) -> bool {
         let frame = self.top();
-        frame.pointer.is_some_and(|step| {
-            self.program.playbook(frame.playbook).step(step).reads.iter().any(|read| **read == *name)
-        })
+        frame.pointer.is_some_and(|step| self.body(frame).step(step).reads.iter().any(|read| **read == *name))
     }
 
     /// The variables that the model is told of, nearest last; in a continued session only long ones that the line in
@@ -180,7 +179,7 @@ impl Machine {
         let frames =
             || self.frames.iter().filter_map(|frame| frame.playbook()).filter(|frame| frame.core.agent == agent);
         let is_left_behind = |name: &str, variable: &Variable| {
-            variable.changed_at.is_some() && !frames().any(|frame| frame.core.scope.contains(name))
+            variable.changed_at.is_some() && !frames().any(|frame| frame.scopes().any(|scope| scope.contains(name)))
         };
         let is_ours = |name: &Arc<str>, variable: &Variable| {
             !is_left_behind(name, variable) || named.contains(name) || declared.iter().any(|other| other.name == *name)
@@ -188,7 +187,8 @@ impl Machine {
         let on_its_way = |name: &Arc<str>| {
             let waits = |state: &CallState| !matches!(state, CallState::Done(_));
             frames().any(|frame| {
-                frame.core.queue.iter().any(|call| call.result_name.as_ref() == Some(name) && waits(call.state()))
+                let calls = frame.core.queue.iter().chain(frame.inside.as_ref().map(|inside| &inside.call));
+                calls.into_iter().any(|call| call.result_name.as_ref() == Some(name) && waits(call.state()))
             })
         };
         let all = self.reader().all().into_iter().filter(|(name, _)| &***name != USER_MESSAGE);
@@ -217,7 +217,7 @@ impl Machine {
     fn is_asked_anew(&self, name: &str, variable: &Variable) -> bool {
         let frame = self.top();
         let Some(step) = frame.pointer else { return false };
-        let kind = &self.program.playbook(frame.playbook).step(step).kind;
+        let kind = &self.body(frame).step(step).kind;
         let is_target = matches!(kind, StepKind::Ask { targets } if targets.iter().any(|target| *target.name == *name));
         is_target && variable.changed_at == Some(frame.location()) && self.is_unanswered(step)
     }
@@ -252,27 +252,29 @@ impl Machine {
     }
 
     /// `02.01= text`, indented as it is nested; further lines of its text are indented with it.
-    /// `margin` stands before the whole, `line` before the line id.
-    fn write_line(&self, playbook: &Playbook, step: &Step, margin: &str, line: &str) -> String {
-        let indent = format!("{margin}{}", "  ".repeat(nesting(playbook, step)));
+    fn write_line(&self, playbook: &Playbook, step: &Step) -> String {
+        let indent = "  ".repeat(nesting(playbook, step));
         let mark = if self.is_interpreters(playbook, step.id) { "=" } else { "" };
         let text = step.text.replace('\n', &format!("\n{indent}   "));
-        format!("{indent}{line}{}{mark} {text}", step.label)
+        format!("{indent}{}{mark} {text}", step.label)
     }
 
     /// The playbook that runs inside a line, below it: signature and description, its lines with ids like
     /// `03>01`, its notes.
-    fn write_inlined(&self, playbook: &Playbook, step: &Step) -> Vec<String> {
-        let Some(callee) = self.inlining(playbook.id, step.id) else { return Vec::new() };
-        let callee = self.program.playbook(callee);
+    fn write_region(&self, playbook: &Playbook, step: &Step) -> Vec<String> {
+        let layout = self.layouts.layout(playbook.id);
+        let Some((layout, region)) = layout.and_then(|layout| Some((layout, layout.region_at(step.id)?))) else {
+            return Vec::new();
+        };
+        let callee = self.program.playbook(region.playbook);
         let margin = "  ".repeat(nesting(playbook, step) + 1);
         let indented = |text: &str| text.trim().replace('\n', &format!("\n{margin}"));
-        let line = format!("{}>", step.label);
         let mut lines = vec![format!("{margin}{}:", write_signature(&callee.name, &callee.signature()))];
         if !callee.description.trim().is_empty() {
             lines.push(format!("{margin}{}", indented(&callee.description)));
         }
-        lines.extend(callee.steps.iter().map(|step| self.write_line(callee, step, &margin, &line)));
+        let inside = callee.steps.iter().map(|step| layout.body().step(region.laid_out(step.id)));
+        lines.extend(inside.map(|step| self.write_line(layout.body(), step)));
         if !callee.notes.trim().is_empty() {
             lines.push(format!("{margin}NOTES {}", indented(&callee.notes)));
         }

@@ -59,12 +59,12 @@ impl Machine {
             .collect();
         let frame = self.top_mut();
         frame.here.ask_model = false;
-        frame.is_told = frame.inlined;
         frame.core.phase = Phase::Turn;
-        let (playbook, pointer) = (frame.playbook, frame.pointer);
-        let is_inlined = frame.inlined;
-        let caller = self.asker();
-        let inside = caller.pointer.filter(|_| is_inlined).map(|line| (caller.playbook, line));
+        let inside = frame.inside.as_mut().map(|inside| {
+            inside.is_told = true;
+            (frame.playbook, inside.region.line)
+        });
+        let (playbook, pointer) = (frame.executed(), frame.location().step());
         let asker = self.asker_mut();
         let delay_ms = std::mem::take(&mut asker.delay_ms);
         let told = std::mem::take(&mut asker.told);
@@ -96,7 +96,6 @@ impl Machine {
             prose: String::new(),
             is_cut_short: false,
             is_time_up: false,
-            left_at: None,
             is_line_over: false,
             is_line_applied: false,
             reopened: false,
@@ -145,7 +144,7 @@ impl Machine {
             ));
         }
         let frame = self.top();
-        let playbook = self.program.playbook(frame.playbook);
+        let playbook = self.program.playbook(frame.executed());
         let is_unbounded = playbook.mode == Mode::Goal && playbook.limits.turns.is_none();
         (is_unbounded && frame.core.spent.turns_since_user >= self.settings.goal_turns).then(|| {
             format!(

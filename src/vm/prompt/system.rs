@@ -5,7 +5,8 @@ use crate::prompt::files::render;
 use crate::protocol::ToolSignature;
 use crate::turn::state::first_line;
 use minijinja::context;
-use playhouse_lang::program::{AgentId, Mode, Playbook, PlaybookId, Program, Signature, StepId, TriggerKind, Type};
+use playhouse_lang::analysis::layout::Layouts;
+use playhouse_lang::program::{AgentId, Mode, Playbook, Program, Signature, TriggerKind, Type};
 use std::sync::Arc;
 use std::sync::OnceLock;
 
@@ -26,12 +27,11 @@ impl Prompts {
         program: &Program,
         tools: &[ToolSignature],
         agent: AgentId,
-        is_inlined: impl Fn(PlaybookId, StepId) -> bool,
+        layouts: &Layouts,
     ) -> Arc<str> {
         let make = || {
             // A rule about playbooks inside lines, goals or triggers costs tokens only where there are such.
-            let own = || program.agent(agent).playbooks.iter().map(|&id| program.playbook(id));
-            let inlines = own().any(|playbook| playbook.steps.iter().any(|step| is_inlined(playbook.id, step.id)));
+            let inlines = program.agent(agent).playbooks.iter().any(|&id| layouts.layout(id).is_some());
             let goals = program.playbooks.iter().any(|playbook| playbook.agent == agent && playbook.mode == Mode::Goal);
             let triggers =
                 callable_playbooks(program, agent).any(|(_, playbook)| !starts_by_itself(playbook).is_empty());

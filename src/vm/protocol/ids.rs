@@ -57,6 +57,16 @@ pub enum Location {
     },
 }
 
+impl Location {
+    /// The line of a playbook; none: a heading, or a place in a plan.
+    pub fn step(self) -> Option<StepId> {
+        match self {
+            Location::Line { step, .. } => step,
+            Location::Plan { .. } => None,
+        }
+    }
+}
+
 /// Where the machine is: what public events, debuggers and faults name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use playhouse_lang::analysis::layout::Layouts;
+use playhouse_lang::program::Program;
 use playhouse_lang::value::Bounds;
 
 use crate::dataflow::date::TimesOfDay;
@@ -138,6 +140,11 @@ pub enum OnProtocolFailure {
 }
 
 impl Settings {
+    /// How the playbooks of a program are laid out under these settings.
+    pub(crate) fn layouts(&self, program: &Arc<Program>) -> Layouts {
+        Layouts::new(program.clone(), if self.explicit_lines { self.inline_lines } else { 0 })
+    }
+
     /// How large a value may be.
     pub fn bounds(&self) -> Bounds {
         Bounds { max_bytes: self.value_bytes, max_depth: MAX_VALUE_DEPTH }

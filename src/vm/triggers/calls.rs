@@ -10,6 +10,7 @@ use playhouse_lang::value::{Map, Value};
 
 use crate::calls::arguments::Resolved;
 use crate::calls::call::{Called, Callee, QueuedCall};
+use crate::machine::frame::PlaybookFrame;
 use crate::machine::state::Machine;
 use crate::protocol::{CallId, FrameOrigin, Ruling, Update};
 use crate::triggers::watch::Match;
@@ -19,7 +20,7 @@ impl Machine {
     /// do not hold.
     fn watching(&self, depth: usize, called: &Called, wanted: impl Fn(&TriggerKind) -> bool) -> Vec<TriggerId> {
         let frame = &self.frames[depth];
-        let playbook = frame.playbook().map(|frame| frame.playbook);
+        let playbook = frame.playbook().map(PlaybookFrame::executed);
         let index = &self.program.agent(frame.core().agent).triggers;
         let is_it = |id: &&TriggerId| {
             let kind = &self.program.trigger(**id).kind;

@@ -75,7 +75,7 @@ impl Machine {
         let Some(turn) = &self.turn else { return Vec::new() };
         let program = self.program.clone();
         let index = &program.agent(self.core().agent).triggers;
-        let playbook = self.top().playbook;
+        let playbook = self.top().executed();
         let mut ahead: Vec<PendingUpdate> = Vec::new();
         let mut values: BTreeMap<Arc<str>, Value> = BTreeMap::new();
         for (name, value) in turn.sets_ahead() {

@@ -96,7 +96,7 @@ impl Machine {
         if self.watcher.active.contains_key(&id) {
             return Some(Ruling::Active);
         }
-        if self.frames.last().and_then(Frame::playbook).is_some_and(|frame| frame.playbook == id.playbook) {
+        if self.frames.last().and_then(Frame::playbook).is_some_and(|frame| frame.executed() == id.playbook) {
             return Some(Ruling::OwnFrame);
         }
         self.bind_triggered(id).err().map(|missing| Ruling::NotCallable(missing.into()))
@@ -294,13 +294,9 @@ impl Machine {
     }
 
     /// A frame goes: its trigger may fire again, and what it still owed to others is dropped.
-    pub(crate) fn drop_watch(&mut self, frame: &mut FrameCore, inlined: bool) {
+    pub(crate) fn drop_watch(&mut self, frame: &mut FrameCore) {
         if self.watcher.question.as_ref().is_some_and(|open| open.frame == frame.id) {
             self.give_up_question();
-        }
-        // A beat is not about this frame: the next one calls its playbook.
-        if inlined && !self.frames.is_empty() {
-            self.core_mut().watch.later.append(&mut frame.watch.later);
         }
         frame.trigger.take().into_iter().for_each(|trigger| self.deactivate(trigger));
         let watch = std::mem::take(&mut frame.watch);
@@ -335,7 +331,7 @@ impl Machine {
         is_open
     }
 
-    /// Behind an update, before the inlined playbook that made it returns: asks about it. What matches is called
+    /// After an update, before the playbook inside that made it returns: asks about it. What matches is called
     /// when the turn has ended, and the playbook returns then.
     pub(crate) fn ask_before_return(&mut self) {
         if !self.core().watch.updates.is_empty() {

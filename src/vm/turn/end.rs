@@ -263,7 +263,7 @@ impl Machine {
                     Some(Node::Step(next)) => {
                         self.after_turn(then.clone());
                         if self.core().phase == Phase::Draining(then) {
-                            self.pass_to(next);
+                            self.pass_to(Node::Step(next));
                         }
                     }
                     None => self.after_turn(then),
@@ -280,7 +280,7 @@ impl Machine {
         if self.is_unanswered(step) {
             return Some(None);
         }
-        let [only] = self.program.playbook(frame.playbook).flow.successors(step) else { return None };
+        let [only] = self.body(frame).flow.successors(step) else { return None };
         let Node::Step(next) = only.to else { return None };
         let is_next = frame.here.performed.is_none() && self.has_done_work(step, true) && self.only_waits(next);
         is_next.then_some(Some(next))
@@ -290,7 +290,7 @@ impl Machine {
     /// that is the interpreter's anyway. None: the model may have more to do on the line.
     fn line_left_behind(&self) -> Option<Node> {
         let frame = self.top();
-        let playbook = self.program.playbook(frame.playbook);
+        let playbook = self.body(frame);
         let step = frame.pointer.filter(|_| playbook.mode == Mode::Steps)?;
         if self.turn.as_ref().is_some_and(|turn| turn.speech.is_some()) {
             return None;

@@ -89,12 +89,14 @@ impl Machine {
         self.watcher.truths = truths;
         self.forget_updates_after(n_updates);
         let has_called = self.n_calls() > n_calls;
+        let id_inside = |frames: &[Frame]| frames.last().and_then(Frame::inside).map(|inside| inside.id);
         // A playbook that began inside its caller in this turn goes with it.
-        while !has_called && self.frames.len() > frames.len() && self.top().inlined {
-            self.drop_inlined();
+        if !has_called && id_inside(&self.frames).is_some() && id_inside(&frames).is_none() {
+            self.drop_region();
         }
         // One that was over in this turn cannot be brought back: its line stays done.
         let is_same_stack = self.frames.len() == frames.len()
+            && id_inside(&self.frames) == id_inside(&frames)
             && self.frames.iter().zip(&frames).all(|(frame, old)| frame.core().id == old.core().id);
         let goes_back = is_same_stack && !has_called;
         self.others = others;
@@ -105,6 +107,11 @@ impl Machine {
             // A plan waits meanwhile, or goes on with what is its own.
             let (Frame::Playbook(frame), Frame::Playbook(old)) = (frame, old) else { continue };
             frame.core.scope = old.core.scope;
+            if let (Some(inside), Some(old)) = (&mut frame.inside, &old.inside)
+                && inside.id == old.id
+            {
+                inside.scope = old.scope.clone();
+            }
             frame.chat = old.chat;
             frame.told = old.told;
             frame.saying = old.saying;

@@ -23,6 +23,7 @@ use crate::protocol::fault::FaultKind;
 use crate::protocol::{CallId, Fact, ReplyEnd, TurnEnd, TurnId, Usage, Wait};
 use crate::reply::{Action, ReadEnd, ReadFaultKind, Reading, WaitFor};
 use crate::turn::history::{append_line, say_line};
+use crate::turn::state::Goal;
 use crate::variables::fault::EvalFault;
 
 impl Machine {
@@ -155,8 +156,6 @@ impl Machine {
             Todo::OpenSay | Todo::Set(..) | Todo::Act(_) if is_over => self.report_done(),
             Todo::At(label) => self.at(&label),
             Todo::Move(target) => self.move_towards(target),
-            Todo::Leave(target) => self.leave_inlined(target),
-            Todo::Enter(label) => self.enter(&label),
             Todo::OpenSay => self.open_say(),
             Todo::SayText(text) => self.scan_speech(&text),
             Todo::SayParts(parts) => self.say_parts(parts),
@@ -183,7 +182,7 @@ impl Machine {
     pub(crate) fn wait_for_results(&mut self, step: StepId) {
         match self.blocking_call(step) {
             Some(call) => self.hold_for_call(call),
-            None => self.todo_first(Todo::Move(step)),
+            None => self.todo_first(Todo::Move(Goal::Line(step))),
         }
     }
 
@@ -252,7 +251,7 @@ impl Machine {
             self.report(Fact::Ignored { cause: cause.into() });
             return self.cut_without_line("a value differs from the interpreter's");
         }
-        let playbook = self.top().playbook;
+        let playbook = self.top().executed();
         if let Some(ty) = self.type_of(playbook, name)
             && !ty.accepts(resolved.value())
         {
@@ -307,7 +306,11 @@ impl Machine {
                 };
                 self.progressed();
                 let then = Then::Return { value, failed: false };
-                if self.top().inlined { self.yield_inlined(then) } else { self.yield_turn(TurnEnd::Return, then) }
+                if self.top().inside.is_some() {
+                    self.yield_inside(then)
+                } else {
+                    self.yield_turn(TurnEnd::Return, then)
+                }
             }
             Action::End(reason) => {
                 self.progressed();

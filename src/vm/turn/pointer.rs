@@ -2,38 +2,53 @@
 
 use std::sync::Arc;
 
-use playhouse_lang::program::{Loop, Mode, StepId, StepKind};
+use playhouse_lang::program::flow_graph::Node;
+use playhouse_lang::program::{Loop, Mode, Step, StepId, StepKind};
 
 use crate::calls::call::Callee;
 use crate::machine::frame_core::{Phase, Then};
 use crate::machine::state::Machine;
 use crate::reply::{Action, WaitFor};
-use crate::turn::state::{Todo, first_line};
+use crate::turn::state::{Goal, Todo, first_line};
 use crate::walk::Walk;
 use crate::walk::way::Way;
 
 impl Machine {
     /// `at`: the model says which line it is at.
     pub(crate) fn at(&mut self, label: &Arc<str>) {
-        if self.at_inlined(label) {
-            return;
-        }
-        let program = self.program.clone();
-        let frame = self.asker();
-        let playbook = program.playbook(frame.playbook);
+        let layouts = self.layouts.clone();
+        let playbook = layouts.body(self.top().playbook);
         let target = playbook.find_step(label);
+        let (pointer, performed) = (self.top().pointer, self.top().here.performed.clone());
+        if let (Some(target), Some(performed)) = (target, &performed)
+            && performed.left_at == Some(target)
+        {
+            // The line has been done, and with it the playbook inside: the model still writes about it.
+            return self.end_line();
+        }
+        if let Some(region) = target.and_then(|target| self.region_of(target)) {
+            // It was executed here, and is to be executed again.
+            if pointer == Some(region.line) && performed.is_some() {
+                self.move_back(region.line);
+            }
+            if let Some(inside) = self.top_mut().inside.as_mut().filter(|inside| inside.region.line == region.line) {
+                inside.is_told = true;
+            }
+        }
         match (playbook.mode, target) {
             (Mode::Goal, Some(step)) => {
-                if !frame.reached.contains(&step) {
+                if !self.top().reached.contains(&step) {
                     self.top_mut().reached.push(step);
                     self.progressed();
                 }
             }
             // Lines mean nothing to a goal.
             (Mode::Goal, None) => {}
-            (Mode::Steps, Some(step)) => self.todo_first(Todo::Move(step)),
+            (Mode::Steps, Some(step)) => self.todo_first(Todo::Move(Goal::Line(step))),
             (Mode::Steps, None) => {
-                let labels: Vec<&str> = playbook.steps.iter().map(|step| &*step.label).collect();
+                let mut lines: Vec<&Step> = playbook.steps.iter().collect();
+                lines.sort_by_key(|line| self.position(line.id));
+                let labels: Vec<&str> = lines.iter().map(|line| &*line.label).collect();
                 let known = match labels.as_slice() {
                     [first, .., last] if labels.len() > 12 => format!("{first} to {last}"),
                     _ => labels.join(", "),
@@ -44,13 +59,21 @@ impl Machine {
         }
     }
 
-    /// One hop on the way to the line that an `at` names. Explicit lines on the way are performed.
-    pub(crate) fn move_towards(&mut self, target: StepId) {
-        let Some(pointer) = self.top().pointer else { return };
-        if pointer == target && self.only_returns_here() {
+    /// One hop on the way to the line that an `at` names, or out of a region. Explicit lines on the way are performed.
+    pub(crate) fn move_towards(&mut self, goal: Goal) {
+        let frame = self.top();
+        let Some(pointer) = frame.pointer else { return };
+        let target = match (goal, &frame.inside) {
+            // A line is not left as long as what is inside it goes on.
+            (Goal::Line(line), Some(inside)) if inside.region.line == line => return,
+            (Goal::Line(line), _) => Node::Step(line),
+            (Goal::Out, Some(inside)) => inside.region.next,
+            (Goal::Out, None) => return,
+        };
+        let is_there = target == Node::Step(pointer);
+        if is_there && self.only_returns_here() {
             return;
         }
-        let n_frames = self.frames.len();
         if self.top().here.performed.is_none() {
             match self.perform(pointer) {
                 // A decision in words about a result that the model has not seen would be made up.
@@ -59,12 +82,15 @@ impl Machine {
                 }
                 Walk::Left => {}
                 Walk::NeedsCalls => {
-                    self.todo_first(Todo::Move(target));
+                    self.todo_first(Todo::Move(goal));
                     return self.wait_for_results(pointer);
                 }
-                Walk::Yield(then) if self.top().inlined => {
-                    self.yield_inlined(then);
-                    return self.end_line();
+                Walk::Yield(then) if self.top().inside.is_some() => {
+                    self.yield_inside(then);
+                    if is_there {
+                        return self.end_line();
+                    }
+                    return self.todo_first(Todo::Move(goal));
                 }
                 Walk::Yield(then) => {
                     self.cut_turn("the interpreter has performed the line that ends the playbook");
@@ -74,8 +100,8 @@ impl Machine {
                 Walk::TookOver => return,
                 Walk::Done => {
                     self.progressed();
-                    if self.frames.len() > n_frames {
-                        return self.walked_inside(pointer, target);
+                    if self.top().inside.as_ref().is_some_and(|inside| inside.region.line == pointer) {
+                        return self.todo_first(Todo::Move(goal));
                     }
                     // What the model writes for the lines behind it would come before what the playbook does. The
                     // interpreter goes on as if it had come here by itself.
@@ -94,42 +120,48 @@ impl Machine {
                     }
                     let goes_on = !self.judge_in_turn(true) || self.turn.is_some();
                     return if goes_on {
-                        self.todo_first(Todo::Move(target))
+                        self.todo_first(Todo::Move(goal))
                     };
                 }
             }
         }
-        if pointer == target {
+        if is_there {
             return;
         }
         match self.way(target) {
+            Way::Through(next) if self.leaves_region(next) => self.walk_out(goal),
             Way::Through(next) => {
                 self.pass_to(next);
                 self.progressed();
-                self.todo_first(Todo::Move(target));
+                self.todo_first(Todo::Move(goal));
             }
-            Way::Back => {
-                self.move_back(target);
+            Way::Back(to) => {
+                if self.leaves_region(Node::Step(to)) && !self.walk_back_out() {
+                    return;
+                }
+                self.move_back(to);
                 self.progressed();
-                self.todo_first(Todo::Move(target));
+                self.todo_first(Todo::Move(goal));
             }
             Way::NotDone(step) => {
-                let text = self.program.playbook(self.top().playbook).step(step).text.clone();
-                let label = self.label(step);
-                let problem = format!("line {label} is not done: {}", first_line(&text));
-                self.fail_turn(&problem);
+                let line = self.body(self.top()).step(step);
+                let (label, text) = (&line.label, first_line(&line.text));
+                let unseen = self.top().inside.as_ref().filter(|_| step == pointer && self.leaves_region(target));
+                self.fail_turn(&match unseen {
+                    Some(inside) => format!(
+                        "you leave line {} before line {label} is done: {text}. End your reply before it",
+                        self.label(inside.region.line)
+                    ),
+                    None => format!("line {label} is not done: {text}"),
+                });
             }
             Way::Over(between) => self.fail_jump(target, &between),
-            Way::Unreachable if self.top().here.performed.is_some() => {
-                let (from, to) = (self.label(pointer), self.label(target));
-                self.fail_turn(&format!("line {to} is not reached: the interpreter has decided line {from} otherwise"));
-            }
             Way::Unreachable => {
-                let problem = format!(
-                    "line {} does not lead to line {}; go on from line {0}",
-                    self.label(pointer),
-                    self.label(target)
-                );
+                let (from, to) = (self.label(pointer), self.label_of(target));
+                let problem = match self.top().here.performed {
+                    Some(_) => format!("{to} is not reached: the interpreter has decided line {from} otherwise"),
+                    None => format!("line {from} does not lead to {to}; go on from line {from}"),
+                };
                 self.fail_turn(&problem);
             }
         }
@@ -137,21 +169,29 @@ impl Machine {
 
     /// A reply cannot go on beyond lines that do something and are the interpreter's. What the model meant is not
     /// known: it is asked again where it was, and decides whether they are to be done.
-    pub(crate) fn fail_jump(&mut self, target: StepId, between: &[StepId]) {
+    fn fail_jump(&mut self, target: Node, between: &[StepId]) {
         let Some(pointer) = self.top().pointer else { return };
-        let playbook = self.program.playbook(self.top().playbook);
+        let playbook = self.body(self.top());
         let lines: Vec<String> = between
             .iter()
             .map(|step| format!("{}= {}", self.label(*step), first_line(&playbook.step(*step).text)))
             .collect();
-        let (from, to) = (self.label(pointer), self.label(target));
+        let (from, to) = (self.label(pointer), self.label_of(target));
         self.fail_turn(&format!(
-            "before line {to} come lines of the interpreter: {}. To have them done, end your reply at line {from}; to \
+            "before {to} come lines of the interpreter: {}. To have them done, end your reply at line {from}; to \
              leave the playbook without them, write {{\"at\":\"{from}\",\"return\":VALUE}}",
             lines.join("; ")
         ));
         if self.outcome.is_none() {
             self.top_mut().here.ask_model = true;
+        }
+    }
+
+    /// `line 03`, or `the end`.
+    fn label_of(&self, node: Node) -> String {
+        match node {
+            Node::Step(step) => format!("line {}", self.label(step)),
+            Node::End => "the end".to_owned(),
         }
     }
 
@@ -161,10 +201,10 @@ impl Machine {
         let frame = self.top();
         let Some(step) = frame.pointer.filter(|_| frame.here.performed.is_none()) else { return false };
         let is_return = |todo: &Todo| matches!(todo, Todo::Act(Action::Return(_)));
-        let goes_in = |todo: &Todo| matches!(todo, Todo::Enter(_) | Todo::At(_) | Todo::Move(_));
+        let goes_in = |todo: &Todo| matches!(todo, Todo::At(_) | Todo::Move(_));
         let has = |is_it: &dyn Fn(&Todo) -> bool| self.turn.as_ref().is_some_and(|turn| turn.todo.iter().any(is_it));
         let returns = has(&is_return) && !has(&goes_in);
-        let playbook = self.program.playbook(frame.playbook);
+        let playbook = self.body(frame);
         let decides = matches!(playbook.step(step).kind, StepKind::Branch { .. });
         returns && !decides && self.stops_reply(playbook, step)
     }
@@ -186,7 +226,7 @@ impl Machine {
     /// Whether a line is a branch or loop that names a result which is not there yet.
     pub(crate) fn decides_on_pending(&self, step: StepId) -> bool {
         let frame = self.top();
-        let line = self.program.playbook(frame.playbook).step(step);
+        let line = self.body(frame).step(step);
         matches!(line.kind, StepKind::Branch { .. } | StepKind::Loop(_))
             && line.reads.iter().any(|name| frame.pending(name).is_some())
     }
@@ -194,7 +234,7 @@ impl Machine {
     /// Whether a loop's list was too long for the model to see, so that it must be told each item.
     fn hides_list(&self, step: StepId) -> bool {
         let frame = self.top();
-        let kind = &self.program.playbook(frame.playbook).step(step).kind;
+        let kind = &self.body(frame).step(step).kind;
         matches!(kind, StepKind::Loop(Loop::ForEach { .. }))
             && frame.loops.iter().any(|state| {
                 state.header == step

@@ -21,7 +21,7 @@ impl Machine {
     pub(crate) fn open_say(&mut self) {
         self.touch_line();
         let frame = self.top();
-        let playbook = self.program.playbook(frame.playbook);
+        let playbook = self.body(frame);
         let is_said = frame.here.performed.is_some()
             && frame.pointer.is_some_and(|step| matches!(playbook.step(step).kind, StepKind::Say { literal: Some(_) }));
         if is_said {
@@ -197,7 +197,7 @@ impl Machine {
                 | Todo::At(_),
             ) => true,
             Some(Todo::Move(_)) => may_move,
-            Some(Todo::Set(..) | Todo::Act(_) | Todo::Enter(_) | Todo::Leave(_)) => false,
+            Some(Todo::Set(..) | Todo::Act(_)) => false,
             None => {
                 let is_readable = match turn.readings.front() {
                     // A line that does anything else is held with its `at`: the pointer does not go ahead.

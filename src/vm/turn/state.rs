@@ -52,8 +52,6 @@ pub(crate) struct Turn {
     pub(crate) is_cut_short: bool,
     /// A frame's limit of seconds was reached while it was read.
     pub(crate) is_time_up: bool,
-    /// The line at which an inlined playbook has just returned.
-    pub(crate) left_at: Option<Arc<str>>,
     /// The interpreter has done the line in hand and left it: what else the line says has no effect.
     pub(crate) is_line_over: bool,
     /// The line in hand has taken effect, as far as it is no yield.
@@ -87,15 +85,20 @@ pub(crate) enum Gate {
     },
 }
 
+/// Where the pointer is to go.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Goal {
+    /// To the line that an `at` names.
+    Line(StepId),
+    /// To the line again that called what the pointer is in.
+    Out,
+}
+
 /// A piece of work of a reply.
 #[derive(Clone, Debug)]
 pub(crate) enum Todo {
     At(Arc<str>),
-    Move(StepId),
-    /// The inlined frame is left for a line of its caller.
-    Leave(StepId),
-    /// The line of an `at` inside the line in which a playbook is inlined, which the pointer is at.
-    Enter(Arc<str>),
+    Move(Goal),
     OpenSay,
     SayText(String),
     SayParts(VecDeque<Part>),

@@ -4,6 +4,8 @@
 use std::sync::Arc;
 
 use crate::protocol::{Origin, Tracked};
+use playhouse_lang::analysis::layout::Region;
+use playhouse_lang::program::flow_graph::Node;
 use playhouse_lang::program::{AgentId, PlaybookId, TriggerKind, Type};
 use playhouse_lang::value::Value;
 
@@ -39,32 +41,33 @@ impl Machine {
     /// the frame. The value's type has been checked. A result is the work of the line that called, not of a later line
     /// that asks for the same variable. Answers whether it was set: a limit may have ended the session.
     pub(crate) fn set_variable_at(&mut self, line: Location, name: &Arc<str>, value: Tracked) -> bool {
-        let depth = self.frames.len() - 1;
+        let Some(here) = self.top_home() else { return false };
         let frame = self.top();
-        let (agent, playbook) = (frame.core.agent, frame.playbook);
+        let (agent, playbook) = (frame.core.agent, frame.executed());
         let is_own = self.program.playbook(playbook).own.contains(name);
         let found = if is_own { None } else { self.reader().find(name).map(|(home, _)| home) };
-        let home = found.unwrap_or(Home::Frame(depth));
-        let change = self.change(Some(depth), false);
+        let home = found.unwrap_or(here);
+        let change = self.change(true, false);
         let Some((value, old)) = self.put(agent, home, name, value, change) else { return false };
-        let program = self.program.clone();
+        let layouts = self.layouts.clone();
         let frame = self.top_mut();
         if let Location::Line { playbook: of, step: Some(step) } = line
             && of == playbook
         {
+            let step = frame.inside.as_ref().map_or(step, |inside| inside.region.laid_out(step));
             let is_here = frame.pointer == Some(step);
-            frame.work.note_set(program.playbook(playbook), step, name, is_here);
+            frame.work.note_set(layouts.body(frame.playbook), step, name, is_here);
         }
-        self.report_set(agent, name, &value, old.as_ref(), home == Home::Frame(depth));
+        self.report_set(agent, name, &value, old.as_ref(), home == here);
         true
     }
 
     /// Sets one of the top frame's parameters or loop variables.
     pub(crate) fn bind_variable(&mut self, name: &Arc<str>, value: Tracked, is_update: bool) {
-        let depth = self.frames.len() - 1;
+        let Some(here) = self.top_home() else { return };
         let agent = self.core().agent;
-        let change = self.change(Some(depth), true);
-        let Some((value, old)) = self.put(agent, Home::Frame(depth), name, value, change) else { return };
+        let change = self.change(true, true);
+        let Some((value, old)) = self.put(agent, here, name, value, change) else { return };
         if is_update {
             self.report_set(agent, name, &value, old.as_ref(), true);
         }
@@ -94,7 +97,7 @@ impl Machine {
         name: &str,
         value: Tracked,
     ) -> Option<(Tracked, Option<Tracked>)> {
-        let change = self.change(None, false);
+        let change = self.change(false, false);
         self.put(agent, Home::Others(agent), &name.into(), value, change)
     }
 
@@ -121,6 +124,10 @@ impl Machine {
     fn scope_mut(&mut self, home: Home) -> &mut Scope {
         match home {
             Home::Frame(depth) => &mut self.frames[depth].core_mut().scope,
+            Home::Inside(depth) => match self.frames[depth].playbook_mut().and_then(|frame| frame.inside.as_mut()) {
+                Some(inside) => &mut inside.scope,
+                None => unreachable!("a home is used only where it was found"),
+            },
             Home::Others(agent) => &mut self.others[agent.0 as usize],
         }
     }
@@ -159,10 +166,10 @@ impl Machine {
         Some(admitted)
     }
 
-    /// A change that is made now, by the line of the frame at `depth` or by the world.
-    pub(crate) fn change(&mut self, depth: Option<usize>, binds: bool) -> Change {
-        let at = depth.map(|depth| self.frames[depth].location());
-        let turn = self.turn.as_ref().filter(|_| depth.is_some()).map(|turn| turn.id);
+    /// A change that is made now, by the top frame's line or by the world.
+    pub(crate) fn change(&mut self, by_line: bool, binds: bool) -> Change {
+        let at = self.frames.last().filter(|_| by_line).map(Frame::location);
+        let turn = self.turn.as_ref().filter(|_| by_line).map(|turn| turn.id);
         Change { stamp: self.next_stamp(), at, turn, binds }
     }
 
@@ -173,8 +180,9 @@ impl Machine {
             return self.report(Fact::Ignored { cause: cause.into() });
         }
         let value = Tracked::new(value, Origin::CODE);
-        let (agent, home) = match frame.map(|id| self.depth_of(id)) {
-            Some(Some(depth)) => (self.frames[depth].core().agent, Home::Frame(depth)),
+        let (agent, home) = match frame.map(|id| self.home_of(id)) {
+            Some(Some(home @ (Home::Frame(depth) | Home::Inside(depth)))) => (self.frames[depth].core().agent, home),
+            Some(Some(Home::Others(agent))) => (agent, Home::Others(agent)),
             // The frame has gone meanwhile: a stale id is ignored.
             Some(None) => return,
             None => {
@@ -185,9 +193,9 @@ impl Machine {
         if self.others.is_empty() {
             return;
         }
-        let change = self.change(None, false);
+        let change = self.change(false, false);
         if let Some((value, old)) = self.put(agent, home, name, value, change) {
-            self.report_set(agent, name, &value, old.as_ref(), matches!(home, Home::Frame(_)));
+            self.report_set(agent, name, &value, old.as_ref(), !matches!(home, Home::Others(_)));
         }
     }
 
@@ -227,7 +235,17 @@ impl Machine {
             let mut reaches = Vec::new();
             let own = self.frames.iter().filter_map(Frame::playbook).filter(|frame| frame.core.agent == agent.id);
             for frame in own {
-                reaches.push(analysis.names_from(frame.playbook, self.goes_on_from(frame)));
+                let goes_on = self.goes_on_from(frame);
+                match (&frame.inside, goes_on) {
+                    (Some(inside), Node::Step(step)) if inside.region.holds(step) => {
+                        let here = Node::Step(inside.region.source(step));
+                        reaches.push(analysis.names_from(inside.region.playbook, here));
+                        let Region { line, next, .. } = inside.region;
+                        let next = if next == Node::End { Node::Step(line) } else { next };
+                        reaches.push(analysis.names_from(frame.playbook, next));
+                    }
+                    (_, goes_on) => reaches.push(analysis.names_from(frame.playbook, goes_on)),
+                }
                 // What is queued comes before the pointer's line, wherever that is.
                 reaches.extend(frame.queued_playbooks().map(|id| analysis.names_of(id)));
             }

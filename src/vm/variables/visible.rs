@@ -19,6 +19,8 @@ use crate::variables::scope::{Scope, Variable};
 pub(crate) enum Home {
     /// In the frame at this depth.
     Frame(usize),
+    /// In what runs inside the frame at this depth.
+    Inside(usize),
     /// Among the others of this agent.
     Others(AgentId),
 }
@@ -27,8 +29,8 @@ pub(crate) enum Home {
 #[derive(Clone, Copy)]
 enum Reads {
     /// Those of an agent's playbooks among the first frames, then the agent's others. What a plan has set is its own:
-    /// nobody above sees it.
-    Agent { agent: AgentId, n_frames: usize },
+    /// nobody above sees it. `with_inside`: also of what runs inside the last of these frames.
+    Agent { agent: AgentId, n_frames: usize, with_inside: bool },
     /// Those of the plan at this depth, and no others (spec `plans.md`).
     Plan(usize),
     /// Everybody's others: nothing is executed, and what is left is looked at.
@@ -54,6 +56,11 @@ impl<'a> Visible<'a> {
             Reads::Agent { agent, .. } => frame.playbook().is_some() && frame.core().agent == agent,
             Reads::Plan(_) | Reads::AllOthers => true,
         };
+        let top = frames.end.checked_sub(1);
+        let sees_inside = move |depth| match self.reads {
+            Reads::Agent { with_inside, .. } => with_inside || Some(depth) != top,
+            Reads::Plan(_) | Reads::AllOthers => false,
+        };
         let frames = frames.rev().map(|depth| (depth, &self.machine.frames[depth]));
         let others = (0..).map(AgentId).zip(&self.machine.others).filter(move |(id, _)| match self.reads {
             Reads::Agent { agent, .. } => *id == agent,
@@ -62,7 +69,11 @@ impl<'a> Visible<'a> {
         });
         frames
             .filter(move |(_, frame)| is_read(frame))
-            .map(|(depth, frame)| (Home::Frame(depth), &frame.core().scope))
+            .flat_map(move |(depth, frame)| {
+                let inside = frame.inside().filter(|_| sees_inside(depth));
+                let inside = inside.map(|inside| (Home::Inside(depth), &inside.scope));
+                inside.into_iter().chain([(Home::Frame(depth), &frame.core().scope)])
+            })
             .chain(others.map(|(agent, scope)| (Home::Others(agent), scope)))
     }
 
@@ -100,27 +111,41 @@ impl Machine {
 
     /// What a playbook of an agent could read if it stood on top of the lowest `n_frames`.
     pub(crate) fn visible_to(&self, agent: AgentId, n_frames: usize) -> Visible<'_> {
-        Visible { machine: self, reads: Reads::Agent { agent, n_frames } }
+        Visible { machine: self, reads: Reads::Agent { agent, n_frames, with_inside: true } }
     }
 
-    /// What the frame at a depth can read; without one, what is left.
-    fn visible_at(&self, depth: Option<usize>) -> Visible<'_> {
-        match depth.map(|depth| (depth, &self.frames[depth])) {
-            Some((depth, Frame::Playbook(frame))) => self.visible_to(frame.core.agent, depth + 1),
-            Some((depth, Frame::Plan(_) | Frame::Dataflow(_))) => Visible { machine: self, reads: Reads::Plan(depth) },
-            None => Visible { machine: self, reads: Reads::AllOthers },
-        }
+    /// What can be read at a place; without one, what is left.
+    fn visible_at(&self, at: Option<Home>) -> Visible<'_> {
+        let reads = match at {
+            Some(home @ (Home::Frame(depth) | Home::Inside(depth))) => match &self.frames[depth] {
+                Frame::Playbook(frame) => Reads::Agent {
+                    agent: frame.core.agent,
+                    n_frames: depth + 1,
+                    with_inside: home == Home::Inside(depth),
+                },
+                Frame::Plan(_) | Frame::Dataflow(_) => Reads::Plan(depth),
+            },
+            Some(Home::Others(_)) | None => Reads::AllOthers,
+        };
+        Visible { machine: self, reads }
     }
 
     /// What a frame can read; without one, or if it has gone, what the top frame can.
     fn sight(&self, frame: Option<FrameId>) -> Visible<'_> {
-        let depth = frame.and_then(|id| self.depth_of(id));
-        self.visible_at(depth.or(self.frames.len().checked_sub(1)))
+        self.visible_at(frame.and_then(|id| self.home_of(id)).or_else(|| self.top_home()))
     }
 
-    /// The depth of a frame, if it is still there.
-    pub(crate) fn depth_of(&self, id: FrameId) -> Option<usize> {
-        self.frames.iter().position(|frame| frame.core().id == id)
+    /// Where the variables of a frame are kept, if it is still there.
+    pub(crate) fn home_of(&self, id: FrameId) -> Option<Home> {
+        let is_inside = |frame: &Frame| frame.inside().is_some_and(|inside| inside.id == id);
+        let outside = self.frames.iter().position(|frame| frame.core().id == id).map(Home::Frame);
+        outside.or_else(|| self.frames.iter().position(is_inside).map(Home::Inside))
+    }
+
+    /// Where the variables of what is executed are kept.
+    pub(crate) fn top_home(&self) -> Option<Home> {
+        let depth = self.frames.len().checked_sub(1)?;
+        Some(if self.frames[depth].inside().is_some() { Home::Inside(depth) } else { Home::Frame(depth) })
     }
 
     /// The value of an expression as a frame would read it (spec `execution.md`, "Variables"); without a frame, or
@@ -143,12 +168,15 @@ impl Machine {
     /// The frame that defines the variable which `frame` reads by this name, if a frame does. What a plan reads is its
     /// own, also before it is set.
     pub fn defining_frame(&self, frame: FrameId, name: &str) -> Option<FrameId> {
-        let depth = self.depth_of(frame)?;
-        if self.frames[depth].playbook().is_none() {
+        let home = self.home_of(frame)?;
+        if let Home::Frame(depth) = home
+            && self.frames[depth].playbook().is_none()
+        {
             return Some(frame);
         }
-        match self.visible_at(Some(depth)).find(name)?.0 {
+        match self.visible_at(Some(home)).find(name)?.0 {
             Home::Frame(depth) => Some(self.frames[depth].core().id),
+            Home::Inside(depth) => self.frames[depth].inside().map(|inside| inside.id),
             Home::Others(_) => None,
         }
     }

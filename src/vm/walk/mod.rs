@@ -4,15 +4,15 @@
 //! may go ([`Machine::way`]). Both serve the interpreter's own running ahead and the `at`s of a model
 //! (spec `turn-protocol.md`, "The pointer").
 
-mod inline;
 mod loops;
+mod region;
 mod tail_call;
 pub(crate) mod way;
 pub(crate) mod work;
 
 use std::sync::Arc;
 
-use playhouse_lang::program::flow_graph::{Edge, EdgeKind, Node};
+use playhouse_lang::program::flow_graph::{EdgeKind, Node};
 use playhouse_lang::program::{Arm, CallSite, Playbook, Returned, StepId, StepKind};
 use playhouse_lang::value::Value;
 
@@ -103,7 +103,7 @@ impl Machine {
 
     /// Whether a line says no more than that the user is waited for, who has not answered yet.
     pub(crate) fn only_waits(&self, step: StepId) -> bool {
-        let line = self.program.playbook(self.top().playbook).step(step);
+        let line = self.body(self.top()).step(step);
         let verb = line.text.get(.."wait".len()).unwrap_or_default();
         matches!(line.kind, StepKind::Ask { .. }) && verb.eq_ignore_ascii_case("wait") && self.is_unanswered(step)
     }
@@ -112,7 +112,7 @@ impl Machine {
     /// since the pointer came to it.
     pub(crate) fn is_unanswered(&self, step: StepId) -> bool {
         let frame = self.top();
-        let line = self.program.playbook(frame.playbook).step(step);
+        let line = self.body(frame).step(step);
         match &line.kind {
             StepKind::Ask { targets } if targets.is_empty() => frame.pointer != Some(step) || !frame.here.is_answered,
             StepKind::Ask { .. } => !frame.work.is_done(line),
@@ -141,7 +141,7 @@ impl Machine {
     }
 
     fn way_out_of(&self, frame: &PlaybookFrame, step: StepId) -> Option<Node> {
-        let playbook = self.program.playbook(frame.playbook);
+        let playbook = self.body(frame);
         let line = playbook.step(step);
         let is_work = match &line.kind {
             StepKind::Ask { targets } => !targets.is_empty(),
@@ -162,7 +162,7 @@ impl Machine {
     ///
     /// A line that a return follows is not done with: should that not come about, the model is asked there.
     pub(crate) fn goes_on_from(&self, frame: &PlaybookFrame) -> Node {
-        let playbook = self.program.playbook(frame.playbook);
+        let playbook = self.body(frame);
         let Some(step) = frame.pointer else { return playbook.flow.entry };
         let here = &frame.here;
         let behind = match &here.performed {
@@ -178,7 +178,7 @@ impl Machine {
     /// variable that was known before counts for a line that asks for it.
     pub(crate) fn has_done_work(&self, step: StepId, strictly: bool) -> bool {
         let frame = self.top();
-        let line = self.program.playbook(frame.playbook).step(step);
+        let line = self.body(frame).step(step);
         if let StepKind::Ask { targets } = &line.kind
             && !strictly
             && frame.work.is_first_pass()
@@ -191,14 +191,14 @@ impl Machine {
     /// Whether the pointer's line of a frame is the interpreter's to perform: it is exact, and performing it has not
     /// failed.
     pub(crate) fn performs_here(&self, frame: &PlaybookFrame) -> bool {
-        let playbook = self.program.playbook(frame.playbook);
+        let playbook = self.body(frame);
         frame.pointer.is_some_and(|step| self.is_interpreters(playbook, step) && !frame.here.left_to_model)
     }
 
     /// Performs the pointer's line if it is explicit and everything it needs is there. Once for each arrival.
     pub(crate) fn perform(&mut self, step: StepId) -> Walk {
-        let program = self.program.clone();
-        let playbook = program.playbook(self.top().playbook);
+        let layouts = self.layouts.clone();
+        let playbook = layouts.body(self.top().playbook);
         let line = playbook.step(step);
         if !self.performs_here(self.top()) {
             return Walk::Left;
@@ -210,16 +210,15 @@ impl Machine {
         match self.act(playbook, step, &line.kind) {
             Ok(act) => {
                 self.counters.explicit_lines += 1;
-                let edges = playbook.flow.successors(step);
                 let (next, assigned) = match act {
-                    Act::Next(assigned) => (follow(edges, EdgeKind::Next), assigned),
-                    Act::Go(kind) => (follow(edges, kind), None),
+                    Act::Next(assigned) => (playbook.flow.follow(step, EdgeKind::Next), assigned),
+                    Act::Go(kind) => (playbook.flow.follow(step, kind), None),
                     Act::Yield(then) => return Walk::Yield(then),
                     Act::TookOver => return Walk::TookOver,
                 };
                 if self.outcome.is_none() {
-                    self.top_mut().here.performed = Some(Performed { next, assigned });
-                    self.begin_inlined(step);
+                    self.top_mut().here.performed = Some(Performed { next, assigned, left_at: None });
+                    self.enter_region(step);
                 }
                 Walk::Done
             }
@@ -243,7 +242,7 @@ impl Machine {
     /// needs their results nor changes anything itself.
     pub(crate) fn blocking_call(&self, step: StepId) -> Option<CallId> {
         let frame = self.top();
-        let line = self.program.playbook(frame.playbook).step(step);
+        let line = self.body(frame).step(step);
         // A result on its way hides any older value of its name.
         if let Some(call) = line.reads.iter().find_map(|name| frame.pending(name)) {
             return Some(call.id);
@@ -285,7 +284,7 @@ impl Machine {
         match kind {
             StepKind::Assign { target, value: Some(value) } => {
                 let value = self.as_declared(&target.name, eval(value, &self.reader())?);
-                let ty = self.type_of(playbook.id, &target.name).unwrap_or(target.ty);
+                let ty = self.type_of(self.top().executed(), &target.name).unwrap_or(target.ty);
                 if !ty.accepts(value.value()) {
                     return Err(EvalFault::words(format!(
                         "${} must be {ty}, not {}",
@@ -364,8 +363,8 @@ impl Machine {
         };
         let result_name = site.result.as_ref().map(|target| target.name.clone());
         let called = Called { callee: resolved.callee, name: site.callee.clone() };
-        let is_inlined = self.inlining(self.top().playbook, step).is_some();
-        if !is_inlined && let Some(tail_call) = self.tail_call(&called, result_name.as_ref()) {
+        let is_inside = self.region_at(step).is_some();
+        if !is_inside && let Some(tail_call) = self.tail_call(&called, result_name.as_ref()) {
             self.make_tail_call(tail_call, &resolved, bound);
             return Ok(CallMade::TookOver);
         }
@@ -394,10 +393,4 @@ pub(crate) fn is_inside(playbook: &Playbook, step: StepId, header: StepId) -> bo
         at = playbook.step(parent).parent;
     }
     false
-}
-
-pub(crate) fn follow(edges: &[Edge], kind: EdgeKind) -> Node {
-    let wanted = edges.iter().find(|edge| edge.kind == kind);
-    let next = wanted.or_else(|| edges.iter().find(|edge| edge.kind == EdgeKind::Next));
-    next.or(edges.first()).map_or(Node::End, |edge| edge.to)
 }

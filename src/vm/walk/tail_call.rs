@@ -29,7 +29,7 @@ impl Machine {
     pub(crate) fn tail_call(&self, called: &Called, result: Option<&Arc<str>>) -> Option<TailCall> {
         let frame = self.top();
         let Callee::Playbook(callee) = called.callee else { return None };
-        if !self.settings.tail_calls || frame.inlined || !frame.core.queue.is_empty() {
+        if !self.settings.tail_calls || frame.inside.is_some() || !frame.core.queue.is_empty() {
             return None;
         }
         // What triggers want of the frame comes first.
@@ -57,7 +57,7 @@ impl Machine {
         let is_below = |name: &str| {
             // What a plan has set is its own.
             let mut below = self.frames.iter().rev().skip(1).filter_map(Frame::playbook);
-            below.any(|below| below.core.agent == agent && below.core.scope.contains(name))
+            below.any(|below| below.core.agent == agent && below.scopes().any(|scope| scope.contains(name)))
         };
         let is_owned = |name: &Arc<str>| {
             self.program.playbooks.iter().any(|playbook| playbook.agent == agent && playbook.own.contains(name))

@@ -12,10 +12,10 @@ use crate::walk::is_inside;
 
 /// Where an `at` may lead.
 pub(crate) enum Way {
-    /// Through this line next.
-    Through(StepId),
-    /// Back to an earlier line.
-    Back,
+    /// Through this node next.
+    Through(Node),
+    /// Back to this earlier line.
+    Back(StepId),
     /// This line has not been done.
     NotDone(StepId),
     /// These lines of the interpreter's lie between, which a reply cannot jump over.
@@ -26,24 +26,41 @@ pub(crate) enum Way {
 
 impl Machine {
     /// Which way the pointer may go towards `target`.
-    pub(crate) fn way(&self, target: StepId) -> Way {
+    pub(crate) fn way(&self, target: Node) -> Way {
         let frame = self.top();
-        let Some(from) = frame.pointer else { return Way::Back };
-        let playbook = self.program.playbook(frame.playbook);
-        if target <= from {
-            let Some(header) = self.next_round(playbook, from, target) else { return Way::Back };
-            return self.way_along(playbook, from, header);
+        let Some(from) = frame.pointer else { return Way::Unreachable };
+        let playbook = self.body(frame);
+        // A playbook inside a line that nobody has told the model of is executed as if it had been called.
+        let is_unseen = frame.inside.as_ref().is_some_and(|inside| !inside.is_told) && !frame.here.touched;
+        if is_unseen && frame.here.performed.is_none() && !self.performs_here(frame) && self.leaves_region(target) {
+            return Way::NotDone(from);
+        }
+        if let Node::Step(line) = target {
+            // Into a region leads only the call of its line.
+            let inside = frame.inside.as_ref().map(|inside| inside.region.line);
+            let region = self.region_of(line).map(|region| region.line).filter(|line| inside != Some(*line));
+            let line = region.unwrap_or(line);
+            if line != from && self.is_before(line, from) {
+                let Some(header) = self.next_round(playbook, from, line) else { return Way::Back(line) };
+                return self.way_along(playbook, from, Node::Step(header));
+            }
         }
         // What the interpreter decided at this line is no longer open.
         if let Some(performed) = &frame.here.performed {
-            let Node::Step(next) = performed.next else { return Way::Unreachable };
+            let next = performed.next;
             if next == target {
                 return Way::Through(next);
             }
-            if !self.reaches(playbook, next, target, Some(from)) {
+            let Node::Step(step) = next else { return Way::Unreachable };
+            if !self.reaches(playbook, step, target, Some(from)) {
                 return Way::Unreachable;
             }
-            return if self.stops_reply(playbook, next) { Way::Over(vec![next]) } else { Way::Through(next) };
+            let is_on_the_way = self.leads_inside(step, target) || !self.stops_reply(playbook, step);
+            return if is_on_the_way { Way::Through(next) } else { Way::Over(vec![step]) };
+        }
+        // The interpreter has not made the call.
+        if self.leads_inside(from, target) {
+            return Way::NotDone(from);
         }
         if !playbook.strict || self.has_done_work(from, false) {
             return self.way_along(playbook, from, target);
@@ -52,14 +69,24 @@ impl Machine {
     }
 
     /// The way over lines that may be passed, where the pointer's own line may be left.
-    fn way_along(&self, playbook: &Playbook, from: StepId, target: StepId) -> Way {
-        match self.path(playbook, from, Node::Step(target)) {
-            Ok(Node::Step(next)) => Way::Through(next),
-            Ok(Node::End) => Way::Unreachable,
+    fn way_along(&self, playbook: &Playbook, from: StepId, target: Node) -> Way {
+        match self.path(playbook, from, target) {
+            Ok(next) => Way::Through(next),
             Err(blocked) if blocked == from => Way::Unreachable,
             Err(blocked) if self.stops_reply(playbook, blocked) => {
-                let between = (from.0 + 1..target.0.max(blocked.0 + 1)).map(StepId);
-                Way::Over(between.filter(|step| self.stops_reply(playbook, *step)).collect())
+                let is_before_target = |step| match target {
+                    Node::Step(target) => self.is_before(step, target),
+                    Node::End => true,
+                };
+                let mut between: Vec<StepId> = playbook.steps.iter().map(|line| line.id).collect();
+                between.retain(|step| {
+                    let is_between = self.is_before(from, *step) && (is_before_target(*step) || *step == blocked);
+                    // What a line calls is told by that line.
+                    let is_elsewhere = self.region_of(*step).is_some_and(|region| !region.holds(from));
+                    is_between && !is_elsewhere && self.stops_reply(playbook, *step)
+                });
+                between.sort_by_key(|step| self.position(*step));
+                Way::Over(between)
             }
             Err(blocked) => Way::NotDone(blocked),
         }
@@ -98,12 +125,13 @@ impl Machine {
             let decides = matches!(line.kind, StepKind::Branch { arm: Arm::If | Arm::ElseIf, .. } | StepKind::Loop(_))
                 && !self.is_interpreters(playbook, step)
                 && !holds_target(step);
-            for edge in playbook.flow.successors(step) {
-                let hop = first_hop[step.0 as usize].unwrap_or(edge.to);
-                if edge.to == target {
+            let entry = self.region_at(step).filter(|_| self.leads_inside(step, target)).map(|region| region.entry());
+            for to in playbook.flow.successors(step).iter().map(|edge| edge.to).chain(entry) {
+                let hop = first_hop[step.0 as usize].unwrap_or(to);
+                if to == target {
                     return Ok(hop);
                 }
-                let Node::Step(next) = edge.to else { continue };
+                let Node::Step(next) = to else { continue };
                 if decides && line.children.first() == Some(&next) {
                     continue;
                 }
@@ -111,7 +139,7 @@ impl Machine {
                     continue;
                 }
                 first_hop[next.0 as usize] = Some(hop);
-                if self.may_pass(playbook, next) {
+                if self.leads_inside(next, target) || self.may_pass(playbook, next) {
                     queue.push_back(next);
                 } else if blocked.is_none() && self.leads_to(playbook, next, target) {
                     blocked = Some(next);
@@ -121,29 +149,40 @@ impl Machine {
         Err(blocked.unwrap_or(from))
     }
 
+    /// Whether the way to `target` leads into the region of this line, which the interpreter enters by its call.
+    fn leads_inside(&self, line: StepId, target: Node) -> bool {
+        let Node::Step(target) = target else { return false };
+        self.region_at(line).is_some_and(|region| region.holds(target))
+    }
+
     fn leads_to(&self, playbook: &Playbook, from: StepId, target: Node) -> bool {
         match target {
-            Node::Step(target) => self.reaches(playbook, from, target, None),
+            Node::Step(_) => self.reaches(playbook, from, target, None),
             // The end can be reached from everywhere, if only by a return.
             Node::End => true,
         }
     }
 
     /// Whether the graph leads from `from` to `target` at all, without passing `avoid`.
-    fn reaches(&self, playbook: &Playbook, from: StepId, target: StepId, avoid: Option<StepId>) -> bool {
+    fn reaches(&self, playbook: &Playbook, from: StepId, target: Node, avoid: Option<StepId>) -> bool {
         let mut seen = vec![false; playbook.steps.len()];
         let mut stack = vec![from];
         while let Some(step) = stack.pop() {
-            if step == target {
+            if Node::Step(step) == target {
                 return true;
             }
             if Some(step) == avoid || std::mem::replace(&mut seen[step.0 as usize], true) {
                 continue;
             }
-            stack.extend(playbook.flow.successors(step).iter().filter_map(|edge| match edge.to {
-                Node::Step(next) => Some(next),
-                Node::End => None,
-            }));
+            let entry = self.region_at(step).map(|region| region.entry());
+            let ways = playbook.flow.successors(step).iter().map(|edge| edge.to).chain(entry);
+            for to in ways {
+                match to {
+                    Node::Step(next) => stack.push(next),
+                    Node::End if target == Node::End => return true,
+                    Node::End => {}
+                }
+            }
         }
         false
     }
@@ -164,15 +203,24 @@ impl Machine {
     /// is done, before anybody knows what comes of it. The interpreter does it when the reply has ended before it.
     pub(crate) fn stops_reply(&self, playbook: &Playbook, step: StepId) -> bool {
         let line = playbook.step(step);
-        // Nothing follows a return: it is passed only on the way out of an inlined playbook.
+        // Nothing follows a return: it is passed only on the way out of a region.
         let is_return = matches!(line.kind, StepKind::Return(_));
         self.is_interpreters(playbook, step) && !is_return && has_effect(playbook, &line.kind)
     }
 
+    /// Whether a line of the top frame's playbook stands above another.
+    pub(crate) fn is_before(&self, step: StepId, other: StepId) -> bool {
+        self.position(step) < self.position(other)
+    }
+
+    pub(crate) fn position(&self, step: StepId) -> u32 {
+        self.layouts.layout(self.top().playbook).map_or(step.0, |layout| layout.position(step))
+    }
+
     /// Moves back to `target`: what was done before does not count any more, loops that do not hold it end.
     pub(crate) fn move_back(&mut self, target: StepId) {
-        let program = self.program.clone();
-        let playbook = program.playbook(self.top().playbook);
+        let layouts = self.layouts.clone();
+        let playbook = layouts.body(self.top().playbook);
         let frame = self.top_mut();
         frame.loops.retain(|state| is_inside(playbook, target, state.header));
         frame.work.start_afresh();
@@ -180,7 +228,7 @@ impl Machine {
     }
 
     /// The pointer leaves its line for `next` on the way to an `at`.
-    pub(crate) fn pass_to(&mut self, next: StepId) {
+    pub(crate) fn pass_to(&mut self, next: Node) {
         if let Some(from) = self.top().pointer
             && self.top().here.performed.is_none()
             && !self.has_done_work(from, false)
@@ -189,7 +237,7 @@ impl Machine {
             let cause = format!("line {} was passed and is not done", self.label(from));
             self.report(Fact::Ignored { cause: cause.into() });
         }
-        self.arrive(Node::Step(next));
+        self.arrive(next);
     }
 }
 fn has_effect(playbook: &Playbook, kind: &StepKind) -> bool {
