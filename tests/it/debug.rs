@@ -43,6 +43,7 @@ struct Case {
     program: String,
     tools: String,
     replies: Vec<String>,
+    /// None unless a case says so: the cases are about frames that are called, and how they are stepped over.
     inline_lines: usize,
     commands: Vec<String>,
 }

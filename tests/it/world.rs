@@ -63,8 +63,7 @@ pub(crate) fn parse(text: &str) -> Case {
     let mut case = Case {
         program: String::new(),
         tools: Vec::new(),
-        // Cases are about one thing; those about inlining switch it on.
-        settings: Settings { inline_lines: 0, ..Settings::default() },
+        settings: Settings::default(),
         arguments: Map::new(),
         entry: None,
         happenings: Vec::new(),

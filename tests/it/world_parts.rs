@@ -7,8 +7,9 @@ use playhouse::lang::{LoadOptions, SourceText, load};
 use playhouse::vm::protocol::ToolSignature;
 use playhouse::vm::protocol::settings::{Barrier, OnProtocolFailure, OnUserMessage, Settings};
 
-/// One line of `--- settings`.
+/// One line of `--- settings`: `key = value # why`. Whoever switches off what users have says why.
 pub(crate) fn setting(settings: &mut Settings, line: &str) {
+    let (line, why) = line.split_once('#').unwrap_or((line, ""));
     let Some((key, value)) = line.split_once('=') else { return };
     let (key, value) = (key.trim(), value.trim());
     let number = || value.parse::<u64>().unwrap();
@@ -42,7 +43,10 @@ pub(crate) fn setting(settings: &mut Settings, line: &str) {
             }
         }
         "tail_calls" => settings.tail_calls = value == "true",
-        "inline_lines" => settings.inline_lines = number() as usize,
+        "inline_lines" => {
+            settings.inline_lines = number() as usize;
+            assert!(settings.inline_lines > 0 || !why.trim().is_empty(), "say why nothing is shown inside: {line} # why");
+        }
         "early_start" => settings.early_start = value == "true",
         "starts_in_think" => settings.starts_in_think = value == "true",
         "on_protocol_failure" => settings.on_protocol_failure = OnProtocolFailure::Stop,

@@ -114,7 +114,7 @@ variables:
 ### Steps
 - Say "high"
 --- settings
-inline_lines = 0
+inline_lines = 0 # a frame of its own comes and goes
 "#);
     // Once for the loop's own, once for the variable itself: between the two the condition was false.
     assert_eq!(ran.count("match High"), 2, "{}", ran.log());
@@ -161,7 +161,7 @@ public: true
 - A.Later()
 - Return 3
 --- settings
-inline_lines = 0
+inline_lines = 0 # a frame of its own comes and goes
 "#);
     ran.assert_has("set $n = 1");
     assert_eq!(ran.count("match High"), 2, "{}", ran.log());
@@ -189,7 +189,7 @@ fn suspected_a_truth_is_computed_anew_when_a_variable_is_removed() {
 ### Steps
 - Say "high"
 --- settings
-inline_lines = 0
+inline_lines = 0 # a frame of its own comes and goes
 max_unnamed = 0
 --- reply
 {"at":"02","set":{"n":6}}

@@ -45,14 +45,14 @@ fn jumps(between: &str, last: &str, settings: &str) {
 
 #[test]
 fn bug_s1_a_return_does_not_say_the_lines_it_jumps_over() {
-    for inline in ["inline_lines = 0", "inline_lines = 5"] {
+    for inline in ["inline_lines = 0 # both ways", "inline_lines = 5"] {
         jumps(r#"Say "Shall I cancel it?""#, r#"{"at":"05","return":"Not cancelled."}"#, inline);
     }
 }
 
 #[test]
 fn bug_s1_a_return_does_not_make_the_calls_it_jumps_over() {
-    for inline in ["inline_lines = 0", "inline_lines = 5"] {
+    for inline in ["inline_lines = 0 # both ways", "inline_lines = 5"] {
         jumps(r#"$agreed = Confirm("Shall I cancel it?")"#, r#"{"at":"05","return":"Not cancelled."}"#, inline);
         jumps(r#"$old = Put("nothing")"#, r#"{"at":"05","return":"Not cancelled."}"#, inline);
     }
@@ -111,7 +111,7 @@ fn s1_a_playbook_can_be_left_early_from_any_line() {
     let short = program.replace("- If $id is \"K-2\", return \"not this one\"\n", "");
     for (program, inline, at) in [(&program, 0, "01"), (&short, 0, "01"), (&short, 5, "01>01")] {
         let reply = format!("{{\"at\":\"{at}\",\"say\":\"No.\"}}\n{{\"at\":\"{at}\",\"return\":\"Not cancelled.\"}}");
-        let ran = ran(&format!("{program}--- settings\ninline_lines = {inline}\n--- reply\n{reply}\n"));
+        let ran = ran(&format!("{program}--- settings\ninline_lines = {inline} # both ways\n--- reply\n{reply}\n"));
         ran.assert_has("pop \"Not cancelled.\"");
         assert_eq!(ran.count("say "), 2, "{}", ran.log());
         ran.assert_has("done: \"Not cancelled.\"");

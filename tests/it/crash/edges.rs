@@ -12,7 +12,7 @@ use playhouse::host::journal::record::{Record, RecordBody};
 use playhouse::host::llm::script::{ScriptEntry, ScriptError};
 use playhouse::vm::protocol::Outcome;
 
-use super::{Case, UNKNOWN, paused};
+use super::{Case, UNKNOWN, paused, type_lines};
 use crate::conversation::{Conversation, Run};
 use crate::ideal_model::{IdealModel, Known, Pace};
 
@@ -176,7 +176,7 @@ fn a_model_that_could_not_be_reached_is_asked_again() {
                 let mut script = case.conversation.replies[..n_answered].to_vec();
                 script.extend((0..6).map(|_| ScriptEntry::error(ScriptError::Status(status))));
                 let mut child = case.command(folder.path(), &script).spawn().unwrap();
-                child.stdin.take().unwrap().write_all(case.lines_left(&[]).as_bytes()).unwrap();
+                type_lines(&mut child, &case.lines_left(&[]));
                 let output = child.wait_with_output().unwrap();
                 let errors = String::from_utf8(output.stderr).unwrap();
                 assert_eq!(output.status.code(), Some(1), "{name}: {errors}");

@@ -7,7 +7,7 @@ mod edges;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -28,6 +28,13 @@ const UNKNOWN: &str = "outcome unknown: the process stopped during the call";
 
 /// Replies arrive in pieces of so many bytes.
 const PIECE: usize = 7;
+
+/// Types lines to a process. One that is over before it has read them all does not want them.
+fn type_lines(child: &mut Child, lines: &str) {
+    if let Err(error) = child.stdin.take().unwrap().write_all(lines.as_bytes()) {
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+    }
+}
 
 /// A program, its uninterrupted run, and every state of its journal.
 struct Case {
@@ -117,7 +124,7 @@ impl Case {
         let records = read_file(&path).unwrap();
         let (foreseen, script) = self.foresee(&records);
         let mut child = self.command(folder, &script).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(self.lines_left(&records).as_bytes()).unwrap();
+        type_lines(&mut child, &self.lines_left(&records));
         let output = child.wait_with_output().unwrap();
         let errors = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(0), "{name}: {errors}");
@@ -303,7 +310,7 @@ fn kill_9_while_it_runs() {
             |entry: &ScriptEntry| ScriptEntry { chunks: pace.chunks.clone(), delay: pace.delay, ..entry.clone() };
         let script: Vec<ScriptEntry> = case.conversation.replies.iter().map(paced).collect();
         let mut child = case.command(folder.path(), &script).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(case.lines_left(&[]).as_bytes()).unwrap();
+        type_lines(&mut child, &case.lines_left(&[]));
         let is_killed = kill_at(&mut child, &path, *target);
         n_killed.fetch_add(usize::from(is_killed), Ordering::Relaxed);
 
