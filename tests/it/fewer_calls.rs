@@ -240,9 +240,11 @@ fn compare(seed: u64, n_programs: usize, free: bool) -> [u64; 3] {
         if plain.last().is_some_and(|end| end.contains("stuck")) {
             continue;
         }
-        for settings in
-            ["inline_lines = 0 # tail calls alone\n", "tail_calls = false\ninline_lines = 5\n", "inline_lines = 5\nearly_start = false\n"]
-        {
+        for settings in [
+            "inline_lines = 0 # tail calls alone\n",
+            "tail_calls = false\ninline_lines = 5\n",
+            "inline_lines = 5\nearly_start = false\n",
+        ] {
             let (seen, set, [tail, inlined]) = account(&text, settings);
             assert_eq!(seen, plain, "program {number} with {settings}{text}");
             if plain.last().is_some_and(|end| end.starts_with("Done")) {

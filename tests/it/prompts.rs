@@ -59,7 +59,8 @@ fn inlining_is_explained_where_it_is_used() {
     let program = "--- program\n# A\n## Main\n### Triggers\n- At the beginning\n### Steps\n- $x = Twice(2)\n\
                    - Tell the user $x\n## Twice($n)\n### Steps\n- Return twice $n\n";
     let with = begin(&parse(&format!("{program}--- settings\ninline_lines = 1\n"))).system_message(AgentId(0));
-    let without = begin(&parse(&format!("{program}--- settings\ninline_lines = 0 # without\n"))).system_message(AgentId(0));
+    let without =
+        begin(&parse(&format!("{program}--- settings\ninline_lines = 0 # without\n"))).system_message(AgentId(0));
     assert!(!without.contains("03>01"), "{without}");
     // A thousand bytes are some 300 tokens.
     assert!(with.len() - without.len() < 350, "{with}");

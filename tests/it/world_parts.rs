@@ -45,7 +45,10 @@ pub(crate) fn setting(settings: &mut Settings, line: &str) {
         "tail_calls" => settings.tail_calls = value == "true",
         "inline_lines" => {
             settings.inline_lines = number() as usize;
-            assert!(settings.inline_lines > 0 || !why.trim().is_empty(), "say why nothing is shown inside: {line} # why");
+            assert!(
+                settings.inline_lines > 0 || !why.trim().is_empty(),
+                "say why nothing is shown inside: {line} # why"
+            );
         }
         "early_start" => settings.early_start = value == "true",
         "starts_in_think" => settings.starts_in_think = value == "true",
