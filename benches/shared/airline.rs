@@ -153,7 +153,7 @@ const COLUMNS: &str = "\
 
 const FOOT: &str = "
 The tokens of then are counted over the recorded requests in the way of all others here. The customers' words and the
-tools' answers are the recorded ones (data of tau2-bench, MIT licence), and so are the model's words where the program
+tools' answers are the recorded ones (data of tau2-bench, under the licence beside them), and so are the model's words where the program
 has a line for them. Two tools that the plugin had for its test alone, and the lines that called one of them, are gone
 from both programs: about 35 tokens of each recorded request. With the program of the recording, playbooks do not see
 any more what others have left behind and nobody names: of that the recorded model made use, and today's would have to
