@@ -2,28 +2,20 @@
 //! calls` runs the conversations in `benches/calls/` in process and writes `benches/calls.md`.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+#[path = "shared/airline.rs"]
+mod airline;
+#[path = "shared/counted.rs"]
+mod counted;
+
 use std::fmt::Write;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 
-use playhouse::host::classify::rules::Rules;
-use playhouse::host::clock::TestClock;
-use playhouse::host::events::PublicBody;
-use playhouse::host::journal::memory::MemoryJournal;
-use playhouse::host::llm::script::{Script, ScriptEntry};
-use playhouse::host::llm::{Llm, LlmRequest, Purpose, ReplyStream};
-use playhouse::host::program::load_texts;
-use playhouse::host::session::{Interest, Notice, Session, SessionOptions, Start, World};
 use playhouse::host::tool::builtin::WorkingDirectory;
 use playhouse::host::tool::canned;
 use playhouse::host::tool::registry::Registry;
 use playhouse::lang::SourceText;
-use playhouse::serve::cli::test_file::{TestFile, TestStepKind};
-use playhouse::span::FileId;
-use playhouse::value::Map;
-use playhouse::vm::protocol::settings::Settings;
-use playhouse::vm::protocol::{Outcome, Role, Timestamp};
-use serde_json::json;
+
+use crate::counted::{Cost, conversation, thousands};
 
 /// What the older Python project needs for a program of the same kind.
 struct Peer {
@@ -65,52 +57,6 @@ const CASES: [Case; 6] = [
     Case { name: "order-status", title: "order status", spare_calls: 1, peer: Peer { calls: None, tokens: None } },
 ];
 
-/// A scripted model that counts the tokens of what it is asked.
-struct Counting {
-    script: Script,
-    /// Per request: whether it is a classifier's, and its prompt tokens.
-    asked: Mutex<Vec<(bool, usize)>>,
-}
-
-impl Llm for Counting {
-    fn id(&self) -> Arc<str> {
-        self.script.id()
-    }
-
-    fn request(&self, request: LlmRequest) -> ReplyStream {
-        let role = |role| match role {
-            Role::System => "system",
-            Role::User => "user",
-            Role::Assistant => "assistant",
-        };
-        let messages: Vec<_> = request
-            .messages
-            .iter()
-            .map(|message| json!({ "role": role(message.role), "content": &*message.text }))
-            .collect();
-        let body = json!({
-            "model": "gpt-4o",
-            "messages": messages,
-            "stream": true,
-            "stream_options": { "include_usage": true },
-        });
-        let tokens = tiktoken_rs::o200k_base_singleton().encode_ordinary(&body.to_string()).len();
-        self.asked.lock().unwrap().push((request.purpose != Purpose::Turn, tokens));
-        self.script.request(request)
-    }
-}
-
-/// What a run cost.
-struct Cost {
-    n_messages: usize,
-    calls: usize,
-    classifier_calls: usize,
-    /// Of each model call.
-    tokens: Vec<usize>,
-    classifier_tokens: usize,
-    discarded: u64,
-}
-
 fn main() {
     // `cargo test --benches` passes other arguments: then a compiled bench is all that is wanted.
     if !std::env::args().any(|argument| argument == "--bench") {
@@ -138,8 +84,9 @@ fn main() {
             misses.push(format!("{}: {sum} prompt tokens, more than a quarter of the older project's", case.name));
         }
     }
+    let airline = runtime.block_on(airline::compare(&folder.join("calls").join("airline"), &mut misses));
     let misses: String = misses.iter().map(|miss| format!("- missed: {miss}\n")).collect();
-    let text = format!("{HEAD}{rows}{misses}{FOOT}");
+    let text = format!("{HEAD}{rows}{misses}{FOOT}{airline}");
     std::fs::write(folder.join("calls.md"), &text).unwrap();
     println!("{text}");
 }
@@ -183,14 +130,9 @@ fn write_row(rows: &mut String, case: &Case, cost: &Cost) {
     );
 }
 
-fn thousands(n: usize) -> String {
-    if n < 1_000 { n.to_string() } else { format!("{},{:03}", n / 1_000, n % 1_000) }
-}
-
 /// Plays the conversation `name` to its end.
 async fn run(folder: &Path, name: &str) -> Result<Cost, String> {
-    let text = std::fs::read_to_string(folder.join(format!("{name}.test.md"))).unwrap();
-    let file = TestFile::parse(FileId(0), &text).map_err(|found| format!("{found:?}"))?;
+    let file = conversation(&folder.join(format!("{name}.test.md")))?;
     let directory = WorkingDirectory::open(folder).unwrap();
     let tools = file
         .tools
@@ -200,66 +142,7 @@ async fn run(folder: &Path, name: &str) -> Result<Cost, String> {
     for tool in canned::from_text(&tools, &directory).unwrap() {
         registry.add(tool).unwrap();
     }
-    let (mut lines, mut replies) = (Vec::new(), Vec::new());
-    for step in file.steps {
-        match step.kind {
-            TestStepKind::User(line) => lines.push(line),
-            TestStepKind::Reply(reply) => replies.push(ScriptEntry::reply(reply.text)),
-            TestStepKind::ExpectSay(_)
-            | TestStepKind::ExpectVariables(_)
-            | TestStepKind::ExpectCalls(_)
-            | TestStepKind::ExpectOutcome(_) => {}
-        }
-    }
-    let n_messages = lines.len();
-    let signatures: Vec<_> = registry.signatures().iter().map(|tool| tool.signature.clone()).collect();
-    let source = std::fs::read_to_string(folder.join(&file.program)).unwrap();
-    let roots = vec![SourceText { name: file.program.clone(), text: source }];
-    let (text, loaded) = load_texts(roots, &signatures, &mut |_: &Path| Err("nothing is imported here".into()));
-    let llm = Arc::new(Counting { script: Script::from_entries("ideal", replies), asked: Mutex::default() });
-    let clock = Arc::new(TestClock::new(Timestamp(0)));
-    let (tools, classifier) = (Arc::new(registry), Arc::new(Rules));
-    let world = World { llm: llm.clone(), classifier, tools, clock, options: SessionOptions::default() };
-    let start = Start {
-        id: "bench".into(),
-        program: Arc::new(loaded.program),
-        text,
-        settings: Settings::default(),
-        entry: None,
-        arguments: Map::new(),
-    };
-    let mut session =
-        Session::start(world, Box::new(MemoryJournal::new()), start).map_err(|error| error.to_string())?;
-    let mut events = session.subscribe(Interest::Everything { capacity: 100_000 });
-    let handle = session.spawn();
-    let mut lines = lines.into_iter();
-    while let Some(notice) = events.next().await {
-        let Notice::Event(event) = notice else { return Err(format!("{notice:?}")) };
-        if matches!(event.body, PublicBody::Waiting { whom: "user", .. }) {
-            match lines.next() {
-                Some(line) => handle.send(line.as_str()).await.unwrap(),
-                None => handle.stop().await,
-            }
-        }
-    }
-    let ending = handle.outcome().await.unwrap();
-    match &ending.outcome {
-        Some(Outcome::Done { .. }) => {}
-        Some(Outcome::Failed(fault)) => return Err(fault.message.to_string()),
-        None => return Err("it has not come to its end".to_owned()),
-    }
-    let counters = ending.view.counters;
-    if counters.repairs > 0 {
-        return Err(format!("{} replies were corrected", counters.repairs));
-    }
-    let asked = llm.asked.lock().unwrap();
-    let of_classifier = asked.iter().filter(|(is_classifier, _)| *is_classifier);
-    Ok(Cost {
-        n_messages,
-        calls: asked.iter().filter(|(is_classifier, _)| !is_classifier).count(),
-        classifier_calls: of_classifier.clone().count(),
-        tokens: asked.iter().filter(|(is_classifier, _)| !is_classifier).map(|(_, tokens)| *tokens).collect(),
-        classifier_tokens: of_classifier.map(|(_, tokens)| *tokens).sum(),
-        discarded: counters.discarded_tokens,
-    })
+    let text = std::fs::read_to_string(folder.join(&file.program)).unwrap();
+    let root = SourceText { name: file.program.clone(), text };
+    counted::play(file.steps, registry, root).await
 }

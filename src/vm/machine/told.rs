@@ -61,6 +61,16 @@ impl Lines {
         self.lines.is_empty() && self.n_left_out == 0
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.lines.iter().map(String::as_str)
+    }
+
+    /// Takes the lines out of which this is not true: another block tells them, so they do not count as left out.
+    pub(crate) fn retain(&mut self, mut is_kept: impl FnMut(&str) -> bool) {
+        self.lines.retain(|line| is_kept(line));
+        self.n_bytes = self.lines.iter().map(String::len).sum();
+    }
+
     fn clear(&mut self) {
         *self = Lines::default();
     }

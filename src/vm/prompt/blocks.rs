@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use minijinja::context;
 use playhouse_lang::analysis::layout::Layout;
-use playhouse_lang::program::{Mode, Parameter, Playbook, Signature, Step, StepKind};
+use playhouse_lang::program::{Mode, Playbook, Step, StepKind};
 use playhouse_lang::value::Value;
 
 use crate::calls::call::CallState;
@@ -16,7 +16,7 @@ use crate::prompt::files::render;
 use crate::prompt::system::{clipped, write_signature};
 use crate::prompt::today::deals_with_days;
 use crate::protocol::view::Utterance;
-use crate::protocol::{ToolSignature, TurnKind, USER_MESSAGE};
+use crate::protocol::{TurnKind, USER_MESSAGE};
 use crate::variables::display::{first_line, shorten};
 use crate::variables::scope::{Stamp, Variable};
 use crate::variables::template::{Part, scan_text};
@@ -56,12 +56,14 @@ impl Machine {
         let system = usize::try_from(system_tokens).unwrap_or(usize::MAX).saturating_mul(4);
         let room = quarter.saturating_mul(4).saturating_sub(system).saturating_sub(fixed).max(quarter);
         let (variables, shown) = self.write_variables(is_start, room / 2);
-        let [done, results, mut meanwhile] = told.blocks();
+        let [mut done, results, mut meanwhile] = told.blocks();
+        let conversation = self.write_conversation(kind);
+        leave_repeats_out(&mut done, &results, &conversation);
         if !is_start {
             // A fresh session shows all variables anyway.
             self.write_changes().for_each(|line| meanwhile.push(line));
         }
-        let mut blocks = [variables, self.write_conversation(kind), done, results, meanwhile];
+        let mut blocks = [variables, conversation, done, results, meanwhile];
         while blocks.iter().map(Lines::n_bytes).sum::<usize>() > room {
             let Some(longest) = blocks.iter_mut().max_by_key(|block| block.n_bytes()) else { break };
             if !longest.leave_one_out() {
@@ -94,7 +96,7 @@ impl Machine {
     }
 
     /// The playbooks whose text the model has before it: the one that is executed and those shown inside it.
-    fn shown_playbooks(&self) -> impl Iterator<Item = &Playbook> {
+    pub(super) fn shown_playbooks(&self) -> impl Iterator<Item = &Playbook> {
         let id = self.asker().playbook;
         let regions = self.layouts.layout(id).into_iter().flat_map(Layout::regions);
         std::iter::once(id).chain(regions.map(|region| region.playbook)).map(|id| self.program.playbook(id))
@@ -277,50 +279,29 @@ impl Machine {
         }
         lines
     }
-
-    /// The parameters of tools that this playbook's lines can reach, where there is more to say than the
-    /// system message's one line does.
-    fn write_tools(&self, playbook: &Playbook) -> Vec<String> {
-        let texts: Vec<&str> =
-            self.shown_playbooks().flat_map(|shown| shown.steps.iter().map(|step| &*step.text)).collect();
-        let text_names = |name: &str| playbook.mode == Mode::Goal || texts.iter().any(|text| text.contains(name));
-        let is_shown = |tool: &&ToolSignature| {
-            let described = |parameter: &Parameter| !parameter.description.is_empty();
-            let has_more =
-                tool.schema.is_some() || tool.about.is_some() || tool.signature.parameters.iter().any(described);
-            let name = &tool.signature.name;
-            has_more && text_names(name) && self.program.refusal(playbook, name).is_none()
-        };
-        let mut lines = Vec::new();
-        let mut told: Option<&str> = None;
-        for tool in self.tools.iter().filter(is_shown) {
-            let Signature { name, parameters, .. } = &tool.signature;
-            let plugin = name.split_once('.').map_or(&**name, |(plugin, _)| plugin);
-            // What a plugin says of itself stands once, before its tools.
-            if let Some(about) = tool.about.as_ref().filter(|_| told != Some(plugin)) {
-                lines.push(format!("{plugin}: {}", Value::Str(about.clone()).to_json()));
-                told = Some(plugin);
-            }
-            let written = write_signature(name, &tool.signature);
-            let described: Vec<String> = parameters
-                .iter()
-                .filter(|parameter| !parameter.description.is_empty())
-                .map(|parameter| format!("{}: {}", parameter.name, parameter.description))
-                .collect();
-            match &tool.schema {
-                Some(schema) => lines.push(format!("{written} — {schema}")),
-                None if described.is_empty() => {}
-                None => lines.push(format!("{written} — {}", described.join("; "))),
-            }
-        }
-        lines
-    }
 }
 
 /// A playbook as the template shows it.
 struct ShownPlaybook {
     n_bytes: usize,
     context: minijinja::Value,
+}
+
+/// What another block of the message tells as well is not told as done: what a call gave, and what was said.
+fn leave_repeats_out(done: &mut Lines, results: &Lines, conversation: &Lines) {
+    let mut given: Vec<&str> = results.iter().collect();
+    done.retain(|line| {
+        let Some((_, what)) = line.split_once(' ') else { return true };
+        if let Some(said) = what.strip_prefix("said ") {
+            return !conversation.iter().any(|line| line.strip_prefix("you: ") == Some(said));
+        }
+        let Some(call) = what.strip_prefix("called ") else { return true };
+        let is_of_call = |result: &&str| {
+            result.strip_prefix(call).is_some_and(|rest| rest.starts_with(" -> ") || rest.starts_with(" !! "))
+        };
+        // Each result belongs to one call, and the same call may be made again before there is another one.
+        given.iter().position(is_of_call).map(|index| given.remove(index)).is_none()
+    });
 }
 
 /// A text that is remembered, not needed word for word.

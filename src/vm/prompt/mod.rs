@@ -8,6 +8,7 @@ mod blocks;
 pub mod files;
 pub(crate) mod system;
 mod today;
+mod tools;
 
 use playhouse_lang::program::Mode;
 

@@ -6,7 +6,7 @@ use crate::protocol::ToolSignature;
 use crate::variables::display::first_line;
 use minijinja::context;
 use playhouse_lang::analysis::layout::Layouts;
-use playhouse_lang::program::{AgentId, Playbook, Program, Signature, TriggerKind, Type};
+use playhouse_lang::program::{AgentId, Mode, Playbook, Program, Signature, TriggerKind, Type};
 use std::sync::Arc;
 use std::sync::OnceLock;
 
@@ -30,16 +30,19 @@ impl Prompts {
         layouts: &Layouts,
     ) -> Arc<str> {
         let make = || {
-            // The rule about playbooks inside lines costs tokens only where there are such.
+            // A rule about playbooks inside lines, goals or triggers costs tokens only where there are such.
             let inlines = program.agent(agent).playbooks.iter().any(|&id| layouts.layout(id).is_some());
+            let goals = program.playbooks.iter().any(|playbook| playbook.agent == agent && playbook.mode == Mode::Goal);
+            let triggers =
+                callable_playbooks(program, agent).any(|(_, playbook)| !starts_by_itself(playbook).is_empty());
             let playbooks: Vec<String> = callable_playbooks(program, agent)
                 .map(|(name, playbook)| summary_line(&name, &playbook.signature()) + &starts_by_itself(playbook))
                 .collect();
             let tools = tools.iter().filter(|tool| may_call(program, agent, &tool.signature.name));
             let tools: Vec<String> = tools.map(|tool| summary_line(&tool.signature.name, &tool.signature)).collect();
             let agent = program.agent(agent);
-            let context =
-                context! { agent => &*agent.title, description => agent.description.trim(), playbooks, tools, inlines };
+            let (title, description) = (&*agent.title, agent.description.trim());
+            let context = context! { agent => title, description, playbooks, tools, inlines, goals, triggers };
             render("system", context).into()
         };
         match self.agents.get(agent.0 as usize) {

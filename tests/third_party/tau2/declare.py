@@ -50,21 +50,6 @@ PARAMETERS = {
     "total_baggages": "free and paid ones together",
 }
 
-# Not from the wheel's toolkit: plugin.py adds them.
-OWN_COMMANDS = [
-    {
-        "command_name": "database_hash",
-        "description": "Gives the hash of the database as it is now.",
-        "response": {"type": "string"},
-        "effect": "read_only",
-    },
-    {
-        "command_name": "reset",
-        "description": "Puts the database back as it was in the beginning.",
-        "response": {"type": "string"},
-    },
-]
-
 # Of the tools that the toolkit calls neither reading nor writing, the one that changes nothing.
 PURE = {"calculate"}
 
@@ -176,7 +161,7 @@ def configuration():
             "title": "airline",
             "description": "Customers, flights and reservations of an airline.",
         },
-        "commands": commands + OWN_COMMANDS,
+        "commands": commands,
         "setup": {"package": "playhouse.process", "command": ["python3", "plugin.py"]},
     }
     return HEADER + yaml.dump(document, Dumper=NoAnchors, sort_keys=False, width=110)

@@ -25,23 +25,23 @@ CHANGING = {
 
 # Where in its playbook a reading or searching tool is called from.
 LINES = {
-    "get_user_details": "01.01.01",
-    "get_reservation_details": "01.02.01",
-    "get_flight_status": "01.03.01",
-    "calculate": "01.04.01",
-    "list_all_airports": "01.01.01",
-    "search_direct_flight": "01.02.01",
-    "search_onestop_flight": "01.03.01",
+    "get_user_details": "02.01.01",
+    "get_reservation_details": "02.02.01",
+    "get_flight_status": "02.03.01",
+    "calculate": "02.04.01",
+    "list_all_airports": "02.01.01",
+    "search_direct_flight": "02.02.01",
+    "search_onestop_flight": "02.03.01",
 }
 
 # Where a tool that asks for consent first is called from: the line that tells the customer what will be done, the one
-# that has Confirm inside, the one of the call, and the one that returns.
+# that has Confirm inside, the one of the call, the one that tells what came of it, and the one that returns.
 CONSENTING_LINES = {
-    "book_reservation": ("03", "04", "06", "07"),
-    "update_reservation_flights": ("02", "03", "05", "06"),
-    "update_reservation_baggages": ("01", "02", "04", "05"),
-    "update_reservation_passengers": ("01", "02", "04", "05"),
-    "cancel_reservation": ("02", "03", "05", "06"),
+    "book_reservation": ("03.01", "03.02", "03.03.01", "03.03.02", "03.03.03"),
+    "update_reservation_flights": ("02.01", "02.02", "02.03.01", "02.03.02", "02.03.03"),
+    "update_reservation_baggages": ("01.01", "01.02", "01.03.01", "01.03.02", "01.03.03"),
+    "update_reservation_passengers": ("01.01", "01.02", "01.03.01", "01.03.02", "01.03.03"),
+    "cancel_reservation": ("02", "03", "05", "06", "07"),
 }
 
 
@@ -49,26 +49,38 @@ class Walk:
     """The replies of the model and the messages of the customer, for one task.
 
     A reply is a list of trace lines. `Serve` decides once per group of actions; the playbooks that it calls have
-    frames of their own, but for the short ones, which are shown and run inside the calling line (`03.07.01>02`).
+    frames of their own, but for `Confirm`, which is shown and runs inside the calling line (`03>02`). Who hands the
+    customer over does not come back.
     """
 
     def __init__(self, request, actions):
         self.replies = []
         self.messages = [request]
         self.opening = [{"at": "02", "set": {"request": "$user_message"}}]
+        self.is_handed_over = False
         rest = list(actions)
+        self.identify(rest)
         if not rest:
-            self.opening.append({"at": "03.01", "say": "I am sorry, but the rules don't allow that."})
+            self.opening.append({"at": "04.01", "say": "I am sorry, but the rules don't allow that."})
         while rest:
             self.group(rest)
-        self.decide("nothing more")
+        if not self.is_handed_over:
+            self.decide("nothing more")
 
     def reply(self, *lines):
         self.replies.append(list(lines))
 
+    def identify(self, rest):
+        """The line of `Serve` that makes sure who the customer is: it reads the profile if that is the first action."""
+        if rest and rest[0]["name"] == "get_user_details":
+            self.reply(*self.opening, called(rest.pop(0), "03"), {"at": "03", "wait": "calls"})
+            self.opening = []
+        else:
+            self.opening.append({"at": "03"})
+
     def decide(self, task):
         """A turn of `Serve`: what comes next. The interpreter follows the branch and makes the call in it."""
-        self.reply(*self.opening, {"at": "03.01", "set": {"task": task}})
+        self.reply(*self.opening, {"at": "04.01", "set": {"task": task}})
         self.opening = []
 
     def group(self, rest):
@@ -97,19 +109,23 @@ class Walk:
         elif kind == "send_certificate":
             self.decide("compensate")
             action = rest.pop(0)
-            self.reply({"at": "03.07.01>01"}, called(action, "03.07.01>02"), {"at": "03.07.01>02", "wait": "calls"})
-            self.reply({"at": "03.07.01>03", "return": outcome(action)})
+            self.reply({"at": "01"}, {"at": "02"}, called(action, "03"), {"at": "03", "wait": "calls"})
+            self.reply({"at": "04", "say": told(action)}, {"at": "05", "return": outcome(action)})
         elif kind == "transfer_to_human_agents":
             self.decide("hand over")
-            self.reply(called(rest.pop(0), "03.08.01>01"), {"at": "03.08.01>01", "wait": "calls"})
-            self.reply({"at": "03.08.01>02"})
+            self.reply(called(rest.pop(0), "01"), {"at": "01", "wait": "calls"})
+            self.reply({"at": "02"})
+            self.is_handed_over = True
+            if rest:
+                sys.exit(f"a colleague has the customer, and {rest[0]['name']} is left to be done")
         else:
             sys.exit(f"airline.md has no line for {kind}")
 
     def read(self, actions):
         """The turns of `LookUp` or `FindFlights`."""
-        self.reply(*(called(action, LINES[action["name"]]) for action in actions), {"at": "02", "wait": "calls"})
-        self.reply({"at": "02", "return": outcome(actions[-1])})
+        last = LINES[actions[-1]["name"]]
+        self.reply(*(called(action, LINES[action["name"]]) for action in actions), {"at": last, "wait": "calls"})
+        self.reply({"at": "03"}, {"at": "04", "return": outcome(actions[-1])})
 
     def book(self, action, searches):
         """The turns of `Book`, and those of `FindFlights` in it."""
@@ -121,11 +137,11 @@ class Walk:
         """The turns of `Change` and of the playbooks that it calls; `searches` are made for the first change."""
         self.decide("change")
         for action in actions:
-            self.reply({"at": "01.01", "set": {"change": CHANGING[action["name"]]}})
+            self.reply({"at": "01.02", "set": {"change": CHANGING[action["name"]]}})
             self.searched(searches)
             searches = []
             self.with_consent(action, [])
-        self.reply({"at": "01.01", "set": {"change": "none"}})
+        self.reply({"at": "01.01.01", "return": "what was asked for is dealt with"})
 
     def searched(self, searches):
         """The call of `FindFlights` from the first line of a playbook, if something is to be searched."""
@@ -135,13 +151,13 @@ class Walk:
 
     def with_consent(self, action, before):
         """Says what will be done, asks, does it when the customer has agreed, and returns what came of it."""
-        tell, confirm, call, back = CONSENTING_LINES[action["name"]]
+        tell, confirm, call, tell_outcome, back = CONSENTING_LINES[action["name"]]
         asked = f"{confirm}>02"
         self.reply(*before, {"at": tell, "say": announcement(action)})
         self.messages.append("Yes, please.")
         self.reply({"at": asked, "set": {"confirmed": True}})
         self.reply(called(action, call), {"at": call, "wait": "calls"})
-        self.reply({"at": back, "return": outcome(action)})
+        self.reply({"at": tell_outcome, "say": told(action)}, {"at": back, "return": outcome(action)})
 
 
 def take(rest, names):
@@ -161,6 +177,11 @@ def announcement(action):
     """What the customer is told before a call."""
     values = (f"{name.replace('_', ' ')} {json.dumps(value)}" for name, value in action["arguments"].items())
     return f"This is what I will do: {action['name'].replace('_', ' ')}, with {', '.join(values)}."
+
+
+def told(action):
+    """What the customer is told after a call."""
+    return "That is done." if action["error"] is None else "I am sorry, that was not possible."
 
 
 def outcome(action):

