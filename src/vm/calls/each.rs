@@ -46,7 +46,9 @@ impl Machine {
         }
         let mut first = None;
         for (index, arguments) in bound.into_iter().enumerate() {
-            let Some(arguments) = self.admit_arguments(resolved.callee, &name, arguments) else { return };
+            let Some(arguments) = self.admit_arguments(self.frames.len() - 1, resolved.callee, &name, arguments) else {
+                return;
+            };
             let call = self.queue_call(resolved, arguments, result.clone());
             let one_of = OneOf { first: *first.get_or_insert(call), index, n_all };
             if let Some(queued) = self.core_mut().queue.get_mut(call) {

@@ -63,7 +63,7 @@ impl Machine {
             Ok(bound) => bound,
             Err(problem) => return self.fail_turn(&problem),
         };
-        let Some(bound) = self.admit_arguments(resolved.callee, &name, bound) else { return };
+        let Some(bound) = self.admit_arguments(self.frames.len() - 1, resolved.callee, &name, bound) else { return };
         if let Some(tail_call) = self.tail_call(&called, result.as_ref()) {
             return self.make_tail_call(tail_call, &resolved, bound);
         }

@@ -89,6 +89,8 @@ impl Machine {
                     }
                 }
                 Want::Call { resolved, arguments, unit } => {
+                    let name = resolved.signature.name.clone();
+                    let arguments = self.admit_arguments(depth, resolved.callee, &name, arguments)?;
                     let call = self.queue_call_at(depth, &resolved, arguments, None);
                     wants.extend(self.tell_plan(depth, PlanEvent::CallQueued { call, unit, resolved: &resolved }));
                 }

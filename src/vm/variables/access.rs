@@ -142,15 +142,21 @@ impl Machine {
         self.program.agent(agent).declares_secret(name)
     }
 
-    /// Arguments for what is going to be called: each within bounds, and secret where the callee's agent declares the
-    /// parameter's name so, before anybody is shown it. `None`: one was too large, and a limit ended the session.
+    /// Arguments for what the frame at a depth is going to call: each within bounds, and secret where the callee's agent
+    /// declares the parameter's name so, before anybody is shown it. A plan's variables are those of its caller's agent.
+    /// `None`: one was too large, and a limit ended the session.
     pub(crate) fn admit_arguments(
         &mut self,
+        depth: usize,
         callee: Callee,
         name: &str,
         arguments: Vec<(Arc<str>, Tracked)>,
     ) -> Option<Vec<(Arc<str>, Tracked)>> {
-        let agent = if let Callee::Playbook(id) = callee { Some(self.program.playbook(id).agent) } else { None };
+        let agent = match callee {
+            Callee::Playbook(id) => Some(self.program.playbook(id).agent),
+            Callee::Plan(_) => Some(self.frames[depth].core().agent),
+            Callee::Tool(_) | Callee::Model | Callee::Gone(_) => None,
+        };
         let mut admitted = Vec::with_capacity(arguments.len());
         for (parameter, value) in arguments {
             let is_secret = agent.is_some_and(|agent| self.is_declared_secret(agent, &parameter));

@@ -359,7 +359,7 @@ impl Machine {
             }
         }
         let bound = bind(&resolved, given).map_err(EvalFault::words)?;
-        let Some(bound) = self.admit_arguments(resolved.callee, &site.callee, bound) else {
+        let Some(bound) = self.admit_arguments(self.frames.len() - 1, resolved.callee, &site.callee, bound) else {
             return Ok(CallMade::Failed);
         };
         let result_name = site.result.as_ref().map(|target| target.name.clone());
