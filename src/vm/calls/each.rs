@@ -1,6 +1,7 @@
 //! One line that calls for each item of a list: many calls in the queue, whose results become one list.
 
 use crate::calls::call::OneOf;
+use crate::machine::stack_view::StackView;
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -57,13 +58,6 @@ impl Machine {
         }
     }
 
-    /// How many more tools may run beside those that a frame has called.
-    pub(crate) fn room_for_tools(&self, depth: usize) -> usize {
-        let queue = &self.frames[depth].core().queue;
-        let n_running = queue.iter().filter(|call| call.is_running()).count();
-        self.settings.queue.saturating_sub(n_running)
-    }
-
     /// One of several calls is over. Answers the list, in the order of the items, with the last of them, if none has
     /// failed.
     pub(crate) fn collect(&mut self, one_of: OneOf, result: &Result<Tracked, Arc<str>>) -> Option<Tracked> {
@@ -84,5 +78,14 @@ impl Machine {
         let origin = ours.first().map_or(Origin::CODE, |(_, first)| first.origin());
         let items = ours.into_iter().map(|(_, item)| Ok::<_, Infallible>(item));
         Tracked::list(origin, items).ok().filter(|_| is_whole)
+    }
+}
+
+impl<'a> StackView<'a> {
+    /// How many more tools may run beside those that a frame has called.
+    pub(crate) fn room_for_tools(self, depth: usize) -> usize {
+        let queue = &self.frames[depth].core().queue;
+        let n_running = queue.iter().filter(|call| call.is_running()).count();
+        self.settings.queue.saturating_sub(n_running)
     }
 }

@@ -7,6 +7,7 @@ use playhouse_lang::value::Value;
 
 use crate::calls::arguments::bind;
 use crate::calls::call::Called;
+use crate::machine::stack_view::StackView;
 use crate::machine::state::Machine;
 use crate::protocol::Fact;
 use crate::reply::{Action, CallArguments};
@@ -22,7 +23,7 @@ impl Machine {
         each: Option<(Arc<str>, Value)>,
         result: Option<Arc<str>>,
     ) {
-        let resolved = match self.find_callee(&name) {
+        let resolved = match self.stack().find_callee(&name) {
             Ok(resolved) => resolved,
             Err(problem) => return self.fail_turn(&problem),
         };
@@ -30,7 +31,7 @@ impl Machine {
         if self.call_of_region(&called) {
             return;
         }
-        if self.top().here.performed.is_some() && self.is_call_line(&called) {
+        if self.top().here.performed.is_some() && self.stack().is_call_line(&called) {
             let cause = format!("the interpreter has called {name} itself");
             return self.report(Fact::Ignored { cause: cause.into() });
         }
@@ -40,7 +41,7 @@ impl Machine {
             return self.fail_turn(&format!("\"{result}\" in \"as\" is no variable name"));
         }
         // Results that are there are taken first; one that is on its way is waited for.
-        if let Some(call) = self.call_in_the_way() {
+        if let Some(call) = self.stack().call_in_the_way() {
             self.todo_first(Todo::Act(Action::Call { name, arguments, each, result }));
             return self.hold_for_call(call);
         }
@@ -64,15 +65,17 @@ impl Machine {
             Err(problem) => return self.fail_turn(&problem),
         };
         let Some(bound) = self.admit_arguments(self.frames.len() - 1, resolved.callee, &name, bound) else { return };
-        if let Some(tail_call) = self.tail_call(&called, result.as_ref()) {
+        if let Some(tail_call) = self.stack().tail_call(&called, result.as_ref()) {
             return self.make_tail_call(tail_call, &resolved, bound);
         }
         self.queue_call(&resolved, bound, result);
         self.progressed();
     }
+}
 
+impl<'a> StackView<'a> {
     /// Whether the pointer's line is this call.
-    fn is_call_line(&self, called: &Called) -> bool {
+    fn is_call_line(self, called: &Called) -> bool {
         let frame = self.top();
         let Some(step) = frame.pointer else { return false };
         match &self.body(frame).step(step).kind {

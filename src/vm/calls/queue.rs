@@ -3,6 +3,7 @@
 
 use crate::calls::arguments::Resolved;
 use crate::calls::arguments::describe_call;
+use crate::machine::stack_view::StackView;
 use crate::variables::display::shorten;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use playhouse_lang::value::Value;
 use crate::calls::call::{AskedBy, CallState, Called, Callee, QueuedCall};
 use crate::calls::callees::Callees;
 use crate::calls::tool_policy::Clearance;
-use crate::machine::frame::{Frame, caller_of, place_of};
+use crate::machine::frame::{Frame, caller_of};
 use crate::machine::frame_core::{Phase, ReturnValue, Then};
 use crate::machine::state::Machine;
 use crate::machine::step::result_of;
@@ -23,17 +24,6 @@ use crate::variables::bounds::describe_excess;
 const REFUSED: &str = "the person who was asked refused this call";
 
 impl Machine {
-    /// What the top frame's lines and model mean by a name.
-    pub(crate) fn find_callee(&self, name: &str) -> Result<Resolved, String> {
-        let (agent, caller) = caller_of(&self.frames);
-        Callees::new(&self.program, &self.tools, &self.prompts, agent, caller).find(name)
-    }
-
-    /// The call that must be over before another one is queued, because the top frame's queue is full.
-    pub(crate) fn call_in_the_way(&self) -> Option<CallId> {
-        self.core().queue.in_the_way(self.settings.queue)
-    }
-
     /// Puts a call into the top frame's queue, which has room; a tool starts at once, or when the turn is over.
     pub(crate) fn queue_call(
         &mut self,
@@ -57,17 +47,18 @@ impl Machine {
         self.next.call += 1;
         let id = CallId(self.next.call);
         let turn = self.turn.as_ref().filter(|_| is_top).map(|turn| turn.id);
-        let place = place_of(&self.frames, depth, turn);
+        let place = self.frames[depth].place(turn);
         let name = resolved.signature.name.clone();
         let kind = resolved.callee.kind();
         let unresolved = match resolved.callee {
-            Callee::Tool(_) => self.resolve_assets(depth, &name, &mut arguments).err(),
+            Callee::Tool(_) => self.stack().resolve_assets(depth, &name, &mut arguments).err(),
             Callee::Playbook(_) | Callee::Plan(_) | Callee::Model | Callee::Gone(_) => None,
         };
         self.report_at(place, Fact::CallQueued { call: id, name: name.clone(), kind, arguments: arguments.clone() });
         let agent = self.frames[depth].core().agent;
         let mut queued = QueuedCall::new(id, name.clone(), resolved.callee, arguments, result_name, place);
-        queued.is_result_secret = queued.result_name.as_ref().is_some_and(|name| self.is_declared_secret(agent, name));
+        queued.is_result_secret =
+            queued.result_name.as_ref().is_some_and(|name| self.stack().is_declared_secret(agent, name));
         match resolved.callee {
             Callee::Tool(_) => self.counters.tool_calls += 1,
             Callee::Playbook(_) => self.counters.playbook_calls += 1,
@@ -91,7 +82,7 @@ impl Machine {
             self.queue_guards(id);
         }
         let is_guarded = is_top && self.is_guarded(id);
-        let has_room = self.room_for_tools(depth) > 0 || !is_playbook;
+        let has_room = self.stack().room_for_tools(depth) > 0 || !is_playbook;
         let starts_early = has_room && (self.settings.early_start || self.turn.is_none() || !is_playbook);
         if let (Some(effect), true, false) = (resolved.callee.effect(), starts_early, is_guarded) {
             let is_arriving = is_playbook && self.turn.as_ref().is_some_and(|turn| turn.ended.is_none());
@@ -125,7 +116,7 @@ impl Machine {
             .iter()
             .filter(|queued| queued.is_waiting() && !queue.is_guarded(queued.id))
             .filter_map(|queued| Some((queued.id, queued.callee.effect()?)))
-            .take(self.room_for_tools(self.frames.len() - 1))
+            .take(self.stack().room_for_tools(self.frames.len() - 1))
             .collect();
         kept.into_iter().for_each(|(id, effect)| self.start_tool(id, effect));
     }
@@ -173,7 +164,7 @@ impl Machine {
                 self.asker_mut().told.push_result(text);
                 if let Some(name) = &queued.result_name {
                     let playbook = self.top().executed();
-                    match self.type_of(playbook, name) {
+                    match self.stack().type_of(playbook, name) {
                         Some(ty) if !ty.accepts(value.value()) => {
                             let problem = format!(
                                 "${name} was not set: it must be {ty}, but {} gave {}",
@@ -291,5 +282,18 @@ impl Machine {
         }
         lost.into_iter().for_each(|fact| self.report(fact));
         effects.into_iter().for_each(|effect| self.emit(effect));
+    }
+}
+
+impl<'a> StackView<'a> {
+    /// What the top frame's lines and model mean by a name.
+    pub(crate) fn find_callee(self, name: &str) -> Result<Resolved, String> {
+        let (agent, caller) = caller_of(self.frames);
+        Callees::new(self.program, self.tools, self.prompts, agent, caller).find(name)
+    }
+
+    /// The call that must be over before another one is queued, because the top frame's queue is full.
+    pub(crate) fn call_in_the_way(self) -> Option<CallId> {
+        self.core().queue.in_the_way(self.settings.queue)
     }
 }

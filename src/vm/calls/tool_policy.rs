@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::machine::stack_view::StackView;
 use crate::protocol::{Origin, Tracked};
 use playhouse_lang::expr;
 use playhouse_lang::value::{PathStep, Value};
@@ -92,19 +93,21 @@ impl Machine {
         let finished = queued.finish(now, Err(reason));
         self.report(finished);
     }
+}
 
+impl<'a> StackView<'a> {
     /// Puts the values of assets into the place of the arguments that name them, where the tool takes them.
     ///
     /// # Errors
     /// All assets that are not there, in words for the program's model.
     pub(crate) fn resolve_assets(
-        &self,
+        self,
         depth: usize,
         name: &str,
         arguments: &mut Vec<(Arc<str>, Tracked)>,
     ) -> Result<(), String> {
         let Some(tool) =
-            ToolSignature::find(&self.tools, name).filter(|tool| tool.rules.iter().any(|rule| rule.takes_assets))
+            ToolSignature::find(self.tools, name).filter(|tool| tool.rules.iter().any(|rule| rule.takes_assets))
         else {
             return Ok(());
         };
@@ -133,7 +136,7 @@ impl Machine {
         if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
     }
 
-    fn asset(&self, depth: usize, id: &str, path: &[PathStep]) -> Result<Tracked, String> {
+    fn asset(self, depth: usize, id: &str, path: &[PathStep]) -> Result<Tracked, String> {
         let frame = &self.frames[depth];
         let inside = frame.inside().and_then(|inside| inside.scope.get(id));
         let own = inside.or_else(|| frame.core().scope.get(id));

@@ -111,7 +111,7 @@ impl Machine {
                 self.arguments.insert(name, value);
                 continue;
             }
-            if let Some(ty) = self.type_of(first.id, &name)
+            if let Some(ty) = self.stack().type_of(first.id, &name)
                 && !ty.accepts(&value)
             {
                 return self.fault_at_begin(format!("--arg {name}: ${name} must be {ty}, not {}", value.kind()));

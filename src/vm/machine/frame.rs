@@ -191,18 +191,17 @@ impl Frame {
         self.playbook()?.inside.as_ref()
     }
 
-    /// Where it is, on top of `n_below` frames.
-    fn place(&self, n_below: usize, turn: Option<TurnId>) -> Place {
+    /// Where it is.
+    pub(crate) fn place(&self, turn: Option<TurnId>) -> Place {
         let core = self.core();
-        let (frame, depth) = self.inside().map_or((core.id, n_below), |inside| (inside.id, n_below + 1));
+        let (frame, depth) = self.inside().map_or((core.id, core.depth), |inside| (inside.id, core.depth + 1));
         Place { frame, agent: core.agent, location: self.location(), depth, turn }
     }
 }
 
-/// Where the frame at `index` is. What runs inside of frames below counts as a frame.
-pub(crate) fn place_of(frames: &[Frame], index: usize, turn: Option<TurnId>) -> Place {
-    let n_inside = frames[..index].iter().filter(|frame| frame.inside().is_some()).count();
-    frames[index].place(index + n_inside, turn)
+/// How many frames there are; what runs inside of frames counts as a frame.
+pub(crate) fn n_frames(frames: &[Frame]) -> usize {
+    frames.last().map_or(0, |frame| frame.core().depth + 1 + usize::from(frame.inside().is_some()))
 }
 
 /// In whose name the last of `frames` calls, and the playbook that does so: of a plan the one that it is called by.
@@ -286,7 +285,7 @@ impl PlaybookFrame {
             queue: std::mem::take(&mut self.core.queue),
             phase: std::mem::replace(&mut self.core.phase, Phase::Draining(Then::GoOn)),
             watch: std::mem::take(&mut self.core.watch),
-            ..FrameCore::new(inside.id, self.core.agent, inside.origin)
+            ..FrameCore::new(inside.id, self.core.agent, inside.origin, self.core.depth + 1)
         };
         self.core.queue.push(inside.call);
         Some(PlaybookFrame { pointer, here, work, ..PlaybookFrame::new(core, inside.region.playbook) })

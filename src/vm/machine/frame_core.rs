@@ -17,6 +17,8 @@ pub(crate) struct FrameCore {
     /// Of a plan: the agent of the playbook that called it, whose names it can call.
     pub(crate) agent: AgentId,
     pub(crate) origin: FrameOrigin,
+    /// How many frames stand below it; what runs inside of frames counts as a frame.
+    pub(crate) depth: usize,
     pub(crate) scope: Scope,
     pub(crate) queue: CallQueue,
     pub(crate) phase: Phase,
@@ -28,11 +30,12 @@ pub(crate) struct FrameCore {
 }
 
 impl FrameCore {
-    pub(crate) fn new(id: FrameId, agent: AgentId, origin: FrameOrigin) -> FrameCore {
+    pub(crate) fn new(id: FrameId, agent: AgentId, origin: FrameOrigin, depth: usize) -> FrameCore {
         FrameCore {
             id,
             agent,
             origin,
+            depth,
             scope: Scope::default(),
             queue: CallQueue::default(),
             phase: Phase::Ready,

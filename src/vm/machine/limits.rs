@@ -192,7 +192,7 @@ impl Machine {
         // A model that could not be reached may answer now.
         if matches!(&self.outcome, Some(Outcome::Failed(fault)) if fault.kind == FaultKind::Model) {
             self.outcome = None;
-            if self.find_asker().is_some() {
+            if self.stack().find_asker().is_some() {
                 self.asker_mut().n_attempts = 0;
             }
         }

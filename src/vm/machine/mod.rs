@@ -6,6 +6,7 @@ pub(crate) mod frame_core;
 mod limits;
 mod look;
 pub(crate) mod stack;
+pub(crate) mod stack_view;
 pub(crate) mod state;
 pub(crate) mod step;
 pub(crate) mod told;

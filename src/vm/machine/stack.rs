@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::machine::frame::n_frames;
 use crate::protocol::Tracked;
 use crate::variables::bounds::describe_excess;
 use playhouse_lang::program::flow_graph::Node;
@@ -22,12 +23,12 @@ impl Machine {
         if !self.has_room(&playbook.name) {
             return;
         }
-        if self.find_asker().is_some() {
+        if self.stack().find_asker().is_some() {
             let since = self.stamp;
             self.asker_mut().told.cover(since);
         }
         self.next.frame += 1;
-        let core = FrameCore::new(FrameId(self.next.frame), playbook.agent, origin);
+        let core = FrameCore::new(FrameId(self.next.frame), playbook.agent, origin, n_frames(&self.frames));
         self.frames.push(Frame::Playbook(PlaybookFrame::new(core, id)));
         self.frame_pushed(origin);
         for (name, value) in &bound {
@@ -41,7 +42,7 @@ impl Machine {
 
     /// Whether one more frame is allowed; else the session fails.
     pub(crate) fn has_room(&mut self, name: &str) -> bool {
-        let has_room = self.n_frames() < self.settings.depth;
+        let has_room = n_frames(&self.frames) < self.settings.depth;
         if !has_room {
             self.fail(
                 FaultKind::Limit,
@@ -57,13 +58,8 @@ impl Machine {
 
     /// A frame stands on the stack.
     pub(crate) fn frame_pushed(&mut self, origin: FrameOrigin) {
-        self.counters.max_depth = self.counters.max_depth.max(self.n_frames() as u64);
+        self.counters.max_depth = self.counters.max_depth.max(n_frames(&self.frames) as u64);
         self.report(Fact::FramePushed { origin });
-    }
-
-    /// Frames on the stack, with what runs inside of them.
-    fn n_frames(&self) -> usize {
-        self.frames.len() + self.frames.iter().filter(|frame| frame.inside().is_some()).count()
     }
 
     fn reached_heading(&mut self) {
@@ -74,11 +70,11 @@ impl Machine {
 
     /// Moves the top frame's pointer to a node; behind the last line the frame, or what runs inside it, returns null.
     pub(crate) fn arrive(&mut self, node: Node) {
-        let node = if self.leaves_region(node) { Node::End } else { node };
+        let node = if self.stack().leaves_region(node) { Node::End } else { node };
         match node {
             Node::Step(step) => {
-                let is_interpreters = self.is_interpreters(self.body(self.top()), step);
-                let is_back = self.top().pointer.is_some_and(|from| self.is_before(step, from));
+                let is_interpreters = self.stack().is_interpreters(self.stack().body(self.top()), step);
+                let is_back = self.top().pointer.is_some_and(|from| self.stack().is_before(step, from));
                 let frame = self.top_mut();
                 if let Some(from) = frame.pointer {
                     frame.work.leave(from);

@@ -1,8 +1,9 @@
 //! How the machine moves: an event comes in, and one step after the other is made until the world is waited for.
 
 use crate::calls::call::{Callee, QueuedCall};
-use crate::machine::frame::{Frame, PlaybookFrame, place_of};
+use crate::machine::frame::{Frame, PlaybookFrame};
 use crate::machine::frame_core::{FrameCore, Phase};
+use crate::machine::stack_view::StackView;
 use crate::prompt::system::Prompts;
 use crate::protocol::fault::{Fault, FaultKind};
 use crate::protocol::view::Utterance;
@@ -158,21 +159,11 @@ impl Machine {
         self.prompts.system(&self.program, &self.tools, agent, &self.layouts)
     }
 
-    /// The playbook on top of the stack. To be asked for only by what is done for a playbook.
-    pub(crate) fn top(&self) -> &PlaybookFrame {
-        self.frames.last().and_then(Frame::playbook).expect("only asked for with a playbook on top of the stack")
-    }
-
     pub(crate) fn top_mut(&mut self) -> &mut PlaybookFrame {
         self.frames
             .last_mut()
             .and_then(Frame::playbook_mut)
             .expect("only asked for with a playbook on top of the stack")
-    }
-
-    /// What the top frame has in whatever language.
-    pub(crate) fn core(&self) -> &FrameCore {
-        self.frames.last().expect("a step is made only with a frame on the stack").core()
     }
 
     pub(crate) fn core_mut(&mut self) -> &mut FrameCore {
@@ -184,34 +175,15 @@ impl Machine {
         self.frames.iter_mut().find_map(|frame| frame.core_mut().queue.get_mut(call))
     }
 
-    /// The nearest playbook's frame: its chat session is where what a plan above it brings is told.
-    pub(crate) fn asker(&self) -> &PlaybookFrame {
-        self.frames[self.asker_depth()].playbook().expect("only asked for with a playbook on the stack")
-    }
-
     pub(crate) fn asker_mut(&mut self) -> &mut PlaybookFrame {
-        let depth = self.asker_depth();
+        let depth = self.stack().asker_depth();
         self.frames[depth].playbook_mut().expect("only asked for with a playbook on the stack")
-    }
-
-    pub(crate) fn asker_depth(&self) -> usize {
-        self.find_asker().unwrap_or(0)
-    }
-
-    /// The depth of the nearest playbook, if there is one.
-    pub(crate) fn find_asker(&self) -> Option<usize> {
-        self.frames.iter().rposition(|frame| frame.playbook().is_some())
-    }
-
-    /// A frame's playbook as it is executed.
-    pub(crate) fn body(&self, frame: &PlaybookFrame) -> &Playbook {
-        self.layouts.body(frame.playbook)
     }
 
     /// Where the top frame is; none: no frame is on the stack.
     pub fn place(&self) -> Option<Place> {
         let turn = self.turn.as_ref().map(|turn| turn.id);
-        Some(place_of(&self.frames, self.frames.len().checked_sub(1)?, turn))
+        Some(self.frames.last()?.place(turn))
     }
 
     pub(crate) fn emit(&mut self, effect: Effect) {
@@ -249,6 +221,52 @@ impl Machine {
     pub(crate) fn next_stamp(&mut self) -> Stamp {
         self.stamp.0 += 1;
         self.stamp
+    }
+
+    /// The playbook on top of the stack. To be asked for only by what is done for a playbook.
+    pub(crate) fn top(&self) -> &PlaybookFrame {
+        self.stack().top()
+    }
+
+    /// What the top frame has in whatever language.
+    pub(crate) fn core(&self) -> &FrameCore {
+        self.stack().core()
+    }
+
+    /// The nearest playbook's frame: its chat session is where what a plan above it brings is told.
+    pub(crate) fn asker(&self) -> &PlaybookFrame {
+        self.stack().asker()
+    }
+}
+
+impl<'a> StackView<'a> {
+    /// The playbook on top of the stack. To be asked for only by what is done for a playbook.
+    pub(crate) fn top(self) -> &'a PlaybookFrame {
+        self.frames.last().and_then(Frame::playbook).expect("only asked for with a playbook on top of the stack")
+    }
+
+    /// What the top frame has in whatever language.
+    pub(crate) fn core(self) -> &'a FrameCore {
+        self.frames.last().expect("a step is made only with a frame on the stack").core()
+    }
+
+    /// The nearest playbook's frame: its chat session is where what a plan above it brings is told.
+    pub(crate) fn asker(self) -> &'a PlaybookFrame {
+        self.frames[self.asker_depth()].playbook().expect("only asked for with a playbook on the stack")
+    }
+
+    pub(crate) fn asker_depth(self) -> usize {
+        self.find_asker().unwrap_or(0)
+    }
+
+    /// The depth of the nearest playbook, if there is one.
+    pub(crate) fn find_asker(self) -> Option<usize> {
+        self.frames.iter().rposition(|frame| frame.playbook().is_some())
+    }
+
+    /// A frame's playbook as it is executed.
+    pub(crate) fn body(self, frame: &PlaybookFrame) -> &'a Playbook {
+        self.layouts.body(frame.playbook)
     }
 }
 

@@ -9,7 +9,7 @@ use playhouse_lang::plan::PlanId;
 use playhouse_lang::program::{Parameter, PlaybookId, Program};
 
 use crate::calls::call::{Callee, QueuedCall};
-use crate::machine::frame::{Chat, Frame, PlaybookFrame, place_of};
+use crate::machine::frame::{Chat, Frame, PlaybookFrame};
 use crate::machine::frame_core::FrameCore;
 use crate::migrate::lines::{Lines, Moved};
 use crate::migrate::migration::Migration;
@@ -217,7 +217,7 @@ pub(super) fn join_regions(frames: &mut Vec<Frame>, apart: &[FrameId], moved: &[
 pub(super) fn fail_gone_calls(frames: &mut [Frame], program: &Program, now: Timestamp) -> Vec<(Place, Fact)> {
     let mut facts = Vec::new();
     for depth in 0..frames.len() {
-        let place = place_of(frames, depth, None);
+        let place = frames[depth].place(None);
         for queued in frames[depth].core_mut().queue.iter_mut().filter(|queued| queued.is_waiting()) {
             let fault = match queued.callee {
                 Callee::Gone(kind) => {
@@ -240,7 +240,7 @@ pub(super) fn fail_gone_calls(frames: &mut [Frame], program: &Program, now: Time
 pub(super) fn renew_chats(frames: &mut [Frame]) -> Vec<(Place, Fact)> {
     let mut facts = Vec::new();
     for depth in 0..frames.len() {
-        let place = place_of(frames, depth, None);
+        let place = frames[depth].place(None);
         let Some(frame) = frames[depth].playbook_mut() else { continue };
         // They name lines by their old ids, and mistakes in replies that nobody knows of.
         frame.told.forget_lines();

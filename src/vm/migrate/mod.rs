@@ -95,7 +95,7 @@ impl Machine {
         mark_secret(&self.program, &mut self.frames, &mut self.others);
         join_regions(&mut self.frames, &apart, &moved, &self.layouts, self.stamp);
         // What was being said on a line that is gone is not gone on with.
-        if let Some(depth) = self.find_asker()
+        if let Some(depth) = self.stack().find_asker()
             && moved.iter().skip(depth).any(|moved| *moved != Moved::No)
         {
             let asker = self.asker_mut();

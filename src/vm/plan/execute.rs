@@ -6,7 +6,7 @@ use std::sync::Arc;
 use playhouse_lang::plan::PlanId;
 
 use crate::calls::callees::Callees;
-use crate::machine::frame::{Frame, caller_of, place_of};
+use crate::machine::frame::{Frame, caller_of, n_frames};
 use crate::machine::frame_core::FrameCore;
 use crate::machine::state::Machine;
 use crate::plan::frame::PlanFrame;
@@ -24,7 +24,7 @@ impl Machine {
             return;
         }
         let (agent, _) = caller_of(&self.frames);
-        let core = FrameCore::new(FrameId(self.next.frame + 1), agent, origin);
+        let core = FrameCore::new(FrameId(self.next.frame + 1), agent, origin, n_frames(&self.frames));
         let frame = match PlanFrame::new(core, id, source, self.now, &self.settings) {
             Ok(frame) => frame,
             Err(problem) => return self.fail(FaultKind::Begin, problem),
@@ -84,7 +84,7 @@ impl Machine {
                 Want::GoTo(node) => {
                     plan_of(&mut self.frames[depth]).go_to(node);
                     if node.is_some() {
-                        let place = place_of(&self.frames, depth, None);
+                        let place = self.frames[depth].place(None);
                         self.outbox.push_back(Progress::Reached(place));
                     }
                 }
@@ -96,7 +96,7 @@ impl Machine {
                 }
                 Want::Take(call) => self.take_plan_call(depth, call),
                 Want::Work(call) => return self.step_call(call),
-                Want::Tell(fact) => self.report_at(place_of(&self.frames, depth, None), fact),
+                Want::Tell(fact) => self.report_at(self.frames[depth].place(None), fact),
                 Want::Fault(fault) => {
                     plan_of(&mut self.frames[depth]).go_to(Some(fault.node));
                     wants.push_front(Want::Tell(Fact::PlanFault(fault)));

@@ -170,7 +170,7 @@ impl Machine {
         if kind == TurnKind::Continue && is_unanswered && asker.told.is_empty() {
             return kind;
         }
-        let mut message = self.render_turn(kind, system_tokens);
+        let mut message = self.stack().render_turn(kind, system_tokens);
         let chat = &self.asker().chat;
         let tokens = chat.tokens + system_tokens + estimate_tokens(message.text.len() as u64);
         if kind != TurnKind::Start {
@@ -184,7 +184,7 @@ impl Machine {
             if let Some(reason) = reason {
                 kind = TurnKind::Start;
                 self.report(Fact::SessionRenewed { reason });
-                message = self.render_turn(kind, system_tokens);
+                message = self.stack().render_turn(kind, system_tokens);
             }
         }
         let heard = self.conversation.n_total();

@@ -80,14 +80,14 @@ impl Machine {
         let mut values: BTreeMap<Arc<str>, Value> = BTreeMap::new();
         for (name, value) in turn.sets_ahead() {
             // A value that is not known yet ends the list; so does one that will be refused.
-            let Some(new) = self.literal(value, &values) else { break };
+            let Some(new) = self.stack().literal(value, &values) else { break };
             // What stays secret is not shown, whatever the model writes.
             if self.reader().variable(name).is_some_and(|variable| variable.value.is_secret())
-                || self.is_declared_secret(self.core().agent, name)
+                || self.stack().is_declared_secret(self.core().agent, name)
             {
                 break;
             }
-            if self.type_of(playbook, name).is_some_and(|ty| !ty.accepts(&new)) {
+            if self.stack().type_of(playbook, name).is_some_and(|ty| !ty.accepts(&new)) {
                 break;
             }
             let old = values.get(name).cloned().or_else(|| self.reader().variable(name).map(|v| v.value.shown()));

@@ -75,7 +75,7 @@ impl Machine {
         truths.recheck(&program, |id| {
             let TriggerKind::Condition(condition) = &program.trigger(id).kind else { return false };
             let agent = program.playbook(id.playbook).agent;
-            holds(condition, &self.visible_to(agent, self.frames.len())).unwrap_or(false)
+            holds(condition, &self.stack().visible_to(agent, self.frames.len())).unwrap_or(false)
         });
         self.watcher.truths = truths;
     }
@@ -108,7 +108,7 @@ impl Machine {
         if let Some(reason) = self.program.unsupported(id.playbook) {
             return Err(reason);
         }
-        let reader = self.visible_to(self.program.playbook(id.playbook).agent, self.frames.len());
+        let reader = self.stack().visible_to(self.program.playbook(id.playbook).agent, self.frames.len());
         let bind = |parameter: &playhouse_lang::program::Parameter| {
             let visible = reader.variable(&parameter.name).map(|variable| &variable.value);
             match (visible.filter(|value| parameter.ty.accepts(value.value())), &parameter.default) {
@@ -233,7 +233,9 @@ impl Machine {
             return false;
         }
         frame.here.ask_model
-            || (!self.performs_here(frame) && self.way_out(step).is_none() && !self.waits_by_itself(step))
+            || (!self.stack().performs_here(frame)
+                && self.stack().way_out(step).is_none()
+                && !self.stack().waits_by_itself(step))
     }
 
     /// Calls a trigger's playbook as if the current line had called it.
@@ -274,7 +276,7 @@ impl Machine {
             return;
         }
         // A plan is not told anything: the playbook below it, if there is one, is.
-        if self.find_asker().is_some() {
+        if self.stack().find_asker().is_some() {
             let told_of = &mut self.asker_mut().told;
             told_of.push_meanwhile(told);
             let is_for_words =

@@ -275,12 +275,13 @@ impl Machine {
     fn wait_after_question(&self) -> Option<Option<StepId>> {
         let frame = self.top();
         let step = self.turn.as_ref()?.said_at.filter(|said_at| frame.pointer == Some(*said_at))?;
-        if self.is_unanswered(step) {
+        if self.stack().is_unanswered(step) {
             return Some(None);
         }
-        let [only] = self.body(frame).flow.successors(step) else { return None };
+        let [only] = self.stack().body(frame).flow.successors(step) else { return None };
         let Node::Step(next) = only.to else { return None };
-        let is_next = frame.here.performed.is_none() && self.has_done_work(step, true) && self.only_waits(next);
+        let is_next =
+            frame.here.performed.is_none() && self.stack().has_done_work(step, true) && self.stack().only_waits(next);
         is_next.then_some(Some(next))
     }
 
@@ -288,14 +289,14 @@ impl Machine {
     /// that is the interpreter's anyway. None: the model may have more to do on the line.
     fn line_left_behind(&self) -> Option<Node> {
         let frame = self.top();
-        let playbook = self.body(frame);
+        let playbook = self.stack().body(frame);
         let step = frame.pointer.filter(|_| playbook.mode == Mode::Steps)?;
         if self.turn.as_ref().is_some_and(|turn| turn.speech.is_some()) {
             return None;
         }
         let next = match &frame.here.performed {
             Some(performed) => performed.next,
-            None if frame.here.touched && self.has_done_work(step, true) => {
+            None if frame.here.touched && self.stack().has_done_work(step, true) => {
                 let edges = playbook.flow.successors(step);
                 let first = edges.first()?.to;
                 edges.iter().all(|edge| edge.to == first).then_some(first)?
@@ -304,7 +305,9 @@ impl Machine {
         };
         match next {
             Node::End => Some(Node::End),
-            Node::Step(id) => (self.is_interpreters(playbook, id) && frame.here.performed.is_none()).then_some(next),
+            Node::Step(id) => {
+                (self.stack().is_interpreters(playbook, id) && frame.here.performed.is_none()).then_some(next)
+            }
         }
     }
 

@@ -180,7 +180,7 @@ impl Machine {
 
     /// The pointer's line must wait for a call.
     pub(crate) fn wait_for_results(&mut self, step: StepId) {
-        match self.blocking_call(step) {
+        match self.stack().blocking_call(step) {
             Some(call) => self.hold_for_call(call),
             None => self.todo_first(Todo::Move(Goal::Line(step))),
         }
@@ -252,7 +252,7 @@ impl Machine {
             return self.cut_without_line("a value differs from the interpreter's");
         }
         let playbook = self.top().executed();
-        if let Some(ty) = self.type_of(playbook, name)
+        if let Some(ty) = self.stack().type_of(playbook, name)
             && !ty.accepts(resolved.value())
         {
             let shown = crate::variables::display::shorten(&resolved, 80);

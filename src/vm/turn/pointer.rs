@@ -7,6 +7,7 @@ use playhouse_lang::program::{Loop, Mode, Step, StepId, StepKind};
 
 use crate::calls::call::Callee;
 use crate::machine::frame_core::{Phase, Then};
+use crate::machine::stack_view::StackView;
 use crate::machine::state::Machine;
 use crate::reply::{Action, WaitFor};
 use crate::turn::state::{Goal, Todo};
@@ -27,7 +28,7 @@ impl Machine {
             // The line has been done, and with it the playbook inside: the model still writes about it.
             return self.end_line();
         }
-        if let Some(region) = target.and_then(|target| self.region_of(target)) {
+        if let Some(region) = target.and_then(|target| self.stack().region_of(target)) {
             // It was executed here, and is to be executed again.
             if pointer == Some(region.line) && performed.is_some() {
                 self.move_back(region.line);
@@ -48,7 +49,7 @@ impl Machine {
             (Mode::Steps, Some(step)) => self.todo_first(Todo::Move(Goal::Line(step))),
             (Mode::Steps, None) => {
                 let mut lines: Vec<&Step> = playbook.steps.iter().collect();
-                lines.sort_by_key(|line| self.position(line.id));
+                lines.sort_by_key(|line| self.stack().position(line.id));
                 let labels: Vec<&str> = lines.iter().map(|line| &*line.label).collect();
                 let known = match labels.as_slice() {
                     [first, .., last] if labels.len() > 12 => format!("{first} to {last}"),
@@ -78,7 +79,7 @@ impl Machine {
         if self.top().here.performed.is_none() {
             match self.perform(pointer) {
                 // A decision in words about a result that the model has not seen would be made up.
-                Walk::Left if self.decides_on_pending(pointer) => {
+                Walk::Left if self.stack().decides_on_pending(pointer) => {
                     return self.cut_without_line("the line decides on a result that is on its way");
                 }
                 Walk::Left => {}
@@ -115,7 +116,7 @@ impl Machine {
                         }
                         return;
                     }
-                    if self.hides_list(pointer) {
+                    if self.stack().hides_list(pointer) {
                         self.cut_turn("the list is too long to be shown whole");
                         return self.after_turn(Then::GoOn);
                     }
@@ -129,15 +130,15 @@ impl Machine {
         if is_there {
             return;
         }
-        match self.way(target) {
-            Way::Through(next) if self.leaves_region(next) => self.walk_out(goal),
+        match self.stack().way(target) {
+            Way::Through(next) if self.stack().leaves_region(next) => self.walk_out(goal),
             Way::Through(next) => {
                 self.pass_to(next);
                 self.progressed();
                 self.todo_first(Todo::Move(goal));
             }
             Way::Back(to) => {
-                if self.leaves_region(Node::Step(to)) && !self.walk_back_out() {
+                if self.stack().leaves_region(Node::Step(to)) && !self.walk_back_out() {
                     return;
                 }
                 self.move_back(to);
@@ -145,20 +146,21 @@ impl Machine {
                 self.todo_first(Todo::Move(goal));
             }
             Way::NotDone(step) => {
-                let line = self.body(self.top()).step(step);
+                let line = self.stack().body(self.top()).step(step);
                 let (label, text) = (&line.label, first_line(&line.text));
-                let unseen = self.top().inside.as_ref().filter(|_| step == pointer && self.leaves_region(target));
+                let unseen =
+                    self.top().inside.as_ref().filter(|_| step == pointer && self.stack().leaves_region(target));
                 self.fail_turn(&match unseen {
                     Some(inside) => format!(
                         "you leave line {} before line {label} is done: {text}. End your reply before it",
-                        self.label(inside.region.line)
+                        self.stack().label(inside.region.line)
                     ),
                     None => format!("line {label} is not done: {text}"),
                 });
             }
             Way::Over(between) => self.fail_jump(target, &between),
             Way::Unreachable => {
-                let (from, to) = (self.label(pointer), self.label_of(target));
+                let (from, to) = (self.stack().label(pointer), self.stack().label_of(target));
                 let problem = match self.top().here.performed {
                     Some(_) => format!("{to} is not reached: the interpreter has decided line {from} otherwise"),
                     None => format!("line {from} does not lead to {to}; go on from line {from}"),
@@ -172,12 +174,12 @@ impl Machine {
     /// known: it is asked again where it was, and decides whether they are to be done.
     fn fail_jump(&mut self, target: Node, between: &[StepId]) {
         let Some(pointer) = self.top().pointer else { return };
-        let playbook = self.body(self.top());
+        let playbook = self.stack().body(self.top());
         let lines: Vec<String> = between
             .iter()
-            .map(|step| format!("{}= {}", self.label(*step), first_line(&playbook.step(*step).text)))
+            .map(|step| format!("{}= {}", self.stack().label(*step), first_line(&playbook.step(*step).text)))
             .collect();
-        let (from, to) = (self.label(pointer), self.label_of(target));
+        let (from, to) = (self.stack().label(pointer), self.stack().label_of(target));
         self.fail_turn(&format!(
             "before {to} come lines of the interpreter: {}. To have them done, end your reply at line {from}; to \
              leave the playbook without them, write {{\"at\":\"{from}\",\"return\":VALUE}}",
@@ -185,14 +187,6 @@ impl Machine {
         ));
         if self.outcome.is_none() {
             self.top_mut().here.ask_model = true;
-        }
-    }
-
-    /// `line 03`, or `the end`.
-    fn label_of(&self, node: Node) -> String {
-        match node {
-            Node::Step(step) => format!("line {}", self.label(step)),
-            Node::End => "the end".to_owned(),
         }
     }
 
@@ -205,9 +199,9 @@ impl Machine {
         let goes_in = |todo: &Todo| matches!(todo, Todo::At(_) | Todo::Move(_));
         let has = |is_it: &dyn Fn(&Todo) -> bool| self.turn.as_ref().is_some_and(|turn| turn.todo.iter().any(is_it));
         let returns = has(&is_return) && !has(&goes_in);
-        let playbook = self.body(frame);
+        let playbook = self.stack().body(frame);
         let decides = matches!(playbook.step(step).kind, StepKind::Branch { .. });
-        returns && !decides && self.stops_reply(playbook, step)
+        returns && !decides && self.stack().stops_reply(playbook, step)
     }
 
     /// The interpreter goes on with the pointer's line, and the reply is cut: what it says there but to wait for
@@ -218,14 +212,24 @@ impl Machine {
         };
         let has_more = self.turn.as_ref().is_some_and(|turn| !turn.todo.iter().all(is_heard));
         if has_more {
-            let label = self.label(step);
+            let label = self.stack().label(step);
             let told = format!("what you wrote for line {label} was not done: the interpreter has done that line");
             self.asker_mut().told.set_problem(told);
         }
     }
+}
+
+impl<'a> StackView<'a> {
+    /// `line 03`, or `the end`.
+    fn label_of(self, node: Node) -> String {
+        match node {
+            Node::Step(step) => format!("line {}", self.label(step)),
+            Node::End => "the end".to_owned(),
+        }
+    }
 
     /// Whether a line is a branch or loop that names a result which is not there yet.
-    pub(crate) fn decides_on_pending(&self, step: StepId) -> bool {
+    pub(crate) fn decides_on_pending(self, step: StepId) -> bool {
         let frame = self.top();
         let line = self.body(frame).step(step);
         matches!(line.kind, StepKind::Branch { .. } | StepKind::Loop(_))
@@ -233,7 +237,7 @@ impl Machine {
     }
 
     /// Whether a loop's list was too long for the model to see, so that it must be told each item.
-    fn hides_list(&self, step: StepId) -> bool {
+    fn hides_list(self, step: StepId) -> bool {
         let frame = self.top();
         let kind = &self.body(frame).step(step).kind;
         matches!(kind, StepKind::Loop(Loop::ForEach { .. }))

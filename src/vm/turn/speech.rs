@@ -21,7 +21,7 @@ impl Machine {
     pub(crate) fn open_say(&mut self) {
         self.touch_line();
         let frame = self.top();
-        let playbook = self.body(frame);
+        let playbook = self.stack().body(frame);
         let is_said = frame.here.performed.is_some()
             && frame.pointer.is_some_and(|step| matches!(playbook.step(step).kind, StepKind::Say { literal: Some(_) }));
         if is_said {
@@ -62,7 +62,7 @@ impl Machine {
             match part {
                 Part::Text(piece) => text.push_str(&piece),
                 Part::Reference { reference, braced, source } => {
-                    match self.speak_reference(&reference, braced, &source) {
+                    match self.stack().speak_reference(&reference, braced, &source) {
                         Spoken::Text(piece) => text.push_str(&piece),
                         Spoken::Unknown => {
                             text.push_str(&source);
@@ -155,7 +155,7 @@ impl Machine {
             match part {
                 Part::Text(piece) => said.push_str(&piece),
                 Part::Reference { reference, braced, source } => {
-                    match self.speak_reference(&reference, braced, &source) {
+                    match self.stack().speak_reference(&reference, braced, &source) {
                         Spoken::Text(piece) => said.push_str(&piece),
                         Spoken::Pending(name) => return Err(EvalFault::Unset(name)),
                         Spoken::Unknown if braced => return Err(EvalFault::Unset(reference.name)),
@@ -185,7 +185,7 @@ impl Machine {
             .frames
             .last()
             .and_then(Frame::playbook)
-            .is_some_and(|frame| frame.here.performed.is_some() || !self.performs_here(frame));
+            .is_some_and(|frame| frame.here.performed.is_some() || !self.stack().performs_here(frame));
         let Some(turn) = self.turn.as_mut() else { return false };
         let may_do = match turn.todo.front() {
             Some(

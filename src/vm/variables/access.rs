@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::machine::stack_view::StackView;
 use crate::protocol::{Origin, Tracked};
 use playhouse_lang::analysis::layout::Region;
 use playhouse_lang::program::flow_graph::Node;
@@ -19,19 +20,6 @@ use crate::variables::scope::{Change, Scope, Stamp};
 use crate::variables::visible::Home;
 
 impl Machine {
-    /// The type a name was declared with, as the lines of `playbook` see it.
-    pub(crate) fn type_of(&self, playbook: PlaybookId, name: &str) -> Option<Type> {
-        let playbook = self.program.playbook(playbook);
-        if let Some(parameter) = playbook.parameters.iter().find(|parameter| &*parameter.name == name) {
-            return Some(parameter.ty);
-        }
-        let declared = &self.program.agent(playbook.agent).variables;
-        if let Some(declared) = declared.iter().find(|declared| &*declared.name == name) {
-            return Some(declared.ty);
-        }
-        playbook.types.get(name).copied()
-    }
-
     /// Sets a variable at the top frame's line; see [`Machine::set_variable_at`].
     pub(crate) fn set_variable(&mut self, name: &Arc<str>, value: Tracked) -> bool {
         self.set_variable_at(self.top().location(), name, value)
@@ -41,7 +29,7 @@ impl Machine {
     /// the frame. The value's type has been checked. A result is the work of the line that called, not of a later line
     /// that asks for the same variable. Answers whether it was set: a limit may have ended the session.
     pub(crate) fn set_variable_at(&mut self, line: Location, name: &Arc<str>, value: Tracked) -> bool {
-        let Some(here) = self.top_home() else { return false };
+        let Some(here) = self.stack().top_home() else { return false };
         let frame = self.top();
         let (agent, playbook) = (frame.core.agent, frame.executed());
         let is_own = self.program.playbook(playbook).own.contains(name);
@@ -64,7 +52,7 @@ impl Machine {
 
     /// Sets one of the top frame's parameters or loop variables.
     pub(crate) fn bind_variable(&mut self, name: &Arc<str>, value: Tracked, is_update: bool) {
-        let Some(here) = self.top_home() else { return };
+        let Some(here) = self.stack().top_home() else { return };
         let agent = self.core().agent;
         let change = self.change(true, true);
         let Some((value, old)) = self.put(agent, here, name, value, change) else { return };
@@ -112,7 +100,7 @@ impl Machine {
         value: Tracked,
         change: Change,
     ) -> Option<(Tracked, Option<Tracked>)> {
-        match admit(value, self.is_declared_secret(agent, name), self.settings.bounds()) {
+        match admit(value, self.stack().is_declared_secret(agent, name), self.settings.bounds()) {
             Ok(admitted) => Some(self.scope_mut(home).set(name, admitted, change)),
             Err(excess) => {
                 self.fail(FaultKind::Limit, format!("${name} would be {}", describe_excess(excess)));
@@ -132,16 +120,6 @@ impl Machine {
         }
     }
 
-    /// A value for a name of the top frame's agent, secret if the name is declared so: before anybody is told of it.
-    pub(crate) fn as_declared(&self, name: &str, value: Tracked) -> Tracked {
-        let is_secret = self.is_declared_secret(self.core().agent, name);
-        value.secret_if(is_secret)
-    }
-
-    pub(crate) fn is_declared_secret(&self, agent: AgentId, name: &str) -> bool {
-        self.program.agent(agent).declares_secret(name)
-    }
-
     /// Arguments for what the frame at a depth is going to call: each within bounds, and secret where the callee's agent
     /// declares the parameter's name so, before anybody is shown it. A plan's variables are those of its caller's agent.
     /// `None`: one was too large, and a limit ended the session.
@@ -159,7 +137,7 @@ impl Machine {
         };
         let mut admitted = Vec::with_capacity(arguments.len());
         for (parameter, value) in arguments {
-            let is_secret = agent.is_some_and(|agent| self.is_declared_secret(agent, &parameter));
+            let is_secret = agent.is_some_and(|agent| self.stack().is_declared_secret(agent, &parameter));
             match admit(value, is_secret, self.settings.bounds()) {
                 Ok(value) => admitted.push((parameter, value.into_tracked())),
                 Err(excess) => {
@@ -186,7 +164,7 @@ impl Machine {
             return self.report(Fact::Ignored { cause: cause.into() });
         }
         let value = Tracked::new(value, Origin::CODE);
-        let (agent, home) = match frame.map(|id| self.home_of(id)) {
+        let (agent, home) = match frame.map(|id| self.stack().home_of(id)) {
             Some(Some(home @ (Home::Frame(depth) | Home::Inside(depth)))) => (self.frames[depth].core().agent, home),
             Some(Some(Home::Others(agent))) => (agent, Home::Others(agent)),
             // The frame has gone meanwhile: a stale id is ignored.
@@ -239,22 +217,30 @@ impl Machine {
                 continue;
             }
             let mut reaches = Vec::new();
+            // In a recursion most frames stand at the same line.
+            let mut places: Vec<(PlaybookId, Node)> = Vec::new();
+            let mut note = |playbook, node| {
+                if !places.contains(&(playbook, node)) {
+                    places.push((playbook, node));
+                }
+            };
             let own = self.frames.iter().filter_map(Frame::playbook).filter(|frame| frame.core.agent == agent.id);
             for frame in own {
-                let goes_on = self.goes_on_from(frame);
+                let goes_on = self.stack().goes_on_from(frame);
                 match (&frame.inside, goes_on) {
                     (Some(inside), Node::Step(step)) if inside.region.holds(step) => {
                         let here = Node::Step(inside.region.source(step));
-                        reaches.push(analysis.names_from(inside.region.playbook, here));
+                        note(inside.region.playbook, here);
                         let Region { line, next, .. } = inside.region;
                         let next = if next == Node::End { Node::Step(line) } else { next };
-                        reaches.push(analysis.names_from(frame.playbook, next));
+                        note(frame.playbook, next);
                     }
-                    (_, goes_on) => reaches.push(analysis.names_from(frame.playbook, goes_on)),
+                    (_, goes_on) => note(frame.playbook, goes_on),
                 }
                 // What is queued comes before the pointer's line, wherever that is.
                 reaches.extend(frame.queued_playbooks().map(|id| analysis.names_of(id)));
             }
+            reaches.extend(places.into_iter().map(|(playbook, node)| analysis.names_from(playbook, node)));
             // Below a plan any playbook may come that one calls.
             if self.frames.iter().any(|frame| frame.playbook().is_none()) {
                 reaches.extend(program.called_by_plans.iter().map(|id| analysis.names_of(*id)));
@@ -288,5 +274,30 @@ impl Machine {
                 self.report(Fact::VariableRemoved { name, reason });
             }
         }
+    }
+}
+
+impl<'a> StackView<'a> {
+    /// The type a name was declared with, as the lines of `playbook` see it.
+    pub(crate) fn type_of(self, playbook: PlaybookId, name: &str) -> Option<Type> {
+        let playbook = self.program.playbook(playbook);
+        if let Some(parameter) = playbook.parameters.iter().find(|parameter| &*parameter.name == name) {
+            return Some(parameter.ty);
+        }
+        let declared = &self.program.agent(playbook.agent).variables;
+        if let Some(declared) = declared.iter().find(|declared| &*declared.name == name) {
+            return Some(declared.ty);
+        }
+        playbook.types.get(name).copied()
+    }
+
+    /// A value for a name of the top frame's agent, secret if the name is declared so: before anybody is told of it.
+    pub(crate) fn as_declared(self, name: &str, value: Tracked) -> Tracked {
+        let is_secret = self.is_declared_secret(self.core().agent, name);
+        value.secret_if(is_secret)
+    }
+
+    pub(crate) fn is_declared_secret(self, agent: AgentId, name: &str) -> bool {
+        self.program.agent(agent).declares_secret(name)
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::machine::stack_view::StackView;
 use crate::protocol::{Origin, Provenance, Tracked};
 use playhouse_lang::value::{Map, PathStep, Reference, Value};
 
@@ -18,21 +19,38 @@ impl Machine {
     /// Replaces the references in a value that the model wrote. What it wrote itself is of origin `model`.
     pub(crate) fn resolve(&mut self, value: &Value) -> Result<Tracked, EvalFault> {
         let mut names = Vec::new();
-        let resolved = self.resolve_value(value, &mut names)?;
+        let resolved = self.stack().resolve_value(value, &mut names)?;
         self.touch(names.iter());
         Ok(resolved)
     }
 
+    /// The arguments of a call.
+    pub(crate) fn resolve_arguments(&mut self, arguments: &CallArguments) -> Result<Given, EvalFault> {
+        match arguments {
+            CallArguments::Named(members) => self.resolve_members(members).map(Given::named),
+            CallArguments::Positional(values) => {
+                let values: Result<Vec<_>, _> = values.iter().map(|value| self.resolve(value)).collect();
+                Ok(Given { positional: values?, named: Vec::new() })
+            }
+        }
+    }
+
+    fn resolve_members(&mut self, members: &Map) -> Result<Vec<(Arc<str>, Tracked)>, EvalFault> {
+        members.iter().map(|(name, value)| Ok((name.clone(), self.resolve(value)?))).collect()
+    }
+}
+
+impl<'a> StackView<'a> {
     /// The value that something written will have, if no name is mentioned that `changing` will give another value
     /// first, and nothing that may not be shown.
-    pub(crate) fn literal(&self, value: &Value, changing: &BTreeMap<Arc<str>, Value>) -> Option<Value> {
+    pub(crate) fn literal(self, value: &Value, changing: &BTreeMap<Arc<str>, Value>) -> Option<Value> {
         let mut names = Vec::new();
         let resolved = self.resolve_value(value, &mut names).ok()?;
         let is_certain = !resolved.is_secret() && !names.iter().any(|name| changing.contains_key(name));
         is_certain.then(|| resolved.into_value())
     }
 
-    fn resolve_value(&self, value: &Value, names: &mut Vec<Arc<str>>) -> Result<Tracked, EvalFault> {
+    fn resolve_value(self, value: &Value, names: &mut Vec<Arc<str>>) -> Result<Tracked, EvalFault> {
         match value {
             Value::Str(text) => self.resolve_text(text, names),
             Value::List(items) => {
@@ -48,7 +66,7 @@ impl Machine {
         }
     }
 
-    fn resolve_text(&self, text: &Arc<str>, names: &mut Vec<Arc<str>>) -> Result<Tracked, EvalFault> {
+    fn resolve_text(self, text: &Arc<str>, names: &mut Vec<Arc<str>>) -> Result<Tracked, EvalFault> {
         let mut read = |reference: Reference| -> Result<Tracked, EvalFault> {
             if self.top().pending(&reference.name).is_some() {
                 return Err(EvalFault::Unset(reference.name));
@@ -76,24 +94,9 @@ impl Machine {
         Ok(provenance.track(if is_plain { Value::Str(text.clone()) } else { Value::from(resolved) }))
     }
 
-    /// The arguments of a call.
-    pub(crate) fn resolve_arguments(&mut self, arguments: &CallArguments) -> Result<Given, EvalFault> {
-        match arguments {
-            CallArguments::Named(members) => self.resolve_members(members).map(Given::named),
-            CallArguments::Positional(values) => {
-                let values: Result<Vec<_>, _> = values.iter().map(|value| self.resolve(value)).collect();
-                Ok(Given { positional: values?, named: Vec::new() })
-            }
-        }
-    }
-
-    fn resolve_members(&mut self, members: &Map) -> Result<Vec<(Arc<str>, Tracked)>, EvalFault> {
-        members.iter().map(|(name, value)| Ok((name.clone(), self.resolve(value)?))).collect()
-    }
-
     /// A reference inside speech as text; the error is the name of a variable that may still be on its way.
     /// An unknown one stays as it was written, and is told.
-    pub(crate) fn speak_reference(&self, reference: &Reference, braced: bool, source: &str) -> Spoken {
+    pub(crate) fn speak_reference(self, reference: &Reference, braced: bool, source: &str) -> Spoken {
         if self.top().pending(&reference.name).is_some() {
             return Spoken::Pending(reference.name.clone());
         }

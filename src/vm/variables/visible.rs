@@ -8,6 +8,7 @@ use playhouse_lang::program::AgentId;
 use playhouse_lang::value::Bounds;
 
 use crate::machine::frame::Frame;
+use crate::machine::stack_view::StackView;
 use crate::machine::state::Machine;
 use crate::protocol::{FrameId, Tracked};
 use crate::variables::eval::{Lookup, eval, eval_condition};
@@ -40,7 +41,7 @@ enum Reads {
 /// The variables that can be read from one place of a session.
 #[derive(Clone, Copy)]
 pub(crate) struct Visible<'a> {
-    machine: &'a Machine,
+    stack: StackView<'a>,
     reads: Reads,
 }
 
@@ -61,8 +62,8 @@ impl<'a> Visible<'a> {
             Reads::Agent { with_inside, .. } => with_inside || Some(depth) != top,
             Reads::Plan(_) | Reads::AllOthers => false,
         };
-        let frames = frames.rev().map(|depth| (depth, &self.machine.frames[depth]));
-        let others = (0..).map(AgentId).zip(&self.machine.others).filter(move |(id, _)| match self.reads {
+        let frames = frames.rev().map(|depth| (depth, &self.stack.frames[depth]));
+        let others = (0..).map(AgentId).zip(self.stack.globals).filter(move |(id, _)| match self.reads {
             Reads::Agent { agent, .. } => *id == agent,
             Reads::Plan(_) => false,
             Reads::AllOthers => true,
@@ -99,23 +100,63 @@ impl Lookup for Visible<'_> {
     }
 
     fn bounds(&self) -> Bounds {
-        self.machine.settings.bounds()
+        self.stack.settings.bounds()
     }
 }
 
 impl Machine {
+    /// The value of an expression as a frame would read it (spec `execution.md`, "Variables"); without a frame, or
+    /// with one that has gone, as the top frame would.
+    ///
+    /// # Errors
+    /// A variable that is not set, a member that is not there, operands that do not fit.
+    pub fn evaluate(&self, frame: Option<FrameId>, expr: &Expr) -> Result<Tracked, EvalFault> {
+        eval(expr, &self.stack().seen_from(frame))
+    }
+
+    /// Whether a condition holds in a frame's sight; only booleans are conditions.
+    ///
+    /// # Errors
+    /// As [`Machine::evaluate`], and a value that is no boolean.
+    pub fn holds(&self, frame: Option<FrameId>, condition: &Expr) -> Result<bool, EvalFault> {
+        eval_condition(condition, &self.stack().seen_from(frame))
+    }
+
+    /// The frame that defines the variable which `frame` reads by this name, if a frame does. What a plan reads is its
+    /// own, also before it is set.
+    pub fn defining_frame(&self, frame: FrameId, name: &str) -> Option<FrameId> {
+        let home = self.stack().home_of(frame)?;
+        if let Home::Frame(depth) = home
+            && self.frames[depth].playbook().is_none()
+        {
+            return Some(frame);
+        }
+        match self.stack().visible_at(Some(home)).find(name)?.0 {
+            Home::Frame(depth) => Some(self.frames[depth].core().id),
+            Home::Inside(depth) => self.frames[depth].inside().map(|inside| inside.id),
+            Home::Others(_) => None,
+        }
+    }
+
     /// What the lines of the top frame's agent can read.
     pub(crate) fn reader(&self) -> Visible<'_> {
+        self.stack().reader()
+    }
+}
+
+impl<'a> StackView<'a> {
+    /// What the lines of the top frame's agent can read.
+    pub(crate) fn reader(self) -> Visible<'a> {
         self.visible_to(self.core().agent, self.frames.len())
     }
 
     /// What a playbook of an agent could read if it stood on top of the lowest `n_frames`.
-    pub(crate) fn visible_to(&self, agent: AgentId, n_frames: usize) -> Visible<'_> {
-        Visible { machine: self, reads: Reads::Agent { agent, n_frames, with_inside: true } }
+    pub(crate) fn visible_to(self, agent: AgentId, n_frames: usize) -> Visible<'a> {
+        Visible { stack: self, reads: Reads::Agent { agent, n_frames, with_inside: true } }
     }
 
     /// What can be read at a place; without one, what is left.
-    fn visible_at(&self, at: Option<Home>) -> Visible<'_> {
+    fn visible_at(self, at: Option<Home>) -> Visible<'a> {
         let reads = match at {
             Some(home @ (Home::Frame(depth) | Home::Inside(depth))) => match &self.frames[depth] {
                 Frame::Playbook(frame) => Reads::Agent {
@@ -127,57 +168,24 @@ impl Machine {
             },
             Some(Home::Others(_)) | None => Reads::AllOthers,
         };
-        Visible { machine: self, reads }
+        Visible { stack: self, reads }
     }
 
     /// What a frame can read; without one, or if it has gone, what the top frame can.
-    fn sight(&self, frame: Option<FrameId>) -> Visible<'_> {
+    fn seen_from(self, frame: Option<FrameId>) -> Visible<'a> {
         self.visible_at(frame.and_then(|id| self.home_of(id)).or_else(|| self.top_home()))
     }
 
     /// Where the variables of a frame are kept, if it is still there.
-    pub(crate) fn home_of(&self, id: FrameId) -> Option<Home> {
+    pub(crate) fn home_of(self, id: FrameId) -> Option<Home> {
         let is_inside = |frame: &Frame| frame.inside().is_some_and(|inside| inside.id == id);
         let outside = self.frames.iter().position(|frame| frame.core().id == id).map(Home::Frame);
         outside.or_else(|| self.frames.iter().position(is_inside).map(Home::Inside))
     }
 
     /// Where the variables of what is executed are kept.
-    pub(crate) fn top_home(&self) -> Option<Home> {
+    pub(crate) fn top_home(self) -> Option<Home> {
         let depth = self.frames.len().checked_sub(1)?;
         Some(if self.frames[depth].inside().is_some() { Home::Inside(depth) } else { Home::Frame(depth) })
-    }
-
-    /// The value of an expression as a frame would read it (spec `execution.md`, "Variables"); without a frame, or
-    /// with one that has gone, as the top frame would.
-    ///
-    /// # Errors
-    /// A variable that is not set, a member that is not there, operands that do not fit.
-    pub fn evaluate(&self, frame: Option<FrameId>, expr: &Expr) -> Result<Tracked, EvalFault> {
-        eval(expr, &self.sight(frame))
-    }
-
-    /// Whether a condition holds in a frame's sight; only booleans are conditions.
-    ///
-    /// # Errors
-    /// As [`Machine::evaluate`], and a value that is no boolean.
-    pub fn holds(&self, frame: Option<FrameId>, condition: &Expr) -> Result<bool, EvalFault> {
-        eval_condition(condition, &self.sight(frame))
-    }
-
-    /// The frame that defines the variable which `frame` reads by this name, if a frame does. What a plan reads is its
-    /// own, also before it is set.
-    pub fn defining_frame(&self, frame: FrameId, name: &str) -> Option<FrameId> {
-        let home = self.home_of(frame)?;
-        if let Home::Frame(depth) = home
-            && self.frames[depth].playbook().is_none()
-        {
-            return Some(frame);
-        }
-        match self.visible_at(Some(home)).find(name)?.0 {
-            Home::Frame(depth) => Some(self.frames[depth].core().id),
-            Home::Inside(depth) => self.frames[depth].inside().map(|inside| inside.id),
-            Home::Others(_) => None,
-        }
     }
 }

@@ -6,6 +6,7 @@ use playhouse_lang::program::{Loop, StepId, Type};
 use playhouse_lang::value::Value;
 
 use crate::machine::frame::LoopState;
+use crate::machine::stack_view::StackView;
 use crate::machine::state::Machine;
 use crate::protocol::Tracked;
 use crate::variables::display::shorten;
@@ -19,7 +20,7 @@ impl Machine {
         let running = self.top().loops.iter().find(|state| state.header == step);
         let state = match running {
             Some(state) => LoopState { round: state.round + 1, ..state.clone() },
-            None => self.begin_loop(step, header)?,
+            None => self.stack().begin_loop(step, header)?,
         };
         let goes_on = match header {
             Loop::ForEach { .. } | Loop::Repeat { .. } => state.n_rounds.is_some_and(|n| state.round <= n),
@@ -40,7 +41,7 @@ impl Machine {
         // What can go wrong with the item does so before the round has begun: the loop stays where it was.
         let mut item = None;
         if let (Loop::ForEach { variable, .. }, Some(value)) = (header, state.item()) {
-            let value = self.as_declared(&variable.name, value);
+            let value = self.stack().as_declared(&variable.name, value);
             if !variable.ty.accepts(value.value()) && variable.ty != Type::ANY {
                 let (name, ty, kind) = (&variable.name, variable.ty, value.value().kind());
                 return Err(EvalFault::words(format!("${name} must be {ty}, not {kind}")));
@@ -64,9 +65,11 @@ impl Machine {
         self.tell_done(step, &text);
         Ok(Act::Go(EdgeKind::Then))
     }
+}
 
+impl<'a> StackView<'a> {
     /// The first round of a loop: what it goes over is what it is now, whatever the body does with it.
-    fn begin_loop(&self, header: StepId, kind: &Loop) -> Result<LoopState, EvalFault> {
+    fn begin_loop(self, header: StepId, kind: &Loop) -> Result<LoopState, EvalFault> {
         let new =
             |items: Option<Tracked>, n_rounds, is_secret| LoopState { header, items, n_rounds, is_secret, round: 1 };
         match kind {

@@ -20,6 +20,7 @@ use crate::calls::arguments::{Given, Resolved, bind, describe_call};
 use crate::calls::call::{CallState, Called, Callee, QueuedCall};
 use crate::machine::frame::{Performed, PlaybookFrame};
 use crate::machine::frame_core::{Phase, ReturnValue, Then};
+use crate::machine::stack_view::StackView;
 use crate::machine::state::Machine;
 use crate::protocol::Tracked;
 use crate::protocol::fault::FaultKind;
@@ -83,47 +84,11 @@ impl Machine {
             Walk::Done | Walk::TookOver => {}
             Walk::NeedsCalls => self.core_mut().phase = Phase::Draining(Then::GoOn),
             Walk::Yield(then) => self.core_mut().phase = Phase::Draining(then),
-            Walk::Left => match self.way_out(step) {
+            Walk::Left => match self.stack().way_out(step) {
                 Some(next) => self.arrive(next),
-                None if self.waits_by_itself(step) => self.core_mut().phase = Phase::Draining(Then::WaitUser),
+                None if self.stack().waits_by_itself(step) => self.core_mut().phase = Phase::Draining(Then::WaitUser),
                 None => self.drain_or_ask(),
             },
-        }
-    }
-
-    /// Whether the user is to speak next, and the model would only say so: what the line waits the answer to has been
-    /// said.
-    pub(crate) fn waits_by_itself(&self, step: StepId) -> bool {
-        let is_silent = self.asker().told.is_silent();
-        let is_said = self.conversation.utterances.back().is_some_and(|last| !last.by_user);
-        // What the model has begun on the line it may go on with.
-        let here = &self.top().here;
-        !here.ask_model && !here.touched && is_silent && is_said && self.only_waits(step)
-    }
-
-    /// Whether a line says no more than that the user is waited for, who has not answered yet.
-    pub(crate) fn only_waits(&self, step: StepId) -> bool {
-        let line = self.body(self.top()).step(step);
-        let verb = line.text.get(.."wait".len()).unwrap_or_default();
-        matches!(line.kind, StepKind::Ask { .. }) && verb.eq_ignore_ascii_case("wait") && self.is_unanswered(step)
-    }
-
-    /// Whether a line asks the user for something that it has not got: of the variables that it names, or an answer
-    /// since the pointer came to it.
-    pub(crate) fn is_unanswered(&self, step: StepId) -> bool {
-        let frame = self.top();
-        let line = self.body(frame).step(step);
-        match &line.kind {
-            StepKind::Ask { targets } if targets.is_empty() => frame.pointer != Some(step) || !frame.here.is_answered,
-            StepKind::Ask { .. } => !frame.work.is_done(line),
-            StepKind::Branch { .. }
-            | StepKind::Loop(_)
-            | StepKind::Return(_)
-            | StepKind::End
-            | StepKind::Call(_)
-            | StepKind::Assign { .. }
-            | StepKind::Say { .. }
-            | StepKind::Free => false,
         }
     }
 
@@ -135,75 +100,15 @@ impl Machine {
         }
     }
 
-    /// Where a line of the top frame is left to that has done its work and has one successor.
-    pub(crate) fn way_out(&self, step: StepId) -> Option<Node> {
-        self.way_out_of(self.top(), step)
-    }
-
-    fn way_out_of(&self, frame: &PlaybookFrame, step: StepId) -> Option<Node> {
-        let playbook = self.body(frame);
-        let line = playbook.step(step);
-        let is_work = match &line.kind {
-            StepKind::Ask { targets } => !targets.is_empty(),
-            StepKind::Call(_) | StepKind::Assign { .. } => true,
-            StepKind::Branch { .. }
-            | StepKind::Loop(_)
-            | StepKind::Return(_)
-            | StepKind::End
-            | StepKind::Say { .. }
-            | StepKind::Free => false,
-        };
-        let [only] = playbook.flow.successors(step) else { return None };
-        (is_work && frame.work.is_done(line)).then_some(only.to)
-    }
-
-    /// The first line that a frame has not done with: behind its pointer's line, if the frame is going to leave
-    /// that by itself. Whether it has left it already is a matter of when its calls are worked off.
-    ///
-    /// A line that a return follows is not done with: should that not come about, the model is asked there.
-    pub(crate) fn goes_on_from(&self, frame: &PlaybookFrame) -> Node {
-        let playbook = self.body(frame);
-        let Some(step) = frame.pointer else { return playbook.flow.entry };
-        let here = &frame.here;
-        let behind = match &here.performed {
-            Some(performed) => Some(performed.next),
-            None if here.ask_model || self.performs_here(frame) => None,
-            None => self.way_out_of(frame, step),
-        };
-        let returns = matches!(frame.core.phase, Phase::Draining(Then::Return { .. }));
-        behind.filter(|next| *next != Node::End && !returns).unwrap_or(Node::Step(step))
-    }
-
-    /// Whether a line's work is done. `strictly`: since the frame began or the pointer last moved back; else a
-    /// variable that was known before counts for a line that asks for it.
-    pub(crate) fn has_done_work(&self, step: StepId, strictly: bool) -> bool {
-        let frame = self.top();
-        let line = self.body(frame).step(step);
-        if let StepKind::Ask { targets } = &line.kind
-            && !strictly
-            && frame.work.is_first_pass()
-        {
-            return targets.iter().all(|target| self.reader().variable(&target.name).is_some());
-        }
-        frame.work.is_done(line)
-    }
-
-    /// Whether the pointer's line of a frame is the interpreter's to perform: it is exact, and performing it has not
-    /// failed.
-    pub(crate) fn performs_here(&self, frame: &PlaybookFrame) -> bool {
-        let playbook = self.body(frame);
-        frame.pointer.is_some_and(|step| self.is_interpreters(playbook, step) && !frame.here.left_to_model)
-    }
-
     /// Performs the pointer's line if it is explicit and everything it needs is there. Once for each arrival.
     pub(crate) fn perform(&mut self, step: StepId) -> Walk {
         let layouts = self.layouts.clone();
         let playbook = layouts.body(self.top().playbook);
         let line = playbook.step(step);
-        if !self.performs_here(self.top()) {
+        if !self.stack().performs_here(self.top()) {
             return Walk::Left;
         }
-        if self.blocking_call(step).is_some() {
+        if self.stack().blocking_call(step).is_some() {
             return Walk::NeedsCalls;
         }
         self.touch(line.reads.iter());
@@ -224,7 +129,7 @@ impl Machine {
             }
             // What is too large for the interpreter is too large for the model.
             Err(EvalFault::Excess(excess)) => {
-                let (line, excess) = (self.label(step), describe_excess(excess));
+                let (line, excess) = (self.stack().label(step), describe_excess(excess));
                 self.fail(FaultKind::Limit, format!("line {line}: the result would be {excess}"));
                 Walk::Done
             }
@@ -237,55 +142,11 @@ impl Machine {
         }
     }
 
-    /// The queued call that must be over before an explicit line is performed. Lines are done in the order
-    /// written: only tools that change nothing may still run beside the next line, and that only if it neither
-    /// needs their results nor changes anything itself.
-    pub(crate) fn blocking_call(&self, step: StepId) -> Option<CallId> {
-        let frame = self.top();
-        let line = self.body(frame).step(step);
-        // A result on its way hides any older value of its name.
-        if let Some(call) = line.reads.iter().find_map(|name| frame.pending(name)) {
-            return Some(call.id);
-        }
-        // What a person may refuse is not passed over.
-        let asks_nobody =
-            |name: &str| ToolSignature::find(&self.tools, name).is_some_and(|tool| tool.approval == Approval::Never);
-        let calls_quietly = |name: &str| {
-            matches!(self.find_callee(name), Ok(Resolved { callee: Callee::Tool(EffectClass::ReadOnly), .. }))
-                && asks_nobody(name)
-        };
-        let changes_something = match &line.kind {
-            StepKind::Call(site) | StepKind::Return(Returned::Call(site)) => !calls_quietly(&site.callee),
-            StepKind::Branch { .. }
-            | StepKind::Loop(_)
-            | StepKind::Return(_)
-            | StepKind::End
-            | StepKind::Assign { .. }
-            | StepKind::Ask { .. }
-            | StepKind::Say { .. }
-            | StepKind::Free => false,
-        };
-        let calls = matches!(line.kind, StepKind::Call(_) | StepKind::Return(Returned::Call(_)));
-        if let Some(call) = self.call_in_the_way().filter(|_| calls) {
-            return Some(call);
-        }
-        // A return waits for its queue anyway.
-        if matches!(line.kind, StepKind::Return(Returned::Nothing)) {
-            return None;
-        }
-        let is_quiet = |call: &QueuedCall| {
-            call.callee == Callee::Tool(EffectClass::ReadOnly)
-                && asks_nobody(&call.name)
-                && !matches!(call.state(), CallState::Asking { .. })
-        };
-        frame.core.queue.iter().find(|call| changes_something || !is_quiet(call)).map(|call| call.id)
-    }
-
     fn act(&mut self, playbook: &Playbook, step: StepId, kind: &StepKind) -> Result<Act, EvalFault> {
         match kind {
             StepKind::Assign { target, value: Some(value) } => {
-                let value = self.as_declared(&target.name, eval(value, &self.reader())?);
-                let ty = self.type_of(self.top().executed(), &target.name).unwrap_or(target.ty);
+                let value = self.stack().as_declared(&target.name, eval(value, &self.reader())?);
+                let ty = self.stack().type_of(self.top().executed(), &target.name).unwrap_or(target.ty);
                 if !ty.accepts(value.value()) {
                     return Err(EvalFault::words(format!(
                         "${} must be {ty}, not {}",
@@ -348,7 +209,7 @@ impl Machine {
     }
 
     fn act_call(&mut self, step: StepId, site: &CallSite) -> Result<CallMade, EvalFault> {
-        let resolved = self.find_callee(&site.callee).map_err(EvalFault::words)?;
+        let resolved = self.stack().find_callee(&site.callee).map_err(EvalFault::words)?;
         let arguments = site.arguments.as_deref().ok_or_else(|| EvalFault::words("its arguments are in words"))?;
         let mut given = Given::default();
         for argument in arguments {
@@ -364,8 +225,8 @@ impl Machine {
         };
         let result_name = site.result.as_ref().map(|target| target.name.clone());
         let called = Called { callee: resolved.callee, name: site.callee.clone() };
-        let is_inside = self.region_at(step).is_some();
-        if !is_inside && let Some(tail_call) = self.tail_call(&called, result_name.as_ref()) {
+        let is_inside = self.stack().region_at(step).is_some();
+        if !is_inside && let Some(tail_call) = self.stack().tail_call(&called, result_name.as_ref()) {
             self.make_tail_call(tail_call, &resolved, bound);
             return Ok(CallMade::TookOver);
         }
@@ -379,8 +240,150 @@ impl Machine {
         if self.frames.is_empty() {
             return;
         }
-        let label = self.label(step);
+        let label = self.stack().label(step);
         self.asker_mut().told.push_done(format!("{label} {what}"));
+    }
+}
+
+impl<'a> StackView<'a> {
+    /// Whether the user is to speak next, and the model would only say so: what the line waits the answer to has been
+    /// said.
+    pub(crate) fn waits_by_itself(self, step: StepId) -> bool {
+        let is_silent = self.asker().told.is_silent();
+        let is_said = self.conversation.utterances.back().is_some_and(|last| !last.by_user);
+        // What the model has begun on the line it may go on with.
+        let here = &self.top().here;
+        !here.ask_model && !here.touched && is_silent && is_said && self.only_waits(step)
+    }
+
+    /// Whether a line says no more than that the user is waited for, who has not answered yet.
+    pub(crate) fn only_waits(self, step: StepId) -> bool {
+        let line = self.body(self.top()).step(step);
+        let verb = line.text.get(.."wait".len()).unwrap_or_default();
+        matches!(line.kind, StepKind::Ask { .. }) && verb.eq_ignore_ascii_case("wait") && self.is_unanswered(step)
+    }
+
+    /// Whether a line asks the user for something that it has not got: of the variables that it names, or an answer
+    /// since the pointer came to it.
+    pub(crate) fn is_unanswered(self, step: StepId) -> bool {
+        let frame = self.top();
+        let line = self.body(frame).step(step);
+        match &line.kind {
+            StepKind::Ask { targets } if targets.is_empty() => frame.pointer != Some(step) || !frame.here.is_answered,
+            StepKind::Ask { .. } => !frame.work.is_done(line),
+            StepKind::Branch { .. }
+            | StepKind::Loop(_)
+            | StepKind::Return(_)
+            | StepKind::End
+            | StepKind::Call(_)
+            | StepKind::Assign { .. }
+            | StepKind::Say { .. }
+            | StepKind::Free => false,
+        }
+    }
+
+    /// Where a line of the top frame is left to that has done its work and has one successor.
+    pub(crate) fn way_out(self, step: StepId) -> Option<Node> {
+        self.way_out_of(self.top(), step)
+    }
+
+    fn way_out_of(self, frame: &PlaybookFrame, step: StepId) -> Option<Node> {
+        let playbook = self.body(frame);
+        let line = playbook.step(step);
+        let is_work = match &line.kind {
+            StepKind::Ask { targets } => !targets.is_empty(),
+            StepKind::Call(_) | StepKind::Assign { .. } => true,
+            StepKind::Branch { .. }
+            | StepKind::Loop(_)
+            | StepKind::Return(_)
+            | StepKind::End
+            | StepKind::Say { .. }
+            | StepKind::Free => false,
+        };
+        let [only] = playbook.flow.successors(step) else { return None };
+        (is_work && frame.work.is_done(line)).then_some(only.to)
+    }
+
+    /// The first line that a frame has not done with: behind its pointer's line, if the frame is going to leave
+    /// that by itself. Whether it has left it already is a matter of when its calls are worked off.
+    ///
+    /// A line that a return follows is not done with: should that not come about, the model is asked there.
+    pub(crate) fn goes_on_from(self, frame: &PlaybookFrame) -> Node {
+        let playbook = self.body(frame);
+        let Some(step) = frame.pointer else { return playbook.flow.entry };
+        let here = &frame.here;
+        let behind = match &here.performed {
+            Some(performed) => Some(performed.next),
+            None if here.ask_model || self.performs_here(frame) => None,
+            None => self.way_out_of(frame, step),
+        };
+        let returns = matches!(frame.core.phase, Phase::Draining(Then::Return { .. }));
+        behind.filter(|next| *next != Node::End && !returns).unwrap_or(Node::Step(step))
+    }
+
+    /// Whether a line's work is done. `strictly`: since the frame began or the pointer last moved back; else a
+    /// variable that was known before counts for a line that asks for it.
+    pub(crate) fn has_done_work(self, step: StepId, strictly: bool) -> bool {
+        let frame = self.top();
+        let line = self.body(frame).step(step);
+        if let StepKind::Ask { targets } = &line.kind
+            && !strictly
+            && frame.work.is_first_pass()
+        {
+            return targets.iter().all(|target| self.reader().variable(&target.name).is_some());
+        }
+        frame.work.is_done(line)
+    }
+
+    /// Whether the pointer's line of a frame is the interpreter's to perform: it is exact, and performing it has not
+    /// failed.
+    pub(crate) fn performs_here(self, frame: &PlaybookFrame) -> bool {
+        let playbook = self.body(frame);
+        frame.pointer.is_some_and(|step| self.is_interpreters(playbook, step) && !frame.here.left_to_model)
+    }
+
+    /// The queued call that must be over before an explicit line is performed. Lines are done in the order
+    /// written: only tools that change nothing may still run beside the next line, and that only if it neither
+    /// needs their results nor changes anything itself.
+    pub(crate) fn blocking_call(self, step: StepId) -> Option<CallId> {
+        let frame = self.top();
+        let line = self.body(frame).step(step);
+        // A result on its way hides any older value of its name.
+        if let Some(call) = line.reads.iter().find_map(|name| frame.pending(name)) {
+            return Some(call.id);
+        }
+        // What a person may refuse is not passed over.
+        let asks_nobody =
+            |name: &str| ToolSignature::find(self.tools, name).is_some_and(|tool| tool.approval == Approval::Never);
+        let calls_quietly = |name: &str| {
+            matches!(self.find_callee(name), Ok(Resolved { callee: Callee::Tool(EffectClass::ReadOnly), .. }))
+                && asks_nobody(name)
+        };
+        let changes_something = match &line.kind {
+            StepKind::Call(site) | StepKind::Return(Returned::Call(site)) => !calls_quietly(&site.callee),
+            StepKind::Branch { .. }
+            | StepKind::Loop(_)
+            | StepKind::Return(_)
+            | StepKind::End
+            | StepKind::Assign { .. }
+            | StepKind::Ask { .. }
+            | StepKind::Say { .. }
+            | StepKind::Free => false,
+        };
+        let calls = matches!(line.kind, StepKind::Call(_) | StepKind::Return(Returned::Call(_)));
+        if let Some(call) = self.call_in_the_way().filter(|_| calls) {
+            return Some(call);
+        }
+        // A return waits for its queue anyway.
+        if matches!(line.kind, StepKind::Return(Returned::Nothing)) {
+            return None;
+        }
+        let is_quiet = |call: &QueuedCall| {
+            call.callee == Callee::Tool(EffectClass::ReadOnly)
+                && asks_nobody(&call.name)
+                && !matches!(call.state(), CallState::Asking { .. })
+        };
+        frame.core.queue.iter().find(|call| changes_something || !is_quiet(call)).map(|call| call.id)
     }
 }
 

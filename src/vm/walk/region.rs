@@ -13,6 +13,7 @@ use playhouse_lang::program::flow_graph::Node;
 use crate::calls::call::{Called, Callee};
 use crate::machine::frame::Inside;
 use crate::machine::frame_core::{Phase, ReturnValue, Then};
+use crate::machine::stack_view::StackView;
 use crate::machine::state::Machine;
 use crate::protocol::{Fact, FrameId, FrameOrigin, Tracked, TurnEnd};
 use crate::reply::Action;
@@ -20,19 +21,9 @@ use crate::turn::state::{Goal, Todo};
 use crate::walk::way::Way;
 
 impl Machine {
-    /// What the top frame's line calls and is shown inside it.
-    pub(crate) fn region_at(&self, line: StepId) -> Option<Region> {
-        self.layouts.layout(self.top().playbook)?.region_at(line).copied()
-    }
-
-    /// The region of the top frame's playbook that a line is in.
-    pub(crate) fn region_of(&self, step: StepId) -> Option<Region> {
-        self.layouts.layout(self.top().playbook)?.region_of(step).copied()
-    }
-
     /// The explicit call at the top frame's line has been queued: if its playbook is shown inside, it begins.
     pub(crate) fn enter_region(&mut self, line: StepId) {
-        let Some(region) = self.region_at(line).filter(|_| self.outcome.is_none()) else { return };
+        let Some(region) = self.stack().region_at(line).filter(|_| self.outcome.is_none()) else { return };
         let waiting = self.core().queue.last().filter(|call| call.is_waiting()).map(|call| call.id);
         let name = self.program.playbook(region.playbook).name.clone();
         if waiting.is_none() || !self.has_room(&name) {
@@ -58,12 +49,6 @@ impl Machine {
         if self.outcome.is_none() {
             self.arrive(region.entry());
         }
-    }
-
-    /// Whether the way to a node leads out of the region that the pointer is in.
-    pub(crate) fn leaves_region(&self, node: Node) -> bool {
-        let inside = self.top().inside.as_ref();
-        inside.is_some_and(|inside| !matches!(node, Node::Step(step) if inside.region.holds(step)))
     }
 
     /// Takes the playbook off that the pointer is in: the pointer is on the line again that called it.
@@ -194,7 +179,7 @@ impl Machine {
     pub(crate) fn todo_after_leaving(&mut self, action: Action) {
         self.todo_first(Todo::Act(action));
         let next = self.top().inside.as_ref().map(|inside| inside.region.next);
-        if next.is_some_and(|next| matches!(self.way(next), Way::Through(_))) {
+        if next.is_some_and(|next| matches!(self.stack().way(next), Way::Through(_))) {
             return self.todo_first(Todo::Move(Goal::Out));
         }
         match self.core().queue.first().map(|call| call.id) {
@@ -222,7 +207,7 @@ impl Machine {
             && inside.scope.iter().all(|(_, variable)| variable.bound);
         let name = playbook.name.clone();
         if !is_untouched {
-            let at = frame.pointer.map(|pointer| self.label(pointer)).unwrap_or_default();
+            let at = frame.pointer.map(|pointer| self.stack().label(pointer)).unwrap_or_default();
             self.fail_turn(&format!("{name} is being executed already: go on at line {at}"));
             return true;
         }
@@ -237,13 +222,31 @@ impl Machine {
         true
     }
 
-    /// The line id of a line of the top frame.
-    pub(crate) fn label(&self, step: StepId) -> Arc<str> {
-        self.body(self.top()).step(step).label.clone()
-    }
-
     /// Tells that something the model wrote is no longer its to do.
     pub(crate) fn report_done(&mut self) {
         self.report(Fact::Ignored { cause: "the interpreter has done this line itself".into() });
+    }
+}
+
+impl<'a> StackView<'a> {
+    /// What the top frame's line calls and is shown inside it.
+    pub(crate) fn region_at(self, line: StepId) -> Option<Region> {
+        self.layouts.layout(self.top().playbook)?.region_at(line).copied()
+    }
+
+    /// The region of the top frame's playbook that a line is in.
+    pub(crate) fn region_of(self, step: StepId) -> Option<Region> {
+        self.layouts.layout(self.top().playbook)?.region_of(step).copied()
+    }
+
+    /// Whether the way to a node leads out of the region that the pointer is in.
+    pub(crate) fn leaves_region(self, node: Node) -> bool {
+        let inside = self.top().inside.as_ref();
+        inside.is_some_and(|inside| !matches!(node, Node::Step(step) if inside.region.holds(step)))
+    }
+
+    /// The line id of a line of the top frame.
+    pub(crate) fn label(self, step: StepId) -> Arc<str> {
+        self.body(self.top()).step(step).label.clone()
     }
 }

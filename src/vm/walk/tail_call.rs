@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::machine::stack_view::StackView;
 use crate::protocol::Tracked;
 use playhouse_lang::program::flow_graph::Node;
 use playhouse_lang::program::{PlaybookId, Returned, StepKind};
@@ -24,97 +25,6 @@ pub(crate) struct TailCall {
 }
 
 impl Machine {
-    /// The tail call that a call of `called` at the top frame's line is, its result for the variable `result`;
-    /// none if something is left for the frame to do, or if it would not be missed without a trace.
-    pub(crate) fn tail_call(&self, called: &Called, result: Option<&Arc<str>>) -> Option<TailCall> {
-        let frame = self.top();
-        let Callee::Playbook(callee) = called.callee else { return None };
-        if !self.settings.tail_calls || frame.inside.is_some() || !frame.core.queue.is_empty() {
-            return None;
-        }
-        // What triggers want of the frame comes first.
-        if !frame.core.watch.is_settled() {
-            return None;
-        }
-        let program = &self.program;
-        let (playbook, step) = (program.playbook(frame.playbook), frame.pointer?);
-        let site = self.analysis.tail_call(playbook.id, step).ok().filter(|site| called.is_of(site))?;
-        let returns = matches!(playbook.step(step).kind, StepKind::Return(Returned::Call(_)));
-        let tail_call = TailCall { callee, discards_value: !returns && site.result.is_none(), result: result.cloned() };
-        let sets_as_written = site.result.as_ref().map(|target| &target.name) == result;
-        let can_return = !tail_call.discards_value || playbook.returns.is_none();
-        (sets_as_written && can_return && !self.hides_variables(callee)).then_some(tail_call)
-    }
-
-    /// Whether the callee, or what runs above it, would find another variable than the frame's if that had joined
-    /// the others: a frame below has one of the same name, or the others have a later one, or will have one when
-    /// a playbook is left that owns the name. (What does not join them, [`playhouse_lang::analysis::Analysis::tail_call`] has looked at.)
-    fn hides_variables(&self, callee: PlaybookId) -> bool {
-        let frame = self.top();
-        let agent = frame.core.agent;
-        let body = self.program.playbook(callee);
-        let others = &self.others[agent.0 as usize];
-        let is_below = |name: &str| {
-            // What a plan has set is its own.
-            let mut below = self.frames.iter().rev().skip(1).filter_map(Frame::playbook);
-            below.any(|below| below.core.agent == agent && below.scopes().any(|scope| scope.contains(name)))
-        };
-        let is_owned = |name: &Arc<str>| {
-            self.program.playbooks.iter().any(|playbook| playbook.agent == agent && playbook.own.contains(name))
-        };
-        // `$call` of a trigger's playbook is bound, and no parameter: nobody could see it any more.
-        let call: Arc<str> = "call".into();
-        if frame.core.trigger.is_some()
-            && frame.core.scope.contains(&call)
-            && self.analysis.looks_up(callee, &(agent, call))
-        {
-            return true;
-        }
-        frame.core.scope.iter().filter(|(_, variable)| !variable.bound).any(|(name, variable)| {
-            let key = (agent, name.clone());
-            let is_watched = self.analysis.is_watched(&key);
-            if !is_watched && !self.analysis.looks_up(callee, &key) {
-                return false;
-            }
-            if body.agent == agent && body.parameters.iter().any(|parameter| parameter.name == *name) {
-                return false;
-            }
-            let is_older = others.get(name).is_some_and(|other| other.set > variable.set);
-            let is_hidden = is_older || is_below(name);
-            if body.agent == agent && self.is_set_before_calls(callee, name) {
-                return is_watched && is_hidden;
-            }
-            is_hidden || is_owned(name)
-        })
-    }
-
-    /// Whether a playbook owns a name and sets it before it calls anything that looks the name up.
-    fn is_set_before_calls(&self, playbook: PlaybookId, name: &Arc<str>) -> bool {
-        let playbook = self.program.playbook(playbook);
-        if !playbook.own.contains(name) {
-            return false;
-        }
-        let key = (playbook.agent, name.clone());
-        let mut seen = vec![false; playbook.steps.len()];
-        let mut pending = vec![playbook.flow.entry];
-        while let Some(node) = pending.pop() {
-            let Node::Step(step) = node else { continue };
-            if std::mem::replace(&mut seen[step.0 as usize], true) {
-                continue;
-            }
-            let line = playbook.step(step);
-            let callee = line.call().and_then(|call| call.playbook);
-            if callee.is_some_and(|callee| self.analysis.looks_up(callee, &key)) {
-                return false;
-            }
-            let is_certain = !matches!(line.kind, StepKind::Loop(_));
-            if !(is_certain && line.kind.targets().iter().any(|target| target.name == *name)) {
-                pending.extend(playbook.flow.successors(step).iter().map(|edge| edge.to));
-            }
-        }
-        true
-    }
-
     /// Makes a tail call: the reply is cut, the frame goes, the callee's takes its place.
     pub(crate) fn make_tail_call(
         &mut self,
@@ -190,5 +100,98 @@ impl Machine {
         if let Some(applied) = applied.and_then(|index| turn.todo.remove(index)) {
             self.step_todo(applied);
         }
+    }
+}
+
+impl<'a> StackView<'a> {
+    /// The tail call that a call of `called` at the top frame's line is, its result for the variable `result`;
+    /// none if something is left for the frame to do, or if it would not be missed without a trace.
+    pub(crate) fn tail_call(self, called: &Called, result: Option<&Arc<str>>) -> Option<TailCall> {
+        let frame = self.top();
+        let Callee::Playbook(callee) = called.callee else { return None };
+        if !self.settings.tail_calls || frame.inside.is_some() || !frame.core.queue.is_empty() {
+            return None;
+        }
+        // What triggers want of the frame comes first.
+        if !frame.core.watch.is_settled() {
+            return None;
+        }
+        let program = &self.program;
+        let (playbook, step) = (program.playbook(frame.playbook), frame.pointer?);
+        let site = self.analysis.tail_call(playbook.id, step).ok().filter(|site| called.is_of(site))?;
+        let returns = matches!(playbook.step(step).kind, StepKind::Return(Returned::Call(_)));
+        let tail_call = TailCall { callee, discards_value: !returns && site.result.is_none(), result: result.cloned() };
+        let sets_as_written = site.result.as_ref().map(|target| &target.name) == result;
+        let can_return = !tail_call.discards_value || playbook.returns.is_none();
+        (sets_as_written && can_return && !self.hides_variables(callee)).then_some(tail_call)
+    }
+
+    /// Whether the callee, or what runs above it, would find another variable than the frame's if that had joined
+    /// the others: a frame below has one of the same name, or the others have a later one, or will have one when
+    /// a playbook is left that owns the name. (What does not join them, [`playhouse_lang::analysis::Analysis::tail_call`] has looked at.)
+    fn hides_variables(self, callee: PlaybookId) -> bool {
+        let frame = self.top();
+        let agent = frame.core.agent;
+        let body = self.program.playbook(callee);
+        let others = &self.globals[agent.0 as usize];
+        let is_below = |name: &str| {
+            // What a plan has set is its own.
+            let mut below = self.frames.iter().rev().skip(1).filter_map(Frame::playbook);
+            below.any(|below| below.core.agent == agent && below.scopes().any(|scope| scope.contains(name)))
+        };
+        let is_owned = |name: &Arc<str>| {
+            self.program.playbooks.iter().any(|playbook| playbook.agent == agent && playbook.own.contains(name))
+        };
+        // `$call` of a trigger's playbook is bound, and no parameter: nobody could see it any more.
+        let call: Arc<str> = "call".into();
+        if frame.core.trigger.is_some()
+            && frame.core.scope.contains(&call)
+            && self.analysis.looks_up(callee, &(agent, call))
+        {
+            return true;
+        }
+        frame.core.scope.iter().filter(|(_, variable)| !variable.bound).any(|(name, variable)| {
+            let key = (agent, name.clone());
+            let is_watched = self.analysis.is_watched(&key);
+            if !is_watched && !self.analysis.looks_up(callee, &key) {
+                return false;
+            }
+            if body.agent == agent && body.parameters.iter().any(|parameter| parameter.name == *name) {
+                return false;
+            }
+            let is_older = others.get(name).is_some_and(|other| other.set > variable.set);
+            let is_hidden = is_older || is_below(name);
+            if body.agent == agent && self.is_set_before_calls(callee, name) {
+                return is_watched && is_hidden;
+            }
+            is_hidden || is_owned(name)
+        })
+    }
+
+    /// Whether a playbook owns a name and sets it before it calls anything that looks the name up.
+    fn is_set_before_calls(self, playbook: PlaybookId, name: &Arc<str>) -> bool {
+        let playbook = self.program.playbook(playbook);
+        if !playbook.own.contains(name) {
+            return false;
+        }
+        let key = (playbook.agent, name.clone());
+        let mut seen = vec![false; playbook.steps.len()];
+        let mut pending = vec![playbook.flow.entry];
+        while let Some(node) = pending.pop() {
+            let Node::Step(step) = node else { continue };
+            if std::mem::replace(&mut seen[step.0 as usize], true) {
+                continue;
+            }
+            let line = playbook.step(step);
+            let callee = line.call().and_then(|call| call.playbook);
+            if callee.is_some_and(|callee| self.analysis.looks_up(callee, &key)) {
+                return false;
+            }
+            let is_certain = !matches!(line.kind, StepKind::Loop(_));
+            if !(is_certain && line.kind.targets().iter().any(|target| target.name == *name)) {
+                pending.extend(playbook.flow.successors(step).iter().map(|edge| edge.to));
+            }
+        }
+        true
     }
 }

@@ -66,13 +66,14 @@ impl LineWork {
         self.done.extend(lines.map(|line| (line, Effect::Call(self.n_calls))));
     }
 
-    /// The pointer leaves a line: what that has done is not the work of any other.
+    /// The pointer leaves a line: what that has done is not the work of any other. Nobody asks for its own work any
+    /// more, for going back begins afresh.
     pub(crate) fn leave(&mut self, line: StepId) {
-        let (kept, others): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.done).into_iter().partition(|done| done.0 == line);
-        let is_taken = |effect: &Effect| kept.iter().any(|(_, own)| own == effect);
-        self.done = others.into_iter().filter(|(_, effect)| !is_taken(effect)).collect();
-        self.done.extend(kept);
+        let own: Vec<Effect> =
+            self.done.iter().filter(|(done, _)| *done == line).map(|(_, effect)| effect.clone()).collect();
+        if !own.is_empty() {
+            self.done.retain(|(_, effect)| !own.contains(effect));
+        }
     }
 
     /// Whether what a line wants has happened. A line that wants nothing but words is always done.
