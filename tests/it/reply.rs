@@ -197,7 +197,7 @@ fn render_action(action: &Action) -> String {
                 CallArguments::Positional(items) => Value::list(items.clone()).to_json(),
             };
             let result = result.as_ref().map(|name| format!(" as {name}")).unwrap_or_default();
-            let each = each.as_ref().map(|(name, list)| format!(" each {name} {}", quote(&list.to_json())));
+            let each = each.as_ref().map(|each| format!(" each {} {}", each.0, quote(&each.1.to_json())));
             format!("call {name} {}{}{result}", quote(&arguments), each.unwrap_or_default())
         }
         Action::Think(text) => format!("think {}", quote(text)),

@@ -20,7 +20,7 @@ impl Machine {
         &mut self,
         name: Arc<str>,
         arguments: CallArguments,
-        each: Option<(Arc<str>, Value)>,
+        each: Option<Box<(Arc<str>, Value)>>,
         result: Option<Arc<str>>,
     ) {
         let resolved = match self.stack().find_callee(&name) {
@@ -46,7 +46,7 @@ impl Machine {
             return self.hold_for_call(call);
         }
         let given = self.resolve_arguments(&arguments).and_then(|given| {
-            let list = each.as_ref().map(|(parameter, list)| Ok((parameter.clone(), self.resolve(list)?)));
+            let list = each.as_ref().map(|each| Ok((each.0.clone(), self.resolve(&each.1)?)));
             Ok((given, list.transpose()?))
         });
         let (given, list) = match given {

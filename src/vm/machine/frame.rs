@@ -38,7 +38,7 @@ pub(crate) struct PlaybookFrame {
     /// The line it is at, as its playbook is laid out; none in goal mode.
     pub(crate) pointer: Option<StepId>,
     /// The playbook shown inside one of its lines that the pointer is in.
-    pub(crate) inside: Option<Inside>,
+    pub(crate) inside: Option<Box<Inside>>,
     /// What the interpreter has done about the pointer's line since it got there.
     pub(crate) here: Here,
     pub(crate) loops: Vec<LoopState>,
@@ -188,7 +188,7 @@ impl Frame {
 
     /// The playbook that runs inside one of its lines, if one does.
     pub(crate) fn inside(&self) -> Option<&Inside> {
-        self.playbook()?.inside.as_ref()
+        self.playbook()?.inside.as_deref()
     }
 
     /// Where it is.
@@ -244,7 +244,7 @@ impl PlaybookFrame {
         let left_at = self.pointer.replace(line);
         self.here = Here { performed: Some(Performed { next, assigned: None, left_at }), ..Here::default() };
         self.work = std::mem::take(&mut inside.outer_work);
-        Some(inside)
+        Some(*inside)
     }
 
     /// The frame above as what runs inside this frame's line, in `region`. None: the two do not belong together.
@@ -253,7 +253,7 @@ impl PlaybookFrame {
         let call = self.core.queue.take(call)?;
         let core = &mut above.core;
         let (scope, queue) = (std::mem::take(&mut core.scope), std::mem::take(&mut core.queue));
-        self.inside = Some(Inside {
+        self.inside = Some(Box::new(Inside {
             id: core.id,
             region,
             origin: core.origin,
@@ -262,7 +262,7 @@ impl PlaybookFrame {
             outer_work: std::mem::take(&mut self.work),
             n_turns_before: self.core.spent.turns,
             is_told: true,
-        });
+        }));
         self.core.queue = queue;
         self.core.phase = std::mem::replace(&mut core.phase, Phase::Ready);
         self.core.watch = std::mem::take(&mut core.watch);
@@ -293,9 +293,9 @@ impl PlaybookFrame {
 
     pub(crate) fn location(&self) -> Location {
         match &self.inside {
-            Some(Inside { region, .. }) => {
-                let step = self.pointer.map(|step| region.source(step));
-                Location::Line { playbook: region.playbook, step }
+            Some(inside) => {
+                let step = self.pointer.map(|step| inside.region.source(step));
+                Location::Line { playbook: inside.region.playbook, step }
             }
             None => Location::Line { playbook: self.playbook, step: self.pointer },
         }

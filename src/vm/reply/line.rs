@@ -152,7 +152,7 @@ impl<'a> Object<'a> {
             },
         };
         let each = match self.find(&Key::Each) {
-            Some(raw) if &*raw != "null" => Some(read_each(&raw)?),
+            Some(raw) if &*raw != "null" => Some(Box::new(read_each(&raw)?)),
             Some(_) | None => None,
         };
         let result = match self.find(&Key::As) {

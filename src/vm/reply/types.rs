@@ -103,8 +103,8 @@ pub enum Action {
         /// What it gets.
         arguments: CallArguments,
         /// One call for each item of a list: the parameter that takes the item, and the list. The results are one
-        /// list, too.
-        each: Option<(Arc<str>, Value)>,
+        /// list, too. Boxed, for it is rare and actions are moved often.
+        each: Option<Box<(Arc<str>, Value)>>,
         /// The variable that gets the result (without `$`).
         result: Option<Arc<str>>,
     },

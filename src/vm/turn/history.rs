@@ -49,7 +49,7 @@ fn write_action(action: &Action, members: &mut Map) {
                 CallArguments::Positional(values) => Value::list(values.clone()),
             };
             members.insert("args".into(), arguments);
-            let each = each.clone().map(|(parameter, items)| Value::map(Map::from_iter([(parameter, items)])));
+            let each = each.as_ref().map(|each| Value::map(Map::from_iter([(each.0.clone(), each.1.clone())])));
             members.extend(each.map(|each| ("each".into(), each)));
             members.extend(result.clone().map(|result| ("as".into(), Value::Str(result))));
             return;

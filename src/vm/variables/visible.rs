@@ -46,41 +46,34 @@ pub(crate) struct Visible<'a> {
 }
 
 impl<'a> Visible<'a> {
-    /// The scopes, nearest first.
-    fn scopes(self) -> impl Iterator<Item = (Home, &'a Scope)> {
-        let frames = match self.reads {
-            Reads::Agent { n_frames, .. } => 0..n_frames,
-            Reads::Plan(depth) => depth..depth + 1,
-            Reads::AllOthers => 0..0,
-        };
-        let is_read = move |frame: &Frame| match self.reads {
-            Reads::Agent { agent, .. } => frame.playbook().is_some() && frame.core().agent == agent,
-            Reads::Plan(_) | Reads::AllOthers => true,
-        };
-        let top = frames.end.checked_sub(1);
-        let sees_inside = move |depth| match self.reads {
-            Reads::Agent { with_inside, .. } => with_inside || Some(depth) != top,
-            Reads::Plan(_) | Reads::AllOthers => false,
-        };
-        let frames = frames.rev().map(|depth| (depth, &self.stack.frames[depth]));
-        let others = (0..).map(AgentId).zip(self.stack.globals).filter(move |(id, _)| match self.reads {
-            Reads::Agent { agent, .. } => *id == agent,
-            Reads::Plan(_) => false,
-            Reads::AllOthers => true,
-        });
-        frames
-            .filter(move |(_, frame)| is_read(frame))
-            .flat_map(move |(depth, frame)| {
-                let inside = frame.inside().filter(|_| sees_inside(depth));
-                let inside = inside.map(|inside| (Home::Inside(depth), &inside.scope));
-                inside.into_iter().chain([(Home::Frame(depth), &frame.core().scope)])
-            })
-            .chain(others.map(|(agent, scope)| (Home::Others(agent), scope)))
+    /// Goes through the scopes, nearest first, until `look` has found something.
+    fn search<T>(self, mut look: impl FnMut(Home, &'a Scope) -> Option<T>) -> Option<T> {
+        let StackView { frames, globals, .. } = self.stack;
+        match self.reads {
+            Reads::Agent { agent, n_frames, with_inside } => {
+                for (depth, frame) in frames[..n_frames].iter().enumerate().rev() {
+                    let Some(frame) = frame.playbook().filter(|frame| frame.core.agent == agent) else { continue };
+                    if let Some(inside) = frame.inside.as_ref().filter(|_| with_inside || depth + 1 != n_frames)
+                        && let Some(found) = look(Home::Inside(depth), &inside.scope)
+                    {
+                        return Some(found);
+                    }
+                    if let Some(found) = look(Home::Frame(depth), &frame.core.scope) {
+                        return Some(found);
+                    }
+                }
+                look(Home::Others(agent), globals.get(agent.0 as usize)?)
+            }
+            Reads::Plan(depth) => look(Home::Frame(depth), &frames[depth].core().scope),
+            Reads::AllOthers => {
+                (0..).map(AgentId).zip(globals).find_map(|(agent, scope)| look(Home::Others(agent), scope))
+            }
+        }
     }
 
     /// The variable that is read by this name, and where it is kept.
     pub(crate) fn find(self, name: &str) -> Option<(Home, &'a Variable)> {
-        self.scopes().find_map(|(home, scope)| Some((home, scope.get(name)?)))
+        self.search(|home, scope| Some((home, scope.get(name)?)))
     }
 
     pub(crate) fn variable(self, name: &str) -> Option<&'a Variable> {
@@ -90,7 +83,12 @@ impl<'a> Visible<'a> {
     /// All visible variables, nearest first; of two of a name the nearer.
     pub(crate) fn all(self) -> Vec<(&'a Arc<str>, &'a Variable)> {
         let mut seen = BTreeSet::new();
-        self.scopes().flat_map(|(_, scope)| scope.iter()).filter(|&(name, _)| seen.insert(name)).collect()
+        let mut all = Vec::new();
+        self.search(|_, scope| {
+            all.extend(scope.iter().filter(|&(name, _)| seen.insert(name)));
+            None::<()>
+        });
+        all
     }
 }
 

@@ -41,7 +41,8 @@ impl Machine {
         let n_turns_before = frame.core.spent.turns;
         let scope = Default::default();
         frame.pointer = None;
-        frame.inside = Some(Inside { id, region, origin, call, scope, outer_work, n_turns_before, is_told: false });
+        let inside = Inside { id, region, origin, call, scope, outer_work, n_turns_before, is_told: false };
+        frame.inside = Some(Box::new(inside));
         self.frame_pushed(origin);
         for (name, value) in &arguments {
             self.bind_variable(name, value.clone(), false);
