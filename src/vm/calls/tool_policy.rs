@@ -138,7 +138,7 @@ impl Machine {
         let inside = frame.inside().and_then(|inside| inside.scope.get(id));
         let own = inside.or_else(|| frame.core().scope.get(id));
         let agent = frame.core().agent;
-        let variable = own.or_else(|| self.visible_to(agent, self.frames.len()).variable(id));
+        let variable = own.or_else(|| self.visible_to(agent).variable(id));
         let Some(variable) = variable else {
             return Err(format!("there is no asset `{id}`: no variable has this name"));
         };

@@ -75,7 +75,7 @@ impl Machine {
         truths.recheck(&program, |id| {
             let TriggerKind::Condition(condition) = &program.trigger(id).kind else { return false };
             let agent = program.playbook(id.playbook).agent;
-            holds(condition, &self.visible_to(agent, self.frames.len())).unwrap_or(false)
+            holds(condition, &self.visible_to(agent)).unwrap_or(false)
         });
         self.watcher.truths = truths;
     }
@@ -108,7 +108,7 @@ impl Machine {
         if let Some(reason) = self.program.unsupported(id.playbook) {
             return Err(reason);
         }
-        let reader = self.visible_to(self.program.playbook(id.playbook).agent, self.frames.len());
+        let reader = self.visible_to(self.program.playbook(id.playbook).agent);
         let bind = |parameter: &playhouse_lang::program::Parameter| {
             let visible = reader.variable(&parameter.name).map(|variable| &variable.value);
             match (visible.filter(|value| parameter.ty.accepts(value.value())), &parameter.default) {

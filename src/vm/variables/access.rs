@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::protocol::{Origin, Tracked};
 use playhouse_lang::analysis::layout::Region;
+use playhouse_lang::expr::Expr;
 use playhouse_lang::program::flow_graph::Node;
 use playhouse_lang::program::{AgentId, PlaybookId, TriggerKind, Type};
 use playhouse_lang::value::Value;
@@ -15,10 +16,78 @@ use crate::machine::state::Machine;
 use crate::protocol::fault::FaultKind;
 use crate::protocol::{Fact, FrameId, Location, USER_MESSAGE};
 use crate::variables::bounds::{admit, describe_excess};
+use crate::variables::eval::{eval, eval_condition};
+use crate::variables::fault::EvalFault;
 use crate::variables::scope::{Change, Scope, Stamp};
-use crate::variables::visible::Home;
+use crate::variables::visible::{Home, Visible};
 
 impl Machine {
+    /// What the lines of the top frame's agent can read.
+    pub(crate) fn reader(&self) -> Visible<'_> {
+        self.visible_to(self.core().agent)
+    }
+
+    /// What a playbook of an agent could read if it stood on top of the stack.
+    pub(crate) fn visible_to(&self, agent: AgentId) -> Visible<'_> {
+        Visible::to_agent(&self.frames, &self.others, self.settings.bounds(), agent)
+    }
+
+    /// What can be read at a place; without one, what is left.
+    fn visible_at(&self, at: Option<Home>) -> Visible<'_> {
+        Visible::at(&self.frames, &self.others, self.settings.bounds(), at)
+    }
+
+    /// What a frame can read; without one, or if it has gone, what the top frame can.
+    fn sight(&self, frame: Option<FrameId>) -> Visible<'_> {
+        self.visible_at(frame.and_then(|id| self.home_of(id)).or_else(|| self.top_home()))
+    }
+
+    /// Where the variables of a frame are kept, if it is still there.
+    pub(crate) fn home_of(&self, id: FrameId) -> Option<Home> {
+        let is_inside = |frame: &Frame| frame.inside().is_some_and(|inside| inside.id == id);
+        let outside = self.frames.iter().position(|frame| frame.core().id == id).map(Home::Frame);
+        outside.or_else(|| self.frames.iter().position(is_inside).map(Home::Inside))
+    }
+
+    /// Where the variables of what is executed are kept.
+    pub(crate) fn top_home(&self) -> Option<Home> {
+        let depth = self.frames.len().checked_sub(1)?;
+        Some(if self.frames[depth].inside().is_some() { Home::Inside(depth) } else { Home::Frame(depth) })
+    }
+
+    /// The value of an expression as a frame would read it (spec `execution.md`, "Variables"); without a frame, or
+    /// with one that has gone, as the top frame would.
+    ///
+    /// # Errors
+    /// A variable that is not set, a member that is not there, operands that do not fit.
+    pub fn evaluate(&self, frame: Option<FrameId>, expr: &Expr) -> Result<Tracked, EvalFault> {
+        eval(expr, &self.sight(frame))
+    }
+
+    /// Whether a condition holds in a frame's sight; only booleans are conditions.
+    ///
+    /// # Errors
+    /// As [`Machine::evaluate`], and a value that is no boolean.
+    pub fn holds(&self, frame: Option<FrameId>, condition: &Expr) -> Result<bool, EvalFault> {
+        eval_condition(condition, &self.sight(frame))
+    }
+
+    /// The frame that defines the variable which `frame` reads by this name, if a frame does. What a plan reads is its
+    /// own, also before it is set.
+    pub fn defining_frame(&self, frame: FrameId, name: &str) -> Option<FrameId> {
+        let home = self.home_of(frame)?;
+        if let Home::Frame(depth) = home
+            && self.frames[depth].playbook().is_none()
+        {
+            return Some(frame);
+        }
+        match self.visible_at(Some(home)).find(name)?.0 {
+            Home::Frame(depth) => Some(self.frames[depth].core().id),
+            Home::Inside(depth) => self.frames[depth].inside().map(|inside| inside.id),
+            Home::Others(_) => None,
+        }
+    }
+
     /// The type a name was declared with, as the lines of `playbook` see it.
     pub(crate) fn type_of(&self, playbook: PlaybookId, name: &str) -> Option<Type> {
         let playbook = self.program.playbook(playbook);

@@ -3,15 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use playhouse_lang::expr::Expr;
 use playhouse_lang::program::AgentId;
 use playhouse_lang::value::Bounds;
 
 use crate::machine::frame::Frame;
-use crate::machine::state::Machine;
-use crate::protocol::{FrameId, Tracked};
-use crate::variables::eval::{Lookup, eval, eval_condition};
-use crate::variables::fault::EvalFault;
+use crate::protocol::Tracked;
+use crate::variables::eval::Lookup;
 use crate::variables::scope::{Scope, Variable};
 
 /// Where a variable is kept.
@@ -28,11 +25,11 @@ pub(crate) enum Home {
 /// Whose variables can be read.
 #[derive(Clone, Copy)]
 enum Reads {
-    /// Those of an agent's playbooks among the first frames, then the agent's others. What a plan has set is its own:
-    /// nobody above sees it. `with_inside`: also of what runs inside the last of these frames.
-    Agent { agent: AgentId, n_frames: usize, with_inside: bool },
-    /// Those of the plan at this depth, and no others (spec `plans.md`).
-    Plan(usize),
+    /// Those of an agent's playbooks, then the agent's others. What a plan has set is its own: nobody above sees it.
+    /// `with_inside`: also of what runs inside the last frame.
+    Agent { agent: AgentId, with_inside: bool },
+    /// Those of the plan that is the last frame, and no others (spec `plans.md`).
+    Plan,
     /// Everybody's others: nothing is executed, and what is left is looked at.
     AllOthers,
 }
@@ -40,31 +37,55 @@ enum Reads {
 /// The variables that can be read from one place of a session.
 #[derive(Clone, Copy)]
 pub(crate) struct Visible<'a> {
-    machine: &'a Machine,
+    /// Up to the one that reads.
+    frames: &'a [Frame],
+    others: &'a [Scope],
+    bounds: Bounds,
     reads: Reads,
 }
 
 impl<'a> Visible<'a> {
+    /// What a playbook of an agent can read that stands on top of `frames`.
+    pub(crate) fn to_agent(frames: &'a [Frame], others: &'a [Scope], bounds: Bounds, agent: AgentId) -> Visible<'a> {
+        Visible { frames, others, bounds, reads: Reads::Agent { agent, with_inside: true } }
+    }
+
+    /// What can be read at a place; without one, what is left.
+    pub(crate) fn at(frames: &'a [Frame], others: &'a [Scope], bounds: Bounds, at: Option<Home>) -> Visible<'a> {
+        let (frames, reads) = match at {
+            Some(home @ (Home::Frame(depth) | Home::Inside(depth))) => {
+                let reads = match &frames[depth] {
+                    Frame::Playbook(frame) => {
+                        Reads::Agent { agent: frame.core.agent, with_inside: home == Home::Inside(depth) }
+                    }
+                    Frame::Plan(_) => Reads::Plan,
+                };
+                (&frames[..=depth], reads)
+            }
+            Some(Home::Others(_)) | None => (&frames[..0], Reads::AllOthers),
+        };
+        Visible { frames, others, bounds, reads }
+    }
+
     /// The scopes, nearest first.
     fn scopes(self) -> impl Iterator<Item = (Home, &'a Scope)> {
-        let frames = match self.reads {
-            Reads::Agent { n_frames, .. } => 0..n_frames,
-            Reads::Plan(depth) => depth..depth + 1,
-            Reads::AllOthers => 0..0,
+        let top = self.frames.len().checked_sub(1);
+        let first = match self.reads {
+            Reads::Plan => top.unwrap_or(0),
+            Reads::Agent { .. } | Reads::AllOthers => 0,
         };
         let is_read = move |frame: &Frame| match self.reads {
             Reads::Agent { agent, .. } => frame.playbook().is_some() && frame.core().agent == agent,
-            Reads::Plan(_) | Reads::AllOthers => true,
+            Reads::Plan | Reads::AllOthers => true,
         };
-        let top = frames.end.checked_sub(1);
         let sees_inside = move |depth| match self.reads {
             Reads::Agent { with_inside, .. } => with_inside || Some(depth) != top,
-            Reads::Plan(_) | Reads::AllOthers => false,
+            Reads::Plan | Reads::AllOthers => false,
         };
-        let frames = frames.rev().map(|depth| (depth, &self.machine.frames[depth]));
-        let others = (0..).map(AgentId).zip(&self.machine.others).filter(move |(id, _)| match self.reads {
+        let frames = (first..self.frames.len()).rev().map(move |depth| (depth, &self.frames[depth]));
+        let others = (0..).map(AgentId).zip(self.others).filter(move |(id, _)| match self.reads {
             Reads::Agent { agent, .. } => *id == agent,
-            Reads::Plan(_) => false,
+            Reads::Plan => false,
             Reads::AllOthers => true,
         });
         frames
@@ -99,85 +120,6 @@ impl Lookup for Visible<'_> {
     }
 
     fn bounds(&self) -> Bounds {
-        self.machine.settings.bounds()
-    }
-}
-
-impl Machine {
-    /// What the lines of the top frame's agent can read.
-    pub(crate) fn reader(&self) -> Visible<'_> {
-        self.visible_to(self.core().agent, self.frames.len())
-    }
-
-    /// What a playbook of an agent could read if it stood on top of the lowest `n_frames`.
-    pub(crate) fn visible_to(&self, agent: AgentId, n_frames: usize) -> Visible<'_> {
-        Visible { machine: self, reads: Reads::Agent { agent, n_frames, with_inside: true } }
-    }
-
-    /// What can be read at a place; without one, what is left.
-    fn visible_at(&self, at: Option<Home>) -> Visible<'_> {
-        let reads = match at {
-            Some(home @ (Home::Frame(depth) | Home::Inside(depth))) => match &self.frames[depth] {
-                Frame::Playbook(frame) => Reads::Agent {
-                    agent: frame.core.agent,
-                    n_frames: depth + 1,
-                    with_inside: home == Home::Inside(depth),
-                },
-                Frame::Plan(_) => Reads::Plan(depth),
-            },
-            Some(Home::Others(_)) | None => Reads::AllOthers,
-        };
-        Visible { machine: self, reads }
-    }
-
-    /// What a frame can read; without one, or if it has gone, what the top frame can.
-    fn sight(&self, frame: Option<FrameId>) -> Visible<'_> {
-        self.visible_at(frame.and_then(|id| self.home_of(id)).or_else(|| self.top_home()))
-    }
-
-    /// Where the variables of a frame are kept, if it is still there.
-    pub(crate) fn home_of(&self, id: FrameId) -> Option<Home> {
-        let is_inside = |frame: &Frame| frame.inside().is_some_and(|inside| inside.id == id);
-        let outside = self.frames.iter().position(|frame| frame.core().id == id).map(Home::Frame);
-        outside.or_else(|| self.frames.iter().position(is_inside).map(Home::Inside))
-    }
-
-    /// Where the variables of what is executed are kept.
-    pub(crate) fn top_home(&self) -> Option<Home> {
-        let depth = self.frames.len().checked_sub(1)?;
-        Some(if self.frames[depth].inside().is_some() { Home::Inside(depth) } else { Home::Frame(depth) })
-    }
-
-    /// The value of an expression as a frame would read it (spec `execution.md`, "Variables"); without a frame, or
-    /// with one that has gone, as the top frame would.
-    ///
-    /// # Errors
-    /// A variable that is not set, a member that is not there, operands that do not fit.
-    pub fn evaluate(&self, frame: Option<FrameId>, expr: &Expr) -> Result<Tracked, EvalFault> {
-        eval(expr, &self.sight(frame))
-    }
-
-    /// Whether a condition holds in a frame's sight; only booleans are conditions.
-    ///
-    /// # Errors
-    /// As [`Machine::evaluate`], and a value that is no boolean.
-    pub fn holds(&self, frame: Option<FrameId>, condition: &Expr) -> Result<bool, EvalFault> {
-        eval_condition(condition, &self.sight(frame))
-    }
-
-    /// The frame that defines the variable which `frame` reads by this name, if a frame does. What a plan reads is its
-    /// own, also before it is set.
-    pub fn defining_frame(&self, frame: FrameId, name: &str) -> Option<FrameId> {
-        let home = self.home_of(frame)?;
-        if let Home::Frame(depth) = home
-            && self.frames[depth].playbook().is_none()
-        {
-            return Some(frame);
-        }
-        match self.visible_at(Some(home)).find(name)?.0 {
-            Home::Frame(depth) => Some(self.frames[depth].core().id),
-            Home::Inside(depth) => self.frames[depth].inside().map(|inside| inside.id),
-            Home::Others(_) => None,
-        }
+        self.bounds
     }
 }
