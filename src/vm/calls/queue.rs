@@ -88,9 +88,9 @@ impl Machine {
             return id;
         }
         if is_top {
-            self.queue_guards(id);
+            self.tell_watcher(|watcher, sight| watcher.call_queued(sight, id));
         }
-        let is_guarded = is_top && self.is_guarded(id);
+        let is_guarded = is_top && self.core().queue.is_guarded(id);
         let has_room = self.room_for_tools(depth) > 0 || !is_playbook;
         let starts_early = has_room && (self.settings.early_start || self.turn.is_none() || !is_playbook);
         if let (Some(effect), true, false) = (resolved.callee.effect(), starts_early, is_guarded) {
@@ -164,7 +164,9 @@ impl Machine {
         let whole = queued.one_of.and_then(|one_of| Some((one_of.n_all, self.collect(one_of, &result)?)));
         let (line, told) = match whole {
             Some((n_all, list)) => (format!("{} for each of {n_all} items", queued.name), Ok(list)),
-            None if queued.one_of.is_some() && result.is_ok() => return self.call_taken(&queued, &result),
+            None if queued.one_of.is_some() && result.is_ok() => {
+                return self.tell_watcher(|watcher, sight| watcher.call_taken(sight, &queued, &result));
+            }
             None => (line, result.clone()),
         };
         match told {
@@ -205,7 +207,7 @@ impl Machine {
                 }
             }
         }
-        self.call_taken(&queued, &result);
+        self.tell_watcher(|watcher, sight| watcher.call_taken(sight, &queued, &result));
     }
 
     pub(crate) fn handle_call_started(&mut self, call: CallId, attempt: u32) {

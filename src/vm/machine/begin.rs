@@ -18,7 +18,7 @@ use crate::prompt::system::Prompts;
 use crate::protocol::fault::{Fault, FaultKind};
 use crate::protocol::view::Counters;
 use crate::protocol::{FrameOrigin, Outcome};
-use crate::triggers::watch::Watcher;
+use crate::triggers::watcher::Watcher;
 use crate::variables::scope::{Scope, Stamp};
 
 impl Machine {
@@ -60,7 +60,7 @@ impl Machine {
             watcher: Watcher::default(),
         };
         machine.declare_variables();
-        machine.start_trigger_timers();
+        machine.tell_watcher(|watcher, sight| watcher.begun(sight));
         if machine.entries.is_empty() {
             machine
                 .fault_at_begin("the program has no playbook to begin with; write one under an H2 heading".to_owned());

@@ -198,13 +198,12 @@ impl Machine {
         }
         self.reopen_turns();
         self.reopen_calls();
-        self.reopen_question();
         self.reopen_timers();
     }
 
-    /// After a restart of the process: the timers that ran run again.
+    /// After a restart of the process: what is waited for of the classifier and of timers.
     pub(crate) fn reopen_timers(&mut self) {
-        self.reopen_trigger_timers();
+        self.tell_watcher(|watcher, sight| watcher.reopened(sight));
         let waiting: Vec<TimerId> = self
             .frames
             .iter()

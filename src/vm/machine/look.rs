@@ -27,9 +27,9 @@ impl Machine {
             outcome: self.outcome.clone(),
             messages: self.messages.iter().cloned().collect(),
             conversation: self.conversation.utterances.iter().cloned().collect(),
-            triggers: self.view_triggers(),
-            question: self.watcher.question.as_ref().map(|open| open.question.clone()),
-            counters: self.counters,
+            triggers: self.watcher.view(&self.program),
+            question: self.watcher.question().cloned(),
+            counters: self.watcher.count(self.counters),
         }
     }
 

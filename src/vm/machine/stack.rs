@@ -155,7 +155,7 @@ impl Machine {
         if let Some(frame) = self.frames.iter_mut().map(Frame::core_mut).find(waits) {
             frame.phase = Phase::Ready;
         } else {
-            self.trigger_timer_fired(timer);
+            self.tell_watcher(|watcher, sight| watcher.timer_fired(sight, timer));
         }
     }
 
@@ -247,7 +247,7 @@ impl Machine {
         }
         self.last_value = value;
         self.remove_stale();
-        self.recheck_truths();
+        self.tell_watcher(|watcher, sight| watcher.recheck_truths(sight));
     }
 
     /// The top frame goes without a result, and what runs inside it before.
@@ -262,7 +262,10 @@ impl Machine {
     /// Takes the top frame off; a playbook's variables join its agent's others, a plan's are gone.
     pub(crate) fn leave_frame(&mut self) -> Frame {
         let Some(mut frame) = self.frames.pop() else { unreachable!("only called with a frame on the stack") };
-        self.drop_watch(frame.core_mut());
+        let core = frame.core_mut();
+        let (id, trigger) = (core.id, core.trigger.take());
+        let owed: Vec<_> = std::mem::take(&mut core.watch).dropped().chain(core.queue.waiting_guards()).collect();
+        self.tell_watcher(|watcher, _| watcher.frame_gone(id, trigger, &owed));
         if let Frame::Playbook(frame) = &mut frame {
             let scope = std::mem::take(&mut frame.core.scope);
             self.others[frame.core.agent.0 as usize].join(scope);

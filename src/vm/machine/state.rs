@@ -7,7 +7,7 @@ use crate::protocol::Tracked;
 use crate::protocol::settings::Settings;
 use crate::protocol::view::{Counters, Utterance};
 use crate::protocol::{Outcome, Progress, TimerId, Timestamp, ToolSignature, Wait};
-use crate::triggers::watch::Watcher;
+use crate::triggers::watcher::Watcher;
 use crate::turn::state::ClosingTurn;
 use crate::turn::state::Turn;
 use crate::variables::scope::{Scope, Stamp};

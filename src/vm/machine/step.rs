@@ -33,7 +33,9 @@ impl Machine {
             Event::ReplyEnded { turn, end, usage } => self.handle_reply_ended(turn, end, usage),
             Event::CallStarted { call, attempt } => self.handle_call_started(call, attempt),
             Event::CallEnded { call, outcome, usage } => self.handle_call_ended(call, outcome, usage),
-            Event::Verdict { question, verdict, ms } => self.handle_verdict(question, verdict, ms),
+            Event::Verdict { question, verdict, ms } => {
+                self.tell_watcher(|watcher, sight| watcher.judged(sight, question, &verdict, ms));
+            }
             Event::Message { text } => self.handle_message(text),
             Event::TimerFired { timer } => self.handle_timer(timer),
             Event::Approved { call, answer } => self.handle_approved(call, answer),

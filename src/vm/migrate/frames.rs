@@ -14,7 +14,7 @@ use crate::machine::frame_core::FrameCore;
 use crate::migrate::lines::{Lines, Moved};
 use crate::migrate::migration::Migration;
 use crate::protocol::{Fact, FrameId, FrameOrigin, LeftLine, Location, Place, Timestamp};
-use crate::triggers::watch::{Match, OpenQuestion, PendingUpdate, Watch};
+use crate::triggers::watch::PendingUpdate;
 use crate::variables::scope::{Scope, Stamp};
 
 impl Migration {
@@ -103,7 +103,7 @@ impl Migration {
         };
         core.trigger = core.trigger.and_then(|trigger| self.matching.trigger(trigger));
         self.scope(&mut core.scope);
-        core.watch = self.watch(std::mem::take(&mut core.watch));
+        core.watch.map(|id| self.matching.trigger(id));
         core.queue.filter_map(|queued| self.queued(queued, heading));
     }
 
@@ -132,35 +132,13 @@ impl Migration {
             variable.changed_at = variable.changed_at.and_then(|location| self.location(location));
         }
     }
-
-    fn watch(&self, watch: Watch) -> Watch {
-        let matches = |matches: Vec<Match>| {
-            let same = |found: Match| Some(Match { trigger: self.matching.trigger(found.trigger)?, ..found });
-            matches.into_iter().filter_map(same).collect()
-        };
-        Watch { updates: self.updates(watch.updates), matches: matches(watch.matches), later: matches(watch.later) }
-    }
-
-    /// Updates that the classifier is to be asked about, for the triggers that there still are.
-    fn updates(&self, updates: Vec<PendingUpdate>) -> Vec<PendingUpdate> {
-        let same = |pending: PendingUpdate| {
-            let mut candidates: Vec<_> =
-                pending.candidates.iter().filter_map(|id| self.matching.trigger(*id)).collect();
-            candidates.sort_unstable();
-            (!candidates.is_empty()).then_some(PendingUpdate { candidates, ..pending })
-        };
-        updates.into_iter().filter_map(same).collect()
-    }
 }
 
 /// What the classifier was being asked about happened: it is asked again about those triggers that there are.
-pub(super) fn put_back_updates(frames: &mut [Frame], asked: Option<OpenQuestion>) {
-    let Some(OpenQuestion { frame, mut updates, n_ahead, .. }) = asked else { return };
-    updates.truncate(updates.len().saturating_sub(n_ahead));
+pub(super) fn put_back_updates(frames: &mut [Frame], asked: Option<(FrameId, Vec<PendingUpdate>)>) {
+    let Some((frame, updates)) = asked else { return };
     if let Some(frame) = frames.iter_mut().find(|other| other.core().id == frame) {
-        let watch = &mut frame.core_mut().watch;
-        updates.append(&mut watch.updates);
-        watch.updates = updates;
+        frame.core_mut().watch.put_back(updates);
     }
 }
 

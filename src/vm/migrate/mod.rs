@@ -55,8 +55,8 @@ impl Machine {
         }
         // While the old program is still there: what it cannot be without is ended.
         let apart = set_regions_apart(&mut self.frames);
-        let asked = self.watcher.question.clone();
-        self.give_up_question();
+        let asked = self.watcher.asked();
+        self.tell_watcher(|watcher, _| watcher.give_up_question());
         put_back_updates(&mut self.frames, asked);
         let (was_begun, has_begun) = (!self.frames.is_empty(), self.next.frame > 0);
         let gone = self.frames.iter().position(|frame| migration.gone(frame).is_some());
@@ -124,7 +124,7 @@ impl Machine {
             self.reopen_timers();
         }
         if !is_over {
-            self.start_trigger_timers();
+            self.tell_watcher(|watcher, sight| watcher.begun(sight));
         }
         if moved.last() == Some(&Moved::ToFirst)
             && let Some(place) = self.place()
@@ -178,7 +178,7 @@ impl Machine {
                     let caller = self.frames.last_mut().map(Frame::core_mut);
                     if let Some(guard) = caller.and_then(|caller| caller.queue.running_guard(trigger)) {
                         guard.put_back();
-                        *self.watcher.active.entry(trigger).or_default() += 1;
+                        self.watcher.put_back(trigger);
                     }
                 }
             }

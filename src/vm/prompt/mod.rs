@@ -33,7 +33,7 @@ impl Machine {
             return;
         }
         let before = self.before_turn();
-        let is_judging = self.watcher.question.is_some();
+        let is_judging = self.watcher.question().is_some();
         let asker = self.asker();
         let undo = is_judging.then(|| Box::new((asker.chat.clone(), asker.told.clone())));
         let system = self.system_message(self.core().agent);
@@ -99,7 +99,6 @@ impl Machine {
             is_line_applied: false,
             reopened: false,
             horizon: 0,
-            prejudged: Default::default(),
             undo,
             before,
             is_matched: false,

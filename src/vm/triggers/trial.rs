@@ -8,7 +8,8 @@ use indexmap::IndexMap;
 use playhouse_lang::program::{AgentId, PlaybookId, Program, TriggerId, TriggerKind};
 use playhouse_lang::value::{Map, Value};
 
-use crate::protocol::{Candidate, FrameId, Location, Place, Question, QuestionId, USER_MESSAGE, Update};
+use crate::protocol::{FrameId, Location, Place, Question, QuestionId, USER_MESSAGE, Update};
+use crate::triggers::questions::candidate;
 use crate::triggers::truths::{Truths, is_update};
 use crate::variables::eval::Lookup;
 
@@ -92,17 +93,12 @@ impl Trial {
         candidates.sort_unstable();
         candidates.dedup();
         if !candidates.is_empty() {
-            let candidate = |id: &TriggerId| Candidate {
-                trigger: *id,
-                name: program.trigger_name(*id).into(),
-                text: program.trigger(*id).text.clone(),
-            };
             let playbook = program.agent(agent).playbooks.first().copied().unwrap_or(PlaybookId(0));
             let location = Location::Line { playbook, step: None };
             tried.question = Some(Question {
                 question: QuestionId(1),
                 place: Place { frame: FrameId(0), agent, location, depth: 0, turn: None },
-                candidates: candidates.iter().map(candidate).collect(),
+                candidates: candidates.iter().map(|id| candidate(program, *id)).collect(),
                 updates,
                 user,
                 active: Vec::new(),

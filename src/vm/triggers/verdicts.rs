@@ -21,8 +21,15 @@ impl Verdicts {
         self.answers.get(&(trigger, key(updates)?)).copied()
     }
 
-    /// Notes an answer.
+    /// Notes an answer. What did not match together does not match one by one.
     pub(crate) fn learn(&mut self, trigger: TriggerId, updates: &[Update], matches: bool, limit: usize) {
+        self.learn_one(trigger, updates, matches, limit);
+        for update in updates.iter().filter(|_| !matches && updates.len() > 1) {
+            self.learn_one(trigger, std::slice::from_ref(update), matches, limit);
+        }
+    }
+
+    fn learn_one(&mut self, trigger: TriggerId, updates: &[Update], matches: bool, limit: usize) {
         let Some(key) = key(updates) else { return };
         if limit == 0 {
             return;
@@ -32,9 +39,7 @@ impl Verdicts {
         }
         self.answers.insert((trigger, key), matches);
     }
-}
 
-impl Verdicts {
     /// Takes the answers over to other triggers; those about triggers that are gone are forgotten.
     pub(crate) fn map(&mut self, trigger: impl Fn(TriggerId) -> Option<TriggerId>) {
         let answers = std::mem::take(&mut self.answers);

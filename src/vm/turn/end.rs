@@ -39,7 +39,7 @@ impl Machine {
     /// Ends the turn in progress, if there is one: keeps what took effect as the assistant's message, and lets
     /// go of the stream.
     pub(crate) fn end_turn(&mut self, end: TurnEnd, close: Close, reason: &str) {
-        self.drop_prejudged();
+        self.tell_watcher(|watcher, _| watcher.drop_prejudged());
         let Some(mut turn) = self.turn.take() else { return };
         self.time_limit = None;
         let was_cut_short = turn.is_cut_short
@@ -145,7 +145,7 @@ impl Machine {
     /// A trigger has matched: the reply is cut behind the last line that took effect. A turn that was judged together
     /// with the user's message has not begun to take effect: it is as if it had not been asked for.
     pub(crate) fn cut_for_match(&mut self, drops_line: bool) {
-        let name = self.core().watch.matches.first().map(|found| self.program.trigger_name(found.trigger));
+        let name = self.core().watch.first_match().map(|trigger| self.program.trigger_name(trigger));
         if drops_line {
             self.drop_line();
         }

@@ -45,7 +45,7 @@ impl Machine {
     pub(crate) fn deliver(&mut self, text: Arc<str>) {
         self.note_utterance(true, text.clone());
         self.report(crate::protocol::Fact::UserMessage { text: text.clone() });
-        self.restart_silence();
+        self.tell_watcher(|watcher, sight| watcher.spoken(sight));
         let agent = self.core().agent;
         let value = Tracked::new(Value::Str(text.clone()), Origin::USER);
         for frame in &mut self.frames {
@@ -64,8 +64,7 @@ impl Machine {
             Box::new(BeforeTurn {
                 frames: self.frames.clone(),
                 others: self.others.clone(),
-                truths: self.watcher.truths.clone(),
-                n_updates: self.counters.updates,
+                watcher: self.watcher.mark(),
                 last_call: self.next.call,
                 n_calls: self.n_calls(),
             })
@@ -84,10 +83,9 @@ impl Machine {
         let before = self.turn.as_mut().and_then(|turn| turn.before.take());
         self.cut_turn("the user spoke; what the reply has set and said is taken back");
         let Some(before) = before else { return };
-        let BeforeTurn { frames, others, truths, n_updates, last_call, n_calls } = *before;
-        // What is taken back cannot make a trigger true; one that has fired is not undone.
-        self.watcher.truths = truths;
-        self.forget_updates_after(n_updates);
+        let BeforeTurn { frames, others, watcher: mark, last_call, n_calls } = *before;
+        self.core_mut().watch.roll_back(mark.n_updates);
+        self.tell_watcher(|watcher, _| watcher.roll_back(mark));
         let has_called = self.n_calls() > n_calls;
         let id_inside = |frames: &[Frame]| frames.last().and_then(Frame::inside).map(|inside| inside.id);
         // A playbook that began inside its caller in this turn goes with it.

@@ -82,10 +82,10 @@ impl Machine {
     /// A line refers to the result of a tool that is still running: it and what follows it wait.
     fn step_held(&mut self, call: CallId) -> Option<Wait> {
         // Speech that does not wait for the classifier has come to a result that is not there: both are waited for.
-        if let Some(open) = &self.watcher.question {
-            return Some(Wait::Verdict(open.question.question));
+        if let Some(question) = self.watcher.question() {
+            return Some(Wait::Verdict(question.question));
         }
-        if !self.core().watch.matches.is_empty() {
+        if self.core().watch.first_match().is_some() {
             self.cut_for_match(true);
             return None;
         }

@@ -142,7 +142,7 @@ impl Machine {
         }
         let text: Arc<str> = utterance.text.into();
         self.note_utterance(false, text.clone());
-        self.restart_silence();
+        self.tell_watcher(|watcher, sight| watcher.spoken(sight));
         self.report(Fact::Said { text });
         let heard = self.conversation.n_total();
         self.asker_mut().chat.heard = heard;

@@ -155,7 +155,7 @@ impl Machine {
         let (new, shown) = (value.clone(), old.map(Tracked::shown));
         self.report(Fact::VariableSet { name: name.clone(), value: new, old: shown, local });
         if self.frames.last().is_some_and(|top| top.core().agent == agent) {
-            self.updated(name, old, value);
+            self.tell_watcher(|watcher, sight| watcher.updated(sight, name, old, value));
         }
     }
 

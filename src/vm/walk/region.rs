@@ -95,7 +95,7 @@ impl Machine {
         self.core_mut().queue.push(call);
         self.last_value = value;
         self.remove_stale();
-        self.recheck_truths();
+        self.tell_watcher(|watcher, sight| watcher.recheck_truths(sight));
         self.take_call(id);
         // What the reply says next would count on a variable that could not be set.
         if self.outcome.is_none() && self.turn.is_some() && self.asker().told.problem().is_some() {

@@ -155,11 +155,11 @@ impl Machine {
     /// Takes the top frame off; the trigger that called it stays active, for another frame takes its place.
     pub(crate) fn leave_to_successor(&mut self) -> PlaybookFrame {
         let frame = self.top_mut();
-        let (trigger, later) = (frame.core.trigger.take(), std::mem::take(&mut frame.core.watch.later));
+        let (trigger, later) = (frame.core.trigger.take(), frame.core.watch.split_later());
         let Frame::Playbook(mut left) = self.leave_frame() else {
             unreachable!("only called with a playbook on top of the stack")
         };
-        (left.core.trigger, left.core.watch.later) = (trigger, later);
+        (left.core.trigger, left.core.watch) = (trigger, later);
         left
     }
 
@@ -170,7 +170,7 @@ impl Machine {
         frame.discards_value = left.discards_value;
         frame.elided_results = left.elided_results;
         frame.core.trigger = left.core.trigger;
-        frame.core.watch.later = left.core.watch.later;
+        frame.core.watch.inherit(left.core.watch);
     }
 
     /// A frame has returned `value`: what the frames before it in its place would have set with it is set.
