@@ -14,7 +14,6 @@ use crate::machine::frame_core::FrameCore;
 use crate::migrate::lines::{Lines, Moved};
 use crate::migrate::migration::Migration;
 use crate::protocol::{Fact, FrameId, FrameOrigin, LeftLine, Location, Place, Timestamp};
-use crate::triggers::watch::PendingUpdate;
 use crate::variables::scope::{Scope, Stamp};
 
 impl Migration {
@@ -131,14 +130,6 @@ impl Migration {
         for variable in scope.iter_mut() {
             variable.changed_at = variable.changed_at.and_then(|location| self.location(location));
         }
-    }
-}
-
-/// What the classifier was being asked about happened: it is asked again about those triggers that there are.
-pub(super) fn put_back_updates(frames: &mut [Frame], asked: Option<(FrameId, Vec<PendingUpdate>)>) {
-    let Some((frame, updates)) = asked else { return };
-    if let Some(frame) = frames.iter_mut().find(|other| other.core().id == frame) {
-        frame.core_mut().watch.put_back(updates);
     }
 }
 

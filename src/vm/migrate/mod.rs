@@ -19,9 +19,7 @@ use crate::machine::begin::entries_of;
 use crate::machine::frame::Frame;
 use crate::machine::frame_core::{Phase, Then};
 use crate::machine::state::Machine;
-use crate::migrate::frames::{
-    fail_gone_calls, join_regions, put_back_updates, renew_chats, repair_calls, set_regions_apart,
-};
+use crate::migrate::frames::{fail_gone_calls, join_regions, renew_chats, repair_calls, set_regions_apart};
 use crate::migrate::lines::Moved;
 use crate::prompt::system::Prompts;
 use crate::protocol::{Fact, FrameOrigin, LeftLine, Outcome, Progress, ToolSignature, Tracked};
@@ -57,7 +55,12 @@ impl Machine {
         let apart = set_regions_apart(&mut self.frames);
         let asked = self.watcher.asked();
         self.tell_watcher(|watcher, _| watcher.give_up_question());
-        put_back_updates(&mut self.frames, asked);
+        // What the classifier was being asked about happened: it is asked again about those triggers that there are.
+        if let Some((frame, updates)) = asked
+            && let Some(core) = self.frames.iter_mut().map(Frame::core_mut).find(|core| core.id == frame)
+        {
+            core.watch.put_back(updates);
+        }
         let (was_begun, has_begun) = (!self.frames.is_empty(), self.next.frame > 0);
         let gone = self.frames.iter().position(|frame| migration.gone(frame).is_some());
         self.close_turn_for_change(gone.is_some());

@@ -25,7 +25,7 @@ impl Watcher {
                 Ok(bound) => {
                     self.evaluated(id, Ruling::Match, &[].into());
                     self.activate(id, &[].into());
-                    self.want(Want::Guard(id, bound, call));
+                    self.wants.push(Want::Guard(id, bound, call));
                 }
                 Err(missing) => self.evaluated(id, Ruling::NotCallable(missing), &[].into()),
             }
@@ -36,18 +36,9 @@ impl Watcher {
     pub(crate) fn call_taken(&mut self, sight: &Sight<'_>, queued: &QueuedCall, result: &Result<Tracked, Arc<str>>) {
         // A call that was refused has not been made.
         let was_made = queued.was_started();
-        let watching = sight.triggers_on(queued, |kind| match kind {
-            TriggerKind::AfterCall(_) => was_made,
-            TriggerKind::CallFails(_) => result.is_err(),
-            TriggerKind::Beginning
-            | TriggerKind::BeforeCall(_)
-            | TriggerKind::Every { .. }
-            | TriggerKind::Silence { .. }
-            | TriggerKind::Condition(_)
-            | TriggerKind::Changes(_)
-            | TriggerKind::Semantic => false,
-        });
-        for trigger in watching {
+        let is_after = |kind: &TriggerKind| was_made && matches!(kind, TriggerKind::AfterCall(_));
+        let is_failure = |kind: &TriggerKind| result.is_err() && matches!(kind, TriggerKind::CallFails(_));
+        for trigger in sight.triggers_on(queued, |kind| is_after(kind) || is_failure(kind)) {
             let found = self.match_now(trigger, Some(describe(queued, Some(result))));
             self.rule(sight, found, Ruling::Match, &[].into());
         }

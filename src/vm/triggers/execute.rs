@@ -37,8 +37,7 @@ impl Machine {
             is_over: self.frames.is_empty() || self.outcome.is_some(),
         };
         tell(&mut self.watcher, &sight);
-        let wants = self.watcher.take_wants();
-        wants.into_iter().for_each(|want| self.do_for_watcher(want));
+        std::mem::take(&mut self.watcher.wants).into_iter().for_each(|want| self.do_for_watcher(want));
     }
 
     fn do_for_watcher(&mut self, want: Want) {
@@ -46,7 +45,7 @@ impl Machine {
             Want::Tell(fact) => self.report(fact),
             Want::Hold(pending) => self.core_mut().watch.hold(pending),
             Want::Ask(question) => self.emit(Effect::Classify(question)),
-            Want::GoOn => {
+            Want::LookAhead => {
                 if let Some(turn) = self.turn.as_mut() {
                     turn.horizon = turn.readings.len();
                 }
@@ -72,10 +71,15 @@ impl Machine {
         }
     }
 
-    /// Asks about the top frame's updates.
-    fn ask_classifier(&mut self) {
-        let (updates, ahead) = (self.core_mut().watch.take_updates(), self.updates_ahead());
-        self.tell_watcher(|watcher, sight| watcher.ask(sight, updates, ahead));
+    /// Asks about the top frame's updates; answers whether there were any.
+    pub(crate) fn ask_classifier(&mut self) -> bool {
+        let updates = self.core_mut().watch.take_updates();
+        let has_updates = !updates.is_empty();
+        if has_updates {
+            let ahead = self.updates_ahead();
+            self.tell_watcher(|watcher, sight| watcher.ask(sight, updates, ahead));
+        }
+        has_updates
     }
 
     /// The held updates that had been read when the last answer came, with the values they will have.
@@ -112,12 +116,10 @@ impl Machine {
             let goes_on = self.watcher.is_asked_with_turn() && self.core().watch.is_settled() && self.asks_model_next();
             return if goes_on { Ok(false) } else { Err(wait) };
         }
-        let watch = &mut self.core_mut().watch;
-        if watch.has_updates() {
-            self.ask_classifier();
+        if self.ask_classifier() {
             return Ok(true);
         }
-        let Some(found) = watch.next_match() else { return Ok(false) };
+        let Some(found) = self.core_mut().watch.next_match() else { return Ok(false) };
         self.tell_watcher(|watcher, sight| watcher.call_due(sight, found));
         Ok(true)
     }
@@ -215,7 +217,7 @@ impl Machine {
     /// now. `drops_line`: the line in hand has not taken effect, and will not if a trigger matches.
     pub(crate) fn judge_in_turn(&mut self, drops_line: bool) -> bool {
         // Behind speech that goes on beside an open question a debugger's edit waits for its turn.
-        if self.watcher.question().is_none() && self.core().watch.has_updates() {
+        if self.watcher.question().is_none() {
             self.ask_classifier();
         }
         // Nothing need be waited for to know that the rest of the reply is not wanted.
@@ -227,21 +229,12 @@ impl Machine {
     }
 
     /// Everything behind the line in hand waits if a question is open; answers whether one is.
-    fn hold_while_asking(&mut self, drops_line: bool) -> bool {
+    pub(crate) fn hold_while_asking(&mut self, drops_line: bool) -> bool {
         let is_open = self.watcher.question().is_some();
         if let (true, Some(turn)) = (is_open, self.turn.as_mut()) {
             turn.gate = Gate::Judging { drops_line };
         }
         is_open
-    }
-
-    /// After an update, before the playbook inside that made it returns: asks about it. What matches is called
-    /// when the turn has ended, and the playbook returns then.
-    pub(crate) fn ask_before_return(&mut self) {
-        if self.core().watch.has_updates() {
-            self.ask_classifier();
-        }
-        self.hold_while_asking(false);
     }
 
     /// The classifier is being asked: everything behind the update waits, or everything but speech.
@@ -255,11 +248,9 @@ impl Machine {
             turn.gate = Gate::Open;
         }
         // A debugger may have changed something meanwhile: that is asked about before anything else is done.
-        if self.core().watch.has_updates() {
-            self.ask_classifier();
-            if self.hold_while_asking(drops_line) {
-                return None;
-            }
+        self.ask_classifier();
+        if self.hold_while_asking(drops_line) {
+            return None;
         }
         let is_matched = self.core().watch.first_match().is_some();
         if let Some(turn) = self.turn.as_mut().filter(|_| !is_matched) {

@@ -1,6 +1,5 @@
 //! Questions to the classifier and their answers (spec `triggers.md`, "The classifier").
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use playhouse_lang::program::{Program, TriggerId};
@@ -35,21 +34,6 @@ impl OpenQuestion {
         let own = self.updates.iter().filter(|pending| is_it(pending));
         (self.updates.iter().position(is_it), own.map(|pending| pending.update.clone()).collect())
     }
-}
-
-/// An update that a reply is going to make, and that a question was already about.
-#[derive(Clone, Debug)]
-pub(super) struct Prejudged {
-    pub(super) pending: PendingUpdate,
-    pub(super) matched: Vec<TriggerId>,
-}
-
-/// Updates as far as somebody is asked about them.
-pub(super) fn retain_asked(updates: &mut Vec<PendingUpdate>, asked: &BTreeSet<TriggerId>) {
-    updates.retain_mut(|pending| {
-        pending.candidates.retain(|id| asked.contains(id));
-        !pending.candidates.is_empty()
-    });
 }
 
 /// A trigger as the classifier is told of it.

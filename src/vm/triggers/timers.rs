@@ -35,9 +35,9 @@ impl Timers {
             if self.0.iter().any(|running| running.trigger == trigger) {
                 continue;
             }
-            let beat = match program.trigger(trigger).kind {
-                TriggerKind::Every { period_ms } => Beat::Every(period_ms.max(1)),
-                TriggerKind::Silence { after_ms } => Beat::Silence(after_ms),
+            let (beat, ms) = match program.trigger(trigger).kind {
+                TriggerKind::Every { period_ms } => (Beat::Every(period_ms.max(1)), period_ms.max(1)),
+                TriggerKind::Silence { after_ms } => (Beat::Silence(after_ms), after_ms),
                 TriggerKind::Beginning
                 | TriggerKind::BeforeCall(_)
                 | TriggerKind::AfterCall(_)
@@ -47,10 +47,9 @@ impl Timers {
                 | TriggerKind::Semantic => continue,
             };
             last_timer += 1;
-            let mut timer = TriggerTimer { timer: TimerId(last_timer), trigger, due: None, beat };
-            let (Beat::Every(ms) | Beat::Silence(ms)) = beat;
-            wants.push(timer.start(later(now, ms), now));
-            self.0.push(timer);
+            let mut running = TriggerTimer { timer: TimerId(last_timer), trigger, due: None, beat };
+            wants.push(running.start(later(now, ms), now));
+            self.0.push(running);
         }
     }
 

@@ -24,8 +24,8 @@ pub(crate) enum Want {
     Hold(PendingUpdate),
     /// The classifier is asked.
     Ask(Box<Question>),
-    /// The classifier has answered: the reply may be looked at as far as it has been read.
-    GoOn,
+    /// The next question may also be about what the reply in progress will set, as far as it has been read.
+    LookAhead,
     /// The top frame calls the trigger's playbook before it does anything else.
     Call(Match),
     /// The top frame calls it now, with these arguments.

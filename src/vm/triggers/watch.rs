@@ -12,6 +12,8 @@ pub(crate) struct PendingUpdate {
     pub(super) update: Update,
     /// The semantic triggers it concerns, in program order.
     pub(super) candidates: Vec<TriggerId>,
+    /// Those that are known to match as soon as it takes effect.
+    pub(super) matched: Vec<TriggerId>,
 }
 
 /// A trigger that has matched and whose playbook has not been called.
@@ -47,10 +49,6 @@ impl Watch {
     /// Whether nothing has to be asked or called before the frame goes.
     pub(crate) fn is_settled(&self) -> bool {
         self.updates.is_empty() && self.matches.is_empty()
-    }
-
-    pub(super) fn has_updates(&self) -> bool {
-        !self.updates.is_empty()
     }
 
     /// The trigger for which a reply is cut.
@@ -109,7 +107,7 @@ impl Watch {
     /// Takes it over to other triggers; what is about triggers that are gone is forgotten.
     pub(crate) fn map(&mut self, trigger: impl Fn(TriggerId) -> Option<TriggerId>) {
         self.updates.retain_mut(|pending| {
-            pending.candidates = pending.candidates.iter().filter_map(|id| trigger(*id)).collect();
+            pending.candidates = pending.candidates.iter().copied().filter_map(&trigger).collect();
             pending.candidates.sort_unstable();
             !pending.candidates.is_empty()
         });

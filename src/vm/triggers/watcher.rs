@@ -13,9 +13,10 @@ use playhouse_lang::program::{Program, Trigger, TriggerId, TriggerKind};
 
 use crate::protocol::view::{Counters, TriggerView};
 use crate::protocol::{
-    Evaluation, Fact, FrameId, Judge, Question, QuestionId, Ruling, TimerId, Tracked, USER_MESSAGE, Update, Verdict,
+    Candidate, Evaluation, Fact, FrameId, Judge, Question, QuestionId, Ruling, TimerId, Tracked, USER_MESSAGE, Update,
+    Verdict,
 };
-use crate::triggers::questions::{AHEAD, OpenQuestion, Prejudged, candidate, retain_asked, ruling_of, tokens_of};
+use crate::triggers::questions::{AHEAD, OpenQuestion, candidate, ruling_of, tokens_of};
 use crate::triggers::timers::Timers;
 use crate::triggers::truths::{Truths, is_update};
 use crate::triggers::verdicts::Verdicts;
@@ -27,7 +28,7 @@ use crate::triggers::watch::{Match, PendingUpdate};
 pub(crate) struct Watcher {
     question: Option<OpenQuestion>,
     /// Updates that the reply in progress is going to make, as far as the last question was also about them.
-    prejudged: VecDeque<Prejudged>,
+    ahead: VecDeque<PendingUpdate>,
     truths: Truths,
     /// How often a trigger has matched whose frame has not returned; more than once only before calls.
     active: BTreeMap<TriggerId, u32>,
@@ -39,8 +40,8 @@ pub(crate) struct Watcher {
     n_matches: u64,
     classifier_ms: u64,
     classifier_tokens: u64,
-    /// What it wants since it was last asked.
-    wants: Vec<Want>,
+    /// What it wants, until the machine takes it.
+    pub(super) wants: Vec<Want>,
 }
 
 /// What the watcher may have to go back to.
@@ -60,8 +61,7 @@ impl Watcher {
 
     /// The process was restarted: the classifier is asked again, and timers go on.
     pub(crate) fn reopened(&mut self, sight: &Sight<'_>) {
-        let again = self.question().map(|question| Want::Ask(Box::new(question.clone())));
-        self.wants.extend(again);
+        self.wants.extend(self.question.iter().map(|open| Want::Ask(Box::new(open.question.clone()))));
         self.timers.reopen(sight.now, &mut self.wants);
     }
 
@@ -107,27 +107,26 @@ impl Watcher {
         }
         candidates.sort_unstable();
         if !candidates.is_empty() {
-            self.note_candidates(PendingUpdate { seq: self.n_updates, update, candidates });
+            self.note_candidates(PendingUpdate { seq: self.n_updates, update, candidates, matched: Vec::new() });
         }
     }
 
     /// Semantic triggers are concerned: the classifier has judged the update already, or will be asked.
     fn note_candidates(&mut self, pending: PendingUpdate) {
-        let is_it = |judged: &mut Prejudged| {
-            judged.pending.update == pending.update && judged.pending.candidates == pending.candidates
-        };
-        let Some(judged) = self.prejudged.pop_front_if(is_it) else {
-            self.drop_prejudged();
-            return self.want(Want::Hold(pending));
+        let is_it =
+            |judged: &mut PendingUpdate| judged.update == pending.update && judged.candidates == pending.candidates;
+        let Some(judged) = self.ahead.pop_front_if(is_it) else {
+            self.drop_ahead();
+            return self.wants.push(Want::Hold(pending));
         };
         let updates = [pending.update].into();
         judged.matched.into_iter().for_each(|id| self.matched(Match::new(pending.seq, id, None), &updates));
     }
 
     /// What was judged in advance does not happen as it was expected.
-    pub(crate) fn drop_prejudged(&mut self) {
-        for judged in std::mem::take(&mut self.prejudged) {
-            let updates = [judged.pending.update].into();
+    pub(crate) fn drop_ahead(&mut self) {
+        for judged in std::mem::take(&mut self.ahead) {
+            let updates = [judged.update].into();
             judged.matched.into_iter().for_each(|id| self.evaluated(id, Ruling::Dropped, &updates));
         }
     }
@@ -155,7 +154,10 @@ impl Watcher {
                 None => drop(asked.insert(id)),
             }
         }
-        retain_asked(&mut updates, &asked);
+        updates.retain_mut(|pending| {
+            pending.candidates.retain(|id| asked.contains(id));
+            !pending.candidates.is_empty()
+        });
         if updates.iter().all(|pending| pending.seq == AHEAD) {
             return;
         }
@@ -172,7 +174,7 @@ impl Watcher {
         };
         let is_beside = sight.turn.is_none() && !sight.settings.classifier_first;
         let with_turn = is_beside && updates.iter().all(|pending| &*pending.update.name == USER_MESSAGE);
-        self.want(Want::Ask(Box::new(question.clone())));
+        self.wants.push(Want::Ask(Box::new(question.clone())));
         self.question = Some(OpenQuestion { question, frame: top.id, updates, with_turn });
     }
 
@@ -192,7 +194,7 @@ impl Watcher {
                 break;
             }
             if !candidates.is_empty() {
-                all.push(PendingUpdate { seq: AHEAD, update, candidates });
+                all.push(PendingUpdate { seq: AHEAD, update, candidates, matched: Vec::new() });
             }
         }
         all
@@ -200,16 +202,13 @@ impl Watcher {
 
     /// The classifier has answered.
     pub(crate) fn judged(&mut self, sight: &Sight<'_>, question: QuestionId, verdict: &Verdict, ms: u64) {
-        let Some(open) = self.question.take_if(|open| open.question.question == question) else { return };
+        let Some(mut open) = self.question.take_if(|open| open.question.question == question) else { return };
         let tokens = tokens_of(verdict);
         self.classifier_ms += ms;
         self.classifier_tokens += tokens;
         let is_there = sight.top().is_some_and(|core| core.id == open.frame);
         let (n_taken, n_asked) = (open.n_taken(), open.question.candidates.len());
-        let ahead = open.updates[n_taken..].iter();
-        let mut prejudged: VecDeque<Prejudged> =
-            ahead.map(|pending| Prejudged { pending: pending.clone(), matched: Vec::new() }).collect();
-        for trigger in open.question.candidates.iter().map(|candidate| candidate.trigger) {
+        for Candidate { trigger, .. } in std::mem::take(&mut open.question.candidates) {
             let (by, mut ruling) = ruling_of(verdict, trigger);
             let (first, updates) = open.concerning(trigger);
             if matches!(ruling, Ruling::Match | Ruling::NoMatch) {
@@ -224,7 +223,7 @@ impl Watcher {
                 } else if first < n_taken {
                     ruling = self.why_not(sight, trigger).unwrap_or(Ruling::Match);
                 } else {
-                    prejudged[first - n_taken].matched.push(trigger);
+                    open.updates[first].matched.push(trigger);
                 }
             }
             let fires = ruling == Ruling::Match && first < n_taken;
@@ -235,8 +234,8 @@ impl Watcher {
             }
         }
         // A reply that has ended meanwhile makes none of its updates.
-        self.prejudged = if sight.turn.is_some() { prejudged } else { VecDeque::new() };
-        self.want(Want::GoOn);
+        self.ahead = if sight.turn.is_some() { open.updates.split_off(n_taken).into() } else { VecDeque::new() };
+        self.wants.push(Want::LookAhead);
     }
 
     /// The open question is given up, for what it is about has gone; a verdict that still comes is ignored.
@@ -252,7 +251,7 @@ impl Watcher {
     /// The top frame calls the playbook of what has matched.
     pub(crate) fn call_due(&mut self, sight: &Sight<'_>, found: Match) {
         match sight.bind(found.trigger) {
-            Ok(bound) => self.want(Want::CallNow(found, bound)),
+            Ok(bound) => self.wants.push(Want::CallNow(found, bound)),
             // What it needs has gone since it matched.
             Err(missing) => {
                 self.deactivate(found.trigger);
@@ -305,10 +304,6 @@ impl Watcher {
 
 /// What it is asked.
 impl Watcher {
-    pub(crate) fn take_wants(&mut self) -> Vec<Want> {
-        std::mem::take(&mut self.wants)
-    }
-
     /// The question that is open.
     pub(crate) fn question(&self) -> Option<&Question> {
         self.question.as_ref().map(|open| &open.question)
@@ -356,10 +351,6 @@ impl Watcher {
 
 /// Its rules.
 impl Watcher {
-    pub(super) fn want(&mut self, want: Want) {
-        self.wants.push(want);
-    }
-
     /// A match with the last update.
     pub(super) fn match_now(&self, trigger: TriggerId, call: Option<Tracked>) -> Match {
         Match::new(self.n_updates, trigger, call)
@@ -395,19 +386,19 @@ impl Watcher {
 
     fn report(&mut self, evaluation: Evaluation) {
         self.n_evaluations += 1;
-        self.want(Want::Tell(Fact::TriggerEvaluated(Box::new(evaluation))));
+        self.wants.push(Want::Tell(Fact::TriggerEvaluated(Box::new(evaluation))));
     }
 
     /// The trigger is active from now on, and its playbook will be called.
     fn matched(&mut self, found: Match, updates: &Arc<[Update]>) {
         self.activate(found.trigger, updates);
-        self.want(Want::Call(found));
+        self.wants.push(Want::Call(found));
     }
 
     pub(super) fn activate(&mut self, trigger: TriggerId, updates: &Arc<[Update]>) {
         self.n_matches += 1;
         *self.active.entry(trigger).or_default() += 1;
-        self.want(Want::Tell(Fact::TriggerMatched { trigger, updates: updates.clone() }));
+        self.wants.push(Want::Tell(Fact::TriggerMatched { trigger, updates: updates.clone() }));
     }
 
     fn deactivate(&mut self, trigger: TriggerId) {

@@ -39,7 +39,7 @@ impl Machine {
     /// Ends the turn in progress, if there is one: keeps what took effect as the assistant's message, and lets
     /// go of the stream.
     pub(crate) fn end_turn(&mut self, end: TurnEnd, close: Close, reason: &str) {
-        self.tell_watcher(|watcher, _| watcher.drop_prejudged());
+        self.tell_watcher(|watcher, _| watcher.drop_ahead());
         let Some(mut turn) = self.turn.take() else { return };
         self.time_limit = None;
         let was_cut_short = turn.is_cut_short

@@ -172,7 +172,9 @@ impl Machine {
                 if !turn.todo.front().is_some_and(Todo::is_yield) {
                     self.judge_in_turn(false);
                 } else if self.returns_inside() {
-                    self.ask_before_return();
+                    // What matches is called when the turn has ended, and the playbook inside returns then.
+                    self.ask_classifier();
+                    self.hold_while_asking(false);
                 }
             }
         }
