@@ -40,6 +40,7 @@ impl Machine {
         std::mem::take(&mut self.watcher.wants).into_iter().for_each(|want| self.do_for_watcher(want));
     }
 
+    /// Does one thing that the watcher wants.
     fn do_for_watcher(&mut self, want: Want) {
         match want {
             Want::Tell(fact) => self.report(fact),

@@ -16,15 +16,9 @@ struct TriggerTimer {
     trigger: TriggerId,
     /// When it runs out; none: it does not run (somebody must speak first).
     due: Option<Timestamp>,
-    beat: Beat,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Beat {
-    /// Counted from the session's beginning.
-    Every(u64),
-    /// Counted from the last utterance.
-    Silence(u64),
+    /// Counted from the last utterance if it is of silence, else from the session's beginning.
+    ms: u64,
+    is_of_silence: bool,
 }
 
 impl Timers {
@@ -35,9 +29,9 @@ impl Timers {
             if self.0.iter().any(|running| running.trigger == trigger) {
                 continue;
             }
-            let (beat, ms) = match program.trigger(trigger).kind {
-                TriggerKind::Every { period_ms } => (Beat::Every(period_ms.max(1)), period_ms.max(1)),
-                TriggerKind::Silence { after_ms } => (Beat::Silence(after_ms), after_ms),
+            let (ms, is_of_silence) = match program.trigger(trigger).kind {
+                TriggerKind::Every { period_ms } => (period_ms.max(1), false),
+                TriggerKind::Silence { after_ms } => (after_ms, true),
                 TriggerKind::Beginning
                 | TriggerKind::BeforeCall(_)
                 | TriggerKind::AfterCall(_)
@@ -47,7 +41,7 @@ impl Timers {
                 | TriggerKind::Semantic => continue,
             };
             last_timer += 1;
-            let mut running = TriggerTimer { timer: TimerId(last_timer), trigger, due: None, beat };
+            let mut running = TriggerTimer { timer: TimerId(last_timer), trigger, due: None, ms, is_of_silence };
             wants.push(running.start(later(now, ms), now));
             self.0.push(running);
         }
@@ -55,10 +49,8 @@ impl Timers {
 
     /// Somebody has spoken: silence begins anew.
     pub(super) fn restart_silence(&mut self, now: Timestamp, wants: &mut Vec<Want>) {
-        for running in &mut self.0 {
-            if let Beat::Silence(ms) = running.beat {
-                wants.push(running.start(later(now, ms), now));
-            }
+        for running in self.0.iter_mut().filter(|running| running.is_of_silence) {
+            wants.push(running.start(later(now, running.ms), now));
         }
     }
 
@@ -66,15 +58,14 @@ impl Timers {
     pub(super) fn run_out(&mut self, timer: TimerId, now: Timestamp, wants: &mut Vec<Want>) -> Option<TriggerId> {
         let running = self.0.iter_mut().find(|running| running.timer == timer)?;
         let due = running.due?;
-        match running.beat {
-            Beat::Every(ms) => {
-                // Missed beats are not made up for.
-                let period = i64::try_from(ms).unwrap_or(i64::MAX);
-                let n_missed = (now.0 - due.0).max(0) / period;
-                let next = due.0.saturating_add(period.saturating_mul(n_missed + 1));
-                wants.push(running.start(Timestamp(next), now));
-            }
-            Beat::Silence(_) => running.due = None,
+        if running.is_of_silence {
+            running.due = None;
+        } else {
+            // Missed beats are not made up for.
+            let period = i64::try_from(running.ms).unwrap_or(i64::MAX);
+            let n_missed = (now.0 - due.0).max(0) / period;
+            let next = due.0.saturating_add(period.saturating_mul(n_missed + 1));
+            wants.push(running.start(Timestamp(next), now));
         }
         Some(running.trigger)
     }

@@ -94,11 +94,6 @@ impl Watch {
         Watch { later: std::mem::take(&mut self.later), ..Watch::default() }
     }
 
-    /// Takes over what a frame has left that stood here before.
-    pub(crate) fn inherit(&mut self, left: Watch) {
-        self.later = left.later;
-    }
-
     /// The frame goes: the triggers whose playbooks are not called.
     pub(crate) fn dropped(self) -> impl Iterator<Item = TriggerId> {
         self.matches.into_iter().chain(self.later).map(|found| found.trigger)

@@ -32,14 +32,10 @@ impl Machine {
         Visible::to_agent(&self.frames, &self.others, self.settings.bounds(), agent)
     }
 
-    /// What can be read at a place; without one, what is left.
-    fn visible_at(&self, at: Option<Home>) -> Visible<'_> {
-        Visible::at(&self.frames, &self.others, self.settings.bounds(), at)
-    }
-
     /// What a frame can read; without one, or if it has gone, what the top frame can.
     fn sight(&self, frame: Option<FrameId>) -> Visible<'_> {
-        self.visible_at(frame.and_then(|id| self.home_of(id)).or_else(|| self.top_home()))
+        let at = frame.and_then(|id| self.home_of(id)).or_else(|| self.top_home());
+        Visible::at(&self.frames, &self.others, self.settings.bounds(), at)
     }
 
     /// Where the variables of a frame are kept, if it is still there.
@@ -81,7 +77,7 @@ impl Machine {
         {
             return Some(frame);
         }
-        match self.visible_at(Some(home)).find(name)?.0 {
+        match self.sight(Some(frame)).find(name)?.0 {
             Home::Frame(depth) => Some(self.frames[depth].core().id),
             Home::Inside(depth) => self.frames[depth].inside().map(|inside| inside.id),
             Home::Others(_) => None,

@@ -170,7 +170,7 @@ impl Machine {
         frame.discards_value = left.discards_value;
         frame.elided_results = left.elided_results;
         frame.core.trigger = left.core.trigger;
-        frame.core.watch.inherit(left.core.watch);
+        frame.core.watch = left.core.watch;
     }
 
     /// A frame has returned `value`: what the frames before it in its place would have set with it is set.
