@@ -371,7 +371,7 @@ impl Config {
         config
     }
 
-    /// Where the weights of the embedded model come from; `named` is what stands behind `embedded:`.
+    /// Where the weights of the embedded model come from; `named` is what stands after `embedded:`.
     pub fn embedded(&self, named: Option<&str>) -> EmbeddedConfig {
         EmbeddedConfig { named: named.map(str::to_owned), ..self.embedded.clone() }
     }

@@ -287,7 +287,7 @@ pub struct UpdateWire {
 pub struct LeftLineWire {
     /// Where a frame stood: `Playbook:05`.
     pub from: Arc<str>,
-    /// The line behind which it goes on, or the first one; none: the frame is gone.
+    /// The line after which it goes on, or the first one; none: the frame is gone.
     pub to: Option<Arc<str>>,
 }
 

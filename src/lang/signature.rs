@@ -105,7 +105,7 @@ pub struct Signature {
 }
 
 /// Reads a type's name. The longer names of other languages are understood, and so is what stands in brackets
-/// behind a container (`list[str]`), which is not checked. `None` if it is no type.
+/// after a container (`list[str]`), which is not checked. `None` if it is no type.
 pub(crate) fn read_type(text: &str) -> Option<Type> {
     let (mut kind, mut optional) = (None, false);
     let text = text.trim();

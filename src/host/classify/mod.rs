@@ -24,7 +24,7 @@ pub type VerdictFuture = Pin<Box<dyn Future<Output = Verdict> + Send>>;
 
 /// What judges semantic triggers.
 pub trait TriggerClassifier: Send + Sync {
-    /// The classifier's id as people write it behind `--classifier` (`rules`, `model:openai:gpt-4.1-nano`).
+    /// The classifier's id as people write it after `--classifier` (`rules`, `model:openai:gpt-4.1-nano`).
     fn id(&self) -> Arc<str>;
 
     /// Judges which candidates the question's updates make true. How long that may take is the session's matter

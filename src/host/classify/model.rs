@@ -130,7 +130,7 @@ fn list_in(value: Json) -> Option<Vec<String>> {
     }
 }
 
-/// The candidate that is meant: by its whole id, or by the part before or behind the colon if that is only one's.
+/// The candidate that is meant: by its whole id, or by the part before or after the colon if that is only one's.
 fn find_candidate(name: &str, candidates: &[Candidate]) -> Option<TriggerId> {
     let name = name.trim();
     let only = |fits: &dyn Fn(&str) -> bool| {

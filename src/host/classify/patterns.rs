@@ -56,7 +56,7 @@ const NUMBER_WORD: &str = "(?:zero|two|three|four|five|six|seven|eight|nine|ten|
                            fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|\
                            eighty|ninety|hundred|thousand|million|dozen)";
 
-/// What stands behind a number that is a time of day.
+/// What stands after a number that is a time of day.
 const TIME_BEHIND: &str = r"(?i)^\s*(?::\d|h\b|o'?clock|[ap]\.?m\b|in the (?:morning|afternoon|evening)|sharp|ish\b)";
 
 /// What stands before one.
@@ -76,14 +76,14 @@ const YES: &str = r"(?:yes|yeah|yea|yep|yup|aye|with pleasure|gladly|please do|g
 
 const NO: &str = r"(?:nope|nah|nay|not (?:really|now|yet|today|at all|interested|ok|okay|correct|right|true|for me|a chance)|no,? thanks?|no thank you|no way|(?:of course|certainly|absolutely|definitely) not|i(?:'d| would) rather not|please (?:don't|do not)|i (?:don't|do not|won't|will not|can't|cannot) (?:agree|accept|confirm|think so)|i (?:disagree|decline|refuse|reject)|that(?:'s| is) (?:not (?:right|correct|true|ok|okay|fine)|wrong|incorrect|false))\b";
 
-/// Words that are an answer only where a clause ends behind them: "fine" is one, "fine weather" is not.
+/// Words that are an answer only where a clause ends after them: "fine" is one, "fine weather" is not.
 const SHORT_YES: &str = "(?:sure|ok|okay|of course|certainly|absolutely|definitely|correct|right|exactly|indeed|fine|\
                          perfect|i do|i am|i will|i would|it is|that works)";
 
 const SHORT_NO: &str = "(?:no|never|negative|rather not|better not|don't|do not|i don't|i do not|i won't|i will not|\
                         i can't|i cannot|i'm not|i am not|it's not|it is not|it isn't|i don't want (?:to|it|that))";
 
-/// The end of a clause, or how one goes on behind a short answer.
+/// The end of a clause, or how one goes on after a short answer.
 const CLAUSE_END: &str = r"(?:\s*(?:[.,!;:)–-]|$)|\s+(?:please|thanks?|thank you|then|i|you|we|let's)\b)";
 
 /// Beginnings with "no", "right" and the like that answer nothing.
@@ -190,7 +190,7 @@ pub fn is_whole(text: &str, thing: Thing) -> bool {
     })
 }
 
-/// Whether a text refuses the thing, or says that there is none: one of `words` stands behind a negation, and the
+/// Whether a text refuses the thing, or says that there is none: one of `words` stands after a negation, and the
 /// thing itself is not there.
 pub fn withholds(text: &str, thing: Thing, words: &Regex) -> bool {
     let Some(p) = patterns() else { return false };

@@ -142,7 +142,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The closing bracket behind `n` types.
+    /// The closing bracket after `n` types.
     fn close(&mut self, name: &str, n: usize) -> Result<(), TypeFault> {
         if self.takes(']') {
             return Ok(());

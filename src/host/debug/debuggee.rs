@@ -221,7 +221,7 @@ impl Debuggee {
     }
 
     /// Goes on. In the past, everything happens again as it did, and the program stands still at the latest where it
-    /// really does: what comes behind that has not happened yet.
+    /// really does: what comes after that has not happened yet.
     ///
     /// # Errors
     /// The program runs, or has ended; its past cannot be read.

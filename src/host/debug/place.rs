@@ -20,7 +20,7 @@ pub struct TextRange {
     pub column: usize,
     /// The last line.
     pub end_line: usize,
-    /// Behind the last character.
+    /// After the last character.
     pub end_column: usize,
 }
 

@@ -81,7 +81,7 @@ pub enum Reach {
     Open,
 }
 
-/// The tools, and what stands behind them.
+/// The tools, and what stands after them.
 pub struct Equipment {
     /// The tools.
     pub tools: Arc<Registry>,

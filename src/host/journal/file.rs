@@ -2,7 +2,7 @@
 //!
 //! A process may be killed at any byte of any write without a handled event being lost. Records are only ever
 //! appended, with one exception: when the tail is replaced, the joined record (with the event that ended the tail)
-//! is first *appended*, then written once more over the tail, then the file is cut behind it. In every state
+//! is first *appended*, then written once more over the tail, then the file is cut after it. In every state
 //! between, the complete copy at the end is found by `read.rs`, which lets a chunk take the place of the chunks
 //! that were written with its number or a higher one.
 

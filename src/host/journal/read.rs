@@ -59,7 +59,7 @@ struct Break {
 /// The records of a file.
 ///
 /// A last line that is cut off is left out. A chunk may take the place of chunks with its number and higher ones
-/// (see `file.rs`), also behind a stretch that a stopped overwriting left unreadable.
+/// (see `file.rs`), also after a stretch that a stopped overwriting left unreadable.
 ///
 /// # Errors
 /// Something in the middle cannot be read, or the format is newer than ours.
@@ -133,7 +133,7 @@ impl Found {
     }
 }
 
-/// Whether a record can stand here: it is the next one, or a chunk that takes the place of chunks. Behind an
+/// Whether a record can stand here: it is the next one, or a chunk that takes the place of chunks. After an
 /// unreadable stretch only a chunk can.
 fn fits(records: &[Record], record: &Record, behind_break: bool) -> bool {
     let n_records = records.len() as u64;
@@ -145,7 +145,7 @@ fn fits(records: &[Record], record: &Record, behind_break: bool) -> bool {
         return false;
     }
     let first = usize::try_from(record.seq).unwrap_or(1) - 1;
-    // The copy of a joined record may find the same one in place, with the event behind it and old chunks behind both.
+    // The copy of a joined record may find the same one in place, with the event after it and old chunks after both.
     let replaced = &records[first..];
     let n_copied = if replaced[0] == *record { 2 } else { 0 };
     replaced.iter().skip(n_copied).all(|old| matches!(old.body, RecordBody::Chunk { .. }))

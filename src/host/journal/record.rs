@@ -368,7 +368,7 @@ impl RecordBody {
         if let RecordBody::Edited { after, .. } = self { *after } else { None }
     }
 
-    /// Whether the chunks before it are joined into one record. Behind an edit in the middle of what the last of them
+    /// Whether the chunks before it are joined into one record. After an edit in the middle of what the last of them
     /// set off they are not: its place is counted from that one.
     pub fn joins_chunks(&self) -> bool {
         self.after().is_none()

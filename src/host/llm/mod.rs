@@ -116,7 +116,7 @@ fn status_is_transient(status: u16) -> bool {
     matches!(status, 408 | 409 | 425 | 429) || status >= 500
 }
 
-/// The text behind the model's thoughts; a reply may begin inside them, and nothing stands behind open ones.
+/// The text after the model's thoughts; a reply may begin inside them, and nothing stands after open ones.
 pub(crate) fn behind_think(text: &str) -> &str {
     let rest = text.rfind("</think>").map_or(text, |at| &text[at + "</think>".len()..]);
     rest.find("<think>").map_or(rest, |at| &rest[..at])

@@ -1,7 +1,7 @@
 //! A scripted model: replies from a file or from memory, in order, chosen by what is asked.
 //!
 //! It is shipped, not test code: people test their playbooks with it. Everything a server can do wrong can be
-//! scripted too, so the whole path behind [`Llm`] runs without a network.
+//! scripted too, so the whole path after [`Llm`] runs without a network.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -262,11 +262,11 @@ struct Playback {
     /// How many chunks have been sent.
     n_sent: usize,
     delay: Duration,
-    /// What comes behind the bytes; none: it has come.
+    /// What comes after the bytes; none: it has come.
     last: Option<Last>,
 }
 
-/// What comes behind a reply's bytes.
+/// What comes after a reply's bytes.
 enum Last {
     Complete { finish: Finish, usage: Option<Usage> },
     Failed(ReplyEnd),

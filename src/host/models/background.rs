@@ -13,7 +13,7 @@ use crate::host::models::pull::{Pull, Report, pull};
 /// What came of it.
 pub type Outcome = Result<PathBuf, Arc<PullError>>;
 
-/// Weights on their way. Dropping it stops them: child processes are killed, nothing is left behind.
+/// Weights on their way. Dropping it stops them: child processes are killed, nothing is left after.
 #[derive(Debug)]
 pub struct Background {
     outcome: watch::Receiver<Option<Outcome>>,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// A model whose weights can be fetched and recognised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownModel {
-    /// What stands behind `embedded:`.
+    /// What stands after `embedded:`.
     pub name: Cow<'static, str>,
     /// What its makers call it.
     pub title: Cow<'static, str>,

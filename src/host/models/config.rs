@@ -10,7 +10,7 @@ pub(crate) const KEYS: [&str; 3] = ["download", "url", "weights"];
 /// What configuration says about the weights, all layers together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EmbeddedConfig {
-    /// What stands behind `embedded:`: a known model's name, or the path of a GGUF file.
+    /// What stands after `embedded:`: a known model's name, or the path of a GGUF file.
     pub named: Option<String>,
     /// `weights`: a GGUF file.
     pub weights: Option<PathBuf>,

@@ -112,7 +112,7 @@ impl Pull {
 /// When `stop` is cancelled, or the future dropped, child processes are killed and the staging folder is removed.
 ///
 /// # Errors
-/// See [`PullError`]. Nothing is left behind in the cache but its lock file.
+/// See [`PullError`]. Nothing is left after in the cache but its lock file.
 pub async fn pull(order: &Pull, report: Report, stop: &CancellationToken) -> Result<PathBuf, PullError> {
     tokio::select! {
         biased;

@@ -88,7 +88,7 @@ pub async fn generate(
     }
 }
 
-/// How a file that holds a plan of this language is called, behind its stem.
+/// How a file that holds a plan of this language is called, after its stem.
 pub fn file_ending(language: PlanLanguage) -> &'static str {
     match language {
         PlanLanguage::Jmp => ".jmp.json",

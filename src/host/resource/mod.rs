@@ -30,7 +30,7 @@ use futures_util::future::BoxFuture;
 use crate::host::component::lookup::{LookupError, ResourceEntry, WantedResource, lookup};
 use crate::host::tool::registry::panic_text;
 
-/// Something that is acquired before a run and released behind it. Whoever wants more of one than this knows its type:
+/// Something that is acquired before a run and released after it. Whoever wants more of one than this knows its type:
 /// an `Arc<dyn Resource>` is an `Arc<dyn Any + Send + Sync>`, too.
 pub trait Resource: Any + Send + Sync {
     /// Its type as people write it: `disk`, `http`, `sqlite`.
@@ -148,7 +148,7 @@ impl Resources {
         }
     }
 
-    /// Acquires all, awaits `run`, and releases all behind it: also if it fails, panics or is dropped (what is dropped
+    /// Acquires all, awaits `run`, and releases all after it: also if it fails, panics or is dropped (what is dropped
     /// is released by a task of its own).
     ///
     /// # Errors

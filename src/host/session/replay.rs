@@ -37,7 +37,7 @@ pub struct Replayed {
     pub machine: Machine,
     /// Where it stands.
     pub stop: Stop,
-    /// How often it moved behind the last event.
+    /// How often it moved after the last event.
     pub n_directives: u32,
     /// The tools it knows.
     pub tools: Arc<[ToolSignature]>,
@@ -183,7 +183,7 @@ pub(crate) struct Follower {
     questions: Vec<Question>,
 }
 
-/// How far a machine went on behind a record.
+/// How far a machine went on after a record.
 #[derive(Debug)]
 pub(crate) struct Advanced {
     /// How often it moved.
@@ -212,7 +212,7 @@ impl Outstanding {
 }
 
 impl Follower {
-    /// The machine behind the journal's first record, before it has moved.
+    /// The machine after the journal's first record, before it has moved.
     pub(crate) fn begin(first: &Record) -> Result<Follower, SessionError> {
         let RecordBody::Begun(begun) = &first.body else {
             return Err(SessionError::NoSession("it does not begin with `begun`".to_owned()));

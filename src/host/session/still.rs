@@ -19,7 +19,7 @@ use crate::value::Value;
 use crate::vm::protocol::{Event, FrameId, Progress};
 
 impl Task {
-    /// Why the program is to stand still behind this; empty: it goes on.
+    /// Why the program is to stand still after this; empty: it goes on.
     pub(crate) fn observe(&mut self, progress: &Progress) -> Vec<Reason> {
         let Some(attached) = &mut self.debug else { return Vec::new() };
         let seen = attached.debugger.observe(&self.machine, progress);

@@ -23,7 +23,7 @@ pub(crate) struct Turns {
     cancellations: Cancellations,
 }
 
-/// How long replies stayed open behind the last byte that was taken of them, when the rest was not wanted.
+/// How long replies stayed open after the last byte that was taken of them, when the rest was not wanted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cancellations {
     /// How many were cut off.

@@ -52,7 +52,7 @@ pub struct CallContext {
     /// [`ToolOutcome::Asks`]).
     pub ask: Option<Value>,
     /// All questions of earlier attempts with their answers, in order; `ask` is the last answer. A tool that keeps what
-    /// it was doing needs only the last; behind a restart nothing is kept.
+    /// it was doing needs only the last; after a restart nothing is kept.
     pub answers: Vec<(Arc<str>, Value)>,
 }
 
@@ -90,7 +90,7 @@ pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>>
 pub struct ArgumentFault {
     /// Where: `rows[1].id`; the parameter's name if it is missing or there is none of the name.
     pub path: String,
-    /// What, in words that go on behind the path: `must be int, not str`.
+    /// What, in words that go on after the path: `must be int, not str`.
     pub message: String,
 }
 

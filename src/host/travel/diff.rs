@@ -19,7 +19,7 @@ use crate::vm::protocol::view::View;
 pub struct Difference {
     /// So many steps are the same.
     pub n_same: usize,
-    /// The points behind the last of them, in each session; the ends, if they did the same.
+    /// The points after the last of them, in each session; the ends, if they did the same.
     pub same_up_to: [Point; 2],
     /// What each did then. Both empty: they did the same.
     pub then: [Vec<Step>; 2],

@@ -47,7 +47,7 @@ pub struct Fork {
     /// follows is joined to one before the fork if both are appended to one journal, for that makes no difference to
     /// the machine.
     pub n_kept: usize,
-    /// The fork's own point that is the point of the original, behind the changes: `n_kept` records and so many moves.
+    /// The fork's own point that is the point of the original, after the changes: `n_kept` records and so many moves.
     pub point: Point,
 }
 
@@ -146,12 +146,12 @@ impl Branch {
         self.follower.advance_before(None, &mut |_, _| {}).map(|_| ())
     }
 
-    /// Copies the answers from what the original handled behind the point.
+    /// Copies the answers from what the original handled after the point.
     fn answer(&mut self, later: &[Record]) -> Result<(), SessionError> {
         self.advance()?;
         for (index, record) in later.iter().enumerate() {
             self.close_unwanted(&later[index..])?;
-            // Behind this, the original has asked again itself.
+            // After this, the original has asked again itself.
             if self.open == Outstanding::default() || record.body.reopens() {
                 break;
             }

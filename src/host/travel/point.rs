@@ -3,13 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A place in a session's past: behind the record `seq`, after `directive` moves of the machine. `41.3` as text; a
+/// A place in a session's past: after the record `seq`, after `directive` moves of the machine. `41.3` as text; a
 /// number alone, `41`, means all that the record set off, and how much that is only a timeline knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Point {
     /// The last record that has been handled, from 1.
     pub seq: u64,
-    /// How many calls of `advance` since then did something: 0 is right behind the record.
+    /// How many calls of `advance` since then did something: 0 is right after the record.
     pub directive: u32,
 }
 
@@ -24,7 +24,7 @@ impl Point {
     /// The beginning of every session: the machine has been made and has not moved.
     pub const START: Point = Point { seq: 1, directive: 0 };
 
-    /// The point `directive` moves behind record `seq`.
+    /// The point `directive` moves after record `seq`.
     pub fn new(seq: u64, directive: u32) -> Point {
         Point { seq, directive }
     }

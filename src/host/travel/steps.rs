@@ -13,7 +13,7 @@ use crate::vm::protocol::{Location, Progress};
 /// Something that watchers are told of.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// The point behind it.
+    /// The point after it.
     pub point: Point,
     /// What it is; secrets are masked, and numbers count from the session's beginning.
     pub event: PublicEvent,
@@ -21,7 +21,7 @@ pub struct Step {
     pub words: Option<String>,
 }
 
-/// What happened behind `from` and up to `to`, the end of the program included if it is there.
+/// What happened after `from` and up to `to`, the end of the program included if it is there.
 ///
 /// # Errors
 /// There is no such point.

@@ -28,7 +28,7 @@ const MAX_KEYFRAMES: usize = 64;
 #[derive(Debug)]
 pub struct Timeline {
     records: Vec<Record>,
-    /// By record: how often the machine moved behind it.
+    /// By record: how often the machine moved after it.
     moves: Vec<u32>,
     /// In order; the first stands at the start, and is always there.
     keyframes: Vec<Keyframe>,
@@ -66,9 +66,9 @@ pub struct Moment {
     pub point: Point,
     /// The time of the point's record.
     pub time: Timestamp,
-    /// What the last move before the point did; none right behind a record.
+    /// What the last move before the point did; none right after a record.
     pub progress: Option<Progress>,
-    /// Where the machine stopped, if this is the last point behind its record. None there, too, where it was paused
+    /// Where the machine stopped, if this is the last point after its record. None there, too, where it was paused
     /// and edited.
     pub stop: Option<Stop>,
 }
@@ -94,7 +94,7 @@ impl Timeline {
         if n_same == self.records.len() && n_same == records.len() {
             return Ok(());
         }
-        // How far the machine goes on behind the last common record depends on the record behind it: an edit may have
+        // How far the machine goes on after the last common record depends on the record after it: an edit may have
         // come in the middle.
         let is_kept = |keyframe: &&Keyframe| keyframe.n_records < n_same;
         let mut renewed = Timeline {
@@ -124,7 +124,7 @@ impl Timeline {
         Point::new(seq, self.last_directive(seq).unwrap_or(0))
     }
 
-    /// The number of the last point behind a record; none: there is no such record.
+    /// The number of the last point after a record; none: there is no such record.
     pub fn last_directive(&self, seq: u64) -> Option<u32> {
         self.moves.get(usize::try_from(seq).ok()?.checked_sub(1)?).copied()
     }
@@ -153,8 +153,8 @@ impl Timeline {
         Ok(cursor)
     }
 
-    /// All that the machine did behind `from` up to `to`, forward: `visit` sees the machine after each move, the point
-    /// there and what the move did, until it breaks. Nothing, if `to` is not behind `from`.
+    /// All that the machine did after `from` up to `to`, forward: `visit` sees the machine after each move, the point
+    /// there and what the move did, until it breaks. Nothing, if `to` is not after `from`.
     ///
     /// # Errors
     /// There is no such point.

@@ -129,7 +129,7 @@ fn suggestion(text: &str, names: &[Arc<str>]) -> Option<String> {
 /// `When the user has not provided $email`: so many words in front still say nothing else.
 const MAX_IN_FRONT: usize = 6;
 
-/// How far behind a variable what is said of it may stand.
+/// How far after a variable what is said of it may stand.
 const MAX_BEHIND: usize = 6;
 
 /// A piece of a trigger's text.
@@ -376,7 +376,7 @@ fn ends_clause(rest: &[Piece<'_>]) -> bool {
     }
 }
 
-/// Whether a clause ends behind a number here: a unit may follow (`3 times`).
+/// Whether a clause ends after a number here: a unit may follow (`3 times`).
 fn ends_value(rest: &[Piece<'_>]) -> bool {
     ends_clause(rest) || matches!(rest, [unit @ Piece::Word(_), behind @ ..] if !unit.is_joint() && ends_clause(behind))
 }

@@ -93,7 +93,7 @@ impl Resolver<'_> {
         self.refuse(self.fault("wrong-unit", at, format!("`{taker}` takes a unit here")).with_note(there_is))
     }
 
-    /// `at(…)`, `plus(…)`, `minus(…)` behind a date.
+    /// `at(…)`, `plus(…)`, `minus(…)` after a date.
     pub(super) fn method(&mut self, base: &Raw, name: &Named, arguments: &[Raw]) -> Option<ExprKind> {
         let at = (name.start, name.end);
         let Some(method) = Method::from_name(&name.name) else {

@@ -101,7 +101,7 @@ impl<'a> Parser<'a> {
         let source = self.text.get(self.next.start..self.next.end).unwrap_or("");
         match &self.next.token {
             Token::Foreign(what) => self.foreign(what),
-            // Behind an operand the sign is an operator.
+            // After an operand the sign is an operator.
             Token::Int(_) if source.starts_with('-') => self.foreign("an operator (`-`)"),
             Token::Bad(message) => self.fault("bad-expression", (*message).to_owned()),
             Token::End => {

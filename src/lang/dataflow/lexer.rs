@@ -13,7 +13,7 @@ pub(super) enum Token<'a> {
     Name(&'a str),
     /// One of `[ ] { } ( ) , : .`.
     Symbol(char),
-    /// Behind the last one.
+    /// After the last one.
     End,
     /// Something that the language does not have; what it is.
     Foreign(String),

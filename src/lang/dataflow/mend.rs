@@ -153,13 +153,13 @@ impl Scan<'_> {
         }
     }
 
-    /// Goes behind a quoted scalar, which may go over several lines.
+    /// Goes after a quoted scalar, which may go over several lines.
     fn skip_quoted(&mut self, at: usize, quote: char) {
         let end = at + 1 + quoted_length(&self.text[at + 1..], quote);
         self.position = self.position.max(self.next_line(end));
     }
 
-    /// Goes behind a flow collection, which may go over several lines.
+    /// Goes after a flow collection, which may go over several lines.
     fn skip_flow(&mut self, at: usize) {
         let mut depth = 0_usize;
         let mut end = at;
@@ -276,7 +276,7 @@ fn spaces(text: &str) -> usize {
     text.len() - text.trim_start_matches(' ').len()
 }
 
-/// Whether `text` begins with an indicator: the character alone, or with white space behind it.
+/// Whether `text` begins with an indicator: the character alone, or with white space after it.
 fn is_indicator(text: &str, indicator: char) -> bool {
     text.strip_prefix(indicator).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
 }

@@ -76,7 +76,7 @@ impl Places {
 }
 
 impl Scalar {
-    /// The lines of a plain scalar that begin with a dash without white space behind it, with their places in the
+    /// The lines of a plain scalar that begin with a dash without white space after it, with their places in the
     /// mended text; none unless the first of them does and nothing stands before it.
     pub(in crate::dataflow) fn dashes<'a>(&self, mended: &'a Mended) -> Vec<(usize, &'a str)> {
         let source = mended.text.get(self.range.clone()).unwrap_or("");

@@ -86,7 +86,7 @@ impl Matching {
         Some(TriggerId { playbook: found.id, index })
     }
 
-    /// What a plan is. Those that a model wrote while a session ran have numbers behind the program's, and keep their
+    /// What a plan is. Those that a model wrote while a session ran have numbers after the program's, and keep their
     /// order.
     pub fn plan(&self, old: PlanId) -> Option<PlanId> {
         match (old.0 as usize).checked_sub(self.plans.len()) {
@@ -166,7 +166,7 @@ pub(crate) fn same_lines(old: &Playbook, new: &Playbook) -> Vec<Option<StepId>> 
 fn keys(playbook: &Playbook, known: &mut HashMap<(usize, String), usize>) -> Vec<usize> {
     let mut depths: Vec<usize> = Vec::with_capacity(playbook.steps.len());
     for step in &playbook.steps {
-        // A line stands behind the one that it is nested under.
+        // A line stands after the one that it is nested under.
         depths.push(step.parent.and_then(|parent| depths.get(parent.0 as usize)).map_or(0, |depth| depth + 1));
     }
     let lines = playbook.steps.iter().zip(depths);
@@ -195,7 +195,7 @@ fn common(old: &[usize], new: &[usize]) -> Vec<(usize, usize)> {
         return pairs;
     }
     let width = new.len() + 1;
-    // How many pairs there are behind the place.
+    // How many pairs there are after the place.
     let mut n_behind = vec![0_u32; (old.len() + 1) * width];
     for at in (0..old.len()).rev() {
         for with in (0..new.len()).rev() {

@@ -11,7 +11,7 @@ use crate::program::builtins::{self, Builtin};
 use crate::program::{Argument, CallSite, StepKind, Target, Type};
 use crate::value::{Reference, Value};
 
-/// Reads `Name(arguments)` with nothing behind it; `result` is what the line assigns it to.
+/// Reads `Name(arguments)` with nothing after it; `result` is what the line assigns it to.
 pub(crate) fn read_call(line: Phrase<'_>, result: Option<Target>, around: Surroundings<'_>) -> Option<Reading> {
     let line = line.trim_end_marks();
     let line = line.strip_any(&["call", "run", "do", "execute"]).filter(|rest| rest.text.contains('(')).unwrap_or(line);

@@ -275,7 +275,7 @@ fn asks_agent(rest: Phrase<'_>, around: Surroundings<'_>) -> bool {
     around.names.begins_with_agent(&words)
 }
 
-/// The variables that an `Ask …` line wants to have: those behind `for`, up to a word that begins something
+/// The variables that an `Ask …` line wants to have: those after `for`, up to a word that begins something
 /// else (`for $pin to verify $account`), and those it says to keep the answer in.
 fn targets_behind_for(rest: Phrase<'_>) -> Vec<Target> {
     const STOPS: [&str; 17] = [

@@ -289,7 +289,7 @@ fn read_unit<'a>(words: Phrase<'a>, single: bool) -> Option<(u64, Phrase<'a>)> {
     })
 }
 
-/// Where a callable's name stands in a sentence: behind some words, in front of some others.
+/// Where a callable's name stands in a sentence: after some words, in front of some others.
 struct CallPattern {
     before: &'static str,
     behind: &'static str,

@@ -39,7 +39,7 @@ const VERBS: [(&str, BinaryOperator); 5] = [
     ("reaches", BinaryOperator::GreaterOrEqual),
 ];
 
-/// Adverbs that stand behind `is` and compare with what follows.
+/// Adverbs that stand after `is` and compare with what follows.
 const ADVERBS: [(&str, BinaryOperator); 4] = [
     ("over", BinaryOperator::Greater),
     ("above", BinaryOperator::Greater),
@@ -95,7 +95,7 @@ impl Parser<'_> {
             if !self.eat_word("not") {
                 return Err(self.error("expected `not` after `does`"));
             }
-            // The verb as it stands behind `does not`.
+            // The verb as it stands after `does not`.
             let is_verb = |(verb, _): &&(&str, BinaryOperator)| verb.strip_suffix('s').is_some_and(|v| self.at_word(v));
             let Some((_, operator)) = VERBS.iter().find(is_verb) else {
                 return Err(self.error("expected `contain`, `equal` or `exceed` after `does not`"));

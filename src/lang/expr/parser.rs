@@ -55,7 +55,7 @@ pub(crate) fn parse_prefix(text: &str, file: FileId, offset: usize) -> Result<(E
 /// The arguments of a call, each with its name if it has one.
 pub(crate) type Arguments = Vec<(Option<Arc<str>>, Expr)>;
 
-/// Reads what stands between the brackets of a call, `text` beginning behind the `(`: expressions, each with a
+/// Reads what stands between the brackets of a call, `text` beginning after the `(`: expressions, each with a
 /// `name=` in front if it has one. Gives them with the length read, the `)` included.
 pub(crate) fn parse_arguments(text: &str, file: FileId, offset: usize) -> Result<(Arguments, usize), ExprError> {
     let mut parser = Parser::new(text, file, offset);

@@ -99,7 +99,7 @@ pub(crate) fn plan_agents<'a>(files: &'a Files, diagnostics: &mut Vec<Diagnostic
     plans
 }
 
-/// What an agent declares itself stands behind what its file declares, and counts.
+/// What an agent declares itself stands after what its file declares, and counts.
 fn keep_last(variables: &mut Vec<DeclaredVariable>) {
     let mut last: HashMap<Arc<str>, usize> = HashMap::new();
     for (index, variable) in variables.iter().enumerate() {

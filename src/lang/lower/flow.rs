@@ -8,7 +8,7 @@ use crate::program::{Arm, Step, StepId, StepKind};
 
 /// Builds the graph of a playbook whose lines are `steps`, in document order.
 ///
-/// Chains of `If`, `Else if`, `Otherwise` are siblings; the last line of an arm leads behind the whole chain.
+/// Chains of `If`, `Else if`, `Otherwise` are siblings; the last line of an arm leads after the whole chain.
 /// The last line of a loop's body leads back to its header. A line with nested lines that is neither leads into
 /// them and past them. `Return` and `End` lead to [`Node::End`]; words that look like one of them, or like
 /// leaving a loop, add an edge and take none away.

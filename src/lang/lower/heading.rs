@@ -102,7 +102,7 @@ fn read_parameters(
     }
 }
 
-/// Reads `$name: type = default` and the comma behind it; gives the length read.
+/// Reads `$name: type = default` and the comma after it; gives the length read.
 fn read_parameter<'a>(
     text: &'a str,
     place: &dyn Fn(&str) -> Span,

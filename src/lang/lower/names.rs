@@ -88,7 +88,7 @@ impl Liveness {
         self.live[step.0 as usize * self.n_words + bit / 64] & (1 << (bit % 64)) != 0
     }
 
-    /// Whether `name` may be read behind `step` before it is written.
+    /// Whether `name` may be read after `step` before it is written.
     pub(crate) fn is_live_behind(&self, flow: &FlowGraph, step: StepId, name: &str) -> bool {
         flow.successors(step).iter().any(|edge| self.is_live_at(edge.to, name))
     }

@@ -7,7 +7,7 @@ use crate::program::ids::StepId;
 pub enum Node {
     /// A line.
     Step(StepId),
-    /// Behind the last line: the playbook returns.
+    /// After the last line: the playbook returns.
     End,
 }
 

@@ -71,7 +71,7 @@ pub(crate) struct Body {
 pub(crate) struct Metadata {
     /// The key.
     pub(crate) key: Span,
-    /// Everything behind the colon.
+    /// Everything after the colon.
     pub(crate) value: Span,
 }
 
@@ -123,7 +123,7 @@ pub(crate) struct ItemTree {
 /// A fenced block outside of lists.
 #[derive(Clone, Debug)]
 pub(crate) struct Fence {
-    /// The first word behind the fence, in lower case.
+    /// The first word after the fence, in lower case.
     pub(crate) language: String,
     /// The block with its fences.
     pub(crate) span: Span,

@@ -25,7 +25,7 @@ pub(crate) enum Block {
     Item(Item),
     /// A fenced block outside of lists.
     Fence {
-        /// The first word behind the opening fence.
+        /// The first word after the opening fence.
         language: String,
         /// The fences included.
         range: Range<usize>,

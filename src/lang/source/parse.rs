@@ -154,7 +154,7 @@ impl Builder<'_> {
         let n_marks = source[indent..].bytes().take_while(|&byte| byte == b'#').count();
         let marks = range.start + indent..range.start + indent + n_marks;
         let mut title = self.text[marks.end..range.end].trim_end();
-        // Closing marks count only behind a space: `# C#` is `C#`.
+        // Closing marks count only after a space: `# C#` is `C#`.
         let unmarked = title.trim_end_matches('#');
         if unmarked.is_empty() || unmarked.ends_with([' ', '\t']) {
             title = unmarked;
@@ -294,7 +294,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Reads metadata lines at the beginning of `range`; gives where the text behind them begins.
+    /// Reads metadata lines at the beginning of `range`; gives where the text after them begins.
     fn add_metadata(&self, body: &mut Body, range: Range<usize>, keys: &[&str]) -> usize {
         let mut at = range.start;
         let mut rest = at;
@@ -336,7 +336,7 @@ impl Builder<'_> {
         rest
     }
 
-    /// Reads metadata lines that stand behind other text, as older programs have them. Only keys that no sentence
+    /// Reads metadata lines that stand after other text, as older programs have them. Only keys that no sentence
     /// begins with count there. Gives where the last of them ends.
     fn add_late_metadata(
         &self,
@@ -401,7 +401,7 @@ fn trimmed(file: FileId, text: &str, range: Range<usize>) -> Span {
     Span::new(file, start, start.max(range.start + source.trim_end().len()))
 }
 
-/// The YAML between `---` lines at `from`, and where the text behind it begins.
+/// The YAML between `---` lines at `from`, and where the text after it begins.
 fn find_front_matter(text: &str, from: usize) -> Option<(Range<usize>, usize)> {
     let first = line_length(&text[from..]);
     if text[from..from + first].trim_end() != "---" {
@@ -420,7 +420,7 @@ fn find_front_matter(text: &str, from: usize) -> Option<(Range<usize>, usize)> {
 }
 
 /// The length of an old number or trigger prefix (`01:QUE `, `02.01:`, `T1:CND `), 0 if there is none. `YLD`,
-/// `JMP`, `CHK` and a `RET` without `Return` behind it are the line's meaning and stay in the text.
+/// `JMP`, `CHK` and a `RET` without `Return` after it are the line's meaning and stay in the text.
 fn scan_prefix(text: &str) -> usize {
     let numbered = text.strip_prefix('T').unwrap_or(text);
     let n_number = numbered.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();

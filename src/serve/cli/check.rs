@@ -99,7 +99,7 @@ struct WireDiagnostic<'a> {
     fix: Option<WireFix<'a>>,
 }
 
-/// A range of a file. Lines and columns count from 1, columns in characters; the end is behind the last character.
+/// A range of a file. Lines and columns count from 1, columns in characters; the end is after the last character.
 #[derive(Serialize)]
 pub(crate) struct WirePlace<'a> {
     file: &'a str,

@@ -62,7 +62,7 @@ pub(crate) struct Subject {
     pub(crate) show: Option<String>,
     /// Whether it has been going on before.
     pub(crate) is_resumed: bool,
-    /// Whether a new session can be begun behind it.
+    /// Whether a new session can be begun after it.
     pub(crate) can_restart: bool,
     /// Whether its model counts tokens: scripted ones and those inside the process cost none.
     pub(crate) has_tokens: bool,
@@ -321,7 +321,7 @@ impl Talk<'_> {
             PublicBody::SessionResumed { .. } => self.is_resumed = true,
             PublicBody::Finished { .. } | PublicBody::Failed { .. } => {
                 self.end_line().await?;
-                // Behind the resumption itself nothing has happened.
+                // After the resumption itself nothing has happened.
                 if self.is_resumed && event.seq == 2 {
                     self.console.remark("the session had ended before");
                 }

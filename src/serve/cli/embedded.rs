@@ -45,7 +45,7 @@ impl RunWeights {
     }
 }
 
-/// Opens it; `named` is what stands behind `embedded:`. Needs a runtime where weights are fetched.
+/// Opens it; `named` is what stands after `embedded:`. Needs a runtime where weights are fetched.
 pub(crate) fn open(console: &Console, config: &Config, named: Option<&str>) -> Result<Opened, Failure> {
     let config = config.embedded(named);
     let found = find(&config);

@@ -45,7 +45,7 @@ pub(crate) struct ExplainArguments {
 enum Form {
     /// Text: one line per instruction or alias, then what is called.
     Outline,
-    /// A flowchart in Mermaid's language; a plan behind the other.
+    /// A flowchart in Mermaid's language; a plan after the other.
     Mermaid,
     /// One array for programs, an object per plan.
     Json,

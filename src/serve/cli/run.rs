@@ -101,7 +101,7 @@ pub(crate) fn run(console: &Console, arguments: &RunArguments) -> Result<Exit, F
     runtime()?.block_on(run_sessions(console, arguments))
 }
 
-/// One session, and those that a person begins behind it.
+/// One session, and those that a person begins after it.
 async fn run_sessions(console: &Console, arguments: &RunArguments) -> Result<Exit, Failure> {
     let mut input = None;
     let mut watch = arguments.watch.then(|| Watch::new(&arguments.files, console.color));
@@ -198,7 +198,7 @@ fn stored<'a>(console: &Console, arguments: &'a RunArguments) -> Result<Option<(
 pub(crate) struct Ready<'a> {
     /// About it.
     pub(crate) about: About,
-    /// What has to be closed behind it.
+    /// What has to be closed after it.
     pub(crate) equipment: Equipment,
     /// What opens it.
     pub(crate) open: Opening<'a>,

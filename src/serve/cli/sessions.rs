@@ -142,7 +142,7 @@ impl Kept {
     }
 }
 
-/// What is known of a session in `list --format json` and, with the view behind it, in `show`. A public interface:
+/// What is known of a session in `list --format json` and, with the view after it, in `show`. A public interface:
 /// fields are added, never changed or removed.
 #[derive(Serialize)]
 pub(crate) struct WireSession<'a> {

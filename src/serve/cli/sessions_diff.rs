@@ -39,7 +39,7 @@ struct WireDifference<'a> {
 #[derive(Serialize)]
 struct WireSide<'a> {
     session: &'a str,
-    /// The point behind the last step that is the same.
+    /// The point after the last step that is the same.
     same_up_to: String,
     end: String,
     then: Vec<WireStep<'a>>,

@@ -33,7 +33,7 @@ use crate::vm::protocol::{FrameId, Outcome, ToolSignature};
 pub(crate) struct ReplayArguments {
     /// The session
     id: String,
-    /// Show where it stood there: behind record N, or behind D moves of the machine after it
+    /// Show where it stood there: after record N, or after D moves of the machine after it
     #[arg(long, value_name = "N[.D]", value_parser = at)]
     to: Option<At>,
     /// List what happened from record N on [default: all, or nothing with --to]
@@ -48,7 +48,7 @@ pub(crate) struct ReplayArguments {
 pub(crate) struct ForkArguments {
     /// The session that is left; it stays as it is
     id: String,
-    /// Where: behind record N, or behind D moves of the machine after it (`sessions replay` has the numbers)
+    /// Where: after record N, or after D moves of the machine after it (`sessions replay` has the numbers)
     #[arg(long, value_name = "N[.D]", value_parser = at)]
     at: At,
     /// Another value for a variable, JSON or text (can be given again)
@@ -68,7 +68,7 @@ pub(crate) struct ForkArguments {
     output: Option<PathBuf>,
 }
 
-/// A point as people write it: without a directive, behind all that the record set off.
+/// A point as people write it: without a directive, after all that the record set off.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct At {
     seq: u64,

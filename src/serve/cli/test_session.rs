@@ -384,7 +384,7 @@ impl Replies {
                 self.name, reply.line
             )
         });
-        // After a request without a fitting reply nothing can be said of the replies behind it.
+        // After a request without a fitting reply nothing can be said of the replies after it.
         if state.problems.is_empty() { left.collect() } else { state.problems.clone() }
     }
 

@@ -302,7 +302,7 @@ fn members(inner: &Inner) -> Vec<Entry> {
         });
         let name = inner.name.as_ref().and_then(|name| match &step {
             PathStep::Index(index) => Some(format!("{name}[{index}]")),
-            // Only names can stand behind a point.
+            // Only names can stand after a point.
             PathStep::Member(member) => {
                 (!member.is_empty() && scan_name(member) == member.len()).then(|| format!("{name}.{member}"))
             }

@@ -42,7 +42,7 @@ pub(crate) enum Line<'l> {
     Message(Cow<'l, str>),
 }
 
-/// Reads a line. A word behind `/` that is no command is an error if it stands alone: a slip must not reach the
+/// Reads a line. A word after `/` that is no command is an error if it stands alone: a slip must not reach the
 /// program as a message. `//text` is the message `/text`.
 pub(crate) fn read(line: &str) -> Line<'_> {
     let trimmed = line.trim();

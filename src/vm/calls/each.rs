@@ -39,7 +39,7 @@ impl Machine {
         };
         self.progressed();
         if n_all == 0 {
-            self.asker_mut().told.push_result(format!("{name} for each of 0 items -> []"));
+            self.chat_owner_mut().told.push_result(format!("{name} for each of 0 items -> []"));
             if let Some(result) = result {
                 self.set_variable(&result, list.with_value(Value::list(Vec::new())));
             }

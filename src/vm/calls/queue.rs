@@ -79,9 +79,9 @@ impl Machine {
             return id;
         }
         if is_top {
-            self.queue_guards(id);
+            self.tell_watcher(|watcher, sight| watcher.call_queued(sight, id));
         }
-        let is_guarded = is_top && self.is_guarded(id);
+        let is_guarded = is_top && self.core().queue.is_guarded(id);
         let has_room = self.stack().room_for_tools(depth) > 0 || !is_playbook;
         let starts_early = has_room && (self.settings.early_start || self.turn.is_none() || !is_playbook);
         if let (Some(effect), true, false) = (resolved.callee.effect(), starts_early, is_guarded) {
@@ -155,13 +155,15 @@ impl Machine {
         let whole = queued.one_of.and_then(|one_of| Some((one_of.n_all, self.collect(one_of, &result)?)));
         let (line, told) = match whole {
             Some((n_all, list)) => (format!("{} for each of {n_all} items", queued.name), Ok(list)),
-            None if queued.one_of.is_some() && result.is_ok() => return self.call_taken(&queued, &result),
+            None if queued.one_of.is_some() && result.is_ok() => {
+                return self.tell_watcher(|watcher, sight| watcher.call_taken(sight, &queued, &result));
+            }
             None => (line, result.clone()),
         };
         match told {
             Ok(value) => {
                 let text = format!("{line} -> {}", shorten(&value, shown));
-                self.asker_mut().told.push_result(text);
+                self.chat_owner_mut().told.push_result(text);
                 if let Some(name) = &queued.result_name {
                     let playbook = self.top().executed();
                     match self.stack().type_of(playbook, name) {
@@ -171,13 +173,13 @@ impl Machine {
                                 queued.name,
                                 value.value().kind()
                             );
-                            self.asker_mut().told.set_problem(problem);
+                            self.chat_owner_mut().told.set_problem(problem);
                         }
                         _ => {
                             if !self.set_variable_at(queued.place.location, name, value.clone()) {
                                 return;
                             }
-                            self.asker_mut().told.note_known(name);
+                            self.chat_owner_mut().told.note_known(name);
                         }
                     }
                 }
@@ -190,13 +192,13 @@ impl Machine {
             }
             Err(error) => {
                 let error = Value::Str(error).to_json();
-                self.asker_mut().told.push_result(format!("{line} !! {error}"));
+                self.chat_owner_mut().told.push_result(format!("{line} !! {error}"));
                 if let Phase::Draining(Then::Return { failed, .. }) = &mut self.core_mut().phase {
                     *failed = true;
                 }
             }
         }
-        self.call_taken(&queued, &result);
+        self.tell_watcher(|watcher, sight| watcher.call_taken(sight, &queued, &result));
     }
 
     pub(crate) fn handle_call_started(&mut self, call: CallId, attempt: u32) {

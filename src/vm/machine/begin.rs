@@ -9,16 +9,16 @@ use playhouse_lang::plan::{PlanBody, PlanId};
 use playhouse_lang::program::{AgentId, Entry, EntryId, Parameter, Program};
 use playhouse_lang::value::{Map, Value};
 
+use crate::machine::conversation::Conversation;
 use crate::machine::frame_core::{Phase, Then};
 use crate::machine::state::Begin;
-use crate::machine::state::Conversation;
 use crate::machine::state::Machine;
 use crate::machine::state::NextIds;
 use crate::prompt::system::Prompts;
 use crate::protocol::fault::{Fault, FaultKind};
 use crate::protocol::view::Counters;
 use crate::protocol::{FrameOrigin, Outcome};
-use crate::triggers::watch::Watcher;
+use crate::triggers::watcher::Watcher;
 use crate::variables::scope::{Scope, Stamp};
 
 impl Machine {
@@ -28,7 +28,7 @@ impl Machine {
         let Begin { program, settings, tools, entry, arguments, time } = begin;
         let entries = entry.map_or_else(|| entries_of(&program), |entry| VecDeque::from([entry]));
         let mut machine = Machine {
-            others: vec![Scope::default(); program.agents.len()],
+            globals: vec![Scope::default(); program.agents.len()],
             prompts: Arc::new(Prompts::new(&program)),
             has_frame_limits: program.playbooks.iter().any(|playbook| playbook.limits.is_set()),
             layouts: Arc::new(settings.layouts(&program)),
@@ -60,7 +60,7 @@ impl Machine {
             watcher: Watcher::default(),
         };
         machine.declare_variables();
-        machine.start_trigger_timers();
+        machine.tell_watcher(|watcher, sight| watcher.begun(sight));
         if machine.entries.is_empty() {
             machine
                 .fault_at_begin("the program has no playbook to begin with; write one under an H2 heading".to_owned());
@@ -92,7 +92,7 @@ impl Machine {
             for declared in agent.variables.iter().filter(|declared| !was_declared(agent.id, &declared.name)) {
                 if let Some(value) = &declared.value {
                     let value = Tracked::new(value.clone(), Origin::CODE);
-                    self.set_other_silently(agent.id, &declared.name, value);
+                    self.set_global_silently(agent.id, &declared.name, value);
                 }
             }
         }
@@ -116,7 +116,7 @@ impl Machine {
             {
                 return self.fault_at_begin(format!("--arg {name}: ${name} must be {ty}, not {}", value.kind()));
             }
-            self.set_other_silently(first.agent, &name, Tracked::new(value, Origin::ARGUMENT));
+            self.set_global_silently(first.agent, &name, Tracked::new(value, Origin::ARGUMENT));
         }
         let missing: Vec<String> = first
             .parameters

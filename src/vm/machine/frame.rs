@@ -40,7 +40,7 @@ pub(crate) struct PlaybookFrame {
     /// The playbook shown inside one of its lines that the pointer is in.
     pub(crate) inside: Option<Box<Inside>>,
     /// What the interpreter has done about the pointer's line since it got there.
-    pub(crate) here: Here,
+    pub(crate) here: LineState,
     pub(crate) loops: Vec<LoopState>,
     pub(crate) collected: Collected,
     pub(crate) chat: Chat,
@@ -97,12 +97,12 @@ pub(crate) struct ElidedResult {
 
 /// What has happened on the pointer's line.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Here {
+pub(crate) struct LineState {
     /// The interpreter has performed the line.
     pub(crate) performed: Option<Performed>,
     /// The interpreter tried, and left the line to the model.
     pub(crate) left_to_model: bool,
-    /// The model is to be asked here, whatever has been done: something behind this line went wrong.
+    /// The model is to be asked here, whatever has been done: something after this line went wrong.
     pub(crate) ask_model: bool,
     /// The model did something on the line.
     pub(crate) touched: bool,
@@ -217,7 +217,7 @@ impl PlaybookFrame {
             playbook,
             pointer: None,
             inside: None,
-            here: Here::default(),
+            here: LineState::default(),
             loops: Vec::new(),
             collected: Collected::default(),
             chat: Chat::default(),
@@ -242,7 +242,7 @@ impl PlaybookFrame {
         let mut inside = self.inside.take()?;
         let Region { line, next, .. } = inside.region;
         let left_at = self.pointer.replace(line);
-        self.here = Here { performed: Some(Performed { next, assigned: None, left_at }), ..Here::default() };
+        self.here = LineState { performed: Some(Performed { next, assigned: None, left_at }), ..LineState::default() };
         self.work = std::mem::take(&mut inside.outer_work);
         Some(*inside)
     }

@@ -75,7 +75,7 @@ impl Machine {
                 };
                 // As a tail call: the callee takes over why the frame exists.
                 self.report(Fact::FramePopped { value: None });
-                let left = self.leave_to_successor();
+                let left = self.pop_for_tail_call();
                 self.push_frame(id, bound, left.core.origin);
                 if self.outcome.is_none() {
                     self.take_over(left);
@@ -192,19 +192,18 @@ impl Machine {
         // A model that could not be reached may answer now.
         if matches!(&self.outcome, Some(Outcome::Failed(fault)) if fault.kind == FaultKind::Model) {
             self.outcome = None;
-            if self.stack().find_asker().is_some() {
-                self.asker_mut().n_attempts = 0;
+            if self.stack().find_chat_owner().is_some() {
+                self.chat_owner_mut().n_attempts = 0;
             }
         }
         self.reopen_turns();
         self.reopen_calls();
-        self.reopen_question();
         self.reopen_timers();
     }
 
-    /// After a restart of the process: the timers that ran run again.
+    /// After a restart of the process: what is waited for of the classifier and of timers.
     pub(crate) fn reopen_timers(&mut self) {
-        self.reopen_trigger_timers();
+        self.tell_watcher(|watcher, sight| watcher.reopened(sight));
         let waiting: Vec<TimerId> = self
             .frames
             .iter()

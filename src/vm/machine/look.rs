@@ -18,7 +18,7 @@ impl Machine {
             stack: self.view_stack(turn),
             written_plans: self.written_plans.iter().map(|written| written.plan.clone()).collect(),
             others: self
-                .others
+                .globals
                 .iter()
                 .enumerate()
                 .map(|(index, scope)| (self.program.agents[index].name.clone(), scope.view()))
@@ -27,9 +27,9 @@ impl Machine {
             outcome: self.outcome.clone(),
             messages: self.messages.iter().cloned().collect(),
             conversation: self.conversation.utterances.iter().cloned().collect(),
-            triggers: self.view_triggers(),
-            question: self.watcher.question.as_ref().map(|open| open.question.clone()),
-            counters: self.counters,
+            triggers: self.watcher.view(&self.program),
+            question: self.watcher.question().cloned(),
+            counters: self.watcher.count(self.counters),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The machine: how it begins, its frames, and how they come and go.
 
 pub(crate) mod begin;
+pub(crate) mod conversation;
 pub(crate) mod frame;
 pub(crate) mod frame_core;
 mod limits;

@@ -9,7 +9,7 @@ use playhouse_lang::program::flow_graph::Node;
 use playhouse_lang::program::{Mode, PlaybookId};
 
 use crate::calls::call::CallState;
-use crate::machine::frame::{Frame, Here, PlaybookFrame};
+use crate::machine::frame::{Frame, LineState, PlaybookFrame};
 use crate::machine::frame_core::{FrameCore, Phase, ReturnValue, Then};
 use crate::machine::state::Machine;
 use crate::protocol::fault::FaultKind;
@@ -23,9 +23,9 @@ impl Machine {
         if !self.has_room(&playbook.name) {
             return;
         }
-        if self.stack().find_asker().is_some() {
+        if self.stack().find_chat_owner().is_some() {
             let since = self.stamp;
-            self.asker_mut().told.cover(since);
+            self.chat_owner_mut().told.suspend(since);
         }
         self.next.frame += 1;
         let core = FrameCore::new(FrameId(self.next.frame), playbook.agent, origin, n_frames(&self.frames));
@@ -68,7 +68,7 @@ impl Machine {
         }
     }
 
-    /// Moves the top frame's pointer to a node; behind the last line the frame, or what runs inside it, returns null.
+    /// Moves the top frame's pointer to a node; after the last line the frame, or what runs inside it, returns null.
     pub(crate) fn arrive(&mut self, node: Node) {
         let node = if self.stack().leaves_region(node) { Node::End } else { node };
         match node {
@@ -84,7 +84,7 @@ impl Machine {
                     }
                 }
                 frame.pointer = Some(step);
-                frame.here = Here::default();
+                frame.here = LineState::default();
                 self.reached_heading();
             }
             Node::End => {
@@ -113,7 +113,7 @@ impl Machine {
             Then::WaitTimer { after_ms, text } => {
                 let timer = self.next_timer();
                 self.core_mut().phase = Phase::WaitingTimer(timer);
-                self.asker_mut().told.push_result(format!("timer {text} -> is over"));
+                self.chat_owner_mut().told.push_result(format!("timer {text} -> is over"));
                 self.emit(Effect::StartTimer { timer, after_ms, is_background: false });
             }
             // A failed call cancels the return: the model is told, and decides.
@@ -151,7 +151,7 @@ impl Machine {
         if let Some(frame) = self.frames.iter_mut().map(Frame::core_mut).find(waits) {
             frame.phase = Phase::Ready;
         } else {
-            self.trigger_timer_fired(timer);
+            self.tell_watcher(|watcher, sight| watcher.timer_fired(sight, timer));
         }
     }
 
@@ -182,11 +182,11 @@ impl Machine {
             let skipped: Vec<&_> = playbook.steps.iter().filter(|step| !frame.reached.contains(&step.id)).collect();
             if !skipped.is_empty() {
                 let lines: Vec<Arc<str>> = skipped.iter().map(|step| step.label.clone()).collect();
-                if !self.asker().told_skipped {
-                    let asker = self.asker_mut();
-                    asker.told_skipped = true;
+                if !self.chat_owner().told_skipped {
+                    let chat_owner = self.chat_owner_mut();
+                    chat_owner.told_skipped = true;
                     let text = format!("not done: {}: do them or say why in \"think\"", lines.join(", "));
-                    asker.told.set_problem(text);
+                    chat_owner.told.set_problem(text);
                     return self.ask_again();
                 }
                 self.report(Fact::LinesSkipped { lines });
@@ -205,16 +205,16 @@ impl Machine {
 
     /// Tells the model of a mistake that has not to do with reading its reply.
     fn tell_problem(&mut self, problem: String) {
-        let asker = self.asker_mut();
-        asker.n_failures += 1;
-        let attempt = asker.n_failures;
+        let chat_owner = self.chat_owner_mut();
+        chat_owner.n_failures += 1;
+        let attempt = chat_owner.n_failures;
         if attempt >= self.settings.max_repairs {
             return self.protocol_failure(&problem);
         }
         self.counters.repairs += 1;
         let problem: Arc<str> = problem.into();
         self.report(Fact::Repair { cause: problem.clone(), attempt });
-        self.asker_mut().told.set_problem(problem);
+        self.chat_owner_mut().told.set_problem(problem);
     }
 
     /// The top frame returns `value`: its variables join the others, the caller gets the value.
@@ -227,7 +227,7 @@ impl Machine {
         let origin = frame.core().origin;
         let has_talked = frame.playbook().is_some_and(|frame| !frame.opening.is_empty());
         let value = match frame {
-            Frame::Playbook(frame) => self.settle_elided(frame, value),
+            Frame::Playbook(frame) => self.assign_elided_results(frame, value),
             Frame::Plan(_) => value,
         };
         if let FrameOrigin::Trigger { trigger, .. } = origin {
@@ -243,7 +243,7 @@ impl Machine {
         }
         self.last_value = value;
         self.remove_stale();
-        self.recheck_truths();
+        self.tell_watcher(|watcher, sight| watcher.recheck_truths(sight));
     }
 
     /// The top frame goes without a result, and what runs inside it before.
@@ -258,10 +258,13 @@ impl Machine {
     /// Takes the top frame off; a playbook's variables join its agent's others, a plan's are gone.
     pub(crate) fn leave_frame(&mut self) -> Frame {
         let Some(mut frame) = self.frames.pop() else { unreachable!("only called with a frame on the stack") };
-        self.drop_watch(frame.core_mut());
+        let core = frame.core_mut();
+        let (id, trigger) = (core.id, core.trigger.take());
+        let owed: Vec<_> = std::mem::take(&mut core.watch).dropped().chain(core.queue.waiting_guards()).collect();
+        self.tell_watcher(|watcher, _| watcher.frame_gone(id, trigger, &owed));
         if let Frame::Playbook(frame) = &mut frame {
             let scope = std::mem::take(&mut frame.core.scope);
-            self.others[frame.core.agent.0 as usize].join(scope);
+            self.globals[frame.core.agent.0 as usize].join(scope);
         }
         frame
     }

@@ -9,8 +9,8 @@ use playhouse_lang::analysis::Analysis;
 use playhouse_lang::analysis::layout::Layouts;
 use playhouse_lang::program::Program;
 
+use crate::machine::conversation::Conversation;
 use crate::machine::frame::Frame;
-use crate::machine::state::{Conversation, Machine};
 use crate::prompt::system::Prompts;
 use crate::protocol::settings::Settings;
 use crate::protocol::{Timestamp, ToolSignature};
@@ -31,21 +31,4 @@ pub(crate) struct StackView<'a> {
     /// The session's other variables, by agent.
     pub(crate) globals: &'a [Scope],
     pub(crate) conversation: &'a Conversation,
-}
-
-impl Machine {
-    pub(crate) fn stack(&self) -> StackView<'_> {
-        StackView {
-            program: &self.program,
-            analysis: &self.analysis,
-            layouts: &self.layouts,
-            settings: &self.settings,
-            tools: &self.tools,
-            prompts: &self.prompts,
-            now: self.now,
-            frames: &self.frames,
-            globals: &self.others,
-            conversation: &self.conversation,
-        }
-    }
 }

@@ -1,13 +1,15 @@
 //! The machine as a value: all that it is a function of, and all that it keeps.
 
+use crate::machine::conversation::Conversation;
 use crate::machine::frame::Frame;
+use crate::machine::stack_view::StackView;
 use crate::plan::want::WrittenPlan;
 use crate::prompt::system::Prompts;
 use crate::protocol::Tracked;
 use crate::protocol::settings::Settings;
-use crate::protocol::view::{Counters, Utterance};
+use crate::protocol::view::Counters;
 use crate::protocol::{Outcome, Progress, TimerId, Timestamp, ToolSignature, Wait};
-use crate::triggers::watch::Watcher;
+use crate::triggers::watcher::Watcher;
 use crate::turn::state::ClosingTurn;
 use crate::turn::state::Turn;
 use crate::variables::scope::{Scope, Stamp};
@@ -53,7 +55,7 @@ pub struct Machine {
     pub(crate) now: Timestamp,
     pub(crate) frames: Vec<Frame>,
     /// The session's other variables, by agent.
-    pub(crate) others: Vec<Scope>,
+    pub(crate) globals: Vec<Scope>,
     /// The reply that is being read; it belongs to the top frame.
     pub(crate) turn: Option<Turn>,
     /// Replies that are not wanted any more and have not ended yet.
@@ -84,6 +86,24 @@ pub struct Machine {
     pub(crate) watcher: Watcher,
 }
 
+impl Machine {
+    /// What can be read of it.
+    pub(crate) fn stack(&self) -> StackView<'_> {
+        StackView {
+            program: &self.program,
+            analysis: &self.analysis,
+            layouts: &self.layouts,
+            settings: &self.settings,
+            tools: &self.tools,
+            prompts: &self.prompts,
+            now: self.now,
+            frames: &self.frames,
+            globals: &self.globals,
+            conversation: &self.conversation,
+        }
+    }
+}
+
 /// The numbers the next things get.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NextIds {
@@ -92,38 +112,6 @@ pub(crate) struct NextIds {
     pub(crate) frame: u64,
     pub(crate) timer: u64,
     pub(crate) utterance: u64,
-}
-
-/// The last utterances of the session, and how many there were before them.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Conversation {
-    pub(crate) utterances: VecDeque<Utterance>,
-    pub(crate) n_forgotten: u64,
-    /// The user's first words, with their number: what the session is about.
-    pub(crate) first_words: Option<(u64, Utterance)>,
-}
-
-impl Conversation {
-    pub(crate) fn push(&mut self, by_user: bool, text: Arc<str>, keep: usize) {
-        if by_user && self.first_words.is_none() {
-            self.first_words = Some((self.n_total(), Utterance { by_user, text: text.clone() }));
-        }
-        self.utterances.push_back(Utterance { by_user, text });
-        while self.utterances.len() > keep.max(1) {
-            self.utterances.pop_front();
-            self.n_forgotten += 1;
-        }
-    }
-
-    /// How many have been said before and with the last.
-    pub(crate) fn n_total(&self) -> u64 {
-        self.n_forgotten + self.utterances.len() as u64
-    }
-
-    /// The utterances from the `first` of the session on with their numbers, as far as they are remembered.
-    pub(crate) fn since(&self, first: u64) -> impl Iterator<Item = (u64, &Utterance)> {
-        (self.n_forgotten..).zip(&self.utterances).skip_while(move |(number, _)| *number < first)
-    }
 }
 
 /// Frames are being dropped without results; running tools are awaited first.

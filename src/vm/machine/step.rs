@@ -34,7 +34,9 @@ impl Machine {
             Event::ReplyEnded { turn, end, usage } => self.handle_reply_ended(turn, end, usage),
             Event::CallStarted { call, attempt } => self.handle_call_started(call, attempt),
             Event::CallEnded { call, outcome, usage } => self.handle_call_ended(call, outcome, usage),
-            Event::Verdict { question, verdict, ms } => self.handle_verdict(question, verdict, ms),
+            Event::Verdict { question, verdict, ms } => {
+                self.tell_watcher(|watcher, sight| watcher.judged(sight, question, &verdict, ms));
+            }
             Event::Message { text } => self.handle_message(text),
             Event::TimerFired { timer } => self.handle_timer(timer),
             Event::Approved { call, answer } => self.handle_approved(call, answer),
@@ -175,8 +177,8 @@ impl Machine {
         self.frames.iter_mut().find_map(|frame| frame.core_mut().queue.get_mut(call))
     }
 
-    pub(crate) fn asker_mut(&mut self) -> &mut PlaybookFrame {
-        let depth = self.stack().asker_depth();
+    pub(crate) fn chat_owner_mut(&mut self) -> &mut PlaybookFrame {
+        let depth = self.stack().chat_owner_depth();
         self.frames[depth].playbook_mut().expect("only asked for with a playbook on the stack")
     }
 
@@ -234,8 +236,8 @@ impl Machine {
     }
 
     /// The nearest playbook's frame: its chat session is where what a plan above it brings is told.
-    pub(crate) fn asker(&self) -> &PlaybookFrame {
-        self.stack().asker()
+    pub(crate) fn chat_owner(&self) -> &PlaybookFrame {
+        self.stack().chat_owner()
     }
 }
 
@@ -251,16 +253,16 @@ impl<'a> StackView<'a> {
     }
 
     /// The nearest playbook's frame: its chat session is where what a plan above it brings is told.
-    pub(crate) fn asker(self) -> &'a PlaybookFrame {
-        self.frames[self.asker_depth()].playbook().expect("only asked for with a playbook on the stack")
+    pub(crate) fn chat_owner(self) -> &'a PlaybookFrame {
+        self.frames[self.chat_owner_depth()].playbook().expect("only asked for with a playbook on the stack")
     }
 
-    pub(crate) fn asker_depth(self) -> usize {
-        self.find_asker().unwrap_or(0)
+    pub(crate) fn chat_owner_depth(self) -> usize {
+        self.find_chat_owner().unwrap_or(0)
     }
 
     /// The depth of the nearest playbook, if there is one.
-    pub(crate) fn find_asker(self) -> Option<usize> {
+    pub(crate) fn find_chat_owner(self) -> Option<usize> {
         self.frames.iter().rposition(|frame| frame.playbook().is_some())
     }
 

@@ -14,7 +14,7 @@ pub(crate) struct Told {
     done: Lines,
     results: Lines,
     meanwhile: Lines,
-    covered_since: Option<Stamp>,
+    suspended_since: Option<Stamp>,
     known_names: Vec<Arc<str>>,
     user: Option<Arc<str>>,
     dealt_with: Option<Arc<str>>,
@@ -123,13 +123,13 @@ impl Told {
     }
 
     /// Another frame stands above: what changes from now on is told under `MEANWHILE`.
-    pub(crate) fn cover(&mut self, since: Stamp) {
-        self.covered_since.get_or_insert(since);
+    pub(crate) fn suspend(&mut self, since: Stamp) {
+        self.suspended_since.get_or_insert(since);
     }
 
     /// Since when another frame has stood above.
-    pub(crate) fn covered_since(&self) -> Option<Stamp> {
-        self.covered_since
+    pub(crate) fn suspended_since(&self) -> Option<Stamp> {
+        self.suspended_since
     }
 
     /// The change of a variable is told by another block.
@@ -203,7 +203,7 @@ impl Told {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.is_silent() && self.done.is_empty() && self.results.is_empty() && self.covered_since.is_none()
+        self.is_silent() && self.done.is_empty() && self.results.is_empty() && self.suspended_since.is_none()
     }
 
     /// `DONE`, `RESULTS` and what is known of `MEANWHILE`.

@@ -14,7 +14,6 @@ use crate::machine::frame_core::FrameCore;
 use crate::migrate::lines::{Lines, Moved};
 use crate::migrate::migration::Migration;
 use crate::protocol::{Fact, FrameId, FrameOrigin, LeftLine, Location, Place, Timestamp};
-use crate::triggers::watch::{Match, OpenQuestion, PendingUpdate, Watch};
 use crate::variables::scope::{Scope, Stamp};
 
 impl Migration {
@@ -103,7 +102,7 @@ impl Migration {
         };
         core.trigger = core.trigger.and_then(|trigger| self.matching.trigger(trigger));
         self.scope(&mut core.scope);
-        core.watch = self.watch(std::mem::take(&mut core.watch));
+        core.watch.map(|id| self.matching.trigger(id));
         core.queue.filter_map(|queued| self.queued(queued, heading));
     }
 
@@ -131,36 +130,6 @@ impl Migration {
         for variable in scope.iter_mut() {
             variable.changed_at = variable.changed_at.and_then(|location| self.location(location));
         }
-    }
-
-    fn watch(&self, watch: Watch) -> Watch {
-        let matches = |matches: Vec<Match>| {
-            let same = |found: Match| Some(Match { trigger: self.matching.trigger(found.trigger)?, ..found });
-            matches.into_iter().filter_map(same).collect()
-        };
-        Watch { updates: self.updates(watch.updates), matches: matches(watch.matches), later: matches(watch.later) }
-    }
-
-    /// Updates that the classifier is to be asked about, for the triggers that there still are.
-    fn updates(&self, updates: Vec<PendingUpdate>) -> Vec<PendingUpdate> {
-        let same = |pending: PendingUpdate| {
-            let mut candidates: Vec<_> =
-                pending.candidates.iter().filter_map(|id| self.matching.trigger(*id)).collect();
-            candidates.sort_unstable();
-            (!candidates.is_empty()).then_some(PendingUpdate { candidates, ..pending })
-        };
-        updates.into_iter().filter_map(same).collect()
-    }
-}
-
-/// What the classifier was being asked about happened: it is asked again about those triggers that there are.
-pub(super) fn put_back_updates(frames: &mut [Frame], asked: Option<OpenQuestion>) {
-    let Some(OpenQuestion { frame, mut updates, n_ahead, .. }) = asked else { return };
-    updates.truncate(updates.len().saturating_sub(n_ahead));
-    if let Some(frame) = frames.iter_mut().find(|other| other.core().id == frame) {
-        let watch = &mut frame.core_mut().watch;
-        updates.append(&mut watch.updates);
-        watch.updates = updates;
     }
 }
 
@@ -207,7 +176,7 @@ pub(super) fn join_regions(frames: &mut Vec<Frame>, apart: &[FrameId], moved: &[
         let region = region.filter(|region| stays && region.playbook == frame.playbook);
         match region.and_then(|region| caller.join_inside(frame, *region)) {
             Some(()) => drop(frames.remove(depth)),
-            None => caller.told.cover(now),
+            None => caller.told.suspend(now),
         }
     }
 }
@@ -216,9 +185,9 @@ pub(super) fn join_regions(frames: &mut Vec<Frame>, apart: &[FrameId], moved: &[
 /// come gets its default value.
 pub(super) fn fail_gone_calls(frames: &mut [Frame], program: &Program, now: Timestamp) -> Vec<(Place, Fact)> {
     let mut facts = Vec::new();
-    for depth in 0..frames.len() {
-        let place = frames[depth].place(None);
-        for queued in frames[depth].core_mut().queue.iter_mut().filter(|queued| queued.is_waiting()) {
+    for frame in frames {
+        let place = frame.place(None);
+        for queued in frame.core_mut().queue.iter_mut().filter(|queued| queued.is_waiting()) {
             let fault = match queued.callee {
                 Callee::Gone(kind) => {
                     let kind = if kind == CallKind::Plan { "plan" } else { "playbook" };
@@ -239,9 +208,9 @@ pub(super) fn fail_gone_calls(frames: &mut [Frame], program: &Program, now: Time
 /// Every chat session is begun afresh: what it holds is about the old text.
 pub(super) fn renew_chats(frames: &mut [Frame]) -> Vec<(Place, Fact)> {
     let mut facts = Vec::new();
-    for depth in 0..frames.len() {
-        let place = frames[depth].place(None);
-        let Some(frame) = frames[depth].playbook_mut() else { continue };
+    for frame in frames {
+        let place = frame.place(None);
+        let Some(frame) = frame.playbook_mut() else { continue };
         // They name lines by their old ids, and mistakes in replies that nobody knows of.
         frame.told.forget_lines();
         if !frame.chat.messages.is_empty() {

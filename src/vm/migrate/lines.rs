@@ -4,7 +4,7 @@ use playhouse_lang::diff::matching::Matching;
 use playhouse_lang::program::flow_graph::{EdgeKind, Node};
 use playhouse_lang::program::{Mode, Playbook, StepId, StepKind};
 
-use crate::machine::frame::{Here, LoopState, Performed, PlaybookFrame};
+use crate::machine::frame::{LineState, LoopState, Performed, PlaybookFrame};
 use crate::machine::frame_core::{Phase, ReturnValue, Then};
 use crate::protocol::Tracked;
 use crate::walk::is_inside;
@@ -56,7 +56,7 @@ impl Lines<'_> {
 
     fn move_pointer(self, frame: &mut PlaybookFrame) -> Moved {
         if self.new.mode == Mode::Goal {
-            frame.here = Here::default();
+            frame.here = LineState::default();
             let was_at_line = frame.pointer.take().is_some();
             return if was_at_line { Moved::ToFirst } else { Moved::No };
         }
@@ -78,13 +78,14 @@ impl Lines<'_> {
             return Moved::ToFirst;
         };
         frame.pointer = Some(at);
-        frame.here = Here { performed: Some(Performed { next, assigned: None, left_at: None }), ..Here::default() };
+        frame.here =
+            LineState { performed: Some(Performed { next, assigned: None, left_at: None }), ..LineState::default() };
         Moved::After
     }
 
     /// The frame stands at the first line. A playbook that has none is over.
     fn begin(self, frame: &mut PlaybookFrame) {
-        frame.here = Here::default();
+        frame.here = LineState::default();
         match self.new.flow.entry {
             Node::Step(first) => frame.pointer = Some(first),
             Node::End => {

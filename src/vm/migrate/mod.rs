@@ -19,9 +19,7 @@ use crate::machine::begin::entries_of;
 use crate::machine::frame::Frame;
 use crate::machine::frame_core::{Phase, Then};
 use crate::machine::state::Machine;
-use crate::migrate::frames::{
-    fail_gone_calls, join_regions, put_back_updates, renew_chats, repair_calls, set_regions_apart,
-};
+use crate::migrate::frames::{fail_gone_calls, join_regions, renew_chats, repair_calls, set_regions_apart};
 use crate::migrate::lines::Moved;
 use crate::prompt::system::Prompts;
 use crate::protocol::{Fact, FrameOrigin, LeftLine, Outcome, Progress, ToolSignature, Tracked};
@@ -55,9 +53,14 @@ impl Machine {
         }
         // While the old program is still there: what it cannot be without is ended.
         let apart = set_regions_apart(&mut self.frames);
-        let asked = self.watcher.question.clone();
-        self.give_up_question();
-        put_back_updates(&mut self.frames, asked);
+        let asked = self.watcher.asked();
+        self.tell_watcher(|watcher, _| watcher.give_up_question());
+        // What the classifier was being asked about happened: it is asked again about those triggers that there are.
+        if let Some((frame, updates)) = asked
+            && let Some(core) = self.frames.iter_mut().map(Frame::core_mut).find(|core| core.id == frame)
+        {
+            core.watch.put_back(updates);
+        }
         let (was_begun, has_begun) = (!self.frames.is_empty(), self.next.frame > 0);
         let gone = self.frames.iter().position(|frame| migration.gone(frame).is_some());
         self.close_turn_for_change(gone.is_some());
@@ -71,7 +74,7 @@ impl Machine {
         let told = std::mem::take(&mut self.outbox);
         // Everything that holds an id of the old program gets that of the new one.
         let moved = migration.frames(&mut self.frames);
-        self.others = migration.others(std::mem::take(&mut self.others));
+        self.globals = migration.others(std::mem::take(&mut self.globals));
         for closing in &mut self.closing {
             closing.place = closing.place.and_then(|place| migration.place(place));
         }
@@ -88,19 +91,19 @@ impl Machine {
         self.outbox.extend(told.iter().filter_map(|progress| migration.progress(progress)));
         // From here on everything is of the new program. Variables that are declared now and were not before get their
         // values; what the session has set meanwhile is not lost to a declaration.
-        let before = self.others.clone();
+        let before = self.globals.clone();
         self.declare_new_variables(|agent, name| {
             migration.was_declared(agent, name) || before[agent.0 as usize].contains(name)
         });
-        mark_secret(&self.program, &mut self.frames, &mut self.others);
+        mark_secret(&self.program, &mut self.frames, &mut self.globals);
         join_regions(&mut self.frames, &apart, &moved, &self.layouts, self.stamp);
         // What was being said on a line that is gone is not gone on with.
-        if let Some(depth) = self.stack().find_asker()
+        if let Some(depth) = self.stack().find_chat_owner()
             && moved.iter().skip(depth).any(|moved| *moved != Moved::No)
         {
-            let asker = self.asker_mut();
-            asker.told.forget_saying();
-            let saying = asker.saying.take();
+            let chat_owner = self.chat_owner_mut();
+            chat_owner.told.forget_saying();
+            let saying = chat_owner.saying.take();
             saying.into_iter().for_each(|utterance| self.complete_utterance(utterance));
         }
         let failed = fail_gone_calls(&mut self.frames, &self.program, self.now);
@@ -115,7 +118,7 @@ impl Machine {
                 self.entries = entries_of(&self.program);
             }
             let given = std::mem::take(&mut self.arguments);
-            match first_arguments(&self.program, self.entries.front(), &given, &self.others) {
+            match first_arguments(&self.program, self.entries.front(), &given, &self.globals) {
                 Ok(arguments) => self.arguments = arguments,
                 Err(message) => self.fault_at_begin(message),
             }
@@ -124,7 +127,7 @@ impl Machine {
             self.reopen_timers();
         }
         if !is_over {
-            self.start_trigger_timers();
+            self.tell_watcher(|watcher, sight| watcher.begun(sight));
         }
         if moved.last() == Some(&Moved::ToFirst)
             && let Some(place) = self.place()
@@ -145,7 +148,7 @@ impl Machine {
             self.cut_turn(REASON);
             // Nothing of it took effect: what the model had been told counts as not told.
             if let Some(undo) = undo {
-                self.asker_mut().told = undo.1;
+                self.chat_owner_mut().told = undo.1;
             }
         }
         if let Some(frame) = self.frames.last_mut()
@@ -178,7 +181,7 @@ impl Machine {
                     let caller = self.frames.last_mut().map(Frame::core_mut);
                     if let Some(guard) = caller.and_then(|caller| caller.queue.running_guard(trigger)) {
                         guard.put_back();
-                        *self.watcher.active.entry(trigger).or_default() += 1;
+                        self.watcher.put_back(trigger);
                     }
                 }
             }

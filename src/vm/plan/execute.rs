@@ -127,11 +127,11 @@ impl Machine {
         let is_sequential = plan_of(&mut self.frames[depth]).is_sequential();
         // What triggers make of the call comes before the next instruction; without such, after the call's own fault.
         if is_top && is_sequential {
-            self.call_taken(&queued, &result);
+            self.tell_watcher(|watcher, sight| watcher.call_taken(sight, &queued, &result));
         }
         self.perform_wants(depth, wants);
         if is_top && !is_sequential {
-            self.call_taken(&queued, &result);
+            self.tell_watcher(|watcher, sight| watcher.call_taken(sight, &queued, &result));
         }
     }
 

@@ -31,10 +31,10 @@ impl<'a> StackView<'a> {
     /// The next user message of the chat session. What the run has brought gets the room that the program's own text
     /// leaves of the context, and a quarter of the context at least.
     pub(crate) fn render_turn(self, kind: TurnKind, system_tokens: u64) -> Message {
-        let (frame, asker) = (self.top(), self.asker());
-        let told = &asker.told;
+        let (frame, chat_owner) = (self.top(), self.chat_owner());
+        let told = &chat_owner.told;
         let is_start = kind == TurnKind::Start;
-        let playbook = self.program.playbook(asker.playbook);
+        let playbook = self.program.playbook(chat_owner.playbook);
         let shown_playbook = is_start.then(|| self.write_playbook(playbook));
         let tools: Vec<String> = if is_start { self.write_tools(playbook) } else { Vec::new() };
         let today = if is_start { self.write_today(playbook) } else { None };
@@ -97,7 +97,7 @@ impl<'a> StackView<'a> {
 
     /// The playbooks whose text the model has before it: the one that is executed and those shown inside it.
     pub(super) fn shown_playbooks(self) -> impl Iterator<Item = &'a Playbook> {
-        let id = self.asker().playbook;
+        let id = self.chat_owner().playbook;
         let regions = self.layouts.layout(id).into_iter().flat_map(Layout::regions);
         std::iter::once(id).chain(regions.map(|region| region.playbook)).map(|id| self.program.playbook(id))
     }
@@ -142,7 +142,7 @@ impl<'a> StackView<'a> {
             .iter()
             .filter(|(name, variable)| is_long(name, variable))
             .map(|(name, variable)| ((*name).clone(), variable.set))
-            .filter(|shown| is_start || !self.asker().chat.shown.contains(shown))
+            .filter(|shown| is_start || !self.chat_owner().chat.shown.contains(shown))
             .collect();
         let is_shown = |name: &Arc<str>| is_start || long.iter().any(|(shown, _)| shown == name);
         let lines = |limit: Option<usize>| {
@@ -160,8 +160,8 @@ impl<'a> StackView<'a> {
 
     /// `MEANWHILE`: the variables that changed while another frame stood above.
     fn write_changes(self) -> impl Iterator<Item = String> {
-        let told = &self.asker().told;
-        let since = told.covered_since();
+        let told = &self.chat_owner().told;
+        let since = told.suspended_since();
         let changed = move |variable: &Variable| since.is_some_and(|since| variable.set > since);
         let variables = if since.is_some() { self.told_variables() } else { Vec::new() };
         let changed = variables.into_iter().filter(move |(name, variable)| changed(variable) && !told.knows(name));
@@ -169,7 +169,7 @@ impl<'a> StackView<'a> {
     }
 
     /// The visible variables that are the model's business, nearest first. What a playbook that has returned leaves
-    /// behind is its own unless it is declared or a line before the model names it; what is being asked for, or is on
+    /// after is its own unless it is declared or a line before the model names it; what is being asked for, or is on
     /// its way, has no value yet.
     fn told_variables(self) -> Vec<(&'a Arc<str>, &'a Variable)> {
         let declared = &self.program.agent(self.core().agent).variables;
@@ -224,18 +224,18 @@ impl<'a> StackView<'a> {
     /// What was said: in a fresh session the user's first words, how the conversation of this playbook began, and the
     /// last utterances, with `…` for what lies between; else what was said since the session heard of it.
     fn write_conversation(self, kind: TurnKind) -> Lines {
-        let asker = self.asker();
+        let chat_owner = self.chat_owner();
         let said: BTreeMap<u64, &Utterance> = match kind {
             TurnKind::Start => {
-                let first = self.conversation.first_words.iter().chain(&asker.opening);
+                let first = self.conversation.first_words.iter().chain(&chat_owner.opening);
                 first.map(|(number, utterance)| (*number, utterance)).chain(self.conversation.since(0)).collect()
             }
-            TurnKind::Resume => self.conversation.since(asker.chat.heard).collect(),
+            TurnKind::Resume => self.conversation.since(chat_owner.chat.heard).collect(),
             TurnKind::Continue => BTreeMap::new(),
         };
         // What the user has just said stands in a block of its own.
         let mut said: Vec<(u64, &Utterance)> = said.into_iter().collect();
-        if asker.told.user().is_some() && said.last().is_some_and(|(_, last)| last.by_user) {
+        if chat_owner.told.user().is_some() && said.last().is_some_and(|(_, last)| last.by_user) {
             said.pop();
         }
         let mut lines = Vec::new();

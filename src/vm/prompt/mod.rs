@@ -34,9 +34,9 @@ impl Machine {
             return;
         }
         let before = self.before_turn();
-        let is_judging = self.watcher.question.is_some();
-        let asker = self.asker();
-        let undo = is_judging.then(|| Box::new((asker.chat.clone(), asker.told.clone())));
+        let is_judging = self.watcher.question().is_some();
+        let chat_owner = self.chat_owner();
+        let undo = is_judging.then(|| Box::new((chat_owner.chat.clone(), chat_owner.told.clone())));
         let system = self.system_message(self.core().agent);
         let kind = self.prepare_message(estimate_tokens(system.len() as u64));
         self.next.turn += 1;
@@ -65,14 +65,14 @@ impl Machine {
             (frame.playbook, inside.region.line)
         });
         let (playbook, pointer) = (frame.executed(), frame.location().step());
-        let asker = self.asker_mut();
-        let delay_ms = std::mem::take(&mut asker.delay_ms);
-        let told = std::mem::take(&mut asker.told);
-        let mut messages = Vec::with_capacity(asker.chat.messages.len() + 1);
+        let chat_owner = self.chat_owner_mut();
+        let delay_ms = std::mem::take(&mut chat_owner.delay_ms);
+        let told = std::mem::take(&mut chat_owner.told);
+        let mut messages = Vec::with_capacity(chat_owner.chat.messages.len() + 1);
         messages.push(ChatMessage { role: Role::System, text: system.clone() });
-        messages.extend(asker.chat.messages.iter().cloned());
-        let prompt_tokens = asker.chat.tokens + estimate_tokens(system.len() as u64);
-        let attempt = asker.n_attempts + 1;
+        messages.extend(chat_owner.chat.messages.iter().cloned());
+        let prompt_tokens = chat_owner.chat.tokens + estimate_tokens(system.len() as u64);
+        let attempt = chat_owner.n_attempts + 1;
         let n_messages = messages.len();
         self.turn = Some(Turn {
             id,
@@ -100,7 +100,6 @@ impl Machine {
             is_line_applied: false,
             reopened: false,
             horizon: 0,
-            prejudged: Default::default(),
             undo,
             before,
             is_matched: false,
@@ -157,21 +156,21 @@ impl Machine {
 
     /// Puts the next user message into the frame's chat session, which is begun afresh where it must be.
     fn prepare_message(&mut self, system_tokens: u64) -> TurnKind {
-        let asker = self.asker();
-        let is_covered = asker.told.covered_since().is_some();
-        let mut kind = match (asker.chat.messages.is_empty(), is_covered) {
+        let chat_owner = self.chat_owner();
+        let is_covered = chat_owner.told.suspended_since().is_some();
+        let mut kind = match (chat_owner.chat.messages.is_empty(), is_covered) {
             (true, _) => TurnKind::Start,
             (false, true) if self.settings.resume_fresh => TurnKind::Start,
             (false, true) => TurnKind::Resume,
             (false, false) => TurnKind::Continue,
         };
         // A broken stream that brought nothing: the same message is sent again.
-        let is_unanswered = asker.chat.messages.last().is_some_and(|message| message.role == Role::User);
-        if kind == TurnKind::Continue && is_unanswered && asker.told.is_empty() {
+        let is_unanswered = chat_owner.chat.messages.last().is_some_and(|message| message.role == Role::User);
+        if kind == TurnKind::Continue && is_unanswered && chat_owner.told.is_empty() {
             return kind;
         }
         let mut message = self.stack().render_turn(kind, system_tokens);
-        let chat = &self.asker().chat;
+        let chat = &self.chat_owner().chat;
         let tokens = chat.tokens + system_tokens + estimate_tokens(message.text.len() as u64);
         if kind != TurnKind::Start {
             let reason = if chat.n_turns >= self.settings.max_session_turns {
@@ -188,7 +187,7 @@ impl Machine {
             }
         }
         let heard = self.conversation.n_total();
-        let chat = &mut self.asker_mut().chat;
+        let chat = &mut self.chat_owner_mut().chat;
         if kind == TurnKind::Start {
             *chat = Chat::default();
         }

@@ -101,7 +101,7 @@ pub enum Fact {
     StreamCancelled {
         /// Why.
         reason: Arc<str>,
-        /// Bytes received behind the cut.
+        /// Bytes received after the cut.
         discarded_bytes: u64,
     },
     /// A trigger was evaluated.

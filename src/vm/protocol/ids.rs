@@ -48,7 +48,7 @@ pub enum Location {
         /// The line.
         step: Option<StepId>,
     },
-    /// A place in a plan of either language; no node: before the first, or behind the last.
+    /// A place in a plan of either language; no node: before the first, or after the last.
     Plan {
         /// The plan.
         plan: PlanId,

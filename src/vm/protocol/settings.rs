@@ -112,7 +112,7 @@ pub enum Replan {
 /// What of a reply waits while the trigger classifier is asked (spec `turn-protocol.md`, "The watcher's barrier").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Barrier {
-    /// Everything behind the update.
+    /// Everything after the update.
     All,
     /// Everything but speech: a sentence may then come before its own interruption.
     Effects,

@@ -3,7 +3,7 @@
 use super::types::{ReadFault, ReadFaultKind};
 use super::window::{Window, span};
 
-/// How far behind the fault its line is read: a longer rest says nothing new and would delay the answer.
+/// How far after the fault its line is read: a longer rest says nothing new and would delay the answer.
 const MAX_BYTES_AFTER: usize = 60;
 
 /// How long an excerpt may be, in characters.

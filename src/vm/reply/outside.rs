@@ -1,6 +1,6 @@
 //! The framing: everything between the objects. Finds out where an object is a trace line, and what is prose.
 //!
-//! Brackets, commas and the braces that close a wrapper are framing where a line begins or directly behind an
+//! Brackets, commas and the braces that close a wrapper are framing where a line begins or directly after an
 //! object; whether they belong to prose (`[draft] …`) is known only when the next character is seen, so they
 //! are held until then. Nothing is read twice: what was held becomes part of the run of prose as it stands.
 
@@ -17,7 +17,7 @@ pub(super) struct Outside {
     run: usize,
     /// Whether the run holds white space and framing only, so far.
     blank: bool,
-    /// Where the current line begins, or the rest of it behind an object.
+    /// Where the current line begins, or the rest of it after an object.
     line: usize,
     place: Place,
 }
@@ -26,11 +26,11 @@ pub(super) struct Outside {
 enum Place {
     /// At the beginning of a line.
     Line,
-    /// Behind an object or a wrapper's `[`, on the same line or a later one.
+    /// After an object or a wrapper's `[`, on the same line or a later one.
     Item,
-    /// Behind brackets that are framing if an object follows.
+    /// After brackets that are framing if an object follows.
     Held { from: usize, line_ended: bool },
-    /// Behind the brace of what may be an object.
+    /// After the brace of what may be an object.
     Brace { from: usize, brace: usize, line_ended: bool },
     /// In a line of prose, to its end.
     Prose,
@@ -52,7 +52,7 @@ impl Outside {
         Outside { run: position, blank: true, line: position, place: Place::Line }
     }
 
-    /// Behind an object or a wrapper's `[`.
+    /// After an object or a wrapper's `[`.
     pub(super) fn after_item(position: usize) -> Self {
         Outside { place: Place::Item, ..Outside::at(position) }
     }

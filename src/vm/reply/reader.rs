@@ -129,7 +129,7 @@ impl ReplyReader {
             Found::Think(think) => State::Think(think),
             Found::Object(start) => {
                 self.scan.reset(self.n_actions < self.options.max_actions);
-                // The bytes behind the brace are looked at again: at most white space, and only once.
+                // The bytes after the brace are looked at again: at most white space, and only once.
                 self.cursor = start + 1;
                 State::Object(start)
             }

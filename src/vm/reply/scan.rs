@@ -51,17 +51,17 @@ type Step = Result<ScanEnd, Box<ScanFault>>;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Expect {
-    /// A key or the closing brace, behind the opening one.
+    /// A key or the closing brace, after the opening one.
     #[default]
     KeyOrEnd,
-    /// A key behind a comma.
+    /// A key after a comma.
     Key,
     Colon,
     /// The value of a member.
     Value,
-    /// An element or the closing bracket, behind the opening one.
+    /// An element or the closing bracket, after the opening one.
     ItemOrEnd,
-    /// An element behind a comma.
+    /// An element after a comma.
     Item,
     /// A comma or a closing bracket.
     Next,
@@ -74,7 +74,7 @@ enum Expect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Escape {
     No,
-    /// Behind the backslash.
+    /// After the backslash.
     Backslash,
     /// In `\uXXXX`, with so many digits to come.
     Hex(u8),
@@ -111,7 +111,7 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    /// Begins a new object, behind its opening brace. `may_speak`: whether its `say` may be streamed.
+    /// Begins a new object, after its opening brace. `may_speak`: whether its `say` may be streamed.
     pub(super) fn reset(&mut self, may_speak: bool) {
         self.cursor = 1;
         self.expect = Expect::KeyOrEnd;

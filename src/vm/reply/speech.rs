@@ -23,7 +23,7 @@ pub(super) struct SpeechFault {
 }
 
 impl Speech {
-    /// Behind the opening quote.
+    /// After the opening quote.
     pub(super) fn begin(from: usize) -> Self {
         Speech { text: String::new(), n_given: 0, from, unit: 0, high: None }
     }

@@ -16,7 +16,7 @@ pub(super) enum Tag {
     Closes { start: usize },
 }
 
-/// Whether the `>` at `position` ends a tag that begins at `from` or later. A tag behind a backtick is only
+/// Whether the `>` at `position` ends a tag that begins at `from` or later. A tag after a backtick is only
 /// talked about.
 pub(super) fn tag_ending_at(window: &Window, from: usize, position: usize) -> Option<Tag> {
     let from = from.max(position.saturating_sub(LONGEST_TAG));
@@ -61,7 +61,7 @@ impl Think {
         self.start
     }
 
-    /// Reads on; `None` when the block is over, `cursor` then stands behind its closing tag.
+    /// Reads on; `None` when the block is over, `cursor` then stands after its closing tag.
     pub(super) fn advance(self, window: &Window, cursor: &mut usize, readings: &mut Vec<Reading>) -> Option<Think> {
         while let Some(n_before) = window.from(*cursor).iter().position(|byte| *byte == b'>') {
             let position = *cursor + n_before;

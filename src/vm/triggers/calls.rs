@@ -1,117 +1,52 @@
 //! Triggers on calls: before one (its playbook may refuse it), after one, when one fails (spec `triggers.md`,
 //! "While something else goes on").
 
-use crate::calls::call::Guard;
 use std::sync::Arc;
 
-use crate::protocol::{Origin, Provenance, Tracked};
-use playhouse_lang::program::{TriggerId, TriggerKind};
+use playhouse_lang::program::TriggerKind;
 use playhouse_lang::value::{Map, Value};
 
-use crate::calls::call::{Called, Callee, QueuedCall};
-use crate::machine::frame::{Frame, PlaybookFrame};
-use crate::machine::state::Machine;
-use crate::protocol::{CallId, FrameOrigin, Ruling, Update};
-use crate::triggers::watch::Match;
+use crate::calls::call::QueuedCall;
+use crate::protocol::{CallId, Origin, Provenance, Ruling, Tracked};
+use crate::triggers::want::{Sight, Want};
+use crate::triggers::watcher::Watcher;
 
-impl Machine {
-    /// The triggers on a call of the top frame, of the kinds that `wanted` picks.
-    fn watching(&self, called: &Called, wanted: impl Fn(&TriggerKind) -> bool) -> Vec<TriggerId> {
-        let caller = self.frames.last().and_then(Frame::playbook).map(PlaybookFrame::executed);
-        called.triggers(&self.program, self.core().agent, caller, wanted)
-    }
-
-    /// Puts the playbooks of `Before calling …` into the queue, in front of the call that has just been queued.
-    /// Each call has its own; only in frames above such a playbook there are none, or it would guard itself.
-    pub(crate) fn queue_guards(&mut self, call: CallId) {
-        let Some(queued) = self.core_mut().queue.get_mut(call).cloned() else { return };
-        let called = Called { callee: queued.callee, name: queued.name.clone() };
-        let guards = self.watching(&called, |kind| matches!(kind, TriggerKind::BeforeCall(_)));
-        for id in guards {
-            let nothing: Arc<[Update]> = [].into();
-            if self.frames.iter().any(|frame| frame.core().trigger == Some(id)) {
-                self.evaluated(id, Ruling::Active, &nothing);
+impl Watcher {
+    /// The top frame has queued a call: the playbooks of `Before calling …` are to be asked before it is made. Each
+    /// call has its own; only in frames above such a playbook there are none, or it would guard itself.
+    pub(crate) fn call_queued(&mut self, sight: &Sight<'_>, call: CallId) {
+        let Some(queued) = sight.top().and_then(|core| core.queue.get(call)) else { return };
+        for id in sight.triggers_on(queued, |kind| matches!(kind, TriggerKind::BeforeCall(_))) {
+            if sight.stack.frames.iter().any(|frame| frame.core().trigger == Some(id)) {
+                self.evaluated(id, Ruling::Active, &[].into());
                 continue;
             }
-            let bound = match self.bind_triggered(id) {
-                Ok(bound) => bound,
-                Err(missing) => {
-                    self.evaluated(id, Ruling::NotCallable(missing.into()), &nothing);
-                    continue;
+            match sight.bind(id) {
+                Ok(bound) => {
+                    self.evaluated(id, Ruling::Match, &[].into());
+                    self.activate(id, &[].into());
+                    self.wants.push(Want::Guard(id, bound, call));
                 }
-            };
-            self.evaluated(id, Ruling::Match, &nothing);
-            self.activate(id, &nothing);
-            self.next.call += 1;
-            let (number, name) = (CallId(self.next.call), self.program.playbook(id.playbook).name.clone());
-            let playbook = Callee::Playbook(id.playbook);
-            let mut guard = QueuedCall::new(number, name, playbook, bound, None, queued.place);
-            guard.guards = Some(Guard { trigger: id, call });
-            self.core_mut().queue.push_guard(guard, call);
+                Err(missing) => self.evaluated(id, Ruling::NotCallable(missing), &[].into()),
+            }
         }
     }
 
-    /// Whether a playbook in the queue must be asked before this call is made.
-    pub(crate) fn is_guarded(&self, call: CallId) -> bool {
-        self.core().queue.is_guarded(call)
-    }
-
-    /// A guard's turn in the queue has come.
-    pub(crate) fn run_guard(&mut self, id: CallId, guard: Guard) {
-        let Some(queued) = self.core_mut().queue.get_mut(id) else { return };
-        queued.begin_guard();
-        let (bound, from) = (queued.arguments.clone(), queued.place.location);
-        let call = self.core_mut().queue.get_mut(guard.call).map(|queued| describe(queued, None));
-        self.push_frame(guard.trigger.playbook, bound, FrameOrigin::Trigger { trigger: guard.trigger, from });
-        self.dress_triggered(guard.trigger, call);
-    }
-
-    /// A guard has returned: `false` refuses the call.
-    pub(crate) fn take_guard(&mut self, id: CallId, guard: Guard) {
-        let now = self.now;
-        let frame = self.core_mut();
-        let Some((queued, result)) = frame.queue.take_done(id) else { return };
-        let refuses = matches!(&result, Ok(value) if *value.value() == Value::Bool(false));
-        if !refuses {
-            return;
-        }
-        // The others need not be asked any more.
-        let others = frame.queue.drop_guards(guard.call);
-        let Some(refused) = frame.queue.get_mut(guard.call) else { return };
-        let finished = refused.finish(now, Err(format!("refused by {}", queued.name).into()));
-        for trigger in others {
-            self.deactivate(trigger);
-            self.evaluated(trigger, Ruling::Dropped, &[].into());
-        }
-        self.report(finished);
-    }
-
-    /// A call's result has been taken: triggers behind it fire.
-    pub(crate) fn call_taken(&mut self, queued: &QueuedCall, result: &Result<Tracked, Arc<str>>) {
-        let called = Called { callee: queued.callee, name: queued.name.clone() };
+    /// The top frame has taken a call's result: triggers on that fire.
+    pub(crate) fn call_taken(&mut self, sight: &Sight<'_>, queued: &QueuedCall, result: &Result<Tracked, Arc<str>>) {
         // A call that was refused has not been made.
         let was_made = queued.was_started();
-        let watching = self.watching(&called, |kind| match kind {
-            TriggerKind::AfterCall(_) => was_made,
-            TriggerKind::CallFails(_) => result.is_err(),
-            TriggerKind::Beginning
-            | TriggerKind::BeforeCall(_)
-            | TriggerKind::Every { .. }
-            | TriggerKind::Silence { .. }
-            | TriggerKind::Condition(_)
-            | TriggerKind::Changes(_)
-            | TriggerKind::Semantic => false,
-        });
-        let nothing: Arc<[Update]> = [].into();
-        let seq = self.counters.updates;
-        for trigger in watching {
-            self.rule(Match::new(seq, trigger, Some(describe(queued, Some(result)))), Ruling::Match, &nothing);
+        let is_after = |kind: &TriggerKind| was_made && matches!(kind, TriggerKind::AfterCall(_));
+        let is_failure = |kind: &TriggerKind| result.is_err() && matches!(kind, TriggerKind::CallFails(_));
+        for trigger in sight.triggers_on(queued, |kind| is_after(kind) || is_failure(kind)) {
+            let found = self.match_now(trigger, Some(describe(queued, Some(result))));
+            self.rule(sight, found, Ruling::Match, &[].into());
         }
     }
 }
 
 /// `$call`: what a trigger's playbook knows of the call. It comes from where the arguments and the result come from.
-fn describe(queued: &QueuedCall, result: Option<&Result<Tracked, Arc<str>>>) -> Tracked {
+pub(super) fn describe(queued: &QueuedCall, result: Option<&Result<Tracked, Arc<str>>>) -> Tracked {
     let mut provenance = Provenance::of(Origin::CODE);
     let mut take = |value: &Tracked| provenance.absorb(value.clone());
     let arguments: Map = queued.arguments.iter().map(|(name, value)| (name.clone(), take(value))).collect();

@@ -1,10 +1,12 @@
 //! Triggers: which updates concern them, who judges, and what a match does.
 
 mod calls;
+mod execute;
 mod questions;
 mod timers;
 pub mod trial;
-pub(crate) mod truths;
-pub(crate) mod verdicts;
+mod truths;
+mod verdicts;
+mod want;
 pub(crate) mod watch;
-mod watcher;
+pub(crate) mod watcher;

@@ -1,26 +1,37 @@
 //! Triggers of time: `Every …` and `After … of silence` (spec `triggers.md`).
 
-use crate::triggers::watch::Beat;
-use crate::triggers::watch::TriggerTimer;
-use std::sync::Arc;
+use playhouse_lang::program::{Program, TriggerId, TriggerKind};
 
-use playhouse_lang::program::TriggerKind;
+use crate::protocol::{TimerId, Timestamp};
+use crate::triggers::want::Want;
 
-use crate::machine::state::Machine;
-use crate::protocol::{Effect, Ruling, TimerId, Timestamp, Update};
-use crate::triggers::watch::Match;
+/// The timers of all triggers of time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Timers(Vec<TriggerTimer>);
 
-impl Machine {
-    /// Starts the timers of all triggers that do not run: the session begins, or its program is another one.
-    pub(crate) fn start_trigger_timers(&mut self) {
-        let program = self.program.clone();
+/// A trigger's timer.
+#[derive(Clone, Debug)]
+struct TriggerTimer {
+    timer: TimerId,
+    trigger: TriggerId,
+    /// When it runs out; none: it does not run (somebody must speak first).
+    due: Option<Timestamp>,
+    /// Counted from the last utterance if it is of silence, else from the session's beginning.
+    ms: u64,
+    is_of_silence: bool,
+}
+
+impl Timers {
+    /// Starts those that do not run: the session begins, or its program is another one. Their numbers go on from the
+    /// last timer's.
+    pub(super) fn start(&mut self, program: &Program, now: Timestamp, mut last_timer: u64, wants: &mut Vec<Want>) {
         for &trigger in program.agents.iter().flat_map(|agent| &agent.triggers.timers) {
-            if self.watcher.timers.iter().any(|running| running.trigger == trigger) {
+            if self.0.iter().any(|running| running.trigger == trigger) {
                 continue;
             }
-            let beat = match program.trigger(trigger).kind {
-                TriggerKind::Every { period_ms } => Beat::Every(period_ms.max(1)),
-                TriggerKind::Silence { after_ms } => Beat::Silence(after_ms),
+            let (ms, is_of_silence) = match program.trigger(trigger).kind {
+                TriggerKind::Every { period_ms } => (period_ms.max(1), false),
+                TriggerKind::Silence { after_ms } => (after_ms, true),
                 TriggerKind::Beginning
                 | TriggerKind::BeforeCall(_)
                 | TriggerKind::AfterCall(_)
@@ -29,69 +40,56 @@ impl Machine {
                 | TriggerKind::Changes(_)
                 | TriggerKind::Semantic => continue,
             };
-            let timer = self.next_timer();
-            self.watcher.timers.push(TriggerTimer { timer, trigger, due: None, beat });
-            let (Beat::Every(ms) | Beat::Silence(ms)) = beat;
-            self.start_trigger_timer(self.watcher.timers.len() - 1, later(self.now, ms));
+            last_timer += 1;
+            let mut running = TriggerTimer { timer: TimerId(last_timer), trigger, due: None, ms, is_of_silence };
+            wants.push(running.start(later(now, ms), now));
+            self.0.push(running);
         }
-    }
-
-    fn start_trigger_timer(&mut self, index: usize, due: Timestamp) {
-        let running = &mut self.watcher.timers[index];
-        running.due = Some(due);
-        let timer = running.timer;
-        let after_ms = u64::try_from(due.0 - self.now.0).unwrap_or(0);
-        self.emit(Effect::StartTimer { timer, after_ms, is_background: true });
     }
 
     /// Somebody has spoken: silence begins anew.
-    pub(crate) fn restart_silence(&mut self) {
-        for index in 0..self.watcher.timers.len() {
-            if let Beat::Silence(ms) = self.watcher.timers[index].beat {
-                self.start_trigger_timer(index, later(self.now, ms));
-            }
+    pub(super) fn restart_silence(&mut self, now: Timestamp, wants: &mut Vec<Want>) {
+        for running in self.0.iter_mut().filter(|running| running.is_of_silence) {
+            wants.push(running.start(later(now, running.ms), now));
         }
     }
 
-    /// A timer has run out; answers whether it is a trigger's.
-    pub(crate) fn trigger_timer_fired(&mut self, timer: TimerId) -> bool {
-        let Some(index) = self.watcher.timers.iter().position(|running| running.timer == timer) else { return false };
-        let TriggerTimer { trigger, due, beat, .. } = self.watcher.timers[index];
-        let Some(due) = due else { return true };
-        match beat {
-            Beat::Every(ms) => {
-                // Missed beats are not made up for.
-                let period = i64::try_from(ms).unwrap_or(i64::MAX);
-                let n_missed = (self.now.0 - due.0).max(0) / period;
-                let next = due.0.saturating_add(period.saturating_mul(n_missed + 1));
-                self.start_trigger_timer(index, Timestamp(next));
-            }
-            Beat::Silence(_) => self.watcher.timers[index].due = None,
+    /// A timer has run out; answers whose it is, if it is a trigger's that ran.
+    pub(super) fn run_out(&mut self, timer: TimerId, now: Timestamp, wants: &mut Vec<Want>) -> Option<TriggerId> {
+        let running = self.0.iter_mut().find(|running| running.timer == timer)?;
+        let due = running.due?;
+        if running.is_of_silence {
+            running.due = None;
+        } else {
+            // Missed beats are not made up for.
+            let period = i64::try_from(running.ms).unwrap_or(i64::MAX);
+            let n_missed = (now.0 - due.0).max(0) / period;
+            let next = due.0.saturating_add(period.saturating_mul(n_missed + 1));
+            wants.push(running.start(Timestamp(next), now));
         }
-        if self.frames.is_empty() || self.outcome.is_some() {
-            return true;
-        }
-        let nothing: Arc<[Update]> = [].into();
-        let ruling = self.why_not(trigger).unwrap_or(Ruling::Match);
-        let fires = ruling == Ruling::Match;
-        self.evaluated(trigger, ruling, &nothing);
-        if fires {
-            self.activate(trigger, &nothing);
-            let found = Match::new(self.counters.updates, trigger, None);
-            // A reply in progress is not worth throwing away for the clock.
-            self.core_mut().watch.later.push(found);
-        }
-        true
+        Some(running.trigger)
     }
 
     /// After a restart the timers go on; one that has run out meanwhile fires once.
-    pub(crate) fn reopen_trigger_timers(&mut self) {
-        for index in 0..self.watcher.timers.len() {
-            if let Some(due) = self.watcher.timers[index].due {
-                self.start_trigger_timer(index, due.max(self.now));
-                self.watcher.timers[index].due = Some(due);
+    pub(super) fn reopen(&mut self, now: Timestamp, wants: &mut Vec<Want>) {
+        for running in &mut self.0 {
+            if let Some(due) = running.due {
+                wants.push(running.start(due.max(now), now));
+                running.due = Some(due);
             }
         }
+    }
+
+    /// Takes the timers over to other triggers; those of triggers that are gone are forgotten.
+    pub(super) fn map(&mut self, trigger: impl Fn(TriggerId) -> Option<TriggerId>) {
+        self.0.retain_mut(|running| trigger(running.trigger).map(|id| running.trigger = id).is_some());
+    }
+}
+
+impl TriggerTimer {
+    fn start(&mut self, due: Timestamp, now: Timestamp) -> Want {
+        self.due = Some(due);
+        Want::StartTimer { timer: self.timer, after_ms: u64::try_from(due.0 - now.0).unwrap_or(0) }
     }
 }
 

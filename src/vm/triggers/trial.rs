@@ -8,7 +8,8 @@ use indexmap::IndexMap;
 use playhouse_lang::program::{AgentId, PlaybookId, Program, TriggerId, TriggerKind};
 use playhouse_lang::value::{Map, Value};
 
-use crate::protocol::{Candidate, FrameId, Location, Place, Question, QuestionId, USER_MESSAGE, Update};
+use crate::protocol::{FrameId, Location, Place, Question, QuestionId, USER_MESSAGE, Update};
+use crate::triggers::questions::candidate;
 use crate::triggers::truths::{Truths, is_update};
 use crate::variables::eval::Lookup;
 
@@ -32,19 +33,9 @@ pub struct Trial {
     pub updates: Vec<(Arc<str>, Value)>,
 }
 
-#[derive(Default)]
-struct Values(IndexMap<Arc<str>, Tracked>);
-
-impl Values {
-    /// Sets a value; answers the one before.
-    fn set(&mut self, name: &Arc<str>, value: &Value) -> Option<Value> {
-        self.0.insert(name.clone(), Tracked::new(value.clone(), Origin::CODE)).map(Tracked::into_value)
-    }
-}
-
-impl Lookup for Values {
+impl Lookup for IndexMap<Arc<str>, Tracked> {
     fn lookup(&self, name: &str) -> Option<&Tracked> {
-        self.0.get(name)
+        self.get(name)
     }
 }
 
@@ -57,12 +48,11 @@ impl Trial {
     pub fn run(&self, program: &Program, agent: AgentId) -> Tried {
         let index = &program.agent(agent).triggers;
         let mut truths = Truths::default();
-        let mut values = Values::default();
-        for (name, value) in &self.declared {
-            values.set(name, value);
-        }
+        let tracked = |value: &Value| Tracked::new(value.clone(), Origin::CODE);
+        let mut values: IndexMap<_, _> =
+            self.declared.iter().map(|(name, value)| (name.clone(), tracked(value))).collect();
         for (name, value) in &self.given {
-            let old = values.set(name, value);
+            let old = values.insert(name.clone(), tracked(value)).map(Tracked::into_value);
             for id in index.naming(name) {
                 truths.judge(program, *id, old.is_some(), &values);
             }
@@ -70,7 +60,7 @@ impl Trial {
         let mut tried = Tried::default();
         let (mut updates, mut candidates, mut user): (Vec<Update>, Vec<TriggerId>, _) = (Vec::new(), Vec::new(), None);
         for (name, value) in &self.updates {
-            let old = values.set(name, value);
+            let old = values.insert(name.clone(), tracked(value)).map(Tracked::into_value);
             if !is_update(name, old.as_ref(), value) {
                 continue;
             }
@@ -92,17 +82,12 @@ impl Trial {
         candidates.sort_unstable();
         candidates.dedup();
         if !candidates.is_empty() {
-            let candidate = |id: &TriggerId| Candidate {
-                trigger: *id,
-                name: program.trigger_name(*id).into(),
-                text: program.trigger(*id).text.clone(),
-            };
             let playbook = program.agent(agent).playbooks.first().copied().unwrap_or(PlaybookId(0));
             let location = Location::Line { playbook, step: None };
             tried.question = Some(Question {
                 question: QuestionId(1),
                 place: Place { frame: FrameId(0), agent, location, depth: 0, turn: None },
-                candidates: candidates.iter().map(candidate).collect(),
+                candidates: candidates.iter().map(|id| candidate(program, *id)).collect(),
                 updates,
                 user,
                 active: Vec::new(),

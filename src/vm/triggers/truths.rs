@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use playhouse_lang::program::{Program, TriggerId, TriggerKind};
+use playhouse_lang::program::{AgentId, Program, TriggerId, TriggerKind};
 use playhouse_lang::value::Value;
 
 use crate::protocol::{Ruling, USER_MESSAGE};
 use crate::variables::eval::{Lookup, holds};
+use crate::variables::visible::Visible;
 
 /// Whether a name that gets a value is updated: the user's messages always, anything else if the value differs.
 pub(crate) fn is_update(name: &str, old: Option<&Value>, new: &Value) -> bool {
@@ -54,12 +55,11 @@ impl Truths {
 
     /// What can be seen has changed without an update (a frame has gone, a variable was removed): conditions that do
     /// not hold any more are false again, so that they can become true. None becomes true by this.
-    pub(crate) fn recheck(&mut self, program: &Program, holds_still: impl Fn(TriggerId) -> bool) {
-        self.0.retain(|id| !matches!(program.trigger(*id).kind, TriggerKind::Condition(_)) || holds_still(*id));
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    pub(crate) fn recheck<'a>(&mut self, program: &Program, visible_to: impl Fn(AgentId) -> Visible<'a>) {
+        self.0.retain(|id| {
+            let TriggerKind::Condition(condition) = &program.trigger(*id).kind else { return true };
+            holds(condition, &visible_to(program.playbook(id.playbook).agent)).unwrap_or(false)
+        });
     }
 
     pub(crate) fn contains(&self, id: TriggerId) -> bool {

@@ -2,7 +2,6 @@
 //! fires").
 
 use std::hash::{DefaultHasher, Hasher};
-use std::io::Write;
 
 use indexmap::IndexMap;
 use playhouse_lang::program::TriggerId;
@@ -21,8 +20,15 @@ impl Verdicts {
         self.answers.get(&(trigger, key(updates)?)).copied()
     }
 
-    /// Notes an answer.
+    /// Notes an answer. What did not match together does not match one by one.
     pub(crate) fn learn(&mut self, trigger: TriggerId, updates: &[Update], matches: bool, limit: usize) {
+        self.learn_one(trigger, updates, matches, limit);
+        for update in updates.iter().filter(|_| !matches && updates.len() > 1) {
+            self.learn_one(trigger, std::slice::from_ref(update), matches, limit);
+        }
+    }
+
+    fn learn_one(&mut self, trigger: TriggerId, updates: &[Update], matches: bool, limit: usize) {
         let Some(key) = key(updates) else { return };
         if limit == 0 {
             return;
@@ -32,9 +38,7 @@ impl Verdicts {
         }
         self.answers.insert((trigger, key), matches);
     }
-}
 
-impl Verdicts {
     /// Takes the answers over to other triggers; those about triggers that are gone are forgotten.
     pub(crate) fn map(&mut self, trigger: impl Fn(TriggerId) -> Option<TriggerId>) {
         let answers = std::mem::take(&mut self.answers);
@@ -48,42 +52,28 @@ impl Verdicts {
 struct Key(u64, u64);
 
 fn key(updates: &[Update]) -> Option<Key> {
-    // Two hashers with fixed keys, apart by their first byte: the same on every machine, and 128 bits together.
-    let mut hashers = Hashers(DefaultHasher::new(), DefaultHasher::new());
-    hashers.1.write_u8(1);
+    let mut text = Vec::new();
     for update in updates {
         if &*update.name == USER_MESSAGE {
             return None;
         }
         // Names hold no space, and JSON on one line no line break, so two different lists are different texts.
-        let _ = write!(hashers, "{} ", update.name);
+        text.extend_from_slice(update.name.as_bytes());
+        text.push(b' ');
         match &update.old {
-            Some(old) => old.write_json(&mut hashers),
-            None => hashers.feed(b"-"),
+            Some(old) => old.write_json(&mut text),
+            None => text.push(b'-'),
         }
-        hashers.feed(b" ");
-        update.new.write_json(&mut hashers);
-        hashers.feed(b"\n");
+        text.push(b' ');
+        update.new.write_json(&mut text);
+        text.push(b'\n');
     }
-    Some(Key(hashers.0.finish(), hashers.1.finish()))
-}
-
-struct Hashers(DefaultHasher, DefaultHasher);
-
-impl Hashers {
-    fn feed(&mut self, bytes: &[u8]) {
-        self.0.write(bytes);
-        self.1.write(bytes);
-    }
-}
-
-impl Write for Hashers {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.feed(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
+    // Two hashes, apart by their first byte: the same on every machine, and 128 bits together.
+    let hash = |first| {
+        let mut hasher = DefaultHasher::new();
+        hasher.write_u8(first);
+        hasher.write(&text);
+        hasher.finish()
+    };
+    Some(Key(hash(0), hash(1)))
 }

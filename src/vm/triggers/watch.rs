@@ -1,80 +1,48 @@
-//! What is kept about triggers: of the session, and of a frame.
-
-use std::collections::BTreeMap;
+//! What is kept with a frame about triggers.
 
 use playhouse_lang::program::TriggerId;
 
-use crate::protocol::{FrameId, Question, TimerId, Timestamp, Tracked, Update};
-use crate::triggers::truths::Truths;
-use crate::triggers::verdicts::Verdicts;
+use crate::protocol::{Tracked, Update};
 
-/// What the machine keeps about triggers.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Watcher {
-    /// The question that is open.
-    pub(crate) question: Option<OpenQuestion>,
-    /// The conditions that hold.
-    pub(crate) truths: Truths,
-    /// How often a trigger has matched whose frame has not returned; more than once only before calls.
-    pub(crate) active: BTreeMap<TriggerId, u32>,
-    pub(crate) verdicts: Verdicts,
-    pub(crate) timers: Vec<TriggerTimer>,
-    pub(crate) n_questions: u64,
-}
-
-impl Watcher {
-    /// Takes what is known of triggers over to others; what is about triggers that are gone is forgotten.
-    pub(crate) fn map(&mut self, trigger: impl Fn(TriggerId) -> Option<TriggerId>) {
-        self.truths.map(&trigger);
-        self.verdicts.map(&trigger);
-        let active = std::mem::take(&mut self.active);
-        self.active = active.into_iter().filter_map(|(id, n)| Some((trigger(id)?, n))).collect();
-        let timers = std::mem::take(&mut self.timers);
-        let same = |timer: TriggerTimer| Some(TriggerTimer { trigger: trigger(timer.trigger)?, ..timer });
-        self.timers = timers.into_iter().filter_map(same).collect();
-    }
-}
-
-/// A question that has no answer yet.
-#[derive(Clone, Debug)]
-pub(crate) struct OpenQuestion {
-    pub(crate) question: Question,
-    /// The frame that made the updates.
-    pub(crate) frame: FrameId,
-    /// What it is about; the last `n_ahead` have not taken effect yet.
-    pub(crate) updates: Vec<PendingUpdate>,
-    pub(crate) n_ahead: usize,
-    /// It is judged together with the frame's next turn: nothing but the user's message is asked about.
-    pub(crate) with_turn: bool,
-}
-
-/// An update that the classifier has not been asked about.
+/// An update that the classifier is to be asked about.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PendingUpdate {
     /// Its place among all updates of the session.
-    pub(crate) seq: u64,
-    pub(crate) update: Update,
+    pub(super) seq: u64,
+    pub(super) update: Update,
     /// The semantic triggers it concerns, in program order.
-    pub(crate) candidates: Vec<TriggerId>,
+    pub(super) candidates: Vec<TriggerId>,
+    /// Those that are known to match as soon as it takes effect.
+    pub(super) matched: Vec<TriggerId>,
 }
 
-/// A held update that a question was already about.
+/// A trigger that has matched and whose playbook has not been called.
 #[derive(Clone, Debug)]
-pub(crate) struct Prejudged {
-    pub(crate) update: Update,
-    pub(crate) candidates: Vec<TriggerId>,
-    pub(crate) matched: Vec<TriggerId>,
+pub(crate) struct Match {
+    /// The update, among all of the session.
+    pub(super) seq: u64,
+    pub(super) trigger: TriggerId,
+    /// `$call`, for triggers on calls.
+    pub(super) call: Option<Tracked>,
+    /// It is a timer's: a reply in progress is not worth throwing away for the clock.
+    pub(super) is_timed: bool,
+}
+
+impl Match {
+    pub(super) fn new(seq: u64, trigger: TriggerId, call: Option<Tracked>) -> Match {
+        Match { seq, trigger, call, is_timed: false }
+    }
 }
 
 /// What a frame is to do for triggers before it does anything else.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watch {
     /// Updates that the classifier has not been asked about.
-    pub(crate) updates: Vec<PendingUpdate>,
+    updates: Vec<PendingUpdate>,
     /// Triggers whose playbooks are to be called, in order.
-    pub(crate) matches: Vec<Match>,
+    matches: Vec<Match>,
     /// Matches of timers, which cut no reply.
-    pub(crate) later: Vec<Match>,
+    later: Vec<Match>,
 }
 
 impl Watch {
@@ -82,38 +50,64 @@ impl Watch {
     pub(crate) fn is_settled(&self) -> bool {
         self.updates.is_empty() && self.matches.is_empty()
     }
-}
 
-/// A trigger that has matched and whose playbook has not been called.
-#[derive(Clone, Debug)]
-pub(crate) struct Match {
-    /// The update, among all of the session.
-    pub(crate) seq: u64,
-    pub(crate) trigger: TriggerId,
-    /// `$call`, for triggers on calls.
-    pub(crate) call: Option<Tracked>,
-}
-
-impl Match {
-    pub(crate) fn new(seq: u64, trigger: TriggerId, call: Option<Tracked>) -> Match {
-        Match { seq, trigger, call }
+    /// The trigger for which a reply is cut.
+    pub(crate) fn first_match(&self) -> Option<TriggerId> {
+        self.matches.first().map(|found| found.trigger)
     }
-}
 
-/// A trigger's timer.
-#[derive(Clone, Debug)]
-pub(crate) struct TriggerTimer {
-    pub(crate) timer: TimerId,
-    pub(crate) trigger: TriggerId,
-    /// When it runs out; none: it does not run (somebody must speak first).
-    pub(crate) due: Option<Timestamp>,
-    pub(crate) beat: Beat,
-}
+    pub(super) fn hold(&mut self, pending: PendingUpdate) {
+        self.updates.push(pending);
+    }
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Beat {
-    /// Counted from the session's beginning.
-    Every(u64),
-    /// Counted from the last utterance.
-    Silence(u64),
+    pub(super) fn take_updates(&mut self) -> Vec<PendingUpdate> {
+        std::mem::take(&mut self.updates)
+    }
+
+    /// Updates that have been asked about will be asked about again, before the others.
+    pub(crate) fn put_back(&mut self, mut asked: Vec<PendingUpdate>) {
+        asked.append(&mut self.updates);
+        self.updates = asked;
+    }
+
+    /// Updates after the first `n_updates` have been taken back, and are not asked about.
+    pub(crate) fn roll_back(&mut self, n_updates: u64) {
+        self.updates.retain(|pending| pending.seq <= n_updates);
+    }
+
+    pub(super) fn call(&mut self, found: Match) {
+        if found.is_timed {
+            return self.later.push(found);
+        }
+        self.matches.push(found);
+        self.matches.sort_by_key(|found| (found.seq, found.trigger));
+    }
+
+    /// The match whose playbook is called next.
+    pub(super) fn next_match(&mut self) -> Option<Match> {
+        self.matches.append(&mut self.later);
+        if self.matches.is_empty() { None } else { Some(self.matches.remove(0)) }
+    }
+
+    /// What another frame can do in place of this one.
+    pub(crate) fn split_later(&mut self) -> Watch {
+        Watch { later: std::mem::take(&mut self.later), ..Watch::default() }
+    }
+
+    /// The frame goes: the triggers whose playbooks are not called.
+    pub(crate) fn dropped(self) -> impl Iterator<Item = TriggerId> {
+        self.matches.into_iter().chain(self.later).map(|found| found.trigger)
+    }
+
+    /// Takes it over to other triggers; what is about triggers that are gone is forgotten.
+    pub(crate) fn map(&mut self, trigger: impl Fn(TriggerId) -> Option<TriggerId>) {
+        self.updates.retain_mut(|pending| {
+            pending.candidates = pending.candidates.iter().copied().filter_map(&trigger).collect();
+            pending.candidates.sort_unstable();
+            !pending.candidates.is_empty()
+        });
+        for matches in [&mut self.matches, &mut self.later] {
+            matches.retain_mut(|found| trigger(found.trigger).map(|id| found.trigger = id).is_some());
+        }
+    }
 }

@@ -1,88 +1,371 @@
-//! The watcher: which triggers an update concerns, what is asked about it, and what a match does
-//! (spec `triggers.md`; spec `turn-protocol.md`, "The watcher's barrier").
+//! The watcher: which triggers an update concerns, what is asked about it, and what matches
+//! (spec `triggers.md`).
 //!
-//! An update is noted with the top frame ([`Watch`]). Conditions are judged at once. What only the classifier can
-//! judge is asked at the next point where the machine may wait for it: in a turn at the end of the line
-//! ([`Machine::judge_in_turn`]), else before the frame does anything more ([`Machine::watch`]). So one question is
-//! open at a time, and everything behind the update waits in the order it came.
+//! It is told what happens, reads its [`Sight`] and says what it [`Want`]s; it changes nothing but its own state. An
+//! update is judged at once where its trigger is a condition. What only the classifier can judge is held with the top
+//! frame until the machine may wait for an answer. So one question is open at a time, and everything after the update
+//! waits in the order it came.
 
-use crate::triggers::watch::Match;
-use crate::triggers::watch::PendingUpdate;
-use crate::triggers::watch::Prejudged;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use crate::protocol::{Origin, Tracked};
-use playhouse_lang::program::{TriggerId, TriggerKind};
-use playhouse_lang::value::Value;
+use playhouse_lang::program::{Program, Trigger, TriggerId, TriggerKind};
 
-use crate::machine::frame::Frame;
-use crate::machine::frame_core::{FrameCore, Phase};
-use crate::machine::state::Machine;
-use crate::protocol::settings::Barrier;
-use crate::protocol::view::TriggerView;
-use crate::protocol::{Evaluation, Fact, FrameOrigin, Judge, Ruling, Update, Wait};
-use crate::triggers::truths::is_update;
-use crate::turn::state::Gate;
-use crate::variables::display::{first_line, shorten};
-use crate::variables::eval::holds;
+use crate::protocol::view::{Counters, TriggerView};
+use crate::protocol::{
+    Candidate, Evaluation, Fact, FrameId, Judge, Question, QuestionId, Ruling, TimerId, Tracked, USER_MESSAGE, Update,
+    Verdict,
+};
+use crate::triggers::questions::{AHEAD, OpenQuestion, candidate, ruling_of, tokens_of};
+use crate::triggers::timers::Timers;
+use crate::triggers::truths::{Truths, is_update};
+use crate::triggers::verdicts::Verdicts;
+use crate::triggers::want::{Sight, Want};
+use crate::triggers::watch::{Match, PendingUpdate};
 
-impl Machine {
-    /// A variable has got a value, as the top frame sees it (spec `triggers.md`, "Update").
-    pub(crate) fn updated(&mut self, name: &Arc<str>, old: Option<&Tracked>, new: &Tracked) {
-        if !is_update(name, old.map(Tracked::value), new.value()) {
-            return;
+/// What is known about triggers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Watcher {
+    question: Option<OpenQuestion>,
+    /// Updates that the reply in progress is going to make, as far as the last question was also about them.
+    ahead: VecDeque<PendingUpdate>,
+    truths: Truths,
+    /// How often a trigger has matched whose frame has not returned; more than once only before calls.
+    active: BTreeMap<TriggerId, u32>,
+    verdicts: Verdicts,
+    timers: Timers,
+    n_updates: u64,
+    n_questions: u64,
+    n_evaluations: u64,
+    n_matches: u64,
+    classifier_ms: u64,
+    classifier_tokens: u64,
+    /// What it wants, until the machine takes it.
+    pub(super) wants: Vec<Want>,
+}
+
+/// What the watcher may have to go back to.
+#[derive(Clone, Debug)]
+pub(crate) struct WatcherMark {
+    truths: Truths,
+    /// How many updates there had been.
+    pub(crate) n_updates: u64,
+}
+
+/// What happens.
+impl Watcher {
+    /// The session begins, or its program is another one.
+    pub(crate) fn begun(&mut self, sight: &Sight<'_>) {
+        self.timers.start(sight.stack.program, sight.stack.now, sight.last_timer, &mut self.wants);
+    }
+
+    /// The process was restarted: the classifier is asked again, and timers go on.
+    pub(crate) fn reopened(&mut self, sight: &Sight<'_>) {
+        self.wants.extend(self.question.iter().map(|open| Want::Ask(Box::new(open.question.clone()))));
+        self.timers.reopen(sight.stack.now, &mut self.wants);
+    }
+
+    /// Somebody has said something.
+    pub(crate) fn spoken(&mut self, sight: &Sight<'_>) {
+        self.timers.restart_silence(sight.stack.now, &mut self.wants);
+    }
+
+    /// A timer has run out that may be a trigger's.
+    pub(crate) fn timer_fired(&mut self, sight: &Sight<'_>, timer: TimerId) {
+        let Some(trigger) = self.timers.run_out(timer, sight.stack.now, &mut self.wants) else { return };
+        if !sight.is_over {
+            let found = Match { is_timed: true, ..self.match_now(trigger, None) };
+            self.rule(sight, found, Ruling::Match, &[].into());
         }
-        self.counters.updates += 1;
-        let program = self.program.clone();
-        let index = &program.agent(self.core().agent).triggers;
+    }
+
+    /// A variable has got a value, as the top frame sees it (spec `triggers.md`, "Update").
+    pub(crate) fn updated(&mut self, sight: &Sight<'_>, name: &Arc<str>, old: Option<&Tracked>, new: &Tracked) {
+        let Some(top) = sight.top().filter(|_| is_update(name, old.map(Tracked::value), new.value())) else { return };
+        self.n_updates += 1;
+        let index = &sight.stack.program.agent(top.agent).triggers;
         let naming = index.naming(name);
         if naming.is_empty() && index.ambient.is_empty() {
             return;
         }
         let update = Update { name: name.clone(), old: old.map(Tracked::shown), new: new.shown() };
         let updates: Arc<[Update]> = [update.clone()].into();
-        let seq = self.counters.updates;
+        let visible = sight.visible_to(top.agent);
         let mut candidates = Vec::new();
         for &id in naming.iter().chain(&index.ambient) {
-            if program.trigger(id).kind != TriggerKind::Semantic {
-                let mut truths = std::mem::take(&mut self.watcher.truths);
-                let ruling = truths.judge(&program, id, old.is_some(), &self.reader());
-                self.watcher.truths = truths;
-                if let Some(ruling) = ruling {
-                    self.rule(Match::new(seq, id, None), ruling, &updates);
+            if sight.stack.program.trigger(id).kind != TriggerKind::Semantic {
+                if let Some(ruling) = self.truths.judge(sight.stack.program, id, old.is_some(), &visible) {
+                    self.rule(sight, self.match_now(id, None), ruling, &updates);
                 }
                 continue;
             }
-            match self.why_not(id) {
+            match self.why_not(sight, id) {
                 Some(ruling) => self.evaluated(id, ruling, &updates),
-                None if !self.settings.classifier => self.evaluated(id, Ruling::Off, &updates),
+                None if !sight.stack.settings.classifier => self.evaluated(id, Ruling::Off, &updates),
                 None => candidates.push(id),
             }
         }
         candidates.sort_unstable();
         if !candidates.is_empty() {
-            self.note_candidates(PendingUpdate { seq, update, candidates });
+            self.note_candidates(PendingUpdate { seq: self.n_updates, update, candidates, matched: Vec::new() });
+        }
+    }
+
+    /// Semantic triggers are concerned: the classifier has judged the update already, or will be asked.
+    fn note_candidates(&mut self, pending: PendingUpdate) {
+        let is_it =
+            |judged: &mut PendingUpdate| judged.update == pending.update && judged.candidates == pending.candidates;
+        let Some(judged) = self.ahead.pop_front_if(is_it) else {
+            self.drop_ahead();
+            return self.wants.push(Want::Hold(pending));
+        };
+        let updates = [pending.update].into();
+        judged.matched.into_iter().for_each(|id| self.matched(Match::new(pending.seq, id, None), &updates));
+    }
+
+    /// What was judged in advance does not happen as it was expected.
+    pub(crate) fn drop_ahead(&mut self) {
+        for judged in std::mem::take(&mut self.ahead) {
+            let updates = [judged.update].into();
+            judged.matched.into_iter().for_each(|id| self.evaluated(id, Ruling::Dropped, &updates));
         }
     }
 
     /// What can be seen has changed without an update: a frame has gone, or a variable was removed.
-    pub(crate) fn recheck_truths(&mut self) {
-        if self.watcher.truths.is_empty() {
+    pub(crate) fn recheck_truths(&mut self, sight: &Sight<'_>) {
+        self.truths.recheck(sight.stack.program, |agent| sight.visible_to(agent));
+    }
+
+    /// The machine can wait for an answer: the classifier is asked about the top frame's updates, as far as it has not
+    /// been asked the same before, and about what the reply in progress will set then.
+    pub(crate) fn ask(&mut self, sight: &Sight<'_>, mut updates: Vec<PendingUpdate>, ahead: Vec<Update>) {
+        let (Some(top), Some(place)) = (sight.top(), sight.place()) else { return };
+        updates.extend(self.pending_ahead(sight, &updates, ahead));
+        let all: BTreeSet<TriggerId> = updates.iter().flat_map(|pending| pending.candidates.iter().copied()).collect();
+        let mut asked = BTreeSet::new();
+        for id in all {
+            let own: Vec<&PendingUpdate> = updates.iter().filter(|pending| pending.candidates.contains(&id)).collect();
+            let shown: Arc<[Update]> = own.iter().map(|pending| pending.update.clone()).collect();
+            // Where part of it is only expected it is asked once more.
+            let is_ahead = own.iter().any(|pending| pending.seq == AHEAD);
+            match self.verdicts.known(id, &shown).filter(|_| !is_ahead) {
+                Some(true) => self.rule(sight, Match::new(own[0].seq, id, None), Ruling::Match, &shown),
+                Some(false) => self.evaluated(id, Ruling::SameValues, &shown),
+                None => drop(asked.insert(id)),
+            }
+        }
+        updates.retain_mut(|pending| {
+            pending.candidates.retain(|id| asked.contains(id));
+            !pending.candidates.is_empty()
+        });
+        if updates.iter().all(|pending| pending.seq == AHEAD) {
             return;
         }
-        let program = self.program.clone();
-        let mut truths = std::mem::take(&mut self.watcher.truths);
-        truths.recheck(&program, |id| {
-            let TriggerKind::Condition(condition) = &program.trigger(id).kind else { return false };
-            let agent = program.playbook(id.playbook).agent;
-            holds(condition, &self.stack().visible_to(agent, self.frames.len())).unwrap_or(false)
-        });
-        self.watcher.truths = truths;
+        self.n_questions += 1;
+        let candidates =
+            |ids: &mut dyn Iterator<Item = &TriggerId>| ids.map(|id| candidate(sight.stack.program, *id)).collect();
+        let question = Question {
+            question: QuestionId(self.n_questions),
+            place,
+            candidates: candidates(&mut asked.iter()),
+            updates: updates.iter().map(|pending| pending.update.clone()).collect(),
+            user: sight
+                .stack
+                .conversation
+                .utterances
+                .iter()
+                .rev()
+                .find(|said| said.by_user)
+                .map(|said| said.text.clone()),
+            active: candidates(&mut self.active.keys()),
+        };
+        let is_beside = sight.turn.is_none() && !sight.stack.settings.classifier_first;
+        let with_turn = is_beside && updates.iter().all(|pending| &*pending.update.name == USER_MESSAGE);
+        self.wants.push(Want::Ask(Box::new(question.clone())));
+        self.question = Some(OpenQuestion { question, frame: top.id, updates, with_turn });
+    }
+
+    /// Updates that a reply is going to make, up to one that is known or asked already: what is known then is told
+    /// when it happens.
+    fn pending_ahead(&self, sight: &Sight<'_>, asked: &[PendingUpdate], ahead: Vec<Update>) -> Vec<PendingUpdate> {
+        let Some(top) = sight.top() else { return Vec::new() };
+        let index = &sight.stack.program.agent(top.agent).triggers;
+        let mut all: Vec<PendingUpdate> = Vec::new();
+        for update in ahead {
+            let is_semantic = |id: &TriggerId| sight.stack.program.trigger(*id).kind == TriggerKind::Semantic;
+            let concerned = index.naming(&update.name).iter().chain(&index.ambient).copied().filter(is_semantic);
+            let mut candidates: Vec<TriggerId> = concerned.filter(|id| self.why_not(sight, *id).is_none()).collect();
+            candidates.sort_unstable();
+            let is_known = |id: &TriggerId| self.verdicts.known(*id, std::slice::from_ref(&update)).is_some();
+            if all.iter().chain(asked).any(|pending| pending.update == update) || candidates.iter().any(is_known) {
+                break;
+            }
+            if !candidates.is_empty() {
+                all.push(PendingUpdate { seq: AHEAD, update, candidates, matched: Vec::new() });
+            }
+        }
+        all
+    }
+
+    /// The classifier has answered.
+    pub(crate) fn judged(&mut self, sight: &Sight<'_>, question: QuestionId, verdict: &Verdict, ms: u64) {
+        let Some(mut open) = self.question.take_if(|open| open.question.question == question) else { return };
+        let tokens = tokens_of(verdict);
+        self.classifier_ms += ms;
+        self.classifier_tokens += tokens;
+        let is_there = sight.top().is_some_and(|core| core.id == open.frame);
+        let (n_taken, n_asked) = (open.n_taken(), open.question.candidates.len());
+        for Candidate { trigger, .. } in std::mem::take(&mut open.question.candidates) {
+            let (by, mut ruling) = ruling_of(verdict, trigger);
+            let (first, updates) = open.concerning(trigger);
+            if matches!(ruling, Ruling::Match | Ruling::NoMatch) {
+                let limit = sight.stack.settings.max_verdicts;
+                self.verdicts.learn(trigger, &updates, ruling == Ruling::Match, limit);
+            }
+            // The earliest update that it names is where it takes effect.
+            let Some(first) = first else { continue };
+            if ruling == Ruling::Match {
+                if !is_there {
+                    ruling = Ruling::Dropped;
+                } else if first < n_taken {
+                    ruling = self.why_not(sight, trigger).unwrap_or(Ruling::Match);
+                } else {
+                    open.updates[first].matched.push(trigger);
+                }
+            }
+            let fires = ruling == Ruling::Match && first < n_taken;
+            let (question, shown) = (Some(question), updates.clone());
+            self.report(Evaluation { trigger, by, ruling, updates: shown, question, n_asked, ms, tokens });
+            if fires {
+                self.matched(Match::new(open.updates[first].seq, trigger, None), &updates);
+            }
+        }
+        // A reply that has ended meanwhile makes none of its updates.
+        self.ahead = if sight.turn.is_some() { open.updates.split_off(n_taken).into() } else { VecDeque::new() };
+        self.wants.push(Want::LookAhead);
+    }
+
+    /// The open question is given up, for what it is about has gone; a verdict that still comes is ignored.
+    pub(crate) fn give_up_question(&mut self) {
+        let Some(open) = self.question.take() else { return };
+        let (question, n_asked) = (Some(open.question.question), open.question.candidates.len());
+        for trigger in open.question.candidates.iter().map(|candidate| candidate.trigger) {
+            let (by, ruling, (_, updates)) = (Judge::Interpreter, Ruling::Dropped, open.concerning(trigger));
+            self.report(Evaluation { trigger, by, ruling, updates, question, n_asked, ms: 0, tokens: 0 });
+        }
+    }
+
+    /// The top frame calls the playbook of what has matched.
+    pub(crate) fn call_due(&mut self, sight: &Sight<'_>, found: Match) {
+        match sight.bind(found.trigger) {
+            Ok(bound) => self.wants.push(Want::CallNow(found, bound)),
+            // What it needs has gone since it matched.
+            Err(missing) => {
+                self.deactivate(found.trigger);
+                self.evaluated(found.trigger, Ruling::NotCallable(missing), &[].into());
+            }
+        }
+    }
+
+    /// A frame has gone: its trigger may fire again, and what it still owed to others is dropped.
+    pub(crate) fn frame_gone(&mut self, frame: FrameId, trigger: Option<TriggerId>, owed: &[TriggerId]) {
+        if self.question.as_ref().is_some_and(|open| open.frame == frame) {
+            self.give_up_question();
+        }
+        trigger.into_iter().for_each(|trigger| self.deactivate(trigger));
+        self.dropped(owed);
+    }
+
+    /// Playbooks of triggers that have matched are not called.
+    pub(crate) fn dropped(&mut self, triggers: &[TriggerId]) {
+        for &trigger in triggers {
+            self.deactivate(trigger);
+            self.evaluated(trigger, Ruling::Dropped, &[].into());
+        }
+    }
+
+    /// A playbook that was called will be called again.
+    pub(crate) fn put_back(&mut self, trigger: TriggerId) {
+        *self.active.entry(trigger).or_default() += 1;
+    }
+
+    /// What came after a mark is taken back: it cannot make a trigger true, and is not asked about. One that has fired
+    /// is not undone.
+    pub(crate) fn roll_back(&mut self, mark: WatcherMark) {
+        self.truths = mark.truths;
+        let is_after = |pending: &PendingUpdate| pending.seq > mark.n_updates;
+        if self.question.as_ref().is_some_and(|open| open.updates.iter().all(is_after)) {
+            self.give_up_question();
+        }
+    }
+
+    /// Takes what is known of triggers over to others; what is about triggers that are gone is forgotten.
+    pub(crate) fn map(&mut self, trigger: impl Fn(TriggerId) -> Option<TriggerId>) {
+        self.truths.map(&trigger);
+        self.verdicts.map(&trigger);
+        self.timers.map(&trigger);
+        let active = std::mem::take(&mut self.active);
+        self.active = active.into_iter().filter_map(|(id, n)| Some((trigger(id)?, n))).collect();
+    }
+}
+
+/// What it is asked.
+impl Watcher {
+    /// The question that is open.
+    pub(crate) fn question(&self) -> Option<&Question> {
+        self.question.as_ref().map(|open| &open.question)
+    }
+
+    /// Whether the open question is judged together with the frame's next turn.
+    pub(crate) fn is_asked_with_turn(&self) -> bool {
+        self.question.as_ref().is_some_and(|open| open.with_turn)
+    }
+
+    /// What has happened of what the open question is about, and the frame in which it did.
+    pub(crate) fn asked(&self) -> Option<(FrameId, Vec<PendingUpdate>)> {
+        self.question.as_ref().map(|open| (open.frame, open.updates[..open.n_taken()].to_vec()))
+    }
+
+    pub(crate) fn mark(&self) -> WatcherMark {
+        WatcherMark { truths: self.truths.clone(), n_updates: self.n_updates }
+    }
+
+    /// The counters with what it has counted.
+    pub(crate) fn count(&self, others: Counters) -> Counters {
+        Counters {
+            updates: self.n_updates,
+            trigger_evaluations: self.n_evaluations,
+            classifier_calls: self.n_questions,
+            classifier_ms: self.classifier_ms,
+            classifier_tokens: self.classifier_tokens,
+            trigger_matches: self.n_matches,
+            ..others
+        }
+    }
+
+    /// All triggers as plain data.
+    pub(crate) fn view(&self, program: &Program) -> Vec<TriggerView> {
+        let triggers = program.playbooks.iter().flat_map(|playbook| &playbook.triggers);
+        let view = |trigger: &Trigger| TriggerView {
+            trigger: trigger.id,
+            name: program.trigger_name(trigger.id).into(),
+            truth: matches!(trigger.kind, TriggerKind::Condition(_)).then(|| self.truths.contains(trigger.id)),
+            is_active: self.active.contains_key(&trigger.id),
+        };
+        triggers.filter(|trigger| trigger.kind != TriggerKind::Beginning).map(view).collect()
+    }
+}
+
+/// Its rules.
+impl Watcher {
+    /// A match with the last update.
+    pub(super) fn match_now(&self, trigger: TriggerId, call: Option<Tracked>) -> Match {
+        Match::new(self.n_updates, trigger, call)
     }
 
     /// A ruling of the interpreter's; a match fires if nothing stands against it.
-    pub(crate) fn rule(&mut self, found: Match, ruling: Ruling, updates: &Arc<[Update]>) {
-        let against = if ruling == Ruling::Match { self.why_not(found.trigger) } else { None };
+    pub(super) fn rule(&mut self, sight: &Sight<'_>, found: Match, ruling: Ruling, updates: &Arc<[Update]>) {
+        let against = if ruling == Ruling::Match { self.why_not(sight, found.trigger) } else { None };
         let ruling = against.unwrap_or(ruling);
         let fires = ruling == Ruling::Match;
         self.evaluated(found.trigger, ruling, updates);
@@ -92,291 +375,45 @@ impl Machine {
     }
 
     /// Why a trigger that matches does not fire; none: it does.
-    pub(crate) fn why_not(&self, id: TriggerId) -> Option<Ruling> {
-        if self.watcher.active.contains_key(&id) {
+    fn why_not(&self, sight: &Sight<'_>, id: TriggerId) -> Option<Ruling> {
+        if self.active.contains_key(&id) {
             return Some(Ruling::Active);
         }
-        if self.frames.last().and_then(Frame::playbook).is_some_and(|frame| frame.executed() == id.playbook) {
+        if sight.executed() == Some(id.playbook) {
             return Some(Ruling::OwnFrame);
         }
-        self.bind_triggered(id).err().map(|missing| Ruling::NotCallable(missing.into()))
+        sight.bind(id).err().map(Ruling::NotCallable)
     }
 
-    /// A triggered playbook has no caller who gives it arguments: each parameter gets the variable of its name that
-    /// its agent can see, else its default. (A timer's agent need not be that of the top frame.)
-    pub(crate) fn bind_triggered(&self, id: TriggerId) -> Result<Vec<(Arc<str>, Tracked)>, String> {
-        if let Some(reason) = self.program.unsupported(id.playbook) {
-            return Err(reason);
-        }
-        let reader = self.stack().visible_to(self.program.playbook(id.playbook).agent, self.frames.len());
-        let bind = |parameter: &playhouse_lang::program::Parameter| {
-            let visible = reader.variable(&parameter.name).map(|variable| &variable.value);
-            match (visible.filter(|value| parameter.ty.accepts(value.value())), &parameter.default) {
-                (Some(value), _) => Ok((parameter.name.clone(), value.clone())),
-                (None, Some(default)) => Ok((parameter.name.clone(), Tracked::new(default.clone(), Origin::CODE))),
-                (None, None) => {
-                    Err(format!("it needs ${}: {}, and no such variable is set", parameter.name, parameter.ty))
-                }
-            }
-        };
-        self.program.playbook(id.playbook).parameters.iter().map(bind).collect()
-    }
-
-    /// Tells watchers of an evaluation by the interpreter.
-    pub(crate) fn evaluated(&mut self, trigger: TriggerId, ruling: Ruling, updates: &Arc<[Update]>) {
+    /// An evaluation by the interpreter.
+    pub(super) fn evaluated(&mut self, trigger: TriggerId, ruling: Ruling, updates: &Arc<[Update]>) {
         let (by, updates) = (Judge::Interpreter, updates.clone());
-        self.report_evaluation(Evaluation {
-            trigger,
-            by,
-            ruling,
-            updates,
-            question: None,
-            n_asked: 0,
-            ms: 0,
-            tokens: 0,
-        });
+        self.report(Evaluation { trigger, by, ruling, updates, question: None, n_asked: 0, ms: 0, tokens: 0 });
     }
 
-    /// Tells watchers of an evaluation by whomever.
-    pub(crate) fn report_evaluation(&mut self, evaluation: Evaluation) {
-        self.counters.trigger_evaluations += 1;
-        self.report(Fact::TriggerEvaluated(Box::new(evaluation)));
+    fn report(&mut self, evaluation: Evaluation) {
+        self.n_evaluations += 1;
+        self.wants.push(Want::Tell(Fact::TriggerEvaluated(Box::new(evaluation))));
     }
 
     /// The trigger is active from now on, and its playbook will be called.
-    pub(crate) fn matched(&mut self, found: Match, updates: &Arc<[Update]>) {
+    fn matched(&mut self, found: Match, updates: &Arc<[Update]>) {
         self.activate(found.trigger, updates);
-        let matches = &mut self.core_mut().watch.matches;
-        matches.push(found);
-        matches.sort_by_key(|found| (found.seq, found.trigger));
+        self.wants.push(Want::Call(found));
     }
 
-    pub(crate) fn activate(&mut self, trigger: TriggerId, updates: &Arc<[Update]>) {
-        self.counters.trigger_matches += 1;
-        *self.watcher.active.entry(trigger).or_default() += 1;
-        self.report(Fact::TriggerMatched { trigger, updates: updates.clone() });
+    pub(super) fn activate(&mut self, trigger: TriggerId, updates: &Arc<[Update]>) {
+        self.n_matches += 1;
+        *self.active.entry(trigger).or_default() += 1;
+        self.wants.push(Want::Tell(Fact::TriggerMatched { trigger, updates: updates.clone() }));
     }
 
-    pub(crate) fn deactivate(&mut self, trigger: TriggerId) {
-        if let Some(n) = self.watcher.active.get_mut(&trigger) {
+    fn deactivate(&mut self, trigger: TriggerId) {
+        if let Some(n) = self.active.get_mut(&trigger) {
             *n -= 1;
             if *n == 0 {
-                self.watcher.active.remove(&trigger);
+                self.active.remove(&trigger);
             }
         }
-    }
-
-    /// Semantic triggers are concerned: the classifier has judged the update already, or will be asked.
-    fn note_candidates(&mut self, pending: PendingUpdate) {
-        let judged = self.turn.as_mut().and_then(|turn| {
-            let is_it = |judged: &Prejudged| judged.update == pending.update && judged.candidates == pending.candidates;
-            let is_next = turn.prejudged.front().is_some_and(is_it);
-            if is_next { turn.prejudged.pop_front() } else { None }
-        });
-        match judged {
-            Some(judged) => {
-                let updates: Arc<[Update]> = [pending.update].into();
-                for trigger in judged.matched {
-                    self.matched(Match::new(pending.seq, trigger, None), &updates);
-                }
-            }
-            None => {
-                self.drop_prejudged();
-                self.core_mut().watch.updates.push(pending);
-            }
-        }
-    }
-
-    /// What was judged in advance did not happen as it was expected.
-    pub(crate) fn drop_prejudged(&mut self) {
-        let dropped = self.turn.as_mut().map(|turn| std::mem::take(&mut turn.prejudged)).unwrap_or_default();
-        for judged in dropped {
-            let updates: Arc<[Update]> = [judged.update].into();
-            for trigger in judged.matched {
-                self.evaluated(trigger, Ruling::Dropped, &updates);
-            }
-        }
-    }
-
-    /// Before a frame that is not in a turn does anything: its questions are asked, its matches called. Answers
-    /// whether it did something; `Err`: what must be waited for.
-    pub(crate) fn watch(&mut self) -> Result<bool, Wait> {
-        if let Some(open) = &self.watcher.question {
-            if open.with_turn && self.core().watch.is_settled() && self.asks_model_next() {
-                return Ok(false);
-            }
-            return Err(Wait::Verdict(open.question.question));
-        }
-        let watch = &mut self.core_mut().watch;
-        if !watch.updates.is_empty() {
-            self.ask_classifier();
-            return Ok(true);
-        }
-        let later = std::mem::take(&mut watch.later);
-        watch.matches.extend(later);
-        if watch.matches.is_empty() {
-            return Ok(false);
-        }
-        let found = watch.matches.remove(0);
-        self.call_triggered(found);
-        Ok(true)
-    }
-
-    /// Whether the frame's next step is to ask the model, and nothing else.
-    fn asks_model_next(&self) -> bool {
-        let Some(frame) = self.frames.last().and_then(Frame::playbook) else { return false };
-        if frame.core.phase != Phase::Ready || !frame.core.queue.is_empty() {
-            return false;
-        }
-        let Some(step) = frame.pointer else { return true };
-        if frame.here.performed.is_some() {
-            return false;
-        }
-        frame.here.ask_model
-            || (!self.stack().performs_here(frame)
-                && self.stack().way_out(step).is_none()
-                && !self.stack().waits_by_itself(step))
-    }
-
-    /// Calls a trigger's playbook as if the current line had called it.
-    fn call_triggered(&mut self, found: Match) {
-        let trigger = found.trigger;
-        let bound = match self.bind_triggered(trigger) {
-            Ok(bound) => bound,
-            // What it needs has gone since it matched.
-            Err(missing) => {
-                self.deactivate(trigger);
-                return self.evaluated(trigger, Ruling::NotCallable(missing.into()), &[].into());
-            }
-        };
-        let Some(from) = self.frames.last().map(Frame::location) else { return };
-        self.push_frame(trigger.playbook, bound, FrameOrigin::Trigger { trigger, from });
-        self.dress_triggered(trigger, found.call);
-    }
-
-    /// What a trigger's frame has besides its arguments.
-    pub(crate) fn dress_triggered(&mut self, trigger: TriggerId, call: Option<Tracked>) {
-        if self.outcome.is_some() {
-            return;
-        }
-        self.core_mut().trigger = Some(trigger);
-        if let Some(call) = call {
-            self.bind_variable(&"call".into(), call, false);
-        }
-    }
-
-    /// A trigger's playbook has returned to the frame that it interrupted, which is told of it.
-    /// What the user had said to that frame is dealt with if the playbook was called for it, or has talked with them.
-    pub(crate) fn triggered_returned(&mut self, trigger: TriggerId, value: &Tracked, has_talked: bool) {
-        let shown = shorten(value, self.settings.shown_value_bytes);
-        let program = self.program.clone();
-        let (name, rule) = (&program.playbook(trigger.playbook).name, program.trigger(trigger));
-        let told = format!("{name}() -> {shown}: {}", first_line(&rule.text));
-        if self.frames.is_empty() {
-            return;
-        }
-        // A plan is not told anything: the playbook below it, if there is one, is.
-        if self.stack().find_asker().is_some() {
-            let told_of = &mut self.asker_mut().told;
-            told_of.push_meanwhile(told);
-            let is_for_words =
-                matches!(rule.kind, TriggerKind::Semantic | TriggerKind::Condition(_) | TriggerKind::Changes(_));
-            let words = if is_for_words || has_talked { told_of.deal_with_user() } else { None };
-            if let Some(words) = words {
-                let words = Value::Str(words).to_json();
-                told_of.push_meanwhile(format!("the user said {words}, which {name} dealt with"));
-                if let Some(frame) = self.frames.last_mut().and_then(Frame::playbook_mut) {
-                    frame.here.is_answered = false;
-                }
-            }
-        }
-        if let Some(guard) = self.core_mut().queue.running_guard(trigger) {
-            guard.finish_guard(value.clone());
-        }
-    }
-
-    /// A frame goes: its trigger may fire again, and what it still owed to others is dropped.
-    pub(crate) fn drop_watch(&mut self, frame: &mut FrameCore) {
-        if self.watcher.question.as_ref().is_some_and(|open| open.frame == frame.id) {
-            self.give_up_question();
-        }
-        frame.trigger.take().into_iter().for_each(|trigger| self.deactivate(trigger));
-        let watch = std::mem::take(&mut frame.watch);
-        let matches = watch.matches.iter().chain(&watch.later).map(|found| found.trigger);
-        for trigger in matches.chain(frame.queue.waiting_guards()) {
-            self.deactivate(trigger);
-            self.evaluated(trigger, Ruling::Dropped, &[].into());
-        }
-    }
-
-    /// In a turn, behind an update: asks about it, or cuts the reply. Answers whether the reply must not go on
-    /// now. `drops_line`: the line in hand has not taken effect, and will not if a trigger matches.
-    pub(crate) fn judge_in_turn(&mut self, drops_line: bool) -> bool {
-        // Behind speech that goes on beside an open question a debugger's edit waits for its turn.
-        if self.watcher.question.is_none() && !self.core().watch.updates.is_empty() {
-            self.ask_classifier();
-        }
-        // Nothing need be waited for to know that the rest of the reply is not wanted.
-        if !self.core().watch.matches.is_empty() {
-            self.cut_for_match(drops_line);
-            return true;
-        }
-        self.hold_while_asking(drops_line)
-    }
-
-    /// Everything behind the line in hand waits if a question is open; answers whether one is.
-    fn hold_while_asking(&mut self, drops_line: bool) -> bool {
-        let is_open = self.watcher.question.is_some();
-        if let (true, Some(turn)) = (is_open, self.turn.as_mut()) {
-            turn.gate = Gate::Judging { drops_line };
-        }
-        is_open
-    }
-
-    /// After an update, before the playbook inside that made it returns: asks about it. What matches is called
-    /// when the turn has ended, and the playbook returns then.
-    pub(crate) fn ask_before_return(&mut self) {
-        if !self.core().watch.updates.is_empty() {
-            self.ask_classifier();
-        }
-        self.hold_while_asking(false);
-    }
-
-    /// The classifier is being asked: everything behind the update waits, or everything but speech.
-    pub(crate) fn step_judging(&mut self, drops_line: bool) -> Option<Wait> {
-        if let Some(open) = &self.watcher.question {
-            let id = open.question.question;
-            let may_speak = self.settings.barrier == Barrier::Effects && !open.with_turn;
-            return if may_speak && self.step_speech_only() { None } else { Some(Wait::Verdict(id)) };
-        }
-        if let Some(turn) = self.turn.as_mut() {
-            turn.gate = Gate::Open;
-        }
-        // A debugger may have changed something meanwhile: that is asked about before anything else is done.
-        if !self.core().watch.updates.is_empty() {
-            self.ask_classifier();
-            if self.hold_while_asking(drops_line) {
-                return None;
-            }
-        }
-        let is_matched = !self.core().watch.matches.is_empty();
-        if let Some(turn) = self.turn.as_mut().filter(|_| !is_matched) {
-            turn.undo = None;
-        }
-        if is_matched && !self.returns_inside() {
-            self.cut_for_match(drops_line);
-        }
-        None
-    }
-
-    pub(crate) fn view_triggers(&self) -> Vec<TriggerView> {
-        let triggers = self.program.playbooks.iter().flat_map(|playbook| &playbook.triggers);
-        let view = |trigger: &playhouse_lang::program::Trigger| TriggerView {
-            trigger: trigger.id,
-            name: self.program.trigger_name(trigger.id).into(),
-            truth: matches!(trigger.kind, TriggerKind::Condition(_)).then(|| self.watcher.truths.contains(trigger.id)),
-            is_active: self.watcher.active.contains_key(&trigger.id),
-        };
-        triggers.filter(|trigger| trigger.kind != TriggerKind::Beginning).map(view).collect()
     }
 }

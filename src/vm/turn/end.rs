@@ -39,7 +39,7 @@ impl Machine {
     /// Ends the turn in progress, if there is one: keeps what took effect as the assistant's message, and lets
     /// go of the stream.
     pub(crate) fn end_turn(&mut self, end: TurnEnd, close: Close, reason: &str) {
-        self.drop_prejudged();
+        self.tell_watcher(|watcher, _| watcher.drop_ahead());
         let Some(mut turn) = self.turn.take() else { return };
         self.time_limit = None;
         let was_cut_short = turn.is_cut_short
@@ -56,26 +56,26 @@ impl Machine {
             if speech.utterance.text.is_empty() {
                 // Nothing was heard of it: it is as if it had not begun.
             } else if was_cut_short {
-                let asker = self.asker_mut();
-                asker.told.set_saying(speech.utterance.text.as_str());
-                asker.saying = Some(speech.utterance);
+                let chat_owner = self.chat_owner_mut();
+                chat_owner.told.set_saying(speech.utterance.text.as_str());
+                chat_owner.saying = Some(speech.utterance);
             } else {
                 self.complete_utterance(speech.utterance);
             }
         }
-        // A line that broke off behind its speech: nothing else of it took effect.
+        // A line that broke off after its speech: nothing else of it took effect.
         if let Some(said) = turn.line_said.take().filter(|said| turn.line_source.is_none() && !said.is_empty()) {
             append_line(&mut turn.applied, &say_line(turn.line_at.as_ref(), &said));
         }
         self.last_prose = std::mem::take(&mut turn.prose);
         if !turn.applied.is_empty() {
-            self.asker_mut().chat.push_assistant(turn.applied);
+            self.chat_owner_mut().chat.push_assistant(turn.applied);
         }
         // A stream that broke is not the model's idleness.
         if turn.progress {
-            self.asker_mut().n_idle_turns = 0;
+            self.chat_owner_mut().n_idle_turns = 0;
         } else if !matches!(turn.ended, Some((ReplyEnd::Broken { .. } | ReplyEnd::Closed, _))) {
-            self.asker_mut().n_idle_turns += 1;
+            self.chat_owner_mut().n_idle_turns += 1;
         }
         self.start_queued_tools();
         let n_bytes = turn.reader.n_bytes();
@@ -133,19 +133,19 @@ impl Machine {
             return;
         }
         self.core_mut().phase = Phase::Draining(then);
-        let asker = self.asker_mut();
-        asker.n_failures = 0;
-        asker.n_attempts = 0;
-        if asker.n_idle_turns >= self.settings.max_turns_without_progress {
+        let chat_owner = self.chat_owner_mut();
+        chat_owner.n_failures = 0;
+        chat_owner.n_attempts = 0;
+        if chat_owner.n_idle_turns >= self.settings.max_turns_without_progress {
             let n = self.settings.max_turns_without_progress;
             self.protocol_failure(&format!("{n} turns in a row brought nothing"));
         }
     }
 
-    /// A trigger has matched: the reply is cut behind the last line that took effect. A turn that was judged together
+    /// A trigger has matched: the reply is cut after the last line that took effect. A turn that was judged together
     /// with the user's message has not begun to take effect: it is as if it had not been asked for.
     pub(crate) fn cut_for_match(&mut self, drops_line: bool) {
-        let name = self.core().watch.matches.first().map(|found| self.program.trigger_name(found.trigger));
+        let name = self.core().watch.first_match().map(|trigger| self.program.trigger_name(trigger));
         if drops_line {
             self.drop_line();
         }
@@ -158,8 +158,8 @@ impl Machine {
         }
         self.cut_turn(&format!("trigger {} matched", name.unwrap_or_default()));
         if let Some(undo) = undo {
-            let asker = self.asker_mut();
-            (asker.chat, asker.told) = *undo;
+            let chat_owner = self.chat_owner_mut();
+            (chat_owner.chat, chat_owner.told) = *undo;
         }
         self.after_turn(Then::GoOn);
     }
@@ -181,23 +181,23 @@ impl Machine {
             return;
         }
         self.core_mut().phase = Phase::Draining(Then::GoOn);
-        let asker = self.asker_mut();
-        asker.n_failures += 1;
-        asker.n_attempts = 0;
-        let attempt = asker.n_failures;
+        let chat_owner = self.chat_owner_mut();
+        chat_owner.n_failures += 1;
+        chat_owner.n_attempts = 0;
+        let attempt = chat_owner.n_failures;
         if attempt >= self.settings.max_repairs {
             return self.protocol_failure(problem);
         }
         self.counters.repairs += 1;
         self.report(Fact::Repair { cause: problem.as_str().into(), attempt });
-        self.asker_mut().told.set_problem(problem.as_str());
+        self.chat_owner_mut().told.set_problem(problem.as_str());
     }
 
     /// The model cannot be brought to keep to the protocol.
     pub(crate) fn protocol_failure(&mut self, problem: &str) {
-        let asker = self.asker_mut();
-        asker.n_failures = 0;
-        asker.n_idle_turns = 0;
+        let chat_owner = self.chat_owner_mut();
+        chat_owner.n_failures = 0;
+        chat_owner.n_idle_turns = 0;
         match self.settings.on_protocol_failure {
             OnProtocolFailure::Speak => {
                 self.report(Fact::Degraded { cause: problem.into() });
@@ -205,9 +205,9 @@ impl Machine {
                 let text = if prose.trim().is_empty() { NOTHING_TO_SAY.to_owned() } else { prose };
                 let line = say_line(None, &text);
                 self.say_text(text);
-                let asker = self.asker_mut();
-                asker.chat.push_assistant(line);
-                asker.told.forget_problem();
+                let chat_owner = self.chat_owner_mut();
+                chat_owner.chat.push_assistant(line);
+                chat_owner.told.forget_problem();
                 self.core_mut().phase = Phase::Draining(Then::WaitUser);
             }
             OnProtocolFailure::Stop => {
@@ -285,7 +285,7 @@ impl Machine {
         is_next.then_some(Some(next))
     }
 
-    /// Where a reply that ends without a yield has left its last line for: behind the last line, or to a line
+    /// Where a reply that ends without a yield has left its last line for: after the last line, or to a line
     /// that is the interpreter's anyway. None: the model may have more to do on the line.
     fn line_left_behind(&self) -> Option<Node> {
         let frame = self.top();
@@ -316,14 +316,14 @@ impl Machine {
         self.end_turn(TurnEnd::Error, Close::Now, "the stream broke");
         let settings = self.settings.clone();
         self.core_mut().phase = Phase::Draining(Then::GoOn);
-        let asker = self.asker_mut();
+        let chat_owner = self.chat_owner_mut();
         // A restart of our own process says nothing about the server.
         if reopened {
-            asker.delay_ms = 0;
+            chat_owner.delay_ms = 0;
             return;
         }
-        asker.n_attempts = if took_effect { 1 } else { asker.n_attempts + 1 };
-        let n_attempts = asker.n_attempts;
+        chat_owner.n_attempts = if took_effect { 1 } else { chat_owner.n_attempts + 1 };
+        let n_attempts = chat_owner.n_attempts;
         if n_attempts > settings.max_retries {
             let state = "the session is kept: run it again with --session to go on";
             return self.fail(FaultKind::Model, format!("no answer after {n_attempts} attempts: {reason}; {state}"));
@@ -331,7 +331,7 @@ impl Machine {
         let doubled = settings.retry_delay_ms.saturating_mul(1 << (n_attempts - 1).min(16));
         // The server's own wish counts, but not for ever.
         let wished = retry_after_ms.unwrap_or(0).min(settings.max_retry_delay_ms.saturating_mul(10));
-        self.asker_mut().delay_ms = doubled.min(settings.max_retry_delay_ms).max(wished);
+        self.chat_owner_mut().delay_ms = doubled.min(settings.max_retry_delay_ms).max(wished);
         self.counters.retries += 1;
         self.report(Fact::Retry { cause: reason.clone(), attempt: n_attempts + 1 });
     }

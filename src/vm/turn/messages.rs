@@ -45,16 +45,16 @@ impl Machine {
     pub(crate) fn deliver(&mut self, text: Arc<str>) {
         self.note_utterance(true, text.clone());
         self.report(crate::protocol::Fact::UserMessage { text: text.clone() });
-        self.restart_silence();
+        self.tell_watcher(|watcher, sight| watcher.spoken(sight));
         let agent = self.core().agent;
         let value = Tracked::new(Value::Str(text.clone()), Origin::USER);
         for frame in &mut self.frames {
             frame.core_mut().spent.turns_since_user = 0;
         }
-        self.asker_mut().told.push_user(&text);
+        self.chat_owner_mut().told.push_user(&text);
         self.core_mut().phase = Phase::Ready;
         self.top_mut().here.is_answered = true;
-        self.set_other(agent, USER_MESSAGE, value);
+        self.set_global(agent, USER_MESSAGE, value);
     }
 
     /// Before a turn that may have to be taken back.
@@ -63,9 +63,8 @@ impl Machine {
         is_wanted.then(|| {
             Box::new(BeforeTurn {
                 frames: self.frames.clone(),
-                others: self.others.clone(),
-                truths: self.watcher.truths.clone(),
-                n_updates: self.counters.updates,
+                others: self.globals.clone(),
+                watcher: self.watcher.mark(),
                 last_call: self.next.call,
                 n_calls: self.n_calls(),
             })
@@ -84,10 +83,9 @@ impl Machine {
         let before = self.turn.as_mut().and_then(|turn| turn.before.take());
         self.cut_turn("the user spoke; what the reply has set and said is taken back");
         let Some(before) = before else { return };
-        let BeforeTurn { frames, others, truths, n_updates, last_call, n_calls } = *before;
-        // What is taken back cannot make a trigger true; one that has fired is not undone.
-        self.watcher.truths = truths;
-        self.forget_updates_after(n_updates);
+        let BeforeTurn { frames, others, watcher: mark, last_call, n_calls } = *before;
+        self.core_mut().watch.roll_back(mark.n_updates);
+        self.tell_watcher(|watcher, _| watcher.roll_back(mark));
         let has_called = self.n_calls() > n_calls;
         let id_inside = |frames: &[Frame]| frames.last().and_then(Frame::inside).map(|inside| inside.id);
         // A playbook that began inside its caller in this turn goes with it.
@@ -99,7 +97,7 @@ impl Machine {
             && id_inside(&self.frames) == id_inside(&frames)
             && self.frames.iter().zip(&frames).all(|(frame, old)| frame.core().id == old.core().id);
         let goes_back = is_same_stack && !has_called;
-        self.others = others;
+        self.globals = others;
         for (frame, old) in self.frames.iter_mut().zip(frames) {
             if frame.core().id != old.core().id {
                 break;
@@ -136,6 +134,6 @@ impl Machine {
         if !made.is_empty() {
             told = format!("{told}; its calls stay made: {}", made.join(", "));
         }
-        self.asker_mut().told.push_meanwhile(told);
+        self.chat_owner_mut().told.push_meanwhile(told);
     }
 }

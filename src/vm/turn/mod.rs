@@ -82,10 +82,10 @@ impl Machine {
     /// A line refers to the result of a tool that is still running: it and what follows it wait.
     fn step_held(&mut self, call: CallId) -> Option<Wait> {
         // Speech that does not wait for the classifier has come to a result that is not there: both are waited for.
-        if let Some(open) = &self.watcher.question {
-            return Some(Wait::Verdict(open.question.question));
+        if let Some(question) = self.watcher.question() {
+            return Some(Wait::Verdict(question.question));
         }
-        if !self.core().watch.matches.is_empty() {
+        if self.core().watch.first_match().is_some() {
             self.cut_for_match(true);
             return None;
         }
@@ -172,7 +172,9 @@ impl Machine {
                 if !turn.todo.front().is_some_and(Todo::is_yield) {
                     self.judge_in_turn(false);
                 } else if self.returns_inside() {
-                    self.ask_before_return();
+                    // What matches is called when the turn has ended, and the playbook inside returns then.
+                    self.ask_classifier();
+                    self.hold_while_asking(false);
                 }
             }
         }

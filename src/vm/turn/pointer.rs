@@ -12,8 +12,8 @@ use crate::machine::state::Machine;
 use crate::reply::{Action, WaitFor};
 use crate::turn::state::{Goal, Todo};
 use crate::variables::display::first_line;
-use crate::walk::Walk;
-use crate::walk::way::Way;
+use crate::walk::LineOutcome;
+use crate::walk::way::JumpOutcome;
 
 impl Machine {
     /// `at`: the model says which line it is at.
@@ -79,33 +79,33 @@ impl Machine {
         if self.top().here.performed.is_none() {
             match self.perform(pointer) {
                 // A decision in words about a result that the model has not seen would be made up.
-                Walk::Left if self.stack().decides_on_pending(pointer) => {
+                LineOutcome::Left if self.stack().decides_on_pending(pointer) => {
                     return self.cut_without_line("the line decides on a result that is on its way");
                 }
-                Walk::Left => {}
-                Walk::NeedsCalls => {
+                LineOutcome::Left => {}
+                LineOutcome::NeedsCalls => {
                     self.todo_first(Todo::Move(goal));
                     return self.wait_for_results(pointer);
                 }
-                Walk::Yield(then) if self.top().inside.is_some() => {
+                LineOutcome::Yield(then) if self.top().inside.is_some() => {
                     self.yield_inside(then);
                     if is_there {
                         return self.end_line();
                     }
                     return self.todo_first(Todo::Move(goal));
                 }
-                Walk::Yield(then) => {
+                LineOutcome::Yield(then) => {
                     self.cut_turn("the interpreter has performed the line that ends the playbook");
                     return self.after_turn(then);
                 }
                 // The reply was that of the frame that has gone.
-                Walk::TookOver => return,
-                Walk::Done => {
+                LineOutcome::TookOver => return,
+                LineOutcome::Done => {
                     self.progressed();
                     if self.top().inside.as_ref().is_some_and(|inside| inside.region.line == pointer) {
                         return self.todo_first(Todo::Move(goal));
                     }
-                    // What the model writes for the lines behind it would come before what the playbook does. The
+                    // What the model writes for the lines after it would come before what the playbook does. The
                     // interpreter goes on as if it had come here by itself.
                     if self.core().queue.iter().any(|call| matches!(call.callee, Callee::Playbook(_))) {
                         self.tell_unheard(pointer);
@@ -131,13 +131,13 @@ impl Machine {
             return;
         }
         match self.stack().way(target) {
-            Way::Through(next) if self.stack().leaves_region(next) => self.walk_out(goal),
-            Way::Through(next) => {
+            JumpOutcome::Through(next) if self.stack().leaves_region(next) => self.walk_out(goal),
+            JumpOutcome::Through(next) => {
                 self.pass_to(next);
                 self.progressed();
                 self.todo_first(Todo::Move(goal));
             }
-            Way::Back(to) => {
+            JumpOutcome::Back(to) => {
                 if self.stack().leaves_region(Node::Step(to)) && !self.walk_back_out() {
                     return;
                 }
@@ -145,7 +145,7 @@ impl Machine {
                 self.progressed();
                 self.todo_first(Todo::Move(goal));
             }
-            Way::NotDone(step) => {
+            JumpOutcome::NotDone(step) => {
                 let line = self.stack().body(self.top()).step(step);
                 let (label, text) = (&line.label, first_line(&line.text));
                 let unseen =
@@ -158,8 +158,8 @@ impl Machine {
                     None => format!("line {label} is not done: {text}"),
                 });
             }
-            Way::Over(between) => self.fail_jump(target, &between),
-            Way::Unreachable => {
+            JumpOutcome::Over(between) => self.fail_jump(target, &between),
+            JumpOutcome::Unreachable => {
                 let (from, to) = (self.stack().label(pointer), self.stack().label_of(target));
                 let problem = match self.top().here.performed {
                     Some(_) => format!("{to} is not reached: the interpreter has decided line {from} otherwise"),
@@ -214,7 +214,7 @@ impl Machine {
         if has_more {
             let label = self.stack().label(step);
             let told = format!("what you wrote for line {label} was not done: the interpreter has done that line");
-            self.asker_mut().told.set_problem(told);
+            self.chat_owner_mut().told.set_problem(told);
         }
     }
 }

@@ -27,10 +27,10 @@ impl Machine {
         if is_said {
             self.report(Fact::Ignored { cause: "the interpreter has said this line itself".into() });
         }
-        let utterance = match self.asker_mut().saying.take() {
+        let utterance = match self.chat_owner_mut().saying.take() {
             Some(open) if !is_said => open,
             open => {
-                self.asker_mut().saying = open;
+                self.chat_owner_mut().saying = open;
                 OpenUtterance { id: self.next_utterance(), text: String::new() }
             }
         };
@@ -142,10 +142,10 @@ impl Machine {
         }
         let text: Arc<str> = utterance.text.into();
         self.note_utterance(false, text.clone());
-        self.restart_silence();
+        self.tell_watcher(|watcher, sight| watcher.spoken(sight));
         self.report(Fact::Said { text });
         let heard = self.conversation.n_total();
-        self.asker_mut().chat.heard = heard;
+        self.chat_owner_mut().chat.heard = heard;
     }
 
     /// Says a text of the program's own, with its references.
@@ -178,7 +178,7 @@ impl Machine {
     }
 
     /// While the classifier is asked and speech need not wait for it: does the next piece of the reply if that is
-    /// speech, or only says which line it is at. Nothing that stands behind anything else is done.
+    /// speech, or only says which line it is at. Nothing that stands after anything else is done.
     pub(crate) fn step_speech_only(&mut self) -> bool {
         // A line of the interpreter's on the way would be performed.
         let may_move = self

@@ -4,7 +4,6 @@ use crate::machine::frame::Chat;
 use crate::machine::told::Told;
 use crate::protocol::{CallId, ReplyEnd, Timestamp, TurnEnd, TurnId, Usage};
 use crate::reply::{Action, Reading, ReplyReader};
-use crate::triggers::watch::Prejudged;
 use crate::variables::template::Part;
 use playhouse_lang::program::StepId;
 use playhouse_lang::value::Value;
@@ -13,7 +12,7 @@ use std::sync::Arc;
 
 use crate::machine::frame::{Frame, OpenUtterance};
 use crate::protocol::Place;
-use crate::triggers::truths::Truths;
+use crate::triggers::watcher::WatcherMark;
 use crate::variables::scope::Scope;
 use crate::variables::template::TextScanner;
 
@@ -60,8 +59,6 @@ pub(crate) struct Turn {
     pub(crate) reopened: bool,
     /// How many of `readings` had been read when the classifier last answered.
     pub(crate) horizon: usize,
-    /// Held updates that the last question was also about.
-    pub(crate) prejudged: VecDeque<Prejudged>,
     /// It is judged together with the user's message: what the frame had to tell the model, should the turn be
     /// dropped.
     pub(crate) undo: Option<Box<(Chat, Told)>>,
@@ -139,10 +136,7 @@ pub(crate) struct ClosingTurn {
 pub(crate) struct BeforeTurn {
     pub(crate) frames: Vec<Frame>,
     pub(crate) others: Vec<Scope>,
-    /// The conditions that held.
-    pub(crate) truths: Truths,
-    /// How many updates there had been.
-    pub(crate) n_updates: u64,
+    pub(crate) watcher: WatcherMark,
     /// The last call that had been queued.
     pub(crate) last_call: u64,
     pub(crate) n_calls: u64,

@@ -16,8 +16,11 @@ use crate::machine::state::Machine;
 use crate::protocol::fault::FaultKind;
 use crate::protocol::{Fact, FrameId, Location, USER_MESSAGE};
 use crate::variables::bounds::{admit, describe_excess};
+use crate::variables::eval::{eval, eval_condition};
+use crate::variables::fault::EvalFault;
 use crate::variables::scope::{Change, Scope, Stamp};
-use crate::variables::visible::Home;
+use crate::variables::visible::{Home, Visible};
+use playhouse_lang::expr::Expr;
 
 impl Machine {
     /// Sets a variable at the top frame's line; see [`Machine::set_variable_at`].
@@ -62,8 +65,8 @@ impl Machine {
     }
 
     /// Sets one of an agent's others, as the world does.
-    pub(crate) fn set_other(&mut self, agent: AgentId, name: &str, value: Tracked) {
-        if let Some((value, old)) = self.set_other_silently(agent, name, value) {
+    pub(crate) fn set_global(&mut self, agent: AgentId, name: &str, value: Tracked) {
+        if let Some((value, old)) = self.set_global_silently(agent, name, value) {
             self.report_set(agent, &name.into(), &value, old.as_ref(), false);
         }
     }
@@ -74,19 +77,19 @@ impl Machine {
         let (new, shown) = (value.clone(), old.map(Tracked::shown));
         self.report(Fact::VariableSet { name: name.clone(), value: new, old: shown, local });
         if self.frames.last().is_some_and(|top| top.core().agent == agent) {
-            self.updated(name, old, value);
+            self.tell_watcher(|watcher, sight| watcher.updated(sight, name, old, value));
         }
     }
 
-    /// As [`Machine::set_other`], and nobody is told. Answers the value as it is kept, and the one before.
-    pub(crate) fn set_other_silently(
+    /// As [`Machine::set_global`], and nobody is told. Answers the value as it is kept, and the one before.
+    pub(crate) fn set_global_silently(
         &mut self,
         agent: AgentId,
         name: &str,
         value: Tracked,
     ) -> Option<(Tracked, Option<Tracked>)> {
         let change = self.change(false, false);
-        self.put(agent, Home::Others(agent), &name.into(), value, change)
+        self.put(agent, Home::Globals(agent), &name.into(), value, change)
     }
 
     /// The one way into a scope: the value is within bounds, and secret if `agent` declares the name so, whoever gives
@@ -116,7 +119,7 @@ impl Machine {
                 Some(inside) => &mut inside.scope,
                 None => unreachable!("a home is used only where it was found"),
             },
-            Home::Others(agent) => &mut self.others[agent.0 as usize],
+            Home::Globals(agent) => &mut self.globals[agent.0 as usize],
         }
     }
 
@@ -166,20 +169,20 @@ impl Machine {
         let value = Tracked::new(value, Origin::CODE);
         let (agent, home) = match frame.map(|id| self.stack().home_of(id)) {
             Some(Some(home @ (Home::Frame(depth) | Home::Inside(depth)))) => (self.frames[depth].core().agent, home),
-            Some(Some(Home::Others(agent))) => (agent, Home::Others(agent)),
+            Some(Some(Home::Globals(agent))) => (agent, Home::Globals(agent)),
             // The frame has gone meanwhile: a stale id is ignored.
             Some(None) => return,
             None => {
                 let agent = self.frames.last().map_or(AgentId(0), |frame| frame.core().agent);
-                (agent, Home::Others(agent))
+                (agent, Home::Globals(agent))
             }
         };
-        if self.others.is_empty() {
+        if self.globals.is_empty() {
             return;
         }
         let change = self.change(false, false);
         if let Some((value, old)) = self.put(agent, home, name, value, change) {
-            self.report_set(agent, name, &value, old.as_ref(), !matches!(home, Home::Others(_)));
+            self.report_set(agent, name, &value, old.as_ref(), !matches!(home, Home::Globals(_)));
         }
     }
 
@@ -188,7 +191,7 @@ impl Machine {
         let Some(agent) = self.frames.last().map(|frame| frame.core().agent) else { return };
         let stamp = self.next_stamp();
         for name in names {
-            if let Some(variable) = self.others[agent.0 as usize].get_mut(name) {
+            if let Some(variable) = self.globals[agent.0 as usize].get_mut(name) {
                 variable.used = stamp;
             }
         }
@@ -197,22 +200,22 @@ impl Machine {
     /// Removes the others that no line can want any more (spec `execution.md`, "Stale others are removed").
     /// Called after a pop, when nothing else has changed what is reachable.
     pub(crate) fn remove_stale(&mut self) {
-        self.remove_others(false);
+        self.remove_globals(false);
     }
 
     /// A frame has given its place to the playbook it called last: that could have seen all its variables, so
     /// those that no line names stay too, as many as are kept of such.
     pub(crate) fn remove_stale_of_elided(&mut self) {
-        self.remove_others(true);
+        self.remove_globals(true);
     }
 
-    fn remove_others(&mut self, keeps_unnamed: bool) {
-        if self.others.iter().all(Scope::is_empty) || self.frames.is_empty() {
+    fn remove_globals(&mut self, keeps_unnamed: bool) {
+        if self.globals.iter().all(Scope::is_empty) || self.frames.is_empty() {
             return;
         }
         let (program, analysis) = (self.program.clone(), self.analysis.clone());
         for agent in &program.agents {
-            let others = &self.others[agent.id.0 as usize];
+            let others = &self.globals[agent.id.0 as usize];
             if others.is_empty() {
                 continue;
             }
@@ -270,7 +273,7 @@ impl Machine {
             unnamed.sort();
             let n_stale = unnamed.len() - keep;
             for (_, name) in unnamed.into_iter().take(n_stale) {
-                self.others[agent.id.0 as usize].remove(&name);
+                self.globals[agent.id.0 as usize].remove(&name);
                 self.report(Fact::VariableRemoved { name, reason });
             }
         }
@@ -299,5 +302,45 @@ impl<'a> StackView<'a> {
 
     pub(crate) fn is_declared_secret(self, agent: AgentId, name: &str) -> bool {
         self.program.agent(agent).declares_secret(name)
+    }
+}
+
+impl Machine {
+    /// The value of an expression as a frame would read it (spec `execution.md`, "Variables"); without a frame, or
+    /// with one that has gone, as the top frame would.
+    ///
+    /// # Errors
+    /// A variable that is not set, a member that is not there, operands that do not fit.
+    pub fn evaluate(&self, frame: Option<FrameId>, expr: &Expr) -> Result<Tracked, EvalFault> {
+        eval(expr, &self.stack().seen_from(frame))
+    }
+
+    /// Whether a condition holds in a frame's sight; only booleans are conditions.
+    ///
+    /// # Errors
+    /// As [`Machine::evaluate`], and a value that is no boolean.
+    pub fn holds(&self, frame: Option<FrameId>, condition: &Expr) -> Result<bool, EvalFault> {
+        eval_condition(condition, &self.stack().seen_from(frame))
+    }
+
+    /// The frame that defines the variable which `frame` reads by this name, if a frame does. What a plan reads is its
+    /// own, also before it is set.
+    pub fn defining_frame(&self, frame: FrameId, name: &str) -> Option<FrameId> {
+        let home = self.stack().home_of(frame)?;
+        if let Home::Frame(depth) = home
+            && self.frames[depth].playbook().is_none()
+        {
+            return Some(frame);
+        }
+        match self.stack().visible_at(Some(home)).find(name)?.0 {
+            Home::Frame(depth) => Some(self.frames[depth].core().id),
+            Home::Inside(depth) => self.frames[depth].inside().map(|inside| inside.id),
+            Home::Globals(_) => None,
+        }
+    }
+
+    /// What the lines of the top frame's agent can read.
+    pub(crate) fn reader(&self) -> Visible<'_> {
+        self.stack().reader()
     }
 }

@@ -104,7 +104,7 @@ impl Scope {
         self.variables.is_empty()
     }
 
-    /// Takes over what a popped frame leaves behind: of two values of a name the one set later stays.
+    /// Takes over what a popped frame leaves after: of two values of a name the one set later stays.
     pub(crate) fn join(&mut self, popped: Scope) {
         for (name, variable) in popped.variables {
             if variable.bound {

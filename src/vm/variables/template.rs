@@ -54,17 +54,17 @@ pub struct TextScanner {
 enum State {
     #[default]
     Text,
-    /// Behind `{`.
+    /// After `{`.
     Brace,
-    /// Behind `$`.
+    /// After `$`.
     Dollar,
     /// In the first name, or in that of a member.
     Name,
-    /// Behind a `.` of the path.
+    /// After a `.` of the path.
     Dot,
-    /// Behind a `[` of the path, in its digits.
+    /// After a `[` of the path, in its digits.
     Index { from: usize },
-    /// Behind a `]` of the path.
+    /// After a `]` of the path.
     IndexEnd,
 }
 
@@ -155,7 +155,7 @@ impl TextScanner {
         }
     }
 
-    /// The brace is text, what stands behind it goes on as a bare reference.
+    /// The brace is text, what stands after it goes on as a bare reference.
     fn drop_brace(&mut self, parts: &mut Vec<Part>) {
         add_text("{", parts);
         self.held.remove(0);

@@ -3,16 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use playhouse_lang::expr::Expr;
 use playhouse_lang::program::AgentId;
 use playhouse_lang::value::Bounds;
 
 use crate::machine::frame::Frame;
 use crate::machine::stack_view::StackView;
-use crate::machine::state::Machine;
 use crate::protocol::{FrameId, Tracked};
-use crate::variables::eval::{Lookup, eval, eval_condition};
-use crate::variables::fault::EvalFault;
+use crate::variables::eval::Lookup;
 use crate::variables::scope::{Scope, Variable};
 
 /// Where a variable is kept.
@@ -23,7 +20,7 @@ pub(crate) enum Home {
     /// In what runs inside the frame at this depth.
     Inside(usize),
     /// Among the others of this agent.
-    Others(AgentId),
+    Globals(AgentId),
 }
 
 /// Whose variables can be read.
@@ -35,7 +32,7 @@ enum Reads {
     /// Those of the plan at this depth, and no others (spec `plans.md`).
     Plan(usize),
     /// Everybody's others: nothing is executed, and what is left is looked at.
-    AllOthers,
+    AllGlobals,
 }
 
 /// The variables that can be read from one place of a session.
@@ -62,11 +59,11 @@ impl<'a> Visible<'a> {
                         return Some(found);
                     }
                 }
-                look(Home::Others(agent), globals.get(agent.0 as usize)?)
+                look(Home::Globals(agent), globals.get(agent.0 as usize)?)
             }
             Reads::Plan(depth) => look(Home::Frame(depth), &frames[depth].core().scope),
-            Reads::AllOthers => {
-                (0..).map(AgentId).zip(globals).find_map(|(agent, scope)| look(Home::Others(agent), scope))
+            Reads::AllGlobals => {
+                (0..).map(AgentId).zip(globals).find_map(|(agent, scope)| look(Home::Globals(agent), scope))
             }
         }
     }
@@ -102,46 +99,6 @@ impl Lookup for Visible<'_> {
     }
 }
 
-impl Machine {
-    /// The value of an expression as a frame would read it (spec `execution.md`, "Variables"); without a frame, or
-    /// with one that has gone, as the top frame would.
-    ///
-    /// # Errors
-    /// A variable that is not set, a member that is not there, operands that do not fit.
-    pub fn evaluate(&self, frame: Option<FrameId>, expr: &Expr) -> Result<Tracked, EvalFault> {
-        eval(expr, &self.stack().seen_from(frame))
-    }
-
-    /// Whether a condition holds in a frame's sight; only booleans are conditions.
-    ///
-    /// # Errors
-    /// As [`Machine::evaluate`], and a value that is no boolean.
-    pub fn holds(&self, frame: Option<FrameId>, condition: &Expr) -> Result<bool, EvalFault> {
-        eval_condition(condition, &self.stack().seen_from(frame))
-    }
-
-    /// The frame that defines the variable which `frame` reads by this name, if a frame does. What a plan reads is its
-    /// own, also before it is set.
-    pub fn defining_frame(&self, frame: FrameId, name: &str) -> Option<FrameId> {
-        let home = self.stack().home_of(frame)?;
-        if let Home::Frame(depth) = home
-            && self.frames[depth].playbook().is_none()
-        {
-            return Some(frame);
-        }
-        match self.stack().visible_at(Some(home)).find(name)?.0 {
-            Home::Frame(depth) => Some(self.frames[depth].core().id),
-            Home::Inside(depth) => self.frames[depth].inside().map(|inside| inside.id),
-            Home::Others(_) => None,
-        }
-    }
-
-    /// What the lines of the top frame's agent can read.
-    pub(crate) fn reader(&self) -> Visible<'_> {
-        self.stack().reader()
-    }
-}
-
 impl<'a> StackView<'a> {
     /// What the lines of the top frame's agent can read.
     pub(crate) fn reader(self) -> Visible<'a> {
@@ -154,7 +111,7 @@ impl<'a> StackView<'a> {
     }
 
     /// What can be read at a place; without one, what is left.
-    fn visible_at(self, at: Option<Home>) -> Visible<'a> {
+    pub(crate) fn visible_at(self, at: Option<Home>) -> Visible<'a> {
         let reads = match at {
             Some(home @ (Home::Frame(depth) | Home::Inside(depth))) => match &self.frames[depth] {
                 Frame::Playbook(frame) => Reads::Agent {
@@ -164,13 +121,13 @@ impl<'a> StackView<'a> {
                 },
                 Frame::Plan(_) => Reads::Plan(depth),
             },
-            Some(Home::Others(_)) | None => Reads::AllOthers,
+            Some(Home::Globals(_)) | None => Reads::AllGlobals,
         };
         Visible { stack: self, reads }
     }
 
     /// What a frame can read; without one, or if it has gone, what the top frame can.
-    fn seen_from(self, frame: Option<FrameId>) -> Visible<'a> {
+    pub(crate) fn seen_from(self, frame: Option<FrameId>) -> Visible<'a> {
         self.visible_at(frame.and_then(|id| self.home_of(id)).or_else(|| self.top_home()))
     }
 

@@ -12,11 +12,11 @@ use crate::protocol::Tracked;
 use crate::variables::display::shorten;
 use crate::variables::eval::{eval, eval_condition};
 use crate::variables::fault::EvalFault;
-use crate::walk::Act;
+use crate::walk::LineEffect;
 
 impl Machine {
     /// Passes the header of one of the interpreter's loops: the next round, or out of it.
-    pub(crate) fn act_loop(&mut self, step: StepId, header: &Loop) -> Result<Act, EvalFault> {
+    pub(crate) fn act_loop(&mut self, step: StepId, header: &Loop) -> Result<LineEffect, EvalFault> {
         let running = self.top().loops.iter().find(|state| state.header == step);
         let state = match running {
             Some(state) => LoopState { round: state.round + 1, ..state.clone() },
@@ -34,8 +34,8 @@ impl Machine {
         };
         if !goes_on {
             self.top_mut().loops.retain(|state| state.header != step);
-            self.tell_done(step, "is over");
-            return Ok(Act::Go(EdgeKind::Else));
+            self.note_done_line(step, "is over");
+            return Ok(LineEffect::Go(EdgeKind::Else));
         }
         let mut text = state.describe();
         // What can go wrong with the item does so before the round has begun: the loop stays where it was.
@@ -62,8 +62,8 @@ impl Machine {
         if let Some((name, item)) = item {
             self.bind_variable(name, item, true);
         }
-        self.tell_done(step, &text);
-        Ok(Act::Go(EdgeKind::Then))
+        self.note_done_line(step, &text);
+        Ok(LineEffect::Go(EdgeKind::Then))
     }
 }
 

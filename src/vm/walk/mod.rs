@@ -31,7 +31,7 @@ use crate::variables::eval::{eval, eval_condition};
 use crate::variables::fault::EvalFault;
 
 /// What performing a line came to.
-pub(crate) enum Walk {
+pub(crate) enum LineOutcome {
     /// It is done; `here.performed` says where to go.
     Done,
     /// It is not explicit, or not now: the model's.
@@ -45,7 +45,7 @@ pub(crate) enum Walk {
 }
 
 /// What a line did.
-pub(crate) enum Act {
+pub(crate) enum LineEffect {
     /// The next line follows.
     Next(Option<(Arc<str>, Value)>),
     /// A branch or loop has been decided.
@@ -81,10 +81,10 @@ impl Machine {
             return self.arrive(next);
         }
         match self.perform(step) {
-            Walk::Done | Walk::TookOver => {}
-            Walk::NeedsCalls => self.core_mut().phase = Phase::Draining(Then::GoOn),
-            Walk::Yield(then) => self.core_mut().phase = Phase::Draining(then),
-            Walk::Left => match self.stack().way_out(step) {
+            LineOutcome::Done | LineOutcome::TookOver => {}
+            LineOutcome::NeedsCalls => self.core_mut().phase = Phase::Draining(Then::GoOn),
+            LineOutcome::Yield(then) => self.core_mut().phase = Phase::Draining(then),
+            LineOutcome::Left => match self.stack().way_out(step) {
                 Some(next) => self.arrive(next),
                 None if self.stack().waits_by_itself(step) => self.core_mut().phase = Phase::Draining(Then::WaitUser),
                 None => self.drain_or_ask(),
@@ -101,48 +101,48 @@ impl Machine {
     }
 
     /// Performs the pointer's line if it is explicit and everything it needs is there. Once for each arrival.
-    pub(crate) fn perform(&mut self, step: StepId) -> Walk {
+    pub(crate) fn perform(&mut self, step: StepId) -> LineOutcome {
         let layouts = self.layouts.clone();
         let playbook = layouts.body(self.top().playbook);
         let line = playbook.step(step);
         if !self.stack().performs_here(self.top()) {
-            return Walk::Left;
+            return LineOutcome::Left;
         }
         if self.stack().blocking_call(step).is_some() {
-            return Walk::NeedsCalls;
+            return LineOutcome::NeedsCalls;
         }
         self.touch(line.reads.iter());
         match self.act(playbook, step, &line.kind) {
             Ok(act) => {
                 self.counters.explicit_lines += 1;
                 let (next, assigned) = match act {
-                    Act::Next(assigned) => (playbook.flow.follow(step, EdgeKind::Next), assigned),
-                    Act::Go(kind) => (playbook.flow.follow(step, kind), None),
-                    Act::Yield(then) => return Walk::Yield(then),
-                    Act::TookOver => return Walk::TookOver,
+                    LineEffect::Next(assigned) => (playbook.flow.follow(step, EdgeKind::Next), assigned),
+                    LineEffect::Go(kind) => (playbook.flow.follow(step, kind), None),
+                    LineEffect::Yield(then) => return LineOutcome::Yield(then),
+                    LineEffect::TookOver => return LineOutcome::TookOver,
                 };
                 if self.outcome.is_none() {
                     self.top_mut().here.performed = Some(Performed { next, assigned, left_at: None });
                     self.enter_region(step);
                 }
-                Walk::Done
+                LineOutcome::Done
             }
             // What is too large for the interpreter is too large for the model.
             Err(EvalFault::Excess(excess)) => {
                 let (line, excess) = (self.stack().label(step), describe_excess(excess));
                 self.fail(FaultKind::Limit, format!("line {line}: the result would be {excess}"));
-                Walk::Done
+                LineOutcome::Done
             }
             Err(fault) => {
                 self.top_mut().here.left_to_model = true;
                 // Only worth telling where the author wrote something exact; an else-arm has nothing to read.
-                self.tell_done(step, &format!("is left to you: {fault}"));
-                Walk::Left
+                self.note_done_line(step, &format!("is left to you: {fault}"));
+                LineOutcome::Left
             }
         }
     }
 
-    fn act(&mut self, playbook: &Playbook, step: StepId, kind: &StepKind) -> Result<Act, EvalFault> {
+    fn act(&mut self, playbook: &Playbook, step: StepId, kind: &StepKind) -> Result<LineEffect, EvalFault> {
         match kind {
             StepKind::Assign { target, value: Some(value) } => {
                 let value = self.stack().as_declared(&target.name, eval(value, &self.reader())?);
@@ -157,8 +157,8 @@ impl Machine {
                 let text = format!("${} = {}", target.name, shorten(&value, self.settings.shown_value_bytes));
                 let assigned = (target.name.clone(), value.value().clone());
                 self.set_variable(&target.name, value);
-                self.tell_done(step, &text);
-                Ok(Act::Next(Some(assigned)))
+                self.note_done_line(step, &text);
+                Ok(LineEffect::Next(Some(assigned)))
             }
             StepKind::Branch { arm, condition } => {
                 let holds = match condition {
@@ -168,9 +168,9 @@ impl Machine {
                 };
                 // Of several branches the true one says it all.
                 if condition.is_some() && holds {
-                    self.tell_done(step, "is true");
+                    self.note_done_line(step, "is true");
                 }
-                Ok(Act::Go(if holds { EdgeKind::Then } else { EdgeKind::Else }))
+                Ok(LineEffect::Go(if holds { EdgeKind::Then } else { EdgeKind::Else }))
             }
             StepKind::Loop(header) => self.act_loop(step, header),
             StepKind::Return(returned) => {
@@ -179,8 +179,8 @@ impl Machine {
                     Returned::Value(value) => ReturnValue::Value(eval(value, &self.reader())?),
                     Returned::Call(site) => match self.act_call(step, site)? {
                         CallMade::Queued(call) => ReturnValue::OfCall(call),
-                        CallMade::Failed => return Ok(Act::Next(None)),
-                        CallMade::TookOver => return Ok(Act::TookOver),
+                        CallMade::Failed => return Ok(LineEffect::Next(None)),
+                        CallMade::TookOver => return Ok(LineEffect::TookOver),
                     },
                     Returned::Words => return Err(EvalFault::words("what it returns is in words")),
                 };
@@ -189,17 +189,17 @@ impl Machine {
                 {
                     return Err(EvalFault::words(format!("it must return {ty}, not {}", value.value().kind())));
                 }
-                Ok(Act::Yield(Then::Return { value, failed: false }))
+                Ok(LineEffect::Yield(Then::Return { value, failed: false }))
             }
-            StepKind::End => Ok(Act::Yield(Then::End { reason: None })),
+            StepKind::End => Ok(LineEffect::Yield(Then::End { reason: None })),
             StepKind::Call(site) => match self.act_call(step, site)? {
-                CallMade::Queued(_) | CallMade::Failed => Ok(Act::Next(None)),
-                CallMade::TookOver => Ok(Act::TookOver),
+                CallMade::Queued(_) | CallMade::Failed => Ok(LineEffect::Next(None)),
+                CallMade::TookOver => Ok(LineEffect::TookOver),
             },
             StepKind::Say { literal: Some(text) } => {
                 let said = self.say_whole(text)?;
-                self.tell_done(step, &format!("said {}", Value::from(said).to_json()));
-                Ok(Act::Next(None))
+                self.note_done_line(step, &format!("said {}", Value::from(said).to_json()));
+                Ok(LineEffect::Next(None))
             }
             StepKind::Assign { value: None, .. }
             | StepKind::Say { literal: None }
@@ -232,16 +232,16 @@ impl Machine {
         }
         let text = format!("called {}", describe_call(&resolved.signature.name, &bound));
         let call = self.queue_call(&resolved, bound, result_name);
-        self.tell_done(step, &text);
+        self.note_done_line(step, &text);
         Ok(CallMade::Queued(call))
     }
 
-    pub(crate) fn tell_done(&mut self, step: StepId, what: &str) {
+    pub(crate) fn note_done_line(&mut self, step: StepId, what: &str) {
         if self.frames.is_empty() {
             return;
         }
         let label = self.stack().label(step);
-        self.asker_mut().told.push_done(format!("{label} {what}"));
+        self.chat_owner_mut().told.push_done(format!("{label} {what}"));
     }
 }
 
@@ -249,7 +249,7 @@ impl<'a> StackView<'a> {
     /// Whether the user is to speak next, and the model would only say so: what the line waits the answer to has been
     /// said.
     pub(crate) fn waits_by_itself(self, step: StepId) -> bool {
-        let is_silent = self.asker().told.is_silent();
+        let is_silent = self.chat_owner().told.is_silent();
         let is_said = self.conversation.utterances.back().is_some_and(|last| !last.by_user);
         // What the model has begun on the line it may go on with.
         let here = &self.top().here;
@@ -304,7 +304,7 @@ impl<'a> StackView<'a> {
         (is_work && frame.work.is_done(line)).then_some(only.to)
     }
 
-    /// The first line that a frame has not done with: behind its pointer's line, if the frame is going to leave
+    /// The first line that a frame has not done with: after its pointer's line, if the frame is going to leave
     /// that by itself. Whether it has left it already is a matter of when its calls are worked off.
     ///
     /// A line that a return follows is not done with: should that not come about, the model is asked there.

@@ -18,7 +18,7 @@ use crate::machine::state::Machine;
 use crate::protocol::{Fact, FrameId, FrameOrigin, Tracked, TurnEnd};
 use crate::reply::Action;
 use crate::turn::state::{Goal, Todo};
-use crate::walk::way::Way;
+use crate::walk::way::JumpOutcome;
 
 impl Machine {
     /// The explicit call at the top frame's line has been queued: if its playbook is shown inside, it begins.
@@ -60,7 +60,7 @@ impl Machine {
         let mut inside = frame.close_inside()?;
         frame.core.phase = phase;
         let agent = frame.core.agent;
-        self.others[agent.0 as usize].join(std::mem::take(&mut inside.scope));
+        self.globals[agent.0 as usize].join(std::mem::take(&mut inside.scope));
         Some(inside)
     }
 
@@ -81,10 +81,10 @@ impl Machine {
         self.core_mut().queue.push(call);
         self.last_value = value;
         self.remove_stale();
-        self.recheck_truths();
+        self.tell_watcher(|watcher, sight| watcher.recheck_truths(sight));
         self.take_call(id);
         // What the reply says next would count on a variable that could not be set.
-        if self.outcome.is_none() && self.turn.is_some() && self.asker().told.problem().is_some() {
+        if self.outcome.is_none() && self.turn.is_some() && self.chat_owner().told.problem().is_some() {
             return self.cut_without_line("the result does not fit the variable");
         }
         // The variable is one of the caller's, and its triggers are asked like those of any other.
@@ -180,7 +180,7 @@ impl Machine {
     pub(crate) fn todo_after_leaving(&mut self, action: Action) {
         self.todo_first(Todo::Act(action));
         let next = self.top().inside.as_ref().map(|inside| inside.region.next);
-        if next.is_some_and(|next| matches!(self.stack().way(next), Way::Through(_))) {
+        if next.is_some_and(|next| matches!(self.stack().way(next), JumpOutcome::Through(_))) {
             return self.todo_first(Todo::Move(Goal::Out));
         }
         match self.core().queue.first().map(|call| call.id) {

@@ -20,7 +20,7 @@ pub(crate) struct TailCall {
     callee: PlaybookId,
     /// The line is no `Return`: the frame would have returned null, whatever the callee gives.
     discards_value: bool,
-    /// The variable that the line sets with the result, for the `Return` behind it.
+    /// The variable that the line sets with the result, for the `Return` after it.
     result: Option<Arc<str>>,
 }
 
@@ -43,7 +43,7 @@ impl Machine {
         let (call, name, kind) = (CallId(self.next.call), resolved.signature.name.clone(), resolved.callee.kind());
         self.report(Fact::CallQueued { call, name, kind, arguments: arguments.clone() });
         self.report(Fact::FrameElided { playbook: self.top().playbook });
-        let mut left = self.leave_to_successor();
+        let mut left = self.pop_for_tail_call();
         if tail_call.discards_value {
             left.discards_value = true;
             left.elided_results.iter_mut().for_each(|result| result.is_null = true);
@@ -63,13 +63,13 @@ impl Machine {
     }
 
     /// Takes the top frame off; the trigger that called it stays active, for another frame takes its place.
-    pub(crate) fn leave_to_successor(&mut self) -> PlaybookFrame {
+    pub(crate) fn pop_for_tail_call(&mut self) -> PlaybookFrame {
         let frame = self.top_mut();
-        let (trigger, later) = (frame.core.trigger.take(), std::mem::take(&mut frame.core.watch.later));
+        let (trigger, later) = (frame.core.trigger.take(), frame.core.watch.split_later());
         let Frame::Playbook(mut left) = self.leave_frame() else {
             unreachable!("only called with a playbook on top of the stack")
         };
-        (left.core.trigger, left.core.watch.later) = (trigger, later);
+        (left.core.trigger, left.core.watch) = (trigger, later);
         left
     }
 
@@ -80,20 +80,20 @@ impl Machine {
         frame.discards_value = left.discards_value;
         frame.elided_results = left.elided_results;
         frame.core.trigger = left.core.trigger;
-        frame.core.watch.later = left.core.watch.later;
+        frame.core.watch = left.core.watch;
     }
 
     /// A frame has returned `value`: what the frames before it in its place would have set with it is set.
     /// Answers what the caller gets.
-    pub(crate) fn settle_elided(&mut self, left: PlaybookFrame, value: Tracked) -> Tracked {
+    pub(crate) fn assign_elided_results(&mut self, left: PlaybookFrame, value: Tracked) -> Tracked {
         for result in left.elided_results.into_iter().rev() {
             let value = if result.is_null { Tracked::NULL } else { value.clone() };
-            self.set_other(result.agent, &result.name, value);
+            self.set_global(result.agent, &result.name, value);
         }
         if left.discards_value { Tracked::NULL } else { value }
     }
 
-    /// The line that is in hand takes effect with what it does now, for nothing can be noted behind it.
+    /// The line that is in hand takes effect with what it does now, for nothing can be noted after it.
     fn apply_line_in_hand(&mut self) {
         let Some(turn) = self.turn.as_mut() else { return };
         let applied = turn.todo.iter().position(|todo| matches!(todo, Todo::Applied { .. }));
@@ -123,13 +123,13 @@ impl<'a> StackView<'a> {
         let tail_call = TailCall { callee, discards_value: !returns && site.result.is_none(), result: result.cloned() };
         let sets_as_written = site.result.as_ref().map(|target| &target.name) == result;
         let can_return = !tail_call.discards_value || playbook.returns.is_none();
-        (sets_as_written && can_return && !self.hides_variables(callee)).then_some(tail_call)
+        (sets_as_written && can_return && !self.shadows_after_pop(callee)).then_some(tail_call)
     }
 
     /// Whether the callee, or what runs above it, would find another variable than the frame's if that had joined
     /// the others: a frame below has one of the same name, or the others have a later one, or will have one when
     /// a playbook is left that owns the name. (What does not join them, [`playhouse_lang::analysis::Analysis::tail_call`] has looked at.)
-    fn hides_variables(self, callee: PlaybookId) -> bool {
+    fn shadows_after_pop(self, callee: PlaybookId) -> bool {
         let frame = self.top();
         let agent = frame.core.agent;
         let body = self.program.playbook(callee);

@@ -12,7 +12,7 @@ use crate::protocol::Fact;
 use crate::walk::is_inside;
 
 /// Where an `at` may lead.
-pub(crate) enum Way {
+pub(crate) enum JumpOutcome {
     /// Through this node next.
     Through(Node),
     /// Back to this earlier line.
@@ -52,14 +52,14 @@ impl Machine {
 
 impl<'a> StackView<'a> {
     /// Which way the pointer may go towards `target`.
-    pub(crate) fn way(self, target: Node) -> Way {
+    pub(crate) fn way(self, target: Node) -> JumpOutcome {
         let frame = self.top();
-        let Some(from) = frame.pointer else { return Way::Unreachable };
+        let Some(from) = frame.pointer else { return JumpOutcome::Unreachable };
         let playbook = self.body(frame);
         // A playbook inside a line that nobody has told the model of is executed as if it had been called.
         let is_unseen = frame.inside.as_ref().is_some_and(|inside| !inside.is_told) && !frame.here.touched;
         if is_unseen && frame.here.performed.is_none() && !self.performs_here(frame) && self.leaves_region(target) {
-            return Way::NotDone(from);
+            return JumpOutcome::NotDone(from);
         }
         if let Node::Step(line) = target {
             // Into a region leads only the call of its line.
@@ -67,7 +67,7 @@ impl<'a> StackView<'a> {
             let region = self.region_of(line).map(|region| region.line).filter(|line| inside != Some(*line));
             let line = region.unwrap_or(line);
             if line != from && self.is_before(line, from) {
-                let Some(header) = self.next_round(playbook, from, line) else { return Way::Back(line) };
+                let Some(header) = self.next_round(playbook, from, line) else { return JumpOutcome::Back(line) };
                 return self.way_along(playbook, from, Node::Step(header));
             }
         }
@@ -75,30 +75,30 @@ impl<'a> StackView<'a> {
         if let Some(performed) = &frame.here.performed {
             let next = performed.next;
             if next == target {
-                return Way::Through(next);
+                return JumpOutcome::Through(next);
             }
-            let Node::Step(step) = next else { return Way::Unreachable };
+            let Node::Step(step) = next else { return JumpOutcome::Unreachable };
             if !self.reaches(playbook, step, target, Some(from)) {
-                return Way::Unreachable;
+                return JumpOutcome::Unreachable;
             }
             let is_on_the_way = self.leads_inside(step, target) || !self.stops_reply(playbook, step);
-            return if is_on_the_way { Way::Through(next) } else { Way::Over(vec![step]) };
+            return if is_on_the_way { JumpOutcome::Through(next) } else { JumpOutcome::Over(vec![step]) };
         }
         // The interpreter has not made the call.
         if self.leads_inside(from, target) {
-            return Way::NotDone(from);
+            return JumpOutcome::NotDone(from);
         }
         if !playbook.strict || self.has_done_work(from, false) {
             return self.way_along(playbook, from, target);
         }
-        Way::NotDone(from)
+        JumpOutcome::NotDone(from)
     }
 
     /// The way over lines that may be passed, where the pointer's own line may be left.
-    fn way_along(self, playbook: &Playbook, from: StepId, target: Node) -> Way {
+    fn way_along(self, playbook: &Playbook, from: StepId, target: Node) -> JumpOutcome {
         match self.path(playbook, from, target) {
-            Ok(next) => Way::Through(next),
-            Err(blocked) if blocked == from => Way::Unreachable,
+            Ok(next) => JumpOutcome::Through(next),
+            Err(blocked) if blocked == from => JumpOutcome::Unreachable,
             Err(blocked) if self.stops_reply(playbook, blocked) => {
                 let is_before_target = |step| match target {
                     Node::Step(target) => self.is_before(step, target),
@@ -112,9 +112,9 @@ impl<'a> StackView<'a> {
                     is_between && !is_elsewhere && self.stops_reply(playbook, *step)
                 });
                 between.sort_by_key(|step| self.position(*step));
-                Way::Over(between)
+                JumpOutcome::Over(between)
             }
-            Err(blocked) => Way::NotDone(blocked),
+            Err(blocked) => JumpOutcome::NotDone(blocked),
         }
     }
 

@@ -1,5 +1,5 @@
 //! Files that are locked as long as somebody holds something, and say who: the process id stands in them. The lock of a
-//! process that was killed is given up by the system; the file that it leaves behind means nothing.
+//! process that was killed is given up by the system; the file that it leaves after means nothing.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};

@@ -3,7 +3,7 @@
 //! Several processes may have a store open, each with other sessions: a session has a lock beside the store. SQLite
 //! writes ahead (WAL): when an append returns, its transaction is in the system's hands and outlives the process;
 //! [`Journal::sync`](crate::host::journal::Journal::sync) lets it outlive a power cut. Whatever belongs together (the
-//! chunks of a tail, the record that takes their place, the one behind it, what is secret of it) is one transaction,
+//! chunks of a tail, the record that takes their place, the one after it, what is secret of it) is one transaction,
 //! so no state between is ever seen.
 
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ pub struct Standing {
     pub detail: String,
 }
 
-/// How a session was found to stand behind its last record.
+/// How a session was found to stand after its last record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// Its id.

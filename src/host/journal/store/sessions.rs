@@ -58,7 +58,7 @@ fn all(connection: &Connection) -> rusqlite::Result<Vec<Listed>> {
 }
 
 /// Keeps a store open until what this gives is dropped: whoever opens it in the meantime is not the last to close it, and
-/// need not clean up behind itself.
+/// need not clean up after itself.
 ///
 /// # Errors
 /// It cannot be opened, or is none.

@@ -33,7 +33,7 @@ struct StoreJournal {
     found: Option<Vec<Record>>,
     /// The variables that are declared secret.
     secret_names: Vec<Arc<str>>,
-    /// Given up behind the connection.
+    /// Given up after the connection.
     _lock: Lock,
 }
 

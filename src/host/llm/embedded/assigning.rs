@@ -151,7 +151,7 @@ impl Executor<'_> {
     }
 }
 
-/// What is assigned: behind the variable and `to` or `=`.
+/// What is assigned: after the variable and `to` or `=`.
 fn after_target<'t>(text: &'t str, target: &Target) -> Option<&'t str> {
     let mention = format!("${}", target.name);
     let at = text.find(&mention)? + mention.len();

@@ -105,7 +105,7 @@ impl Executor<'_> {
         if matches!(line.kind, crate::lang::program::StepKind::Return(_)) { Next::Done } else { self.leave(line) }
     }
 
-    /// Behind a call the reply ends: what follows may need its result.
+    /// After a call the reply ends: what follows may need its result.
     fn leave(&mut self, line: &Step) -> Next {
         match self.follow(line.id) {
             Node::Step(next) => {
@@ -125,7 +125,7 @@ impl Executor<'_> {
         Next::Over
     }
 
-    /// What stands between the brackets of a call, or what a free line names behind the callable.
+    /// What stands between the brackets of a call, or what a free line names after the callable.
     fn given(&self, signature: &Signature, callee: &str, site: Option<&CallSite>, text: &str) -> Vec<(Place, Worth)> {
         let mut given = Vec::new();
         if let Some(arguments) = site.and_then(|site| site.arguments.as_ref()) {

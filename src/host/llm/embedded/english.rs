@@ -67,7 +67,7 @@ fn add_other<'t>(pieces: &mut Vec<Piece<'t>>, text: &'t str, rest: &'t str, leng
     }
 }
 
-/// The length of the word at the beginning; an apostrophe or a hyphen belongs to it if it goes on behind.
+/// The length of the word at the beginning; an apostrophe or a hyphen belongs to it if it goes on after.
 fn word_length(text: &str) -> usize {
     let mut length = 0;
     let mut characters = text.chars().peekable();
@@ -265,7 +265,7 @@ pub(super) fn name_words(name: &str) -> String {
 /// What people who talk to a program are called in playbooks.
 const USERS: [&str; 8] = ["user", "customer", "caller", "client", "guest", "visitor", "patient", "student"];
 
-/// Verbs behind which `you` is the one who acts.
+/// Verbs after which `you` is the one who acts.
 const ACTS: [&str; 30] = [
     "will",
     "can",
@@ -299,7 +299,7 @@ const ACTS: [&str; 30] = [
     "like",
 ];
 
-/// Words behind which `you` is not the one who acts.
+/// Words after which `you` is not the one who acts.
 const ACTED_ON: [&str; 26] = [
     "to", "for", "with", "from", "of", "about", "at", "by", "than", "on", "behind", "reach", "call", "contact", "tell",
     "give", "ask", "show", "help", "write", "send", "email", "thank", "let", "trust", "see",

@@ -289,7 +289,7 @@ impl<'a> Executor<'a> {
         self.scope.set(&target.name, value);
     }
 
-    /// Behind the last line.
+    /// After the last line.
     fn return_nothing(&mut self, step: StepId) {
         let playbook = self.playbook;
         let line = playbook.step(step);

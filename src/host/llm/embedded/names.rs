@@ -183,7 +183,7 @@ const ENDS: [&str; 22] = [
 const PARTICLES: [&str; 16] =
     ["van", "von", "de", "der", "den", "la", "le", "da", "di", "del", "du", "dos", "al", "bin", "ten", "zu"];
 
-/// A name that a text gives: behind words that lead to one, or because it is nothing else.
+/// A name that a text gives: after words that lead to one, or because it is nothing else.
 pub(super) fn name(text: &str) -> Option<String> {
     let text = leading(text);
     if let Some((lead, rest)) = NAME_LEADS.iter().find_map(|lead| strip_any(text, &[lead]).map(|rest| (*lead, rest))) {
@@ -260,7 +260,7 @@ fn cut_name(rest: &str, is_weak: bool) -> Option<String> {
         if taken.len() >= 4 || !goes_on || bare.is_empty() {
             break;
         }
-        // Behind a first word with a large letter small ones do not belong to the name.
+        // After a first word with a large letter small ones do not belong to the name.
         let is_small = bare.starts_with(char::is_lowercase) && !is_one_of(bare, &PARTICLES);
         if taken.first().is_some_and(|first| first.starts_with(char::is_uppercase)) && is_small {
             break;

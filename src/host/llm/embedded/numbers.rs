@@ -148,7 +148,7 @@ fn read_digits(text: &str) -> Option<Value> {
         Some(at) => {
             let behind = &text[at + 1..];
             let mark = &text[at..=at];
-            // Three digits behind the only comma, or behind several marks of one kind, are thousands.
+            // Three digits after the only comma, or after several marks of one kind, are thousands.
             let is_thousands = behind.len() == 3
                 && (mark == "," || n_marks > 1)
                 && (n_marks == 1 || text.matches(mark).count() == n_marks);
@@ -233,7 +233,7 @@ fn in_words(text: &str) -> Vec<(usize, Value)> {
     found.into_iter().map(|(start, value)| (start, Value::Int(value))).collect()
 }
 
-/// Whether a number may stand behind another as its units: `twenty five`, `two hundred three`.
+/// Whether a number may stand after another as its units: `twenty five`, `two hundred three`.
 fn fits_behind(part: i64, value: i64) -> bool {
     (part % 100 == 0 && part >= 100 && value < 100)
         || (part % 10 == 0 && (20..100).contains(&(part % 100)) && (1..10).contains(&value))

@@ -176,7 +176,7 @@ fn inverted(front: &str, rest: &str) -> Option<String> {
     Some(ask(auxiliary, &subject, &tail))
 }
 
-/// Whether a word looks like one that stands behind `have`.
+/// Whether a word looks like one that stands after `have`.
 fn is_participle(word: &str) -> bool {
     const IRREGULAR: [&str; 20] = [
         "been", "done", "gone", "seen", "had", "made", "paid", "got", "bought", "sent", "lost", "found", "read",

@@ -30,7 +30,7 @@ pub(super) enum Part {
     End,
 }
 
-/// The conditions behind a fact: whether one holds.
+/// The conditions after a fact: whether one holds.
 pub(super) type Judge<'a> = &'a dyn Fn(&str) -> Option<bool>;
 
 /// What a line's words say; empty if no part of it can be worded. `agent` is who speaks.
@@ -62,7 +62,7 @@ pub(super) fn parts(line: &str, agent: &str, values: &dyn Values, judge: Judge<'
     join_greetings(parts)
 }
 
-/// Verbs that begin another thing to say, behind `and`.
+/// Verbs that begin another thing to say, after `and`.
 const VERBS: [&str; 38] = [
     "say",
     "tell",

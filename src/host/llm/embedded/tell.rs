@@ -91,7 +91,7 @@ fn without_listener(text: &str) -> &str {
     }
 }
 
-/// The parts of what is told: behind `and` a noun, a question word or another `that` begins one.
+/// The parts of what is told: after `and` a noun, a question word or another `that` begins one.
 fn clauses(text: &str) -> Vec<&str> {
     const STARTS: [&str; 12] =
         ["that", "when", "where", "how", "what", "which", "who", "whether", "the", "their", "its", "a"];
@@ -114,7 +114,7 @@ fn clauses(text: &str) -> Vec<&str> {
     clauses
 }
 
-/// A clause and the condition behind it: `when it is expected if $order says so`.
+/// A clause and the condition after it: `when it is expected if $order says so`.
 fn conditional(clause: &str) -> (&str, Option<&str>) {
     match find(clause, "if").filter(|(start, _)| *start > 0) {
         Some((start, end)) => (clause[..start].trim().trim_end_matches(','), Some(clause[end..].trim())),

@@ -60,11 +60,11 @@ pub(super) const QUESTION_WORDS: [&str; 13] = [
     "how many",
 ];
 
-/// Words behind a variable that say why or when, not what.
+/// Words after a variable that say why or when, not what.
 const REASONS: [&str; 13] =
     ["so", "because", "since", "and", "but", "before", "after", "then", "please", "if", "unless", "only", "in case"];
 
-/// Words behind a variable that say in which form.
+/// Words after a variable that say in which form.
 const FORMS: [&str; 14] = [
     "as",
     "with",
@@ -432,7 +432,7 @@ impl Phrase {
     }
 }
 
-/// A name for something, without the reason that is given behind a comma.
+/// A name for something, without the reason that is given after a comma.
 fn cut_reason(noun: &str) -> Phrase {
     let cut = noun
         .char_indices()

@@ -43,7 +43,7 @@ impl ReplyReader {
         if let Some(usage) = chunk.usage.and_then(|usage| usage.to_usage()) {
             self.usage = Some(usage);
         }
-        // What goes wrong behind a complete reply makes it no less complete.
+        // What goes wrong after a complete reply makes it no less complete.
         if self.is_complete() {
             return Ok(());
         }

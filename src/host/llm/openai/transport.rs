@@ -113,7 +113,7 @@ fn transport_event(reason: &str) -> Vec<u8> {
     format!("\n\ndata: {}\n\n", json!({ "playhouse_transport": reason })).into_bytes()
 }
 
-/// An answer's bytes, cut after line ends: the parser behind it searches an incomplete line again from its
+/// An answer's bytes, cut after line ends: the parser after it searches an incomplete line again from its
 /// beginning with every piece, which makes a long line quadratic, and it panics at a byte order mark.
 struct Lines<S> {
     server: Arc<Server>,

@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What an address is if it is not one of the open internet, in words that go on behind "is"; none for those that are.
-/// IPv6 addresses that carry an IPv4 address are what that one is (RFC 6890 and the registries of IANA behind it).
+/// What an address is if it is not one of the open internet, in words that go on after "is"; none for those that are.
+/// IPv6 addresses that carry an IPv4 address are what that one is (RFC 6890 and the registries of IANA after it).
 pub(super) fn special(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => special_v4(address),

@@ -20,10 +20,10 @@ use crate::host::resource::sql::{Database, PostgresConfig, SqlError};
 use crate::host::resource::{Label, Resource, ResourceError};
 use crate::value::Value;
 
-/// How long the client waits behind the server's own time-out: it then has lost the server.
+/// How long the client waits after the server's own time-out: it then has lost the server.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What a statement may have left behind in its session that outlives its transaction.
+/// What a statement may have left after in its session that outlives its transaction.
 const RESET: &str = "RESET SESSION AUTHORIZATION; RESET ALL; SELECT pg_advisory_unlock_all(); DISCARD TEMP";
 
 /// A PostgreSQL database.

@@ -128,7 +128,7 @@ fn decode(ty: &Type, raw: &[u8]) -> Result<Value, Fault> {
         Type::NUMERIC => numeric(raw)?,
         Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME | Type::CHAR | Type::UNKNOWN | Type::XML => text(raw)?,
         Type::JSON => Value::from_json(std::str::from_utf8(raw)?)?,
-        // Behind the number of its version.
+        // After the number of its version.
         Type::JSONB => Value::from_json(std::str::from_utf8(raw.get(1..).unwrap_or_default())?)?,
         Type::BYTEA => bytes_value(raw),
         Type::DATE => date(i32::from_be_bytes(fixed(raw)?))?,

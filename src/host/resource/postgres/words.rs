@@ -21,7 +21,7 @@ pub(super) fn check(sql: &str, may_write: bool) -> Result<(), String> {
     Err(format!("statements that begin with {} are refused; there are {known}", word.to_uppercase()))
 }
 
-/// In lower case; behind blanks, comments and parentheses.
+/// In lower case; after blanks, comments and parentheses.
 fn first_word(sql: &str) -> Option<String> {
     let mut rest = sql;
     loop {
@@ -40,7 +40,7 @@ fn first_word(sql: &str) -> Option<String> {
     }
 }
 
-/// What stands behind a block comment; they nest.
+/// What stands after a block comment; they nest.
 fn behind_comment(text: &str) -> Option<&str> {
     let mut depth = 0_usize;
     let mut rest = text;

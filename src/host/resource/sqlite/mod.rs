@@ -123,7 +123,7 @@ impl Resource for Sqlite {
             let stop = Arc::new(AtomicBool::new(false));
             let (folder, config, stopped) = (self.folder.clone(), self.config.clone(), stop.clone());
             let work = move || {
-                // Dropped behind the connection: whoever waits for it knows that the file is closed.
+                // Dropped after the connection: whoever waits for it knows that the file is closed.
                 let _close: oneshot::Sender<()> = close;
                 match open::open(&folder, &config).and_then(|connection| Statements::new(connection, &config, stopped))
                 {

@@ -18,7 +18,7 @@ pub struct McpError {
     pub server: Arc<str>,
     /// What kind of fault.
     pub fault: McpFault,
-    /// What happened, in words that go on behind its name.
+    /// What happened, in words that go on after its name.
     pub cause: String,
     /// What to do next.
     pub advice: String,

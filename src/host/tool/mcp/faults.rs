@@ -59,7 +59,7 @@ fn push_member(path: &mut String, member: &str) {
     }
 }
 
-/// The faults of one error: paths, and words that go on behind them. The value itself is never quoted: it may be secret.
+/// The faults of one error: paths, and words that go on after them. The value itself is never quoted: it may be secret.
 fn told(error: &ValidationError<'_>, path: &str) -> Vec<(String, String)> {
     let below = |member: &str| {
         let mut path = path.to_owned();

@@ -169,7 +169,7 @@ impl Witness {
     }
 }
 
-/// Waits for the process, then ends what it left behind.
+/// Waits for the process, then ends what it left after.
 async fn reap(mut child: Child, leader: Option<Pid>, ended: watch::Sender<Option<ExitStatus>>) {
     let Ok(status) = child.wait().await else { return };
     if let Some(leader) = leader {

@@ -56,7 +56,7 @@ impl Talk {
         Talk { flight, open: None, answered: Vec::new(), n_used: 0, is_late: false }
     }
 
-    /// Makes the call behind a restart of the process: `answered` is what was asked before, as it was shown.
+    /// Makes the call after a restart of the process: `answered` is what was asked before, as it was shown.
     pub(super) fn begin_answered(
         connection: Arc<Connection>,
         params: CallToolRequestParams,

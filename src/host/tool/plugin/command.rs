@@ -1,4 +1,4 @@
-//! One command of a plugin as a tool: its arguments checked before, its response behind the call.
+//! One command of a plugin as a tool: its arguments checked before, its response after the call.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What can stand behind a plugin: `setup.package` is a key into this table. Source 004 names a Python package there;
+//! What can stand after a plugin: `setup.package` is a key into this table. Source 004 names a Python package there;
 //! here it is a name that the binary, or the program that embeds it, knows. Nothing is ever loaded by it.
 
 use std::path::PathBuf;

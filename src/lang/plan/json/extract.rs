@@ -59,7 +59,7 @@ fn whole(document: Document<'_>) -> (Option<Document<'_>>, Vec<Diagnostic>) {
     (Some(document), duplicates)
 }
 
-/// The next `[` with a `{` behind it.
+/// The next `[` with a `{` after it.
 fn next_candidate(text: &str, mut from: usize) -> Option<usize> {
     loop {
         let open = from + text.get(from..)?.find('[')?;
@@ -85,7 +85,7 @@ fn stands_alone(text: &str, open: usize) -> bool {
     (line.is_empty() || line.ends_with('\n')) && !before.ends_with([',', '[', '{', '=', '|', '"']) && !is_value
 }
 
-/// Where the text begins, behind white space and the line that opens a fence.
+/// Where the text begins, after white space and the line that opens a fence.
 fn beginning(text: &str) -> usize {
     let trimmed = text.trim_start();
     let inside = match trimmed.strip_prefix("```").and_then(|fence| fence.split_once('\n')) {

@@ -329,7 +329,7 @@ impl<'t> Decoder<'t> {
         let prompt = self.required(parameters, "prompt", false);
         let prompt = prompt.and_then(|prompt| self.prompt("prompt", prompt));
         let context = parameters.given("context").map(|context| self.value(context));
-        // A branch without instructions goes on behind the condition.
+        // A branch without instructions goes on after the condition.
         let begin = |list: Option<usize>| Target::Node(list.and_then(|list| layout.first(list)).or(entry.next));
         let [if_true, if_false] = entry.branches.map(begin);
         Some(InstructionKind::Branch(Branch { prompt: prompt?, context, if_true, if_false }))

@@ -48,7 +48,7 @@ pub(crate) struct List {
 pub(crate) struct Layout<'t> {
     /// In document order: an entry's position is its node.
     pub(crate) entries: Vec<Entry<'t>>,
-    /// The main list first, every other one behind that of its condition.
+    /// The main list first, every other one after that of its condition.
     pub(crate) lists: Vec<List>,
 }
 
@@ -240,7 +240,7 @@ impl<'t> Decoder<'t> {
     fn order(&mut self, layout: &mut Layout<'t>) {
         let Layout { entries, lists } = layout;
         for list in lists.iter_mut() {
-            // Those without a number keep the place behind the one before them.
+            // Those without a number keep the place after the one before them.
             let mut last = i64::MIN;
             let mut numbered = Vec::with_capacity(list.entries.len());
             for &index in &list.entries {

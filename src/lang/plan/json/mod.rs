@@ -38,7 +38,7 @@ pub enum Dialect {
 pub struct JsonPlan {
     /// Its dialect.
     pub dialect: Dialect,
-    /// All instructions, those of branches behind their condition. An instruction's position is its [`NodeId`].
+    /// All instructions, those of branches after their condition. An instruction's position is its [`NodeId`].
     pub instructions: Vec<Instruction>,
     /// The first one to run; none in a plan without instructions.
     pub first: Option<NodeId>,
@@ -57,7 +57,7 @@ pub struct Instruction {
     pub span: Span,
     /// What it does.
     pub kind: InstructionKind,
-    /// The one that follows: the next of its list; behind the last of a branch, the one that follows the condition;
+    /// The one that follows: the next of its list; after the last of a branch, the one that follows the condition;
     /// none: the plan is over.
     pub next: Option<NodeId>,
 }

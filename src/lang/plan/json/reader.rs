@@ -18,7 +18,7 @@ pub(crate) struct Reading<'a> {
     pub(crate) document: Document<'a>,
     /// Why it is none.
     pub(crate) fault: Option<Box<Diagnostic>>,
-    /// Where whoever looks for another value goes on: behind this one; if it is none, where it broke, or at the text
+    /// Where whoever looks for another value goes on: after this one; if it is none, where it broke, or at the text
     /// before that place, which a quotation mark that belongs to something else may have made.
     pub(crate) resume: usize,
 }
@@ -29,7 +29,7 @@ type Step<T> = Result<T, Box<Diagnostic>>;
 /// What may come next.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expected {
-    /// A value behind a colon.
+    /// A value after a colon.
     Value,
     /// An element or the end of the list.
     Item,
@@ -66,7 +66,7 @@ struct Reader<'a> {
     resume: usize,
 }
 
-/// Reads the list whose bracket stands at `start`; what is behind it does not matter.
+/// Reads the list whose bracket stands at `start`; what is after it does not matter.
 pub(crate) fn read(file: FileId, text: &str, start: usize) -> Reading<'_> {
     let mut document = Document::default();
     document.add(Kind::List, Span::new(file, start, start + 1));

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use crate::span::Span;
 use crate::value::{Map, Value};
 
-/// A tree as one list: behind a list or an object everything inside it, keys before their values. What was not read
+/// A tree as one list: after a list or an object everything inside it, keys before their values. What was not read
 /// to its end holds what there was.
 #[derive(Default)]
 pub(crate) struct Document<'a> {

@@ -32,7 +32,7 @@ pub(crate) async fn triggers(handle: &SessionHandle, trigger: Option<&str>) -> O
     Some(history.and_then(|history| why::answer(&history, trigger, &SystemClock.zone())))
 }
 
-/// What can be named behind a command as things stand.
+/// What can be named after a command as things stand.
 pub(crate) async fn names(handle: &SessionHandle, program: &Program) -> Names {
     let view = handle.view().await;
     let variables = view.map(|view| show::variables::names(&view).iter().map(ToString::to_string).collect());

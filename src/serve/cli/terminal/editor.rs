@@ -155,7 +155,7 @@ impl Editor {
         let _ = self.wake.write_all(b"!");
     }
 
-    /// What was typed, also without being asked for. Behind the end it waits for ever. Cancel safe.
+    /// What was typed, also without being asked for. After the end it waits for ever. Cancel safe.
     pub(crate) async fn next(&mut self) -> io::Result<Typed> {
         loop {
             if self.has_ended {

@@ -48,7 +48,7 @@ pub(crate) enum Typed {
     },
     /// Ctrl-C with nothing on the line, or at any time while the program is busy.
     Interrupt {
-        /// Whether the terminal shows `^C` and the cursor stands behind it.
+        /// Whether the terminal shows `^C` and the cursor stands after it.
         is_echoed: bool,
     },
     /// The process goes on after Ctrl-Z: what stands on the screen is the shell's.
@@ -57,7 +57,7 @@ pub(crate) enum Typed {
     End,
 }
 
-/// What can be named behind a command, for completion.
+/// What can be named after a command, for completion.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     /// Variables, without `$`.

@@ -1,7 +1,7 @@
 //! A sign that something is being done while nothing is said: the model thinks, or a tool runs.
 //!
 //! It comes only after a delay, so that fast turns do not flicker, and goes without a trace: it stands on a line of
-//! its own, which is wiped before anything else is written there. What a person types meanwhile is echoed behind it
+//! its own, which is wiped before anything else is written there. What a person types meanwhile is echoed after it
 //! by the terminal and wiped with it, but not lost: it is on the line when the program waits.
 
 use std::collections::BTreeMap;
@@ -123,7 +123,7 @@ impl Thinking {
                 self.n_drawn += 1;
                 let frame = FRAMES[self.n_drawn % FRAMES.len()];
                 let sign = format!("\u{1b}[2m{frame} {label}\u{1b}[0m ");
-                // The cursor goes back to where it was: somebody may be typing behind the sign.
+                // The cursor goes back to where it was: somebody may be typing after the sign.
                 console.tell(&match &self.shown {
                     None => format!("\r{sign}"),
                     Some(shown) if shown.chars().count() != label.chars().count() => format!("\r\u{1b}[K{sign}"),

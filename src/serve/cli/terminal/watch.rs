@@ -144,7 +144,7 @@ fn stamp(metadata: std::io::Result<std::fs::Metadata>) -> Stamp {
     Some((modified.unwrap_or_default(), metadata.len()))
 }
 
-/// Behind the end of a session with `--watch`: waits until there is another text, or somebody wants another session
+/// After the end of a session with `--watch`: waits until there is another text, or somebody wants another session
 /// of the same. False: somebody wants to leave.
 pub(crate) async fn is_wanted_again(console: &Console, input: &mut Input, watch: &mut Watch) -> Result<bool, Failure> {
     console.remark("waiting for a change of the program; Enter begins again, Ctrl-D leaves");

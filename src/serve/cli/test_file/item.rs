@@ -55,7 +55,7 @@ pub(super) fn variable(item: &str) -> Result<(String, Option<Value>), Wrong> {
     }
 }
 
-/// `Name(argument: JSON, …)`, with ` -> JSON` or ` !! error` behind it.
+/// `Name(argument: JSON, …)`, with ` -> JSON` or ` !! error` after it.
 pub(super) fn call(item: &str) -> Result<ExpectedCall, Wrong> {
     let form = || {
         wrong(

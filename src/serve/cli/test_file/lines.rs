@@ -126,7 +126,7 @@ pub(crate) struct TopItem<'t> {
     pub(crate) line: Line<'t>,
     /// What stands before the colon.
     pub(crate) key: &'t str,
-    /// What stands behind it.
+    /// What stands after it.
     pub(crate) value: &'t str,
 }
 

@@ -151,7 +151,7 @@ impl Reader {
         }
     }
 
-    /// Expected parts stand behind the replies of their stretch, each once; the outcome stands last.
+    /// Expected parts stand after the replies of their stretch, each once; the outcome stands last.
     fn check_order(&mut self, stretch: &mut StretchReader, heading: Line<'_>, kind: &TestStepKind) {
         if let Some(outcome) = stretch.outcome {
             let message = format!("`## {}` stands behind the outcome", kind.heading());

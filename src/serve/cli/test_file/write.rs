@@ -120,7 +120,7 @@ fn write_outcome(text: &mut String, outcome: &ExpectedOutcome) {
     text.push('\n');
 }
 
-/// An error's first line: what comes behind is detail, and the format has no place for it.
+/// An error's first line: what comes after is detail, and the format has no place for it.
 pub(super) fn one_line(text: &str) -> &str {
     text.lines().next().unwrap_or("").trim()
 }

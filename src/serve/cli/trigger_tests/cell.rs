@@ -23,7 +23,7 @@ pub(super) fn split_cells(line: &str) -> Option<Vec<String>> {
             _ => cell.push(character),
         }
     }
-    // Behind the last bar stands nothing.
+    // After the last bar stands nothing.
     let rest = cells.pop()?;
     (rest.is_empty() && !cells.is_empty()).then(|| cells.iter().map(|cell| cell.trim().to_owned()).collect())
 }

@@ -38,7 +38,7 @@ use crate::vm::protocol::CallId;
 /// The one thread of a session.
 const THREAD: i64 = 1;
 
-/// What becomes of a connection behind a request.
+/// What becomes of a connection after a request.
 pub(crate) enum Flow {
     /// It goes on.
     GoOn,
@@ -70,7 +70,7 @@ pub(crate) struct Adapter {
     exceptions: Exceptions,
     program: Option<Opened>,
     lists: Lists,
-    /// A further message for the client behind the answer.
+    /// A further message for the client after the answer.
     is_ready: bool,
 }
 

@@ -8,7 +8,7 @@ pub const UNKNOWN: &str = "unknown";
 /// Openings of a greeting.
 pub const GREETINGS: &[&str] = &["Hello", "Hi", "Welcome", "Good morning", "Good afternoon", "Good evening"];
 
-/// The longest sentence, in characters behind its opening.
+/// The longest sentence, in characters after its opening.
 const SENTENCE: usize = 80;
 
 /// A quote out of the user's words, whole pieces only, or that it is not there.

@@ -160,7 +160,7 @@ impl Weights {
         place.clone()
     }
 
-    /// What the model writes behind a prompt.
+    /// What the model writes after a prompt.
     fn answer(&self, kind: Kind, prompt: &Prompt, grammar: &str, stop: &Stop) -> Option<Generated> {
         let rest = self.vocabulary.encode(&prompt.rest);
         if rest.len() > MOST_TOKENS {

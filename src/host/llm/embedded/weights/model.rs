@@ -13,7 +13,7 @@ const PIECE: usize = 64;
 /// A model that has read some tokens. A clone is cheap: the tensors are shared.
 ///
 /// Candle computes a little differently for pieces of different lengths. So that the same text gives the same answer
-/// whatever was asked before, it is always cut at the same places: a text that is read at once, behind a state that
+/// whatever was asked before, it is always cut at the same places: a text that is read at once, after a state that
 /// was made in the same way each time.
 #[derive(Clone)]
 pub(super) struct State {

@@ -10,7 +10,7 @@ const BUFFER: usize = 64 << 10;
 pub(super) enum Line {
     /// A line, without its end.
     Whole(Vec<u8>),
-    /// What stood behind the last line's end; there is nothing more.
+    /// What stood after the last line's end; there is nothing more.
     Rest(Vec<u8>),
     /// A line that is longer than allowed; nobody should read on.
     TooLong,

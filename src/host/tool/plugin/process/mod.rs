@@ -91,7 +91,7 @@ pub struct ProcessLimits {
     pub start_window: Duration,
     /// How long it may take to leave when it is told to.
     pub exit_grace: Duration,
-    /// How long it may take to end behind SIGTERM, before SIGKILL.
+    /// How long it may take to end after SIGTERM, before SIGKILL.
     pub terminate_grace: Duration,
     /// How long it may be busy with a call that was cancelled, before it is stopped.
     pub cancel_grace: Duration,
