@@ -70,8 +70,12 @@ impl Machine {
         }
     }
 
-    /// Asks about the top frame's updates; answers whether there were any.
+    /// Asks about the top frame's updates; answers whether there were any. One question is open at a time: after speech
+    /// that goes on beside it a debugger's edit waits for its turn.
     pub(crate) fn ask_classifier(&mut self) -> bool {
+        if self.watcher.question().is_some() {
+            return false;
+        }
         let updates = self.core_mut().watch.take_updates();
         let has_updates = !updates.is_empty();
         if has_updates {
@@ -217,10 +221,7 @@ impl Machine {
     /// In a turn, after an update: asks about it, or cuts the reply. Answers whether the reply must not go on
     /// now. `drops_line`: the line in hand has not taken effect, and will not if a trigger matches.
     pub(crate) fn judge_in_turn(&mut self, drops_line: bool) -> bool {
-        // After speech that goes on beside an open question a debugger's edit waits for its turn.
-        if self.watcher.question().is_none() {
-            self.ask_classifier();
-        }
+        self.ask_classifier();
         // Nothing need be waited for to know that the rest of the reply is not wanted.
         if self.core().watch.first_match().is_some() {
             self.cut_for_match(drops_line);

@@ -10,6 +10,10 @@ const MAX_ENTRIES: usize = 15;
 /// How many modules of a package may be in circles of imports.
 const MODULES_IN_CIRCLES: [(&str, usize); 2] = [("lang", 0), ("vm", 0)];
 
+/// How many methods `Machine` has at most. What any of its methods may touch no type protects: the number goes down,
+/// never up.
+const MACHINE_METHODS: usize = 209;
+
 /// The rooms of `lang`: each may use those before it, and those it stands with.
 const ROOMS: [&[&str]; 13] = [
     &["span"],
@@ -121,6 +125,34 @@ fn room_offences(sources: &[Source]) -> Vec<String> {
         offences.extend(wrong.map(|(line, file, to)| format!("{file}:{line}: `{room}` must not use `{to}`")));
     }
     offences
+}
+
+/// How many functions stand in `impl Machine` blocks.
+fn machine_methods(sources: &[Source]) -> usize {
+    let mut n = 0;
+    for source in sources.iter().filter(|source| source.path.starts_with("src/vm/")) {
+        let mut is_inside = false;
+        for line in source.code.lines() {
+            is_inside = line.starts_with("impl Machine ") || (is_inside && !line.starts_with('}'));
+            let Some(item) = line.strip_prefix("    ").filter(|item| is_inside && !item.starts_with(' ')) else {
+                continue;
+            };
+            n += usize::from(item.split_whitespace().take(3).any(|word| word == "fn"));
+        }
+    }
+    n
+}
+
+#[test]
+fn the_machine_has_no_more_methods() {
+    let n = machine_methods(sources());
+    assert!(n <= MACHINE_METHODS, "`Machine` has {n} methods, of {MACHINE_METHODS} allowed: give them to a part of it");
+}
+
+#[test]
+fn methods_of_the_machine_are_counted() {
+    let text = "impl Machine {\n    pub(crate) fn a(&self) {\n        let f = |n| n;\n    }\n\n    fn b() {}\n}\n\nfn c() {}\n";
+    assert_eq!(machine_methods(&[Source::new("src/vm/walk.rs", text), Source::new("src/host/walk.rs", text)]), 2);
 }
 
 #[test]
