@@ -5,7 +5,7 @@
 //! where a way leads out of a region, a frame of its own ends. Into a region leads the call, when the interpreter makes
 //! it: a call that is left to the model is an ordinary one, and leads past the region.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::analysis::inlining;
 use crate::program::flow_graph::{Edge, EdgeKind, Node};
@@ -147,24 +147,32 @@ fn lay_in(body: &mut Playbook, callee: &Playbook, region: &Region) {
     body.flow.after.extend(callee.flow.after.iter().map(|node| laid_out(*node)));
 }
 
-/// The layouts of a program, by playbook.
+/// The layouts of a program, by playbook: each is made when it is first asked for.
 #[derive(Clone, Debug)]
 pub struct Layouts {
     program: Arc<Program>,
-    layouts: Vec<Option<Layout>>,
+    inline_lines: usize,
+    /// Boxed, for most playbooks have nothing inside them, and each of many sessions has its own.
+    layouts: Vec<OnceLock<Option<Box<Layout>>>>,
 }
 
 impl Layouts {
-    /// Lays out each playbook, with those inside it that have at most `inline_lines` lines (0: none).
+    /// Of playbooks with those inside them that have at most `inline_lines` lines (0: none).
     pub fn new(program: Arc<Program>, inline_lines: usize) -> Layouts {
-        let layouts =
-            program.playbooks.iter().map(|playbook| Layout::new(&program, playbook.id, inline_lines)).collect();
-        Layouts { program, layouts }
+        let layouts = vec![OnceLock::new(); program.playbooks.len()];
+        Layouts { program, inline_lines, layouts }
     }
 
     /// How a playbook is laid out; none: as it stands.
     pub fn layout(&self, playbook: PlaybookId) -> Option<&Layout> {
-        self.layouts.get(playbook.0 as usize)?.as_ref()
+        let make = || Layout::new(&self.program, playbook, self.inline_lines).map(Box::new);
+        self.layouts.get(playbook.0 as usize)?.get_or_init(make).as_deref()
+    }
+
+    /// Whether anything is shown inside a playbook; cheaper than laying it out.
+    pub fn has_regions(&self, playbook: PlaybookId) -> bool {
+        let lines = &self.program.playbook(playbook).steps;
+        lines.iter().any(|line| inlining::judge_line(&self.program, playbook, line.id, self.inline_lines).is_ok())
     }
 
     /// A playbook's lines and graph as they are executed.

@@ -56,7 +56,7 @@ impl Machine {
                 queue: std::mem::replace(&mut view.queue, vec![view_call(&inside.call)]),
                 loops: Vec::new(),
                 messages: Vec::new(),
-                n_turns: view.n_turns - inside.n_turns_before,
+                n_turns: view.n_turns.saturating_sub(inside.n_turns_before),
                 ..view.clone()
             };
             let line = inside.region.line;

@@ -31,7 +31,7 @@ impl Prompts {
     ) -> Arc<str> {
         let make = || {
             // A rule about playbooks inside lines, goals or triggers costs tokens only where there are such.
-            let inlines = program.agent(agent).playbooks.iter().any(|&id| layouts.layout(id).is_some());
+            let inlines = program.agent(agent).playbooks.iter().any(|&id| layouts.has_regions(id));
             let goals = program.playbooks.iter().any(|playbook| playbook.agent == agent && playbook.mode == Mode::Goal);
             let triggers =
                 callable_playbooks(program, agent).any(|(_, playbook)| !starts_by_itself(playbook).is_empty());
