@@ -37,7 +37,7 @@ impl<'a> StackView<'a> {
         let playbook = self.program.playbook(chat_owner.playbook);
         let shown_playbook = is_start.then(|| self.write_playbook(playbook));
         let tools: Vec<String> = if is_start { self.write_tools(playbook) } else { Vec::new() };
-        let today = if is_start { self.write_today(playbook) } else { None };
+        let today = if is_start { self.write_today() } else { None };
         // In bytes, of which a token has about four.
         let quarter = usize::try_from(self.settings.context_tokens).unwrap_or(usize::MAX);
         let json = |text: &str| Value::from(text).to_json();
@@ -103,8 +103,8 @@ impl<'a> StackView<'a> {
     }
 
     /// `2026-11-22 (Sunday)`, where the playbook deals with days.
-    fn write_today(self, playbook: &Playbook) -> Option<String> {
-        let is_wanted = deals_with_days(playbook) || self.shown_playbooks().any(deals_with_days);
+    fn write_today(self) -> Option<String> {
+        let is_wanted = self.shown_playbooks().any(deals_with_days);
         let zone = zone(&self.settings.zone).ok().filter(|_| is_wanted)?;
         Some(Calendar::new(self.now, zone, self.settings.times_of_day).today_in_words())
     }

@@ -51,6 +51,7 @@ pub(crate) fn deals_with_days(playbook: &Playbook) -> bool {
 }
 
 fn speaks_of_days(text: &str) -> bool {
-    let words = text.split(|character: char| !character.is_alphabetic());
+    // Most words are shorter than any of these, and need not be compared.
+    let words = text.split(|character: char| !character.is_alphabetic()).filter(|word| word.len() > 2);
     words.into_iter().any(|word| WORDS.iter().any(|known| word.eq_ignore_ascii_case(known)))
 }
