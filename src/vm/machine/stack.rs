@@ -171,12 +171,9 @@ impl Machine {
         let program = self.program.clone();
         let frame = self.top();
         let playbook = program.playbook(frame.executed());
-        if let Some(returns) = playbook.returns
-            && !returns.accepts(value.value())
-        {
-            let problem = format!("{} must return {returns}, not {}", playbook.name, value.value().kind());
+        if let Some(problem) = self.stack().wrong_return(&value) {
             self.ask_again();
-            return self.tell_problem(problem);
+            return self.tell_problem(format!("{} {problem}", playbook.name));
         }
         if playbook.mode == Mode::Goal && !playbook.steps.is_empty() {
             let skipped: Vec<&_> = playbook.steps.iter().filter(|step| !frame.reached.contains(&step.id)).collect();

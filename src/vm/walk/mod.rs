@@ -112,7 +112,7 @@ impl Machine {
             return LineOutcome::NeedsCalls;
         }
         self.touch(line.reads.iter());
-        match self.act(playbook, step, &line.kind) {
+        match self.act(step, &line.kind) {
             Ok(act) => {
                 self.counters.explicit_lines += 1;
                 let (next, assigned) = match act {
@@ -142,7 +142,7 @@ impl Machine {
         }
     }
 
-    fn act(&mut self, playbook: &Playbook, step: StepId, kind: &StepKind) -> Result<LineEffect, EvalFault> {
+    fn act(&mut self, step: StepId, kind: &StepKind) -> Result<LineEffect, EvalFault> {
         match kind {
             StepKind::Assign { target, value: Some(value) } => {
                 let value = self.stack().as_declared(&target.name, eval(value, &self.reader())?);
@@ -184,10 +184,10 @@ impl Machine {
                     },
                     Returned::Words => return Err(EvalFault::words("what it returns is in words")),
                 };
-                if let (Some(ty), ReturnValue::Value(value)) = (playbook.returns, &value)
-                    && !ty.accepts(value.value())
+                if let ReturnValue::Value(value) = &value
+                    && let Some(problem) = self.stack().wrong_return(value)
                 {
-                    return Err(EvalFault::words(format!("it must return {ty}, not {}", value.value().kind())));
+                    return Err(EvalFault::words(format!("it {problem}")));
                 }
                 Ok(LineEffect::Yield(Then::Return { value, failed: false }))
             }

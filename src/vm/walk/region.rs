@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use playhouse_lang::analysis::layout::Region;
-use playhouse_lang::program::StepId;
 use playhouse_lang::program::flow_graph::Node;
+use playhouse_lang::program::{Playbook, StepId};
 
 use crate::calls::call::{Called, Callee};
 use crate::machine::frame::Inside;
@@ -141,12 +141,9 @@ impl Machine {
 
     /// The playbook in the region returns `value` in the middle of a reply, which goes on with its caller.
     fn end_region(&mut self, value: Tracked) {
-        let program = self.program.clone();
-        let playbook = program.playbook(self.top().executed());
-        if let Some(returns) = playbook.returns
-            && !returns.accepts(value.value())
-        {
-            self.fail_turn(&format!("{} must return {returns}, not {}", playbook.name, value.value().kind()));
+        if let Some(problem) = self.stack().wrong_return(&value) {
+            let name = self.program.playbook(self.top().executed()).name.clone();
+            self.fail_turn(&format!("{name} {problem}"));
             let here = &mut self.top_mut().here;
             here.performed = None;
             here.ask_model = true;
@@ -238,6 +235,19 @@ impl<'a> StackView<'a> {
     /// The region of the top frame's playbook that a line is in.
     pub(crate) fn region_of(self, step: StepId) -> Option<Region> {
         self.layouts.layout(self.top().playbook)?.region_of(step).copied()
+    }
+
+    /// The playbook that a line of the top frame is one of.
+    pub(crate) fn playbook_of(self, step: StepId) -> &'a Playbook {
+        let region = self.region_of(step);
+        self.program.playbook(region.map_or(self.top().playbook, |region| region.playbook))
+    }
+
+    /// What is wrong with a value that the playbook which is executed is to return, after its name; none: nothing.
+    pub(crate) fn wrong_return(self, value: &Tracked) -> Option<String> {
+        let returns = self.program.playbook(self.top().executed()).returns?;
+        let kind = value.value().kind();
+        (!returns.accepts(value.value())).then(|| format!("must return {returns}, not {kind}"))
     }
 
     /// Whether the way to a node leads out of the region that the pointer is in.

@@ -88,7 +88,7 @@ impl<'a> StackView<'a> {
         if self.leads_inside(from, target) {
             return JumpOutcome::NotDone(from);
         }
-        if !playbook.strict || self.has_done_work(from, false) {
+        if !self.playbook_of(from).strict || self.has_done_work(from, false) {
             return self.way_along(playbook, from, target);
         }
         JumpOutcome::NotDone(from)
@@ -222,7 +222,7 @@ impl<'a> StackView<'a> {
         if self.is_interpreters(playbook, step) {
             return !self.stops_reply(playbook, step);
         }
-        !playbook.strict || self.has_done_work(step, false)
+        !self.playbook_of(step).strict || self.has_done_work(step, false)
     }
 
     /// Whether a line is the interpreter's and does something: a reply that named a later line would decide that it

@@ -137,3 +137,51 @@ fn s1_a_reply_that_ends_before_explicit_lines_goes_on() {
     ran.assert_has("done: \"look up\"");
     assert_eq!(ran.requests().len(), 1, "{}", ran.log());
 }
+
+/// A line inside another is a line of its own playbook: what that returns is checked against its own type.
+#[test]
+fn what_a_playbook_inside_returns_is_of_its_own_type() {
+    let program = r#"--- program
+# A
+## Main -> int
+### Triggers
+- At the beginning
+### Steps
+- $word = Word()
+- Say "{$word}."
+- Return 3
+## Word -> str
+### Steps
+- $x = "word"
+- Return $x
+"#;
+    let ran = ran(program);
+    ran.assert_has("say 1 \"word.\"");
+    ran.assert_has("done: 3");
+    ran.assert_has_not("ask 1");
+}
+
+/// A playbook that lets its lines be passed undone does not say so for those inside it.
+#[test]
+fn a_playbook_inside_is_as_strict_as_it_says() {
+    let program = r#"--- program
+# A
+## Main
+strict: false
+### Triggers
+- At the beginning
+### Steps
+- $word = Word()
+- Tell the user the $word
+## Word
+### Steps
+- Ask the user for $x
+- Ask the user for $y
+- Return $x
+--- reply
+{"at":"01>01","say":"Which word?"}
+{"at":"01>02","say":"And then?"}
+{"at":"01>02","wait":"user"}
+"#;
+    ran(program).assert_has("repair 1: line 01>01 is not done");
+}
