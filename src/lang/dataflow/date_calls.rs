@@ -4,7 +4,8 @@
 use crate::dataflow::expr::{Named, Raw, RawKind};
 use crate::dataflow::resolve::{Known, Resolver, example};
 use crate::dataflow::types::{Expr, ExprKind, Method, Relative, Start, TimeOfDay, Unit};
-use crate::dataflow::words::{self, names, read_clock};
+use crate::dataflow::words;
+use crate::dataflow::words::{names, read_clock};
 use crate::diagnostic::spelling::nearest;
 
 /// The unit that a name stands for.

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use crate::dataflow::expr::{Named, Raw, RawKind};
 use crate::dataflow::types::{AliasId, Expr, ExprKind, Method, Relative, Start, TimeOfDay, Unit};
-use crate::dataflow::words::{self, names};
+use crate::dataflow::words;
+use crate::dataflow::words::names;
 use crate::dataflow::yaml::Places;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::nearest;

@@ -4,7 +4,8 @@
 use crate::dataflow::mend::Mended;
 use crate::diagnostic::Diagnostic;
 use crate::source::json::read_escape;
-use crate::source::yaml::{self, Fault, FaultKind, Hint, Node, Scalar, Style};
+use crate::source::yaml;
+use crate::source::yaml::{Fault, FaultKind, Hint, Node, Scalar, Style};
 use crate::span::{FileId, Span};
 
 /// How deep lists and mappings may stand inside each other. A plan needs four levels.

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::diagnostic::spelling::Spelling;
 use crate::english::words::plain_words;
-use crate::program::builtins::{self, Builtin};
-use crate::program::{AgentId, Playbook, PlaybookId, Signature};
+use crate::program::builtins::Builtin;
+use crate::program::{AgentId, Playbook, PlaybookId, Signature, builtins};
 
 /// A playbook as far as callers need to know it before its lines are read.
 pub(crate) struct Callable<'a> {

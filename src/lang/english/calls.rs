@@ -7,8 +7,8 @@ use crate::english::callables::Meaning;
 use crate::english::reading::{Reading, Surroundings};
 use crate::english::words::{Phrase, closing_bracket};
 use crate::expr::{Expr, ExprKind, scan_name};
-use crate::program::builtins::{self, Builtin};
-use crate::program::{Argument, CallSite, StepKind, Target, Type};
+use crate::program::builtins::Builtin;
+use crate::program::{Argument, CallSite, StepKind, Target, Type, builtins};
 use crate::value::{Reference, Value};
 
 /// Reads `Name(arguments)` with nothing after it; `result` is what the line assigns it to.

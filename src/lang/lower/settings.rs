@@ -6,7 +6,8 @@ use crate::diagnostic::Diagnostic;
 use crate::program::{DeclaredVariable, FrameLimits, OnLimit, ToolList, Type};
 use crate::signature::read_type;
 use crate::source::ast::Metadata;
-use crate::source::yaml::{self, Fault, FaultKind, Node, NodeKind, Scalar, Style};
+use crate::source::yaml;
+use crate::source::yaml::{Fault, FaultKind, Node, NodeKind, Scalar, Style};
 use crate::span::{FileId, Span};
 use crate::value::{Map, Value};
 

@@ -5,7 +5,8 @@ use std::ops::Range;
 use crate::source::ast::{
     AgentTree, Body, Fence, FileTree, HeadingTree, Import, ItemTree, Metadata, PlaybookTree, Section, SectionKind,
 };
-use crate::source::markdown::{self, Block, Item};
+use crate::source::markdown;
+use crate::source::markdown::{Block, Item};
 use crate::span::{FileId, Span};
 
 /// The keys that are metadata of an agent; any other `key: value` line is description.

@@ -1,7 +1,7 @@
 //! What can be called from one place of a session, and by which name.
 
-use playhouse_lang::program::builtins::{self, Builtin};
-use playhouse_lang::program::{AgentId, Playbook, PlaybookId, Program, Signature, TriggerKind};
+use playhouse_lang::program::builtins::Builtin;
+use playhouse_lang::program::{AgentId, Playbook, PlaybookId, Program, Signature, TriggerKind, builtins};
 
 use crate::calls::arguments::Resolved;
 use crate::calls::call::{Called, Callee};

@@ -1,16 +1,15 @@
 //! One line that calls for each item of a list: many calls in the queue, whose results become one list.
 
-use crate::calls::call::OneOf;
-use crate::machine::stack_view::StackView;
 use std::convert::Infallible;
 use std::sync::Arc;
 
 use playhouse_lang::value::Value;
 
-use crate::protocol::{Origin, Tracked};
-
 use crate::calls::arguments::{Given, Resolved, bind};
+use crate::calls::call::OneOf;
+use crate::machine::stack_view::StackView;
 use crate::machine::state::Machine;
+use crate::protocol::{Origin, Tracked};
 
 impl Machine {
     /// Queues a call for each item of the list that `parameter` takes; none, if one of them cannot be made.

@@ -1,24 +1,22 @@
 //! Queued calls: binding arguments, starting tools, running playbooks, taking results
 //! (spec `turn-protocol.md`, "Yields and the queue").
 
-use crate::calls::arguments::Resolved;
-use crate::calls::arguments::describe_call;
-use crate::machine::stack_view::StackView;
-use crate::variables::display::shorten;
 use std::sync::Arc;
 
-use crate::protocol::Tracked;
 use playhouse_lang::value::Value;
 
+use crate::calls::arguments::{Resolved, describe_call};
 use crate::calls::call::{AskedBy, CallState, Called, Callee, QueuedCall};
 use crate::calls::callees::Callees;
 use crate::calls::tool_policy::Clearance;
 use crate::machine::frame::{Frame, caller_of};
 use crate::machine::frame_core::{Phase, ReturnValue, Then};
+use crate::machine::stack_view::StackView;
 use crate::machine::state::Machine;
 use crate::machine::step::result_of;
-use crate::protocol::{CallId, CallKind, CallOutcome, EffectClass, Fact, FrameOrigin, Usage};
+use crate::protocol::{CallId, CallKind, CallOutcome, EffectClass, Fact, FrameOrigin, Tracked, Usage};
 use crate::variables::bounds::describe_excess;
+use crate::variables::display::shorten;
 
 /// What the program is told of a call that a person did not want.
 const REFUSED: &str = "the person who was asked refused this call";

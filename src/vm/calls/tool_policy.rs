@@ -3,15 +3,14 @@
 
 use std::sync::Arc;
 
-use crate::machine::stack_view::StackView;
-use crate::protocol::{Origin, Tracked};
 use playhouse_lang::expr;
 use playhouse_lang::value::{PathStep, Value};
 
 use crate::calls::call::{AskedBy, QueuedCall};
+use crate::machine::stack_view::StackView;
 use crate::machine::state::Machine;
 use crate::plan::LLM_GENERATE;
-use crate::protocol::{Approval, CallId, ParameterRule, ToolSignature};
+use crate::protocol::{Approval, CallId, Origin, ParameterRule, ToolSignature, Tracked};
 use crate::variables::display::shorten;
 
 /// How an asset is named in an argument.

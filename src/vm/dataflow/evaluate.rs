@@ -4,7 +4,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::protocol::{Origin, Provenance, Tracked};
 use playhouse_lang::dataflow::{
     AliasId, Dataflow, Expr, ExprKind, Method, Slot, Template, TemplatePart, TimeOfDay, Unit, path, read_clock,
 };
@@ -12,6 +11,7 @@ use playhouse_lang::value::{Bounds, Excess, Map, Value};
 
 use crate::dataflow::date::{Calendar, When};
 use crate::protocol::settings::MAX_VALUE_DEPTH;
+use crate::protocol::{Origin, Provenance, Tracked};
 use crate::variables::fault::told_keys;
 
 /// A value may not be larger, in bytes of JSON: aliases that use each other twice double it each time.

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::protocol::{Origin, Tracked};
 use playhouse_lang::analysis::Analysis;
 use playhouse_lang::plan::{PlanBody, PlanId};
 use playhouse_lang::program::{AgentId, Entry, EntryId, Parameter, Program};
@@ -11,13 +10,11 @@ use playhouse_lang::value::{Map, Value};
 
 use crate::machine::conversation::Conversation;
 use crate::machine::frame_core::{Phase, Then};
-use crate::machine::state::Begin;
-use crate::machine::state::Machine;
-use crate::machine::state::NextIds;
+use crate::machine::state::{Begin, Machine, NextIds};
 use crate::prompt::system::Prompts;
 use crate::protocol::fault::{Fault, FaultKind};
 use crate::protocol::view::Counters;
-use crate::protocol::{FrameOrigin, Outcome};
+use crate::protocol::{FrameOrigin, Origin, Outcome, Tracked};
 use crate::triggers::watcher::Watcher;
 use crate::variables::scope::{Scope, Stamp};
 

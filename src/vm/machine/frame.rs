@@ -1,24 +1,20 @@
 //! Frames: what the interpreter keeps of a playbook that is being executed.
 
-use crate::calls::call::Callee;
-use crate::calls::call::QueuedCall;
-use crate::machine::frame_core::{FrameCore, Phase, Then};
 use std::sync::Arc;
 
-use crate::protocol::Tracked;
+use playhouse_lang::analysis::layout::Region;
 use playhouse_lang::program::flow_graph::Node;
 use playhouse_lang::program::{AgentId, PlaybookId, StepId};
 use playhouse_lang::value::Value;
 
-use crate::calls::call::Collected;
+use crate::calls::call::{Callee, Collected, QueuedCall};
+use crate::machine::frame_core::{FrameCore, Phase, Then};
 use crate::machine::told::Told;
 use crate::plan::frame::PlanFrame;
 use crate::protocol::view::Utterance;
-use crate::protocol::{ChatMessage, FrameId, FrameOrigin, Location, Place, TurnId, UtteranceId};
-use crate::variables::scope::Scope;
-use crate::variables::scope::Stamp;
+use crate::protocol::{ChatMessage, FrameId, FrameOrigin, Location, Place, Tracked, TurnId, UtteranceId};
+use crate::variables::scope::{Scope, Stamp};
 use crate::walk::work::LineWork;
-use playhouse_lang::analysis::layout::Region;
 
 /// One frame of the stack. Depth, calls, limits, journal and view know frames, not languages.
 #[derive(Clone, Debug)]

@@ -1,16 +1,15 @@
 //! Limits of frames, and how frames end that do not return: interrupted, dropped, taken up again.
 
-use crate::machine::frame::Frame;
-use crate::machine::frame_core::{Phase, Then};
-use crate::machine::state::AfterUnwinding;
-use crate::machine::state::Machine;
-use crate::machine::state::Unwinding;
-use crate::protocol::fault::FaultKind;
-use crate::protocol::{Effect, Fact, Outcome, TimerId, Wait};
-use crate::protocol::{Origin, Tracked};
+use std::sync::Arc;
+
 use playhouse_lang::program::{OnLimit, PlaybookId};
 use playhouse_lang::value::Value;
-use std::sync::Arc;
+
+use crate::machine::frame::Frame;
+use crate::machine::frame_core::{Phase, Then};
+use crate::machine::state::{AfterUnwinding, Machine, Unwinding};
+use crate::protocol::fault::FaultKind;
+use crate::protocol::{Effect, Fact, Origin, Outcome, TimerId, Tracked, Wait};
 
 impl Machine {
     pub(crate) fn unwind_end(&mut self, reason: Option<Arc<str>>) {

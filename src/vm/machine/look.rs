@@ -1,14 +1,12 @@
 //! The whole state as plain data, and places in words.
 
-use crate::calls::call::{CallState, QueuedCall};
-use crate::machine::frame::{Frame, PlaybookFrame};
-use crate::protocol::FrameOrigin;
-use crate::protocol::Location;
-use crate::protocol::TurnId;
-use crate::protocol::view::{CallView, FrameView, View};
 use playhouse_lang::plan::{NodeId, Plan};
 
+use crate::calls::call::{CallState, QueuedCall};
+use crate::machine::frame::{Frame, PlaybookFrame};
 use crate::machine::state::Machine;
+use crate::protocol::view::{CallView, FrameView, View};
+use crate::protocol::{FrameOrigin, Location, TurnId};
 
 impl Machine {
     /// The whole state as plain data.

@@ -2,18 +2,16 @@
 
 use std::sync::Arc;
 
-use crate::machine::frame::n_frames;
-use crate::protocol::Tracked;
-use crate::variables::bounds::describe_excess;
 use playhouse_lang::program::flow_graph::Node;
 use playhouse_lang::program::{Mode, PlaybookId};
 
 use crate::calls::call::CallState;
-use crate::machine::frame::{Frame, LineState, PlaybookFrame};
+use crate::machine::frame::{Frame, LineState, PlaybookFrame, n_frames};
 use crate::machine::frame_core::{FrameCore, Phase, ReturnValue, Then};
 use crate::machine::state::Machine;
 use crate::protocol::fault::FaultKind;
-use crate::protocol::{CallId, Effect, Fact, FrameId, FrameOrigin, Progress, TimerId, Wait};
+use crate::protocol::{CallId, Effect, Fact, FrameId, FrameOrigin, Progress, TimerId, Tracked, Wait};
+use crate::variables::bounds::describe_excess;
 
 impl Machine {
     /// Pushes a frame. The arguments have been bound and checked.

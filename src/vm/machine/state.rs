@@ -1,25 +1,24 @@
 //! The machine as a value: all that it is a function of, and all that it keeps.
 
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use playhouse_lang::analysis::Analysis;
+use playhouse_lang::analysis::layout::Layouts;
+use playhouse_lang::program::{EntryId, OnLimit, Program};
+use playhouse_lang::value::Map;
+
 use crate::machine::conversation::Conversation;
 use crate::machine::frame::Frame;
 use crate::machine::stack_view::StackView;
 use crate::plan::want::WrittenPlan;
 use crate::prompt::system::Prompts;
-use crate::protocol::Tracked;
 use crate::protocol::settings::Settings;
 use crate::protocol::view::Counters;
-use crate::protocol::{Outcome, Progress, TimerId, Timestamp, ToolSignature, Wait};
+use crate::protocol::{Outcome, Progress, TimerId, Timestamp, ToolSignature, Tracked, Wait};
 use crate::triggers::watcher::Watcher;
-use crate::turn::state::ClosingTurn;
-use crate::turn::state::Turn;
+use crate::turn::state::{ClosingTurn, Turn};
 use crate::variables::scope::{Scope, Stamp};
-use playhouse_lang::analysis::Analysis;
-use playhouse_lang::analysis::layout::Layouts;
-use playhouse_lang::program::OnLimit;
-use playhouse_lang::program::{EntryId, Program};
-use playhouse_lang::value::Map;
-use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// All that a session begins with; the journal's first record holds it as text.
 #[derive(Clone, Debug)]

@@ -1,23 +1,23 @@
 //! How the machine moves: an event comes in, and one step after the other is made until the world is waited for.
 
+use std::sync::Arc;
+
+use playhouse_lang::plan::{Plan, PlanId};
+use playhouse_lang::program::{AgentId, Playbook, Program};
+
 use crate::calls::call::{Callee, QueuedCall};
 use crate::machine::frame::{Frame, PlaybookFrame};
 use crate::machine::frame_core::{FrameCore, Phase};
 use crate::machine::stack_view::StackView;
+use crate::machine::state::Machine;
 use crate::prompt::system::Prompts;
 use crate::protocol::fault::{Fault, FaultKind};
 use crate::protocol::view::Utterance;
 use crate::protocol::{
-    CallId, CallOutcome, Effect, Event, Fact, Outcome, Place, Progress, Report, Timestamp, ToolSignature, Wait,
+    CallId, CallOutcome, Effect, Event, Fact, Origin, Outcome, Place, Progress, Report, Timestamp, ToolSignature,
+    Tracked, Wait,
 };
-use crate::protocol::{Origin, Tracked};
 use crate::variables::scope::Stamp;
-use playhouse_lang::plan::{Plan, PlanId};
-use playhouse_lang::program::Playbook;
-use playhouse_lang::program::{AgentId, Program};
-use std::sync::Arc;
-
-use crate::machine::state::Machine;
 
 impl Machine {
     /// Something happened in the world. To be called only when `advance` has answered `Blocked` or `Finished`.

@@ -1,9 +1,7 @@
 //! Frames of an old program as frames of a new one.
 
-use crate::protocol::CallKind;
 use std::sync::Arc;
 
-use crate::protocol::{Origin, Tracked};
 use playhouse_lang::analysis::layout::Layouts;
 use playhouse_lang::plan::PlanId;
 use playhouse_lang::program::{Parameter, PlaybookId, Program};
@@ -13,7 +11,7 @@ use crate::machine::frame::{Chat, Frame, PlaybookFrame};
 use crate::machine::frame_core::FrameCore;
 use crate::migrate::lines::{Lines, Moved};
 use crate::migrate::migration::Migration;
-use crate::protocol::{Fact, FrameId, FrameOrigin, LeftLine, Location, Place, Timestamp};
+use crate::protocol::{CallKind, Fact, FrameId, FrameOrigin, LeftLine, Location, Origin, Place, Timestamp, Tracked};
 use crate::variables::scope::{Scope, Stamp};
 
 impl Migration {

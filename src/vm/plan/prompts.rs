@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use crate::plan::want::Sight;
-use crate::protocol::settings::Replan;
-use crate::protocol::{Origin, Tracked};
 use minijinja::context;
 use playhouse_lang::plan::PlanLanguage;
 use playhouse_lang::plan::json::Dialect;
 use playhouse_lang::program::Signature;
 use playhouse_lang::value::Value;
 
+use crate::plan::want::Sight;
 use crate::prompt::files::render;
 use crate::prompt::system::summary_line;
+use crate::protocol::settings::Replan;
+use crate::protocol::{Origin, Tracked};
 use crate::variables::display::shorten;
 
 /// The question of a condition, with the form of its answer where the author has not said it (spec `plans.md`,

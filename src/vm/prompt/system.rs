@@ -1,14 +1,15 @@
 //! The system message of an agent, and what stands in it.
 
+use std::sync::{Arc, OnceLock};
+
+use minijinja::context;
+use playhouse_lang::analysis::layout::Layouts;
+use playhouse_lang::program::{AgentId, Mode, Playbook, Program, Signature, TriggerKind, Type};
+
 use crate::calls::arguments::write_parameter;
 use crate::prompt::files::render;
 use crate::protocol::ToolSignature;
 use crate::variables::display::first_line;
-use minijinja::context;
-use playhouse_lang::analysis::layout::Layouts;
-use playhouse_lang::program::{AgentId, Mode, Playbook, Program, Signature, TriggerKind, Type};
-use std::sync::Arc;
-use std::sync::OnceLock;
 
 /// What is the same for all turns of an agent, made once.
 #[derive(Debug)]

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::protocol::tracked::Origin;
 use playhouse_lang::program::Signature;
+
+use crate::protocol::tracked::Origin;
 
 /// What a tool does to the world (spec `architecture.md`, "After a crash").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,12 +3,11 @@
 
 use std::sync::Arc;
 
-use crate::protocol::{Origin, Ruling, Tracked};
 use indexmap::IndexMap;
 use playhouse_lang::program::{AgentId, PlaybookId, Program, TriggerId, TriggerKind};
 use playhouse_lang::value::{Map, Value};
 
-use crate::protocol::{FrameId, Location, Place, Question, QuestionId, USER_MESSAGE, Update};
+use crate::protocol::{FrameId, Location, Origin, Place, Question, QuestionId, Ruling, Tracked, USER_MESSAGE, Update};
 use crate::triggers::questions::candidate;
 use crate::triggers::truths::{Truths, is_update};
 use crate::variables::eval::Lookup;

@@ -1,7 +1,6 @@
 //! How a turn ends: yields, cuts, ends without a yield, broken streams, and what becomes of a model that does
 //! not keep to the protocol (spec `turn-protocol.md`).
 
-use crate::turn::state::ClosingTurn;
 use std::sync::Arc;
 
 use playhouse_lang::program::flow_graph::Node;
@@ -9,12 +8,11 @@ use playhouse_lang::program::{Mode, StepId};
 
 use crate::machine::frame_core::{Phase, ReturnValue, Then};
 use crate::machine::state::Machine;
-use crate::protocol::Tracked;
 use crate::protocol::fault::FaultKind;
 use crate::protocol::settings::OnProtocolFailure;
-use crate::protocol::{Close, Effect, Fact, Finish, ReplyEnd, Report, TurnEnd, Usage};
+use crate::protocol::{Close, Effect, Fact, Finish, ReplyEnd, Report, Tracked, TurnEnd, Usage};
 use crate::turn::history::{append_line, say_line};
-use crate::turn::state::estimate_tokens;
+use crate::turn::state::{ClosingTurn, estimate_tokens};
 
 /// Said when a model cannot be brought to keep to the protocol and has said nothing that could be said instead.
 const NOTHING_TO_SAY: &str = "Sorry, I could not go on with that. Could you say it in other words?";

@@ -1,17 +1,16 @@
 //! Messages of the user: their delivery, and what becomes of one that comes while the model is speaking
 //! (spec `execution.md`, "A message while the model is speaking").
 
-use crate::turn::state::BeforeTurn;
 use std::sync::Arc;
 
-use crate::protocol::{Origin, Tracked};
 use playhouse_lang::value::Value;
 
 use crate::machine::frame::Frame;
 use crate::machine::frame_core::{Phase, Then};
 use crate::machine::state::Machine;
 use crate::protocol::settings::OnUserMessage;
-use crate::protocol::{CallId, USER_MESSAGE};
+use crate::protocol::{CallId, Origin, Tracked, USER_MESSAGE};
+use crate::turn::state::BeforeTurn;
 
 impl Machine {
     /// The user has said something.

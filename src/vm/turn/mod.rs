@@ -9,8 +9,6 @@ pub(crate) mod speech;
 pub(crate) mod state;
 mod work;
 
-use crate::turn::state::Gate;
-use crate::turn::state::Todo;
 use std::sync::Arc;
 
 use playhouse_lang::program::StepId;
@@ -23,7 +21,7 @@ use crate::protocol::fault::FaultKind;
 use crate::protocol::{CallId, Fact, ReplyEnd, TurnEnd, TurnId, Usage, Wait};
 use crate::reply::{Action, ReadEnd, ReadFaultKind, Reading, WaitFor};
 use crate::turn::history::{append_line, say_line};
-use crate::turn::state::Goal;
+use crate::turn::state::{Gate, Goal, Todo};
 use crate::variables::fault::EvalFault;
 
 impl Machine {

@@ -1,7 +1,6 @@
 //! Speech: an utterance is delivered while its string is still being generated, with its references replaced
 //! (spec `turn-protocol.md`, "References").
 
-use crate::turn::state::Speech;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use crate::machine::frame::{Frame, OpenUtterance};
 use crate::machine::state::Machine;
 use crate::protocol::{Effect, Fact, UtteranceId};
 use crate::reply::Reading;
-use crate::turn::state::Todo;
+use crate::turn::state::{Speech, Todo};
 use crate::variables::fault::EvalFault;
 use crate::variables::resolve::Spoken;
 use crate::variables::template::{Part, TextScanner, scan_text};

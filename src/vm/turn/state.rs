@@ -1,20 +1,18 @@
 //! What is kept of a reply: while it is read, while it is closed, and what it may have to be taken back to.
 
-use crate::machine::frame::Chat;
-use crate::machine::told::Told;
-use crate::protocol::{CallId, ReplyEnd, Timestamp, TurnEnd, TurnId, Usage};
-use crate::reply::{Action, Reading, ReplyReader};
-use crate::variables::template::Part;
-use playhouse_lang::program::StepId;
-use playhouse_lang::value::Value;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::machine::frame::{Frame, OpenUtterance};
-use crate::protocol::Place;
+use playhouse_lang::program::StepId;
+use playhouse_lang::value::Value;
+
+use crate::machine::frame::{Chat, Frame, OpenUtterance};
+use crate::machine::told::Told;
+use crate::protocol::{CallId, Place, ReplyEnd, Timestamp, TurnEnd, TurnId, Usage};
+use crate::reply::{Action, Reading, ReplyReader};
 use crate::triggers::watcher::WatcherMark;
 use crate::variables::scope::Scope;
-use crate::variables::template::TextScanner;
+use crate::variables::template::{Part, TextScanner};
 
 /// A reply that is being read.
 #[derive(Clone, Debug)]

@@ -3,24 +3,23 @@
 
 use std::sync::Arc;
 
-use crate::machine::stack_view::StackView;
-use crate::protocol::{Origin, Tracked};
 use playhouse_lang::analysis::layout::Region;
+use playhouse_lang::expr::Expr;
 use playhouse_lang::program::flow_graph::Node;
 use playhouse_lang::program::{AgentId, PlaybookId, TriggerKind, Type};
 use playhouse_lang::value::Value;
 
 use crate::calls::call::Callee;
 use crate::machine::frame::Frame;
+use crate::machine::stack_view::StackView;
 use crate::machine::state::Machine;
 use crate::protocol::fault::FaultKind;
-use crate::protocol::{Fact, FrameId, Location, USER_MESSAGE};
+use crate::protocol::{Fact, FrameId, Location, Origin, Tracked, USER_MESSAGE};
 use crate::variables::bounds::{admit, describe_excess};
 use crate::variables::eval::{eval, eval_condition};
 use crate::variables::fault::EvalFault;
 use crate::variables::scope::{Change, Scope, Stamp};
 use crate::variables::visible::{Home, Visible};
-use playhouse_lang::expr::Expr;
 
 impl Machine {
     /// Sets a variable at the top frame's line; see [`Machine::set_variable_at`].

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::machine::stack_view::StackView;
-use crate::protocol::{Origin, Provenance, Tracked};
 use playhouse_lang::value::{Map, PathStep, Reference, Value};
 
 use crate::calls::arguments::Given;
+use crate::machine::stack_view::StackView;
 use crate::machine::state::Machine;
+use crate::protocol::{Origin, Provenance, Tracked};
 use crate::reply::CallArguments;
 use crate::variables::eval::read;
 use crate::variables::fault::EvalFault;

@@ -3,11 +3,10 @@
 
 use std::sync::Arc;
 
-use crate::protocol::Tracked;
 use indexmap::IndexMap;
 
 use crate::protocol::view::VariableView;
-use crate::protocol::{Location, TurnId};
+use crate::protocol::{Location, Tracked, TurnId};
 use crate::variables::bounds::Admitted;
 
 /// The order in which values were set, over the whole session; 0 is before everything.

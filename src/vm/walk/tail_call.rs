@@ -3,16 +3,15 @@
 
 use std::sync::Arc;
 
-use crate::machine::stack_view::StackView;
-use crate::protocol::Tracked;
 use playhouse_lang::program::flow_graph::Node;
 use playhouse_lang::program::{PlaybookId, Returned, StepKind};
 
 use crate::calls::arguments::Resolved;
 use crate::calls::call::{Called, Callee};
 use crate::machine::frame::{ElidedResult, Frame, PlaybookFrame};
+use crate::machine::stack_view::StackView;
 use crate::machine::state::Machine;
-use crate::protocol::{CallId, Fact};
+use crate::protocol::{CallId, Fact, Tracked};
 use crate::turn::state::Todo;
 
 /// A call that can take the place of the frame that makes it.

@@ -1,8 +1,8 @@
 //! The types of instructions, and which dialect a plan is written in (spec `plans.md`, 2.8).
 
-use crate::plan::json::Dialect;
-use crate::plan::json::references::{self, Found};
+use crate::plan::json::references::Found;
 use crate::plan::json::tree::Json;
+use crate::plan::json::{Dialect, references};
 use crate::span::Span;
 
 /// A type of instruction.

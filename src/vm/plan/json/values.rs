@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::protocol::{Origin, Provenance, Tracked};
 use playhouse_lang::plan::json::{PlanValue, PlanValueKind, TextPart};
 use playhouse_lang::value::{Excess, Value};
 
 use crate::plan::want::{NodeFault, Sight};
-use crate::protocol::{FrameOrigin, PlanFaultKind};
+use crate::protocol::{FrameOrigin, Origin, PlanFaultKind, Provenance, Tracked};
 
 /// The instruction of dialect B that looks for texts, and its number of them.
 pub(super) const RETRIEVE_CHUNKS: &str = "retrieve_embedded_chunks";
