@@ -7,12 +7,15 @@ use playhouse_lang::value::Value;
 
 use crate::calls::arguments::{Given, Resolved, bind};
 use crate::calls::call::OneOf;
-use crate::machine::stack_view::StackView;
-use crate::machine::state::Machine;
+use crate::machine::interpreter::Interpreter;
+use crate::machine::stack::Stack;
 use crate::protocol::{Origin, Tracked};
 
-impl Machine {
-    /// Queues a call for each item of the list that `parameter` takes; none, if one of them cannot be made.
+impl Interpreter {
+    /// Queues a call for each item of the list that `parameter` takes.
+    ///
+    /// # Errors
+    /// One of them cannot be made, and none is: why, in words for the program's model.
     pub(crate) fn call_for_each(
         &mut self,
         resolved: &Resolved,
@@ -20,11 +23,11 @@ impl Machine {
         parameter: &Arc<str>,
         list: &Tracked,
         result: Option<Arc<str>>,
-    ) {
+    ) -> Result<(), String> {
         let name = resolved.signature.name.clone();
         let (Some(n_all), true) = (list.n_items(), given.positional.is_empty()) else {
             let kind = list.value().kind();
-            return self.fail_turn(&format!("call of {name}: \"each\" wants a list, not {kind}, and \"args\" by name"));
+            return Err(format!("call of {name}: \"each\" wants a list, not {kind}, and \"args\" by name"));
         };
         let with_item = |item: Tracked| {
             let mut named = given.named.clone();
@@ -32,31 +35,28 @@ impl Machine {
             bind(resolved, Given::named(named))
         };
         let items = (0..n_all).filter_map(|index| list.item(index));
-        let bound: Vec<_> = match items.map(with_item).collect() {
-            Ok(bound) => bound,
-            Err(problem) => return self.fail_turn(&problem),
-        };
-        self.progressed();
+        let bound: Vec<_> = items.map(with_item).collect::<Result<_, _>>()?;
         if n_all == 0 {
-            self.chat_owner_mut().told.push_result(format!("{name} for each of 0 items -> []"));
-            if let Some(result) = result {
-                self.set_variable(&result, list.with_value(Value::list(Vec::new())));
+            self.stack.chat_owner_mut().told.push_result(format!("{name} for each of 0 items -> []"));
+            if let Some(result) = &result {
+                self.set_variable(result, list.with_value(Value::list(Vec::new())));
             }
-            return;
         }
         let mut first = None;
         for (index, arguments) in bound.into_iter().enumerate() {
-            let Some(arguments) = self.admit_arguments(self.frames.len() - 1, resolved.callee, &name, arguments) else {
-                return;
-            };
+            let depth = self.stack.frames.len() - 1;
+            let Some(arguments) = self.admit_arguments(depth, resolved.callee, &name, arguments) else { break };
             let call = self.queue_call(resolved, arguments, result.clone());
             let one_of = OneOf { first: *first.get_or_insert(call), index, n_all };
-            if let Some(queued) = self.core_mut().queue.get_mut(call) {
+            if let Some(queued) = self.stack.core_mut().queue.get_mut(call) {
                 queued.one_of = Some(one_of);
             }
         }
+        Ok(())
     }
+}
 
+impl Stack {
     /// One of several calls is over. Answers the list, in the order of the items, with the last of them, if none has
     /// failed.
     pub(crate) fn collect(&mut self, one_of: OneOf, result: &Result<Tracked, Arc<str>>) -> Option<Tracked> {
@@ -78,11 +78,9 @@ impl Machine {
         let items = ours.into_iter().map(|(_, item)| Ok::<_, Infallible>(item));
         Tracked::list(origin, items).ok().filter(|_| is_whole)
     }
-}
 
-impl<'a> StackView<'a> {
     /// How many more tools may run beside those that a frame has called.
-    pub(crate) fn room_for_tools(self, depth: usize) -> usize {
+    pub(crate) fn room_for_tools(&self, depth: usize) -> usize {
         let queue = &self.frames[depth].core().queue;
         let n_running = queue.iter().filter(|call| call.is_running()).count();
         self.settings.queue.saturating_sub(n_running)

@@ -5,6 +5,5 @@ pub(crate) mod call;
 pub(crate) mod call_queue;
 pub(crate) mod callees;
 pub(crate) mod each;
-mod model_call;
 pub(crate) mod queue;
 pub(crate) mod tool_policy;

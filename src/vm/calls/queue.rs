@@ -11,17 +11,16 @@ use crate::calls::callees::Callees;
 use crate::calls::tool_policy::Clearance;
 use crate::machine::frame::{Frame, caller_of};
 use crate::machine::frame_core::{Phase, ReturnValue, Then};
-use crate::machine::stack_view::StackView;
-use crate::machine::state::Machine;
-use crate::machine::step::result_of;
-use crate::protocol::{CallId, CallKind, CallOutcome, EffectClass, Fact, FrameOrigin, Tracked, Usage};
+use crate::machine::interpreter::Interpreter;
+use crate::machine::stack::Stack;
+use crate::protocol::{CallId, CallKind, CallOutcome, EffectClass, Fact, FrameOrigin, Origin, Tracked, Usage};
 use crate::variables::bounds::describe_excess;
 use crate::variables::display::shorten;
 
 /// What the program is told of a call that a person did not want.
 const REFUSED: &str = "the person who was asked refused this call";
 
-impl Machine {
+impl Interpreter {
     /// Puts a call into the top frame's queue, which has room; a tool starts at once, or when the turn is over.
     pub(crate) fn queue_call(
         &mut self,
@@ -29,7 +28,7 @@ impl Machine {
         arguments: Vec<(Arc<str>, Tracked)>,
         result_name: Option<Arc<str>>,
     ) -> CallId {
-        self.queue_call_at(self.frames.len() - 1, resolved, arguments, result_name)
+        self.queue_call_at(self.stack.frames.len() - 1, resolved, arguments, result_name)
     }
 
     /// Puts a call into the queue of the frame at a depth.
@@ -40,23 +39,22 @@ impl Machine {
         mut arguments: Vec<(Arc<str>, Tracked)>,
         result_name: Option<Arc<str>>,
     ) -> CallId {
-        let is_top = depth + 1 == self.frames.len();
-        let is_playbook = self.frames[depth].playbook().is_some();
-        self.next.call += 1;
-        let id = CallId(self.next.call);
-        let turn = self.turn.as_ref().filter(|_| is_top).map(|turn| turn.id);
-        let place = self.frames[depth].place(turn);
+        let is_top = depth + 1 == self.stack.frames.len();
+        let is_playbook = self.stack.frames[depth].playbook().is_some();
+        let id = self.ids.next_call();
+        let turn = self.turn().filter(|_| is_top);
+        let place = self.stack.frames[depth].place(turn);
         let name = resolved.signature.name.clone();
         let kind = resolved.callee.kind();
         let unresolved = match resolved.callee {
-            Callee::Tool(_) => self.stack().resolve_assets(depth, &name, &mut arguments).err(),
+            Callee::Tool(_) => self.stack.resolve_assets(depth, &name, &mut arguments).err(),
             Callee::Playbook(_) | Callee::Plan(_) | Callee::Model | Callee::Gone(_) => None,
         };
         self.report_at(place, Fact::CallQueued { call: id, name: name.clone(), kind, arguments: arguments.clone() });
-        let agent = self.frames[depth].core().agent;
+        let agent = self.stack.frames[depth].core().agent;
         let mut queued = QueuedCall::new(id, name.clone(), resolved.callee, arguments, result_name, place);
         queued.is_result_secret =
-            queued.result_name.as_ref().is_some_and(|name| self.stack().is_declared_secret(agent, name));
+            queued.result_name.as_ref().is_some_and(|name| self.stack.is_declared_secret(agent, name));
         match resolved.callee {
             Callee::Tool(_) => self.counters.tool_calls += 1,
             Callee::Playbook(_) => self.counters.playbook_calls += 1,
@@ -64,10 +62,10 @@ impl Machine {
             Callee::Model => self.counters.model_questions += 1,
             Callee::Gone(_) => {}
         }
-        self.frames[depth].core_mut().queue.push(queued);
+        self.stack.frames[depth].core_mut().queue.push(queued);
         // Lines mean nothing to a goal: none of them would claim the call.
-        let layouts = self.layouts.clone();
-        if let Some(frame) = self.frames[depth].playbook_mut()
+        let layouts = self.stack.layouts.clone();
+        if let Some(frame) = self.stack.frames[depth].playbook_mut()
             && let Some(at) = frame.pointer
         {
             frame.work.note_call(layouts.body(frame.playbook), at, &Called { callee: resolved.callee, name });
@@ -79,11 +77,11 @@ impl Machine {
         if is_top {
             self.tell_watcher(|watcher, sight| watcher.call_queued(sight, id));
         }
-        let is_guarded = is_top && self.core().queue.is_guarded(id);
-        let has_room = self.stack().room_for_tools(depth) > 0 || !is_playbook;
-        let starts_early = has_room && (self.settings.early_start || self.turn.is_none() || !is_playbook);
+        let is_guarded = is_top && self.stack.core().queue.is_guarded(id);
+        let has_room = self.stack.room_for_tools(depth) > 0 || !is_playbook;
+        let starts_early = has_room && (self.stack.settings.early_start || self.reply.is_none() || !is_playbook);
         if let (Some(effect), true, false) = (resolved.callee.effect(), starts_early, is_guarded) {
-            let is_arriving = is_playbook && self.turn.as_ref().is_some_and(|turn| turn.ended.is_none());
+            let is_arriving = is_playbook && self.reply.is_some_and(|reply| reply.is_arriving);
             self.counters.early_starts += u64::from(is_arriving);
             self.start_tool(id, effect);
         }
@@ -92,8 +90,8 @@ impl Machine {
 
     /// Tells the world to start a queued call of a tool, if nothing stands between.
     fn start_tool(&mut self, id: CallId, effect: EffectClass) {
-        let Some(queued) = self.find_call(id).cloned() else { return };
-        match self.clearance(&queued) {
+        let Some(queued) = self.stack.find_call(id).cloned() else { return };
+        match self.stack.clearance(&queued) {
             Clearance::Go => self.start_cleared(id, effect),
             Clearance::Ask(question) => self.ask_approval(id, question),
             Clearance::Refuse(reason) => self.refuse_call(id, reason),
@@ -101,7 +99,7 @@ impl Machine {
     }
 
     fn start_cleared(&mut self, id: CallId, effect: EffectClass) {
-        let Some(queued) = self.find_call(id) else { return };
+        let Some(queued) = self.stack.find_call(id) else { return };
         let request = queued.request(effect, 1);
         self.emit(request);
     }
@@ -109,21 +107,21 @@ impl Machine {
     /// The turn is over: tools that were kept until then start, all together, but for those that a trigger's
     /// playbook may refuse.
     pub(crate) fn start_queued_tools(&mut self) {
-        let queue = &self.core().queue;
+        let queue = &self.stack.core().queue;
         let kept: Vec<(CallId, EffectClass)> = queue
             .iter()
             .filter(|queued| queued.is_waiting() && !queue.is_guarded(queued.id))
             .filter_map(|queued| Some((queued.id, queued.callee.effect()?)))
-            .take(self.stack().room_for_tools(self.frames.len() - 1))
+            .take(self.stack.room_for_tools(self.stack.frames.len() - 1))
             .collect();
         kept.into_iter().for_each(|(id, effect)| self.start_tool(id, effect));
     }
 
     /// The turn in the queue has come of a playbook, or of a tool that was guarded.
     pub(crate) fn run_queued(&mut self, id: CallId) {
-        let now = self.now;
-        let program = self.program.clone();
-        let Some(queued) = self.core_mut().queue.get_mut(id) else { return };
+        let now = self.stack.now;
+        let program = self.stack.program.clone();
+        let Some(queued) = self.stack.core_mut().queue.get_mut(id) else { return };
         if let Some(effect) = queued.callee.effect() {
             return self.start_tool(id, effect);
         }
@@ -144,13 +142,13 @@ impl Machine {
 
     /// Takes a finished call's result: `as` is set, the model will be told.
     pub(crate) fn take_call(&mut self, id: CallId) {
-        if matches!(self.frames.last(), Some(Frame::Plan(_))) {
-            return self.take_plan_call(self.frames.len() - 1, id);
+        if matches!(self.stack.frames.last(), Some(Frame::Plan(_))) {
+            return self.take_plan_call(self.stack.frames.len() - 1, id);
         }
-        let Some((queued, result)) = self.core_mut().queue.take_done(id) else { return };
+        let Some((queued, result)) = self.stack.core_mut().queue.take_done(id) else { return };
         let line = describe_call(&queued.name, &queued.arguments);
-        let shown = self.settings.shown_value_bytes;
-        let whole = queued.one_of.and_then(|one_of| Some((one_of.n_all, self.collect(one_of, &result)?)));
+        let shown = self.stack.settings.shown_value_bytes;
+        let whole = queued.one_of.and_then(|one_of| Some((one_of.n_all, self.stack.collect(one_of, &result)?)));
         let (line, told) = match whole {
             Some((n_all, list)) => (format!("{} for each of {n_all} items", queued.name), Ok(list)),
             None if queued.one_of.is_some() && result.is_ok() => {
@@ -161,37 +159,37 @@ impl Machine {
         match told {
             Ok(value) => {
                 let text = format!("{line} -> {}", shorten(&value, shown));
-                self.chat_owner_mut().told.push_result(text);
+                self.stack.chat_owner_mut().told.push_result(text);
                 if let Some(name) = &queued.result_name {
-                    let playbook = self.top().executed();
-                    match self.stack().type_of(playbook, name) {
+                    let playbook = self.stack.top().executed();
+                    match self.stack.type_of(playbook, name) {
                         Some(ty) if !ty.accepts(value.value()) => {
                             let problem = format!(
                                 "${name} was not set: it must be {ty}, but {} gave {}",
                                 queued.name,
                                 value.value().kind()
                             );
-                            self.chat_owner_mut().told.set_problem(problem);
+                            self.stack.chat_owner_mut().told.set_problem(problem);
                         }
                         _ => {
                             if !self.set_variable_at(queued.place.location, name, value.clone()) {
                                 return;
                             }
-                            self.chat_owner_mut().told.note_known(name);
+                            self.stack.chat_owner_mut().told.note_known(name);
                         }
                     }
                 }
-                let frame = self.top();
+                let frame = self.stack.top();
                 if matches!(&frame.core.phase, Phase::Draining(Then::Return { value: ReturnValue::OfCall(call), .. }) if *call == id)
                 {
-                    self.core_mut().phase =
+                    self.stack.core_mut().phase =
                         Phase::Draining(Then::Return { value: ReturnValue::Value(value), failed: false });
                 }
             }
             Err(error) => {
                 let error = Value::Str(error).to_json();
-                self.chat_owner_mut().told.push_result(format!("{line} !! {error}"));
-                if let Phase::Draining(Then::Return { failed, .. }) = &mut self.core_mut().phase {
+                self.stack.chat_owner_mut().told.push_result(format!("{line} !! {error}"));
+                if let Phase::Draining(Then::Return { failed, .. }) = &mut self.stack.core_mut().phase {
                     *failed = true;
                 }
             }
@@ -200,25 +198,25 @@ impl Machine {
     }
 
     pub(crate) fn handle_call_started(&mut self, call: CallId, attempt: u32) {
-        let now = self.now;
-        let Some(queued) = self.find_call(call) else { return };
+        let now = self.stack.now;
+        let Some(queued) = self.stack.find_call(call) else { return };
         let started = queued.begin(attempt, now);
         self.report(started);
     }
 
     pub(crate) fn handle_call_ended(&mut self, call: CallId, outcome: CallOutcome, usage: Option<Usage>) {
-        let now = self.now;
-        let bounds = self.settings.bounds();
+        let now = self.stack.now;
+        let bounds = self.stack.settings.bounds();
         if let Some(usage) = usage {
             self.counters.add_usage(usage);
-            for frame in &mut self.frames {
-                frame.core_mut().spent.tokens += usage.prompt_tokens + usage.completion_tokens;
-            }
+            self.stack.spend_tokens(usage.prompt_tokens + usage.completion_tokens);
         }
-        if let Some(Frame::Plan(plan)) = self.frames.iter_mut().find(|frame| frame.core().queue.get(call).is_some()) {
+        if let Some(Frame::Plan(plan)) =
+            self.stack.frames.iter_mut().find(|frame| frame.core().queue.get(call).is_some())
+        {
             plan.note_result();
         }
-        let Some(queued) = self.find_call(call) else { return };
+        let Some(queued) = self.stack.find_call(call) else { return };
         // A stale answer: the call has ended already, or was never started.
         let CallState::Running { attempt, .. } = *queued.state() else { return };
         if let CallOutcome::Needs { question, takes_no } = outcome {
@@ -238,7 +236,7 @@ impl Machine {
 
     /// A person answered: the call is made again with the answer, or refused.
     pub(crate) fn handle_approved(&mut self, call: CallId, answer: Value) {
-        let Some(queued) = self.find_call(call) else { return };
+        let Some(queued) = self.stack.find_call(call) else { return };
         let CallState::Asking { attempt, asked_by, question } = queued.state().clone() else { return };
         let Some(effect) = queued.callee.effect() else { return };
         let refusal: Option<Arc<str>> = match (asked_by, &answer) {
@@ -264,9 +262,9 @@ impl Machine {
     /// After a restart: calls that were not confirmed are started now, safe ones again; of the others nobody
     /// knows what became (spec `architecture.md`, "After a crash").
     pub(crate) fn reopen_calls(&mut self) {
-        let now = self.now;
+        let now = self.stack.now;
         let (mut effects, mut lost) = (Vec::new(), Vec::new());
-        for frame in &mut self.frames {
+        for frame in &mut self.stack.frames {
             for queued in frame.core_mut().queue.iter_mut() {
                 let Some(class) = queued.callee.effect() else { continue };
                 let CallState::Running { attempt, confirmed } = *queued.state() else { continue };
@@ -285,15 +283,25 @@ impl Machine {
     }
 }
 
-impl<'a> StackView<'a> {
+impl Stack {
     /// What the top frame's lines and model mean by a name.
-    pub(crate) fn find_callee(self, name: &str) -> Result<Resolved, String> {
-        let (agent, caller) = caller_of(self.frames);
-        Callees::new(self.program, self.tools, self.prompts, agent, caller).find(name)
+    pub(crate) fn find_callee(&self, name: &str) -> Result<Resolved, String> {
+        let (agent, caller) = caller_of(&self.frames);
+        Callees::new(&self.program, &self.tools, &self.prompts, agent, caller).find(name)
     }
 
     /// The call that must be over before another one is queued, because the top frame's queue is full.
-    pub(crate) fn call_in_the_way(self) -> Option<CallId> {
+    pub(crate) fn call_in_the_way(&self) -> Option<CallId> {
         self.core().queue.in_the_way(self.settings.queue)
+    }
+}
+
+/// What came of a call, as the program is told.
+fn result_of(outcome: CallOutcome, callee: Callee) -> Result<Tracked, Arc<str>> {
+    let origin = if callee == Callee::Model { Origin::MODEL } else { Origin::TOOL };
+    match outcome {
+        CallOutcome::Value { value, secret } => Ok(Tracked::new(value, origin).secret_if(secret)),
+        CallOutcome::Error(error) => Err(error),
+        CallOutcome::Needs { question, .. } => Err(question),
     }
 }

@@ -7,8 +7,8 @@ use playhouse_lang::expr;
 use playhouse_lang::value::{PathStep, Value};
 
 use crate::calls::call::{AskedBy, QueuedCall};
-use crate::machine::stack_view::StackView;
-use crate::machine::state::Machine;
+use crate::machine::interpreter::Interpreter;
+use crate::machine::stack::Stack;
 use crate::plan::LLM_GENERATE;
 use crate::protocol::{Approval, CallId, Origin, ParameterRule, ToolSignature, Tracked};
 use crate::variables::display::shorten;
@@ -25,9 +25,26 @@ pub(crate) enum Clearance {
     Refuse(Arc<str>),
 }
 
-impl Machine {
+impl Interpreter {
+    /// A person is asked whether the call may be made.
+    pub(crate) fn ask_approval(&mut self, call: CallId, question: Arc<str>) {
+        let Some(queued) = self.stack.find_call(call) else { return };
+        let asked = queued.ask(0, question, AskedBy::Policy);
+        self.report(asked);
+    }
+
+    /// A call that is not made.
+    pub(crate) fn refuse_call(&mut self, call: CallId, reason: Arc<str>) {
+        let now = self.stack.now;
+        let Some(queued) = self.stack.find_call(call) else { return };
+        let finished = queued.finish(now, Err(reason));
+        self.report(finished);
+    }
+}
+
+impl Stack {
     /// What stands between a queued call of a tool and its start.
-    pub(crate) fn clearance(&self, queued: &QueuedCall) -> Clearance {
+    pub(super) fn clearance(&self, queued: &QueuedCall) -> Clearance {
         let Some(tool) = ToolSignature::find(&self.tools, &queued.name) else { return Clearance::Go };
         // No model is shown a secret, whoever asks it.
         if *queued.name == *LLM_GENERATE
@@ -78,35 +95,18 @@ impl Machine {
         Clearance::Ask(format!("May I call {}({})?", queued.name, arguments.join(", ")).into())
     }
 
-    /// A person is asked whether the call may be made.
-    pub(crate) fn ask_approval(&mut self, call: CallId, question: Arc<str>) {
-        let Some(queued) = self.find_call(call) else { return };
-        let asked = queued.ask(0, question, AskedBy::Policy);
-        self.report(asked);
-    }
-
-    /// A call that is not made.
-    pub(crate) fn refuse_call(&mut self, call: CallId, reason: Arc<str>) {
-        let now = self.now;
-        let Some(queued) = self.find_call(call) else { return };
-        let finished = queued.finish(now, Err(reason));
-        self.report(finished);
-    }
-}
-
-impl<'a> StackView<'a> {
     /// Puts the values of assets into the place of the arguments that name them, where the tool takes them.
     ///
     /// # Errors
     /// All assets that are not there, in words for the program's model.
     pub(crate) fn resolve_assets(
-        self,
+        &self,
         depth: usize,
         name: &str,
         arguments: &mut Vec<(Arc<str>, Tracked)>,
     ) -> Result<(), String> {
         let Some(tool) =
-            ToolSignature::find(self.tools, name).filter(|tool| tool.rules.iter().any(|rule| rule.takes_assets))
+            ToolSignature::find(&self.tools, name).filter(|tool| tool.rules.iter().any(|rule| rule.takes_assets))
         else {
             return Ok(());
         };
@@ -135,7 +135,7 @@ impl<'a> StackView<'a> {
         if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
     }
 
-    fn asset(self, depth: usize, id: &str, path: &[PathStep]) -> Result<Tracked, String> {
+    fn asset(&self, depth: usize, id: &str, path: &[PathStep]) -> Result<Tracked, String> {
         let frame = &self.frames[depth];
         let inside = frame.inside().and_then(|inside| inside.scope.get(id));
         let own = inside.or_else(|| frame.core().scope.get(id));

@@ -3,20 +3,16 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use playhouse_lang::analysis::Analysis;
-use playhouse_lang::plan::{PlanBody, PlanId};
+use playhouse_lang::plan::{Plan, PlanBody};
 use playhouse_lang::program::{AgentId, Entry, EntryId, Parameter, Program};
 use playhouse_lang::value::{Map, Value};
 
-use crate::machine::conversation::Conversation;
 use crate::machine::frame_core::{Phase, Then};
-use crate::machine::state::{Begin, Machine, NextIds};
-use crate::prompt::system::Prompts;
-use crate::protocol::fault::{Fault, FaultKind};
-use crate::protocol::view::Counters;
+use crate::machine::interpreter::Interpreter;
+use crate::machine::stack::Stack;
+use crate::machine::state::{Begin, Machine};
+use crate::protocol::fault::FaultKind;
 use crate::protocol::{FrameOrigin, Origin, Outcome, Tracked};
-use crate::triggers::watcher::Watcher;
-use crate::variables::scope::{Scope, Stamp};
 
 impl Machine {
     /// A machine at its beginning: nothing has been done yet. What cannot be begun (no such playbook, wrong
@@ -25,66 +21,114 @@ impl Machine {
         let Begin { program, settings, tools, entry, arguments, time } = begin;
         let entries = entry.map_or_else(|| entries_of(&program), |entry| VecDeque::from([entry]));
         let mut machine = Machine {
-            globals: vec![Scope::default(); program.agents.len()],
-            prompts: Arc::new(Prompts::new(&program)),
-            has_frame_limits: program.playbooks.iter().any(|playbook| playbook.limits.is_set()),
-            layouts: Arc::new(settings.layouts(&program)),
-            analysis: Arc::new(Analysis::new(program.clone())),
-            program,
-            settings: Arc::new(settings),
-            tools,
-            now: time,
-            frames: Vec::new(),
+            interpreter: Interpreter::new(Stack::new(program, settings, tools, time)),
             turn: None,
             closing: Vec::new(),
             time_limit: None,
             unwinding: None,
             entries,
             arguments,
-            last_value: Tracked::default(),
             messages: VecDeque::new(),
-            conversation: Conversation::default(),
-            last_prose: String::new(),
-            written_plans: Vec::new(),
-            outbox: VecDeque::new(),
-            outcome: None,
             blocked: None,
             n_directives: 0,
             n_idle_directives: 0,
-            next: NextIds::default(),
-            stamp: Stamp::default(),
-            counters: Counters::default(),
-            watcher: Watcher::default(),
         };
-        machine.declare_variables();
-        machine.tell_watcher(|watcher, sight| watcher.begun(sight));
-        if machine.entries.is_empty() {
-            machine
-                .fault_at_begin("the program has no playbook to begin with; write one under an H2 heading".to_owned());
-        } else {
-            machine.take_arguments();
-            let unsupported = machine.entries.iter().find_map(|&entry| match entry {
-                EntryId::Playbook(id) => machine.program.unsupported(id),
-                EntryId::Plan(_) => None,
-            });
-            if let Some(reason) = unsupported {
-                machine.fault_at_begin(format!("the session cannot begin: {reason}"));
-            }
+        let Machine { interpreter, entries, .. } = &mut machine;
+        interpreter.declare_new_variables(|_, _| false);
+        interpreter.tell_watcher(|watcher, sight| watcher.begun(sight));
+        if entries.is_empty() {
+            let nothing = "the program has no playbook to begin with; write one under an H2 heading";
+            interpreter.fail(FaultKind::Begin, nothing);
+            return machine;
+        }
+        let program = interpreter.stack.program.clone();
+        let unsupported = entries.iter().find_map(|&entry| match entry {
+            EntryId::Playbook(id) => program.unsupported(id),
+            EntryId::Plan(_) => None,
+        });
+        if let Some(reason) = unsupported {
+            interpreter.fail(FaultKind::Begin, format!("the session cannot begin: {reason}"));
+        } else if let Err(problem) = machine.take_arguments() {
+            machine.interpreter.fail(FaultKind::Begin, problem);
         }
         machine
     }
 
-    pub(crate) fn fault_at_begin(&mut self, message: String) {
-        self.outcome = Some(Outcome::Failed(Fault { kind: FaultKind::Begin, place: None, message: message.into() }));
+    /// Arguments that are no parameter of the first playbook become variables of its agent.
+    fn take_arguments(&mut self) -> Result<(), String> {
+        let program = self.interpreter.stack.program.clone();
+        let first = match self.entries[0] {
+            EntryId::Playbook(id) => program.playbook(id),
+            EntryId::Plan(id) => {
+                return program.plan(id).map_or(Ok(()), |plan| check_plan_arguments(plan, &self.arguments));
+            }
+        };
+        let arguments = std::mem::take(&mut self.arguments);
+        for (name, value) in arguments {
+            if first.parameters.iter().any(|parameter| parameter.name == name) {
+                self.arguments.insert(name, value);
+                continue;
+            }
+            if let Some(ty) = self.interpreter.stack.type_of(first.id, &name)
+                && !ty.accepts(&value)
+            {
+                return Err(format!("--arg {name}: ${name} must be {ty}, not {}", value.kind()));
+            }
+            self.interpreter.set_global_silently(first.agent, &name, Tracked::new(value, Origin::ARGUMENT));
+        }
+        let missing: Vec<String> = first
+            .parameters
+            .iter()
+            .filter(|parameter| parameter.required() && !self.arguments.contains_key(&parameter.name))
+            .map(|parameter| format!("${}: {}", parameter.name, parameter.ty))
+            .collect();
+        if !missing.is_empty() {
+            let missing = missing.join(", ");
+            return Err(format!("playbook {} needs {missing}; give each with --arg name=value", first.name));
+        }
+        for parameter in &first.parameters {
+            if let Some(value) = self.arguments.get(&parameter.name)
+                && !parameter.ty.accepts(value)
+            {
+                return Err(format!("--arg {}: must be {}, not {}", parameter.name, parameter.ty, value.kind()));
+            }
+        }
+        Ok(())
     }
 
-    fn declare_variables(&mut self) {
-        self.declare_new_variables(|_, _| false);
+    /// The stack is empty: the next beginning, or the end.
+    pub(crate) fn step_empty_stack(&mut self) {
+        let Some(entry) = self.entries.pop_front() else {
+            self.interpreter.outcome = Some(Outcome::Done { value: self.interpreter.last_value.clone() });
+            return;
+        };
+        let arguments = std::mem::take(&mut self.arguments);
+        let program = self.interpreter.stack.program.clone();
+        let entry = match entry {
+            EntryId::Playbook(entry) => entry,
+            EntryId::Plan(plan) => {
+                let argument = |(name, value): (Arc<str>, Value)| (name, Tracked::new(value, Origin::ARGUMENT));
+                return self.interpreter.push_plan(
+                    plan,
+                    arguments.into_iter().map(argument).collect(),
+                    FrameOrigin::Begin,
+                );
+            }
+        };
+        let playbook = program.playbook(entry);
+        let bound = bind_begin(&playbook.parameters, &arguments);
+        self.interpreter.push_frame(entry, bound, FrameOrigin::Begin);
+        // The implicit root has nothing to do before somebody speaks.
+        if playbook.implicit && self.interpreter.outcome.is_none() {
+            self.interpreter.stack.core_mut().phase = Phase::Draining(Then::WaitUser);
+        }
     }
+}
 
+impl Interpreter {
     /// Variables that are declared get their values, but for those that were before.
     pub(crate) fn declare_new_variables(&mut self, was_declared: impl Fn(AgentId, &str) -> bool) {
-        let program = self.program.clone();
+        let program = self.stack.program.clone();
         for agent in &program.agents {
             for declared in agent.variables.iter().filter(|declared| !was_declared(agent.id, &declared.name)) {
                 if let Some(value) = &declared.value {
@@ -94,97 +138,28 @@ impl Machine {
             }
         }
     }
+}
 
-    /// Arguments that are no parameter of the first playbook become variables of its agent.
-    fn take_arguments(&mut self) {
-        let program = self.program.clone();
-        let first = match self.entries[0] {
-            EntryId::Playbook(id) => program.playbook(id),
-            EntryId::Plan(id) => return self.check_plan_arguments(id),
-        };
-        let arguments = std::mem::take(&mut self.arguments);
-        for (name, value) in arguments {
-            if first.parameters.iter().any(|parameter| parameter.name == name) {
-                self.arguments.insert(name, value);
-                continue;
-            }
-            if let Some(ty) = self.stack().type_of(first.id, &name)
-                && !ty.accepts(&value)
-            {
-                return self.fault_at_begin(format!("--arg {name}: ${name} must be {ty}, not {}", value.kind()));
-            }
-            self.set_global_silently(first.agent, &name, Tracked::new(value, Origin::ARGUMENT));
-        }
-        let missing: Vec<String> = first
-            .parameters
-            .iter()
-            .filter(|parameter| parameter.required() && !self.arguments.contains_key(&parameter.name))
-            .map(|parameter| format!("${}: {}", parameter.name, parameter.ty))
-            .collect();
-        if !missing.is_empty() {
-            return self.fault_at_begin(format!(
-                "playbook {} needs {}; give each with --arg name=value",
-                first.name,
-                missing.join(", ")
-            ));
-        }
-        for parameter in &first.parameters {
-            if let Some(value) = self.arguments.get(&parameter.name)
-                && !parameter.ty.accepts(value)
-            {
-                let message = format!("--arg {}: must be {}, not {}", parameter.name, parameter.ty, value.kind());
-                return self.fault_at_begin(message);
-            }
-        }
+/// A dataflow plan takes what it has parameters for. Any variable may be given to a JSON plan: what of it is read
+/// is seen when it runs.
+fn check_plan_arguments(plan: &Plan, arguments: &Map) -> Result<(), String> {
+    if !matches!(plan.body, PlanBody::Dataflow(_)) {
+        return Ok(());
     }
-
-    /// A dataflow plan takes what it has parameters for. Any variable may be given to a JSON plan: what of it is read
-    /// is seen when it runs.
-    fn check_plan_arguments(&mut self, id: PlanId) {
-        let Some(plan) = self.plan(id).cloned() else { return };
-        if !matches!(plan.body, PlanBody::Dataflow(_)) {
-            return;
-        }
-        let unknown = self.arguments.keys().find(|name| !plan.parameters.contains(name));
-        if let Some(name) = unknown {
-            let there = if plan.parameters.is_empty() {
-                "it has none: an alias without a value (`city:`) is one".to_owned()
-            } else {
-                format!("it has: {}", plan.parameters.join(", "))
-            };
-            return self.fault_at_begin(format!("--arg {name}: {} has no such parameter; {there}", plan.name));
-        }
-        let missing: Vec<&str> =
-            plan.parameters.iter().filter(|name| !self.arguments.contains_key(*name)).map(|name| &**name).collect();
-        if !missing.is_empty() {
-            let message = format!("plan {} needs {}; give each with --arg name=value", plan.name, missing.join(", "));
-            self.fault_at_begin(message);
-        }
-    }
-
-    /// The stack is empty: the next beginning, or the end.
-    pub(crate) fn step_empty_stack(&mut self) {
-        let Some(entry) = self.entries.pop_front() else {
-            self.outcome = Some(Outcome::Done { value: self.last_value.clone() });
-            return;
+    if let Some(name) = arguments.keys().find(|name| !plan.parameters.contains(name)) {
+        let there = if plan.parameters.is_empty() {
+            "it has none: an alias without a value (`city:`) is one".to_owned()
+        } else {
+            format!("it has: {}", plan.parameters.join(", "))
         };
-        let arguments = std::mem::take(&mut self.arguments);
-        let program = self.program.clone();
-        let entry = match entry {
-            EntryId::Playbook(entry) => entry,
-            EntryId::Plan(plan) => {
-                let argument = |(name, value): (Arc<str>, Value)| (name, Tracked::new(value, Origin::ARGUMENT));
-                return self.push_plan(plan, arguments.into_iter().map(argument).collect(), FrameOrigin::Begin);
-            }
-        };
-        let playbook = program.playbook(entry);
-        let bound = bind_begin(&playbook.parameters, &arguments);
-        self.push_frame(entry, bound, FrameOrigin::Begin);
-        // The implicit root has nothing to do before somebody speaks.
-        if playbook.implicit && self.outcome.is_none() {
-            self.core_mut().phase = Phase::Draining(Then::WaitUser);
-        }
+        return Err(format!("--arg {name}: {} has no such parameter; {there}", plan.name));
     }
+    let missing: Vec<&str> =
+        plan.parameters.iter().filter(|name| !arguments.contains_key(*name)).map(|name| &**name).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(format!("plan {} needs {}; give each with --arg name=value", plan.name, missing.join(", ")))
 }
 
 /// What a program begins with.

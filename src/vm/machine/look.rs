@@ -4,6 +4,7 @@ use playhouse_lang::plan::{NodeId, Plan};
 
 use crate::calls::call::{CallState, QueuedCall};
 use crate::machine::frame::{Frame, PlaybookFrame};
+use crate::machine::stack::Stack;
 use crate::machine::state::Machine;
 use crate::protocol::view::{CallView, FrameView, View};
 use crate::protocol::{FrameOrigin, Location, TurnId};
@@ -11,26 +12,28 @@ use crate::protocol::{FrameOrigin, Location, TurnId};
 impl Machine {
     /// The whole state as plain data.
     pub fn view(&self) -> View {
-        let turn = self.turn.as_ref().map(|turn| turn.id);
+        let (stack, watcher) = (&self.interpreter.stack, &self.interpreter.watcher);
         View {
-            stack: self.view_stack(turn),
-            written_plans: self.written_plans.iter().map(|written| written.plan.clone()).collect(),
-            others: self
+            stack: stack.view_stack(self.interpreter.turn()),
+            written_plans: stack.written_plans.iter().map(|written| written.plan.clone()).collect(),
+            others: stack
                 .globals
                 .iter()
-                .enumerate()
-                .map(|(index, scope)| (self.program.agents[index].name.clone(), scope.view()))
+                .zip(&stack.program.agents)
+                .map(|(scope, agent)| (agent.name.clone(), scope.view()))
                 .collect(),
             wait: self.blocked.clone(),
-            outcome: self.outcome.clone(),
+            outcome: self.interpreter.outcome.clone(),
             messages: self.messages.iter().cloned().collect(),
-            conversation: self.conversation.utterances.iter().cloned().collect(),
-            triggers: self.watcher.view(&self.program),
-            question: self.watcher.question().cloned(),
-            counters: self.watcher.count(self.counters),
+            conversation: stack.conversation.utterances.iter().cloned().collect(),
+            triggers: watcher.view(&stack.program),
+            question: watcher.question().cloned(),
+            counters: watcher.count(self.interpreter.counters),
         }
     }
+}
 
+impl Stack {
     /// The frames, and what runs inside of them as frames of their own.
     fn view_stack(&self, turn: Option<TurnId>) -> Vec<FrameView> {
         let mut stack = Vec::with_capacity(self.frames.len() + 1);
@@ -128,7 +131,7 @@ impl Machine {
     }
 
     /// `Name:03`, or `Name` for its heading.
-    pub fn describe(&self, location: Location) -> String {
+    pub(crate) fn describe(&self, location: Location) -> String {
         match location {
             Location::Line { playbook, step } => {
                 let playbook = self.program.playbook(playbook);

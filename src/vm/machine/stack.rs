@@ -1,266 +1,190 @@
-//! Frames come and go: pushing, returning, ending, and the limits that a frame puts on itself and those above.
+//! The stack: frames and variables, the program that they execute, and what has been said.
+//!
+//! Questions about lines, ways, variables and callees, and the texts that a model is shown, are answered from here. So
+//! none of them depends on the reply that is being read, on triggers or on timers.
 
 use std::sync::Arc;
 
-use playhouse_lang::program::flow_graph::Node;
-use playhouse_lang::program::{Mode, PlaybookId};
+use playhouse_lang::analysis::Analysis;
+use playhouse_lang::analysis::layout::Layouts;
+use playhouse_lang::plan::{Plan, PlanId};
+use playhouse_lang::program::{AgentId, Playbook, Program, StepId};
 
-use crate::calls::call::CallState;
-use crate::machine::frame::{Frame, LineState, PlaybookFrame, n_frames};
-use crate::machine::frame_core::{FrameCore, Phase, ReturnValue, Then};
-use crate::machine::state::Machine;
-use crate::protocol::fault::FaultKind;
-use crate::protocol::{CallId, Effect, Fact, FrameId, FrameOrigin, Progress, TimerId, Tracked, Wait};
-use crate::variables::bounds::describe_excess;
+use crate::calls::call::QueuedCall;
+use crate::machine::conversation::Conversation;
+use crate::machine::frame::{Frame, PlaybookFrame};
+use crate::machine::frame_core::{FrameCore, Phase};
+use crate::plan::want::WrittenPlan;
+use crate::prompt::system::Prompts;
+use crate::protocol::settings::Settings;
+use crate::protocol::view::Utterance;
+use crate::protocol::{CallId, Timestamp, ToolSignature};
+use crate::variables::scope::{Scope, Stamp};
 
-impl Machine {
-    /// Pushes a frame. The arguments have been bound and checked.
-    pub(crate) fn push_frame(&mut self, id: PlaybookId, bound: Vec<(Arc<str>, Tracked)>, origin: FrameOrigin) {
-        let program = self.program.clone();
-        let playbook = program.playbook(id);
-        if !self.has_room(&playbook.name) {
+/// The frames and variables of a session, and what is executed in them.
+#[derive(Clone, Debug)]
+pub(crate) struct Stack {
+    pub(crate) program: Arc<Program>,
+    /// What follows from the program.
+    pub(crate) analysis: Arc<Analysis>,
+    /// Its playbooks as they are executed under these settings.
+    pub(crate) layouts: Arc<Layouts>,
+    /// Whether any playbook of the program limits its frames; most programs need not look.
+    pub(crate) has_frame_limits: bool,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) tools: Arc<[ToolSignature]>,
+    pub(crate) prompts: Arc<Prompts>,
+    pub(crate) now: Timestamp,
+    /// The frames, the lowest first.
+    pub(crate) frames: Vec<Frame>,
+    /// The session's other variables, by agent.
+    pub(crate) globals: Vec<Scope>,
+    pub(crate) conversation: Conversation,
+    /// Plans that a model wrote while the session ran; their numbers go on from those of the program's.
+    pub(crate) written_plans: Vec<WrittenPlan>,
+    stamp: Stamp,
+}
+
+impl Stack {
+    /// The stack of a session that has not begun: no frame, no variable.
+    pub(crate) fn new(program: Arc<Program>, settings: Settings, tools: Arc<[ToolSignature]>, now: Timestamp) -> Stack {
+        Stack {
+            globals: vec![Scope::default(); program.agents.len()],
+            prompts: Arc::new(Prompts::new(&program)),
+            layouts: Arc::new(settings.layouts(&program)),
+            analysis: Arc::new(Analysis::new(program.clone())),
+            has_frame_limits: has_frame_limits(&program),
+            program,
+            settings: Arc::new(settings),
+            tools,
+            now,
+            frames: Vec::new(),
+            conversation: Conversation::default(),
+            written_plans: Vec::new(),
+            stamp: Stamp::default(),
+        }
+    }
+
+    /// Another program is executed from now on. What holds an id of the old one has been taken over.
+    pub(crate) fn execute(&mut self, program: Arc<Program>, tools: Arc<[ToolSignature]>) {
+        self.prompts = Arc::new(Prompts::new(&program));
+        self.analysis = Arc::new(Analysis::new(program.clone()));
+        self.layouts = Arc::new(self.settings.layouts(&program));
+        self.has_frame_limits = has_frame_limits(&program);
+        (self.program, self.tools) = (program, tools);
+    }
+
+    /// The tools there are have changed.
+    pub(crate) fn change_tools(&mut self, tools: Arc<[ToolSignature]>) {
+        self.prompts = Arc::new(Prompts::new(&self.program));
+        self.tools = tools;
+    }
+
+    /// The system message of an agent: the same bytes for all its turns.
+    pub(crate) fn system_message(&self, agent: AgentId) -> Arc<str> {
+        self.prompts.system(&self.program, &self.tools, agent, &self.layouts)
+    }
+
+    /// The plan with this number: one of the program, or one that a model wrote.
+    pub(crate) fn plan(&self, id: PlanId) -> Option<&Arc<Plan>> {
+        let written = || self.written_plans.get((id.0 as usize).checked_sub(self.program.plans.len())?);
+        self.program.plan(id).or_else(|| written().map(|written| &written.plan))
+    }
+
+    pub(crate) fn is_plan_on_top(&self) -> bool {
+        matches!(self.frames.last(), Some(Frame::Plan(_)))
+    }
+
+    /// The playbook on top of the stack. To be asked for only by what is done for a playbook.
+    pub(crate) fn top(&self) -> &PlaybookFrame {
+        self.frames.last().and_then(Frame::playbook).expect("only asked for with a playbook on top of the stack")
+    }
+
+    pub(crate) fn top_mut(&mut self) -> &mut PlaybookFrame {
+        let top = self.frames.last_mut().and_then(Frame::playbook_mut);
+        top.expect("only asked for with a playbook on top of the stack")
+    }
+
+    /// What the top frame has in whatever language.
+    pub(crate) fn core(&self) -> &FrameCore {
+        self.frames.last().expect("a step is made only with a frame on the stack").core()
+    }
+
+    pub(crate) fn core_mut(&mut self) -> &mut FrameCore {
+        self.frames.last_mut().expect("a step is made only with a frame on the stack").core_mut()
+    }
+
+    /// The nearest playbook's frame: its chat session is where what a plan above it brings is told.
+    pub(crate) fn chat_owner(&self) -> &PlaybookFrame {
+        let depth = self.find_chat_owner().unwrap_or(0);
+        self.frames[depth].playbook().expect("only asked for with a playbook on the stack")
+    }
+
+    pub(crate) fn chat_owner_mut(&mut self) -> &mut PlaybookFrame {
+        let depth = self.find_chat_owner().unwrap_or(0);
+        self.frames[depth].playbook_mut().expect("only asked for with a playbook on the stack")
+    }
+
+    /// The depth of the nearest playbook, if there is one.
+    pub(crate) fn find_chat_owner(&self) -> Option<usize> {
+        self.frames.iter().rposition(|frame| frame.playbook().is_some())
+    }
+
+    /// The call with this id, wherever it stands.
+    pub(crate) fn find_call(&mut self, call: CallId) -> Option<&mut QueuedCall> {
+        self.frames.iter_mut().find_map(|frame| frame.core_mut().queue.get_mut(call))
+    }
+
+    /// A frame's playbook as it is executed.
+    pub(crate) fn body(&self, frame: &PlaybookFrame) -> &Playbook {
+        self.layouts.body(frame.playbook)
+    }
+
+    /// When the last value was set.
+    pub(crate) fn stamp(&self) -> Stamp {
+        self.stamp
+    }
+
+    pub(crate) fn next_stamp(&mut self) -> Stamp {
+        self.stamp.0 += 1;
+        self.stamp
+    }
+
+    /// Somebody has said something; the playbooks on the stack remember how their conversation began.
+    pub(crate) fn note_utterance(&mut self, by_user: bool, text: Arc<str>) {
+        const OPENING: usize = 2;
+        let number = self.conversation.n_total();
+        let beginning = self.frames.iter_mut().filter_map(Frame::playbook_mut).filter(|f| f.opening.len() < OPENING);
+        beginning.for_each(|frame| frame.opening.push((number, Utterance { by_user, text: text.clone() })));
+        self.conversation.push(by_user, text, self.settings.conversation.max(1));
+    }
+
+    /// The interpreter has done something at a line of the top frame, of which its model is told.
+    pub(crate) fn note_done_line(&mut self, step: StepId, what: &str) {
+        if self.frames.is_empty() {
             return;
         }
-        if self.stack().find_chat_owner().is_some() {
-            let since = self.stamp;
-            self.chat_owner_mut().told.suspend(since);
-        }
-        self.next.frame += 1;
-        let core = FrameCore::new(FrameId(self.next.frame), playbook.agent, origin, n_frames(&self.frames));
-        self.frames.push(Frame::Playbook(PlaybookFrame::new(core, id)));
-        self.frame_pushed(origin);
-        for (name, value) in &bound {
-            self.bind_variable(name, value.clone(), false);
-        }
-        match (playbook.mode, playbook.flow.entry) {
-            (Mode::Goal, _) => self.reached_heading(),
-            (Mode::Steps, node) => self.arrive(node),
-        }
+        let label = self.label(step);
+        self.chat_owner_mut().told.push_done(format!("{label} {what}"));
     }
 
-    /// Whether one more frame is allowed; else the session fails.
-    pub(crate) fn has_room(&mut self, name: &str) -> bool {
-        let has_room = n_frames(&self.frames) < self.settings.depth;
-        if !has_room {
-            self.fail(
-                FaultKind::Limit,
-                format!(
-                    "calling {name} would make more than {} frames, the limit `depth`; a recursion that does not \
-                     end, or raise the limit",
-                    self.settings.depth
-                ),
-            );
-        }
-        has_room
-    }
-
-    /// A frame stands on the stack.
-    pub(crate) fn frame_pushed(&mut self, origin: FrameOrigin) {
-        self.counters.max_depth = self.counters.max_depth.max(n_frames(&self.frames) as u64);
-        self.report(Fact::FramePushed { origin });
-    }
-
-    fn reached_heading(&mut self) {
-        if let Some(place) = self.place() {
-            self.outbox.push_back(Progress::Reached(place));
-        }
-    }
-
-    /// Moves the top frame's pointer to a node; after the last line the frame, or what runs inside it, returns null.
-    pub(crate) fn arrive(&mut self, node: Node) {
-        let node = if self.stack().leaves_region(node) { Node::End } else { node };
-        match node {
-            Node::Step(step) => {
-                let is_interpreters = self.stack().is_interpreters(self.stack().body(self.top()), step);
-                let is_back = self.top().pointer.is_some_and(|from| self.stack().is_before(step, from));
-                let frame = self.top_mut();
-                if let Some(from) = frame.pointer {
-                    frame.work.leave(from);
-                    // Another round of the model's own loop: what was done in the last does not count.
-                    if !is_interpreters && is_back {
-                        frame.work.start_afresh();
-                    }
-                }
-                frame.pointer = Some(step);
-                frame.here = LineState::default();
-                self.reached_heading();
-            }
-            Node::End => {
-                self.core_mut().phase =
-                    Phase::Draining(Then::Return { value: ReturnValue::Value(Tracked::NULL), failed: false });
+    /// Time has passed; it counts for every frame unless the user was waited for.
+    pub(crate) fn spend_time(&mut self, ms: u64) {
+        if self.frames.last().is_some_and(|frame| frame.core().phase != Phase::WaitingUser) {
+            for frame in &mut self.frames {
+                frame.core_mut().spent.active_ms += ms;
             }
         }
     }
 
-    /// The queue is worked off in order; then what was to follow follows.
-    pub(crate) fn step_draining(&mut self) -> Option<Wait> {
-        let frame = self.top();
-        // What is queued and has not begun is dropped with the frames.
-        if let Phase::Draining(Then::End { reason }) = &frame.core.phase {
-            let reason = reason.clone();
-            self.unwind_end(reason);
-            return None;
+    /// Tokens that were used count for every frame.
+    pub(crate) fn spend_tokens(&mut self, tokens: u64) {
+        for frame in &mut self.frames {
+            frame.core_mut().spent.tokens += tokens;
         }
-        if let Some(id) = self.core().queue.first().map(|call| call.id) {
-            return self.step_call(id);
-        }
-        let Phase::Draining(then) = self.top().core.phase.clone() else { return None };
-        match then {
-            Then::GoOn => self.core_mut().phase = Phase::Ready,
-            Then::WaitUser => self.core_mut().phase = Phase::WaitingUser,
-            Then::WaitTimer { after_ms, text } => {
-                let timer = self.next_timer();
-                self.core_mut().phase = Phase::WaitingTimer(timer);
-                self.chat_owner_mut().told.push_result(format!("timer {text} -> is over"));
-                self.emit(Effect::StartTimer { timer, after_ms, is_background: false });
-            }
-            // A failed call cancels the return: the model is told, and decides.
-            Then::Return { failed: true, .. } => self.ask_again(),
-            Then::Return { value, failed: false } => self.finish_return(value),
-            Then::End { .. } => {}
-        }
-        None
     }
+}
 
-    /// What a call in the top frame's queue needs next. Answers what must be waited for.
-    pub(crate) fn step_call(&mut self, id: CallId) -> Option<Wait> {
-        let call = self.core().queue.get(id)?;
-        match (call.state(), call.guards) {
-            (CallState::Done(_), Some(guard)) => self.take_guard(id, guard),
-            (CallState::Queued, Some(guard)) => self.run_guard(id, guard),
-            (CallState::Done(_), None) => self.take_call(id),
-            (CallState::Running { .. }, _) => return Some(Wait::Call(id)),
-            (CallState::Asking { .. }, _) => return Some(Wait::Approval(id)),
-            (CallState::Queued, None) => self.run_queued(id),
-        }
-        None
-    }
-
-    pub(crate) fn handle_timer(&mut self, timer: TimerId) {
-        if let Some(turn) = self.turn.as_mut()
-            && self.time_limit == Some(timer)
-        {
-            self.time_limit = None;
-            turn.is_time_up = true;
-            return;
-        }
-        // A trigger's playbook may be running above the frame that waits.
-        let waits = |frame: &&mut FrameCore| frame.phase == Phase::WaitingTimer(timer);
-        if let Some(frame) = self.frames.iter_mut().map(Frame::core_mut).find(waits) {
-            frame.phase = Phase::Ready;
-        } else {
-            self.tell_watcher(|watcher, sight| watcher.timer_fired(sight, timer));
-        }
-    }
-
-    /// Every call has ended: the value is made, checked, and the frame popped.
-    fn finish_return(&mut self, value: ReturnValue) {
-        let value = match value {
-            ReturnValue::Value(value) => value,
-            ReturnValue::OfCall(_) => self.last_value.clone(),
-            ReturnValue::Pending(value) => match self.resolve(&value) {
-                Ok(value) => value,
-                Err(fault) => {
-                    self.ask_again();
-                    return self.tell_problem(format!("return: {fault}"));
-                }
-            },
-        };
-        let program = self.program.clone();
-        let frame = self.top();
-        let playbook = program.playbook(frame.executed());
-        if let Some(problem) = self.stack().wrong_return(&value) {
-            self.ask_again();
-            return self.tell_problem(format!("{} {problem}", playbook.name));
-        }
-        if playbook.mode == Mode::Goal && !playbook.steps.is_empty() {
-            let skipped: Vec<&_> = playbook.steps.iter().filter(|step| !frame.reached.contains(&step.id)).collect();
-            if !skipped.is_empty() {
-                let lines: Vec<Arc<str>> = skipped.iter().map(|step| step.label.clone()).collect();
-                if !self.chat_owner().told_skipped {
-                    let chat_owner = self.chat_owner_mut();
-                    chat_owner.told_skipped = true;
-                    let text = format!("not done: {}: do them or say why in \"think\"", lines.join(", "));
-                    chat_owner.told.set_problem(text);
-                    return self.ask_again();
-                }
-                self.report(Fact::LinesSkipped { lines });
-            }
-        }
-        if self.top().inside.is_some() { self.return_from_region(value) } else { self.pop_frame(value) }
-    }
-
-    /// A return did not come about: the model is asked at the line the pointer stands on.
-    fn ask_again(&mut self) {
-        let frame = self.top_mut();
-        frame.core.phase = Phase::Ready;
-        frame.here.performed = None;
-        frame.here.ask_model = true;
-    }
-
-    /// Tells the model of a mistake that has not to do with reading its reply.
-    fn tell_problem(&mut self, problem: String) {
-        let chat_owner = self.chat_owner_mut();
-        chat_owner.n_failures += 1;
-        let attempt = chat_owner.n_failures;
-        if attempt >= self.settings.max_repairs {
-            return self.protocol_failure(&problem);
-        }
-        self.counters.repairs += 1;
-        let problem: Arc<str> = problem.into();
-        self.report(Fact::Repair { cause: problem.clone(), attempt });
-        self.chat_owner_mut().told.set_problem(problem);
-    }
-
-    /// The top frame returns `value`: its variables join the others, the caller gets the value.
-    pub(crate) fn pop_frame(&mut self, value: Tracked) {
-        if let Err(excess) = value.value().check_bounds(self.settings.bounds()) {
-            return self.fail(FaultKind::Limit, format!("what is returned would be {}", describe_excess(excess)));
-        }
-        self.report(Fact::FramePopped { value: Some(value.clone()) });
-        let frame = self.leave_frame();
-        let origin = frame.core().origin;
-        let has_talked = frame.playbook().is_some_and(|frame| !frame.opening.is_empty());
-        let value = match frame {
-            Frame::Playbook(frame) => self.assign_elided_results(frame, value),
-            Frame::Plan(_) => value,
-        };
-        if let FrameOrigin::Trigger { trigger, .. } = origin {
-            self.triggered_returned(trigger, &value, has_talked);
-        }
-        if let FrameOrigin::Call { call, .. } = origin {
-            let now = self.now;
-            let caller = self.frames.iter_mut().rev().find_map(|frame| frame.core_mut().queue.get_mut(call));
-            if let Some(queued) = caller {
-                let finished = queued.finish(now, Ok(value.clone()));
-                self.report(finished);
-            }
-        }
-        self.last_value = value;
-        self.remove_stale();
-        self.tell_watcher(|watcher, sight| watcher.recheck_truths(sight));
-    }
-
-    /// The top frame goes without a result, and what runs inside it before.
-    pub(crate) fn drop_frame(&mut self) -> Frame {
-        if self.frames.last().is_some_and(|frame| frame.inside().is_some()) {
-            self.drop_region();
-        }
-        self.report(Fact::FramePopped { value: None });
-        self.leave_frame()
-    }
-
-    /// Takes the top frame off; a playbook's variables join its agent's others, a plan's are gone.
-    pub(crate) fn leave_frame(&mut self) -> Frame {
-        let Some(mut frame) = self.frames.pop() else { unreachable!("only called with a frame on the stack") };
-        let core = frame.core_mut();
-        let (id, trigger) = (core.id, core.trigger.take());
-        let owed: Vec<_> = std::mem::take(&mut core.watch).dropped().chain(core.queue.waiting_guards()).collect();
-        self.tell_watcher(|watcher, _| watcher.frame_gone(id, trigger, &owed));
-        if let Frame::Playbook(frame) = &mut frame {
-            let scope = std::mem::take(&mut frame.core.scope);
-            self.globals[frame.core.agent.0 as usize].join(scope);
-        }
-        frame
-    }
+fn has_frame_limits(program: &Program) -> bool {
+    program.playbooks.iter().any(|playbook| playbook.limits.is_set())
 }

@@ -11,18 +11,16 @@ mod migration;
 
 use std::sync::Arc;
 
-use playhouse_lang::analysis::Analysis;
 use playhouse_lang::program::{EntryId, Program};
 use playhouse_lang::value::Map;
 
 use crate::machine::begin::entries_of;
 use crate::machine::frame::Frame;
-use crate::machine::frame_core::{Phase, Then};
 use crate::machine::state::Machine;
 use crate::migrate::frames::{fail_gone_calls, join_regions, renew_chats, repair_calls, set_regions_apart};
 use crate::migrate::lines::Moved;
-use crate::prompt::system::Prompts;
-use crate::protocol::{Fact, FrameOrigin, LeftLine, Outcome, Progress, ToolSignature, Tracked};
+use crate::protocol::fault::FaultKind;
+use crate::protocol::{Fact, FrameOrigin, LeftLine, Outcome, ToolSignature, Tracked};
 use crate::variables::scope::{Scope, Variable};
 
 pub use crate::migrate::migration::Migration;
@@ -38,123 +36,108 @@ impl Machine {
         tools: Arc<[ToolSignature]>,
         reopened: bool,
     ) {
-        let mut migration = Migration::new(self.program.clone(), program);
+        let mut migration = Migration::new(self.interpreter.stack.program.clone(), program);
         self.blocked = None;
-        let had_failed = matches!(self.outcome, Some(Outcome::Failed(_)));
+        let had_failed = matches!(self.interpreter.outcome, Some(Outcome::Failed(_)));
         if had_failed {
-            self.outcome = None;
-            for frame in self.frames.iter_mut().filter_map(Frame::playbook_mut) {
+            self.interpreter.outcome = None;
+            for frame in self.interpreter.stack.frames.iter_mut().filter_map(Frame::playbook_mut) {
                 (frame.n_failures, frame.n_idle_turns, frame.n_attempts) = (0, 0, 0);
             }
         }
         if reopened {
             self.reopen_turns();
-            self.reopen_calls();
+            self.interpreter.reopen_calls();
         }
         // While the old program is still there: what it cannot be without is ended.
-        let apart = set_regions_apart(&mut self.frames);
-        let asked = self.watcher.asked();
-        self.tell_watcher(|watcher, _| watcher.give_up_question());
+        let apart = set_regions_apart(&mut self.interpreter.stack.frames);
+        let asked = self.interpreter.watcher.asked();
+        self.interpreter.tell_watcher(|watcher, _| watcher.give_up_question());
         // What the classifier was being asked about happened: it is asked again about those triggers that there are.
         if let Some((frame, updates)) = asked
-            && let Some(core) = self.frames.iter_mut().map(Frame::core_mut).find(|core| core.id == frame)
+            && let Some(core) =
+                self.interpreter.stack.frames.iter_mut().map(Frame::core_mut).find(|core| core.id == frame)
         {
             core.watch.put_back(updates);
         }
-        let (was_begun, has_begun) = (!self.frames.is_empty(), self.next.frame > 0);
-        let gone = self.frames.iter().position(|frame| migration.gone(frame).is_some());
-        self.close_turn_for_change(gone.is_some());
+        let (was_begun, has_begun) = (!self.interpreter.stack.frames.is_empty(), self.interpreter.ids.has_frames());
+        let gone = self.interpreter.stack.frames.iter().position(|frame| migration.gone(frame).is_some());
+        self.close_turn_for_change(REASON, gone.is_some());
         let lines = self.drop_gone_frames(gone, &migration);
         // The limit that a frame had reached may be another one now.
         self.unwinding.take_if(|unwinding| unwinding.is_of_limit());
         if had_failed {
-            repair_calls(&mut self.frames);
+            repair_calls(&mut self.interpreter.stack.frames);
         }
-        // What was told and not yet taken is about the old program, and comes after the change.
-        let told = std::mem::take(&mut self.outbox);
         // Everything that holds an id of the old program gets that of the new one.
-        let moved = migration.frames(&mut self.frames);
-        self.globals = migration.others(std::mem::take(&mut self.globals));
+        let moved = migration.frames(&mut self.interpreter.stack.frames);
+        self.interpreter.stack.globals = migration.others(std::mem::take(&mut self.interpreter.stack.globals));
         for closing in &mut self.closing {
-            closing.place = closing.place.and_then(|place| migration.place(place));
+            closing.migrate(|place| migration.place(place));
         }
         self.entries = self.entries.iter().filter_map(|entry| migration.entry(*entry)).collect();
-        self.watcher.map(|id| migration.matching.trigger(id));
+        self.interpreter.watcher.map(|id| migration.matching.trigger(id));
         let program = migration.new.clone();
-        self.prompts = Arc::new(Prompts::new(&program));
-        self.has_frame_limits = program.playbooks.iter().any(|playbook| playbook.limits.is_set());
-        self.analysis = Arc::new(Analysis::new(program.clone()));
-        self.layouts = Arc::new(self.settings.layouts(&program));
-        (self.program, self.tools) = (program, tools);
+        self.interpreter.stack.execute(program, tools);
         migration.left.extend(lines);
-        self.report(Fact::ProgramChanged(Arc::new(migration.change())));
-        self.outbox.extend(told.iter().filter_map(|progress| migration.progress(progress)));
+        // What was told and not yet taken is about the old program.
+        let change = Fact::ProgramChanged(Arc::new(migration.change()));
+        self.interpreter.tell_before(change, |progress| migration.progress(progress));
         // From here on everything is of the new program. Variables that are declared now and were not before get their
         // values; what the session has set meanwhile is not lost to a declaration.
-        let before = self.globals.clone();
-        self.declare_new_variables(|agent, name| {
+        let before = self.interpreter.stack.globals.clone();
+        self.interpreter.declare_new_variables(|agent, name| {
             migration.was_declared(agent, name) || before[agent.0 as usize].contains(name)
         });
-        mark_secret(&self.program, &mut self.frames, &mut self.globals);
-        join_regions(&mut self.frames, &apart, &moved, &self.layouts, self.stamp);
+        let stack = &mut self.interpreter.stack;
+        let stamp = stack.stamp();
+        mark_secret(&stack.program, &mut stack.frames, &mut stack.globals);
+        join_regions(&mut stack.frames, &apart, &moved, &stack.layouts, stamp);
         // What was being said on a line that is gone is not gone on with.
-        if let Some(depth) = self.stack().find_chat_owner()
+        if let Some(depth) = self.interpreter.stack.find_chat_owner()
             && moved.iter().skip(depth).any(|moved| *moved != Moved::No)
         {
-            let chat_owner = self.chat_owner_mut();
+            let chat_owner = self.interpreter.stack.chat_owner_mut();
             chat_owner.told.forget_saying();
             let saying = chat_owner.saying.take();
-            saying.into_iter().for_each(|utterance| self.complete_utterance(utterance));
+            saying.into_iter().for_each(|utterance| self.interpreter.complete_utterance(utterance));
         }
-        let failed = fail_gone_calls(&mut self.frames, &self.program, self.now);
-        let renewed = renew_chats(&mut self.frames);
-        failed.into_iter().chain(renewed).for_each(|(place, fact)| self.report_at(place, fact));
-        let is_over = self.outcome.is_some() || self.unwinding.is_some();
+        let failed = fail_gone_calls(
+            &mut self.interpreter.stack.frames,
+            &self.interpreter.stack.program,
+            self.interpreter.stack.now,
+        );
+        let renewed = renew_chats(&mut self.interpreter.stack.frames);
+        failed.into_iter().chain(renewed).for_each(|(place, fact)| self.interpreter.report_at(place, fact));
+        let is_over = self.interpreter.outcome.is_some() || self.unwinding.is_some();
         let lost_all = was_begun || had_failed || (!has_begun && self.entries.is_empty());
-        if !is_over && self.frames.is_empty() && lost_all {
+        if !is_over && self.interpreter.stack.frames.is_empty() && lost_all {
             // It begins again with the variables that there are. One that had not begun (its arguments were wrong,
             // say) does so where it was told to.
             if was_begun || self.entries.is_empty() {
-                self.entries = entries_of(&self.program);
+                self.entries = entries_of(&self.interpreter.stack.program);
             }
             let given = std::mem::take(&mut self.arguments);
-            match first_arguments(&self.program, self.entries.front(), &given, &self.globals) {
+            match first_arguments(
+                &self.interpreter.stack.program,
+                self.entries.front(),
+                &given,
+                &self.interpreter.stack.globals,
+            ) {
                 Ok(arguments) => self.arguments = arguments,
-                Err(message) => self.fault_at_begin(message),
+                Err(message) => self.interpreter.fail(FaultKind::Begin, message),
             }
         }
         if reopened {
-            self.reopen_timers();
+            self.interpreter.reopen_timers();
         }
         if !is_over {
-            self.tell_watcher(|watcher, sight| watcher.begun(sight));
+            self.interpreter.tell_watcher(|watcher, sight| watcher.begun(sight));
         }
         if moved.last() == Some(&Moved::ToFirst)
-            && let Some(place) = self.place()
+            && let Some(place) = self.interpreter.place()
         {
-            self.outbox.push_back(Progress::Reached(place));
-        }
-    }
-
-    /// The reply in progress is about the old text. `drops_frame`: so is the frame.
-    fn close_turn_for_change(&mut self, drops_frame: bool) {
-        if let Some(turn) = self.turn.as_mut() {
-            // It is not the model's idleness. A sentence is gone on with, if its line is still there.
-            (turn.progress, turn.is_cut_short) = (true, !drops_frame);
-            let undo = turn.undo.take();
-            if drops_frame {
-                self.core_mut().queue.drop_waiting();
-            }
-            self.cut_turn(REASON);
-            // Nothing of it took effect: what the model had been told counts as not told.
-            if let Some(undo) = undo {
-                self.chat_owner_mut().told = undo.1;
-            }
-        }
-        if let Some(frame) = self.frames.last_mut()
-            && frame.core().phase == Phase::Turn
-        {
-            frame.core_mut().phase = Phase::Draining(Then::GoOn);
+            self.interpreter.reached(place);
         }
     }
 
@@ -162,26 +145,26 @@ impl Machine {
     /// stood.
     fn drop_gone_frames(&mut self, depth: Option<usize>, migration: &Migration) -> Vec<LeftLine> {
         let Some(depth) = depth else { return Vec::new() };
-        let reason = migration.gone(&self.frames[depth]).unwrap_or_else(|| REASON.into());
+        let reason = migration.gone(&self.interpreter.stack.frames[depth]).unwrap_or_else(|| REASON.into());
         let mut left = Vec::new();
-        while self.frames.len() > depth {
-            if let Some(top) = self.frames.last() {
-                left.push(LeftLine { from: self.describe(top.location()).into(), to: None });
+        while self.interpreter.stack.frames.len() > depth {
+            if let Some(top) = self.interpreter.stack.frames.last() {
+                left.push(LeftLine { from: self.interpreter.stack.describe(top.location()).into(), to: None });
             }
-            self.report(Fact::FramePopped { value: None });
-            let frame = self.leave_frame();
-            if self.frames.len() > depth {
+            self.interpreter.report(Fact::FramePopped { value: None });
+            let frame = self.interpreter.leave_frame();
+            if self.interpreter.stack.frames.len() > depth {
                 continue;
             }
             match frame.core().origin {
                 FrameOrigin::Begin => {}
-                FrameOrigin::Call { call, .. } => self.refuse_call(call, reason.clone()),
+                FrameOrigin::Call { call, .. } => self.interpreter.refuse_call(call, reason.clone()),
                 FrameOrigin::Trigger { trigger, .. } => {
                     // Where it was to say whether a call may be made, another is asked.
-                    let caller = self.frames.last_mut().map(Frame::core_mut);
+                    let caller = self.interpreter.stack.frames.last_mut().map(Frame::core_mut);
                     if let Some(guard) = caller.and_then(|caller| caller.queue.running_guard(trigger)) {
                         guard.put_back();
-                        self.watcher.put_back(trigger);
+                        self.interpreter.watcher.put_back(trigger);
                     }
                 }
             }

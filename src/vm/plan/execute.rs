@@ -8,31 +8,30 @@ use playhouse_lang::plan::PlanId;
 use crate::calls::callees::Callees;
 use crate::machine::frame::{Frame, caller_of, n_frames};
 use crate::machine::frame_core::FrameCore;
-use crate::machine::state::Machine;
+use crate::machine::interpreter::Interpreter;
 use crate::plan::frame::PlanFrame;
 use crate::plan::want::{PlanEvent, SessionSight, Want};
 use crate::protocol::fault::FaultKind;
-use crate::protocol::{CallId, Fact, FrameId, FrameOrigin, Progress, Tracked, Wait};
+use crate::protocol::{CallId, Fact, FrameOrigin, Tracked, Wait};
 use crate::variables::scope::Change;
 use crate::variables::visible::Home;
 
-impl Machine {
+impl Interpreter {
     /// Pushes a frame of a plan. The arguments have been bound and checked; they become its first variables.
     pub(crate) fn push_plan(&mut self, id: PlanId, bound: Vec<(Arc<str>, Tracked)>, origin: FrameOrigin) {
-        let Some(source) = self.plan(id).cloned() else { return };
+        let Some(source) = self.stack.plan(id).cloned() else { return };
         if !self.has_room(&source.name) {
             return;
         }
-        let (agent, _) = caller_of(&self.frames);
-        let core = FrameCore::new(FrameId(self.next.frame + 1), agent, origin, n_frames(&self.frames));
-        let frame = match PlanFrame::new(core, id, source, self.now, &self.settings) {
+        let (agent, _) = caller_of(&self.stack.frames);
+        let core = FrameCore::new(self.ids.next_frame(), agent, origin, n_frames(&self.stack.frames));
+        let frame = match PlanFrame::new(core, id, source, self.stack.now, &self.stack.settings) {
             Ok(frame) => frame,
             Err(problem) => return self.fail(FaultKind::Begin, problem),
         };
-        self.next.frame += 1;
-        self.frames.push(Frame::Plan(frame));
+        self.stack.frames.push(Frame::Plan(frame));
         self.frame_pushed(origin);
-        let depth = self.frames.len() - 1;
+        let depth = self.stack.frames.len() - 1;
         let wants = self.tell_plan(depth, PlanEvent::Begun(bound));
         self.perform_wants(depth, wants);
     }
@@ -45,24 +44,24 @@ impl Machine {
 
     /// Plans go on with their tools while a playbook of theirs runs above them. Answers whether one had to be asked.
     pub(crate) fn step_plan_below(&mut self) -> bool {
-        let top = self.frames.len() - 1;
+        let top = self.stack.frames.len() - 1;
         let has_news = |frame: &Frame| matches!(frame, Frame::Plan(plan) if plan.has_news());
-        let Some(depth) = self.frames[..top].iter().position(has_news) else { return false };
+        let Some(depth) = self.stack.frames[..top].iter().position(has_news) else { return false };
         self.step_plan(depth);
         true
     }
 
     /// What the plan at a depth wants after an event.
     fn tell_plan(&mut self, depth: usize, event: PlanEvent<'_>) -> Vec<Want> {
-        let (agent, caller) = caller_of(&self.frames[..=depth]);
+        let (agent, caller) = caller_of(&self.stack.frames[..=depth]);
         let session = SessionSight {
-            settings: &self.settings,
-            callees: Callees::new(&self.program, &self.tools, &self.prompts, agent, caller),
-            written: &self.written_plans,
+            settings: &self.stack.settings,
+            callees: Callees::new(&self.stack.program, &self.stack.tools, &self.stack.prompts, agent, caller),
+            written: &self.stack.written_plans,
             n_tokens: self.counters.prompt_tokens + self.counters.completion_tokens,
-            is_top: depth + 1 == self.frames.len(),
+            is_top: depth + 1 == self.stack.frames.len(),
         };
-        plan_of(&mut self.frames[depth]).handle(event, session)
+        plan_of(&mut self.stack.frames[depth]).handle(event, session)
     }
 
     /// Does what a plan wants, in order. Answers what must be waited for.
@@ -71,7 +70,7 @@ impl Machine {
         while let Some(want) = wants.pop_front() {
             match want {
                 Want::Bind(name, value) => drop(self.put_in_plan(depth, &name, value)),
-                Want::Set(name, value) => match value.value().check_bounds(self.settings.bounds()) {
+                Want::Set(name, value) => match value.value().check_bounds(self.stack.settings.bounds()) {
                     Ok(()) => {
                         if let Some((value, old)) = self.put_in_plan(depth, &name, value) {
                             let old = old.as_ref().map(Tracked::shown);
@@ -82,10 +81,10 @@ impl Machine {
                 },
                 Want::Again => wants = self.tell_plan(depth, PlanEvent::Step).into(),
                 Want::GoTo(node) => {
-                    plan_of(&mut self.frames[depth]).go_to(node);
+                    plan_of(&mut self.stack.frames[depth]).go_to(node);
                     if node.is_some() {
-                        let place = self.frames[depth].place(None);
-                        self.outbox.push_back(Progress::Reached(place));
+                        let place = self.stack.frames[depth].place(None);
+                        self.reached(place);
                     }
                 }
                 Want::Call { resolved, arguments, unit } => {
@@ -96,21 +95,21 @@ impl Machine {
                 }
                 Want::Take(call) => self.take_plan_call(depth, call),
                 Want::Work(call) => return self.step_call(call),
-                Want::Tell(fact) => self.report_at(self.frames[depth].place(None), fact),
+                Want::Tell(fact) => self.report_at(self.stack.frames[depth].place(None), fact),
                 Want::Fault(fault) => {
-                    plan_of(&mut self.frames[depth]).go_to(Some(fault.node));
+                    plan_of(&mut self.stack.frames[depth]).go_to(Some(fault.node));
                     wants.push_front(Want::Tell(Fact::PlanFault(fault)));
                 }
                 Want::Adopt { written, at, attempt } => {
-                    let index = self.program.plans.len() + self.written_plans.len();
+                    let index = self.stack.program.plans.len() + self.stack.written_plans.len();
                     let (id, source) = (PlanId(u32::try_from(index).unwrap_or(u32::MAX)), written.plan.clone());
-                    self.written_plans.push(written);
-                    let plan = plan_of(&mut self.frames[depth]);
+                    self.stack.written_plans.push(written);
+                    let plan = plan_of(&mut self.stack.frames[depth]);
                     plan.adopt(id, source.clone());
                     plan.go_to(at);
                     wants.push_front(Want::Tell(Fact::Replanned { plan: id, source, attempt }));
                 }
-                Want::Stop(reason) => plan_of(&mut self.frames[depth]).stop(reason),
+                Want::Stop(reason) => plan_of(&mut self.stack.frames[depth]).stop(reason),
                 Want::Wait(wait) => return Some(wait),
                 Want::Return(value) => self.pop_frame(value),
                 Want::Fail(message) => self.fail_plan(message),
@@ -121,10 +120,10 @@ impl Machine {
 
     /// Takes the result of a call of the plan at a depth.
     pub(crate) fn take_plan_call(&mut self, depth: usize, call: CallId) {
-        let Some((queued, result)) = self.frames[depth].core_mut().queue.take_done(call) else { return };
+        let Some((queued, result)) = self.stack.frames[depth].core_mut().queue.take_done(call) else { return };
         let wants = self.tell_plan(depth, PlanEvent::CallEnded(&queued, &result));
-        let is_top = depth + 1 == self.frames.len();
-        let is_sequential = plan_of(&mut self.frames[depth]).is_sequential();
+        let is_top = depth + 1 == self.stack.frames.len();
+        let is_sequential = plan_of(&mut self.stack.frames[depth]).is_sequential();
         // What triggers make of the call comes before the next instruction; without such, after the call's own fault.
         if is_top && is_sequential {
             self.tell_watcher(|watcher, sight| watcher.call_taken(sight, &queued, &result));
@@ -138,19 +137,19 @@ impl Machine {
     /// A variable of the plan at a depth has this value, if a limit lets it. Answers the value as it is kept, and the
     /// one before.
     fn put_in_plan(&mut self, depth: usize, name: &Arc<str>, value: Tracked) -> Option<(Tracked, Option<Tracked>)> {
-        let at = Some(self.frames[depth].location());
-        let change = Change { stamp: self.next_stamp(), at, turn: None, binds: false };
-        self.put(self.frames[depth].core().agent, Home::Frame(depth), name, value, change)
+        let at = Some(self.stack.frames[depth].location());
+        let change = Change { stamp: self.stack.next_stamp(), at, turn: None, binds: false };
+        self.put(self.stack.frames[depth].core().agent, Home::Frame(depth), name, value, change)
     }
 
     /// The plan on top of the stack has failed for good: its caller's call fails with it, or the session.
     fn fail_plan(&mut self, message: Arc<str>) {
-        let FrameOrigin::Call { call, .. } = self.core().origin else {
+        let FrameOrigin::Call { call, .. } = self.stack.core().origin else {
             return self.fail(FaultKind::Plan, message);
         };
         self.drop_frame();
         self.refuse_call(call, message);
-        self.remove_stale();
+        self.remove_stale(false);
     }
 }
 

@@ -10,7 +10,7 @@ use playhouse_lang::value::Value;
 
 use crate::calls::call::CallState;
 use crate::dataflow::date::{Calendar, zone};
-use crate::machine::stack_view::StackView;
+use crate::machine::stack::Stack;
 use crate::machine::told::Lines;
 use crate::prompt::files::render;
 use crate::prompt::system::{clipped, write_signature};
@@ -27,10 +27,10 @@ pub(crate) struct Message {
     pub(crate) shown: Vec<(Arc<str>, Stamp)>,
 }
 
-impl<'a> StackView<'a> {
+impl Stack {
     /// The next user message of the chat session. What the run has brought gets the room that the program's own text
     /// leaves of the context, and a quarter of the context at least.
-    pub(crate) fn render_turn(self, kind: TurnKind, system_tokens: u64) -> Message {
+    pub(crate) fn render_turn(&self, kind: TurnKind, system_tokens: u64) -> Message {
         let (frame, chat_owner) = (self.top(), self.chat_owner());
         let told = &chat_owner.told;
         let is_start = kind == TurnKind::Start;
@@ -80,7 +80,7 @@ impl<'a> StackView<'a> {
         Message { text: text.trim_end().to_owned(), shown }
     }
 
-    fn write_playbook(self, playbook: &Playbook) -> ShownPlaybook {
+    fn write_playbook(&self, playbook: &Playbook) -> ShownPlaybook {
         let signature = write_signature(&playbook.name, &playbook.signature());
         let is_goal = playbook.mode == Mode::Goal;
         let (description, n_numbered) =
@@ -96,14 +96,14 @@ impl<'a> StackView<'a> {
     }
 
     /// The playbooks whose text the model has before it: the one that is executed and those shown inside it.
-    pub(super) fn shown_playbooks(self) -> impl Iterator<Item = &'a Playbook> {
+    pub(super) fn shown_playbooks(&self) -> impl Iterator<Item = &Playbook> {
         let id = self.chat_owner().playbook;
         let regions = self.layouts.layout(id).into_iter().flat_map(Layout::regions);
         std::iter::once(id).chain(regions.map(|region| region.playbook)).map(|id| self.program.playbook(id))
     }
 
     /// `2026-11-22 (Sunday)`, where the playbook deals with days.
-    fn write_today(self) -> Option<String> {
+    fn write_today(&self) -> Option<String> {
         let is_wanted = self.shown_playbooks().any(deals_with_days);
         let zone = zone(&self.settings.zone).ok().filter(|_| is_wanted)?;
         Some(Calendar::new(self.now, zone, self.settings.times_of_day).today_in_words())
@@ -111,7 +111,7 @@ impl<'a> StackView<'a> {
 
     /// `$name = JSON`: the one way in which variables are shown. One that the line in hand names is shown whole up to a
     /// quarter of the context, any other up to `shown_value_bytes`; what is longer with its kind, size and beginning.
-    fn show(self, name: &str, variable: &Variable, limit: Option<usize>) -> String {
+    fn show(&self, name: &str, variable: &Variable, limit: Option<usize>) -> String {
         let limit = limit.unwrap_or(if self.is_named_here(name) {
             self.whole_bytes()
         } else {
@@ -121,19 +121,19 @@ impl<'a> StackView<'a> {
     }
 
     /// Bytes of JSON up to which a variable that the line in hand names is shown whole.
-    fn whole_bytes(self) -> usize {
+    fn whole_bytes(&self) -> usize {
         let quarter = usize::try_from(self.settings.context_tokens).unwrap_or(usize::MAX);
         quarter.max(self.settings.shown_value_bytes)
     }
 
-    fn is_named_here(self, name: &str) -> bool {
+    fn is_named_here(&self, name: &str) -> bool {
         let frame = self.top();
         frame.pointer.is_some_and(|step| self.body(frame).step(step).reads.iter().any(|read| **read == *name))
     }
 
     /// The variables that the model is told of, nearest last; in a continued session only long ones that the line in
     /// hand names, if this session has not shown them so.
-    fn write_variables(self, is_start: bool, room: usize) -> (Lines, Vec<(Arc<str>, Stamp)>) {
+    fn write_variables(&self, is_start: bool, room: usize) -> (Lines, Vec<(Arc<str>, Stamp)>) {
         let all = self.told_variables();
         let is_long = |name: &str, variable: &Variable| {
             self.is_named_here(name) && !variable.value.value().to_json_within(self.settings.shown_value_bytes).1
@@ -159,7 +159,7 @@ impl<'a> StackView<'a> {
     }
 
     /// `MEANWHILE`: the variables that changed while another frame stood above.
-    fn write_changes(self) -> impl Iterator<Item = String> {
+    fn write_changes(&self) -> impl Iterator<Item = String> {
         let told = &self.chat_owner().told;
         let since = told.suspended_since();
         let changed = move |variable: &Variable| since.is_some_and(|since| variable.set > since);
@@ -171,7 +171,7 @@ impl<'a> StackView<'a> {
     /// The visible variables that are the model's business, nearest first. What a playbook that has returned leaves
     /// after is its own unless it is declared or a line before the model names it; what is being asked for, or is on
     /// its way, has no value yet.
-    fn told_variables(self) -> Vec<(&'a Arc<str>, &'a Variable)> {
+    fn told_variables(&self) -> Vec<(&Arc<str>, &Variable)> {
         let declared = &self.program.agent(self.core().agent).variables;
         let named = self.named_names();
         let agent = self.core().agent;
@@ -198,7 +198,7 @@ impl<'a> StackView<'a> {
     }
 
     /// The names in the text that the model has before it.
-    fn named_names(self) -> BTreeSet<Arc<str>> {
+    fn named_names(&self) -> BTreeSet<Arc<str>> {
         let mut names = BTreeSet::new();
         for playbook in self.shown_playbooks() {
             names.extend(playbook.steps.iter().flat_map(|step| step.reads.iter().chain(&step.writes)).cloned());
@@ -213,7 +213,7 @@ impl<'a> StackView<'a> {
 
     /// Whether the line in hand asks anew for a variable that it has asked for before: its value is that of an earlier
     /// round, or of an earlier run of the playbook.
-    fn is_asked_anew(self, name: &str, variable: &Variable) -> bool {
+    fn is_asked_anew(&self, name: &str, variable: &Variable) -> bool {
         let frame = self.top();
         let Some(step) = frame.pointer else { return false };
         let kind = &self.body(frame).step(step).kind;
@@ -223,7 +223,7 @@ impl<'a> StackView<'a> {
 
     /// What was said: in a fresh session the user's first words, how the conversation of this playbook began, and the
     /// last utterances, with `…` for what lies between; else what was said since the session heard of it.
-    fn write_conversation(self, kind: TurnKind) -> Lines {
+    fn write_conversation(&self, kind: TurnKind) -> Lines {
         let chat_owner = self.chat_owner();
         let said: BTreeMap<u64, &Utterance> = match kind {
             TurnKind::Start => {
@@ -251,7 +251,7 @@ impl<'a> StackView<'a> {
     }
 
     /// `02.01= text`, indented as it is nested; further lines of its text are indented with it.
-    fn write_line(self, playbook: &Playbook, step: &Step) -> String {
+    fn write_line(&self, playbook: &Playbook, step: &Step) -> String {
         let indent = "  ".repeat(nesting(playbook, step));
         let mark = if self.is_interpreters(playbook, step.id) { "=" } else { "" };
         let text = step.text.replace('\n', &format!("\n{indent}   "));
@@ -260,7 +260,7 @@ impl<'a> StackView<'a> {
 
     /// The playbook that runs inside a line, below it: signature and description, its lines with ids like
     /// `03>01`, its notes.
-    fn write_region(self, playbook: &Playbook, step: &Step) -> Vec<String> {
+    fn write_region(&self, playbook: &Playbook, step: &Step) -> Vec<String> {
         let layout = self.layouts.layout(playbook.id);
         let Some((layout, region)) = layout.and_then(|layout| Some((layout, layout.region_at(step.id)?))) else {
             return Vec::new();

@@ -3,13 +3,13 @@
 use playhouse_lang::program::{Mode, Parameter, Playbook, Signature, TypeKind};
 use playhouse_lang::value::{Map, Value};
 
-use crate::machine::stack_view::StackView;
+use crate::machine::stack::Stack;
 use crate::protocol::ToolSignature;
 
-impl<'a> StackView<'a> {
+impl Stack {
     /// The tools that this playbook's lines name, in goal mode all that it may call; one that the system message
     /// tells all of is left out.
-    pub(super) fn write_tools(self, playbook: &Playbook) -> Vec<String> {
+    pub(super) fn write_tools(&self, playbook: &Playbook) -> Vec<String> {
         let texts: Vec<&str> =
             self.shown_playbooks().flat_map(|shown| shown.steps.iter().map(|step| &*step.text)).collect();
         let text_names = |name: &str| playbook.mode == Mode::Goal || texts.iter().any(|text| text.contains(name));

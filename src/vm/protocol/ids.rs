@@ -173,3 +173,8 @@ pub struct Usage {
     /// Tokens of the reply.
     pub completion_tokens: u64,
 }
+
+/// Tokens of so many bytes: about four bytes each in English and JSON.
+pub(crate) fn estimate_tokens(n_bytes: u64) -> u64 {
+    n_bytes.div_ceil(4)
+}

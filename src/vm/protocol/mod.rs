@@ -21,6 +21,7 @@ pub use crate::protocol::effect::{
 };
 pub use crate::protocol::event::{CallOutcome, Event, Finish, NewProgram, ReplyEnd};
 pub use crate::protocol::fact::{Fact, LeftLine, PlanFault, PlanFaultKind, ProgramChange, Report};
+pub(crate) use crate::protocol::ids::estimate_tokens;
 pub use crate::protocol::ids::{
     CallId, CallKind, FrameId, FrameOrigin, Location, PROMPT, Place, QuestionId, TimerId, Timestamp, TurnEnd, TurnId,
     TurnKind, USER_MESSAGE, Usage, UtteranceId, Wait,

@@ -7,7 +7,7 @@ use playhouse_lang::program::{AgentId, PlaybookId, TriggerId, TriggerKind};
 use crate::calls::call::{Called, QueuedCall};
 use crate::machine::frame::{Frame, PlaybookFrame};
 use crate::machine::frame_core::FrameCore;
-use crate::machine::stack_view::StackView;
+use crate::machine::stack::Stack;
 use crate::protocol::{CallId, Fact, Origin, Place, Question, TimerId, Tracked, TurnId};
 use crate::triggers::watch::{Match, PendingUpdate};
 use crate::variables::visible::Visible;
@@ -21,8 +21,6 @@ pub(crate) enum Want {
     Hold(PendingUpdate),
     /// The classifier is asked.
     Ask(Box<Question>),
-    /// The next question may also be about what the reply in progress will set, as far as it has been read.
-    LookAhead,
     /// The top frame calls the trigger's playbook before it does anything else.
     Call(Match),
     /// The top frame calls it now, with these arguments.
@@ -35,7 +33,7 @@ pub(crate) enum Want {
 
 /// What the watcher can see of the session.
 pub(crate) struct Sight<'a> {
-    pub(super) stack: StackView<'a>,
+    pub(super) stack: &'a Stack,
     /// The reply that is being read.
     pub(super) turn: Option<TurnId>,
     /// The number of the last timer.
@@ -68,7 +66,7 @@ impl<'a> Sight<'a> {
     pub(super) fn triggers_on(&self, queued: &QueuedCall, wanted: impl Fn(&TriggerKind) -> bool) -> Vec<TriggerId> {
         let called = Called { callee: queued.callee, name: queued.name.clone() };
         let agent = self.top().map(|core| core.agent);
-        agent.map(|agent| called.triggers(self.stack.program, agent, self.executed(), wanted)).unwrap_or_default()
+        agent.map(|agent| called.triggers(&self.stack.program, agent, self.executed(), wanted)).unwrap_or_default()
     }
 
     /// A triggered playbook has no caller who gives it arguments: each parameter gets the variable of its name that

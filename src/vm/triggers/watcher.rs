@@ -56,7 +56,7 @@ pub(crate) struct WatcherMark {
 impl Watcher {
     /// The session begins, or its program is another one.
     pub(crate) fn begun(&mut self, sight: &Sight<'_>) {
-        self.timers.start(sight.stack.program, sight.stack.now, sight.last_timer, &mut self.wants);
+        self.timers.start(&sight.stack.program, sight.stack.now, sight.last_timer, &mut self.wants);
     }
 
     /// The process was restarted: the classifier is asked again, and timers go on.
@@ -94,7 +94,7 @@ impl Watcher {
         let mut candidates = Vec::new();
         for &id in naming.iter().chain(&index.ambient) {
             if sight.stack.program.trigger(id).kind != TriggerKind::Semantic {
-                if let Some(ruling) = self.truths.judge(sight.stack.program, id, old.is_some(), &visible) {
+                if let Some(ruling) = self.truths.judge(&sight.stack.program, id, old.is_some(), &visible) {
                     self.rule(sight, self.match_now(id, None), ruling, &updates);
                 }
                 continue;
@@ -133,7 +133,7 @@ impl Watcher {
 
     /// What can be seen has changed without an update: a frame has gone, or a variable was removed.
     pub(crate) fn recheck_truths(&mut self, sight: &Sight<'_>) {
-        self.truths.recheck(sight.stack.program, |agent| sight.visible_to(agent));
+        self.truths.recheck(&sight.stack.program, |agent| sight.visible_to(agent));
     }
 
     /// The machine can wait for an answer: the classifier is asked about the top frame's updates, as far as it has not
@@ -163,7 +163,7 @@ impl Watcher {
         }
         self.n_questions += 1;
         let candidates =
-            |ids: &mut dyn Iterator<Item = &TriggerId>| ids.map(|id| candidate(sight.stack.program, *id)).collect();
+            |ids: &mut dyn Iterator<Item = &TriggerId>| ids.map(|id| candidate(&sight.stack.program, *id)).collect();
         let question = Question {
             question: QuestionId(self.n_questions),
             place,
@@ -242,7 +242,6 @@ impl Watcher {
         }
         // A reply that has ended meanwhile makes none of its updates.
         self.ahead = if sight.turn.is_some() { open.updates.split_off(n_taken).into() } else { VecDeque::new() };
-        self.wants.push(Want::LookAhead);
     }
 
     /// The open question is given up, for what it is about has gone; a verdict that still comes is ignored.

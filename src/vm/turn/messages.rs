@@ -7,64 +7,38 @@ use playhouse_lang::value::Value;
 
 use crate::machine::frame::Frame;
 use crate::machine::frame_core::{Phase, Then};
+use crate::machine::interpreter::Interpreter;
 use crate::machine::state::Machine;
 use crate::protocol::settings::OnUserMessage;
-use crate::protocol::{CallId, Origin, Tracked, USER_MESSAGE};
+use crate::protocol::{Fact, Origin, Tracked, USER_MESSAGE};
 use crate::turn::state::BeforeTurn;
 
 impl Machine {
     /// The user has said something.
     pub(crate) fn handle_message(&mut self, text: Arc<str>) {
         self.messages.push_back(text);
-        let is_speaking = self.frames.last().is_some_and(|frame| frame.core().phase == Phase::Turn);
-        if !is_speaking || self.turn.is_none() || self.outcome.is_some() || self.unwinding.is_some() {
+        let is_speaking = self.interpreter.stack.frames.last().is_some_and(|frame| frame.core().phase == Phase::Turn);
+        if !is_speaking || self.turn.is_none() || self.interpreter.outcome.is_some() || self.unwinding.is_some() {
             return;
         }
-        match self.settings.on_user_message {
+        match self.interpreter.stack.settings.on_user_message {
             OnUserMessage::Queue => return,
             OnUserMessage::Interrupt => self.cut_turn("the user spoke"),
             OnUserMessage::Rollback => self.roll_back(),
         }
         // The message is there already: the wait is over as soon as the calls are.
-        self.core_mut().phase = Phase::Draining(Then::WaitUser);
-    }
-
-    /// Before a turn: a message that came while something else was going on is part of it, unless messages wait
-    /// until they are asked for.
-    pub(crate) fn deliver_early(&mut self) -> bool {
-        if self.settings.on_user_message == OnUserMessage::Queue {
-            return false;
-        }
-        let Some(text) = self.messages.pop_front() else { return false };
-        self.deliver(text);
-        true
-    }
-
-    /// A user's message reaches the top frame.
-    pub(crate) fn deliver(&mut self, text: Arc<str>) {
-        self.note_utterance(true, text.clone());
-        self.report(crate::protocol::Fact::UserMessage { text: text.clone() });
-        self.tell_watcher(|watcher, sight| watcher.spoken(sight));
-        let agent = self.core().agent;
-        let value = Tracked::new(Value::Str(text.clone()), Origin::USER);
-        for frame in &mut self.frames {
-            frame.core_mut().spent.turns_since_user = 0;
-        }
-        self.chat_owner_mut().told.push_user(&text);
-        self.core_mut().phase = Phase::Ready;
-        self.top_mut().here.is_answered = true;
-        self.set_global(agent, USER_MESSAGE, value);
+        self.interpreter.drain(Then::WaitUser);
     }
 
     /// Before a turn that may have to be taken back.
-    pub(crate) fn before_turn(&self) -> Option<Box<BeforeTurn>> {
-        let is_wanted = self.settings.on_user_message == OnUserMessage::Rollback;
+    pub(super) fn before_turn(&self) -> Option<Box<BeforeTurn>> {
+        let is_wanted = self.interpreter.stack.settings.on_user_message == OnUserMessage::Rollback;
         is_wanted.then(|| {
             Box::new(BeforeTurn {
-                frames: self.frames.clone(),
-                others: self.globals.clone(),
-                watcher: self.watcher.mark(),
-                last_call: self.next.call,
+                frames: self.interpreter.stack.frames.clone(),
+                others: self.interpreter.stack.globals.clone(),
+                watcher: self.interpreter.watcher.mark(),
+                last_call: self.interpreter.ids.last_call(),
                 n_calls: self.n_calls(),
             })
         })
@@ -72,7 +46,7 @@ impl Machine {
 
     /// How many calls have been made that cannot be undone.
     fn n_calls(&self) -> u64 {
-        let counters = &self.counters;
+        let counters = &self.interpreter.counters;
         counters.tool_calls + counters.playbook_calls + counters.plan_calls - counters.inlined_calls
     }
 
@@ -83,21 +57,21 @@ impl Machine {
         self.cut_turn("the user spoke; what the reply has set and said is taken back");
         let Some(before) = before else { return };
         let BeforeTurn { frames, others, watcher: mark, last_call, n_calls } = *before;
-        self.core_mut().watch.roll_back(mark.n_updates);
-        self.tell_watcher(|watcher, _| watcher.roll_back(mark));
+        self.interpreter.stack.core_mut().watch.roll_back(mark.n_updates);
+        self.interpreter.tell_watcher(|watcher, _| watcher.roll_back(mark));
         let has_called = self.n_calls() > n_calls;
         let id_inside = |frames: &[Frame]| frames.last().and_then(Frame::inside).map(|inside| inside.id);
         // A playbook that began inside its caller in this turn goes with it.
-        if !has_called && id_inside(&self.frames).is_some() && id_inside(&frames).is_none() {
-            self.drop_region();
+        if !has_called && id_inside(&self.interpreter.stack.frames).is_some() && id_inside(&frames).is_none() {
+            self.interpreter.drop_region();
         }
         // One that was over in this turn cannot be brought back: its line stays done.
-        let is_same_stack = self.frames.len() == frames.len()
-            && id_inside(&self.frames) == id_inside(&frames)
-            && self.frames.iter().zip(&frames).all(|(frame, old)| frame.core().id == old.core().id);
+        let is_same_stack = self.interpreter.stack.frames.len() == frames.len()
+            && id_inside(&self.interpreter.stack.frames) == id_inside(&frames)
+            && self.interpreter.stack.frames.iter().zip(&frames).all(|(frame, old)| frame.core().id == old.core().id);
         let goes_back = is_same_stack && !has_called;
-        self.globals = others;
-        for (frame, old) in self.frames.iter_mut().zip(frames) {
+        self.interpreter.stack.globals = others;
+        for (frame, old) in self.interpreter.stack.frames.iter_mut().zip(frames) {
             if frame.core().id != old.core().id {
                 break;
             }
@@ -122,17 +96,29 @@ impl Machine {
             }
         }
         let mut told = "the user interrupted your last reply: what it said and set is taken back".to_owned();
-        let made: Vec<String> = self
-            .top()
-            .core
-            .queue
-            .iter()
-            .filter(|queued| queued.id > CallId(last_call))
-            .map(|queued| queued.name.to_string())
-            .collect();
+        let queue = &self.interpreter.stack.core().queue;
+        let made: Vec<&str> = queue.iter().filter(|queued| queued.id > last_call).map(|queued| &*queued.name).collect();
         if !made.is_empty() {
             told = format!("{told}; its calls stay made: {}", made.join(", "));
         }
-        self.chat_owner_mut().told.push_meanwhile(told);
+        self.interpreter.stack.chat_owner_mut().told.push_meanwhile(told);
+    }
+}
+
+impl Interpreter {
+    /// A user's message reaches the top frame.
+    pub(crate) fn deliver(&mut self, text: Arc<str>) {
+        self.stack.note_utterance(true, text.clone());
+        self.report(Fact::UserMessage { text: text.clone() });
+        self.tell_watcher(|watcher, sight| watcher.spoken(sight));
+        let agent = self.stack.core().agent;
+        let value = Tracked::new(Value::Str(text.clone()), Origin::USER);
+        for frame in &mut self.stack.frames {
+            frame.core_mut().spent.turns_since_user = 0;
+        }
+        self.stack.chat_owner_mut().told.push_user(&text);
+        self.stack.core_mut().phase = Phase::Ready;
+        self.stack.top_mut().here.is_answered = true;
+        self.set_global(agent, USER_MESSAGE, value);
     }
 }

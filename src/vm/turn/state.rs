@@ -8,7 +8,7 @@ use playhouse_lang::value::Value;
 
 use crate::machine::frame::{Chat, Frame, OpenUtterance};
 use crate::machine::told::Told;
-use crate::protocol::{CallId, Place, ReplyEnd, Timestamp, TurnEnd, TurnId, Usage};
+use crate::protocol::{CallId, Place, ReplyEnd, Timestamp, TurnEnd, TurnId, Usage, estimate_tokens};
 use crate::reply::{Action, Reading, ReplyReader};
 use crate::triggers::watcher::WatcherMark;
 use crate::variables::scope::Scope;
@@ -17,58 +17,58 @@ use crate::variables::template::{Part, TextScanner};
 /// A reply that is being read.
 #[derive(Clone, Debug)]
 pub(crate) struct Turn {
-    pub(crate) id: TurnId,
-    pub(crate) started: Timestamp,
-    pub(crate) prompt_tokens: u64,
-    pub(crate) reader: ReplyReader,
+    pub(super) id: TurnId,
+    pub(super) started: Timestamp,
+    pub(super) prompt_tokens: u64,
+    pub(super) reader: ReplyReader,
     /// What was read and not yet looked at.
-    pub(crate) readings: VecDeque<Reading>,
+    pub(super) readings: VecDeque<Reading>,
     /// What is left to do of the reading in hand.
-    pub(crate) todo: VecDeque<Todo>,
-    pub(crate) gate: Gate,
-    pub(crate) ended: Option<(ReplyEnd, Option<Usage>)>,
+    pub(super) todo: VecDeque<Todo>,
+    pub(super) gate: Gate,
+    pub(super) ended: Option<(ReplyEnd, Option<Usage>)>,
     /// The trace lines that took effect, as JSON Lines: what the chat session keeps.
-    pub(crate) applied: String,
+    pub(super) applied: String,
     /// Where the line in hand begins in `applied`.
-    pub(crate) line_start: usize,
+    pub(super) line_start: usize,
     /// The `at` of the line in hand.
-    pub(crate) line_at: Option<Arc<str>>,
+    pub(super) line_at: Option<Arc<str>>,
     /// The bytes of the line in hand, once it is complete.
-    pub(crate) line_source: Option<Arc<str>>,
+    pub(super) line_source: Option<Arc<str>>,
     /// What the line in hand has said so far, once its string is complete.
-    pub(crate) line_said: Option<String>,
-    pub(crate) n_lines: usize,
+    pub(super) line_said: Option<String>,
+    pub(super) n_lines: usize,
     /// Bytes of the reply up to the end of the last applied line.
-    pub(crate) n_used: u64,
-    pub(crate) progress: bool,
+    pub(super) n_used: u64,
+    pub(super) progress: bool,
     /// The line at which it has said something, if that was the last thing it did.
-    pub(crate) said_at: Option<StepId>,
-    pub(crate) speech: Option<Speech>,
-    pub(crate) prose: String,
+    pub(super) said_at: Option<StepId>,
+    pub(super) speech: Option<Speech>,
+    pub(super) prose: String,
     /// It ended in the middle of a sentence, which the next reply goes on with; not if somebody else speaks first.
-    pub(crate) is_cut_short: bool,
+    pub(super) is_cut_short: bool,
     /// A frame's limit of seconds was reached while it was read.
-    pub(crate) is_time_up: bool,
+    pub(super) is_time_up: bool,
     /// The interpreter has done the line in hand and left it: what else the line says has no effect.
-    pub(crate) is_line_over: bool,
+    pub(super) is_line_over: bool,
     /// The line in hand has taken effect, as far as it is no yield.
-    pub(crate) is_line_applied: bool,
+    pub(super) is_line_applied: bool,
     /// The process was restarted while it was being read.
-    pub(crate) reopened: bool,
+    pub(super) reopened: bool,
     /// How many of `readings` had been read when the classifier last answered.
-    pub(crate) horizon: usize,
+    pub(super) horizon: usize,
     /// It is judged together with the user's message: what the frame had to tell the model, should the turn be
     /// dropped.
-    pub(crate) undo: Option<Box<(Chat, Told)>>,
+    pub(super) undo: Option<Box<(Chat, Told)>>,
     /// For taking the turn back.
-    pub(crate) before: Option<Box<BeforeTurn>>,
+    pub(super) before: Option<Box<BeforeTurn>>,
     /// A trigger has matched: what follows is not wanted.
-    pub(crate) is_matched: bool,
+    pub(super) is_matched: bool,
 }
 
 /// The one gate that every effect of a reply passes.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Gate {
+pub(super) enum Gate {
     /// Effects take place.
     Open,
     /// They wait for this call's result.
@@ -82,7 +82,7 @@ pub(crate) enum Gate {
 
 /// Where the pointer is to go.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Goal {
+pub(super) enum Goal {
     /// To the line that an `at` names.
     Line(StepId),
     /// To the line again that called what the pointer is in.
@@ -91,7 +91,7 @@ pub(crate) enum Goal {
 
 /// A piece of work of a reply.
 #[derive(Clone, Debug)]
-pub(crate) enum Todo {
+pub(super) enum Todo {
     At(Arc<str>),
     Move(Goal),
     OpenSay,
@@ -108,6 +108,49 @@ pub(crate) enum Todo {
 }
 
 impl Turn {
+    /// A turn of whose reply nothing has come.
+    pub(crate) fn new(id: TurnId, started: Timestamp, prompt_tokens: u64, reader: ReplyReader) -> Turn {
+        Turn {
+            id,
+            started,
+            prompt_tokens,
+            reader,
+            readings: VecDeque::new(),
+            todo: VecDeque::new(),
+            gate: Gate::Open,
+            ended: None,
+            applied: String::new(),
+            line_start: 0,
+            line_at: None,
+            line_said: None,
+            line_source: None,
+            n_lines: 0,
+            n_used: 0,
+            progress: false,
+            said_at: None,
+            speech: None,
+            prose: String::new(),
+            is_cut_short: false,
+            is_time_up: false,
+            is_line_over: false,
+            is_line_applied: false,
+            reopened: false,
+            horizon: 0,
+            undo: None,
+            before: None,
+            is_matched: false,
+        }
+    }
+
+    /// A frame's limit of seconds is reached.
+    pub(crate) fn note_time_up(&mut self) {
+        self.is_time_up = true;
+    }
+
+    pub(crate) fn is_time_up(&self) -> bool {
+        self.is_time_up
+    }
+
     /// An estimate of what the turn has cost so far. Counted in whole lines, so that where the reply is cut into
     /// chunks makes no difference to when a limit is reached.
     pub(crate) fn spent_tokens(&self) -> u64 {
@@ -118,43 +161,45 @@ impl Turn {
 /// A reply that is not wanted any more.
 #[derive(Clone, Debug)]
 pub(crate) struct ClosingTurn {
-    pub(crate) id: TurnId,
-    pub(crate) place: Option<Place>,
-    pub(crate) started: Timestamp,
-    pub(crate) prompt_tokens: u64,
-    pub(crate) n_bytes: u64,
-    pub(crate) n_used: u64,
-    pub(crate) end: TurnEnd,
+    pub(super) id: TurnId,
+    pub(super) place: Option<Place>,
+    pub(super) started: Timestamp,
+    pub(super) prompt_tokens: u64,
+    pub(super) n_bytes: u64,
+    pub(super) n_used: u64,
+    pub(super) end: TurnEnd,
     /// It was cut because a trigger matched.
-    pub(crate) is_matched: bool,
+    pub(super) is_matched: bool,
+}
+
+impl ClosingTurn {
+    /// The program has changed: where it stood in the new one.
+    pub(crate) fn migrate(&mut self, place: impl Fn(Place) -> Option<Place>) {
+        self.place = self.place.and_then(place);
+    }
 }
 
 /// The state before a turn, for taking back what the turn does.
 #[derive(Clone, Debug)]
-pub(crate) struct BeforeTurn {
-    pub(crate) frames: Vec<Frame>,
-    pub(crate) others: Vec<Scope>,
-    pub(crate) watcher: WatcherMark,
+pub(super) struct BeforeTurn {
+    pub(super) frames: Vec<Frame>,
+    pub(super) others: Vec<Scope>,
+    pub(super) watcher: WatcherMark,
     /// The last call that had been queued.
-    pub(crate) last_call: u64,
-    pub(crate) n_calls: u64,
+    pub(super) last_call: CallId,
+    pub(super) n_calls: u64,
 }
 
 /// An utterance in progress.
 #[derive(Clone, Debug)]
-pub(crate) struct Speech {
-    pub(crate) utterance: OpenUtterance,
+pub(super) struct Speech {
+    pub(super) utterance: OpenUtterance,
     /// Bytes of the utterance that an earlier reply delivered.
-    pub(crate) n_before: usize,
-    pub(crate) scanner: TextScanner,
+    pub(super) n_before: usize,
+    pub(super) scanner: TextScanner,
     /// The interpreter has said this line itself.
-    pub(crate) swallowed: bool,
+    pub(super) swallowed: bool,
     /// The result of a call that waits for the end of the turn is on its way: nothing is delivered before it is certain that the line
     /// does not refer to it, for then it must not be said at all.
-    pub(crate) held: Option<VecDeque<Part>>,
-}
-
-/// Tokens of so many bytes: about four bytes each in English and JSON.
-pub(crate) fn estimate_tokens(n_bytes: u64) -> u64 {
-    n_bytes.div_ceil(4)
+    pub(super) held: Option<VecDeque<Part>>,
 }

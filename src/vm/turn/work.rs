@@ -4,34 +4,57 @@ use std::sync::Arc;
 
 use playhouse_lang::value::Value;
 
-use crate::reply::{Action, Reading, TraceLine};
-use crate::turn::history::as_json_line;
+use crate::protocol::{Finish, ReplyEnd, Usage};
+use crate::reply::{Action, ReadEnd, Reading, TraceLine};
+use crate::turn::history::{append_line, as_json_line, say_line};
 use crate::turn::state::{Todo, Turn};
 
 impl Todo {
     /// Whether it ends the turn.
-    pub(crate) fn is_yield(&self) -> bool {
+    pub(super) fn is_yield(&self) -> bool {
         matches!(self, Todo::Act(Action::Wait(_) | Action::Return(_) | Action::End(_)))
     }
 }
 
 impl Turn {
+    /// More of the reply has come.
+    pub(super) fn read(&mut self, bytes: &[u8]) {
+        let mut readings = Vec::new();
+        self.reader.push(bytes, &mut readings);
+        self.readings.extend(readings);
+    }
+
+    /// No more of it will come.
+    pub(super) fn finish_reading(&mut self, end: ReplyEnd, usage: Option<Usage>) {
+        let read_end = match &end {
+            ReplyEnd::Complete(Finish::Length)
+            | ReplyEnd::Broken { .. }
+            | ReplyEnd::Refused { .. }
+            | ReplyEnd::Closed => ReadEnd::Cut,
+            ReplyEnd::Complete(_) => ReadEnd::Complete,
+        };
+        let mut readings = Vec::new();
+        self.reader.finish(read_end, &mut readings);
+        self.readings.extend(readings);
+        self.ended = Some((end, usage));
+    }
+
     /// The next of what was read.
-    pub(crate) fn next_reading(&mut self) -> Option<Reading> {
+    pub(super) fn next_reading(&mut self) -> Option<Reading> {
         self.horizon = self.horizon.saturating_sub(1);
         self.readings.pop_front()
     }
 
     /// The variables that held lines will set, as far as they had been read when the classifier last answered and
     /// nothing ends the turn before.
-    pub(crate) fn sets_ahead(&self) -> Vec<(&Arc<str>, &Value)> {
+    pub(super) fn sets_ahead(&self) -> Vec<(Arc<str>, Value)> {
         let mut sets = Vec::new();
         for reading in self.readings.iter().take(self.horizon) {
             match reading {
                 Reading::Line(line) => {
                     for action in &line.actions {
                         match action {
-                            Action::Set(members) => sets.extend(members.iter()),
+                            Action::Set(members) => sets.extend(members.clone()),
                             Action::Wait(_) | Action::Return(_) | Action::End(_) => return sets,
                             Action::Say(_) | Action::Call { .. } | Action::Think(_) => {}
                         }
@@ -49,13 +72,26 @@ impl Turn {
         sets
     }
 
+    pub(super) fn todo_first(&mut self, todo: Todo) {
+        self.todo.push_front(todo);
+    }
+
+    /// The line in hand does not take effect after all; what it has said stays said.
+    pub(super) fn drop_line(&mut self) {
+        self.applied.truncate(self.line_start);
+        if let Some(said) = self.line_said.take() {
+            let line = say_line(self.line_at.as_ref(), &said);
+            append_line(&mut self.applied, &line);
+        }
+    }
+
     /// Whether something was heard of an utterance that is not complete.
-    pub(crate) fn has_spoken(&self) -> bool {
+    pub(super) fn has_spoken(&self) -> bool {
         self.speech.as_ref().is_some_and(|speech| speech.utterance.text.len() > speech.n_before)
     }
 
     /// A new line is in hand.
-    pub(crate) fn begin_line(&mut self, at: Option<Arc<str>>) {
+    pub(super) fn begin_line(&mut self, at: Option<Arc<str>>) {
         self.line_start = self.applied.len();
         self.line_at = at;
         self.line_said = None;
@@ -66,7 +102,7 @@ impl Turn {
     }
 
     /// What a line wants done, in the order written.
-    pub(crate) fn plan(&mut self, line: TraceLine) {
+    pub(super) fn plan(&mut self, line: TraceLine) {
         if !line.streamed_say {
             self.begin_line(line.at.clone());
         }

@@ -11,7 +11,8 @@ use playhouse_lang::value::Value;
 
 use crate::calls::call::Callee;
 use crate::machine::frame::Frame;
-use crate::machine::stack_view::StackView;
+use crate::machine::interpreter::Interpreter;
+use crate::machine::stack::Stack;
 use crate::machine::state::Machine;
 use crate::protocol::fault::FaultKind;
 use crate::protocol::{Fact, FrameId, Location, Origin, Tracked, USER_MESSAGE};
@@ -19,28 +20,28 @@ use crate::variables::bounds::{admit, describe_excess};
 use crate::variables::eval::{eval, eval_condition};
 use crate::variables::fault::EvalFault;
 use crate::variables::scope::{Change, Scope, Stamp};
-use crate::variables::visible::{Home, Visible};
+use crate::variables::visible::Home;
 
-impl Machine {
+impl Interpreter {
     /// Sets a variable at the top frame's line; see [`Machine::set_variable_at`].
     pub(crate) fn set_variable(&mut self, name: &Arc<str>, value: Tracked) -> bool {
-        self.set_variable_at(self.top().location(), name, value)
+        self.set_variable_at(self.stack.top().location(), name, value)
     }
 
     /// Sets a variable as the top frame: an own name in the frame, any other where reading finds it, else in
     /// the frame. The value's type has been checked. A result is the work of the line that called, not of a later line
     /// that asks for the same variable. Answers whether it was set: a limit may have ended the session.
     pub(crate) fn set_variable_at(&mut self, line: Location, name: &Arc<str>, value: Tracked) -> bool {
-        let Some(here) = self.stack().top_home() else { return false };
-        let frame = self.top();
+        let Some(here) = self.stack.top_home() else { return false };
+        let frame = self.stack.top();
         let (agent, playbook) = (frame.core.agent, frame.executed());
-        let is_own = self.program.playbook(playbook).own.contains(name);
-        let found = if is_own { None } else { self.reader().find(name).map(|(home, _)| home) };
+        let is_own = self.stack.program.playbook(playbook).own.contains(name);
+        let found = if is_own { None } else { self.stack.reader().find(name).map(|(home, _)| home) };
         let home = found.unwrap_or(here);
         let change = self.change(true, false);
         let Some((value, old)) = self.put(agent, home, name, value, change) else { return false };
-        let layouts = self.layouts.clone();
-        let frame = self.top_mut();
+        let layouts = self.stack.layouts.clone();
+        let frame = self.stack.top_mut();
         if let Location::Line { playbook: of, step: Some(step) } = line
             && of == playbook
         {
@@ -54,8 +55,8 @@ impl Machine {
 
     /// Sets one of the top frame's parameters or loop variables.
     pub(crate) fn bind_variable(&mut self, name: &Arc<str>, value: Tracked, is_update: bool) {
-        let Some(here) = self.stack().top_home() else { return };
-        let agent = self.core().agent;
+        let Some(here) = self.stack.top_home() else { return };
+        let agent = self.stack.core().agent;
         let change = self.change(true, true);
         let Some((value, old)) = self.put(agent, here, name, value, change) else { return };
         if is_update {
@@ -75,7 +76,7 @@ impl Machine {
     fn report_set(&mut self, agent: AgentId, name: &Arc<str>, value: &Tracked, old: Option<&Tracked>, local: bool) {
         let (new, shown) = (value.clone(), old.map(Tracked::shown));
         self.report(Fact::VariableSet { name: name.clone(), value: new, old: shown, local });
-        if self.frames.last().is_some_and(|top| top.core().agent == agent) {
+        if self.stack.frames.last().is_some_and(|top| top.core().agent == agent) {
             self.tell_watcher(|watcher, sight| watcher.updated(sight, name, old, value));
         }
     }
@@ -102,23 +103,12 @@ impl Machine {
         value: Tracked,
         change: Change,
     ) -> Option<(Tracked, Option<Tracked>)> {
-        match admit(value, self.stack().is_declared_secret(agent, name), self.settings.bounds()) {
-            Ok(admitted) => Some(self.scope_mut(home).set(name, admitted, change)),
+        match admit(value, self.stack.is_declared_secret(agent, name), self.stack.settings.bounds()) {
+            Ok(admitted) => Some(self.stack.scope_mut(home).set(name, admitted, change)),
             Err(excess) => {
                 self.fail(FaultKind::Limit, format!("${name} would be {}", describe_excess(excess)));
                 None
             }
-        }
-    }
-
-    fn scope_mut(&mut self, home: Home) -> &mut Scope {
-        match home {
-            Home::Frame(depth) => &mut self.frames[depth].core_mut().scope,
-            Home::Inside(depth) => match self.frames[depth].playbook_mut().and_then(|frame| frame.inside.as_mut()) {
-                Some(inside) => &mut inside.scope,
-                None => unreachable!("a home is used only where it was found"),
-            },
-            Home::Globals(agent) => &mut self.globals[agent.0 as usize],
         }
     }
 
@@ -133,14 +123,14 @@ impl Machine {
         arguments: Vec<(Arc<str>, Tracked)>,
     ) -> Option<Vec<(Arc<str>, Tracked)>> {
         let agent = match callee {
-            Callee::Playbook(id) => Some(self.program.playbook(id).agent),
-            Callee::Plan(_) => Some(self.frames[depth].core().agent),
+            Callee::Playbook(id) => Some(self.stack.program.playbook(id).agent),
+            Callee::Plan(_) => Some(self.stack.frames[depth].core().agent),
             Callee::Tool(_) | Callee::Model | Callee::Gone(_) => None,
         };
         let mut admitted = Vec::with_capacity(arguments.len());
         for (parameter, value) in arguments {
-            let is_secret = agent.is_some_and(|agent| self.stack().is_declared_secret(agent, &parameter));
-            match admit(value, is_secret, self.settings.bounds()) {
+            let is_secret = agent.is_some_and(|agent| self.stack.is_declared_secret(agent, &parameter));
+            match admit(value, is_secret, self.stack.settings.bounds()) {
                 Ok(value) => admitted.push((parameter, value.into_tracked())),
                 Err(excess) => {
                     let message = format!("the argument `{parameter}` of {name} would be {}", describe_excess(excess));
@@ -154,29 +144,30 @@ impl Machine {
 
     /// A change that is made now, by the top frame's line or by the world.
     pub(crate) fn change(&mut self, by_line: bool, binds: bool) -> Change {
-        let at = self.frames.last().filter(|_| by_line).map(Frame::location);
-        let turn = self.turn.as_ref().filter(|_| by_line).map(|turn| turn.id);
-        Change { stamp: self.next_stamp(), at, turn, binds }
+        let at = self.stack.frames.last().filter(|_| by_line).map(Frame::location);
+        let turn = self.turn().filter(|_| by_line);
+        Change { stamp: self.stack.next_stamp(), at, turn, binds }
     }
 
     /// A debugger's edit. One that is too large is not made, and does not end the session.
     pub(crate) fn handle_edited(&mut self, frame: Option<FrameId>, name: &Arc<str>, value: Value) {
-        if let Err(excess) = value.check_bounds(self.settings.bounds()) {
-            let cause = format!("${name} was not edited: it would be {}", describe_excess(excess));
-            return self.report(Fact::Ignored { cause: cause.into() });
+        if let Err(excess) = value.check_bounds(self.stack.settings.bounds()) {
+            return self.ignore(format!("${name} was not edited: it would be {}", describe_excess(excess)));
         }
         let value = Tracked::new(value, Origin::CODE);
-        let (agent, home) = match frame.map(|id| self.stack().home_of(id)) {
-            Some(Some(home @ (Home::Frame(depth) | Home::Inside(depth)))) => (self.frames[depth].core().agent, home),
+        let (agent, home) = match frame.map(|id| self.stack.home_of(id)) {
+            Some(Some(home @ (Home::Frame(depth) | Home::Inside(depth)))) => {
+                (self.stack.frames[depth].core().agent, home)
+            }
             Some(Some(Home::Globals(agent))) => (agent, Home::Globals(agent)),
             // The frame has gone meanwhile: a stale id is ignored.
             Some(None) => return,
             None => {
-                let agent = self.frames.last().map_or(AgentId(0), |frame| frame.core().agent);
+                let agent = self.stack.frames.last().map_or(AgentId(0), |frame| frame.core().agent);
                 (agent, Home::Globals(agent))
             }
         };
-        if self.globals.is_empty() {
+        if self.stack.globals.is_empty() {
             return;
         }
         let change = self.change(false, false);
@@ -185,36 +176,18 @@ impl Machine {
         }
     }
 
-    /// The names were read: they are not the longest unused any more.
-    pub(crate) fn touch<'n>(&mut self, names: impl Iterator<Item = &'n Arc<str>>) {
-        let Some(agent) = self.frames.last().map(|frame| frame.core().agent) else { return };
-        let stamp = self.next_stamp();
-        for name in names {
-            if let Some(variable) = self.globals[agent.0 as usize].get_mut(name) {
-                variable.used = stamp;
-            }
-        }
-    }
-
     /// Removes the others that no line can want any more (spec `execution.md`, "Stale others are removed").
     /// Called after a pop, when nothing else has changed what is reachable.
-    pub(crate) fn remove_stale(&mut self) {
-        self.remove_globals(false);
-    }
-
-    /// A frame has given its place to the playbook it called last: that could have seen all its variables, so
-    /// those that no line names stay too, as many as are kept of such.
-    pub(crate) fn remove_stale_of_elided(&mut self) {
-        self.remove_globals(true);
-    }
-
-    fn remove_globals(&mut self, keeps_unnamed: bool) {
-        if self.globals.iter().all(Scope::is_empty) || self.frames.is_empty() {
+    ///
+    /// `keeps_unnamed`: a frame has given its place to the playbook it called last. That could have seen all its
+    /// variables, so those that no line names stay too, as many as are kept of such.
+    pub(crate) fn remove_stale(&mut self, keeps_unnamed: bool) {
+        if self.stack.globals.iter().all(Scope::is_empty) || self.stack.frames.is_empty() {
             return;
         }
-        let (program, analysis) = (self.program.clone(), self.analysis.clone());
+        let (program, analysis) = (self.stack.program.clone(), self.stack.analysis.clone());
         for agent in &program.agents {
-            let others = &self.globals[agent.id.0 as usize];
+            let others = &self.stack.globals[agent.id.0 as usize];
             if others.is_empty() {
                 continue;
             }
@@ -226,9 +199,9 @@ impl Machine {
                     places.push((playbook, node));
                 }
             };
-            let own = self.frames.iter().filter_map(Frame::playbook).filter(|frame| frame.core.agent == agent.id);
+            let own = self.stack.frames.iter().filter_map(Frame::playbook).filter(|frame| frame.core.agent == agent.id);
             for frame in own {
-                let goes_on = self.stack().goes_on_from(frame);
+                let goes_on = self.stack.goes_on_from(frame);
                 match (&frame.inside, goes_on) {
                     (Some(inside), Node::Step(step)) if inside.region.holds(step) => {
                         let here = Node::Step(inside.region.source(step));
@@ -244,7 +217,7 @@ impl Machine {
             }
             reaches.extend(places.into_iter().map(|(playbook, node)| analysis.names_from(playbook, node)));
             // Below a plan any playbook may come that one calls.
-            if self.frames.iter().any(|frame| frame.playbook().is_none()) {
+            if self.stack.frames.iter().any(|frame| frame.playbook().is_none()) {
                 reaches.extend(program.called_by_plans.iter().map(|id| analysis.names_of(*id)));
             }
             // A beginning has been; any other trigger can still call its playbook.
@@ -265,23 +238,45 @@ impl Machine {
                 .map(|(name, variable)| (variable.used, name.clone()))
                 .collect();
             let (keep, reason) =
-                if is_free { (self.settings.max_unnamed, "unused for long") } else { (0, "no line names it") };
+                if is_free { (self.stack.settings.max_unnamed, "unused for long") } else { (0, "no line names it") };
             if unnamed.len() <= keep {
                 continue;
             }
             unnamed.sort();
             let n_stale = unnamed.len() - keep;
             for (_, name) in unnamed.into_iter().take(n_stale) {
-                self.globals[agent.id.0 as usize].remove(&name);
+                self.stack.globals[agent.id.0 as usize].remove(&name);
                 self.report(Fact::VariableRemoved { name, reason });
             }
         }
     }
 }
 
-impl<'a> StackView<'a> {
+impl Stack {
+    fn scope_mut(&mut self, home: Home) -> &mut Scope {
+        match home {
+            Home::Frame(depth) => &mut self.frames[depth].core_mut().scope,
+            Home::Inside(depth) => match self.frames[depth].playbook_mut().and_then(|frame| frame.inside.as_mut()) {
+                Some(inside) => &mut inside.scope,
+                None => unreachable!("a home is used only where it was found"),
+            },
+            Home::Globals(agent) => &mut self.globals[agent.0 as usize],
+        }
+    }
+
+    /// The names were read: they are not the longest unused any more.
+    pub(crate) fn touch<'n>(&mut self, names: impl Iterator<Item = &'n Arc<str>>) {
+        let Some(agent) = self.frames.last().map(|frame| frame.core().agent) else { return };
+        let stamp = self.next_stamp();
+        for name in names {
+            if let Some(variable) = self.globals[agent.0 as usize].get_mut(name) {
+                variable.used = stamp;
+            }
+        }
+    }
+
     /// The type a name was declared with, as the lines of `playbook` see it.
-    pub(crate) fn type_of(self, playbook: PlaybookId, name: &str) -> Option<Type> {
+    pub(crate) fn type_of(&self, playbook: PlaybookId, name: &str) -> Option<Type> {
         let playbook = self.program.playbook(playbook);
         if let Some(parameter) = playbook.parameters.iter().find(|parameter| &*parameter.name == name) {
             return Some(parameter.ty);
@@ -294,12 +289,12 @@ impl<'a> StackView<'a> {
     }
 
     /// A value for a name of the top frame's agent, secret if the name is declared so: before anybody is told of it.
-    pub(crate) fn as_declared(self, name: &str, value: Tracked) -> Tracked {
+    pub(crate) fn as_declared(&self, name: &str, value: Tracked) -> Tracked {
         let is_secret = self.is_declared_secret(self.core().agent, name);
         value.secret_if(is_secret)
     }
 
-    pub(crate) fn is_declared_secret(self, agent: AgentId, name: &str) -> bool {
+    pub(crate) fn is_declared_secret(&self, agent: AgentId, name: &str) -> bool {
         self.program.agent(agent).declares_secret(name)
     }
 }
@@ -311,7 +306,7 @@ impl Machine {
     /// # Errors
     /// A variable that is not set, a member that is not there, operands that do not fit.
     pub fn evaluate(&self, frame: Option<FrameId>, expr: &Expr) -> Result<Tracked, EvalFault> {
-        eval(expr, &self.stack().seen_from(frame))
+        eval(expr, &self.interpreter.stack.seen_from(frame))
     }
 
     /// Whether a condition holds in a frame's sight; only booleans are conditions.
@@ -319,27 +314,22 @@ impl Machine {
     /// # Errors
     /// As [`Machine::evaluate`], and a value that is no boolean.
     pub fn holds(&self, frame: Option<FrameId>, condition: &Expr) -> Result<bool, EvalFault> {
-        eval_condition(condition, &self.stack().seen_from(frame))
+        eval_condition(condition, &self.interpreter.stack.seen_from(frame))
     }
 
     /// The frame that defines the variable which `frame` reads by this name, if a frame does. What a plan reads is its
     /// own, also before it is set.
     pub fn defining_frame(&self, frame: FrameId, name: &str) -> Option<FrameId> {
-        let home = self.stack().home_of(frame)?;
+        let home = self.interpreter.stack.home_of(frame)?;
         if let Home::Frame(depth) = home
-            && self.frames[depth].playbook().is_none()
+            && self.interpreter.stack.frames[depth].playbook().is_none()
         {
             return Some(frame);
         }
-        match self.stack().visible_at(Some(home)).find(name)?.0 {
-            Home::Frame(depth) => Some(self.frames[depth].core().id),
-            Home::Inside(depth) => self.frames[depth].inside().map(|inside| inside.id),
+        match self.interpreter.stack.visible_at(Some(home)).find(name)?.0 {
+            Home::Frame(depth) => Some(self.interpreter.stack.frames[depth].core().id),
+            Home::Inside(depth) => self.interpreter.stack.frames[depth].inside().map(|inside| inside.id),
             Home::Globals(_) => None,
         }
-    }
-
-    /// What the lines of the top frame's agent can read.
-    pub(crate) fn reader(&self) -> Visible<'_> {
-        self.stack().reader()
     }
 }

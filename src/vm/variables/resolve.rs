@@ -7,20 +7,20 @@ use std::sync::Arc;
 use playhouse_lang::value::{Map, PathStep, Reference, Value};
 
 use crate::calls::arguments::Given;
-use crate::machine::stack_view::StackView;
-use crate::machine::state::Machine;
+use crate::machine::interpreter::Interpreter;
+use crate::machine::stack::Stack;
 use crate::protocol::{Origin, Provenance, Tracked};
 use crate::reply::CallArguments;
 use crate::variables::eval::read;
 use crate::variables::fault::EvalFault;
 use crate::variables::template::{Part, scan_text, whole_reference};
 
-impl Machine {
+impl Interpreter {
     /// Replaces the references in a value that the model wrote. What it wrote itself is of origin `model`.
     pub(crate) fn resolve(&mut self, value: &Value) -> Result<Tracked, EvalFault> {
         let mut names = Vec::new();
-        let resolved = self.stack().resolve_value(value, &mut names)?;
-        self.touch(names.iter());
+        let resolved = self.stack.resolve_value(value, &mut names)?;
+        self.stack.touch(names.iter());
         Ok(resolved)
     }
 
@@ -40,17 +40,17 @@ impl Machine {
     }
 }
 
-impl<'a> StackView<'a> {
+impl Stack {
     /// The value that something written will have, if no name is mentioned that `changing` will give another value
     /// first, and nothing that may not be shown.
-    pub(crate) fn literal(self, value: &Value, changing: &BTreeMap<Arc<str>, Value>) -> Option<Value> {
+    pub(crate) fn literal(&self, value: &Value, changing: &BTreeMap<Arc<str>, Value>) -> Option<Value> {
         let mut names = Vec::new();
         let resolved = self.resolve_value(value, &mut names).ok()?;
         let is_certain = !resolved.is_secret() && !names.iter().any(|name| changing.contains_key(name));
         is_certain.then(|| resolved.into_value())
     }
 
-    fn resolve_value(self, value: &Value, names: &mut Vec<Arc<str>>) -> Result<Tracked, EvalFault> {
+    fn resolve_value(&self, value: &Value, names: &mut Vec<Arc<str>>) -> Result<Tracked, EvalFault> {
         match value {
             Value::Str(text) => self.resolve_text(text, names),
             Value::List(items) => {
@@ -66,7 +66,7 @@ impl<'a> StackView<'a> {
         }
     }
 
-    fn resolve_text(self, text: &Arc<str>, names: &mut Vec<Arc<str>>) -> Result<Tracked, EvalFault> {
+    fn resolve_text(&self, text: &Arc<str>, names: &mut Vec<Arc<str>>) -> Result<Tracked, EvalFault> {
         let mut read = |reference: Reference| -> Result<Tracked, EvalFault> {
             if self.top().pending(&reference.name).is_some() {
                 return Err(EvalFault::Unset(reference.name));
@@ -96,7 +96,7 @@ impl<'a> StackView<'a> {
 
     /// A reference inside speech as text; the error is the name of a variable that may still be on its way.
     /// An unknown one stays as it was written, and is told.
-    pub(crate) fn speak_reference(self, reference: &Reference, braced: bool, source: &str) -> Spoken {
+    pub(crate) fn speak_reference(&self, reference: &Reference, braced: bool, source: &str) -> Spoken {
         if self.top().pending(&reference.name).is_some() {
             return Spoken::Pending(reference.name.clone());
         }

@@ -7,7 +7,7 @@ use playhouse_lang::program::AgentId;
 use playhouse_lang::value::Bounds;
 
 use crate::machine::frame::Frame;
-use crate::machine::stack_view::StackView;
+use crate::machine::stack::Stack;
 use crate::protocol::{FrameId, Tracked};
 use crate::variables::eval::Lookup;
 use crate::variables::scope::{Scope, Variable};
@@ -38,14 +38,14 @@ enum Reads {
 /// The variables that can be read from one place of a session.
 #[derive(Clone, Copy)]
 pub(crate) struct Visible<'a> {
-    stack: StackView<'a>,
+    stack: &'a Stack,
     reads: Reads,
 }
 
 impl<'a> Visible<'a> {
     /// Goes through the scopes, nearest first, until `look` has found something.
     fn search<T>(self, mut look: impl FnMut(Home, &'a Scope) -> Option<T>) -> Option<T> {
-        let StackView { frames, globals, .. } = self.stack;
+        let Stack { frames, globals, .. } = self.stack;
         match self.reads {
             Reads::Agent { agent, n_frames, with_inside } => {
                 for (depth, frame) in frames[..n_frames].iter().enumerate().rev() {
@@ -99,19 +99,19 @@ impl Lookup for Visible<'_> {
     }
 }
 
-impl<'a> StackView<'a> {
+impl Stack {
     /// What the lines of the top frame's agent can read.
-    pub(crate) fn reader(self) -> Visible<'a> {
+    pub(crate) fn reader(&self) -> Visible<'_> {
         self.visible_to(self.core().agent, self.frames.len())
     }
 
     /// What a playbook of an agent could read if it stood on top of the lowest `n_frames`.
-    pub(crate) fn visible_to(self, agent: AgentId, n_frames: usize) -> Visible<'a> {
+    pub(crate) fn visible_to(&self, agent: AgentId, n_frames: usize) -> Visible<'_> {
         Visible { stack: self, reads: Reads::Agent { agent, n_frames, with_inside: true } }
     }
 
     /// What can be read at a place; without one, what is left.
-    pub(crate) fn visible_at(self, at: Option<Home>) -> Visible<'a> {
+    pub(crate) fn visible_at(&self, at: Option<Home>) -> Visible<'_> {
         let reads = match at {
             Some(home @ (Home::Frame(depth) | Home::Inside(depth))) => match &self.frames[depth] {
                 Frame::Playbook(frame) => Reads::Agent {
@@ -127,19 +127,19 @@ impl<'a> StackView<'a> {
     }
 
     /// What a frame can read; without one, or if it has gone, what the top frame can.
-    pub(crate) fn seen_from(self, frame: Option<FrameId>) -> Visible<'a> {
+    pub(crate) fn seen_from(&self, frame: Option<FrameId>) -> Visible<'_> {
         self.visible_at(frame.and_then(|id| self.home_of(id)).or_else(|| self.top_home()))
     }
 
     /// Where the variables of a frame are kept, if it is still there.
-    pub(crate) fn home_of(self, id: FrameId) -> Option<Home> {
+    pub(crate) fn home_of(&self, id: FrameId) -> Option<Home> {
         let is_inside = |frame: &Frame| frame.inside().is_some_and(|inside| inside.id == id);
         let outside = self.frames.iter().position(|frame| frame.core().id == id).map(Home::Frame);
         outside.or_else(|| self.frames.iter().position(is_inside).map(Home::Inside))
     }
 
     /// Where the variables of what is executed are kept.
-    pub(crate) fn top_home(self) -> Option<Home> {
+    pub(crate) fn top_home(&self) -> Option<Home> {
         let depth = self.frames.len().checked_sub(1)?;
         Some(if self.frames[depth].inside().is_some() { Home::Inside(depth) } else { Home::Frame(depth) })
     }

@@ -6,50 +6,50 @@ use playhouse_lang::program::{Loop, StepId, Type};
 use playhouse_lang::value::Value;
 
 use crate::machine::frame::LoopState;
-use crate::machine::stack_view::StackView;
-use crate::machine::state::Machine;
+use crate::machine::interpreter::Interpreter;
+use crate::machine::stack::Stack;
 use crate::protocol::Tracked;
 use crate::variables::display::shorten;
 use crate::variables::eval::{eval, eval_condition};
 use crate::variables::fault::EvalFault;
 use crate::walk::LineEffect;
 
-impl Machine {
+impl Interpreter {
     /// Passes the header of one of the interpreter's loops: the next round, or out of it.
     pub(crate) fn act_loop(&mut self, step: StepId, header: &Loop) -> Result<LineEffect, EvalFault> {
-        let running = self.top().loops.iter().find(|state| state.header == step);
+        let running = self.stack.top().loops.iter().find(|state| state.header == step);
         let state = match running {
             Some(state) => LoopState { round: state.round + 1, ..state.clone() },
-            None => self.stack().begin_loop(step, header)?,
+            None => self.stack.begin_loop(step, header)?,
         };
         let goes_on = match header {
             Loop::ForEach { .. } | Loop::Repeat { .. } => state.n_rounds.is_some_and(|n| state.round <= n),
-            Loop::While { condition: Some(condition) } => eval_condition(condition, &self.reader())?,
+            Loop::While { condition: Some(condition) } => eval_condition(condition, &self.stack.reader())?,
             Loop::Until { condition: Some(condition) } => {
-                state.round == 1 || !eval_condition(condition, &self.reader())?
+                state.round == 1 || !eval_condition(condition, &self.stack.reader())?
             }
             Loop::While { condition: None } | Loop::Until { condition: None } => {
                 return Err(EvalFault::words("its condition is in words"));
             }
         };
         if !goes_on {
-            self.top_mut().loops.retain(|state| state.header != step);
-            self.note_done_line(step, "is over");
+            self.stack.top_mut().loops.retain(|state| state.header != step);
+            self.stack.note_done_line(step, "is over");
             return Ok(LineEffect::Go(EdgeKind::Else));
         }
         let mut text = state.describe();
         // What can go wrong with the item does so before the round has begun: the loop stays where it was.
         let mut item = None;
         if let (Loop::ForEach { variable, .. }, Some(value)) = (header, state.item()) {
-            let value = self.stack().as_declared(&variable.name, value);
+            let value = self.stack.as_declared(&variable.name, value);
             if !variable.ty.accepts(value.value()) && variable.ty != Type::ANY {
                 let (name, ty, kind) = (&variable.name, variable.ty, value.value().kind());
                 return Err(EvalFault::words(format!("${name} must be {ty}, not {kind}")));
             }
-            text = format!("{text}: ${} = {}", variable.name, shorten(&value, self.settings.shown_value_bytes));
+            text = format!("{text}: ${} = {}", variable.name, shorten(&value, self.stack.settings.shown_value_bytes));
             item = Some((&variable.name, value));
         }
-        let frame = self.top_mut();
+        let frame = self.stack.top_mut();
         let is_first = state.round == 1;
         match frame.loop_mut(step) {
             Some(running) => *running = state,
@@ -62,14 +62,14 @@ impl Machine {
         if let Some((name, item)) = item {
             self.bind_variable(name, item, true);
         }
-        self.note_done_line(step, &text);
+        self.stack.note_done_line(step, &text);
         Ok(LineEffect::Go(EdgeKind::Then))
     }
 }
 
-impl<'a> StackView<'a> {
+impl Stack {
     /// The first round of a loop: what it goes over is what it is now, whatever the body does with it.
-    fn begin_loop(self, header: StepId, kind: &Loop) -> Result<LoopState, EvalFault> {
+    fn begin_loop(&self, header: StepId, kind: &Loop) -> Result<LoopState, EvalFault> {
         let new =
             |items: Option<Tracked>, n_rounds, is_secret| LoopState { header, items, n_rounds, is_secret, round: 1 };
         match kind {

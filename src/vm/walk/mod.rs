@@ -1,12 +1,12 @@
 //! The walker: how the pointer moves over lines, and what the interpreter performs on the way.
 //!
-//! One function performs a line whose meaning is exact ([`Machine::perform`]); one decides which way a pointer
-//! may go ([`Machine::way`]). Both serve the interpreter's own running ahead and the `at`s of a model
+//! One function performs a line whose meaning is exact ([`Interpreter::perform`]); one decides which way a pointer
+//! may go ([`Stack::way`]). Both serve the interpreter's own running ahead and the `at`s of a model
 //! (spec `turn-protocol.md`, "The pointer").
 
 mod loops;
 mod region;
-mod tail_call;
+pub(crate) mod tail_call;
 pub(crate) mod way;
 pub(crate) mod work;
 
@@ -20,14 +20,15 @@ use crate::calls::arguments::{Given, Resolved, bind, describe_call};
 use crate::calls::call::{CallState, Called, Callee, QueuedCall};
 use crate::machine::frame::{Performed, PlaybookFrame};
 use crate::machine::frame_core::{Phase, ReturnValue, Then};
-use crate::machine::stack_view::StackView;
-use crate::machine::state::Machine;
+use crate::machine::interpreter::Interpreter;
+use crate::machine::stack::Stack;
 use crate::protocol::fault::FaultKind;
 use crate::protocol::{Approval, CallId, EffectClass, ToolSignature, Tracked};
 use crate::variables::bounds::describe_excess;
 use crate::variables::display::shorten;
 use crate::variables::eval::{eval, eval_condition};
 use crate::variables::fault::EvalFault;
+use crate::walk::tail_call::TailCall;
 
 /// What performing a line came to.
 pub(crate) enum LineOutcome {
@@ -39,8 +40,8 @@ pub(crate) enum LineOutcome {
     NeedsCalls,
     /// The frame's turn at lines is over.
     Yield(Then),
-    /// The playbook that the line calls has taken the frame's place.
-    TookOver,
+    /// The playbook that the line calls takes the frame's place.
+    TailCall(Box<TailCall>),
 }
 
 /// What a line did.
@@ -51,8 +52,8 @@ pub(crate) enum LineEffect {
     Go(EdgeKind),
     /// The playbook is over, or waits.
     Yield(Then),
-    /// The playbook that the line calls has taken the frame's place.
-    TookOver,
+    /// The playbook that the line calls takes the frame's place.
+    TailCall(Box<TailCall>),
 }
 
 /// What calling came to.
@@ -61,56 +62,72 @@ enum CallMade {
     Queued(CallId),
     /// A limit ended the session.
     Failed,
-    /// The callee has taken the frame's place.
-    TookOver,
+    /// The callee takes the frame's place.
+    TailCall(Box<TailCall>),
 }
 
-impl Machine {
+/// What a frame comes to that moves without its model.
+pub(crate) enum Ready {
+    /// It has moved, or waits.
+    Moved,
+    /// The model is to go on.
+    AsksModel,
+    /// The playbook that its line calls takes its place.
+    TailCall(Box<TailCall>),
+}
+
+impl Interpreter {
     /// One move of the top frame on its own: perform an explicit line, leave a line that is done, or ask the
     /// model.
-    pub(crate) fn step_ready(&mut self) {
-        let Some(step) = self.top().pointer else {
+    pub(crate) fn step_ready(&mut self) -> Ready {
+        let frame = self.stack.top();
+        let Some(step) = frame.pointer.filter(|_| !frame.here.ask_model) else {
             return self.drain_or_ask();
         };
-        if self.top().here.ask_model {
-            return self.drain_or_ask();
-        }
-        if let Some(performed) = &self.top().here.performed {
+        if let Some(performed) = &frame.here.performed {
             let next = performed.next;
-            return self.arrive(next);
+            self.arrive(next);
+            return Ready::Moved;
         }
         match self.perform(step) {
-            LineOutcome::Done | LineOutcome::TookOver => {}
-            LineOutcome::NeedsCalls => self.core_mut().phase = Phase::Draining(Then::GoOn),
-            LineOutcome::Yield(then) => self.core_mut().phase = Phase::Draining(then),
-            LineOutcome::Left => match self.stack().way_out(step) {
+            LineOutcome::Done => {}
+            LineOutcome::TailCall(tail_call) => return Ready::TailCall(tail_call),
+            LineOutcome::NeedsCalls => self.drain(Then::GoOn),
+            LineOutcome::Yield(then) => self.drain(then),
+            LineOutcome::Left => match self.stack.way_out(step) {
                 Some(next) => self.arrive(next),
-                None if self.stack().waits_by_itself(step) => self.core_mut().phase = Phase::Draining(Then::WaitUser),
-                None => self.drain_or_ask(),
+                None if self.stack.waits_by_itself(step) => self.drain(Then::WaitUser),
+                None => return self.drain_or_ask(),
             },
         }
+        Ready::Moved
     }
 
-    fn drain_or_ask(&mut self) {
-        if self.core().queue.is_empty() {
-            self.start_turn();
-        } else {
-            self.core_mut().phase = Phase::Draining(Then::GoOn);
+    fn drain_or_ask(&mut self) -> Ready {
+        if self.stack.core().queue.is_empty() {
+            return Ready::AsksModel;
         }
+        self.drain(Then::GoOn);
+        Ready::Moved
+    }
+
+    /// The top frame's queue is worked off; then this follows.
+    pub(crate) fn drain(&mut self, then: Then) {
+        self.stack.core_mut().phase = Phase::Draining(then);
     }
 
     /// Performs the pointer's line if it is explicit and everything it needs is there. Once for each arrival.
     pub(crate) fn perform(&mut self, step: StepId) -> LineOutcome {
-        let layouts = self.layouts.clone();
-        let playbook = layouts.body(self.top().playbook);
+        let layouts = self.stack.layouts.clone();
+        let playbook = layouts.body(self.stack.top().playbook);
         let line = playbook.step(step);
-        if !self.stack().performs_here(self.top()) {
+        if !self.stack.performs_here(self.stack.top()) {
             return LineOutcome::Left;
         }
-        if self.stack().blocking_call(step).is_some() {
+        if self.stack.blocking_call(step).is_some() {
             return LineOutcome::NeedsCalls;
         }
-        self.touch(line.reads.iter());
+        self.stack.touch(line.reads.iter());
         match self.act(step, &line.kind) {
             Ok(act) => {
                 self.counters.explicit_lines += 1;
@@ -118,24 +135,24 @@ impl Machine {
                     LineEffect::Next(assigned) => (playbook.flow.follow(step, EdgeKind::Next), assigned),
                     LineEffect::Go(kind) => (playbook.flow.follow(step, kind), None),
                     LineEffect::Yield(then) => return LineOutcome::Yield(then),
-                    LineEffect::TookOver => return LineOutcome::TookOver,
+                    LineEffect::TailCall(tail_call) => return LineOutcome::TailCall(tail_call),
                 };
                 if self.outcome.is_none() {
-                    self.top_mut().here.performed = Some(Performed { next, assigned, left_at: None });
+                    self.stack.top_mut().here.performed = Some(Performed { next, assigned, left_at: None });
                     self.enter_region(step);
                 }
                 LineOutcome::Done
             }
             // What is too large for the interpreter is too large for the model.
             Err(EvalFault::Excess(excess)) => {
-                let (line, excess) = (self.stack().label(step), describe_excess(excess));
+                let (line, excess) = (self.stack.label(step), describe_excess(excess));
                 self.fail(FaultKind::Limit, format!("line {line}: the result would be {excess}"));
                 LineOutcome::Done
             }
             Err(fault) => {
-                self.top_mut().here.left_to_model = true;
+                self.stack.top_mut().here.left_to_model = true;
                 // Only worth telling where the author wrote something exact; an else-arm has nothing to read.
-                self.note_done_line(step, &format!("is left to you: {fault}"));
+                self.stack.note_done_line(step, &format!("is left to you: {fault}"));
                 LineOutcome::Left
             }
         }
@@ -144,8 +161,8 @@ impl Machine {
     fn act(&mut self, step: StepId, kind: &StepKind) -> Result<LineEffect, EvalFault> {
         match kind {
             StepKind::Assign { target, value: Some(value) } => {
-                let value = self.stack().as_declared(&target.name, eval(value, &self.reader())?);
-                let ty = self.stack().type_of(self.top().executed(), &target.name).unwrap_or(target.ty);
+                let value = self.stack.as_declared(&target.name, eval(value, &self.stack.reader())?);
+                let ty = self.stack.type_of(self.stack.top().executed(), &target.name).unwrap_or(target.ty);
                 if !ty.accepts(value.value()) {
                     return Err(EvalFault::words(format!(
                         "${} must be {ty}, not {}",
@@ -153,21 +170,21 @@ impl Machine {
                         value.value().kind()
                     )));
                 }
-                let text = format!("${} = {}", target.name, shorten(&value, self.settings.shown_value_bytes));
+                let text = format!("${} = {}", target.name, shorten(&value, self.stack.settings.shown_value_bytes));
                 let assigned = (target.name.clone(), value.value().clone());
                 self.set_variable(&target.name, value);
-                self.note_done_line(step, &text);
+                self.stack.note_done_line(step, &text);
                 Ok(LineEffect::Next(Some(assigned)))
             }
             StepKind::Branch { arm, condition } => {
                 let holds = match condition {
-                    Some(condition) => eval_condition(condition, &self.reader())?,
+                    Some(condition) => eval_condition(condition, &self.stack.reader())?,
                     None if *arm == Arm::Else => true,
                     None => return Err(EvalFault::words("its condition is in words")),
                 };
                 // Of several branches the true one says it all.
                 if condition.is_some() && holds {
-                    self.note_done_line(step, "is true");
+                    self.stack.note_done_line(step, "is true");
                 }
                 Ok(LineEffect::Go(if holds { EdgeKind::Then } else { EdgeKind::Else }))
             }
@@ -175,16 +192,16 @@ impl Machine {
             StepKind::Return(returned) => {
                 let value = match returned {
                     Returned::Nothing => ReturnValue::Value(Tracked::NULL),
-                    Returned::Value(value) => ReturnValue::Value(eval(value, &self.reader())?),
+                    Returned::Value(value) => ReturnValue::Value(eval(value, &self.stack.reader())?),
                     Returned::Call(site) => match self.act_call(step, site)? {
                         CallMade::Queued(call) => ReturnValue::OfCall(call),
                         CallMade::Failed => return Ok(LineEffect::Next(None)),
-                        CallMade::TookOver => return Ok(LineEffect::TookOver),
+                        CallMade::TailCall(tail_call) => return Ok(LineEffect::TailCall(tail_call)),
                     },
                     Returned::Words => return Err(EvalFault::words("what it returns is in words")),
                 };
                 if let ReturnValue::Value(value) = &value
-                    && let Some(problem) = self.stack().wrong_return(value)
+                    && let Some(problem) = self.stack.wrong_return(value)
                 {
                     return Err(EvalFault::words(format!("it {problem}")));
                 }
@@ -193,11 +210,11 @@ impl Machine {
             StepKind::End => Ok(LineEffect::Yield(Then::End { reason: None })),
             StepKind::Call(site) => match self.act_call(step, site)? {
                 CallMade::Queued(_) | CallMade::Failed => Ok(LineEffect::Next(None)),
-                CallMade::TookOver => Ok(LineEffect::TookOver),
+                CallMade::TailCall(tail_call) => Ok(LineEffect::TailCall(tail_call)),
             },
             StepKind::Say { literal: Some(text) } => {
                 let said = self.say_whole(text)?;
-                self.note_done_line(step, &format!("said {}", Value::from(said).to_json()));
+                self.stack.note_done_line(step, &format!("said {}", Value::from(said).to_json()));
                 Ok(LineEffect::Next(None))
             }
             StepKind::Assign { value: None, .. }
@@ -208,46 +225,38 @@ impl Machine {
     }
 
     fn act_call(&mut self, step: StepId, site: &CallSite) -> Result<CallMade, EvalFault> {
-        let resolved = self.stack().find_callee(&site.callee).map_err(EvalFault::words)?;
+        let resolved = self.stack.find_callee(&site.callee).map_err(EvalFault::words)?;
         let arguments = site.arguments.as_deref().ok_or_else(|| EvalFault::words("its arguments are in words"))?;
         let mut given = Given::default();
         for argument in arguments {
-            let value = eval(&argument.value, &self.reader())?;
+            let value = eval(&argument.value, &self.stack.reader())?;
             match &argument.name {
                 Some(name) => given.named.push((name.clone(), value)),
                 None => given.positional.push(value),
             }
         }
         let bound = bind(&resolved, given).map_err(EvalFault::words)?;
-        let Some(bound) = self.admit_arguments(self.frames.len() - 1, resolved.callee, &site.callee, bound) else {
+        let Some(bound) = self.admit_arguments(self.stack.frames.len() - 1, resolved.callee, &site.callee, bound)
+        else {
             return Ok(CallMade::Failed);
         };
         let result_name = site.result.as_ref().map(|target| target.name.clone());
         let called = Called { callee: resolved.callee, name: site.callee.clone() };
-        let is_inside = self.stack().region_at(step).is_some();
-        if !is_inside && let Some(tail_call) = self.stack().tail_call(&called, result_name.as_ref()) {
-            self.make_tail_call(tail_call, &resolved, bound);
-            return Ok(CallMade::TookOver);
+        let is_inside = self.stack.region_at(step).is_some();
+        if !is_inside && let Some(site) = self.stack.tail_call(&called, result_name.as_ref()) {
+            return Ok(CallMade::TailCall(site.call(&resolved, bound)));
         }
         let text = format!("called {}", describe_call(&resolved.signature.name, &bound));
         let call = self.queue_call(&resolved, bound, result_name);
-        self.note_done_line(step, &text);
+        self.stack.note_done_line(step, &text);
         Ok(CallMade::Queued(call))
-    }
-
-    pub(crate) fn note_done_line(&mut self, step: StepId, what: &str) {
-        if self.frames.is_empty() {
-            return;
-        }
-        let label = self.stack().label(step);
-        self.chat_owner_mut().told.push_done(format!("{label} {what}"));
     }
 }
 
-impl<'a> StackView<'a> {
+impl Stack {
     /// Whether the user is to speak next, and the model would only say so: what the line waits the answer to has been
     /// said.
-    pub(crate) fn waits_by_itself(self, step: StepId) -> bool {
+    pub(crate) fn waits_by_itself(&self, step: StepId) -> bool {
         let is_silent = self.chat_owner().told.is_silent();
         let is_said = self.conversation.utterances.back().is_some_and(|last| !last.by_user);
         // What the model has begun on the line it may go on with.
@@ -256,7 +265,7 @@ impl<'a> StackView<'a> {
     }
 
     /// Whether a line says no more than that the user is waited for, who has not answered yet.
-    pub(crate) fn only_waits(self, step: StepId) -> bool {
+    pub(crate) fn only_waits(&self, step: StepId) -> bool {
         let line = self.body(self.top()).step(step);
         let verb = line.text.get(.."wait".len()).unwrap_or_default();
         matches!(line.kind, StepKind::Ask { .. }) && verb.eq_ignore_ascii_case("wait") && self.is_unanswered(step)
@@ -264,7 +273,7 @@ impl<'a> StackView<'a> {
 
     /// Whether a line asks the user for something that it has not got: of the variables that it names, or an answer
     /// since the pointer came to it.
-    pub(crate) fn is_unanswered(self, step: StepId) -> bool {
+    pub(crate) fn is_unanswered(&self, step: StepId) -> bool {
         let frame = self.top();
         let line = self.body(frame).step(step);
         match &line.kind {
@@ -282,11 +291,11 @@ impl<'a> StackView<'a> {
     }
 
     /// Where a line of the top frame is left to that has done its work and has one successor.
-    pub(crate) fn way_out(self, step: StepId) -> Option<Node> {
+    pub(crate) fn way_out(&self, step: StepId) -> Option<Node> {
         self.way_out_of(self.top(), step)
     }
 
-    fn way_out_of(self, frame: &PlaybookFrame, step: StepId) -> Option<Node> {
+    fn way_out_of(&self, frame: &PlaybookFrame, step: StepId) -> Option<Node> {
         let playbook = self.body(frame);
         let line = playbook.step(step);
         let is_work = match &line.kind {
@@ -307,7 +316,7 @@ impl<'a> StackView<'a> {
     /// that by itself. Whether it has left it already is a matter of when its calls are worked off.
     ///
     /// A line that a return follows is not done with: should that not come about, the model is asked there.
-    pub(crate) fn goes_on_from(self, frame: &PlaybookFrame) -> Node {
+    pub(crate) fn goes_on_from(&self, frame: &PlaybookFrame) -> Node {
         let playbook = self.body(frame);
         let Some(step) = frame.pointer else { return playbook.flow.entry };
         let here = &frame.here;
@@ -322,7 +331,7 @@ impl<'a> StackView<'a> {
 
     /// Whether a line's work is done. `strictly`: since the frame began or the pointer last moved back; else a
     /// variable that was known before counts for a line that asks for it.
-    pub(crate) fn has_done_work(self, step: StepId, strictly: bool) -> bool {
+    pub(crate) fn has_done_work(&self, step: StepId, strictly: bool) -> bool {
         let frame = self.top();
         let line = self.body(frame).step(step);
         if let StepKind::Ask { targets } = &line.kind
@@ -336,7 +345,7 @@ impl<'a> StackView<'a> {
 
     /// Whether the pointer's line of a frame is the interpreter's to perform: it is exact, and performing it has not
     /// failed.
-    pub(crate) fn performs_here(self, frame: &PlaybookFrame) -> bool {
+    pub(crate) fn performs_here(&self, frame: &PlaybookFrame) -> bool {
         let playbook = self.body(frame);
         frame.pointer.is_some_and(|step| self.is_interpreters(playbook, step) && !frame.here.left_to_model)
     }
@@ -344,7 +353,7 @@ impl<'a> StackView<'a> {
     /// The queued call that must be over before an explicit line is performed. Lines are done in the order
     /// written: only tools that change nothing may still run beside the next line, and that only if it neither
     /// needs their results nor changes anything itself.
-    pub(crate) fn blocking_call(self, step: StepId) -> Option<CallId> {
+    pub(crate) fn blocking_call(&self, step: StepId) -> Option<CallId> {
         let frame = self.top();
         let line = self.body(frame).step(step);
         // A result on its way hides any older value of its name.
@@ -353,7 +362,7 @@ impl<'a> StackView<'a> {
         }
         // What a person may refuse is not passed over.
         let asks_nobody =
-            |name: &str| ToolSignature::find(self.tools, name).is_some_and(|tool| tool.approval == Approval::Never);
+            |name: &str| ToolSignature::find(&self.tools, name).is_some_and(|tool| tool.approval == Approval::Never);
         let calls_quietly = |name: &str| {
             matches!(self.find_callee(name), Ok(Resolved { callee: Callee::Tool(EffectClass::ReadOnly), .. }))
                 && asks_nobody(name)

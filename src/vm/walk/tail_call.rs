@@ -9,13 +9,13 @@ use playhouse_lang::program::{PlaybookId, Returned, StepKind};
 use crate::calls::arguments::Resolved;
 use crate::calls::call::{Called, Callee};
 use crate::machine::frame::{ElidedResult, Frame, PlaybookFrame};
-use crate::machine::stack_view::StackView;
-use crate::machine::state::Machine;
-use crate::protocol::{CallId, Fact, Tracked};
-use crate::turn::state::Todo;
+use crate::machine::interpreter::Interpreter;
+use crate::machine::stack::Stack;
+use crate::protocol::{CallKind, Fact, Tracked};
 
-/// A call that can take the place of the frame that makes it.
-pub(crate) struct TailCall {
+/// A line whose call can take the place of the frame that makes it.
+#[derive(Clone, Debug)]
+pub(crate) struct TailCallSite {
     callee: PlaybookId,
     /// The line is no `Return`: the frame would have returned null, whatever the callee gives.
     discards_value: bool,
@@ -23,47 +23,52 @@ pub(crate) struct TailCall {
     result: Option<Arc<str>>,
 }
 
-impl Machine {
-    /// Makes a tail call: the reply is cut, the frame goes, the callee's takes its place.
-    pub(crate) fn make_tail_call(
-        &mut self,
-        tail_call: TailCall,
-        resolved: &Resolved,
-        arguments: Vec<(Arc<str>, Tracked)>,
-    ) {
-        self.apply_line_in_hand();
-        self.cut_turn("the call takes the place of its playbook");
-        if self.outcome.is_some() {
-            return;
-        }
-        self.next.call += 1;
+impl TailCallSite {
+    /// The call at it.
+    pub(crate) fn call(self, resolved: &Resolved, arguments: Vec<(Arc<str>, Tracked)>) -> Box<TailCall> {
+        Box::new(TailCall { site: self, name: resolved.signature.name.clone(), arguments })
+    }
+}
+
+/// A call that takes the place of the frame that makes it.
+#[derive(Clone, Debug)]
+pub(crate) struct TailCall {
+    site: TailCallSite,
+    name: Arc<str>,
+    arguments: Vec<(Arc<str>, Tracked)>,
+}
+
+impl Interpreter {
+    /// Makes a tail call: the frame goes, the callee's takes its place.
+    pub(crate) fn make_tail_call(&mut self, tail_call: TailCall) {
+        let TailCall { site: TailCallSite { callee, discards_value, result }, name, arguments } = tail_call;
         self.counters.playbook_calls += 1;
         self.counters.tail_calls += 1;
-        let (call, name, kind) = (CallId(self.next.call), resolved.signature.name.clone(), resolved.callee.kind());
-        self.report(Fact::CallQueued { call, name, kind, arguments: arguments.clone() });
-        self.report(Fact::FrameElided { playbook: self.top().playbook });
+        let call = self.ids.next_call();
+        self.report(Fact::CallQueued { call, name, kind: CallKind::Playbook, arguments: arguments.clone() });
+        self.report(Fact::FrameElided { playbook: self.stack.top().playbook });
         let mut left = self.pop_for_tail_call();
-        if tail_call.discards_value {
+        if discards_value {
             left.discards_value = true;
             left.elided_results.iter_mut().for_each(|result| result.is_null = true);
         }
-        if let Some(name) = tail_call.result {
+        if let Some(name) = result {
             let agent = left.core.agent;
             // Of two of a name the outer is set last, and stays.
             if !left.elided_results.iter().any(|result| result.agent == agent && result.name == name) {
                 left.elided_results.push(ElidedResult { agent, name, is_null: false });
             }
         }
-        self.push_frame(tail_call.callee, arguments, left.core.origin);
+        self.push_frame(callee, arguments, left.core.origin);
         if self.outcome.is_none() {
             self.take_over(left);
-            self.remove_stale_of_elided();
+            self.remove_stale(true);
         }
     }
 
     /// Takes the top frame off; the trigger that called it stays active, for another frame takes its place.
     pub(crate) fn pop_for_tail_call(&mut self) -> PlaybookFrame {
-        let frame = self.top_mut();
+        let frame = self.stack.top_mut();
         let (trigger, later) = (frame.core.trigger.take(), frame.core.watch.split_later());
         let Frame::Playbook(mut left) = self.leave_frame() else {
             unreachable!("only called with a playbook on top of the stack")
@@ -74,7 +79,7 @@ impl Machine {
 
     /// The top frame stands where `left` stood: what concerns the frames below is now its business.
     pub(crate) fn take_over(&mut self, left: PlaybookFrame) {
-        let frame = self.top_mut();
+        let frame = self.stack.top_mut();
         frame.n_elided = left.n_elided.saturating_add(1);
         frame.discards_value = left.discards_value;
         frame.elided_results = left.elided_results;
@@ -91,21 +96,12 @@ impl Machine {
         }
         if left.discards_value { Tracked::NULL } else { value }
     }
-
-    /// The line that is in hand takes effect with what it does now, for nothing can be noted after it.
-    fn apply_line_in_hand(&mut self) {
-        let Some(turn) = self.turn.as_mut() else { return };
-        let applied = turn.todo.iter().position(|todo| matches!(todo, Todo::Applied { .. }));
-        if let Some(applied) = applied.and_then(|index| turn.todo.remove(index)) {
-            self.step_todo(applied);
-        }
-    }
 }
 
-impl<'a> StackView<'a> {
+impl Stack {
     /// The tail call that a call of `called` at the top frame's line is, its result for the variable `result`;
     /// none if something is left for the frame to do, or if it would not be missed without a trace.
-    pub(crate) fn tail_call(self, called: &Called, result: Option<&Arc<str>>) -> Option<TailCall> {
+    pub(crate) fn tail_call(&self, called: &Called, result: Option<&Arc<str>>) -> Option<TailCallSite> {
         let frame = self.top();
         let Callee::Playbook(callee) = called.callee else { return None };
         if !self.settings.tail_calls || frame.inside.is_some() || !frame.core.queue.is_empty() {
@@ -115,20 +111,20 @@ impl<'a> StackView<'a> {
         if !frame.core.watch.is_settled() {
             return None;
         }
-        let program = &self.program;
-        let (playbook, step) = (program.playbook(frame.playbook), frame.pointer?);
+        let (playbook, step) = (self.program.playbook(frame.playbook), frame.pointer?);
         let site = self.analysis.tail_call(playbook.id, step).ok().filter(|site| called.is_of(site))?;
         let returns = matches!(playbook.step(step).kind, StepKind::Return(Returned::Call(_)));
-        let tail_call = TailCall { callee, discards_value: !returns && site.result.is_none(), result: result.cloned() };
-        let sets_as_written = site.result.as_ref().map(|target| &target.name) == result;
-        let can_return = !tail_call.discards_value || playbook.returns.is_none();
-        (sets_as_written && can_return && !self.shadows_after_pop(callee)).then_some(tail_call)
+        let (discards_value, result) = (!returns && site.result.is_none(), result.cloned());
+        let sets_as_written = site.result.as_ref().map(|target| &target.name) == result.as_ref();
+        let can_return = !discards_value || playbook.returns.is_none();
+        let is_site = sets_as_written && can_return && !self.shadows_after_pop(callee);
+        is_site.then_some(TailCallSite { callee, discards_value, result })
     }
 
     /// Whether the callee, or what runs above it, would find another variable than the frame's if that had joined
     /// the others: a frame below has one of the same name, or the others have a later one, or will have one when
     /// a playbook is left that owns the name. (What does not join them, [`playhouse_lang::analysis::Analysis::tail_call`] has looked at.)
-    fn shadows_after_pop(self, callee: PlaybookId) -> bool {
+    fn shadows_after_pop(&self, callee: PlaybookId) -> bool {
         let frame = self.top();
         let agent = frame.core.agent;
         let body = self.program.playbook(callee);
@@ -168,7 +164,7 @@ impl<'a> StackView<'a> {
     }
 
     /// Whether a playbook owns a name and sets it before it calls anything that looks the name up.
-    fn is_set_before_calls(self, playbook: PlaybookId, name: &Arc<str>) -> bool {
+    fn is_set_before_calls(&self, playbook: PlaybookId, name: &Arc<str>) -> bool {
         let playbook = self.program.playbook(playbook);
         if !playbook.own.contains(name) {
             return false;

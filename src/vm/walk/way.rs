@@ -6,9 +6,8 @@ use std::collections::VecDeque;
 use playhouse_lang::program::flow_graph::Node;
 use playhouse_lang::program::{Arm, Playbook, StepId, StepKind};
 
-use crate::machine::stack_view::StackView;
-use crate::machine::state::Machine;
-use crate::protocol::Fact;
+use crate::machine::interpreter::Interpreter;
+use crate::machine::stack::Stack;
 use crate::walk::is_inside;
 
 /// Where an `at` may lead.
@@ -25,12 +24,12 @@ pub(crate) enum JumpOutcome {
     Unreachable,
 }
 
-impl Machine {
+impl Interpreter {
     /// Moves back to `target`: what was done before does not count any more, loops that do not hold it end.
     pub(crate) fn move_back(&mut self, target: StepId) {
-        let layouts = self.layouts.clone();
-        let playbook = layouts.body(self.top().playbook);
-        let frame = self.top_mut();
+        let layouts = self.stack.layouts.clone();
+        let playbook = layouts.body(self.stack.top().playbook);
+        let frame = self.stack.top_mut();
         frame.loops.retain(|state| is_inside(playbook, target, state.header));
         frame.work.start_afresh();
         self.arrive(Node::Step(target));
@@ -38,21 +37,20 @@ impl Machine {
 
     /// The pointer leaves its line for `next` on the way to an `at`.
     pub(crate) fn pass_to(&mut self, next: Node) {
-        if let Some(from) = self.top().pointer
-            && self.top().here.performed.is_none()
-            && !self.stack().has_done_work(from, false)
+        if let Some(from) = self.stack.top().pointer
+            && self.stack.top().here.performed.is_none()
+            && !self.stack.has_done_work(from, false)
         {
             // Only a playbook that is not strict lets a line be passed undone.
-            let cause = format!("line {} was passed and is not done", self.stack().label(from));
-            self.report(Fact::Ignored { cause: cause.into() });
+            self.ignore(format!("line {} was passed and is not done", self.stack.label(from)));
         }
         self.arrive(next);
     }
 }
 
-impl<'a> StackView<'a> {
+impl Stack {
     /// Which way the pointer may go towards `target`.
-    pub(crate) fn way(self, target: Node) -> JumpOutcome {
+    pub(crate) fn way(&self, target: Node) -> JumpOutcome {
         let frame = self.top();
         let Some(from) = frame.pointer else { return JumpOutcome::Unreachable };
         let playbook = self.body(frame);
@@ -95,7 +93,7 @@ impl<'a> StackView<'a> {
     }
 
     /// The way over lines that may be passed, where the pointer's own line may be left.
-    fn way_along(self, playbook: &Playbook, from: StepId, target: Node) -> JumpOutcome {
+    fn way_along(&self, playbook: &Playbook, from: StepId, target: Node) -> JumpOutcome {
         match self.path(playbook, from, target) {
             Ok(next) => JumpOutcome::Through(next),
             Err(blocked) if blocked == from => JumpOutcome::Unreachable,
@@ -120,7 +118,7 @@ impl<'a> StackView<'a> {
 
     /// The header of the interpreter's loop whose next round an `at` to an earlier line means: the header
     /// itself, or the body's first line when the rest of the body is done or the interpreter's to do.
-    fn next_round(self, playbook: &Playbook, from: StepId, target: StepId) -> Option<StepId> {
+    fn next_round(&self, playbook: &Playbook, from: StepId, target: StepId) -> Option<StepId> {
         let state =
             self.top().loops.iter().rev().find(|state| {
                 state.header == target || playbook.step(state.header).children.first() == Some(&target)
@@ -140,7 +138,7 @@ impl<'a> StackView<'a> {
 
     /// The first node of the shortest path from `from` to `target` over lines that may be passed; else the first
     /// line that blocks the way, or `from` itself if no path leads there at all.
-    pub(crate) fn path(self, playbook: &Playbook, from: StepId, target: Node) -> Result<Node, StepId> {
+    pub(crate) fn path(&self, playbook: &Playbook, from: StepId, target: Node) -> Result<Node, StepId> {
         let holds_target = |step| matches!(target, Node::Step(target) if is_inside(playbook, target, step));
         let mut first_hop = vec![None; playbook.steps.len()];
         let mut blocked = None;
@@ -176,12 +174,12 @@ impl<'a> StackView<'a> {
     }
 
     /// Whether the way to `target` leads into the region of this line, which the interpreter enters by its call.
-    fn leads_inside(self, line: StepId, target: Node) -> bool {
+    fn leads_inside(&self, line: StepId, target: Node) -> bool {
         let Node::Step(target) = target else { return false };
         self.region_at(line).is_some_and(|region| region.holds(target))
     }
 
-    fn leads_to(self, playbook: &Playbook, from: StepId, target: Node) -> bool {
+    fn leads_to(&self, playbook: &Playbook, from: StepId, target: Node) -> bool {
         match target {
             Node::Step(_) => self.reaches(playbook, from, target, None),
             // The end can be reached from everywhere, if only by a return.
@@ -190,7 +188,7 @@ impl<'a> StackView<'a> {
     }
 
     /// Whether the graph leads from `from` to `target` at all, without passing `avoid`.
-    fn reaches(self, playbook: &Playbook, from: StepId, target: Node, avoid: Option<StepId>) -> bool {
+    fn reaches(&self, playbook: &Playbook, from: StepId, target: Node, avoid: Option<StepId>) -> bool {
         let mut seen = vec![false; playbook.steps.len()];
         let mut stack = vec![from];
         while let Some(step) = stack.pop() {
@@ -214,11 +212,11 @@ impl<'a> StackView<'a> {
     }
 
     /// Whether a line is performed by the interpreter as a rule; it may be left to the model when it is reached.
-    pub(crate) fn is_interpreters(self, playbook: &Playbook, step: StepId) -> bool {
+    pub(crate) fn is_interpreters(&self, playbook: &Playbook, step: StepId) -> bool {
         playbook.step(step).explicit && self.settings.explicit_lines
     }
 
-    fn may_pass(self, playbook: &Playbook, step: StepId) -> bool {
+    fn may_pass(&self, playbook: &Playbook, step: StepId) -> bool {
         if self.is_interpreters(playbook, step) {
             return !self.stops_reply(playbook, step);
         }
@@ -227,7 +225,7 @@ impl<'a> StackView<'a> {
 
     /// Whether a line is the interpreter's and does something: a reply that named a later line would decide that it
     /// is done, before anybody knows what comes of it. The interpreter does it when the reply has ended before it.
-    pub(crate) fn stops_reply(self, playbook: &Playbook, step: StepId) -> bool {
+    pub(crate) fn stops_reply(&self, playbook: &Playbook, step: StepId) -> bool {
         let line = playbook.step(step);
         // Nothing follows a return: it is passed only on the way out of a region.
         let is_return = matches!(line.kind, StepKind::Return(_));
@@ -235,11 +233,11 @@ impl<'a> StackView<'a> {
     }
 
     /// Whether a line of the top frame's playbook stands above another.
-    pub(crate) fn is_before(self, step: StepId, other: StepId) -> bool {
+    pub(crate) fn is_before(&self, step: StepId, other: StepId) -> bool {
         self.position(step) < self.position(other)
     }
 
-    pub(crate) fn position(self, step: StepId) -> u32 {
+    pub(crate) fn position(&self, step: StepId) -> u32 {
         self.layouts.layout(self.top().playbook).map_or(step.0, |layout| layout.position(step))
     }
 }
