@@ -340,7 +340,7 @@ pub(crate) fn variables(view: &View) -> BTreeMap<String, Value> {
     let of_frames = view.stack.iter().flat_map(|frame| {
         frame.variables.iter().map(|variable| (format!("{}.{}", frame.name, variable.name), variable))
     });
-    let others = view.others.iter().flat_map(|(agent, variables)| {
+    let others = view.globals.iter().flat_map(|(agent, variables)| {
         variables.iter().map(move |variable| (format!("{agent}.{}", variable.name), variable))
     });
     of_frames.chain(others).map(|(name, variable)| (name, variable.value.value().clone())).collect()

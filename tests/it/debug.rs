@@ -389,7 +389,7 @@ fn stack(view: &View) -> String {
         }
         text.push('\n');
     }
-    for (agent, variables) in &view.others {
+    for (agent, variables) in &view.globals {
         for variable in variables {
             writeln!(text, "  {agent} {}={}", variable.name, variable.value.value().to_text()).unwrap();
         }

@@ -356,7 +356,7 @@ impl Monitor {
             return;
         }
         // The declared variable is never hidden, so the condition on it is always what it says.
-        let total = view.others[0].1.iter().find(|variable| &*variable.name == "total");
+        let total = view.globals[0].1.iter().find(|variable| &*variable.name == "total");
         let total = total.map(|variable| variable.value.value().clone());
         for (name, limit) in [("Many:T1", 2), ("Stop:T1", 90), ("Plain:T1", 40)] {
             let trigger = view.triggers.iter().find(|trigger| &*trigger.name == name).unwrap();

@@ -37,13 +37,13 @@ fn check_view(machine: &Machine, view: &View, about: &str) {
         }
     };
     let frames = view.stack.iter().map(|frame| (&frame.variables, Some(frame.location)));
-    for (variables, location) in frames.chain(view.others.iter().map(|(_, variables)| (variables, None))) {
+    for (variables, location) in frames.chain(view.globals.iter().map(|(_, variables)| (variables, None))) {
         location.into_iter().chain(variables.iter().filter_map(|variable| variable.changed_at)).for_each(check);
     }
     for trigger in &view.triggers {
         assert!(program.playbooks[trigger.trigger.playbook.0 as usize].triggers.len() > trigger.trigger.index as usize);
     }
-    assert_eq!(view.others.len(), program.agents.len(), "{about}");
+    assert_eq!(view.globals.len(), program.agents.len(), "{about}");
 }
 
 fn files(program: &NewProgram) -> Vec<FileWire> {
@@ -146,7 +146,7 @@ fn the_same_text_changes_nothing() {
                 assert_eq!((&before.variables, &before.origin), (&after.variables, &after.origin), "{about}");
                 assert_eq!((before.n_elided, &before.result_name), (after.n_elided, &after.result_name), "{about}");
             }
-            assert_eq!(before.others, after.others, "{about}");
+            assert_eq!(before.globals, after.globals, "{about}");
             assert_eq!(before.triggers, after.triggers, "{about}");
             world.happen(happening, Chunking::Whole);
         }

@@ -79,7 +79,7 @@ pub(crate) fn view_text(view: &View) -> String {
         frame.loops.iter().for_each(|running| write(running));
         write(frame.origin.as_str());
     }
-    view.others.iter().flat_map(|(_, variables)| variables).for_each(|shown| write(&variable(shown)));
+    view.globals.iter().flat_map(|(_, variables)| variables).for_each(|shown| write(&variable(shown)));
     view.messages.iter().for_each(|message| write(message));
     view.conversation.iter().for_each(|utterance| write(&utterance.text));
     view.question.iter().for_each(|question| write(&question_text(question)));

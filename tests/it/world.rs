@@ -567,7 +567,7 @@ pub(crate) fn play(mut world: World, case: &Case, chunking: Chunking) -> World {
     for frame in &view.stack {
         world.log.push(write_frame(frame));
     }
-    for (agent, variables) in &view.others {
+    for (agent, variables) in &view.globals {
         if !variables.is_empty() {
             world.log.push(format!("others of {agent}: {}", shown(variables)));
         }

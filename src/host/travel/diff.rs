@@ -121,7 +121,7 @@ fn variables(view: &View) -> Variables {
         let place = format!("{}.{}", frame.agent, frame.name);
         frame.variables.iter().map(move |variable| (depth, place.clone(), variable))
     });
-    let others = view.others.iter().flat_map(|(agent, variables)| {
+    let others = view.globals.iter().flat_map(|(agent, variables)| {
         variables.iter().map(move |variable| (usize::MAX, format!("others of {agent}"), variable))
     });
     let all = of_frames.chain(others);

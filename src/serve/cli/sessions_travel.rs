@@ -338,7 +338,7 @@ fn place_of(view: &View, name: &str) -> Option<Option<FrameId>> {
     if let Some(frame) = frames.find(|frame| has(&frame.variables)) {
         return Some(Some(frame.id));
     }
-    let mut others = view.others.iter().filter(|(agent, _)| *agent == top.agent && top.language.is_none());
+    let mut others = view.globals.iter().filter(|(agent, _)| *agent == top.agent && top.language.is_none());
     others.any(|(_, variables)| has(variables)).then_some(None)
 }
 

@@ -260,7 +260,7 @@ struct WireFault {
 
 /// The view in its public form, the executed frame first; secrets masked.
 pub(crate) fn to_wire(view: &View) -> WireView {
-    let others = view.others.iter().flat_map(|(agent, others)| {
+    let others = view.globals.iter().flat_map(|(agent, others)| {
         others.iter().map(|variable| WireVariable { agent: Some(agent.to_string()), ..to_wire_variable(variable) })
     });
     let (value, fault) = match &view.outcome {

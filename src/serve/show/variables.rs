@@ -49,7 +49,7 @@ pub(crate) fn groups(view: &View, reader: Option<FrameId>) -> Vec<Group<'_>> {
         };
         Group { title, frame: Some(frame.id), agent: &frame.agent, variables: &frame.variables, is_visible }
     });
-    let others = view.others.iter().map(|(agent, others)| {
+    let others = view.globals.iter().map(|(agent, others)| {
         let is_visible = is_readers(agent) && !is_plan_on_top;
         let hidden = match (is_visible, is_plan_on_top) {
             (true, _) => "",

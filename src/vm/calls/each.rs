@@ -69,8 +69,8 @@ impl Stack {
             return None;
         }
         let all = std::mem::take(&mut frame.collected.0);
-        let (mut ours, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(other, _)| is_of(other));
-        frame.collected.0 = others;
+        let (mut ours, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|(other, _)| is_of(other));
+        frame.collected.0 = rest;
         ours.sort_by_key(|(other, _)| other.index);
         let is_whole = ours.len() == one_of.n_all;
         // The list is made of nothing but what the calls gave.

@@ -187,7 +187,7 @@ impl Interpreter {
         self.stack.chat_owner_mut().told.set_problem(problem);
     }
 
-    /// The top frame returns `value`: its variables join the others, the caller gets the value.
+    /// The top frame returns `value`: its variables join the globals, the caller gets the value.
     pub(crate) fn pop_frame(&mut self, value: Tracked) {
         if let Err(excess) = value.value().check_bounds(self.stack.settings.bounds()) {
             return self.fail(FaultKind::Limit, format!("what is returned would be {}", describe_excess(excess)));
@@ -225,7 +225,7 @@ impl Interpreter {
         self.leave_frame()
     }
 
-    /// Takes the top frame off; a playbook's variables join its agent's others, a plan's are gone.
+    /// Takes the top frame off; a playbook's variables join its agent's globals, a plan's are gone.
     pub(crate) fn leave_frame(&mut self) -> Frame {
         let Some(mut frame) = self.stack.frames.pop() else { unreachable!("only called with a frame on the stack") };
         let core = frame.core_mut();

@@ -16,7 +16,7 @@ impl Machine {
         View {
             stack: stack.view_stack(self.interpreter.turn()),
             written_plans: stack.written_plans.iter().map(|written| written.plan.clone()).collect(),
-            others: stack
+            globals: stack
                 .globals
                 .iter()
                 .zip(&stack.program.agents)

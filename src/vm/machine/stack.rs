@@ -37,7 +37,7 @@ pub(crate) struct Stack {
     pub(crate) now: Timestamp,
     /// The frames, the lowest first.
     pub(crate) frames: Vec<Frame>,
-    /// The session's other variables, by agent.
+    /// The globals, by agent.
     pub(crate) globals: Vec<Scope>,
     pub(crate) conversation: Conversation,
     /// Plans that a model wrote while the session ran; their numbers go on from those of the program's.

@@ -189,15 +189,15 @@ impl Migration {
     }
 
     /// Every agent's other variables; those of agents that are gone go with them.
-    pub(super) fn others(&self, old: Vec<Scope>) -> Vec<Scope> {
-        let mut others = vec![Scope::default(); self.new.agents.len()];
+    pub(super) fn globals(&self, old: Vec<Scope>) -> Vec<Scope> {
+        let mut globals = vec![Scope::default(); self.new.agents.len()];
         for (index, mut scope) in (0..).zip(old) {
-            if let Some(kept) = self.agent(AgentId(index)).and_then(|agent| others.get_mut(agent.0 as usize)) {
+            if let Some(kept) = self.agent(AgentId(index)).and_then(|agent| globals.get_mut(agent.0 as usize)) {
                 self.scope(&mut scope);
                 *kept = scope;
             }
         }
-        others
+        globals
     }
 
     /// Whether the old program has declared a variable of one of the new one's agents.

@@ -71,7 +71,7 @@ impl Machine {
         }
         // Everything that holds an id of the old program gets that of the new one.
         let moved = migration.frames(&mut self.interpreter.stack.frames);
-        self.interpreter.stack.globals = migration.others(std::mem::take(&mut self.interpreter.stack.globals));
+        self.interpreter.stack.globals = migration.globals(std::mem::take(&mut self.interpreter.stack.globals));
         for closing in &mut self.closing {
             closing.migrate(|place| migration.place(place));
         }
@@ -175,11 +175,11 @@ impl Machine {
 }
 
 /// What is declared secret now is so, wherever it is kept.
-fn mark_secret(program: &Program, frames: &mut [Frame], others: &mut [Scope]) {
+fn mark_secret(program: &Program, frames: &mut [Frame], globals: &mut [Scope]) {
     for agent in &program.agents {
         for declared in agent.variables.iter().filter(|declared| declared.secret) {
             let own = frames.iter_mut().map(Frame::core_mut).filter(|core| core.agent == agent.id);
-            let scopes = own.map(|core| &mut core.scope).chain(others.get_mut(agent.id.0 as usize));
+            let scopes = own.map(|core| &mut core.scope).chain(globals.get_mut(agent.id.0 as usize));
             scopes.filter_map(|scope| scope.get_mut(&declared.name)).for_each(Variable::mark_secret);
         }
     }
@@ -187,14 +187,14 @@ fn mark_secret(program: &Program, frames: &mut [Frame], others: &mut [Scope]) {
 
 /// The arguments of the playbook that a changed program begins with: the values that were given, else those of the
 /// variables of its parameters' names.
-fn first_arguments(program: &Program, first: Option<&EntryId>, given: &Map, others: &[Scope]) -> Result<Map, String> {
+fn first_arguments(program: &Program, first: Option<&EntryId>, given: &Map, globals: &[Scope]) -> Result<Map, String> {
     let mut arguments = Map::new();
     let EntryId::Playbook(id) = first.ok_or("the changed program has no playbook to begin with")? else {
         return Ok(arguments);
     };
     let playbook = program.playbook(*id);
     for parameter in &playbook.parameters {
-        let set = others.get(playbook.agent.0 as usize).and_then(|scope| scope.get(&parameter.name));
+        let set = globals.get(playbook.agent.0 as usize).and_then(|scope| scope.get(&parameter.name));
         let set = set.map(|variable| &variable.value).filter(|value| !value.is_secret()).map(Tracked::value);
         let value = [given.get(&parameter.name), set].into_iter().flatten().find(|value| parameter.ty.accepts(value));
         match value {

@@ -78,7 +78,7 @@ pub enum Event {
     Interrupted,
     /// A debugger changed a variable.
     Edited {
-        /// The frame; none: the agent's others.
+        /// The frame; none: the agent's globals.
         frame: Option<FrameId>,
         /// The variable's name.
         name: Arc<str>,

@@ -15,8 +15,8 @@ use crate::protocol::trigger::Question;
 pub struct View {
     /// The frames, the bottom one first.
     pub stack: Vec<FrameView>,
-    /// The session's other variables, by agent in program order.
-    pub others: Vec<(Arc<str>, Vec<VariableView>)>,
+    /// The globals, by agent in program order.
+    pub globals: Vec<(Arc<str>, Vec<VariableView>)>,
     /// What the machine waits for, if it is blocked.
     pub wait: Option<Wait>,
     /// How it ended, if it has.

@@ -36,7 +36,7 @@ impl Machine {
         is_wanted.then(|| {
             Box::new(BeforeTurn {
                 frames: self.interpreter.stack.frames.clone(),
-                others: self.interpreter.stack.globals.clone(),
+                globals: self.interpreter.stack.globals.clone(),
                 watcher: self.interpreter.watcher.mark(),
                 last_call: self.interpreter.ids.last_call(),
                 n_calls: self.n_calls(),
@@ -56,7 +56,7 @@ impl Machine {
         let before = self.turn.as_mut().and_then(|turn| turn.before.take());
         self.cut_turn("the user spoke; what the reply has set and said is taken back");
         let Some(before) = before else { return };
-        let BeforeTurn { frames, others, watcher: mark, last_call, n_calls } = *before;
+        let BeforeTurn { frames, globals, watcher: mark, last_call, n_calls } = *before;
         self.interpreter.stack.core_mut().watch.roll_back(mark.n_updates);
         self.interpreter.tell_watcher(|watcher, _| watcher.roll_back(mark));
         let has_called = self.n_calls() > n_calls;
@@ -70,7 +70,7 @@ impl Machine {
             && id_inside(&self.interpreter.stack.frames) == id_inside(&frames)
             && self.interpreter.stack.frames.iter().zip(&frames).all(|(frame, old)| frame.core().id == old.core().id);
         let goes_back = is_same_stack && !has_called;
-        self.interpreter.stack.globals = others;
+        self.interpreter.stack.globals = globals;
         for (frame, old) in self.interpreter.stack.frames.iter_mut().zip(frames) {
             if frame.core().id != old.core().id {
                 break;

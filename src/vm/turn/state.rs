@@ -183,7 +183,7 @@ impl ClosingTurn {
 #[derive(Clone, Debug)]
 pub(super) struct BeforeTurn {
     pub(super) frames: Vec<Frame>,
-    pub(super) others: Vec<Scope>,
+    pub(super) globals: Vec<Scope>,
     pub(super) watcher: WatcherMark,
     /// The last call that had been queued.
     pub(super) last_call: CallId,

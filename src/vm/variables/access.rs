@@ -64,7 +64,7 @@ impl Interpreter {
         }
     }
 
-    /// Sets one of an agent's others, as the world does.
+    /// Sets one of an agent's globals, as the world does.
     pub(crate) fn set_global(&mut self, agent: AgentId, name: &str, value: Tracked) {
         if let Some((value, old)) = self.set_global_silently(agent, name, value) {
             self.report_set(agent, &name.into(), &value, old.as_ref(), false);
@@ -176,7 +176,7 @@ impl Interpreter {
         }
     }
 
-    /// Removes the others that no line can want any more (spec `execution.md`, "Stale others are removed").
+    /// Removes the globals that no line can want any more (spec `execution.md`, "Stale others are removed").
     /// Called after a pop, when nothing else has changed what is reachable.
     ///
     /// `keeps_unnamed`: a frame has given its place to the playbook it called last. That could have seen all its
@@ -187,8 +187,8 @@ impl Interpreter {
         }
         let (program, analysis) = (self.stack.program.clone(), self.stack.analysis.clone());
         for agent in &program.agents {
-            let others = &self.stack.globals[agent.id.0 as usize];
-            if others.is_empty() {
+            let globals = &self.stack.globals[agent.id.0 as usize];
+            if globals.is_empty() {
                 continue;
             }
             let mut reaches = Vec::new();
@@ -228,7 +228,7 @@ impl Interpreter {
                 reaches.push(analysis.names_of(id));
             }
             let is_free = keeps_unnamed || reaches.iter().any(|reach| reach.has_free_line());
-            let mut unnamed: Vec<(Stamp, Arc<str>)> = others
+            let mut unnamed: Vec<(Stamp, Arc<str>)> = globals
                 .iter()
                 .filter(|(name, _)| {
                     &***name != USER_MESSAGE

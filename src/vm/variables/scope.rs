@@ -1,4 +1,4 @@
-//! Variables: one scope per frame, one of "others" per agent, and the rules for reading, writing and forgetting
+//! Variables: one scope per frame, one of globals per agent, and the rules for reading, writing and forgetting
 //! (spec `execution.md`, "Variables").
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(crate) struct Variable {
     pub(crate) set: Stamp,
     /// When it was last read or set, for "the longest unused goes first".
     pub(crate) used: Stamp,
-    /// A parameter or loop variable: does not join the others when its frame is popped.
+    /// A parameter or loop variable: does not join the globals when its frame is popped.
     pub(crate) bound: bool,
 }
 

@@ -19,19 +19,19 @@ pub(crate) enum Home {
     Frame(usize),
     /// In what runs inside the frame at this depth.
     Inside(usize),
-    /// Among the others of this agent.
+    /// Among the globals of this agent.
     Globals(AgentId),
 }
 
 /// Whose variables can be read.
 #[derive(Clone, Copy)]
 enum Reads {
-    /// Those of an agent's playbooks among the first frames, then the agent's others. What a plan has set is its own:
+    /// Those of an agent's playbooks among the first frames, then the agent's globals. What a plan has set is its own:
     /// nobody above sees it. `with_inside`: also of what runs inside the last of these frames.
     Agent { agent: AgentId, n_frames: usize, with_inside: bool },
     /// Those of the plan at this depth, and no others (spec `plans.md`).
     Plan(usize),
-    /// Everybody's others: nothing is executed, and what is left is looked at.
+    /// Everybody's globals: nothing is executed, and what is left is looked at.
     AllGlobals,
 }
 

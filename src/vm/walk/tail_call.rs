@@ -122,13 +122,13 @@ impl Stack {
     }
 
     /// Whether the callee, or what runs above it, would find another variable than the frame's if that had joined
-    /// the others: a frame below has one of the same name, or the others have a later one, or will have one when
+    /// the globals: a frame below has one of the same name, or the globals have a later one, or will have one when
     /// a playbook is left that owns the name. (What does not join them, [`playhouse_lang::analysis::Analysis::tail_call`] has looked at.)
     fn shadows_after_pop(&self, callee: PlaybookId) -> bool {
         let frame = self.top();
         let agent = frame.core.agent;
         let body = self.program.playbook(callee);
-        let others = &self.globals[agent.0 as usize];
+        let globals = &self.globals[agent.0 as usize];
         let is_below = |name: &str| {
             // What a plan has set is its own.
             let mut below = self.frames.iter().rev().skip(1).filter_map(Frame::playbook);
@@ -154,7 +154,7 @@ impl Stack {
             if body.agent == agent && body.parameters.iter().any(|parameter| parameter.name == *name) {
                 return false;
             }
-            let is_older = others.get(name).is_some_and(|other| other.set > variable.set);
+            let is_older = globals.get(name).is_some_and(|global| global.set > variable.set);
             let is_hidden = is_older || is_below(name);
             if body.agent == agent && self.is_set_before_calls(callee, name) {
                 return is_watched && is_hidden;

@@ -86,7 +86,7 @@ pub(super) async fn play(program: &str, tools: &[Arc<dyn Tool>], replies: &[&str
         }
     }
     let ending = handle.outcome().await.unwrap();
-    let variables = ending.view.others.iter().flat_map(|(_, variables)| variables);
+    let variables = ending.view.globals.iter().flat_map(|(_, variables)| variables);
     let variables = variables.map(|variable| (variable.name.to_string(), variable.value.value().clone())).collect();
     let result = match &ending.outcome {
         Some(Outcome::Done { value }) => Some(value.value().clone()),

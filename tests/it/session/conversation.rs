@@ -266,7 +266,7 @@ async fn a_debugger_can_change_a_variable() {
     }
     handle.edit(None, "note", Value::Int(3)).await.unwrap();
     let view = handle.view().await.unwrap();
-    let variables = view.others.iter().flat_map(|(_, variables)| variables);
+    let variables = view.globals.iter().flat_map(|(_, variables)| variables);
     let found: Vec<_> = variables.filter(|variable| &*variable.name == "note").collect();
     assert_eq!(found.len(), 1);
     handle.stop().await;

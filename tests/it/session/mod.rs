@@ -171,7 +171,7 @@ fn said(events: &[Arc<PublicEvent>]) -> Vec<String> {
 }
 
 fn variables(ending: &Ending) -> Vec<(String, Value)> {
-    let all = ending.view.others.iter().flat_map(|(_, variables)| variables);
+    let all = ending.view.globals.iter().flat_map(|(_, variables)| variables);
     all.map(|variable| (variable.name.to_string(), variable.value.value().clone())).collect()
 }
 

@@ -78,7 +78,7 @@ fn some_variable(view: &View) -> Option<(Option<FrameId>, Arc<str>)> {
     let of_top =
         view.stack.last().and_then(|top| top.variables.first().map(|first| (Some(top.id), first.name.clone())));
     let agent = &view.stack.last()?.agent;
-    let others = view.others.iter().find(|(name, _)| name == agent).and_then(|(_, variables)| variables.first());
+    let others = view.globals.iter().find(|(name, _)| name == agent).and_then(|(_, variables)| variables.first());
     of_top.or_else(|| others.map(|first| (None, first.name.clone())))
 }
 
@@ -87,7 +87,7 @@ fn value_of(view: &View, frame: Option<FrameId>, name: &str) -> Option<Value> {
         Some(id) => view.stack.iter().find(|frame| frame.id == id).map(|frame| &frame.variables)?,
         None => {
             let agent = &view.stack.last()?.agent;
-            view.others.iter().find(|(name, _)| name == agent).map(|(_, variables)| variables)?
+            view.globals.iter().find(|(name, _)| name == agent).map(|(_, variables)| variables)?
         }
     };
     variables.iter().find(|variable| &*variable.name == name).map(|variable| variable.value.value().clone())

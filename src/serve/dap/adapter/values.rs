@@ -218,7 +218,7 @@ fn owner_of(view: &View, frame: Option<FrameId>, text: &str) -> Option<Owner> {
 fn variable_of<'v>(view: &'v View, owner: &Owner) -> Option<&'v Tracked> {
     let kept = match owner.frame {
         Some(id) => &view.stack.iter().find(|frame| frame.id == id)?.variables,
-        None => &view.others.iter().find(|(agent, _)| *agent == owner.agent)?.1,
+        None => &view.globals.iter().find(|(agent, _)| *agent == owner.agent)?.1,
     };
     kept.iter().find(|variable| variable.name == owner.name).map(|variable| &variable.value)
 }
