@@ -10,6 +10,7 @@ use crate::host::config::ConfigError;
 use crate::host::equipment::declaration::{self, Written};
 use crate::host::journal::wire::SettingsWire;
 use crate::host::models::config::{self as embedded, EmbeddedKeys};
+use crate::lang::spelling::nearest;
 use crate::span::LineIndex;
 use crate::vm::dataflow::date::{self, TimesOfDay};
 use crate::vm::protocol::settings::Settings;
@@ -302,10 +303,7 @@ pub(crate) fn resume(text: Option<&str>) -> Result<bool, String> {
 
 pub(crate) fn unknown_key<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.collect();
-    let distance = |other: &&&str| strsim::damerau_levenshtein(key, other);
-    // A third of the letters may be wrong; beyond that a guess is a nuisance.
-    let close = known.iter().min_by_key(distance).filter(|other| distance(other) <= (key.len() / 3).max(1));
-    match close {
+    match nearest(key, known.iter()) {
         Some(other) => format!("unknown key `{key}`; did you mean `{other}`?"),
         None => format!("unknown key `{key}`; known are {}", known.join(", ")),
     }

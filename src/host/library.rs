@@ -2,6 +2,7 @@
 //! never stands in for one of them.
 
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::lang::spelling::nearest;
 use crate::span::Sources;
 
 /// What the paths of the library's files begin with.
@@ -64,12 +65,12 @@ pub fn find(path: &str) -> Result<LibraryFile, String> {
         return Ok(*file);
     }
     let all: Vec<String> = FILES.iter().map(|file| format!("`{}`", file.path)).collect();
-    // `playhouse:confirm.md` means what it seems to.
-    let wanted = path.strip_suffix(".md").unwrap_or(path).to_lowercase();
-    let distance = |file: &&LibraryFile| strsim::damerau_levenshtein(&wanted, file.path);
-    let near = FILES.iter().min_by_key(distance).filter(|file| distance(file) <= 3);
-    Err(match near {
-        Some(file) => format!("the library has no such file; did you mean `{}`? It has {}", file.path, all.join(", ")),
+    // What all have in common says nothing, and `playhouse:confirm.md` means what it seems to.
+    let name = |path: &'static str| path.strip_prefix(SCHEME).unwrap_or(path);
+    let wanted = path.strip_prefix(SCHEME).unwrap_or(path);
+    let wanted = wanted.strip_suffix(".md").unwrap_or(wanted);
+    Err(match nearest(wanted, FILES.iter().map(|file| name(file.path))) {
+        Some(name) => format!("the library has no such file; did you mean `{SCHEME}{name}`? It has {}", all.join(", ")),
         None => format!("the library has no such file; it has {}", all.join(", ")),
     })
 }

@@ -104,16 +104,3 @@ pub(super) fn head(node: &Node) -> Span {
         NodeKind::Scalar(_) | NodeKind::Unread => node.span,
     }
 }
-
-/// The candidate that `name` was probably meant to be.
-pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let plain = |text: &str| text.to_lowercase().replace('-', "_");
-    let wanted = plain(name);
-    let allowed = if name.chars().count() < 6 { 1 } else { 2 };
-    let distance = |candidate: &str| {
-        let near = candidate.len().abs_diff(wanted.len()) <= allowed;
-        near.then(|| strsim::damerau_levenshtein(&wanted, &plain(candidate))).filter(|distance| *distance <= allowed)
-    };
-    let near = candidates.into_iter().filter_map(|candidate| Some((distance(candidate)?, candidate)));
-    near.min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate)
-}

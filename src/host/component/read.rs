@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
-use crate::host::component::findings::{Findings, head, kind, nearest};
+use crate::host::component::findings::{Findings, head, kind};
 use crate::host::component::identity;
 use crate::lang::source::yaml::{Node, NodeKind, Style};
+use crate::lang::spelling::nearest;
 use crate::span::Span;
 use crate::value::{Map, Value};
 

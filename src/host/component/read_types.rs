@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::host::component::check::fits;
-use crate::host::component::findings::{Findings, head, kind, nearest};
+use crate::host::component::findings::{Findings, head, kind};
 use crate::host::component::read::{self, Members, one_of};
 use crate::host::component::type_text::{self, UsedName};
 use crate::host::component::types::{DataType, Description, Field, SharedTypes};
 use crate::lang::source::yaml::{Node, NodeKind, Scalar, Style};
+use crate::lang::spelling::nearest;
 use crate::span::Span;
 use crate::value::Value;
 use crate::vm::protocol::Origin;

@@ -52,7 +52,7 @@ impl Spelling {
 }
 
 /// The candidate that `name` was probably meant to be, of a list for this one name: see [`Spelling::nearest`].
-pub(crate) fn nearest<S: AsRef<str> + Ord>(name: &str, candidates: impl Iterator<Item = S>) -> Option<S> {
+pub fn nearest<S: AsRef<str> + Ord>(name: &str, candidates: impl Iterator<Item = S>) -> Option<S> {
     Spelling::default().nearest(name, candidates)
 }
 

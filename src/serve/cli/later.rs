@@ -1,5 +1,6 @@
 //! Commands and options that are on their way: they are not in the help text, and say so when they are used.
 
+use crate::lang::spelling::nearest;
 use crate::serve::cli::console::Failure;
 
 /// Commands to come, and what can be done until then.
@@ -24,10 +25,7 @@ pub(crate) fn unknown_command(name: &str) -> Failure {
     }
     let known = super::command();
     let known = known.get_subcommands().map(clap::Command::get_name);
-    let distance = |other: &&str| strsim::damerau_levenshtein(name, other);
-    // A third of the letters may be wrong; beyond that a guess is a nuisance.
-    let close = known.min_by_key(distance).filter(|other| distance(other) <= (name.len() / 3).max(1));
-    match close {
+    match nearest(name, known) {
         Some(close) => Failure::wrong(format!("there is no command `{name}`; did you mean `playhouse {close}`?")),
         None => Failure::wrong(format!("there is no command `{name}`; `playhouse --help` lists what there is")),
     }

@@ -7,6 +7,7 @@ use crate::host::debug::breakpoint::{
 };
 use crate::lang::expr::{Expr, scan_name};
 use crate::lang::program::Program;
+use crate::lang::spelling::nearest;
 use crate::serve::dap::sources::{Texts, Where};
 use crate::serve::dap::variables::Owner;
 use crate::serve::dap::wire::{self, DataBreakpoint, ExceptionFilter, FunctionBreakpoint, Source, SourceBreakpoint};
@@ -134,8 +135,7 @@ fn at_line(id: BreakpointId, wanted: &SourceBreakpoint, source: &Source, texts: 
 fn at_function(id: BreakpointId, wanted: &FunctionBreakpoint, program: &Program) -> Compiled {
     let names = function_names(program);
     if !names.contains(&wanted.name) {
-        let distance = |name: &&String| strsim::damerau_levenshtein(name, &wanted.name);
-        let close = names.iter().min_by_key(distance).filter(|name| distance(name) <= 1 + wanted.name.len() / 4);
+        let close = nearest(&wanted.name, names.iter());
         let hint = close.map_or(String::new(), |close| format!("; did you mean {close}?"));
         return Err(format!("there is no playbook or plan {}{hint}", wanted.name));
     }

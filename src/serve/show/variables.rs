@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::lang::plan::Plan;
 use crate::lang::program::Program;
+use crate::lang::spelling::nearest;
 use crate::serve::show::{frame_name, short};
 use crate::vm::protocol::FrameId;
 use crate::vm::protocol::Tracked;
@@ -119,8 +120,7 @@ pub(crate) fn variable(view: &View, program: &Program, name: &str) -> Result<Str
         return Ok(text);
     }
     let names = names(view);
-    let close = names.iter().find(|known| strsim::damerau_levenshtein(known, name) <= 1 + name.len() / 4);
-    Err(match (close, names.is_empty()) {
+    Err(match (nearest(name, names.iter()), names.is_empty()) {
         (Some(close), _) => format!("there is no variable ${name}; did you mean ${close}?"),
         (None, false) => {
             let list: Vec<String> = names.iter().map(|name| format!("${name}")).collect();

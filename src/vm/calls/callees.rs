@@ -3,6 +3,8 @@
 use playhouse_lang::program::builtins::Builtin;
 use playhouse_lang::program::{AgentId, Playbook, PlaybookId, Program, Signature, TriggerKind, builtins};
 
+use playhouse_lang::spelling::nearest;
+
 use crate::calls::arguments::Resolved;
 use crate::calls::call::{Called, Callee};
 use crate::prompt::system::{Prompts, may_call};
@@ -61,13 +63,8 @@ impl<'a> Callees<'a> {
             ));
         }
         let callables = self.prompts.callables(program, tools, agent);
-        let near = callables
-            .iter()
-            .map(|other| (strsim::normalized_damerau_levenshtein(&name.to_lowercase(), &other.to_lowercase()), other))
-            .filter(|(likeness, _)| *likeness > 0.6)
-            .max_by(|a, b| a.0.total_cmp(&b.0));
-        Err(match near {
-            Some((_, other)) => format!("there is no playbook or tool `{name}`; did you mean `{other}`?"),
+        Err(match nearest(name, callables.iter()) {
+            Some(other) => format!("there is no playbook or tool `{name}`; did you mean `{other}`?"),
             None if callables.is_empty() => format!("there is no playbook or tool `{name}`; nothing can be called"),
             None => format!("there is no playbook or tool `{name}`; there are: {}", callables.join(", ")),
         })

@@ -9,6 +9,7 @@ use super::item::{OUTCOMES, Wrong, call, json_or_text, outcome, variable};
 use super::lines::{Fence, Line, Section, Top, TopItem, finding, split};
 use super::{Chunks, ExpectedOutcome, ScriptedReply, TestFile, TestStep, TestStepKind};
 use crate::diagnostic::{Diagnostic, Note};
+use crate::lang::spelling::nearest;
 use crate::span::{FileId, Span};
 use crate::value::Map;
 use crate::vm::protocol::Timestamp;
@@ -190,10 +191,7 @@ impl Reader {
 
     fn unknown_heading(&mut self, line: Line<'_>, text: &str) {
         let words = text.trim_start_matches('#').trim();
-        let near = HEADINGS
-            .into_iter()
-            .find(|known| strsim::damerau_levenshtein(&words.to_lowercase(), &known.to_lowercase()) <= 2);
-        let next = match near {
+        let next = match nearest(words, HEADINGS.into_iter()) {
             Some(known) => format!("did you mean `## {known}`?"),
             None => {
                 "headings are `## User`, `## Model`, `## Says`, `## Calls`, `## Variables` and `## Outcome`".to_owned()

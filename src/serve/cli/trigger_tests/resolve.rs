@@ -3,6 +3,7 @@
 use super::{TriggerCase, TriggerTable};
 use crate::diagnostic::Diagnostic;
 use crate::lang::program::{Playbook, Program, Trigger, TriggerId};
+use crate::lang::spelling::nearest;
 
 /// A table's triggers and labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +77,7 @@ fn find(program: &Program, case: &TriggerCase, name: &str) -> Result<TriggerId, 
     };
     let mut found = program.playbooks.iter().filter(is_meant);
     let Some(playbook) = found.next() else {
-        return Err(error(format!("there is no playbook `{path}`"), nearest(program, playbook_name)));
+        return Err(error(format!("there is no playbook `{path}`"), meant(program, playbook_name)));
     };
     if let Some(other) = found.next() {
         let agents = [playbook, other].map(|playbook| &*program.agent(playbook.agent).name);
@@ -110,14 +111,12 @@ fn find(program: &Program, case: &TriggerCase, name: &str) -> Result<TriggerId, 
 }
 
 /// What may have been meant.
-fn nearest(program: &Program, name: &str) -> String {
-    let distance = |other: &&str| strsim::damerau_levenshtein(name, other);
+fn meant(program: &Program, name: &str) -> String {
     let with_triggers = program
         .playbooks
         .iter()
         .filter(|playbook| playbook.triggers.iter().any(|trigger| trigger.kind.waits_for_updates()));
-    let near = with_triggers.map(|playbook| &*playbook.name).min_by_key(distance);
-    match near.filter(|near| distance(near) <= (name.len() / 3).max(1)) {
+    match nearest(name, with_triggers.map(|playbook| &*playbook.name)) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`playhouse check --explain` lists the playbooks and their triggers".to_owned(),
     }
