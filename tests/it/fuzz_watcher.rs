@@ -96,7 +96,7 @@ limits: {tokens: 100000, turns: 5, call: Bye}
 - $total = 1
 ## Again
 ### Triggers
-- When the user wants something
+- When anybody wants something
 ### Steps
 - Ask for $more
 ## Guard

@@ -291,7 +291,7 @@ fn triggers_on_tools_name_them() {
 #[test]
 fn triggers_are_found_by_what_concerns_them() {
     let text = "# A\n## B\n### Triggers\n- When $x > 3\n- When $x or $y changes\n- When $y looks odd\n\
-                - When the user is angry\n- Every hour\n- After calling B\n- At the beginning\n\
+                - When it is time for tea\n- Every hour\n- After calling B\n- At the beginning\n\
                 - When $z is \"$x\"\n- When $z is odd and $z is old\n# C\n## D\n### Triggers\n- When $x > 4\n";
     let program = load_case("index.md", text).program;
     let index = &program.agents[0].triggers;

@@ -56,7 +56,7 @@ fn after_update(trigger: impl Fn(usize) -> String, reply: &str) -> View {
 #[test]
 fn only_candidates_are_asked_about() {
     let trigger = |number| match number % 100 {
-        0 => format!("When the user seems to be in trouble of kind {number}"),
+        0 => format!("When anybody seems to be in trouble of kind {number}"),
         _ => format!("When $v{number} sounds odd"),
     };
     let view = after_update(trigger, r#"{"at":"01","set":{"v123":"hm"}}"#);

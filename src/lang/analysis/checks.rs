@@ -18,7 +18,7 @@ use crate::plan::check_plan;
 use crate::program::builtins::{Builtin, LOAD_FILE};
 use crate::program::{
     Agent, AgentKind, Argument, CallSite, Entry, Loop, Mode, OnLimit, Parameter, Playbook, PlaybookId, Program,
-    Returned, Signature, Step, StepKind,
+    Returned, Signature, Step, StepKind, USER_MESSAGE,
 };
 use crate::span::Span;
 
@@ -306,7 +306,7 @@ impl Check<'_> {
 
 /// Names that exist without being set by a line.
 fn is_given(name: &str) -> bool {
-    matches!(name, "user_message" | "call") || name.starts_with('_')
+    matches!(name, USER_MESSAGE | "call") || name.starts_with('_')
 }
 
 /// The names that a line may set: a model that is asked to do a line can set whatever the line mentions.

@@ -12,7 +12,7 @@ use crate::english::calls::scan_path;
 use crate::english::reading::Surroundings;
 use crate::english::words::Phrase;
 use crate::expr::{BinaryOperator, Expr, ExprKind, UnaryOperator};
-use crate::program::{CallName, TriggerKind, Type};
+use crate::program::{CallName, TriggerKind, Type, USER_MESSAGE};
 
 /// What was read of a trigger.
 pub(crate) struct ReadTrigger {
@@ -49,7 +49,22 @@ pub(crate) fn read_trigger(
     } else {
         words.mentions().iter().for_each(|mention| add(&mention.name));
     }
+    if names.is_empty() && !is_list && kind == TriggerKind::Semantic && is_about_user(words) {
+        // Each message is an update of it.
+        names.push(USER_MESSAGE.into());
+    }
     ReadTrigger { kind, names }
+}
+
+/// Whether a trigger is about what the user says or does: no other variable can make that true.
+fn is_about_user(words: Phrase<'_>) -> bool {
+    let words = words.trim().without_ticks();
+    let subject = words.strip_any(&WHENS).unwrap_or(words).strip_any(&["the user", "a user"]);
+    subject.is_some_and(|rest| {
+        // What belongs to the user, or is joined to the sentence, may be anything.
+        let joints = ["and", "or", "but", "while"];
+        !rest.text.starts_with(['\'', '’']) && joints.iter().all(|joint| rest.find_word(joint).is_none())
+    })
 }
 
 /// What stands in front of something that comes to be true.

@@ -18,7 +18,8 @@ pub struct Trigger {
     pub span: Span,
     /// What it waits for.
     pub kind: TriggerKind,
-    /// Names it mentions, without `$`, in order of mention, each once.
+    /// Names it mentions, without `$`, in order of mention, each once. One in words that is about the user and mentions
+    /// none waits for [`USER_MESSAGE`].
     pub names: Vec<Arc<str>>,
 }
 
@@ -60,6 +61,14 @@ pub struct CallName {
     pub playbook: Option<PlaybookId>,
 }
 
+impl Trigger {
+    /// Whether it is a trigger in words about what the user says, and names no variable: it waits for messages.
+    pub fn is_about_user(&self) -> bool {
+        let names_message = || self.text.contains(&format!("${USER_MESSAGE}"));
+        matches!(&self.names[..], [name] if **name == *USER_MESSAGE && !names_message())
+    }
+}
+
 impl TriggerKind {
     /// Whether it is evaluated when a variable gets another value: not on beginnings, calls and time.
     pub fn waits_for_updates(&self) -> bool {
@@ -88,11 +97,14 @@ impl TriggerKind {
     }
 }
 
+/// The variable that holds the user's last words; each message is an update of it.
+pub const USER_MESSAGE: &str = "user_message";
+
 /// The triggers of one agent by what concerns them; every list is in program order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TriggerIndex {
     naming: HashMap<Arc<str>, Vec<TriggerId>>,
-    /// Semantic triggers that name no variable: candidates on every update.
+    /// Semantic triggers that name no variable and are not about the user: candidates on every update.
     pub ambient: Vec<TriggerId>,
     /// Triggers on calls: before, after, failed.
     pub calls: Vec<TriggerId>,

@@ -181,8 +181,13 @@ fn passed_text(passed: &PassedOver, names: &[Arc<str>]) -> String {
         if &*passed.name == USER_MESSAGE { "the user's message".to_owned() } else { format!("${}", passed.name) };
     match &passed.reason {
         PassedOverReason::NotNamed => {
-            let names: Vec<String> = names.iter().map(|name| format!("${name}")).collect();
-            format!("{} × not a candidate: it names {}, the update was {what}", passed.n, names.join(", "))
+            let about = if names.iter().all(|name| &**name == USER_MESSAGE) {
+                "it is about the user's messages".to_owned()
+            } else {
+                let names: Vec<String> = names.iter().map(|name| format!("${name}")).collect();
+                format!("it names {}", names.join(", "))
+            };
+            format!("{} × not a candidate: {about}, the update was {what}", passed.n)
         }
         PassedOverReason::OtherAgent(agent) => {
             format!("{} × not a candidate: {what} was the agent {agent}'s", passed.n)

@@ -3,8 +3,7 @@
 use playhouse_lang::plan::{NodeId, PlanId};
 use playhouse_lang::program::{AgentId, PlaybookId, StepId, TriggerId};
 
-/// The variable that holds the user's last words; each message is an update of it.
-pub const USER_MESSAGE: &str = "user_message";
+pub use playhouse_lang::program::USER_MESSAGE;
 
 /// The argument that holds a question to the session's model.
 pub const PROMPT: &str = "prompt";

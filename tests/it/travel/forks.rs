@@ -114,7 +114,7 @@ fn an_edit_takes_effect_at_its_point_and_not_before() {
     for_each(&conversations(), async |path| {
         let conversation = Conversation::read(path, Some("idempotent"));
         let (_, _, states) = conversation.record(PIECE).await;
-        for (records, every) in [(states.last().unwrap().clone(), 19), (unjoined(&states), 37)] {
+        for (records, every) in [(states.last().unwrap().clone(), 7), (unjoined(&states), 11)] {
             let timeline = Timeline::new(records.clone()).unwrap();
             for (index, point) in points(&timeline).into_iter().enumerate() {
                 let moment = timeline.at(point).unwrap();
