@@ -23,7 +23,7 @@ pub fn plan_name(name: &str) -> Arc<str> {
     if identifier.is_empty() { "Plan".into() } else { identifier.into() }
 }
 
-/// `text` as it may stand in a message: on one line, without control characters, not long.
+/// `text` as it may stand in a message: on one line, without control characters and strange white space, not long.
 pub(crate) fn shown(text: &str) -> String {
     let mut shown = String::new();
     for (n, character) in text.chars().enumerate() {
@@ -31,7 +31,7 @@ pub(crate) fn shown(text: &str) -> String {
             shown.push('…');
             break;
         }
-        if character.is_control() {
+        if character.is_control() || (character.is_whitespace() && character != ' ') {
             shown.extend(character.escape_default());
         } else {
             shown.push(character);
