@@ -9,8 +9,9 @@ use std::borrow::Cow;
 use crate::diagnostic::Diagnostic;
 use crate::plan::json::tree::{Document, Kind};
 use crate::plan::wording::shown;
-use crate::source::json::{is_number, read_escape};
 use crate::span::{FileId, Span};
+use crate::value::Value;
+use crate::value::json::{is_number, read_escape};
 
 /// What reading gave.
 pub(crate) struct Reading<'a> {
@@ -146,14 +147,10 @@ impl<'a> Reader<'a> {
         let is_end = |next: char| " \t\n\r[]{}:,\"".contains(next);
         let word = rest.find(is_end).map_or(rest, |length| &rest[..length]);
         let end = start + word.len();
-        let token = match word {
-            "true" | "false" => Token::Value(Kind::Bool(word == "true")),
-            "null" => Token::Value(Kind::Null),
-            _ if is_number(word.as_bytes()) => {
-                let number = read_number(word).ok_or_else(|| self.fault(start, end, "this number is too large"))?;
-                Token::Value(number)
-            }
-            _ => Token::Other,
+        let token = match Value::from_json(word) {
+            Ok(value) => Token::Value(Kind::Scalar(value)),
+            Err(_) if is_number(word.as_bytes()) => return Err(self.fault(start, end, "this number is too large")),
+            Err(_) => Token::Other,
         };
         Ok((token, end))
     }
@@ -188,13 +185,4 @@ impl<'a> Reader<'a> {
             }
         }
     }
-}
-
-/// A number, as [`crate::value::Value::from_json`] reads it; none: it is beyond 64-bit integers and floats.
-fn read_number(written: &str) -> Option<Kind<'static>> {
-    // Minus zero is a float: an integer would lose its sign.
-    if let Some(int) = written.parse().ok().filter(|_| written != "-0") {
-        return Some(Kind::Int(int));
-    }
-    written.parse().ok().filter(|float: &f64| float.is_finite()).map(Kind::Float)
 }
