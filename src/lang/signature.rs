@@ -16,7 +16,8 @@ pub struct Type {
 }
 
 /// The kinds of types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum TypeKind {
     /// Anything.
     Any,
@@ -56,16 +57,7 @@ impl Type {
 
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.kind {
-            TypeKind::Any => "any",
-            TypeKind::Str => "str",
-            TypeKind::Int => "int",
-            TypeKind::Float => "float",
-            TypeKind::Bool => "bool",
-            TypeKind::List => "list",
-            TypeKind::Dict => "dict",
-        })?;
-        f.write_str(if self.optional { " | None" } else { "" })
+        write!(f, "{}{}", self.kind, if self.optional { " | None" } else { "" })
     }
 }
 

@@ -149,10 +149,8 @@ fn read(text: &str, findings: &mut Findings) -> Option<ComponentConfig> {
     }
     // A byte order mark is no part of the first key.
     let begin = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let (root, faults) = yaml::parse(&text[begin..], file, MAX_NESTING, &|at| begin + at);
-    for fault in faults {
-        findings.add_fault(fault.span, fault.kind);
-    }
+    let (root, errors) = yaml::parse(&text[begin..], file, MAX_NESTING, &|at| begin + at);
+    errors.into_iter().for_each(|error| findings.add_yaml_error(error));
     let Some(root) = root.filter(|root| !root.is_null()) else {
         if !findings.has_errors() {
             let found = Diagnostic::error("config-missing-key", Span::new(file, 0, 0), "the file is empty");

@@ -1,7 +1,7 @@
 //! What is found while a `config.yaml` is read, and names that are nearly right.
 
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::lang::source::yaml::{FaultKind, Node, NodeKind};
+use crate::lang::source::yaml::{Node, NodeKind};
 use crate::span::{FileId, Span};
 use crate::value::Value;
 
@@ -34,33 +34,17 @@ impl Findings {
         self.list.iter().any(|found| found.severity == Severity::Error)
     }
 
-    /// What the parser of YAML found, in words about components.
-    pub(super) fn add_fault(&mut self, span: Span, fault: FaultKind) {
-        let error = |code, message: String| Diagnostic::error(code, span, message);
-        self.add(match fault {
-            FaultKind::Tag => error("config-yaml-tag", "tags of YAML are not read; write the plain value".to_owned()),
-            FaultKind::SeveralDocuments => {
-                let message = "a file holds one component; here a second YAML document begins";
-                error("config-several-documents", message.to_owned())
+    /// What the reader of YAML found, with the codes of components.
+    pub(super) fn add_yaml_error(&mut self, found: Diagnostic) {
+        self.add(match found.code {
+            "yaml-tag" => Diagnostic { code: "config-yaml-tag", ..found },
+            "several-documents" => Diagnostic { code: "config-several-documents", ..found },
+            "yaml-anchor" | "yaml-alias" => {
+                Diagnostic { code: "config-yaml-anchor", ..found }.with_note("a type gets a name by `_type_ref`")
             }
-            FaultKind::Anchor(name) => error("config-yaml-anchor", format!("anchors of YAML (`&{name}`) are not read"))
-                .with_note("write the value wherever it is needed; a type gets a name by `_type_ref`"),
-            FaultKind::Alias(name) => {
-                error("config-yaml-anchor", format!("references of YAML (`*{name}`) are not read"))
-                    .with_note("write the value; put a text that begins with `*` in quotes")
-            }
-            FaultKind::NestedTooDeep => {
-                let message = format!("lists and mappings are nested deeper than {MAX_NESTING} levels");
-                error("config-nested-too-deep", message)
-                    .with_note("give an inner type a name (`_type_ref`) and define it elsewhere in the file")
-            }
-            FaultKind::Syntax { message, hint, .. } => {
-                let found = error("config-bad-yaml", format!("this is not valid YAML: {message}"));
-                match hint {
-                    Some(hint) => found.with_note(hint.text()),
-                    None => found,
-                }
-            }
+            "nested-too-deep" => Diagnostic { code: "config-nested-too-deep", ..found }
+                .with_note("give an inner type a name (`_type_ref`) and define it elsewhere in the file"),
+            _ => Diagnostic { code: "config-bad-yaml", ..found },
         });
     }
 

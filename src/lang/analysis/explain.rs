@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use crate::analysis::Analysis;
 use crate::analysis::inlining::INLINE_LINES;
-use crate::analysis::tail_calls::NoTailCall;
+use crate::analysis::tail_calls::GOES_ON;
 use crate::plan::outline;
 use crate::program::{
     Agent, AgentKind, Arm, Entry, Loop, Mode, OnLimit, Playbook, PlaybookId, Program, Returned, Signature, Step,
     StepKind, Target, Trigger, TriggerKind, Type,
 };
+use crate::value::json::quoted;
 
 /// Describes every agent and playbook: signature, mode, names, triggers, each line with what it was read as
 /// (`=` marks explicit ones), and who calls whom. Ends with a line break.
@@ -195,16 +196,8 @@ fn savings(analysis: &Analysis<&Program>, playbook: &Playbook, step: &Step) -> V
     match analysis.tail_call(playbook.id, step.id) {
         Ok(_) => savings.push("tail call".to_owned()),
         // A line that does not end its playbook is not expected to be one.
-        Err(NoTailCall::NotACall | NoTailCall::CallOfTool | NoTailCall::GoesOn) => {}
-        Err(
-            missing @ (NoTailCall::Unsupported
-            | NoTailCall::ResultKept(_)
-            | NoTailCall::Type
-            | NoTailCall::Watched
-            | NoTailCall::OwnLimits
-            | NoTailCall::ResultRead(_)
-            | NoTailCall::NameNeeded(_)),
-        ) => savings.push(format!("no tail call: {missing}")),
+        Err(missing) if missing == GOES_ON => {}
+        Err(missing) => savings.push(format!("no tail call: {missing}")),
     }
     savings.push(match analysis.inlining(playbook.id, step.id, INLINE_LINES) {
         Ok(_) => "inlined".to_owned(),
@@ -340,8 +333,4 @@ pub fn signature(signature: &Signature) -> String {
     });
     let returns = if signature.returns == Type::ANY { String::new() } else { format!(" -> {}", signature.returns) };
     format!("{}({}){returns}", signature.name, parameters.collect::<Vec<_>>().join(", "))
-}
-
-fn quoted(text: &str) -> String {
-    serde_json::to_string(text).unwrap_or_default()
 }

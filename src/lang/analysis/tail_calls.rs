@@ -1,7 +1,7 @@
 //! Which calls are tail calls (spec `execution.md`, "Fewer model calls").
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
 
 use crate::analysis::call_graph::{AgentName, Lookups};
@@ -10,47 +10,14 @@ use crate::expr::ExprKind;
 use crate::program::flow_graph::Node;
 use crate::program::{Playbook, PlaybookId, Program, Returned, Step, StepKind, Target, Type};
 
-/// The condition that a line misses to be a tail call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NoTailCall {
-    /// The line is no call.
-    NotACall,
-    /// A tool has no frame that could take this one's place.
-    CallOfTool,
-    /// What is called cannot be run.
-    Unsupported,
-    /// Other lines can follow.
-    GoesOn,
-    /// The result is kept in a variable, and nothing returns it.
-    ResultKept(Arc<str>),
-    /// The playbook, or the variable that gets the result, has a type which the callee does not declare.
-    Type,
-    /// A trigger of the agent waits for calls of it, and for somebody who takes the result.
-    Watched,
-    /// The playbook has limits, which hold for what it calls.
-    OwnLimits,
-    /// The variable that gets the result can be read by others than the `Return` of it.
-    ResultRead(Arc<str>),
-    /// A parameter or loop variable, which goes with the frame, can be read by what is called or by a trigger.
-    NameNeeded(Arc<str>),
-}
+/// The condition that a line misses to be a tail call, in words.
+pub type NoTailCall = Cow<'static, str>;
 
-impl fmt::Display for NoTailCall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NoTailCall::NotACall => f.write_str("the line is not a call as a whole"),
-            NoTailCall::CallOfTool => f.write_str("a tool is called, not a playbook"),
-            NoTailCall::Unsupported => f.write_str("what is called is not supported"),
-            NoTailCall::GoesOn => f.write_str("other lines can follow"),
-            NoTailCall::ResultKept(name) => write!(f, "its result is kept in ${name}, not returned"),
-            NoTailCall::Type => f.write_str("the callee does not declare the type that the result must have"),
-            NoTailCall::Watched => f.write_str("a trigger waits for calls of it"),
-            NoTailCall::OwnLimits => f.write_str("the playbook has limits of its own"),
-            NoTailCall::ResultRead(name) => write!(f, "${name} can be read by others than the return of it"),
-            NoTailCall::NameNeeded(name) => write!(f, "${name} of this playbook can still be read afterwards"),
-        }
-    }
-}
+/// The condition that lines miss which nobody expects to be tail calls: they do not end their playbook.
+pub const GOES_ON: NoTailCall = Cow::Borrowed("other lines can follow");
+
+/// The condition that a line misses which does anything else.
+pub const NOT_A_CALL: NoTailCall = Cow::Borrowed("the line is not a call as a whole");
 
 /// Per line of a playbook why it is no tail call, if it is none.
 pub(super) fn judge_lines(program: &Program, lookups: &Lookups, playbook: PlaybookId) -> Vec<Option<NoTailCall>> {
@@ -85,35 +52,37 @@ impl<'a> Judge<'a> {
 
     fn line(&self, line: &Step) -> Result<(), NoTailCall> {
         let (program, body) = (self.program, self.body);
-        let call = line.call().ok_or(NoTailCall::NotACall)?;
-        let callee = program.playbook(call.playbook.ok_or(NoTailCall::CallOfTool)?);
+        let call = line.call().ok_or(NOT_A_CALL)?;
+        let callee = program.playbook(call.playbook.ok_or("a tool is called, not a playbook")?);
         if program.unsupported(callee.id).is_some() {
-            return Err(NoTailCall::Unsupported);
+            return Err("what is called is not supported".into());
         }
         let returned = matches!(line.kind, StepKind::Return(_));
         for edge in body.flow.successors(line.id) {
             match (edge.to, &call.result) {
-                (Node::End, Some(result)) if !returned => return Err(NoTailCall::ResultKept(result.name.clone())),
+                (Node::End, Some(result)) if !returned => {
+                    return Err(format!("its result is kept in ${}, not returned", result.name).into());
+                }
                 (Node::End, _) => {}
                 (Node::Step(next), Some(result)) if returns_just(body.step(next), &result.name) => {}
-                (Node::Step(_), _) => return Err(NoTailCall::GoesOn),
+                (Node::Step(_), _) => return Err(GOES_ON),
             }
         }
         let result_type = call.result.as_ref().map(|result| result.ty).filter(|ty| *ty != Type::ANY);
         if [body.returns, result_type].into_iter().flatten().any(|ty| callee.returns != Some(ty)) {
-            return Err(NoTailCall::Type);
+            return Err("the callee does not declare the type that the result must have".into());
         }
         if program.is_call_watched(body.agent, callee.id) {
-            return Err(NoTailCall::Watched);
+            return Err("a trigger waits for calls of it".into());
         }
         if body.limits.is_set() {
-            return Err(NoTailCall::OwnLimits);
+            return Err("the playbook has limits of its own".into());
         }
         if let Some(result) = call.result.as_ref().filter(|result| self.is_read_by_others(result)) {
-            return Err(NoTailCall::ResultRead(result.name.clone()));
+            return Err(format!("${} can be read by others than the return of it", result.name).into());
         }
         match self.bound.iter().find(|name| self.is_needed(callee, name)) {
-            Some((_, name)) => Err(NoTailCall::NameNeeded(name.clone())),
+            Some((_, name)) => Err(format!("${name} of this playbook can still be read afterwards").into()),
             None => Ok(()),
         }
     }

@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 
 use crate::dataflow::lexer::is_name;
-use crate::dataflow::types::{Alias, AliasBody, AliasId, Dataflow, Domain};
-use crate::diagnostic::spelling::nearest;
+use crate::dataflow::types::{Alias, AliasId, Domain};
+use crate::diagnostic::spelling::{Spelling, nearest};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::graph::strongly_connected;
 use crate::plan::types::{Plan, PlanBody};
@@ -13,9 +13,6 @@ use crate::signature::Signature;
 
 /// So many names of a long circle are shown.
 const MAX_SHOWN: usize = 20;
-
-/// How often names are compared before no more suggestions are made.
-const MAX_COMPARED: usize = 50_000;
 
 /// Marks what the result is made of. Without a result all may be needed.
 pub(super) fn mark_reachable(aliases: &mut [Alias], result: Option<AliasId>) {
@@ -116,18 +113,16 @@ pub fn check_domains(
 ) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let PlanBody::Dataflow(dataflow) = &plan.body else { return found };
-    let mut comparisons_left = MAX_COMPARED;
-    for (alias, domain) in domains(dataflow) {
+    let spelling = Spelling::default();
+    let domains = dataflow.aliases.iter().flat_map(|alias| alias.domains().iter().map(move |domain| (alias, domain)));
+    for (alias, domain) in domains {
         let from = found.len();
         match callables(&domain.name) {
             Some(signature) => check_slots(domain, &signature, &mut found),
             None => {
                 let message = format!("nothing is called `{}`: no tool, no playbook, no plan", domain.name);
                 let unknown = Diagnostic::error("unknown-domain", domain.name_span, message);
-                let left = comparisons_left.checked_sub(candidates.len());
-                comparisons_left = left.unwrap_or(0);
-                let candidates = if left.is_some() { candidates } else { &[] };
-                found.push(match nearest(&domain.name, candidates.iter().cloned()) {
+                found.push(match spelling.nearest(&domain.name, candidates.iter()) {
                     Some(meant) => unknown.with_fix(format!("call `{meant}`"), domain.name_span, meant),
                     None => unknown,
                 });
@@ -140,16 +135,6 @@ pub fn check_domains(
     found
 }
 
-fn domains(dataflow: &Dataflow) -> impl Iterator<Item = (&Alias, &Domain)> {
-    dataflow.aliases.iter().flat_map(|alias| {
-        let domains = match &alias.body {
-            AliasBody::Domains(domains) => domains.as_slice(),
-            AliasBody::Parameter | AliasBody::Text(_) => &[],
-        };
-        domains.iter().map(move |domain| (alias, domain))
-    })
-}
-
 fn check_slots(domain: &Domain, signature: &Signature, found: &mut Vec<Diagnostic>) {
     let names = || signature.parameters.iter().map(|parameter| &parameter.name);
     for slot in domain.slots.iter().filter(|slot| !names().any(|name| *name == slot.name)) {
@@ -157,7 +142,7 @@ fn check_slots(domain: &Domain, signature: &Signature, found: &mut Vec<Diagnosti
         let unknown = Diagnostic::error("unknown-slot", slot.name_span, message);
         let free = names().filter(|name| !domain.slots.iter().any(|other| other.name == **name));
         let all: Vec<&str> = names().map(|name| &**name).collect();
-        found.push(match nearest(&slot.name, free.map(|name| name.to_string())) {
+        found.push(match nearest(&slot.name, free.map(|name| &**name)) {
             Some(meant) => unknown.with_fix(format!("write `{meant}`"), slot.name_span, meant),
             None if all.is_empty() => unknown.with_note("it takes none"),
             None => unknown.with_note(format!("it takes: {}", all.join(", "))),

@@ -1,38 +1,38 @@
 //! The functions of dates in an expression, and what can be said of their arguments before anything runs
 //! (spec `plans.md`, 3.5).
 
+use std::str::FromStr;
+
 use crate::dataflow::expr::{Named, Raw, RawKind};
-use crate::dataflow::resolve::{Known, Resolver, example};
-use crate::dataflow::types::{Expr, ExprKind, Method, Relative, Start, TimeOfDay, Unit};
+use crate::dataflow::resolve::{Known, Resolver};
+use crate::dataflow::types::{Expr, ExprKind, Method, Period, Relative, Start, TimeOfDay, Unit};
 use crate::dataflow::words;
 use crate::dataflow::words::{names, read_clock};
+use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::nearest;
+use crate::span::Span;
 
 /// The unit that a name stands for.
 fn unit_of(raw: &Raw) -> Option<Unit> {
     if let RawKind::Name(name) = &raw.kind { Unit::from_name(name) } else { None }
 }
 
-fn place(raw: &Raw) -> (usize, usize) {
-    (raw.start, raw.end)
-}
-
 impl Resolver<'_> {
     /// `next(unit)`, `last(unit)`, `this(unit)`; nothing else is called.
     pub(super) fn call(&mut self, callee: &Named, arguments: &[Raw]) -> Option<ExprKind> {
         let name = &*callee.name;
-        let at = (callee.start, callee.end);
-        let Some(relative) = Relative::from_name(name) else {
+        let at = callee.span;
+        let Ok(relative) = Relative::from_str(name) else {
             return self.unknown_call(callee, arguments);
         };
         let [argument] = arguments else {
             let message = format!("`{name}` takes one unit, not {} arguments", arguments.len());
             let note = format!("write for instance `{name}(Thursday)` or `{name}(week)`");
-            return self.refuse(self.fault("wrong-arguments", at, message).with_note(note));
+            return self.refuse(Diagnostic::error("wrong-arguments", at, message).with_note(note));
         };
         let unit = self.unit(argument, name, words::calendar_names().collect())?;
         if !unit.is_calendar() {
-            let fault = self.fault("wrong-unit", place(argument), format!("`{name}` takes no `{unit}`"));
+            let fault = Diagnostic::error("wrong-unit", argument.span, format!("`{name}` takes no `{unit}`"));
             let note = "it takes day, week, month, year, a day of the week or a time of day";
             return self.refuse(fault.with_note(note));
         }
@@ -41,7 +41,7 @@ impl Resolver<'_> {
 
     fn unknown_call(&mut self, callee: &Named, arguments: &[Raw]) -> Option<ExprKind> {
         let name = &*callee.name;
-        let at = (callee.start, callee.end);
+        let at = callee.span;
         // Faults in the arguments are faults, whatever is called.
         for argument in arguments.iter().filter(|argument| unit_of(argument).is_none()) {
             self.resolve(argument);
@@ -51,13 +51,9 @@ impl Resolver<'_> {
         }
         if self.names.aliases.contains_key(name) {
             let message = format!("`{name}` is an alias, and an alias is not called");
-            return self.refuse(self.fault("not-a-function", at, message));
+            return self.refuse(Diagnostic::error("not-a-function", at, message));
         }
-        if let Some(method) = Method::from_name(name) {
-            let message = format!("`{name}` stands behind a date; write for instance `{}`", example(method));
-            return self.refuse(self.fault("unknown-function", at, message));
-        }
-        let meant = self.names.nearest(name, names(&words::RELATIVES), false);
+        let meant = self.names.spelling.nearest(name, names::<Relative>());
         let there_is = "there are next, last and this, and at, plus and minus behind a date; \
                         services are called below an alias";
         self.unknown("unknown-function", callee, format!("unknown function `{name}`"), meant, there_is)
@@ -65,48 +61,35 @@ impl Resolver<'_> {
 
     fn domain_call<T>(&mut self, callee: &Named) -> Option<T> {
         let message = format!("`{}` is a domain: services are not called in expressions", callee.name);
-        let fault = self.fault("call-in-expression", (callee.start, callee.end), message);
+        let fault = Diagnostic::error("call-in-expression", callee.span, message);
         self.refuse(fault.with_note("call it below an alias of its own, and name that alias here"))
     }
 
     /// A unit where only a unit can stand.
     fn unit(&mut self, argument: &Raw, taker: &str, candidates: Vec<&'static str>) -> Option<Unit> {
-        let at = place(argument);
+        let at = argument.span;
         let there_is = format!("`{taker}` takes {}", candidates.join(", "));
         if let RawKind::Name(name) = &argument.kind {
             if let Some(unit) = Unit::from_name(name) {
                 return Some(unit);
             }
-            let named = Named { name: name.clone(), start: argument.start, end: argument.end };
-            // Lengths of time have a plural.
-            let has_plural = |word: &&str| matches!(Unit::from_name(&format!("{word}s")), Some(Unit::Period(_)));
-            let plurals = candidates.iter().copied().filter(has_plural).map(|word| format!("{word}s"));
-            let meant = nearest(name, candidates.iter().map(|word| (*word).to_owned()).chain(plurals));
+            let named = Named { name: name.clone(), span: argument.span };
+            let meant = nearest(name, candidates.iter().copied());
             return self.unknown("unknown-unit", &named, format!("unknown unit `{name}`"), meant, &there_is);
         }
-        if let RawKind::Str(name) = &argument.kind
-            && Unit::from_name(name).is_some()
-        {
-            let fault = self.fault("wrong-unit", at, format!("a unit is written without quotes: `{name}`"));
-            let span = fault.span;
-            return self.refuse(fault.with_fix("remove the quotes", span, name.clone()));
-        }
-        self.refuse(self.fault("wrong-unit", at, format!("`{taker}` takes a unit here")).with_note(there_is))
+        self.refuse(Diagnostic::error("wrong-unit", at, format!("`{taker}` takes a unit here")).with_note(there_is))
     }
 
     /// `at(…)`, `plus(…)`, `minus(…)` after a date.
     pub(super) fn method(&mut self, base: &Raw, name: &Named, arguments: &[Raw]) -> Option<ExprKind> {
-        let at = (name.start, name.end);
-        let Some(method) = Method::from_name(&name.name) else {
+        let at = name.span;
+        let Ok(method) = Method::from_str(&name.name) else {
             self.resolve(base);
             if self.names.domains.contains(&*name.name) {
                 return self.domain_call(name);
             }
-            let meant = nearest(&name.name, names(&words::METHODS).map(str::to_owned));
-            let there_is = match TimeOfDay::from_name(&name.name) {
-                Some(_) => "a time of day has no brackets: `tomorrow.morning`",
-                None => "behind a date there are at(…), plus(…), minus(…)",
-            };
+            let meant = nearest(&name.name, names::<Method>());
+            let there_is = "behind a date there are at(…), plus(…), minus(…), and times of day without brackets";
             let message = format!("unknown function `{}`", name.name);
             return self.unknown("unknown-function", name, message, meant, there_is);
         };
@@ -114,7 +97,7 @@ impl Resolver<'_> {
         let known = base.as_ref().map_or(Known::Nothing, Known::of);
         if matches!(known, Known::Int | Known::List | Known::Map) {
             let message = format!("`{method}` stands behind a date, not behind {}", known.name());
-            return self.refuse(self.fault("not-a-date", at, message));
+            return self.refuse(Diagnostic::error("not-a-date", at, message));
         }
         let arguments = match method {
             Method::At => self.time(at, arguments),
@@ -124,72 +107,62 @@ impl Resolver<'_> {
     }
 
     /// The argument of `at`.
-    fn time(&mut self, at: (usize, usize), arguments: &[Raw]) -> Option<Vec<Expr>> {
+    fn time(&mut self, at: Span, arguments: &[Raw]) -> Option<Vec<Expr>> {
         const EXAMPLE: &str = "write for instance `at('3:00pm')`, `at('15:00')` or `at(midday)`";
         let [argument] = arguments else {
             let message = format!("`at` takes one time, not {} arguments", arguments.len());
-            return self.refuse(self.fault("wrong-arguments", at, message).with_note(EXAMPLE));
+            return self.refuse(Diagnostic::error("wrong-arguments", at, message).with_note(EXAMPLE));
         };
-        let at = place(argument);
-        let span = self.places.span(at.0, at.1);
+        let at = argument.span;
         if let RawKind::Name(name) = &argument.kind
             && !self.names.aliases.contains_key(&**name)
-            && Start::from_name(name).is_none()
+            && Start::from_str(name).is_err()
         {
-            let unit = self.unit(argument, "at", names(&words::TIMES_OF_DAY).collect())?;
+            let unit = self.unit(argument, "at", names::<TimeOfDay>().collect())?;
             if let Unit::TimeOfDay(_) = unit {
-                return Some(vec![Expr { span, kind: ExprKind::Unit(unit) }]);
+                return Some(vec![Expr { span: at, kind: ExprKind::Unit(unit) }]);
             }
             let message = format!("`at` takes a time, and `{name}` is none");
-            return self.refuse(self.fault("wrong-unit", at, message).with_note(EXAMPLE));
+            return self.refuse(Diagnostic::error("wrong-unit", at, message).with_note(EXAMPLE));
         }
         let read = self.resolve(argument)?;
         if let ExprKind::Str(text) = &read.kind
             && read_clock(text).is_none()
         {
-            let fault = self.fault("wrong-time", at, format!("`{text}` is no time of day"));
-            return self.refuse(match TimeOfDay::from_name(text) {
-                Some(_) => fault.with_fix("remove the quotes", span, text.to_string()),
-                None => fault.with_note(EXAMPLE),
-            });
+            let fault = Diagnostic::error("wrong-time", at, format!("`{text}` is no time of day"));
+            return self.refuse(fault.with_note(EXAMPLE));
         }
         match Known::of(&read) {
             Known::Text | Known::Nothing => Some(vec![read]),
             known @ (Known::Date | Known::Int | Known::List | Known::Map) => {
                 let message = format!("`at` takes a time, not {}", known.name());
-                self.refuse(self.fault("wrong-time", at, message).with_note(EXAMPLE))
+                self.refuse(Diagnostic::error("wrong-time", at, message).with_note(EXAMPLE))
             }
         }
     }
 
     /// The arguments of `plus` and `minus`.
-    fn shift(&mut self, method: Method, at: (usize, usize), arguments: &[Raw]) -> Option<Vec<Expr>> {
+    fn shift(&mut self, method: Method, at: Span, arguments: &[Raw]) -> Option<Vec<Expr>> {
         let example = format!("write for instance `{method}(2, days)`");
         let [quantity, unit] = arguments else {
             let n = arguments.len();
             let plural = if n == 1 { "" } else { "s" };
             let message = format!("`{method}` takes a quantity and a unit, not {n} argument{plural}");
-            return self.refuse(self.fault("wrong-arguments", at, message).with_note(example));
+            return self.refuse(Diagnostic::error("wrong-arguments", at, message).with_note(example));
         };
-        let is_alias = matches!(&quantity.kind, RawKind::Name(name) if self.names.aliases.contains_key(&**name));
-        if unit_of(quantity).is_some() && !is_alias {
-            let message = format!("the quantity comes first in `{method}`");
-            return self.refuse(self.fault("wrong-arguments", place(quantity), message).with_note(example));
-        }
         let mut read = self.resolve(quantity);
         let known = read.as_ref().map_or(Known::Nothing, Known::of);
         if !matches!(known, Known::Nothing | Known::Int) {
             let message = format!("the quantity of `{method}` is an integer, not {}", known.name());
-            read = self.refuse(self.fault("wrong-quantity", place(quantity), message).with_note(example));
+            read = self.refuse(Diagnostic::error("wrong-quantity", quantity.span, message).with_note(example));
         }
-        let found = self.unit(unit, &method.to_string(), names(&words::PERIODS).collect())?;
+        let found = self.unit(unit, &method.to_string(), names::<Period>().collect())?;
         if !matches!(found, Unit::Period(_)) {
             let message = format!("`{method}` takes a length of time, and `{found}` is none");
-            let names: Vec<&str> = names(&words::PERIODS).collect();
+            let names: Vec<&str> = names::<Period>().collect();
             let note = format!("it takes {}, in the singular or the plural", names.join(", "));
-            return self.refuse(self.fault("wrong-unit", place(unit), message).with_note(note));
+            return self.refuse(Diagnostic::error("wrong-unit", unit.span, message).with_note(note));
         }
-        let span = self.places.span(unit.start, unit.end);
-        Some(vec![read?, Expr { span, kind: ExprKind::Unit(found) }])
+        Some(vec![read?, Expr { span: unit.span, kind: ExprKind::Unit(found) }])
     }
 }

@@ -4,9 +4,8 @@
 use std::fmt::Write as _;
 
 use crate::dataflow::types::{Alias, AliasBody, AliasId, Dataflow, Expr, ExprKind};
-
-/// Longer names are cut in a flowchart, in characters.
-const MAX_LABEL: usize = 60;
+use crate::plan::wording::{mermaid_text, shown};
+use crate::value::json::quoted;
 
 /// The order of evaluation, one numbered step after the other: what stands in one step needs nothing of each other
 /// and runs at once (spec `plans.md`, 3.3). What is never evaluated, and parameters, stand around it. Ends with a
@@ -99,9 +98,9 @@ fn name(dataflow: &Dataflow, id: AliasId) -> &str {
 pub fn mermaid(dataflow: &Dataflow) -> String {
     let mut text = "flowchart TD\n".to_owned();
     for (index, alias) in dataflow.aliases.iter().enumerate() {
-        let mut label = escaped(&alias.name);
-        if let AliasBody::Domains(domains) = &alias.body {
-            domains.iter().for_each(|domain| label.push_str(&format!("<br/>{}", escaped(&domain.name))));
+        let mut label = mermaid_text(&shown(&alias.name));
+        for domain in alias.domains() {
+            let _ = write!(label, "<br/>{}", mermaid_text(&shown(&domain.name)));
         }
         let (open, close) = match &alias.body {
             AliasBody::Parameter => ("[/", "/]"),
@@ -122,34 +121,15 @@ pub fn mermaid(dataflow: &Dataflow) -> String {
     text
 }
 
-/// Letters, digits and spaces as they are, everything else as the code that Mermaid has for it.
-fn escaped(name: &str) -> String {
-    let mut text = String::new();
-    for character in name.chars().take(MAX_LABEL) {
-        if character.is_alphanumeric() || character == ' ' {
-            text.push(character);
-        } else {
-            let _ = write!(text, "#{};", u32::from(character));
-        }
-    }
-    if name.chars().nth(MAX_LABEL).is_some() {
-        text.push('…');
-    }
-    text
-}
-
 /// An expression as it was read: `outbound.departs.minus(1, hour)`.
 pub fn path(dataflow: &Dataflow, expr: &Expr) -> String {
     let list = |items: &[Expr]| items.iter().map(|item| path(dataflow, item)).collect::<Vec<_>>().join(", ");
     match &expr.kind {
         ExprKind::Int(int) => int.to_string(),
-        ExprKind::Str(text) => serde_json::to_string(text).unwrap_or_default(),
+        ExprKind::Str(text) => quoted(text),
         ExprKind::List(items) => format!("[{}]", list(items)),
         ExprKind::Map(members) => {
-            let members = members.iter().map(|(key, value)| {
-                let key = serde_json::to_string(key).unwrap_or_default();
-                format!("{key}: {}", path(dataflow, value))
-            });
+            let members = members.iter().map(|(key, value)| format!("{}: {}", quoted(key), path(dataflow, value)));
             format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
         }
         ExprKind::Alias(id) => name(dataflow, *id).to_owned(),

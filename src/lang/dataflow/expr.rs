@@ -1,6 +1,9 @@
 //! Expressions of dataflow documents as they were written, before names have a meaning (spec `plans.md`, 3.2).
 
 use crate::dataflow::lexer::{Lexed, Token, is_name, next_token};
+use crate::dataflow::yaml::Places;
+use crate::diagnostic::Diagnostic;
+use crate::span::Span;
 
 /// How deep expressions may stand inside each other, a chain of `.name` counted like brackets. What is made of
 /// them is walked by recursion.
@@ -10,15 +13,13 @@ pub(super) const MAX_DEPTH: usize = 64;
 #[derive(Clone, Debug)]
 pub(super) struct Named {
     pub(super) name: String,
-    pub(super) start: usize,
-    pub(super) end: usize,
+    pub(super) span: Span,
 }
 
-/// An expression; places in bytes of the text it stands in.
+/// An expression.
 #[derive(Clone, Debug)]
 pub(super) struct Raw {
-    pub(super) start: usize,
-    pub(super) end: usize,
+    pub(super) span: Span,
     pub(super) kind: RawKind,
     depth: usize,
 }
@@ -36,30 +37,20 @@ pub(super) enum RawKind {
     Method(Box<Raw>, Named, Vec<Raw>),
 }
 
-/// Why a text is no expression.
-#[derive(Clone, Debug)]
-pub(super) struct Fault {
-    pub(super) code: &'static str,
-    pub(super) start: usize,
-    pub(super) end: usize,
-    pub(super) message: String,
-    pub(super) note: Option<&'static str>,
-}
+/// What was read, or why the text is no expression.
+type Read<T> = Result<T, Box<Diagnostic>>;
 
 /// What the language has, for everything it does not have.
 const SUBSET: &str = "an expression has names, integers, strings, [lists], {maps}, `.member`, `[0]`, and the functions of \
                       dates; nothing else of JavaScript";
 
-/// Words that begin an expression of JavaScript.
-const KEYWORDS: [&str; 9] = ["new", "typeof", "await", "async", "function", "void", "delete", "yield", "class"];
-
-/// Reads what stands between `start` and `end` of `text`, all of it.
-pub(super) fn parse(text: &str, start: usize, end: usize) -> Result<Raw, Fault> {
+/// Reads what stands between `start` and `end` of `text`, all of it; `places` are those of the text.
+pub(super) fn parse(text: &str, start: usize, end: usize, places: &Places) -> Read<Raw> {
     let text = text.get(..end).unwrap_or("");
-    let mut parser = Parser { text, next: next_token(text, start), behind: start };
+    let mut parser = Parser { text, places, next: next_token(text, start), behind: start };
     if parser.next.token == Token::End {
         let message = "there is no expression between `${` and `}`";
-        return Err(Fault { code: "empty-expression", start, end, message: message.to_owned(), note: None });
+        return Err(Box::new(Diagnostic::error("empty-expression", places.span(start, end), message)));
     }
     let read = parser.expression(0)?;
     if parser.next.token == Token::End { Ok(read) } else { Err(parser.unexpected("the end of the expression")) }
@@ -67,6 +58,7 @@ pub(super) fn parse(text: &str, start: usize, end: usize) -> Result<Raw, Fault> 
 
 struct Parser<'a> {
     text: &'a str,
+    places: &'a Places,
     next: Lexed<'a>,
     /// The end of the token before.
     behind: usize,
@@ -88,58 +80,63 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn expect(&mut self, symbol: char, what: &str) -> Result<(), Fault> {
+    fn expect(&mut self, symbol: char, what: &str) -> Read<()> {
         if self.take(symbol) { Ok(()) } else { Err(self.unexpected(what)) }
     }
 
-    fn fault(&self, code: &'static str, message: String) -> Fault {
-        Fault { code, start: self.next.start, end: self.next.end, message, note: None }
+    /// The place of the next token.
+    fn place(&self) -> Span {
+        self.places.span(self.next.start, self.next.end)
     }
 
     /// What is wrong with the next token where `wanted` should be.
-    fn unexpected(&self, wanted: &str) -> Fault {
+    fn unexpected(&self, wanted: &str) -> Box<Diagnostic> {
         let source = self.text.get(self.next.start..self.next.end).unwrap_or("");
-        match &self.next.token {
-            Token::Foreign(what) => self.foreign(what),
+        let fault = |message: String| Diagnostic::error("bad-expression", self.place(), message);
+        let foreign = |sign: &str| {
+            let message = format!("`{sign}` is not part of this language");
+            Diagnostic::error("not-in-language", self.place(), message).with_note(SUBSET)
+        };
+        Box::new(match &self.next.token {
+            Token::Foreign => foreign(source),
             // After an operand the sign is an operator.
-            Token::Int(_) if source.starts_with('-') => self.foreign("an operator (`-`)"),
-            Token::Bad(message) => self.fault("bad-expression", (*message).to_owned()),
+            Token::Int(_) if source.starts_with('-') => foreign("-"),
+            Token::Bad(message) => fault((*message).to_owned()),
             Token::End => {
-                let message = format!("the expression ends where {wanted} should be");
-                Fault { start: self.behind, end: self.behind, ..self.fault("bad-expression", message) }
+                let end = self.places.span(self.behind, self.behind);
+                Diagnostic { span: end, ..fault(format!("the expression ends where {wanted} should be")) }
             }
             Token::Int(_) | Token::Str(_) | Token::Name(_) | Token::Symbol(_) => {
-                self.fault("bad-expression", format!("expected {wanted}, not `{source}`"))
+                fault(format!("expected {wanted}, not `{source}`")).with_note(SUBSET)
             }
-        }
+        })
     }
 
-    fn foreign(&self, what: &str) -> Fault {
-        Fault { note: Some(SUBSET), ..self.fault("not-in-language", format!("{what} is not part of this language")) }
-    }
-
-    fn too_deep(&self) -> Fault {
-        self.fault("nested-too-deep", format!("the expression is nested deeper than {MAX_DEPTH} levels"))
+    fn too_deep(&self) -> Box<Diagnostic> {
+        let message = format!("the expression is nested deeper than {MAX_DEPTH} levels");
+        Box::new(Diagnostic::error("nested-too-deep", self.place(), message))
     }
 
     /// Puts a node together; `inside` are its parts.
-    fn node(&self, start: usize, kind: RawKind, inside: usize) -> Result<Raw, Fault> {
+    fn node(&self, start: usize, kind: RawKind, inside: usize) -> Read<Raw> {
         let depth = inside + 1;
-        if depth > MAX_DEPTH { Err(self.too_deep()) } else { Ok(Raw { start, end: self.behind, kind, depth }) }
+        let span = self.places.span(start, self.behind);
+        if depth > MAX_DEPTH { Err(self.too_deep()) } else { Ok(Raw { span, kind, depth }) }
     }
 
-    fn expression(&mut self, level: usize) -> Result<Raw, Fault> {
+    fn expression(&mut self, level: usize) -> Read<Raw> {
         if level > MAX_DEPTH {
             return Err(self.too_deep());
         }
+        let start = self.next.start;
         let mut read = self.primary(level)?;
         loop {
-            let (start, depth) = (read.start, read.depth);
+            let depth = read.depth;
             if self.take('.') {
                 let Token::Name(name) = self.next.token else {
                     return Err(self.unexpected("a name behind `.`"));
                 };
-                let name = Named { name: name.to_owned(), start: self.next.start, end: self.next.end };
+                let name = Named { name: name.to_owned(), span: self.place() };
                 self.advance();
                 if self.take('(') {
                     let (arguments, inside) = self.expressions(')', level)?;
@@ -151,7 +148,7 @@ impl<'a> Parser<'a> {
                 let Token::Int(index) = self.next.token else {
                     let fault = self.unexpected("a number between `[` and `]`");
                     let note = "an element is written `[0]`, a member `.name`";
-                    return Err(Fault { note: fault.note.or(Some(note)), ..fault });
+                    return Err(Box::new(fault.with_note(note)));
                 };
                 self.advance();
                 self.expect(']', "`]`")?;
@@ -162,7 +159,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn primary(&mut self, level: usize) -> Result<Raw, Fault> {
+    fn primary(&mut self, level: usize) -> Read<Raw> {
         let start = self.next.start;
         match self.next.token.clone() {
             Token::Int(int) => {
@@ -183,22 +180,9 @@ impl<'a> Parser<'a> {
                 let (members, inside) = self.members(level)?;
                 self.node(start, RawKind::Map(members), inside)
             }
-            // A function of other languages; nothing here stands in brackets of its own.
-            Token::Symbol('(') => {
-                let mut fault = self.fault("not-in-language", "brackets are not part of this language".to_owned());
-                if self.text[start..].contains("=>") {
-                    fault.message = "an arrow function (`=>`) is not part of this language".to_owned();
-                }
-                Err(Fault { note: Some(SUBSET), ..fault })
-            }
             Token::Name(name) => {
-                let named = Named { name: name.to_owned(), start, end: self.next.end };
+                let named = Named { name: name.to_owned(), span: self.place() };
                 self.advance();
-                if KEYWORDS.contains(&name) && matches!(self.next.token, Token::Name(_)) {
-                    let message = format!("`{name}` is not part of this language");
-                    let fault = Fault { start, end: named.end, ..self.fault("not-in-language", message) };
-                    return Err(Fault { note: Some(SUBSET), ..fault });
-                }
                 if self.take('(') {
                     let (arguments, inside) = self.expressions(')', level)?;
                     self.node(start, RawKind::Call(named, arguments), inside)
@@ -206,12 +190,12 @@ impl<'a> Parser<'a> {
                     self.node(start, RawKind::Name(named.name), 0)
                 }
             }
-            Token::Symbol(_) | Token::End | Token::Foreign(_) | Token::Bad(_) => Err(self.unexpected("a value")),
+            Token::Symbol(_) | Token::End | Token::Foreign | Token::Bad(_) => Err(self.unexpected("a value")),
         }
     }
 
     /// Expressions with commas between them up to `close`, and the depth of the deepest.
-    fn expressions(&mut self, close: char, level: usize) -> Result<(Vec<Raw>, usize), Fault> {
+    fn expressions(&mut self, close: char, level: usize) -> Read<(Vec<Raw>, usize)> {
         let mut read = Vec::new();
         let mut depth = 0;
         while !self.take(close) {
@@ -227,20 +211,20 @@ impl<'a> Parser<'a> {
     }
 
     /// The members of a map up to its `}`, and the depth of the deepest.
-    fn members(&mut self, level: usize) -> Result<(Vec<(Named, Raw)>, usize), Fault> {
+    fn members(&mut self, level: usize) -> Read<(Vec<(Named, Raw)>, usize)> {
         let mut members = Vec::new();
         let mut depth = 0;
         while !self.take('}') {
-            let (start, end) = (self.next.start, self.next.end);
+            let (start, span) = (self.next.start, self.place());
             let (name, is_bare) = match self.next.token.clone() {
                 Token::Name(name) => (name.to_owned(), true),
                 Token::Str(name) => (name, false),
-                Token::Int(_) | Token::Symbol(_) | Token::End | Token::Foreign(_) | Token::Bad(_) => {
+                Token::Int(_) | Token::Symbol(_) | Token::End | Token::Foreign | Token::Bad(_) => {
                     return Err(self.unexpected("a key"));
                 }
             };
             self.advance();
-            let named = Named { name: name.clone(), start, end };
+            let named = Named { name: name.clone(), span };
             let value = if self.take(':') {
                 self.expression(level + 1)?
             } else if is_bare && is_name(&name) && !matches!(self.next.token, Token::Symbol('.' | '(' | '[')) {

@@ -14,7 +14,7 @@ mod shape;
 mod template;
 pub(crate) mod types;
 mod words;
-mod yaml;
+pub(crate) mod yaml;
 
 pub use check::check_domains;
 pub use explain::{mermaid, outline, path};

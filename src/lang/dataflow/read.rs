@@ -1,6 +1,7 @@
 //! Text to dataflow document (spec `plans.md`, section 3).
 
 use std::collections::HashSet;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::dataflow::check::{cycles, mark_reachable, never_evaluated};
@@ -9,14 +10,19 @@ use crate::dataflow::reader::Reader;
 use crate::dataflow::resolve::Names;
 use crate::dataflow::shape::Pair;
 use crate::dataflow::types::{Alias, AliasBody, AliasId, Dataflow, Start};
-use crate::dataflow::{shape, words, yaml};
+use crate::dataflow::{shape, words};
+use crate::diagnostic::spelling::Spelling;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::types::{Plan, PlanBody};
+use crate::source::yaml;
 use crate::source::yaml::NodeKind;
 use crate::span::{FileId, Span};
 
 /// Longer texts are no plans, in bytes.
 pub const MAX_TEXT: usize = 1 << 20;
+
+/// How deep lists and mappings may stand inside each other. A plan needs four levels.
+const MAX_NESTING: usize = 32;
 
 /// So many findings are kept.
 const MAX_FINDINGS: usize = 100;
@@ -52,7 +58,11 @@ fn read_plan(file: FileId, name: &str, text: &str, diagnostics: &mut Vec<Diagnos
         diagnostics.push(Diagnostic::warning("several-plans", Span::new(file, other.start, other.end), message));
     }
     let mended = mend(&text[range.clone()], range.start);
-    let root = yaml::parse(&mended, file, diagnostics);
+    let (root, errors) = yaml::parse(&mended.text, file, MAX_NESTING, &|at| mended.original(at));
+    diagnostics.extend(errors.into_iter().map(|error| match error.code {
+        "yaml-anchor" | "yaml-alias" => error.with_note("the value of an alias of the plan is written `${alias}`"),
+        _ => error,
+    }));
     let root = match root {
         Some(root) if !root.is_null() => root,
         // A text that is no YAML has been reported.
@@ -121,7 +131,7 @@ fn hidden_builtin(Pair { name, key, .. }: &Pair<'_>) -> Option<Diagnostic> {
     let message = format!("the alias `{name}` hides the built-in of that name");
     let warning = words::is_builtin(name).then(|| Diagnostic::warning("shadows-built-in", key.span, message))?;
     let note = "where only a function or a unit can stand the name is still the built-in";
-    Some(if Start::from_name(name).is_some() { warning } else { warning.with_note(note) })
+    Some(if Start::from_str(name).is_ok() { warning } else { warning.with_note(note) })
 }
 
 /// The names of a document.
@@ -132,5 +142,5 @@ fn names<'a>(pairs: &[Pair<'a>]) -> Names<'a> {
         NodeKind::Scalar(_) | NodeKind::List(_) | NodeKind::Unread => &[],
     });
     let domains = domains.filter_map(|(key, _)| Some(&*key.scalar()?.text));
-    Names::new(aliases.collect(), domains.collect())
+    Names { aliases: aliases.collect(), domains: domains.collect(), spelling: Spelling::default() }
 }

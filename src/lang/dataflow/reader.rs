@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::dataflow::expr::{Fault, parse};
+use crate::dataflow::expr::parse;
 use crate::dataflow::lexer::{Token, is_name, next_token};
 use crate::dataflow::mend::Mended;
 use crate::dataflow::resolve::{Names, Resolver};
@@ -87,11 +87,11 @@ impl Reader<'_> {
     /// Reads one expression; what can't be read is kept as text, which nobody will see.
     fn expression(&mut self, text: &str, (from, to): (usize, usize), places: &Places) -> TemplatePart {
         let Reader { names, faults, needs, .. } = self;
-        let read = match parse(text, from, to) {
-            Ok(raw) => Resolver { names, places, diagnostics: faults, needs }.resolve(&raw),
+        let read = match parse(text, from, to, places) {
+            Ok(raw) => Resolver { names, diagnostics: faults, needs }.resolve(&raw),
             Err(fault) => {
                 mentioned(&text[from..to], names, needs);
-                faults.push(diagnostic(fault, places));
+                faults.push(*fault);
                 None
             }
         };
@@ -111,16 +111,8 @@ fn mentioned(text: &str, names: &Names<'_>, needs: &mut Vec<AliasId>) {
         match lexed.token {
             Token::Name(name) if is_name(name) => needs.extend(names.aliases.get(name)),
             Token::End => return,
-            Token::Name(_) | Token::Int(_) | Token::Str(_) | Token::Symbol(_) | Token::Foreign(_) | Token::Bad(_) => {}
+            Token::Name(_) | Token::Int(_) | Token::Str(_) | Token::Symbol(_) | Token::Foreign | Token::Bad(_) => {}
         }
         position = lexed.end;
-    }
-}
-
-fn diagnostic(fault: Fault, places: &Places) -> Diagnostic {
-    let found = Diagnostic::error(fault.code, places.span(fault.start, fault.end), fault.message);
-    match fault.note {
-        Some(note) => found.with_note(note),
-        None => found,
     }
 }

@@ -1,47 +1,23 @@
 //! What the names of an expression mean, and what can be said of dates before anything runs (spec `plans.md`, 3.2
 //! and 3.5).
 
-use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::dataflow::expr::{Named, Raw, RawKind};
-use crate::dataflow::types::{AliasId, Expr, ExprKind, Method, Relative, Start, TimeOfDay, Unit};
-use crate::dataflow::words;
+use crate::dataflow::types::{AliasId, Expr, ExprKind, Relative, Start, TimeOfDay, Unit};
 use crate::dataflow::words::names;
-use crate::dataflow::yaml::Places;
 use crate::diagnostic::Diagnostic;
-use crate::diagnostic::spelling::nearest;
-
-/// How often names are compared before no more suggestions are made.
-const MAX_COMPARED: usize = 50_000;
+use crate::diagnostic::spelling::{Spelling, nearest};
 
 /// The names of a document.
 pub(super) struct Names<'a> {
     pub(super) aliases: HashMap<&'a str, AliasId>,
     /// The names of domains, to say that they are not called in expressions.
     pub(super) domains: HashSet<&'a str>,
-    comparisons_left: Cell<usize>,
-}
-
-impl<'a> Names<'a> {
-    pub(super) fn new(aliases: HashMap<&'a str, AliasId>, domains: HashSet<&'a str>) -> Names<'a> {
-        Names { aliases, domains, comparisons_left: MAX_COMPARED.into() }
-    }
-
-    /// The name that `name` was probably meant to be: one of `words`, or an alias if those count.
-    pub(super) fn nearest<'w>(
-        &self,
-        name: &str,
-        words: impl Iterator<Item = &'w str>,
-        aliases: bool,
-    ) -> Option<String> {
-        let left = self.comparisons_left.get().checked_sub(if aliases { self.aliases.len() } else { 0 });
-        self.comparisons_left.set(left.unwrap_or(0));
-        let n_compared = if aliases && left.is_some() { self.aliases.len() } else { 0 };
-        let aliases = self.aliases.keys().take(n_compared).map(|alias| (*alias).to_owned());
-        nearest(name, words.map(str::to_owned).chain(aliases))
-    }
+    pub(super) spelling: Spelling,
 }
 
 /// What is known of a value before anything runs.
@@ -88,7 +64,6 @@ impl Known {
 /// Gives one expression its meaning; every fault in it is found.
 pub(super) struct Resolver<'a> {
     pub(super) names: &'a Names<'a>,
-    pub(super) places: &'a Places,
     pub(super) diagnostics: &'a mut Vec<Diagnostic>,
     /// The aliases that are named.
     pub(super) needs: &'a mut Vec<AliasId>,
@@ -108,18 +83,13 @@ impl Resolver<'_> {
             RawKind::Index(base, index) => self.index(base, *index, raw),
             RawKind::Method(base, name, arguments) => self.method(base, name, arguments),
         };
-        Some(Expr { span: self.places.span(raw.start, raw.end), kind: kind? })
+        Some(Expr { span: raw.span, kind: kind? })
     }
 
     fn all(&mut self, raws: &[Raw]) -> Option<Vec<Expr>> {
         // Not in one go: a fault in one of them must not hide those in others.
         let read: Vec<Option<Expr>> = raws.iter().map(|raw| self.resolve(raw)).collect();
         read.into_iter().collect()
-    }
-
-    /// A fault at a place in the text that the expression stands in.
-    pub(super) fn fault(&self, code: &'static str, place: (usize, usize), message: impl Into<String>) -> Diagnostic {
-        Diagnostic::error(code, self.places.span(place.0, place.1), message)
     }
 
     /// Keeps the fault; there is no value then.
@@ -134,13 +104,12 @@ impl Resolver<'_> {
         code: &'static str,
         name: &Named,
         message: String,
-        meant: Option<String>,
+        meant: Option<impl Into<String> + fmt::Display>,
         there_is: &str,
     ) -> Option<T> {
-        let fault = self.fault(code, (name.start, name.end), message);
-        let span = fault.span;
+        let fault = Diagnostic::error(code, name.span, message);
         self.refuse(match meant {
-            Some(meant) => fault.with_fix(format!("write `{meant}`"), span, meant),
+            Some(meant) => fault.with_fix(format!("write `{meant}`"), name.span, meant),
             None if there_is.is_empty() => fault,
             None => fault.with_note(there_is),
         })
@@ -151,9 +120,8 @@ impl Resolver<'_> {
         for (key, value) in members {
             let value = self.resolve(value);
             if read.insert(key.name.as_str().into(), value).is_some() {
-                let span = self.places.span(key.start, key.end);
                 let message = format!("the key `{}` stands twice in this map; the last one counts", key.name);
-                self.diagnostics.push(Diagnostic::warning("duplicate-key", span, message));
+                self.diagnostics.push(Diagnostic::warning("duplicate-key", key.span, message));
             }
         }
         let members: Option<Vec<_>> = read.into_iter().map(|(key, value)| Some((key, value?))).collect();
@@ -165,29 +133,23 @@ impl Resolver<'_> {
             self.needs.push(*alias);
             return Some(ExprKind::Alias(*alias));
         }
-        if let Some(start) = Start::from_name(name) {
+        if let Ok(start) = Start::from_str(name) {
             return Some(ExprKind::Start(start));
         }
-        let place = (raw.start, raw.end);
+        let place = raw.span;
         if let Some(unit) = Unit::from_name(name) {
-            let example = match unit {
-                Unit::Period(_) => format!("today.plus(1, {name})"),
-                Unit::Weekday(_) => format!("next({name})"),
-                Unit::TimeOfDay(_) => format!("today.{name}"),
-            };
-            let message = format!("`{name}` is no value of its own; write for instance `{example}`");
-            return self.refuse(self.fault("unit-as-value", place, message));
+            let message = format!(
+                "`{unit}` is no value of its own; it stands in `next(…)` or `plus(1, …)`, or behind a date: `today.night`"
+            );
+            return self.refuse(Diagnostic::error("unit-as-value", place, message));
         }
-        if Relative::from_name(name).is_some() {
+        if Relative::from_str(name).is_ok() {
             let message = format!("`{name}` needs a unit; write for instance `{name}(Thursday)`");
-            return self.refuse(self.fault("missing-argument", place, message));
+            return self.refuse(Diagnostic::error("missing-argument", place, message));
         }
-        if let Some(method) = Method::from_name(name) {
-            let message = format!("`{name}` stands behind a date; write for instance `{}`", example(method));
-            return self.refuse(self.fault("unknown-name", place, message));
-        }
-        let named = Named { name: name.to_owned(), start: raw.start, end: raw.end };
-        let meant = self.names.nearest(name, names(&words::STARTS), true);
+        let named = Named { name: name.to_owned(), span: raw.span };
+        let aliases = self.names.aliases.keys().copied();
+        let meant = self.names.spelling.nearest(name, names::<Start>().chain(aliases));
         let message = format!("unknown identifier `{name}`: there is no such alias or built-in");
         let is_domain = self.names.domains.contains(name);
         let there_is = "it is a domain; what a domain gives is named by the alias that it stands under";
@@ -197,26 +159,23 @@ impl Resolver<'_> {
     fn member(&mut self, base: &Raw, name: &Named) -> Option<ExprKind> {
         let base = self.resolve(base)?;
         let known = Known::of(&base);
-        let place = (name.start, name.end);
-        let is_time = TimeOfDay::from_name(&name.name).is_some();
+        let place = name.span;
+        let is_time = TimeOfDay::from_str(&name.name).is_ok();
         match known {
             Known::Date if !is_time => {
-                if let Some(method) = Method::from_name(&name.name) {
-                    let message = format!("`{}` is a function; write for instance `{}`", name.name, example(method));
-                    return self.refuse(self.fault("missing-argument", place, message));
-                }
-                let words = names(&words::TIMES_OF_DAY).chain(names(&words::METHODS));
-                let meant = nearest(&name.name, words.map(str::to_owned));
-                let times: Vec<&str> = names(&words::TIMES_OF_DAY).collect();
+                let meant = nearest(&name.name, names::<TimeOfDay>());
+                let times: Vec<&str> = names::<TimeOfDay>().collect();
                 let there_is = format!("behind a date there are {}, and at(…), plus(…), minus(…)", times.join(", "));
                 self.unknown("unknown-member", name, format!("a date has no `{}`", name.name), meant, &there_is)
             }
             Known::Text if !is_time => {
-                self.refuse(self.fault("unknown-member", place, format!("text has no `.{}`", name.name)))
+                self.refuse(Diagnostic::error("unknown-member", place, format!("text has no `.{}`", name.name)))
             }
-            Known::Int | Known::List => {
-                self.refuse(self.fault("unknown-member", place, format!("{} has no `.{}`", known.name(), name.name)))
-            }
+            Known::Int | Known::List => self.refuse(Diagnostic::error(
+                "unknown-member",
+                place,
+                format!("{} has no `.{}`", known.name(), name.name),
+            )),
             Known::Nothing | Known::Date | Known::Text | Known::Map => {
                 Some(ExprKind::Member(Box::new(base), name.name.as_str().into()))
             }
@@ -226,24 +185,16 @@ impl Resolver<'_> {
     fn index(&mut self, base: &Raw, index: i64, raw: &Raw) -> Option<ExprKind> {
         let base = self.resolve(base)?;
         let known = Known::of(&base);
-        let place = (raw.start, raw.end);
+        let place = raw.span;
         if index < 0 {
             let message = format!("elements are counted from 0; there is no [{index}]");
-            return self.refuse(self.fault("wrong-index", place, message));
+            return self.refuse(Diagnostic::error("wrong-index", place, message));
         }
         match known {
             Known::Nothing | Known::List => Some(ExprKind::Index(Box::new(base), index)),
             Known::Date | Known::Int | Known::Text | Known::Map => {
-                self.refuse(self.fault("wrong-index", place, format!("{} has no [{index}]", known.name())))
+                self.refuse(Diagnostic::error("wrong-index", place, format!("{} has no [{index}]", known.name())))
             }
         }
-    }
-}
-
-pub(super) fn example(method: Method) -> &'static str {
-    match method {
-        Method::At => "today.at('3:00pm')",
-        Method::Plus => "today.plus(2, days)",
-        Method::Minus => "today.minus(2, days)",
     }
 }

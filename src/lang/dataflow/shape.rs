@@ -27,10 +27,10 @@ pub(super) fn aliases<'a>(root: &'a Node, diagnostics: &mut Vec<Diagnostic>) -> 
         diagnostics.push(Diagnostic::error("not-a-plan", first_line(root), message).with_note(note));
         return Vec::new();
     };
-    let aliases = members(pairs, "alias", diagnostics);
+    let aliases = members(pairs, "an alias", diagnostics);
     if !aliases.iter().any(|alias| alias.name == "result") {
         let message = "the plan has no alias `result`, which is its value";
-        let written = aliases.iter().map(|alias| alias.name.to_owned());
+        let written = aliases.iter().map(|alias| alias.name);
         let missing = Diagnostic::error("no-result", first_line(root), message);
         let meant = nearest("result", written).and_then(|name| aliases.iter().find(|alias| alias.name == name));
         diagnostics.push(match meant {
@@ -46,25 +46,18 @@ fn members<'a>(pairs: &'a [(Node, Node)], what: &str, diagnostics: &mut Vec<Diag
     let mut seen: HashMap<&str, Span> = HashMap::new();
     let mut members = Vec::new();
     for (key, value) in pairs {
-        let Some(scalar) = key.scalar() else {
-            if !matches!(key.kind, NodeKind::Unread) {
-                let message = format!("the name of {} is text, not {}", article(what), kind(key));
-                diagnostics.push(Diagnostic::error("bad-name", first_line(key), message));
-            }
+        if let NodeKind::Unread = key.kind {
             continue;
-        };
-        let name = &*scalar.text;
-        if name.is_empty() {
-            let message = format!("here the name of {} is missing", article(what));
-            diagnostics.push(Diagnostic::error("bad-name", key.span, message));
-        } else if name.contains(char::is_control) {
-            let message = format!("the name of {} has a line break or another control character in it", article(what));
-            diagnostics.push(Diagnostic::error("bad-name", key.span, message));
+        }
+        let name = key.scalar().map_or("", |scalar| &*scalar.text);
+        if name.is_empty() || name.contains(char::is_control) {
+            let message = format!("{what} needs a name, which is text on one line");
+            diagnostics.push(Diagnostic::error("bad-name", first_line(key), message));
         } else if name == "<<" {
             let message = "merge keys of YAML (`<<`) have no meaning in a plan";
             diagnostics.push(Diagnostic::error("yaml-merge", key.span, message));
         } else if let Some(first) = seen.get(name) {
-            let message = format!("the {what} `{name}` stands twice");
+            let message = format!("`{name}` is the name of {what} already");
             let duplicate = Diagnostic::error("duplicate-name", key.span, message);
             diagnostics.push(duplicate.with_place(*first, "first here"));
         } else {
@@ -79,48 +72,39 @@ impl Reader<'_> {
     /// What is bound to an alias; nothing, if a finding is made about that.
     pub(super) fn body(&mut self, alias: &Pair<'_>) -> AliasBody {
         let Pair { name, value, .. } = alias;
-        let (code, message, note) = match &value.kind {
-            NodeKind::Scalar(_) if value.is_null() && *name != "result" => return AliasBody::Parameter,
+        let is_result = *name == "result";
+        let code = match &value.kind {
+            NodeKind::Scalar(_) if value.is_null() && !is_result => return AliasBody::Parameter,
             NodeKind::Scalar(scalar) if !value.is_null() => {
                 return AliasBody::Text(self.template(scalar, value.span));
             }
             NodeKind::Mapping(pairs) if !pairs.is_empty() => return AliasBody::Domains(self.domains(name, pairs)),
             NodeKind::Unread => return broken(value.span),
-            NodeKind::Scalar(_) => (
-                "no-result",
-                "`result` has no value, so the plan has none".to_owned(),
-                "write `result: ${alias}`, with the alias whose value is wanted".to_owned(),
-            ),
-            NodeKind::Mapping(_) => (
-                "bad-shape",
-                format!("the alias `{name}` has no domain"),
-                format!("write text or the name of a domain below `{name}:`"),
-            ),
-            NodeKind::List(_) => (
-                "bad-shape",
-                format!("the alias `{name}` is bound to a list; an alias is text or calls domains"),
-                format!("a list of values is written as an expression: `{name}: ${{[first, second]}}`"),
-            ),
+            NodeKind::Scalar(_) => "no-result",
+            NodeKind::Mapping(_) | NodeKind::List(_) => "bad-shape",
         };
-        self.diagnostics.push(Diagnostic::error(code, first_line(value), message).with_note(note));
+        self.wrong_shape(code, &format!("the alias `{name}`"), value, "an alias is text or calls domains");
         broken(value.span)
+    }
+
+    /// Says that `what` is bound to a node that it can't be bound to.
+    fn wrong_shape(&mut self, code: &'static str, what: &str, node: &Node, wanted: &str) {
+        let message = format!("{what} is bound to {}; {wanted}", kind(node));
+        let note = "a list or map of values is an expression: `\"${[first, second]}\"`, `\"${{key: value}}\"`";
+        self.diagnostics.push(Diagnostic::error(code, first_line(node), message).with_note(note));
     }
 
     fn domains(&mut self, alias: &str, pairs: &[(Node, Node)]) -> Vec<Domain> {
         let mut domains = Vec::new();
-        for Pair { name, key, value } in members(pairs, "domain", &mut self.diagnostics) {
+        for Pair { name, key, value } in members(pairs, "a domain", &mut self.diagnostics) {
             let node = self.node(format!("{alias}.{name}").into(), key.span.to(value.span));
             let slots = match &value.kind {
                 NodeKind::Mapping(pairs) => self.slots(pairs),
                 NodeKind::Unread => Vec::new(),
                 NodeKind::Scalar(_) if value.is_null() => Vec::new(),
                 NodeKind::Scalar(_) | NodeKind::List(_) => {
-                    let message = format!("the domain `{name}` is bound to {}; a domain has named slots", kind(value));
-                    let wrong = Diagnostic::error("bad-shape", first_line(value), message);
-                    self.diagnostics.push(wrong.with_note(format!(
-                        "write the slots of `{name}` below it; a map of values is an expression: \
-                         `{alias}: ${{{{{name}: other}}}}`"
-                    )));
+                    let what = format!("the domain `{name}`");
+                    self.wrong_shape("bad-shape", &what, value, "a domain has named slots below it");
                     Vec::new()
                 }
             };
@@ -131,16 +115,14 @@ impl Reader<'_> {
 
     fn slots(&mut self, pairs: &[(Node, Node)]) -> Vec<Slot> {
         let mut slots = Vec::new();
-        for Pair { name, key, value } in members(pairs, "slot", &mut self.diagnostics) {
+        for Pair { name, key, value } in members(pairs, "a slot", &mut self.diagnostics) {
             let values = match &value.kind {
                 NodeKind::Scalar(_) if value.is_null() => Vec::new(),
                 NodeKind::Scalar(scalar) => vec![self.template(scalar, value.span)],
                 NodeKind::List(items) => items.iter().filter_map(|item| self.element(name, item)).collect(),
                 NodeKind::Mapping(_) => {
-                    let message = format!("the slot `{name}` is bound to a mapping; a slot is text or a list of texts");
-                    let note = "a map of values is an expression: `\"${{key: value}}\"`";
-                    let wrong = Diagnostic::error("bad-shape", first_line(value), message);
-                    self.diagnostics.push(wrong.with_note(note));
+                    let what = format!("the slot `{name}`");
+                    self.wrong_shape("bad-shape", &what, value, "a slot is text or a list of texts");
                     Vec::new()
                 }
                 NodeKind::Unread => Vec::new(),
@@ -151,20 +133,19 @@ impl Reader<'_> {
     }
 
     fn element(&mut self, slot: &str, item: &Node) -> Option<Template> {
-        let found = match &item.kind {
+        match &item.kind {
             NodeKind::Scalar(_) if item.is_null() => {
                 let message = format!("an element of the slot `{slot}` is empty, so it is left out");
-                Diagnostic::warning("empty-element", item.span, message)
+                self.diagnostics.push(Diagnostic::warning("empty-element", item.span, message));
             }
             NodeKind::Scalar(scalar) => return Some(self.template(scalar, item.span)),
             NodeKind::List(_) | NodeKind::Mapping(_) => {
-                let message = format!("an element of the slot `{slot}` is {}; elements are texts", kind(item));
-                let note = "text with `: ` in it, or with a bracket in front, needs quotes";
-                Diagnostic::error("bad-shape", first_line(item), message).with_note(note)
+                let what = format!("an element of the slot `{slot}`");
+                let wanted = "elements are texts, and one with `: ` in it, or with a bracket in front, needs quotes";
+                self.wrong_shape("bad-shape", &what, item, wanted);
             }
-            NodeKind::Unread => return None,
-        };
-        self.diagnostics.push(found);
+            NodeKind::Unread => {}
+        }
         None
     }
 }
@@ -182,11 +163,6 @@ fn kind(node: &Node) -> &'static str {
         NodeKind::Mapping(_) => "a mapping",
         NodeKind::Unread => "something else",
     }
-}
-
-fn article(what: &str) -> String {
-    let article = if what.starts_with('a') { "an" } else { "a" };
-    format!("{article} {what}")
 }
 
 /// Where a node begins: its first child, if it has one.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use strum::{Display, EnumString, VariantNames};
+
 use crate::plan::node::NodeId;
 use crate::span::Span;
 
@@ -125,7 +127,8 @@ pub enum ExprKind {
 }
 
 /// Where dates begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub enum Start {
     /// The day of the plan's beginning.
     Today,
@@ -138,7 +141,8 @@ pub enum Start {
 }
 
 /// `next`, `last`, `this`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub enum Relative {
     /// The nearest after now.
     Next,
@@ -149,7 +153,8 @@ pub enum Relative {
 }
 
 /// What can be done to a date.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub enum Method {
     /// `at('3:00pm')`, `at(midday)`.
     At,
@@ -171,7 +176,8 @@ pub enum Unit {
 }
 
 /// Lengths of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub enum Period {
     /// A second.
     Second,
@@ -190,7 +196,8 @@ pub enum Period {
 }
 
 /// Times of day that have a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub enum TimeOfDay {
     /// `morning`.
     Morning,
@@ -208,13 +215,17 @@ pub enum TimeOfDay {
     CloseOfBusiness,
 }
 
+impl Alias {
+    /// Its calls, in document order.
+    pub fn domains(&self) -> &[Domain] {
+        if let AliasBody::Domains(domains) = &self.body { domains } else { &[] }
+    }
+}
+
 impl Dataflow {
     /// All calls, in document order.
     pub fn domains(&self) -> impl Iterator<Item = &Domain> {
-        self.aliases.iter().flat_map(|alias| match &alias.body {
-            AliasBody::Domains(domains) => domains.as_slice(),
-            AliasBody::Parameter | AliasBody::Text(_) => &[],
-        })
+        self.aliases.iter().flat_map(Alias::domains)
     }
 
     /// The alias with `id`.

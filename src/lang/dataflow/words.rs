@@ -2,84 +2,25 @@
 //! (spec `plans.md`, 3.5).
 
 use std::fmt;
+use std::str::FromStr;
 
-use crate::dataflow::types::{Method, Period, Relative, Start, TimeOfDay, Unit};
+use strum::VariantNames;
 
-pub(super) const STARTS: [(&str, Start); 4] =
-    [("today", Start::Today), ("tomorrow", Start::Tomorrow), ("yesterday", Start::Yesterday), ("now", Start::Now)];
+use crate::dataflow::types::{Period, Relative, Start, TimeOfDay, Unit};
 
-pub(super) const RELATIVES: [(&str, Relative); 3] =
-    [("next", Relative::Next), ("last", Relative::Last), ("this", Relative::This)];
-
-pub(super) const METHODS: [(&str, Method); 3] = [("at", Method::At), ("plus", Method::Plus), ("minus", Method::Minus)];
-
-pub(super) const PERIODS: [(&str, Period); 7] = [
-    ("second", Period::Second),
-    ("minute", Period::Minute),
-    ("hour", Period::Hour),
-    ("day", Period::Day),
-    ("week", Period::Week),
-    ("month", Period::Month),
-    ("year", Period::Year),
-];
-
-const WEEKDAYS: [(&str, u8); 7] =
-    [("Sunday", 0), ("Monday", 1), ("Tuesday", 2), ("Wednesday", 3), ("Thursday", 4), ("Friday", 5), ("Saturday", 6)];
-
-pub(super) const TIMES_OF_DAY: [(&str, TimeOfDay); 7] = [
-    ("morning", TimeOfDay::Morning),
-    ("midday", TimeOfDay::Midday),
-    ("afternoon", TimeOfDay::Afternoon),
-    ("evening", TimeOfDay::Evening),
-    ("night", TimeOfDay::Night),
-    ("endofday", TimeOfDay::EndOfDay),
-    ("closeofbusiness", TimeOfDay::CloseOfBusiness),
-];
-
-fn find<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
-    table.iter().find(|(word, _)| *word == name).map(|(_, meaning)| *meaning)
-}
-
-fn word<T: PartialEq>(table: &[(&'static str, T)], meaning: &T) -> &'static str {
-    table.iter().find(|(_, other)| other == meaning).map_or("", |(word, _)| word)
-}
-
-/// Types that a table has all words of.
-macro_rules! named {
-    ($($named:ident in $table:ident),*) => { $(
-        impl $named {
-            /// The one of this name.
-            pub fn from_name(name: &str) -> Option<$named> {
-                find(&$table, name)
-            }
-        }
-
-        impl fmt::Display for $named {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(word(&$table, self))
-            }
-        }
-    )* };
-}
-
-named!(Start in STARTS, Relative in RELATIVES, Method in METHODS, Period in PERIODS, TimeOfDay in TIMES_OF_DAY);
+const WEEKDAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
 impl Unit {
     /// The one of this name; lengths of time in the singular or the plural.
     pub fn from_name(name: &str) -> Option<Unit> {
-        let period = || find(&PERIODS, name).or_else(|| find(&PERIODS, name.strip_suffix('s')?));
-        let weekday = || find(&WEEKDAYS, name).map(Unit::Weekday);
-        period().map(Unit::Period).or_else(weekday).or_else(|| find(&TIMES_OF_DAY, name).map(Unit::TimeOfDay))
+        let period = || name.parse().or_else(|_| name.strip_suffix('s').unwrap_or("").parse()).map(Unit::Period).ok();
+        let weekday = || WEEKDAYS.iter().zip(0..).find(|(day, _)| **day == name).map(|(_, day)| Unit::Weekday(day));
+        period().or_else(weekday).or_else(|| name.parse().map(Unit::TimeOfDay).ok())
     }
 
     /// Whether `next`, `last` and `this` take it.
     pub fn is_calendar(self) -> bool {
-        match self {
-            Unit::Period(Period::Second | Period::Minute | Period::Hour) => false,
-            Unit::Period(Period::Day | Period::Week | Period::Month | Period::Year)
-            | Unit::Weekday(_)
-            | Unit::TimeOfDay(_) => true,
-        }
+        !matches!(self, Unit::Period(Period::Second | Period::Minute | Period::Hour))
     }
 }
 
@@ -87,26 +28,26 @@ impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Unit::Period(period) => period.fmt(f),
-            Unit::Weekday(day) => f.write_str(word(&WEEKDAYS, day)),
+            Unit::Weekday(day) => f.write_str(WEEKDAYS.get(usize::from(*day)).unwrap_or(&"")),
             Unit::TimeOfDay(time) => time.fmt(f),
         }
     }
 }
 
-/// The words of a table.
-pub(super) fn names<T>(table: &'static [(&str, T)]) -> impl Iterator<Item = &'static str> {
-    table.iter().map(|(name, _)| *name)
+/// The words of a kind of date words.
+pub(super) fn names<'a, T: VariantNames>() -> impl Iterator<Item = &'a str> {
+    T::VARIANTS.iter().copied()
 }
 
 /// What an argument of `next`, `last` and `this` can be.
 pub(super) fn calendar_names() -> impl Iterator<Item = &'static str> {
-    let periods = names(&PERIODS).filter(|name| Unit::from_name(name).is_some_and(Unit::is_calendar));
-    periods.chain(names(&WEEKDAYS)).chain(names(&TIMES_OF_DAY))
+    let periods = names::<Period>().filter(|name| Unit::from_name(name).is_some_and(Unit::is_calendar));
+    periods.chain(WEEKDAYS).chain(names::<TimeOfDay>())
 }
 
 /// Whether a name means something in every expression.
 pub(super) fn is_builtin(name: &str) -> bool {
-    Start::from_name(name).is_some() || Relative::from_name(name).is_some() || Unit::from_name(name).is_some()
+    Start::from_str(name).is_ok() || Relative::from_str(name).is_ok() || Unit::from_name(name).is_some()
 }
 
 /// Reads `3:00pm`, `3pm`, `15:00`, `15:00:30`: hour, minute, second. A bare number is no time.

@@ -1,61 +1,9 @@
-//! YAML of dataflow documents: what it may not hold, in words about plans, and where the text of a scalar stands in
-//! the file (spec `plans.md`, 3.1).
+//! Where the text of a scalar stands in the file of a dataflow document (spec `plans.md`, 3.1).
 
 use crate::dataflow::mend::Mended;
-use crate::diagnostic::Diagnostic;
-use crate::source::json::read_escape;
-use crate::source::yaml;
-use crate::source::yaml::{Fault, FaultKind, Hint, Node, Scalar, Style};
+use crate::source::yaml::{Scalar, Style};
 use crate::span::{FileId, Span};
-
-/// How deep lists and mappings may stand inside each other. A plan needs four levels.
-const MAX_NESTING: usize = 32;
-
-/// Reads the one document of `mended`; without it there is a finding.
-pub(super) fn parse(mended: &Mended, file: FileId, diagnostics: &mut Vec<Diagnostic>) -> Option<Node> {
-    let (root, faults) = yaml::parse(&mended.text, file, MAX_NESTING, &|at| mended.original(at));
-    diagnostics.extend(faults.into_iter().map(|fault| diagnostic(fault, mended)));
-    root
-}
-
-fn diagnostic(fault: Fault, mended: &Mended) -> Diagnostic {
-    let error = |code, message: String| Diagnostic::error(code, fault.span, message);
-    match fault.kind {
-        FaultKind::Tag => error("yaml-tag", "tags of YAML have no meaning in a plan: every scalar is text".to_owned()),
-        FaultKind::SeveralDocuments => {
-            error("several-documents", "a file holds one plan; here a second YAML document begins".to_owned())
-        }
-        FaultKind::Anchor(name) => {
-            let message = format!("anchors of YAML (`&{name}`) have no meaning in a plan");
-            let note = "give the value an alias of the plan, and write `${alias}` where it is needed";
-            error("yaml-anchor", message).with_note(note)
-        }
-        FaultKind::Alias(name) => {
-            let message = format!("references of YAML (`*{name}`) have no meaning in a plan");
-            let note = format!("write `${{{name}}}` for the value of an alias of the plan; put other text in quotes");
-            error("yaml-alias", message).with_note(note)
-        }
-        FaultKind::NestedTooDeep => {
-            error("nested-too-deep", format!("lists and mappings are nested deeper than {MAX_NESTING} levels"))
-        }
-        FaultKind::Syntax { message, hint, at } => {
-            let found = error("bad-yaml", format!("this is not valid YAML: {message}"));
-            let behind_dollar = mended.text.get(..at).is_some_and(|before| before.ends_with('$'));
-            match hint {
-                Some(Hint::InBrackets) if behind_dollar => found
-                    .with_note("between `{ }` and `[ ]` a text with `${…}` needs quotes: `{from: \"${outbound.to}\"}`"),
-                // The parser's words say as much.
-                Some(Hint::InBrackets) | None => found,
-                Some(Hint::Directive) => {
-                    found.with_note("a plan has no `%` directives; a text that begins with `%` needs quotes")
-                }
-                Some(hint @ (Hint::Tab | Hint::FirstCharacter | Hint::Colon | Hint::OpenQuote)) => {
-                    found.with_note(hint.text())
-                }
-            }
-        }
-    }
-}
+use crate::value::json::read_escape;
 
 /// Where each byte of a scalar's text is in the file.
 pub(super) struct Places {
@@ -98,7 +46,7 @@ impl Scalar {
 
     /// Finds its text again in what was written, with quotes, escapes and folded lines.
     pub(in crate::dataflow) fn places(&self, mended: &Mended, file: FileId) -> Places {
-        let mut source = Source { text: mended.text.get(..self.range.end).unwrap_or(""), at: self.range.start };
+        let mut source = Written { text: mended.text.get(..self.range.end).unwrap_or(""), at: self.range.start };
         let quoted = matches!(self.style, Style::SingleQuoted | Style::DoubleQuoted);
         source.at += usize::from(quoted);
         let mut places = Places { file, starts: Vec::with_capacity(self.text.len() + 1), ends: Vec::new() };
@@ -115,14 +63,14 @@ impl Scalar {
 }
 
 /// What is left of a scalar as it was written.
-struct Source<'a> {
-    text: &'a str,
-    at: usize,
+pub(crate) struct Written<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) at: usize,
 }
 
-impl Source<'_> {
+impl Written<'_> {
     /// The place of the next piece that stands for `wanted`.
-    fn find(&mut self, wanted: char, style: Style) -> (usize, usize) {
+    pub(crate) fn find(&mut self, wanted: char, style: Style) -> (usize, usize) {
         loop {
             let start = self.at;
             let rest = self.text.get(start..).unwrap_or("");

@@ -17,7 +17,8 @@ pub struct ProgramChanges {
 }
 
 /// How a part differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum ChangeKind {
     /// It was not there before.
     Added,
@@ -134,16 +135,6 @@ pub fn changed_files(old: &Program, new: &Program) -> Vec<(Arc<str>, ChangeKind)
     let is_gone = |name: &str, text: &Arc<str>| find(new, name).is_none() && !has_text(new, text);
     let gone = old.sources.iter().filter(|(_, file)| is_gone(&file.name, &file.text));
     now.chain(gone.map(|(_, file)| (file.name.clone(), ChangeKind::Removed))).collect()
-}
-
-impl fmt::Display for ChangeKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ChangeKind::Added => "added",
-            ChangeKind::Removed => "removed",
-            ChangeKind::Changed => "changed",
-        })
-    }
 }
 
 /// One line for each playbook, plan and line; `program.md: changed` only where no playbook or plan is.

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use crate::expr::names::{begins_name, scan_name, scan_reference};
+use crate::value::json::read_string;
 use crate::value::{Reference, Value};
 
 /// One token.
@@ -104,45 +105,7 @@ pub(crate) fn read_number(text: &str) -> Option<Value> {
     text.parse().ok().filter(|float: &f64| float.is_finite()).map(Value::Float)
 }
 
-/// The content and length of the quoted text at the beginning of `text`: JSON's escapes, and `\'` too.
-/// A line break inside is allowed, because a step may go over several lines.
+/// The content and length of the quoted text at the beginning of `text`.
 pub(crate) fn scan_string(text: &str) -> Option<(String, usize)> {
-    let quote = text.chars().next()?;
-    let mut content = String::new();
-    let mut characters = text.char_indices().skip(1);
-    while let Some((at, character)) = characters.next() {
-        if character == quote {
-            return Some((content, at + 1));
-        }
-        if character != '\\' {
-            content.push(character);
-            continue;
-        }
-        content.push(match characters.next()?.1 {
-            'n' => '\n',
-            't' => '\t',
-            'r' => '\r',
-            'b' => '\u{8}',
-            'f' => '\u{c}',
-            'u' => read_unicode_escape(&mut characters)?,
-            plain @ ('"' | '\'' | '\\' | '/') => plain,
-            _ => return None,
-        });
-    }
-    None
-}
-
-fn read_unicode_escape(characters: &mut impl Iterator<Item = (usize, char)>) -> Option<char> {
-    let mut unit = || (0..4).try_fold(0, |code, _| Some(code * 16 + characters.next()?.1.to_digit(16)?));
-    let first = unit()?;
-    if !(0xD800..0xDC00).contains(&first) {
-        return char::from_u32(first);
-    }
-    (characters.next()?.1 == '\\' && characters.next()?.1 == 'u').then_some(())?;
-    let mut unit = || (0..4).try_fold(0, |code, _| Some(code * 16 + characters.next()?.1.to_digit(16)?));
-    let second = unit()?;
-    if !(0xDC00..0xE000).contains(&second) {
-        return None;
-    }
-    char::from_u32(0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00))
+    read_string(text).ok()
 }

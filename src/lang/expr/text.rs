@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::expr::tree::{BinaryOperator, Expr, ExprKind, Test, UnaryOperator};
+use crate::value::json::quoted;
 
 impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -10,19 +11,12 @@ impl fmt::Display for Expr {
             ExprKind::Literal(value) => write!(f, "{value}"),
             ExprKind::Reference(reference) => write!(f, "{reference}"),
             ExprKind::List(items) => {
-                f.write_str("[")?;
-                for (index, item) in items.iter().enumerate() {
-                    write!(f, "{}{item}", if index > 0 { ", " } else { "" })?;
-                }
-                f.write_str("]")
+                let items: Vec<String> = items.iter().map(Expr::to_string).collect();
+                write!(f, "[{}]", items.join(", "))
             }
             ExprKind::Map(members) => {
-                f.write_str("{")?;
-                for (index, (key, value)) in members.iter().enumerate() {
-                    let key = crate::value::Value::Str(key.clone());
-                    write!(f, "{}{key}: {value}", if index > 0 { ", " } else { "" })?;
-                }
-                f.write_str("}")
+                let members = members.iter().map(|(key, value)| format!("{}: {value}", quoted(key)));
+                write!(f, "{{{}}}", members.collect::<Vec<_>>().join(", "))
             }
             // `-0` would be read as a number, not as the negation of one.
             ExprKind::Unary(UnaryOperator::Negate, operand) if matches!(operand.kind, ExprKind::Literal(_)) => {

@@ -89,23 +89,14 @@ pub enum BinaryOperator {
 impl BinaryOperator {
     /// Whether it gives a number, text or list, and never a truth.
     pub(crate) fn is_arithmetic(self) -> bool {
-        match self {
+        matches!(
+            self,
             BinaryOperator::Add
-            | BinaryOperator::Subtract
-            | BinaryOperator::Multiply
-            | BinaryOperator::Divide
-            | BinaryOperator::Remainder => true,
-            BinaryOperator::Equal
-            | BinaryOperator::NotEqual
-            | BinaryOperator::Less
-            | BinaryOperator::LessOrEqual
-            | BinaryOperator::Greater
-            | BinaryOperator::GreaterOrEqual
-            | BinaryOperator::And
-            | BinaryOperator::Or
-            | BinaryOperator::In
-            | BinaryOperator::Contains => false,
-        }
+                | BinaryOperator::Subtract
+                | BinaryOperator::Multiply
+                | BinaryOperator::Divide
+                | BinaryOperator::Remainder
+        )
     }
 }
 

@@ -9,7 +9,7 @@ use crate::expr::identifier;
 use crate::lower::load::Files;
 use crate::lower::settings::{file_start, read_metadata, read_tools, read_variables};
 use crate::lower::steps::join_paragraphs;
-use crate::program::{Agent, AgentId, AgentKind, DeclaredVariable, ToolList, TriggerIndex};
+use crate::program::{Agent, AgentId, AgentKind, DeclaredVariable, ToolList};
 use crate::source::ast::{AgentTree, Body, PlaybookTree};
 use crate::span::Span;
 
@@ -24,18 +24,7 @@ pub(crate) struct AgentPlan<'a> {
 
 /// An agent that has nothing but a name.
 pub(crate) fn empty_agent(name: &str, title: &str, title_span: Span) -> Agent {
-    Agent {
-        id: AgentId(0),
-        name: name.into(),
-        title: title.into(),
-        title_span,
-        description: "".into(),
-        playbooks: Vec::new(),
-        variables: Vec::new(),
-        tools: ToolList::default(),
-        kind: AgentKind::Playbooks,
-        triggers: TriggerIndex::default(),
-    }
+    Agent { name: name.into(), title: title.into(), title_span, ..Agent::default() }
 }
 
 /// Finds all agents: those of the given files in order, then those of imported files.

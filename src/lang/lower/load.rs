@@ -1,5 +1,7 @@
 //! Texts and what they import to trees: follows `!import` and `import:`, finds cycles and what is missing.
 
+use std::collections::VecDeque;
+
 use crate::diagnostic::Diagnostic;
 use crate::lower::settings::{Setting, read_front_matter};
 use crate::plan::PlanLanguage;
@@ -57,7 +59,7 @@ pub(crate) fn load_files(
     read: &mut dyn FnMut(&ImportRequest<'_>) -> Result<SourceText, String>,
 ) -> Files {
     let mut files = Files::default();
-    let mut wanted = Vec::new();
+    let mut wanted = VecDeque::new();
     for root in roots {
         if is_plan(&root.name) {
             files.add_plan(root, None);
@@ -66,12 +68,8 @@ pub(crate) fn load_files(
         }
     }
     // A queue, so that imported files stand in the order in which a reader meets them.
-    let mut next = 0;
-    while next < wanted.len() {
-        let Wanted { from, agent, path, span } = &wanted[next];
-        let (from, agent, path, span) = (*from, *agent, path.clone(), *span);
-        next += 1;
-        files.follow(from, agent, &path, span, read, &mut wanted);
+    while let Some(import) = wanted.pop_front() {
+        files.follow(&import, read, &mut wanted);
     }
     files
 }
@@ -82,7 +80,7 @@ impl Files {
         self.sources.get(file).map_or("", |file| &file.text)
     }
 
-    fn add(&mut self, source: SourceText, wanted: &mut Vec<Wanted>) -> usize {
+    fn add(&mut self, source: SourceText, wanted: &mut VecDeque<Wanted>) -> usize {
         let from = self.files.len();
         let file = self.sources.add(source.name, source.text);
         let text = self.sources.get(file).map(|file| file.text.clone()).unwrap_or_default();
@@ -109,7 +107,7 @@ impl Files {
             let bodies = [&tree.body].into_iter().chain(tree.playbooks.iter().map(|playbook| &playbook.body));
             for import in bodies.flat_map(|body| &body.imports) {
                 let path = text[import.path.range()].trim_matches(['"', '\'']).to_owned();
-                wanted.push(Wanted { from, agent, path, span: import.span });
+                wanted.push_back(Wanted { from, agent, path, span: import.span });
             }
         }
         self.files.push(LoadedFile { tree, settings });
@@ -126,13 +124,11 @@ impl Files {
 
     fn follow(
         &mut self,
-        from: usize,
-        agent: Option<usize>,
-        path: &str,
-        span: Span,
+        import: &Wanted,
         read: &mut dyn FnMut(&ImportRequest<'_>) -> Result<SourceText, String>,
-        wanted: &mut Vec<Wanted>,
+        wanted: &mut VecDeque<Wanted>,
     ) {
+        let Wanted { from, agent, ref path, span } = *import;
         if path.starts_with("http://") || path.starts_with("https://") {
             let message = format!("imports of URLs are not supported: download `{path}` and import the file");
             self.diagnostics.push(Diagnostic::error("url-import", span, message));

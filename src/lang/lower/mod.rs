@@ -174,22 +174,20 @@ fn note_fences(files: &Files, body: &Body, later: &mut Vec<String>, diagnostics:
 fn check_duplicates(plans: &[AgentPlan<'_>], drafts: &[PlaybookDraft<'_>], diagnostics: &mut Vec<Diagnostic>) {
     let mut agents: HashMap<&str, Span> = HashMap::new();
     for plan in plans {
-        if let Some(first) = agents.get(&*plan.agent.name) {
+        let span = plan.agent.title_span;
+        let first = *agents.entry(&plan.agent.name).or_insert(span);
+        if first != span {
             let message = format!("agent `{}` stands twice; rename one", plan.agent.name);
-            let error = Diagnostic::error("duplicate-agent", plan.agent.title_span, message);
-            diagnostics.push(error.with_place(*first, "first here"));
-        } else {
-            agents.insert(&plan.agent.name, plan.agent.title_span);
+            diagnostics.push(Diagnostic::error("duplicate-agent", span, message).with_place(first, "first here"));
         }
     }
     let mut playbooks: HashMap<(AgentId, &str), Span> = HashMap::new();
     for playbook in drafts.iter().map(|draft| &draft.playbook).filter(|playbook| !playbook.name.is_empty()) {
-        let (key, span) = ((playbook.agent, &*playbook.name), playbook.title_span);
-        if let Some(first) = playbooks.get(&key) {
+        let span = playbook.title_span;
+        let first = *playbooks.entry((playbook.agent, &*playbook.name)).or_insert(span);
+        if first != span {
             let message = format!("playbook `{}` stands twice in its agent; rename one", playbook.name);
-            diagnostics.push(Diagnostic::error("duplicate-playbook", span, message).with_place(*first, "first here"));
-        } else {
-            playbooks.insert(key, span);
+            diagnostics.push(Diagnostic::error("duplicate-playbook", span, message).with_place(first, "first here"));
         }
     }
 }

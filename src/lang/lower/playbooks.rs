@@ -1,8 +1,5 @@
 //! Trees to playbooks: headings and metadata first, lines when all names are known.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
 use crate::diagnostic::Diagnostic;
 use crate::english::reading::Surroundings;
 use crate::english::triggers::read_trigger;
@@ -14,7 +11,7 @@ use crate::lower::load::Files;
 use crate::lower::settings::{is_true, read_limits, read_metadata, read_tools};
 use crate::lower::steps::{join_paragraphs, join_pieces, lower_steps, spread_types, types_of};
 use crate::program::flow_graph::FlowGraph;
-use crate::program::{AgentId, FrameLimits, Mode, Playbook, PlaybookId, ToolList, Trigger, TriggerId};
+use crate::program::{AgentId, Mode, Playbook, PlaybookId, Trigger, TriggerId};
 use crate::source::ast::{ItemTree, PlaybookTree, Section, SectionKind};
 use crate::span::Span;
 use crate::value::Value;
@@ -38,8 +35,9 @@ impl<'a> PlaybookDraft<'a> {
     ) -> Self {
         let title = source.get(tree.heading.title.range()).unwrap_or("");
         let Heading { name, parameters, returns } = read_heading(title, tree.heading.title, diagnostics);
-        let playbook = empty_playbook(id, agent, name, title.into(), tree.heading.title);
-        let playbook = Playbook { span: tree.span, parameters, returns, ..playbook };
+        let (title, title_span, span) = (title.into(), tree.heading.title, tree.span);
+        let heading = Playbook { id, agent, name, title, title_span, span, parameters, returns, ..Playbook::default() };
+        let playbook = Playbook { strict: true, ..heading };
         let mut draft = PlaybookDraft { tree, playbook, goal: false };
         for metadata in &tree.body.metadata {
             let setting = read_metadata(source, metadata);
@@ -192,35 +190,17 @@ pub(super) fn root_playbook(
         let items: Vec<&ItemTree> = body.items.iter().collect();
         steps = lower_steps(&items, Mode::Goal, files.text(agent.title_span.file), around, &mut Vec::new());
     }
-    let playbook = empty_playbook(id, agent.id, name.as_str().into(), name.into(), agent.title_span);
-    Playbook { description: agent.description.clone(), steps, implicit: true, ..playbook }
-}
-
-/// A playbook that says nothing but its title; in goal mode.
-fn empty_playbook(id: PlaybookId, agent: AgentId, name: Arc<str>, title: Arc<str>, title_span: Span) -> Playbook {
     Playbook {
         id,
-        agent,
-        name,
-        title,
-        title_span,
-        span: title_span,
-        parameters: Vec::new(),
-        returns: None,
-        public: false,
+        agent: agent.id,
+        title: name.as_str().into(),
+        name: name.into(),
+        title_span: agent.title_span,
+        span: agent.title_span,
         strict: true,
-        limits: FrameLimits::default(),
-        tools: ToolList::default(),
-        description: "".into(),
-        triggers: Vec::new(),
-        mode: Mode::Goal,
-        steps: Vec::new(),
-        notes: "".into(),
-        flow: FlowGraph::default(),
-        own: BTreeSet::new(),
-        outer: BTreeSet::new(),
-        types: BTreeMap::new(),
-        meeting: false,
-        implicit: false,
+        description: agent.description.clone(),
+        steps,
+        implicit: true,
+        ..Playbook::default()
     }
 }

@@ -7,12 +7,14 @@ use crate::program::{DeclaredVariable, FrameLimits, OnLimit, ToolList, Type};
 use crate::signature::read_type;
 use crate::source::ast::Metadata;
 use crate::source::yaml;
-use crate::source::yaml::{Fault, FaultKind, Node, NodeKind, Scalar, Style};
+use crate::source::yaml::{Node, NodeKind, Scalar, Style};
 use crate::span::{FileId, Span};
 use crate::value::{Map, Value};
 
 /// Lists and maps may stand so many levels inside each other.
 const MAX_NESTING: usize = 100;
+
+const CODE: &str = "bad-front-matter";
 
 /// What was read, or what is wrong with it.
 type Read<T> = Result<T, Box<Diagnostic>>;
@@ -77,28 +79,15 @@ fn unindented(text: &str, span: Span) -> String {
 
 /// Reads YAML that begins at `start` in its file; `None` if nothing is written there.
 fn parse(source: &str, file: FileId, start: usize) -> Read<Option<Node>> {
-    let (root, faults) = yaml::parse(source, file, MAX_NESTING, &|at| start + at);
-    let Some(Fault { span, kind }) = faults.into_iter().next() else { return Ok(root) };
-    Err(Box::new(match kind {
-        FaultKind::Tag => error(span, "tags of YAML are not read; write the plain value"),
-        FaultKind::SeveralDocuments => error(span, "here a second YAML document begins; write one"),
-        FaultKind::Anchor(name) | FaultKind::Alias(name) => {
-            let message = format!("anchors and references of YAML (`{name}`) are not read; write the value out");
-            error(span, message).with_note("a text that begins with `&` or `*` needs quotes")
-        }
-        FaultKind::NestedTooDeep => error(span, format!("lists and maps are nested deeper than {MAX_NESTING} levels")),
-        FaultKind::Syntax { message, hint, .. } => {
-            let found = error(span, format!("front matter is not valid YAML: {message}"));
-            match hint {
-                Some(hint) => found.with_note(hint.text()),
-                None => found,
-            }
-        }
-    }))
+    let (root, errors) = yaml::parse(source, file, MAX_NESTING, &|at| start + at);
+    match errors.into_iter().next() {
+        Some(error) => Err(Box::new(Diagnostic { code: CODE, ..error })),
+        None => Ok(root),
+    }
 }
 
 fn error(span: Span, message: impl Into<String>) -> Diagnostic {
-    Diagnostic::error("bad-front-matter", span, message)
+    Diagnostic::error(CODE, span, message)
 }
 
 /// A node as a value.
@@ -107,7 +96,7 @@ fn to_value(node: &Node) -> Read<Value> {
         NodeKind::Scalar(scalar) => scalar_value(scalar),
         NodeKind::List(items) => Value::list(items.iter().map(to_value).collect::<Result<_, _>>()?),
         NodeKind::Mapping(pairs) => Value::map(members(pairs)?),
-        // A fault.
+        // An error.
         NodeKind::Unread => Value::Null,
     })
 }
@@ -181,19 +170,11 @@ fn read_variable(name: &str, value: &Value, span: Span) -> Result<DeclaredVariab
         return Err(format!("`{name}` is no name of a variable; use letters, digits and `_`"));
     }
     const KEYS: [&str; 5] = ["name", "type", "value", "secret", "description"];
-    let declaration = match value {
-        // A map with other keys is the value itself.
-        Value::Map(members) if members.keys().all(|key| KEYS.contains(&&**key)) => members,
-        Value::Null
-        | Value::Bool(_)
-        | Value::Int(_)
-        | Value::Float(_)
-        | Value::Str(_)
-        | Value::List(_)
-        | Value::Map(_) => {
-            let name = name.into();
-            return Ok(DeclaredVariable { name, ty: Type::ANY, value: Some(value.clone()), secret: false, span });
-        }
+    // A map with other keys is the value itself.
+    let declaration = value.as_map().filter(|members| members.keys().all(|key| KEYS.contains(&&**key)));
+    let Some(declaration) = declaration else {
+        let name = name.into();
+        return Ok(DeclaredVariable { name, ty: Type::ANY, value: Some(value.clone()), secret: false, span });
     };
     let ty = match declaration.get("type").and_then(Value::as_str) {
         Some(text) => read_type(text)

@@ -9,7 +9,7 @@ use crate::english::items::read_item;
 use crate::english::reading::{Action, Reading, Surroundings};
 use crate::english::words::{Mention, Phrase};
 use crate::expr::too_deep_message;
-use crate::program::{Arm, Loop, Mode, Parameter, Returned, Step, StepId, StepKind, Target, Type};
+use crate::program::{Arm, CallSite, Loop, Mode, Parameter, Returned, Step, StepId, StepKind, Target, Type};
 use crate::source::ast::ItemTree;
 use crate::source::markdown::MAX_NESTING;
 use crate::span::Span;
@@ -272,17 +272,13 @@ pub(crate) fn types_of(steps: &[Step]) -> BTreeMap<Arc<str>, Type> {
 }
 
 fn for_each_target(kind: &mut StepKind, visit: &mut dyn FnMut(&mut Target)) {
-    match kind {
-        StepKind::Assign { target, .. } => visit(target),
-        StepKind::Ask { targets } => targets.iter_mut().for_each(visit),
-        StepKind::Call(call) => call.result.iter_mut().for_each(visit),
-        StepKind::Loop(Loop::ForEach { variable, .. }) => visit(variable),
-        StepKind::Branch { .. }
-        | StepKind::Loop(Loop::Repeat { .. } | Loop::While { .. } | Loop::Until { .. })
-        | StepKind::Return(Returned::Nothing | Returned::Value(_) | Returned::Call(_) | Returned::Words)
-        | StepKind::End
-        | StepKind::Say { .. }
-        | StepKind::Free => {}
+    if let StepKind::Ask { targets } = kind {
+        targets.iter_mut().for_each(visit);
+    } else if let StepKind::Assign { target, .. }
+    | StepKind::Loop(Loop::ForEach { variable: target, .. })
+    | StepKind::Call(CallSite { result: Some(target), .. }) = kind
+    {
+        visit(target);
     }
 }
 

@@ -4,15 +4,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
+use crate::diagnostic::spelling::Spelling;
 use crate::plan::json::references::{Found, is_name, scan};
 use crate::plan::json::{Dialect, Instruction, JsonPlan, PlanCall, PlanValue, PlanValueKind};
 use crate::plan::types::{Plan, PlanBody};
 use crate::plan::wording::{listed, shown, suggest};
 use crate::signature::Signature;
 use crate::span::Span;
-
-/// How many misspelt names are compared with the known ones: the rest have suggestions enough.
-const MAX_SUGGESTIONS: usize = 100;
+use crate::value::json::quoted;
 
 /// What is around a plan.
 #[derive(Clone, Copy)]
@@ -33,7 +32,7 @@ pub struct Surroundings<'a> {
 /// executed counts). Of a dataflow plan it says nothing. The diagnostics are in the order of their places.
 pub fn check_calls(plan: &Plan, around: &Surroundings<'_>) -> Vec<Diagnostic> {
     let PlanBody::Json(json) = &plan.body else { return Vec::new() };
-    let mut check = Check { around, diagnostics: Vec::new(), n_suggestions: 0 };
+    let mut check = Check { around, diagnostics: Vec::new(), spelling: Spelling::default() };
     check.calls(json);
     // What an instruction that was not read would have set is not known.
     if !json.instructions.iter().any(Instruction::is_unread) {
@@ -46,36 +45,32 @@ pub fn check_calls(plan: &Plan, around: &Surroundings<'_>) -> Vec<Diagnostic> {
 struct Check<'a> {
     around: &'a Surroundings<'a>,
     diagnostics: Vec<Diagnostic>,
-    n_suggestions: usize,
+    spelling: Spelling,
 }
 
 /// What is known of one callee.
-struct Callee {
+struct Callee<'a> {
     signature: Option<Signature>,
-    suggestion: Option<String>,
+    suggestion: Option<&'a str>,
 }
 
 impl Check<'_> {
-    fn suggest<'n>(&mut self, name: &str, candidates: impl Iterator<Item = &'n str>) -> Option<String> {
-        self.n_suggestions += 1;
-        if self.n_suggestions > MAX_SUGGESTIONS { None } else { suggest(name, candidates) }
-    }
-
     fn calls(&mut self, plan: &JsonPlan) {
-        let mut callees: HashMap<Arc<str>, Callee> = HashMap::new();
+        let mut callees: HashMap<Arc<str>, Callee<'_>> = HashMap::new();
         for call in plan.instructions.iter().filter_map(|instruction| instruction.kind.call()) {
             let callee = match callees.get(&call.callee) {
                 Some(callee) => callee,
                 None => {
                     let signature = (self.around.callables)(&call.callee);
                     let candidates = self.around.candidates.iter().map(String::as_str);
-                    let suggestion = if signature.is_none() { self.suggest(&call.callee, candidates) } else { None };
+                    let suggestion =
+                        if signature.is_none() { suggest(&self.spelling, &call.callee, candidates) } else { None };
                     callees.entry(call.callee.clone()).or_insert(Callee { signature, suggestion })
                 }
             };
             match &callee.signature {
                 Some(signature) => self.arguments(plan.dialect, call, signature),
-                None => self.unknown_callee(plan.dialect, call, callee.suggestion.as_deref()),
+                None => self.unknown_callee(plan.dialect, call, callee.suggestion),
             }
         }
     }
@@ -92,8 +87,7 @@ impl Check<'_> {
         self.diagnostics.push(match suggestion {
             // In dialect B the callee is the instruction's type, and nothing else can stand there.
             Some(near) if dialect == Dialect::Jmp => {
-                let replacement = crate::value::Value::str(near).to_json();
-                found.with_fix(format!("call `{}`", shown(near)), call.callee_span, replacement)
+                found.with_fix(format!("call `{}`", shown(near)), call.callee_span, quoted(near))
             }
             Some(_) | None if self.around.candidates.is_empty() => found.with_note("no tool is configured"),
             Some(_) | None => {
@@ -114,11 +108,10 @@ impl Check<'_> {
             let key = self.key_of(argument, value.span);
             let message = format!("`{name}` has no argument `{}`", shown(argument));
             let error = Diagnostic::error("plan-unknown-argument", key.unwrap_or(value.span), message);
-            let near = self.suggest(argument, known().filter(|known| !given.contains(known)));
+            let near = suggest(&self.spelling, argument, known().filter(|known| !given.contains(known)));
             self.diagnostics.push(match (near, key) {
                 (Some(near), Some(key)) if dialect == Dialect::Jmp => {
-                    let replacement = crate::value::Value::str(&*near).to_json();
-                    error.with_fix(format!("call it `{}`", shown(&near)), key, replacement)
+                    error.with_fix(format!("call it `{}`", shown(near)), key, quoted(near))
                 }
                 _ if signature.parameters.is_empty() => error.with_note("it takes no arguments"),
                 _ => error.with_note(format!("it takes {}", listed(known().take(MAX_LISTED)))),
@@ -148,7 +141,9 @@ impl Check<'_> {
         }
         let mut first: Vec<(&str, Span)> = Vec::new();
         let mut n_reads: HashMap<&str, usize> = HashMap::new();
-        for value in json.instructions.iter().flat_map(|instruction| instruction.kind.inputs()).flat_map(leaves) {
+        for value in
+            json.instructions.iter().flat_map(|instruction| instruction.kind.inputs()).flat_map(PlanValue::leaves)
+        {
             let names = value.variables();
             if !names.iter().any(|name| unset.contains(&***name)) {
                 continue;
@@ -173,14 +168,14 @@ impl Check<'_> {
                 Some(_) | None => {}
             }
             warning = warning.with_note(format!("give it when the plan is run: `--arg {}=…`", shown(name)));
-            let near = self.suggest(name, set.iter().map(|name| &**name));
+            let near = suggest(&self.spelling, name, set.iter().map(|name| &**name));
             // The place is that of the name only if the name stands there.
             let is_exact = self.around.text.get(place.range()) == Some(name);
             self.diagnostics.push(match near {
-                Some(near) if is_exact && is_name(&near, json.dialect) => {
+                Some(near) if is_exact && is_name(near, json.dialect) => {
                     warning.with_fix(format!("read `{near}`"), place, near)
                 }
-                Some(near) => warning.with_note(format!("did you mean `{}`?", shown(&near))),
+                Some(near) => warning.with_note(format!("did you mean `{}`?", shown(near))),
                 None => warning,
             });
         }
@@ -204,11 +199,9 @@ impl Check<'_> {
             }
             return places;
         }
-        for found in scan(raw, dialect) {
-            if let Found::Variable { range, name } = found {
-                let at = range.start + raw[range].find(name).unwrap_or(0);
-                add(name, at);
-            }
+        for Found { range, name, .. } in scan(raw, dialect).filter(|found| found.doubt.is_none()) {
+            let at = range.start + raw[range].find(name).unwrap_or(0);
+            add(name, at);
         }
         places
     }
@@ -216,18 +209,3 @@ impl Check<'_> {
 
 /// More names are not listed in a message.
 const MAX_LISTED: usize = 12;
-
-/// The values inside a value that are references or text with references, in order.
-fn leaves(value: &PlanValue) -> Vec<&PlanValue> {
-    let mut leaves = Vec::new();
-    let mut pending = vec![value];
-    while let Some(value) = pending.pop() {
-        match &value.kind {
-            PlanValueKind::Literal(_) => {}
-            PlanValueKind::Variable(_) | PlanValueKind::Text(_) => leaves.push(value),
-            PlanValueKind::List(items) => pending.extend(items.iter().rev()),
-            PlanValueKind::Map(members) => pending.extend(members.iter().rev().map(|(_, member)| member)),
-        }
-    }
-    leaves
-}

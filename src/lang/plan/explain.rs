@@ -11,6 +11,7 @@ use crate::plan::json::{
 };
 use crate::plan::node::NodeId;
 use crate::plan::types::{Plan, PlanBody};
+use crate::value::json::quoted;
 
 /// Longer values are cut.
 const MAX_VALUE: usize = 72;
@@ -53,19 +54,8 @@ pub fn steps(plan: &Plan) -> Vec<Step> {
     match &plan.body {
         PlanBody::Json(json) => {
             let step = |(index, instruction): (u32, &Instruction)| {
-                let node_of = |target: &Target| match target {
-                    Target::Node(node) => *node,
-                    Target::Computed(_) => None,
-                };
-                let next: Vec<NodeId> = match &instruction.kind {
-                    InstructionKind::Branch(branch) => {
-                        [&branch.if_true, &branch.if_false].into_iter().filter_map(node_of).collect()
-                    }
-                    InstructionKind::Jump(target) => node_of(target).into_iter().collect(),
-                    InstructionKind::Assign(_) | InstructionKind::Call(_) | InstructionKind::Reasoning { .. } => {
-                        instruction.next.into_iter().collect()
-                    }
-                };
+                let node_of = |(_, target)| if let Target::Node(node) = target { node } else { None };
+                let next: Vec<NodeId> = instruction.ways().into_iter().filter_map(node_of).collect();
                 let does = what(plan, json.dialect, &instruction.kind);
                 Step { node: NodeId(index), does, then: next.into_iter().map(label).collect() }
             };
@@ -191,10 +181,6 @@ fn names<'a>(names: impl IntoIterator<Item = &'a Arc<str>>) -> String {
 fn one_line(name: &str) -> String {
     let is_plain = |character: char| !character.is_control() && !character.is_whitespace();
     if !name.is_empty() && name.chars().all(is_plain) { name.to_owned() } else { quoted(name) }
-}
-
-fn quoted(text: &str) -> String {
-    serde_json::to_string(text).unwrap_or_default()
 }
 
 fn shortened(text: &str) -> String {

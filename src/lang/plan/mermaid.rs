@@ -7,6 +7,7 @@ use crate::plan::explain::what;
 use crate::plan::json::{InstructionKind, JsonPlan, Target};
 use crate::plan::node::NodeId;
 use crate::plan::types::{Plan, PlanBody};
+use crate::plan::wording::mermaid_text;
 
 /// The plan as a flowchart in Mermaid's language. Text from the plan is escaped: it can never become syntax. Ends
 /// with a line break.
@@ -31,42 +32,17 @@ fn json_chart(text: &mut String, plan: &Plan, json: &JsonPlan) {
             InstructionKind::Assign(_) | InstructionKind::Call(_) | InstructionKind::Jump(_) => ("[\"", "\"]"),
         };
         // Writing to a `String` can't fail.
-        let _ = writeln!(text, "    n{index}{open}{}{close}", escaped(&label));
+        let _ = writeln!(text, "    n{index}{open}{}{close}", mermaid_text(&label));
     }
     let _ = writeln!(text, "    start((start))\n    done((end))\n    start --> {}", id(json.first));
     for (index, instruction) in json.instructions.iter().enumerate() {
-        let mut edge = |label: &str, target: &Target| {
+        for (when, target) in instruction.ways() {
+            let label = if when.is_empty() { String::new() } else { format!("|{when}|") };
             let _ = match target {
-                Target::Node(node) => writeln!(text, "    n{index} -->{label} {}", id(*node)),
+                Target::Node(node) => writeln!(text, "    n{index} -->{label} {}", id(node)),
                 // Where it goes is known when it is executed.
                 Target::Computed(_) => writeln!(text, "    n{index} -.->{label} c{index}{{{{\"computed\"}}}}"),
             };
-        };
-        match &instruction.kind {
-            InstructionKind::Branch(branch) => {
-                edge("|true|", &branch.if_true);
-                edge("|false|", &branch.if_false);
-            }
-            InstructionKind::Jump(target) => edge("", target),
-            InstructionKind::Assign(_) | InstructionKind::Call(_) | InstructionKind::Reasoning { .. } => {
-                edge("", &Target::Node(instruction.next));
-            }
         }
     }
-}
-
-/// Text inside the quotation marks of a label: everything but letters, digits and a few harmless characters as a
-/// numeric entity.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            ' ' | '.' | ',' | ':' | '/' | '-' | '_' | '?' | '!' | '=' | '…' => escaped.push(character),
-            _ if character.is_alphanumeric() => escaped.push(character),
-            _ => {
-                let _ = write!(escaped, "#{};", u32::from(character));
-            }
-        }
-    }
-    escaped
 }

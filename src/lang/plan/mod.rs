@@ -10,7 +10,7 @@ mod mermaid;
 pub(crate) mod node;
 mod read;
 pub(crate) mod types;
-mod wording;
+pub(crate) mod wording;
 
 pub use check::{Surroundings, check_calls};
 pub use explain::{Step, outline, steps};

@@ -1,7 +1,6 @@
 //! What the languages of plans have in common: places, by which a machine says where it is, and which languages there
 //! are.
 
-use std::fmt;
 use std::sync::Arc;
 
 use crate::span::Span;
@@ -26,7 +25,8 @@ pub struct PlanNode {
 }
 
 /// Which language a plan is written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum PlanLanguage {
     /// JSON with jumps: source 000.
     Jmp,
@@ -50,15 +50,5 @@ impl PlanLanguage {
         } else {
             (name.ends_with(".yaml") || name.ends_with(".yml")).then_some(Some(PlanLanguage::Dataflow))
         }
-    }
-}
-
-impl fmt::Display for PlanLanguage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            PlanLanguage::Jmp => "jmp",
-            PlanLanguage::Branch => "branch",
-            PlanLanguage::Dataflow => "dataflow",
-        })
     }
 }

@@ -1,17 +1,15 @@
 //! Names: what a plan is called by; names from plans in messages, escaped and cut, and what they were probably meant
 //! to be.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::diagnostic::spelling::nearest;
+use crate::diagnostic::spelling::Spelling;
 use crate::expr::identifier;
 
 /// Longer names are cut where they are shown, and are nobody's misspelling.
 pub(crate) const MAX_SHOWN: usize = 60;
-
-/// More candidates are not compared: a suggestion is not worth a second.
-const MAX_CANDIDATES: usize = 2000;
 
 /// The name that a plan of this file is called by.
 pub fn plan_name(name: &str) -> Arc<str> {
@@ -23,7 +21,7 @@ pub fn plan_name(name: &str) -> Arc<str> {
     if identifier.is_empty() { "Plan".into() } else { identifier.into() }
 }
 
-/// `text` as it may stand in a message: on one line, without control characters, not long.
+/// `text` as it may stand in a message: on one line, without control characters and strange white space, not long.
 pub(crate) fn shown(text: &str) -> String {
     let mut shown = String::new();
     for (n, character) in text.chars().enumerate() {
@@ -31,7 +29,7 @@ pub(crate) fn shown(text: &str) -> String {
             shown.push('…');
             break;
         }
-        if character.is_control() {
+        if character.is_control() || (character.is_whitespace() && character != ' ') {
             shown.extend(character.escape_default());
         } else {
             shown.push(character);
@@ -41,12 +39,13 @@ pub(crate) fn shown(text: &str) -> String {
 }
 
 /// The candidate that `name` was probably meant to be, if both are of a length at which that can be told.
-pub(crate) fn suggest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
-    if name.len() > MAX_SHOWN {
-        return None;
-    }
-    let possible = candidates.filter(|candidate| candidate.len() <= MAX_SHOWN && *candidate != name);
-    nearest(name, possible.take(MAX_CANDIDATES).map(str::to_owned))
+pub(crate) fn suggest<'a>(
+    spelling: &Spelling,
+    name: &str,
+    candidates: impl Iterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let is_shown = |text: &str| text.len() <= MAX_SHOWN;
+    spelling.nearest(name, candidates.filter(|candidate| is_shown(candidate) && is_shown(name) && *candidate != name))
 }
 
 /// `` `a`, `b` and `c` ``.
@@ -57,4 +56,21 @@ pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
         Some((last, [])) => last.clone(),
         Some((last, others)) => format!("{} and {last}", others.join(", ")),
     }
+}
+
+/// `text` inside the quotation marks of a label of Mermaid: everything but letters, digits and a few harmless characters as a
+/// numeric entity.
+pub(crate) fn mermaid_text(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            ' ' | '.' | ',' | ':' | '/' | '-' | '_' | '?' | '!' | '=' | '…' => escaped.push(character),
+            _ if character.is_alphanumeric() => escaped.push(character),
+            _ => {
+                // Writing to a `String` can't fail.
+                let _ = write!(escaped, "#{};", u32::from(character));
+            }
+        }
+    }
+    escaped
 }

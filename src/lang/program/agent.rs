@@ -10,7 +10,7 @@ use crate::span::Span;
 use crate::value::Value;
 
 /// One H1: an agent, its standing instructions and its playbooks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Agent {
     /// This agent's id.
     pub id: AgentId,
@@ -42,9 +42,10 @@ impl Agent {
 }
 
 /// What runs an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AgentKind {
     /// Our machine.
+    #[default]
     Playbooks,
     /// A person (`# Agent:Human`): recognised, not supported.
     Human,

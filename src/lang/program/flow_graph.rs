@@ -3,11 +3,12 @@
 use crate::program::ids::StepId;
 
 /// A place in the graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Node {
     /// A line.
     Step(StepId),
     /// After the last line: the playbook returns.
+    #[default]
     End,
 }
 
@@ -32,7 +33,7 @@ pub struct Edge {
 }
 
 /// The graph: per line its successors, `Then` before `Else`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowGraph {
     /// Where the playbook begins; [`Node::End`] if it has no lines.
     pub entry: Node,
@@ -40,12 +41,6 @@ pub struct FlowGraph {
     pub successors: Vec<Vec<Edge>>,
     /// Per line, what follows it and all that is nested under it; after a chain of arms.
     pub(crate) after: Vec<Node>,
-}
-
-impl Default for FlowGraph {
-    fn default() -> Self {
-        FlowGraph { entry: Node::End, successors: Vec::new(), after: Vec::new() }
-    }
 }
 
 impl FlowGraph {

@@ -2,11 +2,11 @@
 //! program that made them.
 
 /// An agent, by its position in [`crate::program::Program::agents`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AgentId(pub u32);
 
 /// A playbook, by its position in [`crate::program::Program::playbooks`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PlaybookId(pub u32);
 
 /// A line of a playbook, by its position in [`crate::program::Playbook::steps`]: document order.

@@ -13,7 +13,7 @@ use crate::span::Span;
 use crate::value::Value;
 
 /// One H2: a playbook.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Playbook {
     /// This playbook's id.
     pub id: PlaybookId,
@@ -64,11 +64,12 @@ pub struct Playbook {
 }
 
 /// How a playbook runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Line by line.
     Steps,
     /// No `### Steps`: the model chooses until the goal is met.
+    #[default]
     Goal,
 }
 

@@ -162,32 +162,20 @@ pub struct Argument {
 impl StepKind {
     /// The call that this is or does.
     pub fn call(&self) -> Option<&CallSite> {
-        match self {
-            StepKind::Call(call) | StepKind::Return(Returned::Call(call)) => Some(call),
-            StepKind::Return(Returned::Nothing | Returned::Value(_) | Returned::Words)
-            | StepKind::Branch { .. }
-            | StepKind::Loop(_)
-            | StepKind::End
-            | StepKind::Assign { .. }
-            | StepKind::Ask { .. }
-            | StepKind::Say { .. }
-            | StepKind::Free => None,
-        }
+        if let StepKind::Call(call) | StepKind::Return(Returned::Call(call)) = self { Some(call) } else { None }
     }
 
     /// The variables that it is certain to write when it has been done.
     pub fn targets(&self) -> Vec<&Target> {
-        match self {
-            StepKind::Assign { target, .. } => vec![target],
-            StepKind::Ask { targets } => targets.iter().collect(),
-            StepKind::Call(call) => call.result.iter().collect(),
-            StepKind::Loop(Loop::ForEach { variable, .. }) => vec![variable],
-            StepKind::Branch { .. }
-            | StepKind::Loop(Loop::Repeat { .. } | Loop::While { .. } | Loop::Until { .. })
-            | StepKind::Return(_)
-            | StepKind::End
-            | StepKind::Say { .. }
-            | StepKind::Free => Vec::new(),
+        if let StepKind::Ask { targets } = self {
+            targets.iter().collect()
+        } else if let StepKind::Assign { target, .. }
+        | StepKind::Loop(Loop::ForEach { variable: target, .. })
+        | StepKind::Call(CallSite { result: Some(target), .. }) = self
+        {
+            vec![target]
+        } else {
+            Vec::new()
         }
     }
 }

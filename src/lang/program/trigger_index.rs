@@ -72,27 +72,15 @@ impl Trigger {
 impl TriggerKind {
     /// Whether it is evaluated when a variable gets another value: not on beginnings, calls and time.
     pub fn waits_for_updates(&self) -> bool {
-        match self {
-            TriggerKind::Condition(_) | TriggerKind::Changes(_) | TriggerKind::Semantic => true,
-            TriggerKind::Beginning
-            | TriggerKind::BeforeCall(_)
-            | TriggerKind::AfterCall(_)
-            | TriggerKind::CallFails(_)
-            | TriggerKind::Every { .. }
-            | TriggerKind::Silence { .. } => false,
-        }
+        matches!(self, TriggerKind::Condition(_) | TriggerKind::Changes(_) | TriggerKind::Semantic)
     }
 
     /// The callable whose calls it waits for.
     pub fn call(&self) -> Option<&CallName> {
-        match self {
-            TriggerKind::BeforeCall(call) | TriggerKind::AfterCall(call) | TriggerKind::CallFails(call) => Some(call),
-            TriggerKind::Beginning
-            | TriggerKind::Every { .. }
-            | TriggerKind::Silence { .. }
-            | TriggerKind::Condition(_)
-            | TriggerKind::Changes(_)
-            | TriggerKind::Semantic => None,
+        if let TriggerKind::BeforeCall(call) | TriggerKind::AfterCall(call) | TriggerKind::CallFails(call) = self {
+            Some(call)
+        } else {
+            None
         }
     }
 }

@@ -59,30 +59,24 @@ pub(crate) fn parse(text: &str, from: usize) -> Vec<Block> {
     let mut hidden = 0_usize;
     for (event, range) in Parser::new_ext(body, Options::empty()).into_offset_iter() {
         let range = range.start + from..range.end + from;
-        match event {
-            Event::Start(Tag::List(first)) if hidden == 0 => reader.begin_list(first.is_some(), range),
-            Event::Start(Tag::Item) if hidden == 0 => reader.begin_item(range),
-            Event::End(TagEnd::List(_)) if hidden == 0 => reader.end_list(),
-            Event::End(TagEnd::Item) if hidden == 0 => reader.end_item(),
-            Event::Start(tag) => {
-                if hidden == 0 {
-                    reader.begin_block(&tag, range);
-                }
-                hidden += 1;
+        let is_outside = hidden == 0;
+        if let (true, Event::Start(Tag::List(first))) = (is_outside, &event) {
+            reader.begin_list(first.is_some(), range);
+        } else if is_outside && event == Event::Start(Tag::Item) {
+            reader.begin_item(range);
+        } else if let (true, Event::End(TagEnd::List(_))) = (is_outside, &event) {
+            reader.end_list();
+        } else if is_outside && event == Event::End(TagEnd::Item) {
+            reader.end_item();
+        } else if let Event::Start(tag) = &event {
+            if is_outside {
+                reader.begin_block(tag, range);
             }
-            Event::End(_) => hidden -= 1,
-            Event::Rule if hidden == 0 => reader.rule(),
-            Event::Rule
-            | Event::Text(_)
-            | Event::Code(_)
-            | Event::InlineMath(_)
-            | Event::DisplayMath(_)
-            | Event::Html(_)
-            | Event::InlineHtml(_)
-            | Event::FootnoteReference(_)
-            | Event::SoftBreak
-            | Event::HardBreak
-            | Event::TaskListMarker(_) => {}
+            hidden += 1;
+        } else if let Event::End(_) = event {
+            hidden -= 1;
+        } else if is_outside && event == Event::Rule {
+            reader.rule();
         }
     }
     reader.blocks

@@ -1,7 +1,6 @@
 //! Files as they were written: Markdown, YAML, and the tree of a file.
 
 pub(crate) mod ast;
-pub mod json;
 pub(crate) mod markdown;
 pub(crate) mod parse;
 pub mod yaml;

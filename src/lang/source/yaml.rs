@@ -2,13 +2,14 @@
 //! documents.
 //!
 //! Nothing is expanded and nothing gets a type unless somebody asks ([`Scalar::core_value`]): aliases, anchors, tags
-//! and further documents are faults, which whoever reads a document puts into its own words.
+//! and further documents are errors.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StructureStyle};
 
+use crate::diagnostic::Diagnostic;
 use crate::span::{FileId, Span};
 use crate::value::Value;
 
@@ -30,7 +31,7 @@ pub enum NodeKind {
     List(Vec<Node>),
     /// Keys and values in order; a key can be any node, and stand twice.
     Mapping(Vec<(Node, Node)>),
-    /// An alias, which is a [`Fault`].
+    /// An alias, which is an error.
     Unread,
 }
 
@@ -56,70 +57,6 @@ pub enum Style {
     DoubleQuoted,
     /// `|` or `>`.
     Block,
-}
-
-/// What keeps a text from being read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// Its place in the file.
-    pub span: Span,
-    /// What is wrong.
-    pub kind: FaultKind,
-}
-
-/// What is wrong with a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FaultKind {
-    /// `!tag`.
-    Tag,
-    /// A second document; it is not read.
-    SeveralDocuments,
-    /// `&name`.
-    Anchor(String),
-    /// `*name`; the first of its name.
-    Alias(String),
-    /// Lists and mappings stand deeper inside each other than allowed; nothing is read.
-    NestedTooDeep,
-    /// It is no YAML; nothing is read.
-    Syntax {
-        /// The parser's words.
-        message: String,
-        /// What is probably to be done.
-        hint: Option<Hint>,
-        /// The place in the parsed text.
-        at: usize,
-    },
-}
-
-/// What is probably to be done about a text that is no YAML.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hint {
-    /// Indent with spaces.
-    Tab,
-    /// Something between brackets needs quotes.
-    InBrackets,
-    /// A text that begins with this character needs quotes.
-    FirstCharacter,
-    /// A text with `: ` in it needs quotes.
-    Colon,
-    /// A quote is not closed.
-    OpenQuote,
-    /// A line begins with `%`.
-    Directive,
-}
-
-impl Hint {
-    /// The advice, in words.
-    pub fn text(self) -> &'static str {
-        match self {
-            Hint::Tab => "indent with spaces",
-            Hint::InBrackets => "a bracket is not closed, or a comma or quotes are missing between `{ }` or `[ ]`",
-            Hint::FirstCharacter => "a text that begins with this character needs quotes",
-            Hint::Colon => "a text with `: ` in it needs quotes",
-            Hint::OpenQuote => "a quote before this place is not closed",
-            Hint::Directive => "there are no `%` directives here; a text that begins with `%` needs quotes",
-        }
-    }
 }
 
 impl Node {
@@ -161,33 +98,22 @@ fn number(text: &str) -> Option<Value> {
     if let Some(value) = prefixed("0o", 8).or_else(|| prefixed("0x", 16)) {
         return Some(value);
     }
-    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, Some(exponent.strip_prefix(['-', '+']).unwrap_or(exponent))),
-        None => (unsigned, None),
-    };
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let has_digits = !whole.is_empty() || !fraction.is_empty();
-    if !has_digits || !digits(whole) || !digits(fraction) || exponent.is_some_and(|e| e.is_empty() || !digits(e)) {
+    // What else Rust reads as a number, such as `inf`, has letters.
+    if !text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte)) {
         return None;
     }
-    if whole == unsigned
-        && let Ok(int) = text.parse()
-    {
-        return Some(Value::Int(int));
-    }
-    text.parse().ok().filter(|float: &f64| float.is_finite()).map(Value::Float)
+    let int = text.parse().ok().map(Value::Int);
+    int.or_else(|| text.parse().ok().filter(|float: &f64| float.is_finite()).map(Value::Float))
 }
 
 /// Reads the one document of `text`. Lists and mappings may stand `max_nesting` levels inside each other; `original`
-/// tells where in the file a place of `text` is. Without a tree there is a fault or the text is empty.
+/// tells where in the file a place of `text` is. Without a tree there is an error or the text is empty.
 pub fn parse(
     text: &str,
     file: FileId,
     max_nesting: usize,
     original: &dyn Fn(usize) -> usize,
-) -> (Option<Node>, Vec<Fault>) {
+) -> (Option<Node>, Vec<Diagnostic>) {
     let mut options = granit_parser::options! {
         emit_unresolved_aliases: true,
         emit_anchor_events: true,
@@ -196,7 +122,7 @@ pub fn parse(
         block_nesting_limit: max_nesting,
     };
     options.set_emit_comments(false);
-    let mut builder = Builder { text, file, original, faults: Vec::new(), open: Vec::new(), root: None };
+    let mut builder = Builder { text, file, original, errors: Vec::new(), open: Vec::new(), root: None };
     let mut n_documents = 0;
     // Of many references to one anchor the first says it all.
     let mut reported = HashSet::new();
@@ -204,29 +130,36 @@ pub fn parse(
         let (event, place) = match event {
             Ok(event) => event,
             Err(error) => {
-                builder.fail(&error);
-                return (None, builder.faults);
+                builder.fail(&error, max_nesting);
+                return (None, builder.errors);
             }
         };
         let range = place.byte_range().unwrap_or_default();
         if let Some(tag) = place.tag_span() {
-            builder.refuse(tag.byte_range().unwrap_or_default(), FaultKind::Tag);
+            let message = "tags of YAML are not read; write the plain value";
+            builder.refuse(tag.byte_range().unwrap_or_default(), "yaml-tag", message.to_owned());
         }
         // The enumeration is open, so `match` would need an arm for what nobody knows.
         if let Event::DocumentStart(..) = event {
             n_documents += 1;
             if n_documents > 1 {
-                builder.refuse(range, FaultKind::SeveralDocuments);
+                let message = "here a second YAML document begins; write one";
+                builder.refuse(range, "several-documents", message.to_owned());
                 break;
             }
         } else if let Event::Anchor(_, name) = event {
-            builder.refuse(range, FaultKind::Anchor(name.to_string()));
+            let message =
+                format!("anchors of YAML (`&{name}`) are not read; write the value out, and put other text in quotes");
+            builder.refuse(range, "yaml-anchor", message);
         } else if matches!(event, Event::Alias(_) | Event::UnresolvedAlias(_)) {
             let span = builder.span(range.clone());
             let name = text.get(range.clone()).unwrap_or("*");
             let name = name.trim_start_matches('*');
             if reported.insert(name) {
-                builder.refuse(range, FaultKind::Alias(name.to_owned()));
+                let message = format!(
+                    "references of YAML (`*{name}`) are not read; write the value out, and put other text in quotes"
+                );
+                builder.refuse(range, "yaml-alias", message);
             }
             builder.add(Node { span, kind: NodeKind::Unread });
         } else if let Event::Scalar(text, style, ..) = event {
@@ -235,21 +168,15 @@ pub fn parse(
             let scalar = Scalar { text, style: style_of(style), range };
             builder.add(Node { span, kind: NodeKind::Scalar(scalar) });
         } else if let Event::SequenceStart(..) = event {
-            builder.open.push(Open {
-                start: range.start,
-                block: false,
-                key: None,
-                pairs: Vec::new(),
-                items: Some(Vec::new()),
-            });
+            builder.open.push(Open { start: range.start, block: false, is_list: true, nodes: Vec::new() });
         } else if let Event::MappingStart(style, ..) = event {
             let block = style == StructureStyle::Block;
-            builder.open.push(Open { start: range.start, block, key: None, pairs: Vec::new(), items: None });
+            builder.open.push(Open { start: range.start, block, is_list: false, nodes: Vec::new() });
         } else if matches!(event, Event::SequenceEnd | Event::MappingEnd) {
             builder.close(range.end);
         }
     }
-    (builder.root, builder.faults)
+    (builder.root, builder.errors)
 }
 
 /// A collection whose end has not been read.
@@ -257,17 +184,16 @@ struct Open {
     start: usize,
     /// Whether it has no closing bracket.
     block: bool,
-    key: Option<Node>,
-    pairs: Vec<(Node, Node)>,
-    /// Of a list.
-    items: Option<Vec<Node>>,
+    is_list: bool,
+    /// What stands in it; of a mapping keys and values in turn.
+    nodes: Vec<Node>,
 }
 
 struct Builder<'a> {
     text: &'a str,
     file: FileId,
     original: &'a dyn Fn(usize) -> usize,
-    faults: Vec<Fault>,
+    errors: Vec<Diagnostic>,
     open: Vec<Open>,
     root: Option<Node>,
 }
@@ -280,67 +206,69 @@ impl Builder<'_> {
         Span::new(self.file, (self.original)(range.start), (self.original)(end))
     }
 
-    fn refuse(&mut self, range: Range<usize>, kind: FaultKind) {
-        let span = self.span(range);
-        self.faults.push(Fault { span, kind });
+    fn refuse(&mut self, range: Range<usize>, code: &'static str, message: String) {
+        self.errors.push(Diagnostic::error(code, self.span(range), message));
     }
 
     fn add(&mut self, node: Node) {
-        let Some(open) = self.open.last_mut() else {
-            self.root.get_or_insert(node);
-            return;
-        };
-        match (&mut open.items, open.key.take()) {
-            (Some(items), _) => items.push(node),
-            (None, Some(key)) => open.pairs.push((key, node)),
-            (None, None) => open.key = Some(node),
+        match self.open.last_mut() {
+            Some(open) => open.nodes.push(node),
+            None => _ = self.root.get_or_insert(node),
         }
     }
 
     fn close(&mut self, end: usize) {
         let Some(open) = self.open.pop() else { return };
         let start = self.span(open.start..open.start);
-        let last = match &open.items {
-            Some(items) => items.last().map(|node| node.span),
-            None => open.pairs.last().map(|(key, value)| key.span.to(value.span)),
-        };
+        let last = open.nodes.last().map(|node| node.span);
         // The end of what has no closing bracket is told only at the next token.
         let is_closed = !open.block && self.text[..end].ends_with(['}', ']']);
         let span = if is_closed { self.span(open.start..end) } else { last.map_or(start, |last| start.to(last)) };
-        let kind = open.items.map_or_else(|| NodeKind::Mapping(open.pairs), NodeKind::List);
+        let mut nodes = open.nodes.into_iter();
+        let kind = if open.is_list {
+            NodeKind::List(nodes.collect())
+        } else {
+            NodeKind::Mapping(std::iter::from_fn(|| Some((nodes.next()?, nodes.next()?))).collect())
+        };
         self.add(Node { span, kind });
     }
 
     /// Says what keeps the text from being YAML.
-    fn fail(&mut self, error: &ScanError) {
+    fn fail(&mut self, error: &ScanError, max_nesting: usize) {
         let text = self.text;
         let at = error.marker().byte_offset().unwrap_or(0).min(text.len());
         let at = (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let length = text[at..].chars().next().filter(|c| !c.is_control()).map_or(0, char::len_utf8);
-        let kind = if *error.kind() == ErrorKind::RecursionLimitExceeded {
-            FaultKind::NestedTooDeep
+        let span = self.span(at..at + length);
+        self.errors.push(if *error.kind() == ErrorKind::RecursionLimitExceeded {
+            let message = format!("lists and maps are nested deeper than {max_nesting} levels");
+            Diagnostic::error("nested-too-deep", span, message)
         } else {
-            FaultKind::Syntax { message: error.kind().to_string(), hint: hint(error.kind()), at }
-        };
-        self.refuse(at..at + length, kind);
+            let found = Diagnostic::error("bad-yaml", span, format!("this is not valid YAML: {}", error.kind()));
+            match advice(error.kind()) {
+                Some(advice) => found.with_note(advice),
+                None => found,
+            }
+        });
     }
 }
 
-fn hint(kind: &ErrorKind) -> Option<Hint> {
+/// What is probably to be done about a text that is no YAML.
+fn advice(kind: &ErrorKind) -> Option<&'static str> {
     let is_tab =
         matches!(kind, ErrorKind::TabNotAllowed | ErrorKind::TabInBlockIndentation | ErrorKind::TabInIndentation);
     if is_tab {
-        Some(Hint::Tab)
+        Some("indent with spaces")
     } else if matches!(kind, ErrorKind::ExpectedFlowMappingSeparator | ErrorKind::ExpectedFlowSequenceSeparator) {
-        Some(Hint::InBrackets)
+        Some("a bracket is not closed, or a comma or quotes are missing between `{ }` or `[ ]`")
     } else if matches!(kind, ErrorKind::UnexpectedCharacter { .. }) {
-        Some(Hint::FirstCharacter)
+        Some("a text that begins with this character needs quotes")
     } else if *kind == ErrorKind::MappingValueNotAllowed {
-        Some(Hint::Colon)
+        Some("a text with `: ` in it needs quotes")
     } else if matches!(kind, ErrorKind::InvalidQuotedScalarIndent | ErrorKind::UnclosedQuotedScalar) {
-        Some(Hint::OpenQuote)
+        Some("a quote before this place is not closed")
     } else if *kind == ErrorKind::DirectiveDisallowed {
-        Some(Hint::Directive)
+        Some("there are no `%` directives here; a text that begins with `%` needs quotes")
     } else {
         None
     }

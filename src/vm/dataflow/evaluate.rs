@@ -256,7 +256,7 @@ impl<'a> Evaluator<'a> {
         if let Some(returned) = self.returned(base).filter(|returned| returned.domain == *name) {
             return Ok(Datum::Value(returned.result.clone()));
         }
-        if let Some(time) = TimeOfDay::from_name(name)
+        if let Ok(time) = name.parse::<TimeOfDay>()
             && let Some(when) = self.read(&datum)
         {
             return self.when(expr, self.calendar.at_name(&when, time));
@@ -362,7 +362,7 @@ impl<'a> Evaluator<'a> {
             return self.when(expr, self.calendar.at_name(when, name));
         }
         let datum = self.expr(time)?.to_value();
-        if let Some(name) = datum.as_str().and_then(TimeOfDay::from_name) {
+        if let Some(name) = datum.as_str().and_then(|name| name.parse::<TimeOfDay>().ok()) {
             return self.when(expr, self.calendar.at_name(when, name));
         }
         let Some(clock) = datum.as_str().and_then(read_clock) else {

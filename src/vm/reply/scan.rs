@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use playhouse_lang::source::json::is_number;
+use playhouse_lang::value::json::is_number;
 
 use super::key::{Entry, Key, before_say, line_id};
 use super::speech::{Speech, SpeechFault};

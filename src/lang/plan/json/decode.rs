@@ -7,15 +7,16 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
+use crate::diagnostic::spelling::Spelling;
 use crate::plan::json::decoder::Decoder;
-use crate::plan::json::dialect::{Known, guess};
+use crate::plan::json::dialect::guess;
 use crate::plan::json::extract::extract;
 use crate::plan::json::layout::{Layout, List, node};
-use crate::plan::json::tree::{Json, opening};
+use crate::plan::json::tree::Json;
 use crate::plan::json::{Dialect, Instruction, InstructionKind, JsonPlan, PlanValue};
 use crate::plan::node::{PlanLanguage, PlanNode};
 use crate::plan::types::{Plan, PlanBody};
-use crate::plan::wording::{plan_name, shown, suggest};
+use crate::plan::wording::{plan_name, shown};
 use crate::span::FileId;
 
 /// The variable whose value is a plan's.
@@ -33,15 +34,13 @@ pub fn decode(file: FileId, name: &str, text: &str, dialect: Option<Dialect>) ->
     let (document, mut diagnostics) = extract(file, text);
     let plan = document.map(|document| {
         let root = document.root();
-        let known = match dialect.or_else(|| declared(name)) {
-            Some(dialect) => Known { dialect, because: None, declared: true },
-            None => guess(root),
-        };
+        let dialect = dialect.or_else(|| declared(name)).unwrap_or_else(|| guess(root));
         let mut decoder = Decoder {
             text,
-            known,
+            dialect,
             diagnostics: std::mem::take(&mut diagnostics),
             doubts: Vec::new(),
+            spelling: Spelling::default(),
             targets: Vec::new(),
         };
         let plan = decoder.plan(file, name, root);
@@ -84,7 +83,7 @@ impl<'t> Decoder<'t> {
         let nodes = layout.entries.iter().map(|entry| PlanNode { label: entry.label.clone(), span: entry.json.span() });
         let nodes = nodes.collect();
         let by_seq_no = std::mem::take(&mut self.targets);
-        let json = JsonPlan { dialect: self.known.dialect, first: layout.first(0), instructions, by_seq_no };
+        let json = JsonPlan { dialect: self.dialect, first: layout.first(0), instructions, by_seq_no };
         self.result(&layout, &json);
         let set = json.variables_set();
         let parameters = variables_read(&json, &set);
@@ -104,7 +103,7 @@ impl<'t> Decoder<'t> {
         let main = layout.lists.first().map_or(&[][..], |main| &main.entries);
         let Some(&last) = main.iter().max_by_key(|&&index| layout.entries[index].seq_no) else { return };
         let entry = &layout.entries[last];
-        match self.known.dialect {
+        match self.dialect {
             Dialect::Branch => {
                 let is_set = plan
                     .instructions
@@ -119,19 +118,8 @@ impl<'t> Decoder<'t> {
             Dialect::Jmp => {
                 let message = "the last instruction must set `final_answer`, the result of the plan";
                 let error = Diagnostic::error("plan-final-answer", entry.type_span, message);
-                let outputs = plan.instructions[last].kind.outputs();
-                let near = suggest(FINAL_ANSWER, outputs.iter().map(|(name, _)| &***name));
-                let misspelt = outputs.iter().find(|(name, _)| near.as_deref() == Some(&***name));
-                let earlier = plan.instructions.iter().find(|instruction| sets(instruction, FINAL_ANSWER));
-                self.diagnostics.push(match (misspelt, earlier) {
-                    (Some((_, Some(place))), _) => error.with_fix("call it `final_answer`", *place, "\"final_answer\""),
-                    (_, Some(earlier)) => {
-                        let message = format!("set here, but seq_no {} is the last", plan.instructions[last].seq_no);
-                        error.with_place(opening(earlier.span), message)
-                    }
-                    _ => error
-                        .with_note("it is an `assign` of `final_answer`, or a `calling` whose `output_vars` has it"),
-                });
+                let note = "it is an `assign` of `final_answer`, or a `calling` whose `output_vars` has it";
+                self.diagnostics.push(error.with_note(note));
             }
         }
     }

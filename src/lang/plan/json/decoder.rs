@@ -1,7 +1,8 @@
 //! What is known while a JSON plan is read.
 
 use crate::diagnostic::Diagnostic;
-use crate::plan::json::dialect::Known;
+use crate::diagnostic::spelling::Spelling;
+use crate::plan::json::Dialect;
 use crate::plan::node::NodeId;
 use crate::span::Span;
 
@@ -9,9 +10,10 @@ use crate::span::Span;
 pub(crate) struct Decoder<'t> {
     /// The whole text of its file.
     pub(crate) text: &'t str,
-    pub(crate) known: Known,
+    pub(crate) dialect: Dialect,
     pub(crate) diagnostics: Vec<Diagnostic>,
     pub(crate) doubts: Vec<Doubtful>,
+    pub(crate) spelling: Spelling,
     /// Main instructions by number, each number once.
     pub(crate) targets: Vec<(i64, NodeId)>,
 }

@@ -1,9 +1,7 @@
 //! The types of instructions, and which dialect a plan is written in (spec `plans.md`, 2.8).
 
-use crate::plan::json::references::Found;
 use crate::plan::json::tree::Json;
 use crate::plan::json::{Dialect, references};
-use crate::span::Span;
 
 /// A type of instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,113 +16,104 @@ pub(crate) enum InstructionType {
     Reasoning,
 }
 
-impl InstructionType {
-    const ALL: [InstructionType; 8] = [
-        InstructionType::Assign,
+/// Each type: it as it is written, the one dialect that has it (none: both have), the parameters that it reads.
+const TYPES: [(InstructionType, &str, Option<Dialect>, &[&str]); 8] = [
+    (InstructionType::Assign, "assign", None, &["value", "var_name"]),
+    (
         InstructionType::Jmp,
-        InstructionType::Calling,
-        InstructionType::LlmGenerate,
+        "jmp",
+        Some(Dialect::Jmp),
+        &["condition_prompt", "context", "jump_if_true", "jump_if_false", "target_seq"],
+    ),
+    (InstructionType::Calling, "calling", Some(Dialect::Jmp), &["tool", "params", "output_vars"]),
+    (InstructionType::LlmGenerate, "llm_generate", Some(Dialect::Branch), &["prompt", "context", "output_var"]),
+    (
         InstructionType::RetrieveKnowledgeGraph,
+        "retrieve_knowledge_graph",
+        Some(Dialect::Branch),
+        &["query", "output_var"],
+    ),
+    (
         InstructionType::RetrieveEmbeddedChunks,
+        "retrieve_embedded_chunks",
+        Some(Dialect::Branch),
+        &["embedding_query", "top_k", "output_var"],
+    ),
+    (
         InstructionType::Condition,
-        InstructionType::Reasoning,
-    ];
+        "condition",
+        Some(Dialect::Branch),
+        &["prompt", "context", "true_branch", "false_branch"],
+    ),
+    (InstructionType::Reasoning, "reasoning", None, &[]),
+];
 
+impl InstructionType {
     /// It as it is written.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            InstructionType::Assign => "assign",
-            InstructionType::Jmp => "jmp",
-            InstructionType::Calling => "calling",
-            InstructionType::LlmGenerate => "llm_generate",
-            InstructionType::RetrieveKnowledgeGraph => "retrieve_knowledge_graph",
-            InstructionType::RetrieveEmbeddedChunks => "retrieve_embedded_chunks",
-            InstructionType::Condition => "condition",
-            InstructionType::Reasoning => "reasoning",
-        }
+        TYPES[self as usize].1
     }
 
     /// The one dialect that has it; none: both have.
     pub(crate) fn dialect(self) -> Option<Dialect> {
-        match self {
-            InstructionType::Assign | InstructionType::Reasoning => None,
-            InstructionType::Jmp | InstructionType::Calling => Some(Dialect::Jmp),
-            InstructionType::LlmGenerate
-            | InstructionType::RetrieveKnowledgeGraph
-            | InstructionType::RetrieveEmbeddedChunks
-            | InstructionType::Condition => Some(Dialect::Branch),
-        }
+        TYPES[self as usize].2
+    }
+
+    /// The parameters that it reads.
+    pub(crate) fn parameters(self) -> &'static [&'static str] {
+        TYPES[self as usize].3
     }
 
     /// The type of this name.
     pub(crate) fn of_name(name: &str) -> Option<InstructionType> {
-        InstructionType::ALL.into_iter().find(|known| known.name() == name)
+        TYPES.iter().find(|known| known.1 == name).map(|known| known.0)
     }
 
     /// The types of a dialect.
     pub(crate) fn all_of(dialect: Dialect) -> impl Iterator<Item = InstructionType> {
-        InstructionType::ALL.into_iter().filter(move |known| known.dialect().is_none_or(|only| only == dialect))
+        let has = move |known: &InstructionType| known.dialect().is_none_or(|only| only == dialect);
+        TYPES.iter().map(|known| known.0).filter(has)
     }
-}
-
-/// A dialect and how it is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Known {
-    pub(crate) dialect: Dialect,
-    /// What in the text shows it; none: it was declared, or nothing shows it.
-    pub(crate) because: Option<Span>,
-    pub(crate) declared: bool,
 }
 
 /// The dialect of the plan that `list` is: the types of its instructions tell, else its references, else what the
 /// parameters of its `assign`s are.
-pub(crate) fn guess(list: Json<'_>) -> Known {
-    let instructions = || list.items();
-    let types = instructions().filter_map(|instruction| instruction.member("type"));
-    let known = |dialect, because| Known { dialect, because, declared: false };
-    for written in types {
-        let dialect = written.value.text().and_then(InstructionType::of_name).and_then(InstructionType::dialect);
-        if let Some(dialect) = dialect {
-            return known(dialect, Some(written.value.span()));
-        }
+pub(crate) fn guess(list: Json<'_>) -> Dialect {
+    fn type_of(instruction: Json<'_>) -> Option<&str> {
+        instruction.member("type")?.value.text()
     }
+    let types = list.items().filter_map(type_of);
     // What a plan says about itself refers to nothing.
-    let is_reasoning = |instruction: &Json<'_>| {
-        instruction.member("type").is_some_and(|written| written.value.text() == Some("reasoning"))
-    };
-    for instruction in instructions().filter(|instruction| !is_reasoning(instruction)) {
-        if let Some(parameters) = instruction.member("parameters")
-            && let Some((dialect, place)) = dialect_of_references(parameters.value)
-        {
-            return known(dialect, Some(place));
-        }
-    }
-    let mut assigns = instructions()
-        .filter(|instruction| instruction.member("type").is_some_and(|written| written.value.text() == Some("assign")))
-        .peekable();
+    let with_references = list.items().filter(|instruction| type_of(*instruction) != Some("reasoning"));
+    let parameters = with_references.filter_map(|instruction| instruction.member("parameters"));
+    let mut assigns = list.items().filter(|instruction| type_of(*instruction) == Some("assign")).peekable();
     let has_shape = |instruction: Json<'_>| {
         instruction.member("parameters").is_some_and(|parameters| {
             let value = parameters.value;
             value.members().count() == 2 && value.member("value").is_some() && value.member("var_name").is_some()
         })
     };
-    let is_branch = assigns.peek().is_some() && assigns.all(has_shape);
-    known(if is_branch { Dialect::Branch } else { Dialect::Jmp }, None)
+    let mut by_type = types.filter_map(|name| InstructionType::of_name(name)?.dialect());
+    let mut by_references = parameters.filter_map(|parameters| dialect_of_references(parameters.value));
+    by_type.next().or_else(|| by_references.next()).unwrap_or_else(|| {
+        let is_branch = assigns.peek().is_some() && assigns.all(has_shape);
+        if is_branch { Dialect::Branch } else { Dialect::Jmp }
+    })
 }
 
-/// The dialect of the first reference in a value, and the place of what holds it.
-fn dialect_of_references(value: Json<'_>) -> Option<(Dialect, Span)> {
+/// The dialect of the first reference in a value.
+fn dialect_of_references(value: Json<'_>) -> Option<Dialect> {
     let mut pending = vec![value];
     while let Some(value) = pending.pop() {
         if let Some(text) = value.text() {
             for dialect in [Dialect::Jmp, Dialect::Branch] {
-                if references::scan(text, dialect).any(|found| matches!(found, Found::Variable { .. })) {
-                    return Some((dialect, value.span()));
+                if references::scan(text, dialect).any(|found| found.doubt.is_none()) {
+                    return Some(dialect);
                 }
             }
         }
         if references::variable_object(value).is_some() {
-            return Some((Dialect::Branch, value.span()));
+            return Some(Dialect::Branch);
         }
         let children = pending.len();
         pending.extend(value.items());

@@ -99,9 +99,5 @@ fn nothing_found(file: FileId, text: &str, beginning: usize) -> Diagnostic {
     let line = text[beginning..].lines().next().unwrap_or("").trim_end();
     let span = Span::new(file, beginning, beginning + line.len());
     let error = Diagnostic::error("plan-not-found", span, "there is no JSON array of instructions in this text");
-    if text[beginning..].starts_with('{') {
-        error.with_note("a plan is a list: write its instructions between `[` and `]`")
-    } else {
-        error.with_note("a plan looks like this: [{\"seq_no\": 0, \"type\": \"assign\", \"parameters\": {…}}, …]")
-    }
+    error.with_note("a plan looks like this: [{\"seq_no\": 0, \"type\": \"assign\", \"parameters\": {…}}, …]")
 }

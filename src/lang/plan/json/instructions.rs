@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::diagnostic::Diagnostic;
 use crate::plan::json::decoder::Decoder;
 use crate::plan::json::dialect::InstructionType;
-use crate::plan::json::layout::{Entry, Layout, kind_of_number, with_integer};
+use crate::plan::json::layout::{Entry, Layout, kind_of_number};
 use crate::plan::json::parameters::Parameters;
 use crate::plan::json::references::variable_object;
 use crate::plan::json::tree::{Json, Kind};
@@ -14,7 +14,6 @@ use crate::plan::json::{
     Assignment, Branch, Dialect, InstructionKind, Output, PlanCall, PlanValue, PlanValueKind, Target,
 };
 use crate::plan::node::NodeId;
-use crate::plan::wording::suggest;
 
 impl<'t> Decoder<'t> {
     /// What `entry` does; what can't be read has no effect.
@@ -33,29 +32,19 @@ impl<'t> Decoder<'t> {
         kind: InstructionType,
         object: Json<'t>,
     ) -> Option<InstructionKind> {
-        let known: &'static [&'static str] = match kind {
-            InstructionType::Assign => &["value", "var_name"],
-            InstructionType::Jmp => &["condition_prompt", "context", "jump_if_true", "jump_if_false", "target_seq"],
-            InstructionType::Calling => &["tool", "params", "output_vars"],
-            InstructionType::LlmGenerate => &["prompt", "context", "output_var"],
-            InstructionType::RetrieveKnowledgeGraph => &["query", "output_var"],
-            InstructionType::RetrieveEmbeddedChunks => &["embedding_query", "top_k", "output_var"],
-            InstructionType::Condition => &["prompt", "context", "true_branch", "false_branch"],
-            InstructionType::Reasoning => &[],
-        };
-        let mut parameters = Parameters::new(entry, object, kind, known);
+        let parameters = Parameters::new(entry, object, kind);
         let read = match kind {
             InstructionType::Reasoning => return Some(self.reasoning(&parameters)),
-            InstructionType::Assign if self.known.dialect == Dialect::Jmp => {
+            InstructionType::Assign if self.dialect == Dialect::Jmp => {
                 return Some(self.assign_many(&parameters));
             }
-            InstructionType::Assign => self.assign(&mut parameters),
-            InstructionType::Jmp => self.jmp(&mut parameters),
-            InstructionType::Calling => self.calling(&mut parameters),
+            InstructionType::Assign => self.assign(&parameters),
+            InstructionType::Jmp => self.jmp(&parameters),
+            InstructionType::Calling => self.calling(&parameters),
             InstructionType::LlmGenerate
             | InstructionType::RetrieveKnowledgeGraph
-            | InstructionType::RetrieveEmbeddedChunks => self.typed_call(&mut parameters, kind),
-            InstructionType::Condition => self.condition(layout, entry, &mut parameters),
+            | InstructionType::RetrieveEmbeddedChunks => self.typed_call(&parameters, kind),
+            InstructionType::Condition => self.condition(layout, entry, &parameters),
         };
         self.unknown_parameters(&parameters);
         read
@@ -91,7 +80,7 @@ impl<'t> Decoder<'t> {
     }
 
     /// Dialect B: one variable.
-    fn assign(&mut self, parameters: &mut Parameters<'t>) -> Option<InstructionKind> {
+    fn assign(&mut self, parameters: &Parameters<'t>) -> Option<InstructionKind> {
         let value = self.required(parameters, "value", true).map(|value| self.value(value));
         let name = self.required(parameters, "var_name", false)?;
         let place = name.span();
@@ -99,7 +88,7 @@ impl<'t> Decoder<'t> {
         Some(InstructionKind::Assign(vec![Assignment { name: name.into(), name_span: place, value: value? }]))
     }
 
-    fn jmp(&mut self, parameters: &mut Parameters<'t>) -> Option<InstructionKind> {
+    fn jmp(&mut self, parameters: &Parameters<'t>) -> Option<InstructionKind> {
         let Some(prompt) = parameters.given("condition_prompt") else {
             let has_ways = parameters.given("jump_if_true").or(parameters.given("jump_if_false")).is_some();
             if has_ways && parameters.given("target_seq").is_none() {
@@ -131,61 +120,44 @@ impl<'t> Decoder<'t> {
 
     /// Where a jump goes: a number in the plan, or a variable that holds one when it is executed.
     fn target(&mut self, name: &str, value: Json<'t>) -> Option<Target> {
-        if let Kind::Int(number) = value.kind() {
-            return self.node_of(*number, value).map(|node| Target::Node(Some(node)));
+        if let Some(number) = value.int() {
+            return self.node_of(number, value).map(|node| Target::Node(Some(node)));
         }
         if let Some(text) = value.text()
             && text.contains("${")
         {
             let computed = self.value(value);
-            match &computed.kind {
-                PlanValueKind::Variable(_) => return Some(Target::Computed(computed)),
-                PlanValueKind::Literal(_) | PlanValueKind::Text(_) | PlanValueKind::List(_) | PlanValueKind::Map(_) => {
-                }
+            if let PlanValueKind::Variable(_) = computed.kind {
+                return Some(Target::Computed(computed));
             }
         }
         let message = format!("`{name}` is a seq_no, which is an integer, not {}", kind_of_number(value));
-        let error = Diagnostic::error("plan-wrong-type", value.span(), message);
-        self.diagnostics.push(with_integer(error, value));
+        self.error("plan-wrong-type", value.span(), message);
         None
     }
 
     fn node_of(&mut self, number: i64, value: Json<'t>) -> Option<NodeId> {
-        let targets = &self.targets;
-        let at = match targets.binary_search_by_key(&number, |target| target.0) {
-            Ok(at) => return Some(targets[at].1),
-            Err(at) => at,
-        };
-        let message = format!("there is no instruction with seq_no {number} to jump to");
-        let mut error = Diagnostic::error("plan-unknown-target", value.span(), message);
-        if at == targets.len() && at > 0 {
-            error = error.with_note("a plan ends behind its last instruction; that place has no number");
+        if let Ok(at) = self.targets.binary_search_by_key(&number, |target| target.0) {
+            return Some(self.targets[at].1);
         }
-        let around = targets[at.saturating_sub(1)..].iter().take(2).map(|target| target.0);
-        let nearest = around.min_by_key(|target| target.abs_diff(number));
-        self.diagnostics.push(match nearest {
-            Some(near) => error.with_fix(format!("jump to {near}"), value.span(), near.to_string()),
-            None => error,
-        });
+        let message = format!("there is no instruction with seq_no {number} to jump to");
+        let error = Diagnostic::error("plan-unknown-target", value.span(), message);
+        self.diagnostics.push(error.with_note("a plan ends after its last instruction; that place has no number"));
         None
     }
 
-    fn calling(&mut self, parameters: &mut Parameters<'t>) -> Option<InstructionKind> {
+    fn calling(&mut self, parameters: &Parameters<'t>) -> Option<InstructionKind> {
         let tool = self.required(parameters, "tool", false);
         let callee = tool.and_then(|tool| self.tool_name(tool));
         let mut arguments = Vec::new();
         let mut is_sound = true;
         if let Some(params) = parameters.given("params") {
-            match params.kind() {
-                Kind::Object => {
-                    for member in params.members() {
-                        arguments.push((Arc::from(member.key), self.value(member.value)));
-                    }
-                }
-                Kind::Null | Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) | Kind::Text(_) | Kind::List => {
-                    self.wrong_type("params", "an object of arguments by name", params);
-                    is_sound = false;
-                }
+            is_sound = *params.kind() == Kind::Object;
+            if !is_sound {
+                self.wrong_type("params", "an object of arguments by name", params);
+            }
+            for member in params.members() {
+                arguments.push((Arc::from(member.key), self.value(member.value)));
             }
         }
         let output = parameters.given("output_vars").map_or(Some(Output::Dropped), |output| self.output_vars(output));
@@ -238,18 +210,9 @@ impl<'t> Decoder<'t> {
     }
 
     /// The calls that dialect B has a type for.
-    fn typed_call(&mut self, parameters: &mut Parameters<'t>, kind: InstructionType) -> Option<InstructionKind> {
+    fn typed_call(&mut self, parameters: &Parameters<'t>, kind: InstructionType) -> Option<InstructionKind> {
         let mut arguments = Vec::new();
-        let question = match kind {
-            InstructionType::LlmGenerate => "prompt",
-            InstructionType::RetrieveKnowledgeGraph => "query",
-            InstructionType::RetrieveEmbeddedChunks
-            | InstructionType::Assign
-            | InstructionType::Jmp
-            | InstructionType::Calling
-            | InstructionType::Condition
-            | InstructionType::Reasoning => "embedding_query",
-        };
+        let question = kind.parameters()[0];
         let asked = self.required(parameters, question, false);
         let asked = asked.and_then(|asked| self.prompt(question, asked));
         let mut is_sound = asked.is_some();
@@ -278,53 +241,35 @@ impl<'t> Decoder<'t> {
 
     /// Text or a reference.
     fn prompt(&mut self, name: &str, value: Json<'t>) -> Option<PlanValue> {
-        let is_reference = self.known.dialect == Dialect::Branch && variable_object(value).is_some();
+        let is_reference = self.dialect == Dialect::Branch && variable_object(value).is_some();
         if value.text().is_some() || is_reference {
             return Some(self.value(value));
         }
-        let message = format!("`{name}` is text or a reference, not {}", value.kind_name());
-        let error = Diagnostic::error("plan-wrong-type", value.span(), message);
-        // `{"var": "x", …}` and `{"variable": "x"}` were meant to be one.
-        let reference = value.members().find(|member| member.value.text().is_some());
-        let is_near = |key: &str| key == "var" || suggest(key, ["var", "variable"].into_iter()).is_some();
-        self.diagnostics.push(match reference.filter(|member| is_near(member.key)) {
-            Some(_) => error.with_note("a reference is an object with the one key `var`"),
-            None => error,
-        });
+        self.wrong_type(name, "text or a reference", value);
         None
     }
 
     /// A positive integer, also in digits, or a reference.
     fn top_k(&mut self, value: Json<'t>) -> Option<PlanValue> {
         let read = self.value(value);
-        let number = match &read.kind {
-            PlanValueKind::Variable(_) | PlanValueKind::Text(_) => return Some(read),
-            PlanValueKind::Literal(_) | PlanValueKind::List(_) | PlanValueKind::Map(_) => match value.kind() {
-                Kind::Int(number) => Some(*number),
-                Kind::Text(text) => text.trim().parse().ok(),
-                Kind::Null | Kind::Bool(_) | Kind::Float(_) | Kind::List | Kind::Object => None,
-            },
-        };
-        match number {
-            Some(1..) => Some(read),
-            Some(number) => {
-                self.error("plan-top-k", value.span(), format!("`top_k` is at least 1, not {number}"));
-                None
-            }
-            None => {
-                let message = format!("`top_k` is a positive integer, not {}", kind_of_number(value));
-                let error = Diagnostic::error("plan-top-k", value.span(), message);
-                self.diagnostics.push(with_integer(error, value));
-                None
-            }
+        if let PlanValueKind::Variable(_) | PlanValueKind::Text(_) = read.kind {
+            return Some(read);
         }
+        let digits = value.text().and_then(|text| text.trim().parse().ok());
+        let message = match value.int().or(digits) {
+            Some(1..) => return Some(read),
+            Some(number) => format!("`top_k` is at least 1, not {number}"),
+            None => format!("`top_k` is a positive integer, not {}", kind_of_number(value)),
+        };
+        self.error("plan-top-k", value.span(), message);
+        None
     }
 
     fn condition(
         &mut self,
         layout: &Layout<'t>,
         entry: &Entry<'t>,
-        parameters: &mut Parameters<'t>,
+        parameters: &Parameters<'t>,
     ) -> Option<InstructionKind> {
         let prompt = self.required(parameters, "prompt", false);
         let prompt = prompt.and_then(|prompt| self.prompt("prompt", prompt));

@@ -11,6 +11,7 @@ use crate::plan::json::tree::{Json, Kind};
 use crate::plan::node::NodeId;
 use crate::plan::wording::{listed, shown, suggest};
 use crate::span::Span;
+use crate::value::Value;
 
 /// Conditions inside branches: deeper plans are refused.
 const MAX_BRANCH_DEPTH: usize = 256;
@@ -134,29 +135,21 @@ impl<'t> Decoder<'t> {
         }
         let message = format!("this instruction has no `{name}`");
         let error = Diagnostic::error("plan-missing-key", json.opening(), message);
-        let others = || json.members();
-        let unknown = others().filter(|member| !["seq_no", "type", "parameters"].contains(&member.key));
-        let near = suggest(name, unknown.map(|member| member.key));
-        let near = near.and_then(|near| others().find(|member| member.key == near));
-        self.diagnostics.push(match near {
-            Some(near) => error.with_fix(format!("call it `{name}`"), near.key_span, format!("\"{name}\"")),
-            None => error.with_note("every instruction has `seq_no`, `type` and `parameters`"),
-        });
+        self.diagnostics.push(error.with_note("every instruction has `seq_no`, `type` and `parameters`"));
         None
     }
 
     fn seq_no(&mut self, number: Json<'t>) -> Option<i64> {
-        if let Kind::Int(number) = number.kind() {
-            return Some(*number);
+        if let Some(number) = number.int() {
+            return Some(number);
         }
         let message = format!("`seq_no` is an integer, not {}", kind_of_number(number));
-        let error = Diagnostic::error("plan-wrong-type", number.span(), message);
-        self.diagnostics.push(with_integer(error, number));
+        self.error("plan-wrong-type", number.span(), message);
         None
     }
 
     fn instruction_type(&mut self, written: Json<'t>, seq_no: Option<i64>) -> Option<InstructionType> {
-        let dialect = self.known.dialect;
+        let dialect = self.dialect;
         let place = written.span();
         let at = seq_no.map_or_else(String::new, |number| format!(" at seq_no {number}"));
         let Some(name) = written.text() else {
@@ -177,19 +170,12 @@ impl<'t> Decoder<'t> {
                 dialect.language()
             );
             let error = Diagnostic::error("plan-other-dialect", place, message);
-            let error = match self.known.because {
-                Some(because) => error.with_place(because, format!("what shows dialect {}", dialect.language())),
-                None if self.known.declared => {
-                    error.with_note("its dialect is declared by its file's name or its user")
-                }
-                None => error,
-            };
             self.diagnostics.push(error.with_note(format!("dialect {} has {}", dialect.language(), listed(own()))));
             return None;
         }
         let message = format!("there is no instruction `{}`{}", shown(name), at);
         let error = Diagnostic::error("plan-unknown-type", place, message);
-        let near = suggest(name, own()).and_then(|near| InstructionType::of_name(&near));
+        let near = suggest(&self.spelling, name, own()).and_then(InstructionType::of_name);
         self.diagnostics.push(match near {
             Some(near) => error.with_fix(format!("write `{}`", near.name()), place, format!("\"{}\"", near.name())),
             None => error.with_note(format!("dialect {} has {}", dialect.language(), listed(own()))),
@@ -215,10 +201,9 @@ impl<'t> Decoder<'t> {
             let Kind::List = member.value.kind() else {
                 let message = format!("`{key}` is a list of instructions, not {}", member.value.kind_name());
                 let error = Diagnostic::error("plan-wrong-type", member.value.opening(), message);
-                self.diagnostics.push(match member.value.kind() {
-                    Kind::Object => error.with_note("put the instruction between `[` and `]`"),
-                    Kind::Null | Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) | Kind::Text(_) | Kind::List => error,
-                });
+                let is_object = *member.value.kind() == Kind::Object;
+                let note = "put the instruction between `[` and `]`";
+                self.diagnostics.push(if is_object { error.with_note(note) } else { error });
                 continue;
             };
             if depth > MAX_BRANCH_DEPTH {
@@ -276,14 +261,13 @@ impl<'t> Decoder<'t> {
         if !is_sound {
             return;
         }
-        if let Some(pair) = written.windows(2).find(|pair| pair[0] != pair[1] && out_of_order(entries, pair)) {
-            let (before, behind) = (&entries[pair[0]], &entries[pair[1]]);
-            let number = |entry: &Entry<'_>| entry.seq_no.unwrap_or_default();
-            let (before_no, behind_no) = (number(before), number(behind));
-            let message = format!("seq_no {behind_no} stands behind {before_no}: instructions are executed by number");
-            self.diagnostics.push(Diagnostic::note("plan-order", behind.seq_span, message));
+        let written = written.iter().filter_map(|&index| Some((entries[index].seq_no?, entries[index].seq_span)));
+        let mut pairs = written.clone().zip(written.skip(1));
+        if let Some(((before, _), (behind, place))) = pairs.find(|(before, behind)| before.0 > behind.0) {
+            let message = format!("seq_no {behind} stands behind {before}: instructions are executed by number");
+            self.diagnostics.push(Diagnostic::note("plan-order", place, message));
         }
-        if self.known.dialect == Dialect::Jmp && is_main {
+        if self.dialect == Dialect::Jmp && is_main {
             self.gaps(&numbered);
         }
     }
@@ -322,25 +306,7 @@ impl<'t> Decoder<'t> {
     }
 }
 
-fn out_of_order(entries: &[Entry<'_>], pair: &[usize]) -> bool {
-    entries[pair[0]].seq_no > entries[pair[1]].seq_no
-}
-
 /// What a value that should be an integer is instead.
 pub(crate) fn kind_of_number(value: Json<'_>) -> &'static str {
-    if let Kind::Float(_) = value.kind() { "a float" } else { value.kind_name() }
-}
-
-/// With the mend, if the value is an integer in other clothes: `"3"`, `3.0`.
-pub(crate) fn with_integer(error: Diagnostic, value: Json<'_>) -> Diagnostic {
-    let integer = match value.kind() {
-        Kind::Text(text) => text.trim().parse::<i64>().ok(),
-        // Up to here every integral float is one integer.
-        Kind::Float(float) if float.fract() == 0.0 && float.abs() < 9e15 => format!("{float:.0}").parse().ok(),
-        Kind::Null | Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) | Kind::List | Kind::Object => None,
-    };
-    match integer {
-        Some(integer) => error.with_fix(format!("write `{integer}`"), value.span(), integer.to_string()),
-        None => error,
-    }
+    if let Kind::Scalar(Value::Float(_)) = value.kind() { "a float" } else { value.kind_name() }
 }

@@ -170,6 +170,12 @@ pub enum TextPart {
     Variable(Arc<str>),
 }
 
+impl TextPart {
+    fn variable(&self) -> Option<&Arc<str>> {
+        if let TextPart::Variable(name) = self { Some(name) } else { None }
+    }
+}
+
 impl Dialect {
     /// It as a language.
     pub fn language(self) -> PlanLanguage {
@@ -203,6 +209,19 @@ impl Instruction {
     /// Whether it could not be read: it stands in a plan with errors, and has no effect.
     pub fn is_unread(&self) -> bool {
         self.type_name != "reasoning" && matches!(self.kind, InstructionKind::Reasoning { .. })
+    }
+
+    /// Where the plan goes on, each with when: `true`, `false`, or always.
+    pub(crate) fn ways(&self) -> Vec<(&'static str, Target)> {
+        match &self.kind {
+            InstructionKind::Branch(Branch { if_true, if_false, .. }) => {
+                vec![("true", if_true.clone()), ("false", if_false.clone())]
+            }
+            InstructionKind::Jump(target) => vec![("", target.clone())],
+            InstructionKind::Assign(_) | InstructionKind::Call(_) | InstructionKind::Reasoning { .. } => {
+                vec![("", Target::Node(self.next))]
+            }
+        }
     }
 }
 
@@ -252,20 +271,29 @@ impl Target {
 }
 
 impl PlanValue {
-    /// The names of the variables in it, in order, with repetitions.
-    pub fn variables(&self) -> Vec<&Arc<str>> {
-        let mut names = Vec::new();
+    /// The values inside it that are references or text with references, in order.
+    pub(crate) fn leaves(&self) -> Vec<&PlanValue> {
+        let mut leaves = Vec::new();
         let mut pending = vec![self];
         while let Some(value) = pending.pop() {
             match &value.kind {
                 PlanValueKind::Literal(_) => {}
-                PlanValueKind::Variable(name) => names.push(name),
-                PlanValueKind::Text(parts) => names.extend(parts.iter().filter_map(|part| match part {
-                    TextPart::Variable(name) => Some(name),
-                    TextPart::Text(_) => None,
-                })),
+                PlanValueKind::Variable(_) | PlanValueKind::Text(_) => leaves.push(value),
                 PlanValueKind::List(items) => pending.extend(items.iter().rev()),
                 PlanValueKind::Map(members) => pending.extend(members.iter().rev().map(|(_, member)| member)),
+            }
+        }
+        leaves
+    }
+
+    /// The names of the variables in it, in order, with repetitions.
+    pub fn variables(&self) -> Vec<&Arc<str>> {
+        let mut names = Vec::new();
+        for leaf in self.leaves() {
+            if let PlanValueKind::Variable(name) = &leaf.kind {
+                names.push(name);
+            } else if let PlanValueKind::Text(parts) = &leaf.kind {
+                names.extend(parts.iter().filter_map(TextPart::variable));
             }
         }
         names

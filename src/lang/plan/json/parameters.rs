@@ -5,10 +5,11 @@ use crate::plan::json::Dialect;
 use crate::plan::json::decoder::Decoder;
 use crate::plan::json::dialect::InstructionType;
 use crate::plan::json::layout::Entry;
-use crate::plan::json::references::{Found, scan, variable_object};
+use crate::plan::json::references::{scan, variable_object};
 use crate::plan::json::tree::{Json, Member};
-use crate::plan::wording::{MAX_SHOWN, listed, shown, suggest};
+use crate::plan::wording::{listed, shown, suggest};
 use crate::span::Span;
+use crate::value::json::quoted;
 
 /// The parameters of an instruction.
 pub(crate) struct Parameters<'t> {
@@ -18,25 +19,16 @@ pub(crate) struct Parameters<'t> {
     pub(crate) place: Span,
     /// How the instruction is called in messages.
     at: String,
-    /// The keys that are read.
-    known: &'static [&'static str],
-    /// Keys that were taken for misspelt ones, so that nothing more is said about them.
-    misspelt: Vec<&'t str>,
 }
 
 impl<'t> Parameters<'t> {
-    /// The parameters `object` of `entry`, which is of type `kind` and reads the keys `known`.
-    pub(crate) fn new(
-        entry: &Entry<'t>,
-        object: Json<'t>,
-        kind: InstructionType,
-        known: &'static [&'static str],
-    ) -> Parameters<'t> {
+    /// The parameters `object` of `entry`, which is of type `kind`.
+    pub(crate) fn new(entry: &Entry<'t>, object: Json<'t>, kind: InstructionType) -> Parameters<'t> {
         let at = match entry.seq_no {
             Some(number) => format!("`{}` at seq_no {number}", kind.name()),
             None => format!("this `{}`", kind.name()),
         };
-        Parameters { object, kind, place: entry.type_span, at, known, misspelt: Vec::new() }
+        Parameters { object, kind, place: entry.type_span, at }
     }
 
     pub(crate) fn members(&self) -> impl Iterator<Item = Member<'t>> + Clone + use<'t> {
@@ -51,7 +43,7 @@ impl<'t> Parameters<'t> {
 
 impl<'t> Decoder<'t> {
     /// A parameter that must be there; `null` counts if `or_null`.
-    pub(crate) fn required(&mut self, parameters: &mut Parameters<'t>, name: &str, or_null: bool) -> Option<Json<'t>> {
+    pub(crate) fn required(&mut self, parameters: &Parameters<'t>, name: &str, or_null: bool) -> Option<Json<'t>> {
         let member = parameters.object.member(name);
         if let Some(member) = member.filter(|member| or_null || !member.value.is_null()) {
             return Some(member.value);
@@ -61,32 +53,22 @@ impl<'t> Decoder<'t> {
             self.error("plan-missing-parameter", member.value.span(), format!("{at} needs a `{name}`, not null"));
             return None;
         }
-        let error = Diagnostic::error("plan-missing-parameter", parameters.place, format!("{at} has no `{name}`"));
-        let unknown = parameters.members().filter(|member| !parameters.known.contains(&member.key));
-        let near = meant(name, unknown.clone().map(|member| member.key));
-        let near = unknown.into_iter().find(|member| near.as_deref() == Some(member.key));
-        self.diagnostics.push(match near {
-            Some(near) => {
-                parameters.misspelt.push(near.key);
-                error.with_fix(format!("call it `{name}`"), near.key_span, format!("\"{name}\""))
-            }
-            None => error,
-        });
+        self.error("plan-missing-parameter", parameters.place, format!("{at} has no `{name}`"));
         None
     }
 
     /// Reports keys that nobody reads.
     pub(crate) fn unknown_parameters(&mut self, parameters: &Parameters<'t>) {
-        let known = parameters.known;
+        let known = parameters.kind.parameters();
         let is_unused = |known: &&str| parameters.object.member(known).is_none();
         let unused: Vec<&str> = known.iter().copied().filter(is_unused).collect();
         for member in parameters.members() {
-            if known.contains(&member.key) || parameters.misspelt.contains(&member.key) {
+            if known.contains(&member.key) {
                 continue;
             }
             let message = format!("`{}` has no parameter `{}`", parameters.kind.name(), shown(member.key));
             let warning = Diagnostic::warning("plan-unknown-parameter", member.key_span, message);
-            self.diagnostics.push(match meant(member.key, unused.iter().copied()) {
+            self.diagnostics.push(match suggest(&self.spelling, member.key, unused.iter().copied()) {
                 Some(near) => warning.with_fix(format!("call it `{near}`"), member.key_span, format!("\"{near}\"")),
                 None => warning.with_note(format!("it has {}", listed(known.iter().copied()))),
             });
@@ -102,7 +84,7 @@ impl<'t> Decoder<'t> {
     /// The name of a variable that is set, which must be text and no reference.
     pub(crate) fn variable_name(&mut self, parameter: &str, value: Json<'t>) -> Option<&'t str> {
         let Some(name) = value.text() else {
-            match variable_object(value).filter(|_| self.known.dialect == Dialect::Branch) {
+            match variable_object(value).filter(|_| self.dialect == Dialect::Branch) {
                 Some(name) => self.no_reference(name, value.span()),
                 None => self.wrong_type(parameter, "the name of a variable", value),
             }
@@ -113,16 +95,13 @@ impl<'t> Decoder<'t> {
 
     /// Whether `name`, which stands at `place`, can be the name of a variable.
     pub(crate) fn sound_name(&mut self, name: &str, place: Span) -> bool {
-        let dialect = self.known.dialect;
+        let dialect = self.dialect;
         if name.is_empty() {
             self.error("plan-variable-name", place, "a variable's name can't be empty");
             return false;
         }
-        let mut whole = scan(name, dialect).map(|found| match found {
-            Found::Variable { range, name: inner } | Found::Doubtful { range, name: inner, .. } => (range, inner),
-        });
-        if let Some((_, inner)) = whole.next().filter(|(range, _)| *range == (0..name.len())) {
-            self.no_reference(inner, place);
+        if let Some(whole) = scan(name, dialect).next().filter(|found| found.range == (0..name.len())) {
+            self.no_reference(whole.name, place);
             return false;
         }
         // In dialect B `{"var": …}` reads any name.
@@ -137,24 +116,6 @@ impl<'t> Decoder<'t> {
     fn no_reference(&mut self, name: &str, place: Span) {
         let error =
             Diagnostic::error("plan-variable-name", place, "this is the name of a variable, not a reference to it");
-        self.diagnostics.push(error.with_fix(format!("write `{}`", shown(name)), place, json_text(name)));
+        self.diagnostics.push(error.with_fix(format!("write `{}`", shown(name)), place, quoted(name)));
     }
-}
-
-/// The candidate that `name` was probably meant to be: one that is nearly the same, or the only one that is a part of
-/// it or that it is a part of (`target` and `target_seq`).
-fn meant<'a>(name: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> Option<String> {
-    /// Shorter names are parts of too much.
-    const MIN_PART: usize = 3;
-    suggest(name, candidates.clone()).or_else(|| {
-        let is_part = |part: &str, whole: &str| part.len() >= MIN_PART && whole.contains(part);
-        let mut related = candidates.filter(|candidate| is_part(name, candidate) || is_part(candidate, name));
-        let only = related.next()?;
-        (related.next().is_none() && only.len() <= MAX_SHOWN && name.len() <= MAX_SHOWN).then(|| only.to_owned())
-    })
-}
-
-/// `text` as JSON.
-fn json_text(text: &str) -> String {
-    crate::value::Value::str(text).to_json()
 }

@@ -1,4 +1,4 @@
-//! JSON text to a tree, up to the first fault.
+//! JSON text to a tree, up to the first fault: what is no JSON is refused, with its place and what was expected there.
 //!
 //! As plans are written by models, raw line breaks and tabs inside strings are fine (spec `plans.md`, 1.1); all else
 //! is JSON as in RFC 8259. No crate reads it so: `serde_json` has no places and refuses raw line breaks, and the
@@ -9,8 +9,9 @@ use std::borrow::Cow;
 use crate::diagnostic::Diagnostic;
 use crate::plan::json::tree::{Document, Kind};
 use crate::plan::wording::shown;
-use crate::source::json::{is_number, read_escape};
 use crate::span::{FileId, Span};
+use crate::value::Value;
+use crate::value::json::{is_number, read_escape};
 
 /// What reading gave.
 pub(crate) struct Reading<'a> {
@@ -23,20 +24,17 @@ pub(crate) struct Reading<'a> {
     pub(crate) resume: usize,
 }
 
-/// A fault ends the reading. Boxed, because a step returns for every token and fails once at most.
-type Step<T> = Result<T, Box<Diagnostic>>;
-
-/// What may come next.
+/// What may come next in the list or object that is open.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expected {
+    /// The first element or key, or the end.
+    First,
+    /// An element or key, after a comma.
+    Further,
+    Colon,
     /// A value after a colon.
     Value,
-    /// An element or the end of the list.
-    Item,
-    /// A key or the end of the object.
-    Key,
-    Colon,
-    /// A comma, or the end of what is open.
+    /// A comma or the end.
     Comma,
 }
 
@@ -45,21 +43,17 @@ enum Token<'a> {
     Sign(char),
     /// A value without members; also a key.
     Value(Kind<'a>),
-    /// Letters that are no value.
-    Word(&'a str),
+    /// No token of JSON.
+    Other,
 }
 
 struct Reader<'a> {
     file: FileId,
     text: &'a str,
-    /// Where the next token is looked for.
+    /// Where the next token is looked for: where the last one ended.
     at: usize,
     document: Document<'a>,
     expected: Expected,
-    /// The place of the comma that was read last, if nothing has followed it.
-    comma: Option<Span>,
-    /// Where the last token ended.
-    before: usize,
     /// Where the last token began, if it was text.
     text_before: Option<usize>,
     /// As in [`Reading`].
@@ -70,9 +64,8 @@ struct Reader<'a> {
 pub(crate) fn read(file: FileId, text: &str, start: usize) -> Reading<'_> {
     let mut document = Document::default();
     document.add(Kind::List, Span::new(file, start, start + 1));
-    let (at, expected) = (start + 1, Expected::Item);
-    let mut reader =
-        Reader { file, text, at, document, expected, comma: None, before: at, text_before: None, resume: at };
+    let at = start + 1;
+    let mut reader = Reader { file, text, at, document, expected: Expected::First, text_before: None, resume: at };
     let mut fault = None;
     while fault.is_none() && reader.document.depth() > 0 {
         fault = reader.step().err();
@@ -83,264 +76,113 @@ pub(crate) fn read(file: FileId, text: &str, start: usize) -> Reading<'_> {
 }
 
 impl<'a> Reader<'a> {
-    fn span(&self, start: usize, end: usize) -> Span {
-        Span::new(self.file, start, end)
-    }
-
-    fn rest(&self) -> &'a str {
-        self.text.get(self.at..).unwrap_or("")
+    fn fault(&self, start: usize, end: usize, message: impl Into<String>) -> Box<Diagnostic> {
+        Box::new(Diagnostic::error("plan-bad-json", Span::new(self.file, start, end), message))
     }
 
     /// Handles one token.
-    fn step(&mut self) -> Step<()> {
-        let before = self.before;
-        self.skip_white_space()?;
-        let start = self.at;
+    fn step(&mut self) -> Result<(), Box<Diagnostic>> {
+        let rest = &self.text[self.at..];
+        let start = self.text.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
+        let Some((kind, open)) = self.document.innermost() else { return Ok(()) };
+        let in_list = *kind == Kind::List;
         let text_before = self.text_before.take();
         self.resume = text_before.unwrap_or(start);
-        let goes_on = |first: char| !"[]{}:,\"".contains(first) && !first.is_ascii_digit();
-        if text_before.is_some() && before == start && self.rest().starts_with(goes_on) {
-            let mark = self.span(start - 1, start);
-            let message = "the text ends here, and something follows it";
-            return Err(mend(mark, message, "if it is a part of the text, escape it", "\\\""));
+        if start == self.text.len() {
+            let message = format!("the text ends here, before this {} does", if in_list { "list" } else { "object" });
+            return Err(Box::new(self.fault(self.at, self.at, message).with_place(open, "it begins here")));
         }
-        let token = self.token()?;
-        let place = self.span(start, self.at);
-        self.before = self.at;
-        let in_list = self.document.innermost().is_some_and(|(kind, _)| *kind == Kind::List);
-        let comma = self.comma.take();
+        let (token, end) = self.token(start)?;
+        self.at = end;
+        let place = Span::new(self.file, start, end);
         if let Token::Value(Kind::Text(_)) = token {
             self.text_before = Some(start);
         }
         let closing = if in_list { ']' } else { '}' };
+        let takes_value = self.expected == Expected::Value || in_list;
         self.expected = match (self.expected, token) {
-            (Expected::Item | Expected::Key | Expected::Comma, Token::Sign(sign)) if sign == closing => {
-                if let Some(comma) = comma {
-                    let what = if in_list { "element" } else { "member" };
-                    let message = format!("behind the last {what} there must be no comma");
-                    return Err(mend(comma, message, "remove it", ""));
-                }
+            (Expected::First | Expected::Comma, Token::Sign(sign)) if sign == closing => {
                 self.document.close(place);
                 Expected::Comma
             }
-            (Expected::Comma, Token::Sign(',')) => {
-                self.comma = Some(place);
-                if in_list { Expected::Item } else { Expected::Key }
-            }
+            (Expected::Comma, Token::Sign(',')) => Expected::Further,
             (Expected::Colon, Token::Sign(':')) => Expected::Value,
-            (Expected::Key, Token::Value(key @ Kind::Text(_))) => {
+            (Expected::First | Expected::Further, Token::Value(key @ Kind::Text(_))) if !in_list => {
                 self.document.add(key, place);
                 Expected::Colon
             }
-            (Expected::Value | Expected::Item, Token::Sign('[')) => {
-                self.document.add(Kind::List, place);
-                Expected::Item
+            (Expected::First | Expected::Further | Expected::Value, Token::Sign(sign @ ('[' | '{'))) if takes_value => {
+                self.document.add(if sign == '[' { Kind::List } else { Kind::Object }, place);
+                Expected::First
             }
-            (Expected::Value | Expected::Item, Token::Sign('{')) => {
-                self.document.add(Kind::Object, place);
-                Expected::Key
-            }
-            (Expected::Value | Expected::Item, Token::Value(value)) => {
+            (Expected::First | Expected::Further | Expected::Value, Token::Value(value)) if takes_value => {
                 self.document.add(value, place);
                 Expected::Comma
             }
-            (expected, token) => return Err(self.unexpected(expected, &token, place, before)),
+            (expected, _) => {
+                let what = if takes_value { "a value" } else { "a key in quotation marks" };
+                let wanted = match expected {
+                    Expected::First => format!("{what} or `{closing}`"),
+                    Expected::Further | Expected::Value => what.to_owned(),
+                    Expected::Colon => "`:`".to_owned(),
+                    Expected::Comma => format!("`,` or `{closing}`"),
+                };
+                let written = shown(&self.text[place.range()]);
+                return Err(self.fault(start, end, format!("{wanted} is expected here, not `{written}`")));
+            }
         };
         Ok(())
     }
 
-    /// What is wrong with a token that cannot stand at `place`; the one before it ended at `before`.
-    fn unexpected(&self, expected: Expected, token: &Token<'_>, place: Span, before: usize) -> Box<Diagnostic> {
-        let written = shown(&self.text[place.range()]);
-        match (expected, token) {
-            (Expected::Colon, _) => fault(place, "`:` is expected behind a key"),
-            (Expected::Comma, Token::Sign(':')) => fault(place, "`,` is expected behind a value, not `:`"),
-            (Expected::Comma, Token::Sign(']' | '}')) => {
-                let (kind, open) = self.document.innermost().unwrap_or((&Kind::Null, place));
-                let what = if *kind == Kind::List { "list" } else { "object" };
-                let fault = fault(place, format!("`{written}` does not end a {what}"));
-                Box::new(fault.with_place(open, format!("the {what} begins here")))
-            }
-            (Expected::Comma, Token::Word(_)) => mend(place, format!("`{written}` is no JSON"), "remove it", ""),
-            (Expected::Comma, Token::Sign(_) | Token::Value(_)) => {
-                let fault = fault(place, "a comma is missing before this");
-                Box::new(fault.with_fix("add it", self.span(before, before), ","))
-            }
-            (Expected::Key, Token::Word(word)) => {
-                let message = format!("the key `{written}` needs quotation marks");
-                mend(place, message, "add them", format!("\"{word}\""))
-            }
-            (Expected::Key, Token::Sign(_) | Token::Value(_)) => {
-                fault(place, format!("a key in quotation marks is expected here, not `{written}`"))
-            }
-            (Expected::Value | Expected::Item, Token::Sign(_) | Token::Value(_)) => {
-                fault(place, format!("a value is expected here, not `{written}`"))
-            }
-            // Those of other languages are known.
-            (Expected::Value | Expected::Item, Token::Word(word)) => {
-                let meant = match *word {
-                    "True" | "TRUE" => "true".to_owned(),
-                    "False" | "FALSE" => "false".to_owned(),
-                    "None" | "NULL" | "Null" | "undefined" | "nil" | "NaN" | "Infinity" => "null".to_owned(),
-                    word => format!("\"{word}\""),
-                };
-                let how = format!("write `{}`", shown(&meant));
-                mend(place, format!("`{written}` is no JSON"), how, meant)
-            }
+    /// The token that begins at `start`, and where it ends.
+    fn token(&self, start: usize) -> Result<(Token<'a>, usize), Box<Diagnostic>> {
+        let rest = &self.text[start..];
+        if let Some(sign) = rest.chars().next().filter(|first| "[]{}:,".contains(*first)) {
+            return Ok((Token::Sign(sign), start + 1));
         }
-    }
-
-    fn skip_white_space(&mut self) -> Step<()> {
-        self.at = self.text.len() - self.rest().trim_start_matches([' ', '\t', '\n', '\r']).len();
-        let (start, rest) = (self.at, self.rest());
-        let Some(first) = rest.chars().next() else { return Err(self.ended()) };
-        if rest.starts_with("//") || rest.starts_with("/*") {
-            let end = if rest.starts_with("//") { rest.find(['\n', '\r']) } else { rest.find("*/").map(|at| at + 2) };
-            let length = end.unwrap_or(rest.len());
-            self.resume = start + length;
-            return Err(mend(self.span(start, start + length), "JSON has no comments", "remove it", ""));
+        if rest.starts_with('"') {
+            let (text, end) = self.read_text(start)?;
+            return Ok((Token::Value(Kind::Text(text)), end));
         }
-        if first.is_whitespace() {
-            let place = self.span(start, start + first.len_utf8());
-            let message = format!("the character U+{:04X} between values is no white space of JSON", u32::from(first));
-            self.resume = start;
-            return Err(mend(place, message, "write a space", " "));
-        }
-        Ok(())
-    }
-
-    /// The text is over, and the list is not.
-    fn ended(&mut self) -> Box<Diagnostic> {
-        self.resume = self.text_before.unwrap_or(self.before);
-        let end = self.span(self.before, self.before);
-        let (kind, open) = self.document.innermost().unwrap_or((&Kind::Null, end));
-        let what = if *kind == Kind::List { "list" } else { "object" };
-        let fault = fault(end, format!("the text ends here, before this {what} does"));
-        let fault = fault.with_place(open, "it begins here");
-        Box::new(match self.document.depth() - 1 {
-            0 => fault,
-            1 => fault.with_note("what is around it is open too"),
-            n => fault.with_note(format!("{n} lists and objects around it are open too")),
-        })
-    }
-
-    /// Takes the token that begins here.
-    fn token(&mut self) -> Step<Token<'a>> {
-        let rest = self.rest();
-        let first = rest.chars().next().unwrap_or(' ');
-        let run = |ends: &dyn Fn(char) -> bool| rest.find(ends).map_or(rest, |length| &rest[..length]);
-        let (token, length) = match first {
-            '[' | ']' | '{' | '}' | ':' | ',' => (Token::Sign(first), 1),
-            '"' => {
-                let (text, length) = self.read_text()?;
-                (Token::Value(Kind::Text(text)), length)
-            }
-            '\'' => return Err(fault(self.span(self.at, self.at + 1), "text stands in double quotation marks")),
-            _ if first.is_alphabetic() || matches!(first, '_' | '$') => {
-                let word = run(&|next| !next.is_alphanumeric() && !matches!(next, '_' | '-' | '$'));
-                let token = match word {
-                    "true" | "false" => Token::Value(Kind::Bool(word == "true")),
-                    "null" => Token::Value(Kind::Null),
-                    _ => Token::Word(word),
-                };
-                (token, word.len())
-            }
-            '0'..='9' | '-' | '+' | '.' if !rest.starts_with("..") => {
-                let number = run(&|next| !next.is_ascii_alphanumeric() && !matches!(next, '-' | '+' | '.'));
-                (Token::Value(self.read_number(number)?), number.len())
-            }
-            _ => {
-                let signs = run(&|next| next != first);
-                let place = self.span(self.at, self.at + signs.len());
-                return Err(fault(place, format!("`{}` is no JSON", shown(signs))));
-            }
+        let is_end = |next: char| " \t\n\r[]{}:,\"".contains(next);
+        let word = rest.find(is_end).map_or(rest, |length| &rest[..length]);
+        let end = start + word.len();
+        let token = match Value::from_json(word) {
+            Ok(value) => Token::Value(Kind::Scalar(value)),
+            Err(_) if is_number(word.as_bytes()) => return Err(self.fault(start, end, "this number is too large")),
+            Err(_) => Token::Other,
         };
-        self.at += length;
-        Ok(token)
+        Ok((token, end))
     }
 
-    /// The text that begins here, and the length of it as it is written.
-    fn read_text(&self) -> Step<(Cow<'a, str>, usize)> {
-        let rest = self.rest();
+    /// The text whose quotation mark stands at `start`, and where it ends.
+    fn read_text(&self, start: usize) -> Result<(Cow<'a, str>, usize), Box<Diagnostic>> {
         let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..b' ') && !matches!(byte, b'\n' | b'\r' | b'\t');
         let mut decoded = Cow::Borrowed("");
-        let mut from = 1;
+        let mut from = start + 1;
         loop {
-            let Some(n_plain) = rest.as_bytes()[from..].iter().position(is_special) else {
+            let Some(n_plain) = self.text.as_bytes()[from..].iter().position(is_special) else {
                 // Up to the end of the line, not of the file.
-                let place = self.span(self.at, self.at + rest.find('\n').unwrap_or(rest.len()));
-                return Err(fault(place, "this text has no closing quotation mark"));
+                let end = self.text[start..].find('\n').map_or(self.text.len(), |length| start + length);
+                return Err(self.fault(start, end, "this text has no closing quotation mark"));
             };
             let at = from + n_plain;
-            decoded += &rest[from..at];
-            match (rest.as_bytes()[at], read_escape(&rest[at..])) {
+            decoded += &self.text[from..at];
+            match (self.text.as_bytes()[at], read_escape(&self.text[at..])) {
                 (b'"', _) => return Ok((decoded, at + 1)),
                 (b'\\', Some((character, length))) => {
                     decoded.to_mut().push(character);
                     from = at + length;
                 }
-                (b'\\', None) => return Err(self.bad_escape(self.at + at)),
+                (b'\\', None) => {
+                    let message = "this is no escape of JSON; a backslash itself is written `\\\\`";
+                    return Err(self.fault(at, at + 1, message));
+                }
                 (control, _) => {
-                    let place = self.span(self.at + at, self.at + at + 1);
-                    let message = "a text can't hold this control character as it is";
-                    return Err(mend(place, message, "escape it", format!("\\u{control:04x}")));
+                    let message = format!("this control character is written `\\u{control:04x}` inside a text");
+                    return Err(self.fault(at, at + 1, message));
                 }
             }
         }
     }
-
-    /// What is wrong with the escape at `start`.
-    fn bad_escape(&self, start: usize) -> Box<Diagnostic> {
-        let behind = &self.text[start + 1..];
-        let place = |length| self.span(start, start + 1 + length);
-        if let Some(code) = behind.strip_prefix('u') {
-            return match code.bytes().take(4).take_while(u8::is_ascii_hexdigit).count() {
-                4 => fault(place(5), "this escape stands for no character"),
-                n_digits => fault(place(1 + n_digits), "four hexadecimal digits are expected behind `\\u`"),
-            };
-        }
-        let escaped = behind.chars().next().map_or("", |first| &behind[..first.len_utf8()]);
-        let message = format!("`\\{}` is no escape of JSON; a backslash itself is written `\\\\`", shown(escaped));
-        fault(place(escaped.len()), message)
-    }
-
-    /// A number that begins here, as [`crate::value::Value::from_json`] reads it.
-    fn read_number(&self, written: &str) -> Step<Kind<'a>> {
-        let place = self.span(self.at, self.at + written.len());
-        if !is_number(written.as_bytes()) {
-            let digits = written.trim_start_matches('-');
-            let (message, from, to) = if written.starts_with('+') {
-                ("a number is not written with a plus sign", 0, 1)
-            } else if digits.starts_with('.') {
-                ("digits are expected on both sides of a decimal point", 0, 1)
-            } else if digits.ends_with('.') {
-                ("digits are expected on both sides of a decimal point", 0, written.len())
-            } else if digits.starts_with("0x") {
-                ("a number is written in decimal digits", 0, 1)
-            } else if digits.starts_with('0') {
-                ("a number is not written with a leading zero", 1, 2)
-            } else {
-                return Err(fault(place, format!("`{}` is no JSON", shown(written))));
-            };
-            return Err(fault(self.span(self.at + from, self.at + to), message));
-        }
-        // Minus zero is a float: an integer would lose its sign.
-        if let Some(int) = written.parse().ok().filter(|_| written != "-0") {
-            return Ok(Kind::Int(int));
-        }
-        let float = written.parse().ok().filter(|float: &f64| float.is_finite());
-        float.map(Kind::Float).ok_or_else(|| {
-            let fault = fault(place, "this number is too large");
-            Box::new(fault.with_note("numbers are 64-bit integers and floats"))
-        })
-    }
-}
-
-fn fault(place: Span, message: impl Into<String>) -> Box<Diagnostic> {
-    Box::new(Diagnostic::error("plan-bad-json", place, message))
-}
-
-/// A fault with what to write instead.
-fn mend(place: Span, message: impl Into<String>, how: impl Into<String>, text: impl Into<String>) -> Box<Diagnostic> {
-    Box::new(fault(place, message).with_fix(how, place, text))
 }

@@ -28,14 +28,8 @@ struct Node<'a> {
 /// What a value is.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Kind<'a> {
-    /// `null`.
-    Null,
-    /// `true` or `false`.
-    Bool(bool),
-    /// A 64-bit integer.
-    Int(i64),
-    /// Any other number; finite.
-    Float(f64),
+    /// `null`, a truth or a number.
+    Scalar(Value),
     /// Text, decoded; also a key.
     Text(Cow<'a, str>),
     /// A list.
@@ -138,7 +132,12 @@ impl<'t> Json<'t> {
 
     /// Whether it is `null`.
     pub(crate) fn is_null(self) -> bool {
-        *self.kind() == Kind::Null
+        matches!(self.kind(), Kind::Scalar(Value::Null))
+    }
+
+    /// The integer, if it is one.
+    pub(crate) fn int(self) -> Option<i64> {
+        if let Kind::Scalar(Value::Int(int)) = self.kind() { Some(*int) } else { None }
     }
 
     /// The text, if it is text.
@@ -198,9 +197,9 @@ impl<'t> Json<'t> {
     /// What kind of value it is, in words.
     pub(crate) fn kind_name(self) -> &'static str {
         match self.kind() {
-            Kind::Null => "null",
-            Kind::Bool(_) => "a boolean",
-            Kind::Int(_) | Kind::Float(_) => "a number",
+            Kind::Scalar(Value::Null) => "null",
+            Kind::Scalar(Value::Bool(_)) => "a boolean",
+            Kind::Scalar(_) => "a number",
             Kind::Text(_) => "text",
             Kind::List => "a list",
             Kind::Object => "an object",
@@ -210,10 +209,7 @@ impl<'t> Json<'t> {
     /// It as a value. Takes stack for each level: only for what is known not to be deep.
     pub(crate) fn to_value(self) -> Value {
         match self.kind() {
-            Kind::Null => Value::Null,
-            Kind::Bool(truth) => Value::Bool(*truth),
-            Kind::Int(int) => Value::Int(*int),
-            Kind::Float(float) => Value::Float(*float),
+            Kind::Scalar(value) => value.clone(),
             Kind::Text(text) => Value::str(&**text),
             Kind::List => Value::list(self.items().map(Json::to_value).collect()),
             Kind::Object => {

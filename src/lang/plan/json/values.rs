@@ -31,7 +31,7 @@ impl<'t> Decoder<'t> {
     /// Takes stack for each of at most [`MAX_DATA_DEPTH`] levels.
     fn shallow_value(&mut self, json: Json<'t>) -> PlanValue {
         let kind = match json.kind() {
-            Kind::Null | Kind::Bool(_) | Kind::Int(_) | Kind::Float(_) => PlanValueKind::Literal(json.to_value()),
+            Kind::Scalar(value) => PlanValueKind::Literal(value.clone()),
             Kind::Text(text) => self.text(text, json.span()),
             Kind::List => {
                 let items: Vec<PlanValue> = json.items().map(|item| self.shallow_value(item)).collect();
@@ -47,7 +47,7 @@ impl<'t> Decoder<'t> {
 
     fn object(&mut self, json: Json<'t>) -> PlanValueKind {
         if let Some(name) = variable_object(json) {
-            if self.known.dialect == Dialect::Branch {
+            if self.dialect == Dialect::Branch {
                 if name.is_empty() {
                     self.error("plan-variable-name", json.span(), "a variable's name can't be empty");
                 }
@@ -59,7 +59,7 @@ impl<'t> Decoder<'t> {
             let fix = format!("write `\"${{{}}}\"`", shown(name));
             self.doubts
                 .push(Doubtful { name: name.to_owned(), warning: warning.with_fix(fix, json.span(), reference) });
-        } else if self.known.dialect == Dialect::Branch
+        } else if self.dialect == Dialect::Branch
             && let Some(member) = json.only_member().filter(|member| member.key == "var")
         {
             let message =
@@ -78,26 +78,23 @@ impl<'t> Decoder<'t> {
         let mut parts = Vec::new();
         let mut end = 0;
         let mut n_doubts = 0;
-        for found in scan(text, self.known.dialect) {
-            match found {
-                Found::Variable { range, name } => {
-                    if end == 0 && range == (0..text.len()) && self.known.dialect == Dialect::Jmp {
-                        return PlanValueKind::Variable(name.into());
-                    }
-                    if range.start > end {
-                        parts.push(TextPart::Text(text[end..range.start].into()));
-                    }
-                    parts.push(TextPart::Variable(name.into()));
-                    end = range.end;
+        for Found { range, name, doubt } in scan(text, self.dialect) {
+            if let Some(doubt) = doubt {
+                n_doubts += 1;
+                if n_doubts <= MAX_DOUBTS {
+                    let place = place_in_string(self.text, text, span, &range);
+                    self.doubt(place, name, doubt);
                 }
-                Found::Doubtful { range, name, doubt } => {
-                    n_doubts += 1;
-                    if n_doubts <= MAX_DOUBTS {
-                        let place = place_in_string(self.text, span, &range);
-                        self.doubt(place, name, doubt);
-                    }
-                }
+                continue;
             }
+            if end == 0 && range == (0..text.len()) && self.dialect == Dialect::Jmp {
+                return PlanValueKind::Variable(name.into());
+            }
+            if range.start > end {
+                parts.push(TextPart::Text(text[end..range.start].into()));
+            }
+            parts.push(TextPart::Variable(name.into()));
+            end = range.end;
         }
         if parts.is_empty() {
             return PlanValueKind::Literal(Value::str(text));
@@ -109,7 +106,7 @@ impl<'t> Decoder<'t> {
     }
 
     fn doubt(&mut self, place: Span, name: &str, doubt: Doubt) {
-        let dialect = self.known.dialect;
+        let dialect = self.dialect;
         let reference = match dialect {
             Dialect::Jmp => format!("${{{name}}}"),
             Dialect::Branch => format!("{{{{{name}}}}}"),
@@ -143,8 +140,5 @@ impl<'t> Decoder<'t> {
 }
 
 fn literal(value: &PlanValue) -> Option<Value> {
-    match &value.kind {
-        PlanValueKind::Literal(value) => Some(value.clone()),
-        PlanValueKind::Variable(_) | PlanValueKind::Text(_) | PlanValueKind::List(_) | PlanValueKind::Map(_) => None,
-    }
+    if let PlanValueKind::Literal(value) = &value.kind { Some(value.clone()) } else { None }
 }

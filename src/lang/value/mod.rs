@@ -3,6 +3,8 @@
 //! A [`Value`] is cheap to clone (strings, lists and maps are shared), keeps the order of keys, and compares
 //! by meaning: `1 == 1.0` (spec `language.md`, "Expressions").
 
+pub mod json;
+
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::fmt;
@@ -10,14 +12,14 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
-use serde::ser::{SerializeMap, SerializeSeq};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The members of a map value, in the order they were written.
 pub type Map = IndexMap<Arc<str>, Value>;
 
 /// A JSON-shaped value. Integers are 64-bit; a larger one is read as a float.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(untagged)]
 pub enum Value {
     /// `null`.
     #[default]
@@ -122,6 +124,11 @@ impl Value {
     /// The text, if it is text.
     pub fn as_str(&self) -> Option<&str> {
         if let Value::Str(text) = self { Some(text) } else { None }
+    }
+
+    /// The members, if it is a map.
+    pub fn as_map(&self) -> Option<&Map> {
+        if let Value::Map(members) = self { Some(members) } else { None }
     }
 
     /// The value one step down the path, if there is one.
@@ -241,18 +248,16 @@ impl PartialEq for Value {
             (Value::Bool(a), Value::Bool(b)) => a == b,
             (Value::Int(a), Value::Int(b)) => a == b,
             (Value::Float(a), Value::Float(b)) => a == b,
-            (Value::Int(a), Value::Float(b)) | (Value::Float(b), Value::Int(a)) => int_equals_float(*a, *b),
+            (Value::Int(a), Value::Float(b)) | (Value::Float(b), Value::Int(a)) => {
+                // No integer is equal to a float that only rounds to it.
+                compare_int_float(*a, *b) == Some(Ordering::Equal)
+            }
             (Value::Str(a), Value::Str(b)) => a == b,
             (Value::List(a), Value::List(b)) => a == b,
             (Value::Map(a), Value::Map(b)) => a == b,
             _ => false,
         }
     }
-}
-
-/// Exact comparison: no integer is equal to a float that only rounds to it.
-fn int_equals_float(int: i64, float: f64) -> bool {
-    compare_int_float(int, float) == Some(Ordering::Equal)
 }
 
 /// The exact order of an integer and a float; none for what is no number.
@@ -324,32 +329,6 @@ impl fmt::Display for Reference {
     }
 }
 
-impl Serialize for Value {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Value::Null => serializer.serialize_unit(),
-            Value::Bool(truth) => serializer.serialize_bool(*truth),
-            Value::Int(int) => serializer.serialize_i64(*int),
-            Value::Float(float) => serializer.serialize_f64(*float),
-            Value::Str(text) => serializer.serialize_str(text),
-            Value::List(items) => {
-                let mut sequence = serializer.serialize_seq(Some(items.len()))?;
-                for item in items.iter() {
-                    sequence.serialize_element(item)?;
-                }
-                sequence.end()
-            }
-            Value::Map(members) => {
-                let mut map = serializer.serialize_map(Some(members.len()))?;
-                for (key, value) in members.iter() {
-                    map.serialize_entry(&**key, value)?;
-                }
-                map.end()
-            }
-        }
-    }
-}
-
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         ValueVisitor { twice: None }.deserialize(deserializer)
@@ -380,14 +359,6 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
 
     fn visit_unit<E>(self) -> Result<Value, E> {
         Ok(Value::Null)
-    }
-
-    fn visit_none<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        self.deserialize(deserializer)
     }
 
     fn visit_bool<E>(self, truth: bool) -> Result<Value, E> {
@@ -421,7 +392,7 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut members = Map::new();
-        while let Some(key) = map.next_key_seed(MemberKey)? {
+        while let Some(key) = map.next_key::<Arc<str>>()? {
             let value = map.next_value_seed(self)?;
             if let (index, Some(_)) = members.insert_full(key, value)
                 && let Some(twice) = self.twice
@@ -431,28 +402,5 @@ impl<'de> Visitor<'de> for ValueVisitor<'_> {
             }
         }
         Ok(Value::map(members))
-    }
-}
-
-/// A key, without a `String` on the way.
-struct MemberKey;
-
-impl<'de> DeserializeSeed<'de> for MemberKey {
-    type Value = Arc<str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Arc<str>, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for MemberKey {
-    type Value = Arc<str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Arc<str>, E> {
-        Ok(text.into())
     }
 }
