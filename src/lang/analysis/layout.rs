@@ -9,12 +9,12 @@ use std::sync::{Arc, OnceLock};
 
 use crate::analysis::inlining;
 use crate::program::flow_graph::{Edge, EdgeKind, Node};
-use crate::program::{Playbook, PlaybookId, Program, Step, StepId};
+use crate::program::{Body, Playbook, PlaybookId, Program, Step, StepId};
 
 /// A playbook with the lines of those shown inside it. Its own lines keep their ids; those of the regions follow them.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    body: Playbook,
+    body: Body,
     regions: Vec<Region>,
     /// Per line, its place from top to bottom.
     positions: Vec<u32>,
@@ -79,7 +79,7 @@ impl Layout {
         if regions.is_empty() {
             return None;
         }
-        let mut body = playbook.clone();
+        let mut body = playbook.body.clone();
         for region in &regions {
             lay_in(&mut body, program.playbook(region.playbook), region);
         }
@@ -91,7 +91,7 @@ impl Layout {
     }
 
     /// Its lines and their graph.
-    pub fn body(&self) -> &Playbook {
+    pub fn body(&self) -> &Body {
         &self.body
     }
 
@@ -129,7 +129,7 @@ impl Layout {
 }
 
 /// Appends a callee's lines to a body, and leads the way through them.
-fn lay_in(body: &mut Playbook, callee: &Playbook, region: &Region) {
+fn lay_in(body: &mut Body, callee: &Playbook, region: &Region) {
     let outer = body.step(region.line).label.clone();
     let laid_out = |node| match node {
         Node::Step(step) => Node::Step(region.laid_out(step)),
@@ -176,7 +176,7 @@ impl Layouts {
     }
 
     /// A playbook's lines and graph as they are executed.
-    pub fn body(&self, playbook: PlaybookId) -> &Playbook {
-        self.layout(playbook).map_or_else(|| self.program.playbook(playbook), Layout::body)
+    pub fn body(&self, playbook: PlaybookId) -> &Body {
+        self.layout(playbook).map_or_else(|| &self.program.playbook(playbook).body, Layout::body)
     }
 }

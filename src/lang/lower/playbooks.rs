@@ -11,7 +11,7 @@ use crate::lower::load::Files;
 use crate::lower::settings::{is_true, read_limits, read_metadata, read_tools};
 use crate::lower::steps::{join_paragraphs, join_pieces, lower_steps, spread_types, types_of};
 use crate::program::flow_graph::FlowGraph;
-use crate::program::{AgentId, Mode, Playbook, PlaybookId, Trigger, TriggerId};
+use crate::program::{AgentId, Body, Mode, Playbook, PlaybookId, Trigger, TriggerId};
 use crate::source::ast::{ItemTree, PlaybookTree, Section, SectionKind};
 use crate::span::Span;
 use crate::value::Value;
@@ -119,9 +119,8 @@ impl<'a> PlaybookDraft<'a> {
             triggers: self.triggers(source, around, diagnostics),
             mode,
             types: types_of(&steps),
-            steps,
+            body: Body { steps, flow },
             notes: join_paragraphs(source, &notes).into(),
-            flow,
             ..self.playbook.clone()
         }
     }
@@ -199,7 +198,7 @@ pub(super) fn root_playbook(
         span: agent.title_span,
         strict: true,
         description: agent.description.clone(),
-        steps,
+        body: Body { steps, ..Body::default() },
         implicit: true,
         ..Playbook::default()
     }

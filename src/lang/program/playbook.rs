@@ -1,6 +1,7 @@
 //! Playbooks: headings, modes, limits, and their lines.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::program::flow_graph::FlowGraph;
@@ -45,12 +46,10 @@ pub struct Playbook {
     pub triggers: Vec<Trigger>,
     /// How it runs.
     pub mode: Mode,
-    /// All lines in document order. In goal mode: the items of the body's ordered lists (skills), or none.
-    pub steps: Vec<Step>,
+    /// Its lines.
+    pub body: Body,
     /// The text of `### Notes`; empty if none.
     pub notes: Arc<str>,
-    /// Which line can follow which; in goal mode without edges.
-    pub flow: FlowGraph,
     /// Names that belong to a frame of this playbook (spec `execution.md`, "Variables").
     pub own: BTreeSet<Arc<str>>,
     /// Names its lines, triggers and texts mention that are not own.
@@ -61,6 +60,51 @@ pub struct Playbook {
     pub meeting: bool,
     /// Made by us (the implicit root), not written by the author.
     pub implicit: bool,
+}
+
+/// The lines of a playbook, and which can follow which. What can be asked of them can be asked of the playbook.
+#[derive(Clone, Debug, Default)]
+pub struct Body {
+    /// All lines in document order. In goal mode: the items of the body's ordered lists (skills), or none.
+    pub steps: Vec<Step>,
+    /// Which line can follow which; in goal mode without edges.
+    pub flow: FlowGraph,
+}
+
+impl Deref for Playbook {
+    type Target = Body;
+
+    fn deref(&self) -> &Body {
+        &self.body
+    }
+}
+
+impl Body {
+    /// The line with `id`.
+    ///
+    /// # Panics
+    /// If `id` is of another playbook.
+    pub fn step(&self, id: StepId) -> &Step {
+        &self.steps[id.0 as usize]
+    }
+
+    /// The line whose line id is `label`. Missing leading zeros are forgiven (`1` is `01`).
+    pub fn find_step(&self, label: &str) -> Option<StepId> {
+        fn parts(label: &str) -> impl Iterator<Item = &str> {
+            label.split_inclusive(['.', '>']).map(|part| part.trim_start_matches('0'))
+        }
+        self.steps.iter().find(|step| parts(&step.label).eq(parts(label))).map(|step| step.id)
+    }
+
+    /// Whether `step` is nested under `header`, at any depth.
+    pub fn is_nested(&self, step: StepId, header: StepId) -> bool {
+        std::iter::successors(self.step(step).parent, |&id| self.step(id).parent).any(|parent| parent == header)
+    }
+
+    /// How many lines a line is nested under.
+    pub fn nesting(&self, step: StepId) -> usize {
+        std::iter::successors(self.step(step).parent, |&id| self.step(id).parent).count()
+    }
 }
 
 /// How a playbook runs.
@@ -106,22 +150,6 @@ pub enum OnLimit {
 }
 
 impl Playbook {
-    /// The line with `id`.
-    ///
-    /// # Panics
-    /// If `id` is of another playbook.
-    pub fn step(&self, id: StepId) -> &Step {
-        &self.steps[id.0 as usize]
-    }
-
-    /// The line whose line id is `label`. Missing leading zeros are forgiven (`1` is `01`).
-    pub fn find_step(&self, label: &str) -> Option<StepId> {
-        fn parts(label: &str) -> impl Iterator<Item = &str> {
-            label.split_inclusive(['.', '>']).map(|part| part.trim_start_matches('0'))
-        }
-        self.steps.iter().find(|step| parts(&step.label).eq(parts(label))).map(|step| step.id)
-    }
-
     /// `Name($a: str, $b = 3) -> dict`, made from what was read.
     pub fn signature(&self) -> Signature {
         let summary = self.description.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");

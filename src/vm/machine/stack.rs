@@ -8,7 +8,7 @@ use std::sync::Arc;
 use playhouse_lang::analysis::Analysis;
 use playhouse_lang::analysis::layout::Layouts;
 use playhouse_lang::plan::{Plan, PlanId};
-use playhouse_lang::program::{AgentId, Playbook, Program, StepId};
+use playhouse_lang::program::{AgentId, Body, Program, StepId};
 
 use crate::calls::call::QueuedCall;
 use crate::machine::conversation::Conversation;
@@ -135,8 +135,8 @@ impl Stack {
         self.frames.iter_mut().find_map(|frame| frame.core_mut().queue.get_mut(call))
     }
 
-    /// A frame's playbook as it is executed.
-    pub(crate) fn body(&self, frame: &PlaybookFrame) -> &Playbook {
+    /// The lines of a frame as they are executed.
+    pub(crate) fn body(&self, frame: &PlaybookFrame) -> &Body {
         self.layouts.body(frame.playbook)
     }
 

@@ -7,7 +7,6 @@ use playhouse_lang::program::{Mode, Playbook, StepId, StepKind};
 use crate::machine::frame::{LineState, LoopState, Performed, PlaybookFrame};
 use crate::machine::frame_core::{Phase, ReturnValue, Then};
 use crate::protocol::Tracked;
-use crate::walk::is_inside;
 
 /// What became of the line that a frame stood on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +140,7 @@ impl Lines<'_> {
     fn kept_loop(self, state: LoopState, before: Option<StepId>, now: Option<StepId>) -> Option<LoopState> {
         let header = self.same(state.header)?;
         let is_around = |playbook: &Playbook, header: StepId, at: Option<StepId>| {
-            at.is_some_and(|at| at == header || is_inside(playbook, at, header))
+            at.is_some_and(|at| at == header || playbook.is_nested(at, header))
         };
         let is_left = is_around(self.old, state.header, before) && !is_around(self.new, header, now);
         let is_loop = matches!(self.new.step(header).kind, StepKind::Loop(_));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use minijinja::context;
 use playhouse_lang::analysis::layout::Layout;
-use playhouse_lang::program::{Mode, Playbook, Step, StepKind};
+use playhouse_lang::program::{Body, Mode, Playbook, Step, StepKind};
 use playhouse_lang::value::Value;
 
 use crate::calls::call::CallState;
@@ -251,9 +251,9 @@ impl Stack {
     }
 
     /// `02.01= text`, indented as it is nested; further lines of its text are indented with it.
-    fn write_line(&self, playbook: &Playbook, step: &Step) -> String {
-        let indent = "  ".repeat(nesting(playbook, step));
-        let mark = if self.is_interpreters(playbook, step.id) { "=" } else { "" };
+    fn write_line(&self, body: &Body, step: &Step) -> String {
+        let indent = "  ".repeat(body.nesting(step.id));
+        let mark = if self.is_interpreters(body, step.id) { "=" } else { "" };
         let text = step.text.replace('\n', &format!("\n{indent}   "));
         format!("{indent}{}{mark} {text}", step.label)
     }
@@ -266,7 +266,7 @@ impl Stack {
             return Vec::new();
         };
         let callee = self.program.playbook(region.playbook);
-        let margin = "  ".repeat(nesting(playbook, step) + 1);
+        let margin = "  ".repeat(playbook.nesting(step.id) + 1);
         let indented = |text: &str| text.trim().replace('\n', &format!("\n{margin}"));
         let mut lines = vec![format!("{margin}{}:", write_signature(&callee.name, &callee.signature()))];
         if !callee.description.trim().is_empty() {
@@ -310,11 +310,6 @@ fn shorten_text(text: &str, limit: usize) -> String {
         return text.to_owned();
     }
     format!("{}… ({} bytes in all)", &text[..text.floor_char_boundary(limit)], text.len())
-}
-
-/// How many lines a line is nested under.
-fn nesting(playbook: &Playbook, step: &Step) -> usize {
-    std::iter::successors(step.parent, |&id| playbook.step(id).parent).count()
 }
 
 /// The text of a skill with line ids in place of its list's numbers, and how many lines were found in it.

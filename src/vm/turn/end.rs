@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use playhouse_lang::program::StepId;
 use playhouse_lang::program::flow_graph::Node;
-use playhouse_lang::program::{Mode, StepId};
 
 use crate::machine::frame_core::{Phase, ReturnValue, Then};
 use crate::machine::interpreter::{Interpreter, ReplyInHand};
@@ -313,15 +313,15 @@ impl Machine {
     /// that is the interpreter's anyway. None: the model may have more to do on the line.
     fn line_left_behind(&self) -> Option<Node> {
         let frame = self.interpreter.stack.top();
-        let playbook = self.interpreter.stack.body(frame);
-        let step = frame.pointer.filter(|_| playbook.mode == Mode::Steps)?;
+        let body = self.interpreter.stack.body(frame);
+        let step = frame.pointer?;
         if self.turn.as_ref().is_some_and(|turn| turn.speech.is_some()) {
             return None;
         }
         let next = match &frame.here.performed {
             Some(performed) => performed.next,
             None if frame.here.touched && self.interpreter.stack.has_done_work(step, true) => {
-                let edges = playbook.flow.successors(step);
+                let edges = body.flow.successors(step);
                 let first = edges.first()?.to;
                 edges.iter().all(|edge| edge.to == first).then_some(first)?
             }
@@ -330,7 +330,7 @@ impl Machine {
         match next {
             Node::End => Some(Node::End),
             Node::Step(id) => {
-                (self.interpreter.stack.is_interpreters(playbook, id) && frame.here.performed.is_none()).then_some(next)
+                (self.interpreter.stack.is_interpreters(body, id) && frame.here.performed.is_none()).then_some(next)
             }
         }
     }

@@ -20,8 +20,8 @@ impl TurnStep<'_> {
     pub(super) fn at(&mut self, label: &Arc<str>) -> Step {
         let stack = &mut self.interpreter.stack;
         let frame = stack.top();
-        let playbook = stack.body(frame);
-        let target = playbook.find_step(label);
+        let (playbook, body) = (stack.program.playbook(frame.playbook), stack.body(frame));
+        let target = body.find_step(label);
         let performed = frame.here.performed.as_ref();
         if let (Some(target), Some(performed)) = (target, performed)
             && performed.left_at == Some(target)
@@ -54,7 +54,7 @@ impl TurnStep<'_> {
                 self.turn.todo_first(Todo::Move(Goal::Line(step)));
             }
             (Mode::Steps, None) => {
-                let mut lines: Vec<&PlaybookStep> = playbook.steps.iter().collect();
+                let mut lines: Vec<&PlaybookStep> = body.steps.iter().collect();
                 lines.sort_by_key(|line| stack.position(line.id));
                 let labels: Vec<&str> = lines.iter().map(|line| &*line.label).collect();
                 let known = match labels.as_slice() {
@@ -188,9 +188,9 @@ impl TurnStep<'_> {
         let goes_in = |todo: &Todo| matches!(todo, Todo::At(_) | Todo::Move(_));
         let todo = &self.turn.todo;
         let returns = todo.iter().any(is_return) && !todo.iter().any(goes_in);
-        let playbook = stack.body(frame);
-        let decides = matches!(playbook.step(step).kind, StepKind::Branch { .. });
-        returns && !decides && stack.stops_reply(playbook, step)
+        let body = stack.body(frame);
+        let decides = matches!(body.step(step).kind, StepKind::Branch { .. });
+        returns && !decides && stack.stops_reply(body, step)
     }
 
     /// The interpreter goes on with the pointer's line, and the reply is cut: what it says there but to wait for
@@ -212,15 +212,15 @@ impl TurnStep<'_> {
 impl Stack {
     /// That these lines stand between the pointer and where a reply wants to go, in words for the program's model.
     fn jumped_over(&self, pointer: StepId, target: Node, between: &[StepId]) -> String {
-        let playbook = self.body(self.top());
+        let body = self.body(self.top());
         let lines: Vec<String> = between
             .iter()
-            .map(|step| format!("{}= {}", self.label(*step), first_line(&playbook.step(*step).text)))
+            .map(|step| format!("{}= {}", self.label(*step), first_line(&body.step(*step).text)))
             .collect();
         let (from, to) = (self.label(pointer), self.label_of(target));
         format!(
             "before {to} come lines of the interpreter: {}. To have them done, end your reply at line {from}; to \
-             leave the playbook without them, write {{\"at\":\"{from}\",\"return\":VALUE}}",
+             leave the body without them, write {{\"at\":\"{from}\",\"return\":VALUE}}",
             lines.join("; ")
         )
     }

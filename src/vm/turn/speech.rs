@@ -22,9 +22,9 @@ impl TurnStep<'_> {
         self.touch_line();
         let stack = &mut self.interpreter.stack;
         let frame = stack.top();
-        let playbook = stack.body(frame);
+        let body = stack.body(frame);
         let is_said = frame.here.performed.is_some()
-            && frame.pointer.is_some_and(|step| matches!(playbook.step(step).kind, StepKind::Say { literal: Some(_) }));
+            && frame.pointer.is_some_and(|step| matches!(body.step(step).kind, StepKind::Say { literal: Some(_) }));
         let waits_for_turn = |call: &QueuedCall| {
             (matches!(call.callee, Callee::Playbook(_)) || call.is_waiting()) && call.result_name.is_some()
         };

@@ -13,7 +13,7 @@ pub(crate) mod work;
 use std::sync::Arc;
 
 use playhouse_lang::program::flow_graph::{EdgeKind, Node};
-use playhouse_lang::program::{Arm, CallSite, Playbook, Returned, StepId, StepKind};
+use playhouse_lang::program::{Arm, CallSite, Returned, StepId, StepKind};
 use playhouse_lang::value::Value;
 
 use crate::calls::arguments::{Given, Resolved, bind, describe_call};
@@ -119,8 +119,8 @@ impl Interpreter {
     /// Performs the pointer's line if it is explicit and everything it needs is there. Once for each arrival.
     pub(crate) fn perform(&mut self, step: StepId) -> LineOutcome {
         let layouts = self.stack.layouts.clone();
-        let playbook = layouts.body(self.stack.top().playbook);
-        let line = playbook.step(step);
+        let body = layouts.body(self.stack.top().playbook);
+        let line = body.step(step);
         if !self.stack.performs_here(self.stack.top()) {
             return LineOutcome::Left;
         }
@@ -132,8 +132,8 @@ impl Interpreter {
             Ok(act) => {
                 self.counters.explicit_lines += 1;
                 let (next, assigned) = match act {
-                    LineEffect::Next(assigned) => (playbook.flow.follow(step, EdgeKind::Next), assigned),
-                    LineEffect::Go(kind) => (playbook.flow.follow(step, kind), None),
+                    LineEffect::Next(assigned) => (body.flow.follow(step, EdgeKind::Next), assigned),
+                    LineEffect::Go(kind) => (body.flow.follow(step, kind), None),
                     LineEffect::Yield(then) => return LineOutcome::Yield(then),
                     LineEffect::TailCall(tail_call) => return LineOutcome::TailCall(tail_call),
                 };
@@ -296,8 +296,8 @@ impl Stack {
     }
 
     fn way_out_of(&self, frame: &PlaybookFrame, step: StepId) -> Option<Node> {
-        let playbook = self.body(frame);
-        let line = playbook.step(step);
+        let body = self.body(frame);
+        let line = body.step(step);
         let is_work = match &line.kind {
             StepKind::Ask { targets } => !targets.is_empty(),
             StepKind::Call(_) | StepKind::Assign { .. } => true,
@@ -308,7 +308,7 @@ impl Stack {
             | StepKind::Say { .. }
             | StepKind::Free => false,
         };
-        let [only] = playbook.flow.successors(step) else { return None };
+        let [only] = body.flow.successors(step) else { return None };
         (is_work && frame.work.is_done(line)).then_some(only.to)
     }
 
@@ -317,8 +317,8 @@ impl Stack {
     ///
     /// A line that a return follows is not done with: should that not come about, the model is asked there.
     pub(crate) fn goes_on_from(&self, frame: &PlaybookFrame) -> Node {
-        let playbook = self.body(frame);
-        let Some(step) = frame.pointer else { return playbook.flow.entry };
+        let body = self.body(frame);
+        let Some(step) = frame.pointer else { return body.flow.entry };
         let here = &frame.here;
         let behind = match &here.performed {
             Some(performed) => Some(performed.next),
@@ -346,8 +346,8 @@ impl Stack {
     /// Whether the pointer's line of a frame is the interpreter's to perform: it is exact, and performing it has not
     /// failed.
     pub(crate) fn performs_here(&self, frame: &PlaybookFrame) -> bool {
-        let playbook = self.body(frame);
-        frame.pointer.is_some_and(|step| self.is_interpreters(playbook, step) && !frame.here.left_to_model)
+        let body = self.body(frame);
+        frame.pointer.is_some_and(|step| self.is_interpreters(body, step) && !frame.here.left_to_model)
     }
 
     /// The queued call that must be over before an explicit line is performed. Lines are done in the order
@@ -393,16 +393,4 @@ impl Stack {
         };
         frame.core.queue.iter().find(|call| changes_something || !is_quiet(call)).map(|call| call.id)
     }
-}
-
-/// Whether `step` is nested under `header`, at any depth.
-pub(crate) fn is_inside(playbook: &Playbook, step: StepId, header: StepId) -> bool {
-    let mut at = playbook.step(step).parent;
-    while let Some(parent) = at {
-        if parent == header {
-            return true;
-        }
-        at = playbook.step(parent).parent;
-    }
-    false
 }

@@ -4,11 +4,10 @@
 use std::collections::VecDeque;
 
 use playhouse_lang::program::flow_graph::Node;
-use playhouse_lang::program::{Arm, Playbook, StepId, StepKind};
+use playhouse_lang::program::{Arm, Body, StepId, StepKind};
 
 use crate::machine::interpreter::Interpreter;
 use crate::machine::stack::Stack;
-use crate::walk::is_inside;
 
 /// Where an `at` may lead.
 pub(crate) enum JumpOutcome {
@@ -28,9 +27,9 @@ impl Interpreter {
     /// Moves back to `target`: what was done before does not count any more, loops that do not hold it end.
     pub(crate) fn move_back(&mut self, target: StepId) {
         let layouts = self.stack.layouts.clone();
-        let playbook = layouts.body(self.stack.top().playbook);
+        let body = layouts.body(self.stack.top().playbook);
         let frame = self.stack.top_mut();
-        frame.loops.retain(|state| is_inside(playbook, target, state.header));
+        frame.loops.retain(|state| body.is_nested(target, state.header));
         frame.work.start_afresh();
         self.arrive(Node::Step(target));
     }
@@ -53,7 +52,7 @@ impl Stack {
     pub(crate) fn way(&self, target: Node) -> JumpOutcome {
         let frame = self.top();
         let Some(from) = frame.pointer else { return JumpOutcome::Unreachable };
-        let playbook = self.body(frame);
+        let body = self.body(frame);
         // A playbook inside a line that nobody has told the model of is executed as if it had been called.
         let is_unseen = frame.inside.as_ref().is_some_and(|inside| !inside.is_told) && !frame.here.touched;
         if is_unseen && frame.here.performed.is_none() && !self.performs_here(frame) && self.leaves_region(target) {
@@ -65,8 +64,8 @@ impl Stack {
             let region = self.region_of(line).map(|region| region.line).filter(|line| inside != Some(*line));
             let line = region.unwrap_or(line);
             if line != from && self.is_before(line, from) {
-                let Some(header) = self.next_round(playbook, from, line) else { return JumpOutcome::Back(line) };
-                return self.way_along(playbook, from, Node::Step(header));
+                let Some(header) = self.next_round(body, from, line) else { return JumpOutcome::Back(line) };
+                return self.way_along(body, from, Node::Step(header));
             }
         }
         // What the interpreter decided at this line is no longer open.
@@ -76,10 +75,10 @@ impl Stack {
                 return JumpOutcome::Through(next);
             }
             let Node::Step(step) = next else { return JumpOutcome::Unreachable };
-            if !self.reaches(playbook, step, target, Some(from)) {
+            if !self.reaches(body, step, target, Some(from)) {
                 return JumpOutcome::Unreachable;
             }
-            let is_on_the_way = self.leads_inside(step, target) || !self.stops_reply(playbook, step);
+            let is_on_the_way = self.leads_inside(step, target) || !self.stops_reply(body, step);
             return if is_on_the_way { JumpOutcome::Through(next) } else { JumpOutcome::Over(vec![step]) };
         }
         // The interpreter has not made the call.
@@ -87,27 +86,27 @@ impl Stack {
             return JumpOutcome::NotDone(from);
         }
         if !self.playbook_of(from).strict || self.has_done_work(from, false) {
-            return self.way_along(playbook, from, target);
+            return self.way_along(body, from, target);
         }
         JumpOutcome::NotDone(from)
     }
 
     /// The way over lines that may be passed, where the pointer's own line may be left.
-    fn way_along(&self, playbook: &Playbook, from: StepId, target: Node) -> JumpOutcome {
-        match self.path(playbook, from, target) {
+    fn way_along(&self, body: &Body, from: StepId, target: Node) -> JumpOutcome {
+        match self.path(body, from, target) {
             Ok(next) => JumpOutcome::Through(next),
             Err(blocked) if blocked == from => JumpOutcome::Unreachable,
-            Err(blocked) if self.stops_reply(playbook, blocked) => {
+            Err(blocked) if self.stops_reply(body, blocked) => {
                 let is_before_target = |step| match target {
                     Node::Step(target) => self.is_before(step, target),
                     Node::End => true,
                 };
-                let mut between: Vec<StepId> = playbook.steps.iter().map(|line| line.id).collect();
+                let mut between: Vec<StepId> = body.steps.iter().map(|line| line.id).collect();
                 between.retain(|step| {
                     let is_between = self.is_before(from, *step) && (is_before_target(*step) || *step == blocked);
                     // What a line calls is told by that line.
                     let is_elsewhere = self.region_of(*step).is_some_and(|region| !region.holds(from));
-                    is_between && !is_elsewhere && self.stops_reply(playbook, *step)
+                    is_between && !is_elsewhere && self.stops_reply(body, *step)
                 });
                 between.sort_by_key(|step| self.position(*step));
                 JumpOutcome::Over(between)
@@ -118,19 +117,21 @@ impl Stack {
 
     /// The header of the interpreter's loop whose next round an `at` to an earlier line means: the header
     /// itself, or the body's first line when the rest of the body is done or the interpreter's to do.
-    fn next_round(&self, playbook: &Playbook, from: StepId, target: StepId) -> Option<StepId> {
-        let state =
-            self.top().loops.iter().rev().find(|state| {
-                state.header == target || playbook.step(state.header).children.first() == Some(&target)
-            })?;
-        if state.header == from || !is_inside(playbook, from, state.header) {
+    fn next_round(&self, body: &Body, from: StepId, target: StepId) -> Option<StepId> {
+        let state = self
+            .top()
+            .loops
+            .iter()
+            .rev()
+            .find(|state| state.header == target || body.step(state.header).children.first() == Some(&target))?;
+        if state.header == from || !body.is_nested(from, state.header) {
             return None;
         }
         // Going back to the first line from a place where the round is not finished is a retry of the same item.
         let is_header = state.header == target;
-        let can_finish = || match self.path(playbook, from, Node::Step(state.header)) {
+        let can_finish = || match self.path(body, from, Node::Step(state.header)) {
             Ok(_) => true,
-            Err(blocked) => self.stops_reply(playbook, blocked),
+            Err(blocked) => self.stops_reply(body, blocked),
         };
         let is_finished = self.has_done_work(from, false) && from != target && can_finish();
         (is_header || is_finished).then_some(state.header)
@@ -138,19 +139,19 @@ impl Stack {
 
     /// The first node of the shortest path from `from` to `target` over lines that may be passed; else the first
     /// line that blocks the way, or `from` itself if no path leads there at all.
-    pub(crate) fn path(&self, playbook: &Playbook, from: StepId, target: Node) -> Result<Node, StepId> {
-        let holds_target = |step| matches!(target, Node::Step(target) if is_inside(playbook, target, step));
-        let mut first_hop = vec![None; playbook.steps.len()];
+    pub(crate) fn path(&self, body: &Body, from: StepId, target: Node) -> Result<Node, StepId> {
+        let holds_target = |step| matches!(target, Node::Step(target) if body.is_nested(target, step));
+        let mut first_hop = vec![None; body.steps.len()];
         let mut blocked = None;
         let mut queue = VecDeque::from([from]);
         while let Some(step) = queue.pop_front() {
             // Whoever decides goes into the nested lines of a true condition by naming one of them.
-            let line = playbook.step(step);
+            let line = body.step(step);
             let decides = matches!(line.kind, StepKind::Branch { arm: Arm::If | Arm::ElseIf, .. } | StepKind::Loop(_))
-                && !self.is_interpreters(playbook, step)
+                && !self.is_interpreters(body, step)
                 && !holds_target(step);
             let entry = self.region_at(step).filter(|_| self.leads_inside(step, target)).map(|region| region.entry());
-            for to in playbook.flow.successors(step).iter().map(|edge| edge.to).chain(entry) {
+            for to in body.flow.successors(step).iter().map(|edge| edge.to).chain(entry) {
                 let hop = first_hop[step.0 as usize].unwrap_or(to);
                 if to == target {
                     return Ok(hop);
@@ -163,9 +164,9 @@ impl Stack {
                     continue;
                 }
                 first_hop[next.0 as usize] = Some(hop);
-                if self.leads_inside(next, target) || self.may_pass(playbook, next) {
+                if self.leads_inside(next, target) || self.may_pass(body, next) {
                     queue.push_back(next);
-                } else if blocked.is_none() && self.leads_to(playbook, next, target) {
+                } else if blocked.is_none() && self.leads_to(body, next, target) {
                     blocked = Some(next);
                 }
             }
@@ -179,17 +180,17 @@ impl Stack {
         self.region_at(line).is_some_and(|region| region.holds(target))
     }
 
-    fn leads_to(&self, playbook: &Playbook, from: StepId, target: Node) -> bool {
+    fn leads_to(&self, body: &Body, from: StepId, target: Node) -> bool {
         match target {
-            Node::Step(_) => self.reaches(playbook, from, target, None),
+            Node::Step(_) => self.reaches(body, from, target, None),
             // The end can be reached from everywhere, if only by a return.
             Node::End => true,
         }
     }
 
     /// Whether the graph leads from `from` to `target` at all, without passing `avoid`.
-    fn reaches(&self, playbook: &Playbook, from: StepId, target: Node, avoid: Option<StepId>) -> bool {
-        let mut seen = vec![false; playbook.steps.len()];
+    fn reaches(&self, body: &Body, from: StepId, target: Node, avoid: Option<StepId>) -> bool {
+        let mut seen = vec![false; body.steps.len()];
         let mut stack = vec![from];
         while let Some(step) = stack.pop() {
             if Node::Step(step) == target {
@@ -199,7 +200,7 @@ impl Stack {
                 continue;
             }
             let entry = self.region_at(step).map(|region| region.entry());
-            let ways = playbook.flow.successors(step).iter().map(|edge| edge.to).chain(entry);
+            let ways = body.flow.successors(step).iter().map(|edge| edge.to).chain(entry);
             for to in ways {
                 match to {
                     Node::Step(next) => stack.push(next),
@@ -212,24 +213,24 @@ impl Stack {
     }
 
     /// Whether a line is performed by the interpreter as a rule; it may be left to the model when it is reached.
-    pub(crate) fn is_interpreters(&self, playbook: &Playbook, step: StepId) -> bool {
-        playbook.step(step).explicit && self.settings.explicit_lines
+    pub(crate) fn is_interpreters(&self, body: &Body, step: StepId) -> bool {
+        body.step(step).explicit && self.settings.explicit_lines
     }
 
-    fn may_pass(&self, playbook: &Playbook, step: StepId) -> bool {
-        if self.is_interpreters(playbook, step) {
-            return !self.stops_reply(playbook, step);
+    fn may_pass(&self, body: &Body, step: StepId) -> bool {
+        if self.is_interpreters(body, step) {
+            return !self.stops_reply(body, step);
         }
         !self.playbook_of(step).strict || self.has_done_work(step, false)
     }
 
     /// Whether a line is the interpreter's and does something: a reply that named a later line would decide that it
     /// is done, before anybody knows what comes of it. The interpreter does it when the reply has ended before it.
-    pub(crate) fn stops_reply(&self, playbook: &Playbook, step: StepId) -> bool {
-        let line = playbook.step(step);
+    pub(crate) fn stops_reply(&self, body: &Body, step: StepId) -> bool {
+        let line = body.step(step);
         // Nothing follows a return: it is passed only on the way out of a region.
         let is_return = matches!(line.kind, StepKind::Return(_));
-        self.is_interpreters(playbook, step) && !is_return && has_effect(playbook, &line.kind)
+        self.is_interpreters(body, step) && !is_return && has_effect(body, &line.kind)
     }
 
     /// Whether a line of the top frame's playbook stands above another.
@@ -241,10 +242,10 @@ impl Stack {
         self.layouts.layout(self.top().playbook).map_or(step.0, |layout| layout.position(step))
     }
 }
-fn has_effect(playbook: &Playbook, kind: &StepKind) -> bool {
+fn has_effect(body: &Body, kind: &StepKind) -> bool {
     match kind {
         StepKind::Say { .. } | StepKind::Call(_) | StepKind::Return(_) | StepKind::End => true,
-        StepKind::Assign { target, .. } => playbook.steps.iter().any(|line| line.reads.contains(&target.name)),
+        StepKind::Assign { target, .. } => body.steps.iter().any(|line| line.reads.contains(&target.name)),
         StepKind::Branch { .. } | StepKind::Loop(_) | StepKind::Ask { .. } | StepKind::Free => false,
     }
 }

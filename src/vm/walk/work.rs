@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use playhouse_lang::program::flow_graph::Node;
-use playhouse_lang::program::{Playbook, Step, StepId, StepKind};
+use playhouse_lang::program::{Body, Step, StepId, StepKind};
 
 use crate::calls::call::Called;
 
@@ -30,12 +30,12 @@ enum Effect {
 
 impl LineWork {
     /// A variable was set at the line `at`. `is_here`: the pointer is there, so that a later line may have wanted it.
-    pub(crate) fn note_set(&mut self, playbook: &Playbook, at: StepId, name: &Arc<str>, is_here: bool) {
+    pub(crate) fn note_set(&mut self, body: &Body, at: StepId, name: &Arc<str>, is_here: bool) {
         let wants = |line: &Step| line.writes.contains(name);
-        let lines = if wants(playbook.step(at)) {
+        let lines = if wants(body.step(at)) {
             vec![at]
         } else if is_here {
-            next_lines(playbook, at, wants)
+            next_lines(body, at, wants)
         } else {
             Vec::new()
         };
@@ -48,21 +48,21 @@ impl LineWork {
     }
 
     /// A call was queued at the line `at`. What is called on a free line is what that line wants.
-    pub(crate) fn note_call(&mut self, playbook: &Playbook, at: StepId, called: &Called) {
+    pub(crate) fn note_call(&mut self, body: &Body, at: StepId, called: &Called) {
         self.n_calls += 1;
         let is_open = |line: &Step| {
             let is_it = matches!(&line.kind, StepKind::Call(site) if called.is_of(site));
             is_it && !self.has_called(line.id)
         };
-        let line = playbook.step(at);
+        let line = body.step(at);
         let lines = if is_open(line) {
             vec![at]
         } else if line.is_free() {
             Vec::new()
         } else {
-            next_lines(playbook, at, |line| is_open(line) || line.is_free())
+            next_lines(body, at, |line| is_open(line) || line.is_free())
         };
-        let lines = lines.into_iter().filter(|line| !playbook.step(*line).is_free());
+        let lines = lines.into_iter().filter(|line| !body.step(*line).is_free());
         self.done.extend(lines.map(|line| (line, Effect::Call(self.n_calls))));
     }
 
@@ -120,17 +120,17 @@ impl LineWork {
 }
 
 /// The first lines after `from`, on each way, for which `is_it` holds.
-fn next_lines(playbook: &Playbook, from: StepId, is_it: impl Fn(&Step) -> bool) -> Vec<StepId> {
+fn next_lines(body: &Body, from: StepId, is_it: impl Fn(&Step) -> bool) -> Vec<StepId> {
     let mut found = Vec::new();
-    let mut seen = vec![false; playbook.steps.len()];
+    let mut seen = vec![false; body.steps.len()];
     let mut pending = vec![from];
     while let Some(step) = pending.pop() {
-        for edge in playbook.flow.successors(step) {
+        for edge in body.flow.successors(step) {
             let Node::Step(next) = edge.to else { continue };
             if std::mem::replace(&mut seen[next.0 as usize], true) {
                 continue;
             }
-            if is_it(playbook.step(next)) {
+            if is_it(body.step(next)) {
                 found.push(next);
             } else {
                 pending.push(next);
