@@ -29,7 +29,7 @@ pub fn is_number(bytes: &[u8]) -> bool {
 /// The character of the escape at the beginning of `text`, which is its backslash, and the length in bytes; a pair of
 /// `\uXXXX` that stands for one character is one escape. `None`: JSON has no such escape, or it stands for no
 /// character.
-pub(crate) fn read_escape(text: &str) -> Option<(char, usize)> {
+pub fn read_escape(text: &str) -> Option<(char, usize)> {
     let character = match text.as_bytes().get(1)? {
         plain @ (b'"' | b'\\' | b'/') => char::from(*plain),
         b'n' => '\n',
