@@ -254,7 +254,6 @@ fn read_text_or<'a>(key: &str, expected: &str, raw: &'a str) -> Result<Cow<'a, s
 
 fn wrong(key: &str, expected: &str, raw: &str) -> Fault {
     let found = match raw.as_bytes().first() {
-        Some(b'"') => "",
         Some(b'{') => "an object, ",
         Some(b'[') => "an array, ",
         Some(b'-' | b'0'..=b'9') => "a number, ",

@@ -200,23 +200,16 @@ impl Scan {
             (Expect::Next, b'}') if !self.in_array() => return Ok(self.close(bytes)),
             (Expect::Value | Expect::Item | Expect::ItemOrEnd, _) => return self.begin_value(byte, start, readings),
             _ => {
-                let message = match self.expect {
-                    Expect::KeyOrEnd | Expect::Key => "expected a key in double quotes or `}`, found ".to_owned(),
-                    Expect::Colon => "expected `:` behind the key, found ".to_owned(),
-                    Expect::Next
-                    | Expect::Value
-                    | Expect::ItemOrEnd
-                    | Expect::Item
-                    | Expect::Text(_)
-                    | Expect::Number
-                    | Expect::Word => {
-                        let closing = if self.in_array() { ']' } else { '}' };
-                        let hint = " (a double quote inside a string is written \\\")";
-                        let hint = if self.behind_text { hint } else { "" };
-                        format!("expected `,` or `{closing}` behind the value{hint}, found ")
-                    }
-                };
-                return Err(self.unexpected(message));
+                if self.expect == Expect::Colon {
+                    return Err(self.unexpected("expected `:` behind the key, found "));
+                }
+                if matches!(self.expect, Expect::KeyOrEnd | Expect::Key) {
+                    return Err(self.unexpected("expected a key in double quotes or `}`, found "));
+                }
+                let closing = if self.in_array() { ']' } else { '}' };
+                let hint = " (a double quote inside a string is written \\\")";
+                let hint = if self.behind_text { hint } else { "" };
+                return Err(self.unexpected(format!("expected `,` or `{closing}` behind the value{hint}, found ")));
             }
         }
         self.cursor += 1;

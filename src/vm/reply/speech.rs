@@ -41,17 +41,19 @@ impl Speech {
     /// Decodes what stands before `end`: whole escapes, then plain bytes. Half a UTF-8 sequence is left for later,
     /// unless the run of plain bytes `is_over`.
     pub(super) fn decode(&mut self, bytes: &[u8], end: usize, is_over: bool) -> Result<(), Box<OpenFault>> {
-        while bytes[self.from..end].starts_with(b"\\") {
-            let pair = &bytes[self.from..end.min(self.from + 12)];
-            let pair = pair.utf8_chunks().next().map_or("", |chunk| chunk.valid());
-            let Some((character, length)) = read_escape(pair) else {
-                let is_first =
-                    matches!(pair.as_bytes()[2..], [b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', _, _]);
+        while let [b'\\', escape @ ..] = &bytes[self.from..end] {
+            let length = match escape {
+                [b'u', _, _, _, _, b'\\', b'u', ..] => 12,
+                [b'u', ..] => 6,
+                _ => 2,
+            };
+            let escape = bytes.get(self.from..self.from + length).unwrap_or_default();
+            let Some((character, length)) = std::str::from_utf8(escape).ok().and_then(read_escape) else {
+                let is_first = matches!(escape, [_, _, b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', _, _]);
                 // The other half may follow.
-                if is_first && self.from + 6 == end && bytes.get(end) != Some(&b'"') {
+                if is_first && self.from + length == end && bytes.get(end) != Some(&b'"') {
                     return Ok(());
                 }
-                let length = if pair[6..].starts_with("\\u") { 12 } else { 6 };
                 return Err(OpenFault::json(self.from + length - 1, HALF_SURROGATE));
             };
             self.text.push(character);
