@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use playhouse_lang::source::json::is_number;
+use playhouse_lang::source::json::{escaped, is_number};
 
 use super::fault::OpenFault;
 use super::key::{Entry, Key, before_say, line_id};
@@ -357,7 +357,7 @@ impl Scan {
             Escape::Backslash => {
                 let escape = match byte {
                     b'u' => Escape::Hex(4),
-                    b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Escape::No,
+                    _ if escaped(byte).is_some() => Escape::No,
                     _ => {
                         let message =
                             "JSON knows the escapes \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX only, found \\ and ";

@@ -1,6 +1,6 @@
 //! A `say` that is decoded while it arrives.
 
-use playhouse_lang::source::json::read_escape;
+use playhouse_lang::source::json::{escaped, read_escape};
 
 use super::fault::OpenFault;
 
@@ -42,11 +42,12 @@ impl Speech {
     /// unless the run of plain bytes `is_over`.
     pub(super) fn decode(&mut self, bytes: &[u8], end: usize, is_over: bool) -> Result<(), Box<OpenFault>> {
         while let [b'\\', escape @ ..] = &bytes[self.from..end] {
-            let length = match escape {
-                [b'u', _, _, _, _, b'\\', b'u', ..] => 12,
-                [b'u', ..] => 6,
-                _ => 2,
-            };
+            if let Some(character) = escape.first().and_then(|letter| escaped(*letter)) {
+                self.text.push(character);
+                self.from += 2;
+                continue;
+            }
+            let length = if matches!(escape, [_, _, _, _, _, b'\\', b'u', ..]) { 12 } else { 6 };
             let escape = bytes.get(self.from..self.from + length).unwrap_or_default();
             let Some((character, length)) = std::str::from_utf8(escape).ok().and_then(read_escape) else {
                 let is_first = matches!(escape, [_, _, b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', _, _]);
