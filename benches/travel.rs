@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use playhouse::host::journal::record::{Begun, FORMAT, Record, RecordBody};
-use playhouse::host::journal::wire::{FileWire, SettingsWire, ToolWire};
+use playhouse::host::journal::wire::{FileWire, ToolWire};
 use playhouse::host::travel::{Changes, Point, Timeline, diff, fork};
 use playhouse::lang::program::{Parameter, Signature, Type};
 use playhouse::lang::{LoadOptions, SourceText, load};
@@ -133,7 +133,7 @@ impl World {
             hash: String::new(),
             roots: vec!["bench.md".into()],
             files: vec![file],
-            settings: SettingsWire::from_settings(&settings),
+            settings: settings.clone(),
             tools: tools.iter().map(ToolWire::from_tool).collect(),
             entry: None,
             arguments: Value::map(Map::new()),

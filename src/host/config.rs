@@ -12,7 +12,6 @@ use jiff::tz::TimeZone;
 use crate::host::config_file as file;
 use crate::host::equipment::declaration;
 use crate::host::journal::address::Place;
-use crate::host::journal::wire::SettingsWire;
 use crate::host::llm::openai::{OpenAiConfig, Secret};
 use crate::host::models::catalogue;
 use crate::host::models::config::EmbeddedConfig;
@@ -253,7 +252,7 @@ impl Config {
         file: &FileConfig,
         environment: &Environment,
     ) -> Result<Config, ConfigError> {
-        let mut settings = SettingsWire::from_settings(&Settings::default());
+        let mut settings = Settings::default();
         let mut has_context_tokens = false;
         for (key, value) in &file.limits {
             has_context_tokens |= key == "context_tokens";
@@ -287,7 +286,6 @@ impl Config {
                 _ => {}
             }
         }
-        let mut settings = settings.to_settings();
         // What the system calls its zone may be none that plans know.
         let zone = file.zone.clone().or_else(|| environment.zone.clone().filter(|name| date::zone(name).is_ok()));
         settings.zone = zone.map_or(settings.zone, Into::into);

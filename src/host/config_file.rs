@@ -186,7 +186,7 @@ impl FileConfig {
             }
             "limits" => {
                 let DeValue::Table(limits) = value.get_ref() else { return Err(wanted("a table")) };
-                let mut scratch = SettingsWire::from_settings(&Settings::default());
+                let mut scratch = Settings::default();
                 for (key, value) in limits {
                     let name = key.get_ref().as_ref();
                     let json = to_json(value.get_ref());
@@ -247,9 +247,10 @@ const NO_LIMITS: [&str; 3] = ["classifier", "times_of_day", "zone"];
 ///
 /// # Errors
 /// There is none of this name, or the value is not of its kind.
-pub(crate) fn set_limit(settings: &mut SettingsWire, key: &str, value: serde_json::Value) -> Result<(), String> {
+pub(crate) fn set_limit(settings: &mut Settings, key: &str, value: serde_json::Value) -> Result<(), String> {
     // By way of JSON, so that names and kinds are written down once, in the type.
-    let Ok(serde_json::Value::Object(mut all)) = serde_json::to_value(&*settings) else {
+    let Ok(serde_json::Value::Object(mut all)) = SettingsWire::serialize(settings, serde_json::value::Serializer)
+    else {
         return Err("the settings cannot be written as JSON".to_owned());
     };
     if NO_LIMITS.contains(&key) {
@@ -270,7 +271,8 @@ pub(crate) fn set_limit(settings: &mut SettingsWire, key: &str, value: serde_jso
         serde_json::Value::Null | serde_json::Value::Array(_) | serde_json::Value::Object(_) => "something else",
     };
     *slot = value;
-    *settings = serde_json::from_value(all.into()).map_err(|_| format!("`{key}` must be {kind}"))?;
+    *settings =
+        SettingsWire::deserialize(serde_json::Value::Object(all)).map_err(|_| format!("`{key}` must be {kind}"))?;
     Ok(())
 }
 

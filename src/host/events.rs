@@ -12,8 +12,7 @@ use crate::vm::protocol::LeftLine;
 use crate::vm::protocol::Tracked;
 use crate::vm::protocol::view::plan;
 use crate::vm::protocol::{
-    CallId, CallKind, Close, Effect, Fact, FrameOrigin, Judge, Location, Outcome, Place, Progress, Report, Ruling,
-    TurnEnd, TurnKind, Update, Wait,
+    CallId, Close, Effect, Fact, Location, Outcome, Place, Progress, Report, Ruling, Update, Wait,
 };
 
 pub use crate::host::summary::Summary;
@@ -52,8 +51,9 @@ pub struct PublicEvent {
 }
 
 /// The fields of each kind of event; [`PublicBody::name`] is the kind's name.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, strum::IntoStaticStr)]
 #[serde(untagged)]
+#[strum(serialize_all = "snake_case")]
 #[allow(missing_docs, reason = "the fields are those of spec cli.md, under the same names")]
 pub enum PublicBody {
     SessionStarted {
@@ -232,42 +232,7 @@ pub enum PublicBody {
 impl PublicBody {
     /// The event's name: its `type`.
     pub fn name(&self) -> &'static str {
-        match self {
-            PublicBody::SessionStarted { .. } => "session_started",
-            PublicBody::SessionResumed { .. } => "session_resumed",
-            PublicBody::TurnStarted { .. } => "turn_started",
-            PublicBody::TurnFinished { .. } => "turn_finished",
-            PublicBody::LineReached {} => "line_reached",
-            PublicBody::SaidDelta { .. } => "said_delta",
-            PublicBody::Said { .. } => "said",
-            PublicBody::VariableSet { .. } => "variable_set",
-            PublicBody::VariableRemoved { .. } => "variable_removed",
-            PublicBody::CallQueued { .. } => "call_queued",
-            PublicBody::CallStarted { .. } => "call_started",
-            PublicBody::CallFinished { .. } => "call_finished",
-            PublicBody::TriggerEvaluated { .. } => "trigger_evaluated",
-            PublicBody::TriggerMatched { .. } => "trigger_matched",
-            PublicBody::StreamCancelled { .. } => "stream_cancelled",
-            PublicBody::FramePushed { .. } => "frame_pushed",
-            PublicBody::FramePopped { .. } => "frame_popped",
-            PublicBody::FrameElided { .. } => "frame_elided",
-            PublicBody::PlanFault { .. } => "plan_fault",
-            PublicBody::Replanned { .. } => "replanned",
-            PublicBody::Repair { .. } => "repair",
-            PublicBody::Degraded { .. } => "degraded",
-            PublicBody::Retry { .. } => "retry",
-            PublicBody::Ignored { .. } => "ignored",
-            PublicBody::SessionRenewed { .. } => "session_renewed",
-            PublicBody::ProgramChanged { .. } => "program_changed",
-            PublicBody::LinesSkipped { .. } => "lines_skipped",
-            PublicBody::ApprovalAsked { .. } => "approval_asked",
-            PublicBody::ApprovalGiven { .. } => "approval_given",
-            PublicBody::CallProgress { .. } => "call_progress",
-            PublicBody::UserMessage { .. } => "user_message",
-            PublicBody::Waiting { .. } => "waiting",
-            PublicBody::Finished { .. } => "finished",
-            PublicBody::Failed { .. } => "failed",
-        }
+        self.into()
     }
 }
 
@@ -439,24 +404,11 @@ impl EventMaker {
 
 fn fact_body(program: &Program, fact: &Fact) -> PublicBody {
     match fact {
-        Fact::TurnStarted { kind, n_messages, prompt_tokens } => PublicBody::TurnStarted {
-            kind: match kind {
-                TurnKind::Start => "start",
-                TurnKind::Resume => "resume",
-                TurnKind::Continue => "continue",
-            },
-            messages: *n_messages,
-            prompt_tokens: *prompt_tokens,
-        },
+        Fact::TurnStarted { kind, n_messages, prompt_tokens } => {
+            PublicBody::TurnStarted { kind: kind.into(), messages: *n_messages, prompt_tokens: *prompt_tokens }
+        }
         Fact::TurnFinished { turn: _, end, usage, discarded_tokens, estimated, ms } => PublicBody::TurnFinished {
-            end: match end {
-                TurnEnd::Wait => "wait",
-                TurnEnd::Return => "return",
-                TurnEnd::End => "end",
-                TurnEnd::Cut => "cut",
-                TurnEnd::Ended => "ended",
-                TurnEnd::Error => "error",
-            },
+            end: end.into(),
             prompt_tokens: usage.prompt_tokens,
             cached_tokens: usage.cached_tokens,
             completion_tokens: usage.completion_tokens,
@@ -476,16 +428,16 @@ fn fact_body(program: &Program, fact: &Fact) -> PublicBody {
         Fact::CallQueued { call, name, kind, arguments } => PublicBody::CallQueued {
             call: call.0,
             callable: name.clone(),
-            kind: kind_name(*kind),
+            kind: kind.into(),
             args: shown_arguments(arguments),
         },
         Fact::CallStarted { call, name, kind, attempt } => {
-            PublicBody::CallStarted { call: call.0, callable: name.clone(), kind: kind_name(*kind), attempt: *attempt }
+            PublicBody::CallStarted { call: call.0, callable: name.clone(), kind: kind.into(), attempt: *attempt }
         }
         Fact::CallFinished { call, name, kind, result, ms } => PublicBody::CallFinished {
             call: call.0,
             callable: name.clone(),
-            kind: kind_name(*kind),
+            kind: kind.into(),
             result: result.as_ref().ok().map(Tracked::shown),
             error: result.as_ref().err().cloned(),
             ms: *ms,
@@ -494,7 +446,7 @@ fn fact_body(program: &Program, fact: &Fact) -> PublicBody {
             let (verdict, reason) = ruling_name(&evaluation.ruling);
             PublicBody::TriggerEvaluated {
                 trigger: program.trigger_name(evaluation.trigger),
-                by: judge_name(evaluation.by),
+                by: evaluation.by.into(),
                 verdict,
                 reason,
                 update: UpdateWire::of(&evaluation.updates),
@@ -508,13 +460,7 @@ fn fact_body(program: &Program, fact: &Fact) -> PublicBody {
         Fact::StreamCancelled { reason, discarded_bytes } => {
             PublicBody::StreamCancelled { reason: reason.clone(), discarded_bytes: *discarded_bytes }
         }
-        Fact::FramePushed { origin } => PublicBody::FramePushed {
-            origin: match origin {
-                FrameOrigin::Begin => "begin",
-                FrameOrigin::Call { .. } => "call",
-                FrameOrigin::Trigger { .. } => "trigger",
-            },
-        },
+        Fact::FramePushed { origin } => PublicBody::FramePushed { origin: origin.into() },
         Fact::FrameElided { playbook } => PublicBody::FrameElided { left: program.playbook(*playbook).name.clone() },
         Fact::FramePopped { value } => PublicBody::FramePopped { value: value.as_ref().map(Tracked::shown) },
         Fact::PlanFault(fault) => PublicBody::PlanFault {
@@ -544,55 +490,19 @@ fn fact_body(program: &Program, fact: &Fact) -> PublicBody {
     }
 }
 
-/// Who judged, in one word.
-pub fn judge_name(by: Judge) -> &'static str {
-    match by {
-        Judge::Interpreter => "interpreter",
-        Judge::Rules => "rules",
-        Judge::Model => "model",
-        Judge::Script => "script",
-    }
-}
-
 /// What came of an evaluation, in one word, and why where that does not tell.
 pub fn ruling_name(ruling: &Ruling) -> (&'static str, Option<Arc<str>>) {
-    match ruling {
-        Ruling::Match => ("match", None),
-        Ruling::NoMatch => ("no_match", None),
-        Ruling::StillTrue => ("still_true", None),
-        Ruling::Fault(reason) => ("fault", Some(reason.clone())),
-        Ruling::Active => ("active", None),
-        Ruling::OwnFrame => ("own_frame", None),
-        Ruling::SameValues => ("same_values", None),
-        Ruling::TimedOut => ("timeout", None),
-        Ruling::Abstained => ("abstained", None),
-        Ruling::Failed(reason) => ("failed", Some(reason.clone())),
-        Ruling::Off => ("off", None),
-        Ruling::NotCallable(reason) => ("not_callable", Some(reason.clone())),
-        Ruling::Dropped => ("dropped", None),
-    }
+    let reason = if let Ruling::Fault(reason) | Ruling::Failed(reason) | Ruling::NotCallable(reason) = ruling {
+        Some(reason.clone())
+    } else {
+        None
+    };
+    (ruling.into(), reason)
 }
 
 fn waiting_body(wait: &Wait) -> PublicBody {
-    let (whom, call) = match wait {
-        Wait::User => ("user", None),
-        Wait::Approval(call) => ("approval", Some(call.0)),
-        Wait::Timer(_) => ("timer", None),
-        Wait::Reply(_) => ("reply", None),
-        Wait::Call(call) => ("call", Some(call.0)),
-        Wait::Verdict(_) => ("verdict", None),
-        Wait::Budget => ("budget", None),
-    };
-    PublicBody::Waiting { whom, call }
-}
-
-fn kind_name(kind: CallKind) -> &'static str {
-    match kind {
-        CallKind::Tool => "tool",
-        CallKind::Playbook => "playbook",
-        CallKind::Plan => "plan",
-        CallKind::Model => "model",
-    }
+    let call = if let Wait::Approval(call) | Wait::Call(call) = wait { Some(call.0) } else { None };
+    PublicBody::Waiting { whom: wait.into(), call }
 }
 
 fn shown_arguments(arguments: &[(Arc<str>, Tracked)]) -> Value {

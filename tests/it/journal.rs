@@ -6,7 +6,7 @@ use std::sync::Arc;
 use playhouse::host::journal::file::{FileJournal, holder, read_file};
 use playhouse::host::journal::memory::MemoryJournal;
 use playhouse::host::journal::record::{Begun, ChunkText, FORMAT, OutcomeWire, Record, RecordBody};
-use playhouse::host::journal::wire::{FileWire, SettingsWire, ToolWire};
+use playhouse::host::journal::wire::{FileWire, ToolWire};
 use playhouse::host::journal::{Journal, JournalError};
 use playhouse::lang::program::{Parameter, Signature, Type, TypeKind};
 use playhouse::value::{Map, Value};
@@ -44,7 +44,7 @@ pub(crate) fn begun(secret: &str) -> RecordBody {
         hash: "fnv1a64:0".to_owned(),
         roots: vec!["a.md".into()],
         files: vec![FileWire { name: "a.md".into(), text: "# A\n".into(), imports: Default::default() }],
-        settings: SettingsWire::from_settings(&Settings { turns: 7, ..Settings::default() }),
+        settings: Settings { turns: 7, ..Settings::default() },
         tools: vec![ToolWire::from_tool(&tool())],
         entry: None,
         arguments: Value::map(arguments),
@@ -168,7 +168,7 @@ fn the_beginning_survives_the_wire() {
     let read: Record = serde_json::from_str(&line).unwrap();
     assert_eq!(read, record);
     let RecordBody::Begun(begun) = read.body else { panic!() };
-    assert_eq!(begun.settings.to_settings(), Settings { turns: 7, ..Settings::default() });
+    assert_eq!(begun.settings, Settings { turns: 7, ..Settings::default() });
     assert_eq!(begun.tools[0].to_tool(), tool());
 }
 

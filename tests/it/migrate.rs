@@ -6,7 +6,7 @@ use std::sync::Arc;
 use playhouse::host::journal::Journal;
 use playhouse::host::journal::file::FileJournal;
 use playhouse::host::journal::record::{Begun, FORMAT, ProgramChanged, Record, RecordBody};
-use playhouse::host::journal::wire::{FileWire, SettingsWire, ToolWire};
+use playhouse::host::journal::wire::{FileWire, ToolWire};
 use playhouse::host::session::replay::replay;
 use playhouse::host::travel::Timeline;
 use playhouse::host::why::history;
@@ -72,7 +72,7 @@ fn records(case: &Case, world: &World) -> Vec<Record> {
         hash: String::new(),
         roots: names(&program),
         files: files(&program),
-        settings: SettingsWire::from_settings(&case.settings),
+        settings: case.settings.clone(),
         tools: tools.clone(),
         entry: None,
         arguments: Value::map(case.arguments.clone()),

@@ -420,12 +420,8 @@ fn read_policy(value: &Value) -> Result<ToolPolicy, String> {
                 });
             }
             "effect" => {
-                policy.effect = Some(match value.as_str() {
-                    Some("read_only") => EffectClass::ReadOnly,
-                    Some("idempotent") => EffectClass::Idempotent,
-                    Some("write") => EffectClass::Write,
-                    _ => return Err("`effect` must be \"read_only\", \"idempotent\" or \"write\"".to_owned()),
-                });
+                let effect: Option<EffectClass> = value.as_str().and_then(|name| name.parse().ok());
+                policy.effect = Some(effect.ok_or("`effect` must be \"read_only\", \"idempotent\" or \"write\"")?);
             }
             "timeout" => policy.timeout = Some(seconds_of(key, value)?),
             "concurrency" => policy.concurrency = Some(count_of(key, value)?),

@@ -14,6 +14,7 @@ use crate::host::journal::secrets;
 use crate::host::journal::wire::{FileWire, SettingsWire, ToolWire};
 use crate::lang::program::{PlaybookId, TriggerId};
 use crate::value::{Map, Value};
+use crate::vm::protocol::settings::Settings;
 use crate::vm::protocol::{
     CallId, CallOutcome, Event, Finish, FrameId, Judge, QuestionId, ReplyEnd, TimerId, Timestamp, TurnId, Usage,
     Verdict,
@@ -144,7 +145,8 @@ pub struct Begun {
     /// All files in load order.
     pub files: Vec<FileWire>,
     /// Bounds and switches.
-    pub settings: SettingsWire,
+    #[serde(with = "SettingsWire")]
+    pub settings: Settings,
     /// The tools there were.
     pub tools: Vec<ToolWire>,
     /// The playbook that was asked for; none: the program's entry.
@@ -239,7 +241,8 @@ pub enum OutcomeWire {
 #[allow(missing_docs, reason = "variants and fields are those of Verdict, under the same names")]
 pub enum VerdictWire {
     Judged {
-        by: JudgeWire,
+        #[serde(with = "JudgeWire")]
+        by: Judge,
         matched: Vec<TriggerWire>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         abstained: Vec<TriggerWire>,
@@ -257,8 +260,8 @@ pub enum VerdictWire {
 pub struct TriggerWire(pub u32, pub u32);
 
 /// [`Judge`] as JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", remote = "Judge")]
 #[allow(missing_docs, reason = "the variants are those of Judge, under the same names")]
 pub enum JudgeWire {
     Interpreter,
@@ -272,12 +275,7 @@ impl VerdictWire {
         let wire = |id: &TriggerId| TriggerWire(id.playbook.0, id.index);
         match verdict {
             Verdict::Judged { by, matched, abstained, usage } => VerdictWire::Judged {
-                by: match by {
-                    Judge::Interpreter => JudgeWire::Interpreter,
-                    Judge::Rules => JudgeWire::Rules,
-                    Judge::Model => JudgeWire::Model,
-                    Judge::Script => JudgeWire::Script,
-                },
+                by: *by,
                 matched: matched.iter().map(wire).collect(),
                 abstained: abstained.iter().map(wire).collect(),
                 usage: usage.map(UsageWire::from_usage),
@@ -291,12 +289,7 @@ impl VerdictWire {
         let id = |wire: &TriggerWire| TriggerId { playbook: PlaybookId(wire.0), index: wire.1 };
         match self {
             VerdictWire::Judged { by, matched, abstained, usage } => Verdict::Judged {
-                by: match by {
-                    JudgeWire::Interpreter => Judge::Interpreter,
-                    JudgeWire::Rules => Judge::Rules,
-                    JudgeWire::Model => Judge::Model,
-                    JudgeWire::Script => Judge::Script,
-                },
+                by: *by,
                 matched: matched.iter().map(id).collect(),
                 abstained: abstained.iter().map(id).collect(),
                 usage: usage.map(UsageWire::to_usage),

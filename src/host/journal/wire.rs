@@ -27,8 +27,8 @@ pub struct FileWire {
 
 /// [`Settings`] as JSON. A key that an older journal lacks has its default, so a new setting's default must keep
 /// the behaviour from before it existed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Serialize, Deserialize)]
+#[serde(default = "Settings::default", remote = "Settings")]
 #[allow(missing_docs, reason = "the fields are those of Settings, under the same names")]
 pub struct SettingsWire {
     pub depth: usize,
@@ -41,7 +41,8 @@ pub struct SettingsWire {
     pub max_session_turns: u32,
     pub max_repairs: u32,
     pub max_turns_without_progress: u32,
-    pub on_protocol_failure: OnProtocolFailureWire,
+    #[serde(with = "OnProtocolFailureWire")]
+    pub on_protocol_failure: OnProtocolFailure,
     pub max_retries: u32,
     pub retry_delay_ms: u64,
     pub max_retry_delay_ms: u64,
@@ -60,21 +61,25 @@ pub struct SettingsWire {
     pub shown_value_bytes: usize,
     pub classifier: bool,
     pub classifier_first: bool,
-    pub barrier: BarrierWire,
+    #[serde(with = "BarrierWire")]
+    pub barrier: Barrier,
     pub max_verdicts: usize,
-    pub on_user_message: OnUserMessageWire,
+    #[serde(with = "OnUserMessageWire")]
+    pub on_user_message: OnUserMessage,
     pub plan_steps: u64,
     pub condition_retries: u32,
     pub max_replans: u32,
-    pub replan: ReplanWire,
+    #[serde(with = "ReplanWire")]
+    pub replan: Replan,
     pub dataflow_calls: usize,
     pub zone: Arc<str>,
-    pub times_of_day: TimesOfDayWire,
+    #[serde(with = "TimesOfDayWire")]
+    pub times_of_day: TimesOfDay,
 }
 
 /// [`Replan`] as JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", remote = "Replan")]
 #[allow(missing_docs, reason = "the variants are those of Replan, under the same names")]
 pub enum ReplanWire {
     Restart,
@@ -82,7 +87,8 @@ pub enum ReplanWire {
 }
 
 /// [`TimesOfDay`] as JSON: each as `HH:MM:SS`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "TimesOfDay")]
 #[allow(missing_docs, reason = "the fields are those of TimesOfDay, under the same names")]
 pub struct TimesOfDayWire {
     pub morning: jiff::civil::Time,
@@ -95,8 +101,8 @@ pub struct TimesOfDayWire {
 }
 
 /// [`OnProtocolFailure`] as JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", remote = "OnProtocolFailure")]
 pub enum OnProtocolFailureWire {
     /// Its prose is said and the frame waits for the user.
     Speak,
@@ -105,8 +111,8 @@ pub enum OnProtocolFailureWire {
 }
 
 /// [`Barrier`] as JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", remote = "Barrier")]
 #[allow(missing_docs, reason = "the variants are those of Barrier, under the same names")]
 pub enum BarrierWire {
     All,
@@ -114,195 +120,13 @@ pub enum BarrierWire {
 }
 
 /// [`OnUserMessage`] as JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", remote = "OnUserMessage")]
 #[allow(missing_docs, reason = "the variants are those of OnUserMessage, under the same names")]
 pub enum OnUserMessageWire {
     Queue,
     Interrupt,
     Rollback,
-}
-
-impl Default for SettingsWire {
-    fn default() -> Self {
-        SettingsWire::from_settings(&Settings::default())
-    }
-}
-
-impl SettingsWire {
-    /// The wire form of `settings`.
-    pub fn from_settings(settings: &Settings) -> SettingsWire {
-        // Taken apart in full, so that a new setting cannot be forgotten here.
-        let Settings {
-            depth,
-            turns,
-            tokens,
-            queue,
-            value_bytes,
-            conversation,
-            context_tokens,
-            max_session_turns,
-            max_repairs,
-            max_turns_without_progress,
-            on_protocol_failure,
-            max_retries,
-            retry_delay_ms,
-            max_retry_delay_ms,
-            max_unnamed,
-            goal_turns,
-            budget,
-            max_idle_directives,
-            reply_actions,
-            reply_bytes,
-            starts_in_think,
-            resume_fresh,
-            explicit_lines,
-            tail_calls,
-            inline_lines,
-            early_start,
-            shown_value_bytes,
-            classifier,
-            classifier_first,
-            barrier,
-            max_verdicts,
-            on_user_message,
-            plan_steps,
-            condition_retries,
-            max_replans,
-            replan,
-            dataflow_calls,
-            zone,
-            times_of_day,
-        } = settings.clone();
-        let replan = match replan {
-            Replan::Restart => ReplanWire::Restart,
-            Replan::Resume => ReplanWire::Resume,
-        };
-        let barrier = match barrier {
-            Barrier::All => BarrierWire::All,
-            Barrier::Effects => BarrierWire::Effects,
-        };
-        let on_user_message = match on_user_message {
-            OnUserMessage::Queue => OnUserMessageWire::Queue,
-            OnUserMessage::Interrupt => OnUserMessageWire::Interrupt,
-            OnUserMessage::Rollback => OnUserMessageWire::Rollback,
-        };
-        let on_protocol_failure = match on_protocol_failure {
-            OnProtocolFailure::Speak => OnProtocolFailureWire::Speak,
-            OnProtocolFailure::Stop => OnProtocolFailureWire::Stop,
-        };
-        SettingsWire {
-            depth,
-            turns,
-            tokens,
-            queue,
-            value_bytes,
-            conversation,
-            context_tokens,
-            max_session_turns,
-            max_repairs,
-            max_turns_without_progress,
-            on_protocol_failure,
-            max_retries,
-            retry_delay_ms,
-            max_retry_delay_ms,
-            max_unnamed,
-            goal_turns,
-            budget,
-            max_idle_directives,
-            reply_actions,
-            reply_bytes,
-            starts_in_think,
-            resume_fresh,
-            explicit_lines,
-            tail_calls,
-            inline_lines,
-            early_start,
-            shown_value_bytes,
-            classifier,
-            classifier_first,
-            barrier,
-            max_verdicts,
-            on_user_message,
-            plan_steps,
-            condition_retries,
-            max_replans,
-            replan,
-            dataflow_calls,
-            zone,
-            times_of_day: TimesOfDayWire::from_times(times_of_day),
-        }
-    }
-
-    /// The settings.
-    pub fn to_settings(&self) -> Settings {
-        Settings {
-            depth: self.depth,
-            turns: self.turns,
-            tokens: self.tokens,
-            queue: self.queue,
-            value_bytes: self.value_bytes,
-            conversation: self.conversation,
-            context_tokens: self.context_tokens,
-            max_session_turns: self.max_session_turns,
-            max_repairs: self.max_repairs,
-            max_turns_without_progress: self.max_turns_without_progress,
-            on_protocol_failure: match self.on_protocol_failure {
-                OnProtocolFailureWire::Speak => OnProtocolFailure::Speak,
-                OnProtocolFailureWire::Stop => OnProtocolFailure::Stop,
-            },
-            max_retries: self.max_retries,
-            retry_delay_ms: self.retry_delay_ms,
-            max_retry_delay_ms: self.max_retry_delay_ms,
-            max_unnamed: self.max_unnamed,
-            goal_turns: self.goal_turns,
-            budget: self.budget,
-            max_idle_directives: self.max_idle_directives,
-            reply_actions: self.reply_actions,
-            reply_bytes: self.reply_bytes,
-            starts_in_think: self.starts_in_think,
-            resume_fresh: self.resume_fresh,
-            explicit_lines: self.explicit_lines,
-            tail_calls: self.tail_calls,
-            inline_lines: self.inline_lines,
-            early_start: self.early_start,
-            shown_value_bytes: self.shown_value_bytes,
-            classifier: self.classifier,
-            classifier_first: self.classifier_first,
-            barrier: match self.barrier {
-                BarrierWire::All => Barrier::All,
-                BarrierWire::Effects => Barrier::Effects,
-            },
-            max_verdicts: self.max_verdicts,
-            on_user_message: match self.on_user_message {
-                OnUserMessageWire::Queue => OnUserMessage::Queue,
-                OnUserMessageWire::Interrupt => OnUserMessage::Interrupt,
-                OnUserMessageWire::Rollback => OnUserMessage::Rollback,
-            },
-            plan_steps: self.plan_steps,
-            condition_retries: self.condition_retries,
-            max_replans: self.max_replans,
-            replan: match self.replan {
-                ReplanWire::Restart => Replan::Restart,
-                ReplanWire::Resume => Replan::Resume,
-            },
-            dataflow_calls: self.dataflow_calls,
-            zone: self.zone.clone(),
-            times_of_day: self.times_of_day.to_times(),
-        }
-    }
-}
-
-impl TimesOfDayWire {
-    fn from_times(times: TimesOfDay) -> TimesOfDayWire {
-        let TimesOfDay { morning, midday, afternoon, evening, night, end_of_day, close_of_business } = times;
-        TimesOfDayWire { morning, midday, afternoon, evening, night, end_of_day, close_of_business }
-    }
-
-    fn to_times(self) -> TimesOfDay {
-        let TimesOfDayWire { morning, midday, afternoon, evening, night, end_of_day, close_of_business } = self;
-        TimesOfDay { morning, midday, afternoon, evening, night, end_of_day, close_of_business }
-    }
 }
 
 /// [`ToolSignature`] as JSON.
@@ -317,10 +141,11 @@ pub struct ToolWire {
     /// One line.
     pub summary: Arc<str>,
     /// What it does to the world.
-    pub effect: EffectWire,
+    #[serde(with = "EffectWire")]
+    pub effect: EffectClass,
     /// Whether a person confirms its calls.
-    #[serde(default, skip_serializing_if = "ApprovalWire::is_never")]
-    pub approval: ApprovalWire,
+    #[serde(default, skip_serializing_if = "is_never", with = "ApprovalWire")]
+    pub approval: Approval,
     /// What is demanded of single arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RuleWire>,
@@ -333,11 +158,10 @@ pub struct ToolWire {
 }
 
 /// [`Approval`] as JSON.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", remote = "Approval")]
 pub enum ApprovalWire {
     /// Nobody is asked.
-    #[default]
     Never,
     /// Each call is confirmed.
     Ask,
@@ -372,15 +196,14 @@ pub struct ParameterWire {
 }
 
 /// [`EffectClass`] as JSON.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", remote = "EffectClass")]
 pub enum EffectWire {
     /// It changes nothing.
     ReadOnly,
     /// The same call with the same key has its effect once.
     Idempotent,
     /// Anything else.
-    #[default]
     Write,
 }
 
@@ -417,26 +240,6 @@ impl TryFrom<String> for TypeWire {
     }
 }
 
-impl EffectWire {
-    /// The wire form of `effect`.
-    pub fn from_effect(effect: EffectClass) -> EffectWire {
-        match effect {
-            EffectClass::ReadOnly => EffectWire::ReadOnly,
-            EffectClass::Idempotent => EffectWire::Idempotent,
-            EffectClass::Write => EffectWire::Write,
-        }
-    }
-
-    /// The effect class.
-    pub fn to_effect(self) -> EffectClass {
-        match self {
-            EffectWire::ReadOnly => EffectClass::ReadOnly,
-            EffectWire::Idempotent => EffectClass::Idempotent,
-            EffectWire::Write => EffectClass::Write,
-        }
-    }
-}
-
 impl ToolWire {
     /// The wire form of `tool`.
     pub fn from_tool(tool: &ToolSignature) -> ToolWire {
@@ -454,11 +257,8 @@ impl ToolWire {
                 .collect(),
             returns: TypeWire(*returns),
             summary: summary.clone(),
-            effect: EffectWire::from_effect(tool.effect),
-            approval: match tool.approval {
-                Approval::Never => ApprovalWire::Never,
-                Approval::Ask => ApprovalWire::Ask,
-            },
+            effect: tool.effect,
+            approval: tool.approval,
             rules: tool.rules.iter().map(RuleWire::from_rule).collect(),
             schema: tool.schema.clone(),
             about: tool.about.clone(),
@@ -484,11 +284,8 @@ impl ToolWire {
                 returns: self.returns.0,
                 summary: self.summary.clone(),
             },
-            effect: self.effect.to_effect(),
-            approval: match self.approval {
-                ApprovalWire::Never => Approval::Never,
-                ApprovalWire::Ask => Approval::Ask,
-            },
+            effect: self.effect,
+            approval: self.approval,
             rules: self.rules.iter().map(RuleWire::to_rule).collect(),
             schema: self.schema.clone(),
             about: self.about.clone(),
@@ -496,11 +293,9 @@ impl ToolWire {
     }
 }
 
-impl ApprovalWire {
-    #[allow(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
-    fn is_never(&self) -> bool {
-        *self == ApprovalWire::Never
-    }
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+fn is_never(approval: &Approval) -> bool {
+    *approval == Approval::Never
 }
 
 impl RuleWire {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::diagnostic::Severity;
 use crate::host::classify::TriggerClassifier;
 use crate::host::journal::record::{Begun, EntryWire, FORMAT, ProgramChanged, Record, RecordBody};
-use crate::host::journal::wire::{FileWire, SettingsWire, ToolWire};
+use crate::host::journal::wire::{FileWire, ToolWire};
 use crate::host::llm::Llm;
 use crate::host::llm::answer;
 use crate::host::program::ProgramText;
@@ -70,7 +70,7 @@ pub(crate) fn begun(start: &Start, model: &str, classifier: &str, tools: &[ToolS
         hash: start.text.hash(),
         roots: start.text.roots.clone(),
         files: start.text.files.clone(),
-        settings: SettingsWire::from_settings(&start.settings),
+        settings: start.settings.clone(),
         tools: tools.iter().map(ToolWire::from_tool).collect(),
         entry: start.entry.map(|id| match id {
             EntryId::Playbook(id) => {
@@ -475,7 +475,7 @@ pub(crate) fn to_begin(begun: &Begun, time: Timestamp) -> Result<Begin, SessionE
         Value::Map(arguments) => Map::clone(arguments),
         Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::List(_) => Map::new(),
     };
-    Ok(Begin { program, settings: begun.settings.to_settings(), tools, entry, arguments, time })
+    Ok(Begin { program, settings: begun.settings.clone(), tools, entry, arguments, time })
 }
 
 fn find_entry(program: &Program, entry: &EntryWire) -> Result<EntryId, SessionError> {

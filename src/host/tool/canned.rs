@@ -24,7 +24,7 @@ use crate::host::tool::builtin::WorkingDirectory;
 use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::{Parameter, Signature, Type};
 use crate::value::{Map, Value};
-use crate::vm::protocol::{CallId, StartCall, ToolSignature};
+use crate::vm::protocol::{CallId, EffectClass, StartCall, ToolSignature};
 
 /// Why a file of canned tools cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -58,8 +58,8 @@ struct ToolEntry {
     responses: Vec<ResponseEntry>,
     #[serde(default)]
     delay_ms: u64,
-    #[serde(default)]
-    effect: EffectWire,
+    #[serde(default, with = "EffectWire")]
+    effect: EffectClass,
     log: Option<PathBuf>,
 }
 
@@ -157,7 +157,7 @@ impl Canned {
         let signature =
             Signature { name, parameters: parameters.collect(), returns: Type::ANY, summary: entry.description.into() };
         Ok(Canned {
-            signature: ToolSignature::new(signature, entry.effect.to_effect()),
+            signature: ToolSignature::new(signature, entry.effect),
             conditional,
             in_order,
             delay: Duration::from_millis(entry.delay_ms),

@@ -15,18 +15,25 @@ pub(crate) fn quoted(text: &str) -> String {
 /// The character of the escape at the beginning of `text`, which is its backslash, and the length in bytes; a pair of
 /// `\uXXXX` that stands for one character is one escape. `None`: JSON has no such escape, or it stands for no
 /// character.
-pub(crate) fn read_escape(text: &str) -> Option<(char, usize)> {
-    let character = match text.as_bytes().get(1)? {
-        plain @ (b'"' | b'\\' | b'/') => char::from(*plain),
-        b'n' => '\n',
-        b't' => '\t',
-        b'r' => '\r',
-        b'b' => '\u{8}',
-        b'f' => '\u{c}',
-        b'u' => return read_unicode(text),
-        _ => return None,
-    };
-    Some((character, 2))
+pub fn read_escape(text: &str) -> Option<(char, usize)> {
+    match text.as_bytes().get(1)? {
+        b'u' => read_unicode(text),
+        letter => escaped(*letter).map(|character| (character, 2)),
+    }
+}
+
+/// What a backslash and this letter stand for.
+#[inline]
+pub fn escaped(letter: u8) -> Option<char> {
+    match letter {
+        b'"' | b'\\' | b'/' => Some(char::from(letter)),
+        b'n' => Some('\n'),
+        b't' => Some('\t'),
+        b'r' => Some('\r'),
+        b'b' => Some('\u{8}'),
+        b'f' => Some('\u{c}'),
+        _ => None,
+    }
 }
 
 /// The content and length of the quoted text at the beginning of `text`, in quotes of either kind: JSON's escapes, and

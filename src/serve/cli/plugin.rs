@@ -15,7 +15,6 @@ use crate::serve::cli::plugin_new::{self, NewPluginArguments};
 use crate::serve::cli::run;
 use crate::serve::cli::world::Outfit;
 use crate::value::Map;
-use crate::vm::protocol::EffectClass;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -69,11 +68,7 @@ fn check(console: &Console, arguments: &CheckPluginArguments) -> Result<Exit, Fa
     let Opened { plugin, .. } = open(console, &arguments.folder, Path::new("."), Map::new())?;
     let lines = plugin.tools().iter().map(|tool| {
         let signature = tool.signature();
-        let effect = match signature.effect {
-            EffectClass::ReadOnly => "read_only",
-            EffectClass::Idempotent => "idempotent",
-            EffectClass::Write => "write",
-        };
+        let effect: &str = signature.effect.into();
         let summary = &signature.signature.summary;
         let summary = if summary.is_empty() { String::new() } else { format!("  {summary}") };
         format!("{} [{effect}]{summary}\n", explain::signature(&signature.signature))

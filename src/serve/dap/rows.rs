@@ -4,8 +4,8 @@ use crate::serve::dap::variables::{Entry, Inner, List};
 use crate::serve::show::short_value;
 use crate::serve::show::variables::kind_and_origin;
 use crate::value::Value;
+use crate::vm::protocol::ChatMessage;
 use crate::vm::protocol::view::{CallView, Counters, FrameView, TriggerView};
-use crate::vm::protocol::{ChatMessage, Role};
 
 /// Something that is no value of the program.
 #[derive(Clone, Debug)]
@@ -66,11 +66,7 @@ pub(super) fn trigger_row(trigger: &TriggerView) -> Row {
 /// The messages of a frame's chat session with the model.
 pub(super) fn chat(frame: &FrameView) -> Vec<Entry> {
     let row = |(index, message): (usize, &ChatMessage)| {
-        let role = match message.role {
-            Role::System => "system",
-            Role::User => "user",
-            Role::Assistant => "assistant",
-        };
+        let role: &str = message.role.into();
         // One row per line of the text: a prompt is read, not skimmed.
         let lines = message.text.lines().enumerate().map(|(index, line)| Row {
             name: format!("[{index}]"),

@@ -19,7 +19,7 @@ use crate::serve::show::variables::variables;
 use crate::value::Value;
 use crate::vm::protocol::Tracked;
 use crate::vm::protocol::view::{CallView, FrameView, TriggerView, Utterance, VariableView, View};
-use crate::vm::protocol::{CallKind, Location, Outcome, Wait};
+use crate::vm::protocol::{Location, Outcome, Wait};
 
 /// A longer value is cut: the whole one is in `--format json`, and in `/vars NAME`.
 const MAX_SHOWN: usize = 200;
@@ -321,12 +321,7 @@ fn to_wire_call(call: &CallView) -> WireCall {
     WireCall {
         call: call.call.0,
         name: call.name.to_string(),
-        kind: match call.kind {
-            CallKind::Tool => "tool",
-            CallKind::Playbook => "playbook",
-            CallKind::Plan => "plan",
-            CallKind::Model => "model",
-        },
+        kind: call.kind.into(),
         args: call.arguments.iter().map(|(name, value)| (name.to_string(), value.shown())).collect(),
         state: call.state,
     }

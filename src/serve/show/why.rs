@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use crate::host::clock::iso_text;
-use crate::host::events::{UpdateWire, judge_name, ruling_name};
+use crate::host::events::{UpdateWire, ruling_name};
 use crate::host::why::{History, Judged, PassedOver, PassedOverReason, Why, find_trigger};
 use crate::serve::show::{count, short_value};
 use crate::vm::protocol::{Evaluation, Judge, Ruling, USER_MESSAGE, Update};
@@ -140,7 +140,7 @@ fn update_text(update: &Update) -> String {
 
 /// What came of an evaluation, and what that means.
 fn ruling_text(judged: &Judged) -> String {
-    let by = judge_name(judged.evaluation.by);
+    let by: &str = judged.evaluation.by.into();
     match &judged.evaluation.ruling {
         Ruling::Match if judged.has_fired => format!("match, by {by}: its playbook was called"),
         Ruling::Match => format!("match, by {by}: its playbook has not been called"),
@@ -319,7 +319,7 @@ fn to_wire_judged<'a>(judged: &'a Judged, zone: &TimeZone) -> WireJudged<'a> {
         line: judged.line.as_deref(),
         turn: judged.turn.map(|turn| turn.0),
         update: UpdateWire::of(&evaluation.updates),
-        by: judge_name(evaluation.by),
+        by: evaluation.by.into(),
         verdict,
         reason,
         fired: judged.has_fired,

@@ -4,8 +4,10 @@
 //! Pure: the time is given, and time zones come from the database inside the program.
 
 use std::fmt;
+use std::sync::Arc;
 
-use jiff::civil::{Date, DateTime, Time};
+use jiff::civil::{Date, Time, Weekday};
+use jiff::fmt::strtime::BrokenDownTime;
 use jiff::tz::{Offset, TimeZone, TimeZoneDatabase};
 use jiff::{Span, ToSpan, Zoned};
 use playhouse_lang::dataflow::{Period, Relative, Start, TimeOfDay, Unit};
@@ -70,8 +72,9 @@ pub struct Calendar {
 /// The time zone called `name`: one of the IANA database (`America/Los_Angeles`), `UTC`, or an offset (`-08:00`).
 /// The database is part of the program; no file is read. The error says what is wrong, and which zone may be meant.
 pub fn zone(name: &str) -> Result<TimeZone, String> {
-    if let Some((offset, _)) = read_offset(name).filter(|(_, length)| *length == name.len()) {
-        return Ok(TimeZone::fixed(offset));
+    let offset = offset_format(&shape(name)).and_then(|format| BrokenDownTime::parse(format, name).ok()?.offset());
+    if let Some(zone) = offset.and_then(fixed) {
+        return Ok(zone);
     }
     let database = TimeZoneDatabase::bundled();
     database.get(name).map_err(|_| {
@@ -89,36 +92,12 @@ pub fn zone(name: &str) -> Result<TimeZone, String> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moment {
     zoned: Zoned,
-    form: Form,
-}
-
-/// How a moment is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Form {
-    /// What stands between date and time.
-    separator: char,
-    seconds: bool,
-    /// The digits of the fraction of a second.
-    fraction: usize,
-    offset: OffsetForm,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum OffsetForm {
-    /// `Z`.
-    Zulu,
-    /// `-08`.
-    Hours,
-    /// `-0800`.
-    Compact,
-    /// `-08:00`.
-    Colon,
-    /// Nothing: the time is that of the plan's zone.
-    Local,
+    /// What stands after the date, in the words of `strftime`.
+    format: Arc<str>,
 }
 
 /// Moments that the calendar makes are written as in the language's document: `2023-12-02T16:00:00-0800`.
-const OWN_FORM: Form = Form { separator: 'T', seconds: true, fraction: 0, offset: OffsetForm::Compact };
+const OWN_FORMAT: &str = "T%H:%M:%S%z";
 
 /// A day without a time, or a moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,7 +134,7 @@ impl Calendar {
 
     fn moment(&self, date: Date, time: Time) -> Result<When, DateFault> {
         let zoned = date.to_datetime(time).to_zoned(self.now.time_zone().clone()).map_err(out_of_calendar)?;
-        Ok(When::Moment(Moment { zoned, form: OWN_FORM }))
+        Ok(When::Moment(Moment { zoned, format: OWN_FORMAT.into() }))
     }
 
     /// `today`, `tomorrow`, `yesterday`, `now`.
@@ -165,7 +144,7 @@ impl Calendar {
             Start::Today => Ok(When::Day(self.today())),
             Start::Tomorrow => day(self.today().tomorrow()),
             Start::Yesterday => day(self.today().yesterday()),
-            Start::Now => Ok(When::Moment(Moment { zoned: self.now.clone(), form: OWN_FORM })),
+            Start::Now => Ok(When::Moment(Moment { zoned: self.now.clone(), format: OWN_FORMAT.into() })),
         }
     }
 
@@ -181,16 +160,13 @@ impl Calendar {
         let from_sunday = i32::from(today.weekday().to_sunday_zero_offset());
         let (first, span) = match unit {
             Unit::TimeOfDay(name) => return self.relative_time(relative, name),
-            Unit::Weekday(day) => {
-                let ahead = i32::from(day) - from_sunday;
-                let days = match relative {
-                    Relative::This => ahead,
-                    Relative::Next if ahead <= 0 => ahead + 7,
-                    Relative::Last if ahead >= 0 => ahead - 7,
-                    Relative::Next | Relative::Last => ahead,
-                };
-                (Ok(today), days.days())
-            }
+            Unit::Weekday(day) => match relative {
+                Relative::This => (Ok(today), (i32::from(day) - from_sunday).days()),
+                Relative::Next | Relative::Last => {
+                    let weekday = Weekday::from_sunday_zero_offset(day.cast_signed());
+                    (weekday.and_then(|weekday| today.nth_weekday(step, weekday)), Span::new())
+                }
+            },
             Unit::Period(Period::Day) => (Ok(today), step.days()),
             Unit::Period(Period::Week) => (today.checked_sub(from_sunday.days()), step.weeks()),
             Unit::Period(Period::Month) => (Ok(today.first_of_month()), step.months()),
@@ -232,7 +208,7 @@ impl Calendar {
             When::Moment(moment) => {
                 let zone = moment.zoned.time_zone().clone();
                 let zoned = moment.zoned.date().to_datetime(time).to_zoned(zone).map_err(out_of_calendar)?;
-                Ok(When::Moment(Moment { zoned, form: moment.form }))
+                Ok(When::Moment(Moment { zoned, format: moment.format.clone() }))
             }
         }
     }
@@ -251,101 +227,76 @@ impl Calendar {
             Period::Year => (none.try_years(quantity), false),
         };
         let span = span.map_err(out_of_calendar)?;
-        let shifted = |moment: &Moment| {
-            let zoned = moment.zoned.checked_add(span).map_err(out_of_calendar)?;
-            Ok(When::Moment(Moment { zoned, form: moment.form }))
+        let midnight = match when {
+            When::Day(date) if on_clock => Some(self.moment(*date, Time::midnight())?),
+            When::Day(_) | When::Moment(_) => None,
         };
-        match when {
-            When::Day(date) if on_clock => match self.moment(*date, Time::midnight())? {
-                When::Moment(moment) => shifted(&moment),
-                day @ When::Day(_) => Ok(day),
-            },
+        match midnight.as_ref().unwrap_or(when) {
             When::Day(date) => date.checked_add(span).map(When::Day).map_err(out_of_calendar),
-            When::Moment(moment) => shifted(moment),
+            When::Moment(Moment { zoned, format }) => {
+                let zoned = zoned.checked_add(span).map_err(out_of_calendar)?;
+                Ok(When::Moment(Moment { zoned, format: format.clone() }))
+            }
         }
     }
 
     /// Reads a date as services write it: `2023-12-02`, `2023-12-02T16:00`, with seconds and a fraction, with `Z`,
     /// `-0800`, `-08:00`, `-08` or no offset, which is the plan's own zone. Anything else is no date.
     pub fn read(&self, text: &str) -> Option<When> {
-        let text = text.trim();
-        let date = read_date(text.get(..10)?)?;
-        let mut characters = text[10..].chars();
-        let Some(separator @ ('T' | 't' | ' ')) = characters.next() else {
-            return (text.len() == 10).then_some(When::Day(date));
-        };
-        let rest = characters.as_str();
-        let hour = two_digits(rest)?;
-        let rest = rest[2..].strip_prefix(':')?;
-        let minute = two_digits(rest)?;
-        let mut rest = &rest[2..];
-        let mut form = Form { separator, seconds: false, fraction: 0, offset: OffsetForm::Local };
-        let mut second = 0;
-        let mut nanosecond = 0;
-        if let Some(behind) = rest.strip_prefix(':') {
-            second = two_digits(behind)?;
-            form.seconds = true;
-            rest = &behind[2..];
-            if let Some(behind) = rest.strip_prefix('.') {
-                form.fraction = behind.len() - behind.trim_start_matches(|digit: char| digit.is_ascii_digit()).len();
-                let digits = behind.get(..form.fraction).filter(|digits| digits.len() <= 9)?;
-                nanosecond = format!("{digits:0<9}").parse().ok()?;
-                rest = &behind[form.fraction..];
-                (form.fraction > 0).then_some(())?;
-            }
+        let text = &text.trim().replace('z', "Z");
+        let shape = shape(text);
+        let time = shape.strip_prefix("0000-00-00")?;
+        if time.is_empty() {
+            return text.parse().ok().map(When::Day);
         }
-        let civil = DateTime::from_parts(date, Time::new(hour, minute, second, nanosecond).ok()?);
-        let zone = match rest {
-            "" => self.now.time_zone().clone(),
-            "Z" | "z" => {
-                form.offset = OffsetForm::Zulu;
-                TimeZone::UTC
-            }
-            _ => {
-                let (offset, length) = read_offset(rest)?;
-                form.offset = match length {
-                    3 => OffsetForm::Hours,
-                    5 => OffsetForm::Compact,
-                    _ => OffsetForm::Colon,
-                };
-                (length == rest.len()).then(|| TimeZone::fixed(offset))?
-            }
+        let format = time_format(time)?;
+        let is_zulu = format.ends_with('Z');
+        let read = BrokenDownTime::parse(format!("%F{format}"), text).ok()?;
+        let zone = match read.offset() {
+            Some(offset) => fixed(offset)?,
+            None if is_zulu => TimeZone::UTC,
+            None => self.now.time_zone().clone(),
         };
-        Some(When::Moment(Moment { zoned: civil.to_zoned(zone).ok()?, form }))
+        // jiff takes a leap second for the one before.
+        let civil = read.to_datetime().ok().filter(|_| !text.contains(":60"))?;
+        Some(When::Moment(Moment { zoned: civil.to_zoned(zone).ok()?, format: format.into() }))
     }
 }
 
-fn two_digits(text: &str) -> Option<i8> {
-    text.get(..2).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()
+/// A text with all its digits as `0`: jiff alone would take more forms.
+fn shape(text: &str) -> String {
+    text.replace(|character: char| character.is_ascii_digit(), "0")
 }
 
-fn read_date(text: &str) -> Option<Date> {
-    let is_date = text.bytes().enumerate().all(|(at, byte)| match at {
-        4 | 7 => byte == b'-',
-        _ => byte.is_ascii_digit(),
-    });
-    is_date.then(|| text.parse().ok())?
+/// How a time of this shape is written, in the words of `strftime`.
+fn time_format(shape: &str) -> Option<String> {
+    let (time, offset) = shape.split_at(shape.find(['Z', '+', '-']).unwrap_or(shape.len()));
+    let (separator, time) = time.split_at_checked(1).filter(|(separator, _)| matches!(*separator, "T" | "t" | " "))?;
+    let time = match time {
+        "00:00" => "%H:%M".to_owned(),
+        "00:00:00" => "%H:%M:%S".to_owned(),
+        _ => {
+            let digits = time.strip_prefix("00:00:00.").filter(|digits| digits.trim_start_matches('0').is_empty())?;
+            (1..=9).contains(&digits.len()).then(|| format!("%H:%M:%S.%{}f", digits.len()))?
+        }
+    };
+    let offset = if matches!(offset, "" | "Z") { offset } else { offset_format(offset)? };
+    Some(format!("{separator}{time}{offset}"))
 }
 
-/// The offset at the beginning of `text`, with its length.
-fn read_offset(text: &str) -> Option<(Offset, usize)> {
-    let sign = match text.as_bytes().first()? {
-        b'+' => 1,
-        b'-' => -1,
-        _ => return None,
-    };
-    let hours = i32::from(two_digits(&text[1..])?);
-    let (minutes, length) = match text.get(3..) {
-        None | Some("") => (0, 3),
-        Some(rest) => match rest.strip_prefix(':') {
-            Some(rest) => (i32::from(two_digits(rest)?), 6),
-            None => (i32::from(two_digits(rest)?), 5),
-        },
-    };
-    if hours > 23 || minutes > 59 {
-        return None;
+/// How an offset of this shape is written.
+fn offset_format(shape: &str) -> Option<&'static str> {
+    match shape {
+        "+00" | "-00" => Some("%:::z"),
+        "+0000" | "-0000" => Some("%z"),
+        "+00:00" | "-00:00" => Some("%:z"),
+        _ => None,
     }
-    Some((Offset::from_seconds(sign * (hours * 3600 + minutes * 60)).ok()?, length))
+}
+
+/// The zone of an offset of less than a day.
+fn fixed(offset: Offset) -> Option<TimeZone> {
+    (offset.seconds().abs() < 24 * 3600).then(|| TimeZone::fixed(offset))
 }
 
 impl fmt::Display for When {
@@ -359,27 +310,9 @@ impl fmt::Display for When {
 
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Moment { zoned, form } = self;
-        let time = zoned.time();
-        write!(f, "{}{}{:02}:{:02}", zoned.date(), form.separator, time.hour(), time.minute())?;
-        if form.seconds || time.second() != 0 {
-            write!(f, ":{:02}", time.second())?;
-        }
-        if form.fraction > 0 {
-            let digits = format!("{:09}", time.subsec_nanosecond());
-            write!(f, ".{}", digits.get(..form.fraction).unwrap_or(&digits))?;
-        }
-        let seconds = zoned.offset().seconds();
-        let sign = if seconds < 0 { '-' } else { '+' };
-        let (hours, minutes, rest) = (seconds.abs() / 3600, seconds.abs() / 60 % 60, seconds.abs() % 60);
-        match form.offset {
-            OffsetForm::Local => return Ok(()),
-            OffsetForm::Zulu => return f.write_str("Z"),
-            OffsetForm::Hours => write!(f, "{sign}{hours:02}")?,
-            OffsetForm::Compact => write!(f, "{sign}{hours:02}{minutes:02}")?,
-            OffsetForm::Colon => write!(f, "{sign}{hours:02}:{minutes:02}")?,
-        }
-        // Zones of long ago have odd seconds.
-        if rest == 0 { Ok(()) } else { write!(f, ":{rest:02}") }
+        let Moment { zoned, format } = self;
+        let lacks_seconds = zoned.second() != 0 && !format.contains("%S");
+        let format = if lacks_seconds { format.replace("%M", "%M:%S") } else { format.to_string() };
+        write!(f, "{}{}", zoned.date(), zoned.strftime(&format))
     }
 }

@@ -84,17 +84,8 @@ pub fn collapse(results: Vec<(Arc<str>, Tracked)>) -> AliasValue {
     let joined = results.iter().map(|(_, result)| result.provenance()).reduce(Provenance::with);
     let provenance = joined.unwrap_or(Provenance::of(Origin::CODE));
     if let [(domain, result)] = &*results {
-        let result = result.value().clone();
-        let value = match &result {
-            Value::List(items) if items.len() == 1 => items[0].clone(),
-            Value::Null
-            | Value::Bool(_)
-            | Value::Int(_)
-            | Value::Float(_)
-            | Value::Str(_)
-            | Value::List(_)
-            | Value::Map(_) => result.clone(),
-        };
+        let value = result.item(0).filter(|_| result.n_items() == Some(1)).unwrap_or_else(|| result.clone());
+        let (value, result) = (value.into_value(), result.value().clone());
         let returned = Some(Returned { domain: domain.clone(), result });
         return AliasValue { datum: Datum::Value(value), provenance, returned };
     }
@@ -112,25 +103,15 @@ pub struct EvaluationFault {
     pub message: String,
 }
 
-/// The values of aliases that have one. An expression asks only for those that its alias needs.
-pub trait AliasValues {
-    /// The value of `id`.
-    fn value(&self, id: AliasId) -> Option<&AliasValue>;
-}
-
-impl AliasValues for Vec<Option<AliasValue>> {
-    /// By the position of the alias.
-    fn value(&self, id: AliasId) -> Option<&AliasValue> {
-        self.get(id.0 as usize)?.as_ref()
-    }
-}
+/// The values of aliases that have one, by their ids. An expression asks only for those that its alias needs.
+pub type AliasValues = [Option<AliasValue>];
 
 /// The value of `template`: that of its expression if it is nothing else, else text. What comes out of services is
 /// data; it is not looked at for expressions.
 pub fn evaluate(
     dataflow: &Dataflow,
     template: &Template,
-    aliases: &dyn AliasValues,
+    aliases: &AliasValues,
     calendar: &Calendar,
 ) -> Result<AliasValue, EvaluationFault> {
     let mut evaluator = Evaluator { dataflow, aliases, calendar, provenance: None };
@@ -142,7 +123,7 @@ pub fn evaluate(
 pub fn slot_values(
     dataflow: &Dataflow,
     slot: &Slot,
-    aliases: &dyn AliasValues,
+    aliases: &AliasValues,
     calendar: &Calendar,
 ) -> Result<Tracked, EvaluationFault> {
     let mut evaluator = Evaluator { dataflow, aliases, calendar, provenance: None };
@@ -155,7 +136,7 @@ pub fn slot_values(
 
 struct Evaluator<'a> {
     dataflow: &'a Dataflow,
-    aliases: &'a dyn AliasValues,
+    aliases: &'a AliasValues,
     calendar: &'a Calendar,
     /// Of all aliases that went in so far.
     provenance: Option<Provenance>,
@@ -202,8 +183,12 @@ impl<'a> Evaluator<'a> {
         Ok(Datum::Value(Value::from(text)))
     }
 
+    fn value(&self, id: AliasId) -> Option<&'a AliasValue> {
+        self.aliases.get(id.0 as usize)?.as_ref()
+    }
+
     fn alias(&mut self, id: AliasId, expr: &Expr) -> Result<&'a AliasValue, EvaluationFault> {
-        let Some(value) = self.aliases.value(id) else {
+        let Some(value) = self.value(id) else {
             let name = self.dataflow.aliases.get(id.0 as usize).map_or("?", |alias| &alias.name);
             return Err(fault(expr, format!("the alias `{name}` has no value yet")));
         };
@@ -242,7 +227,7 @@ impl<'a> Evaluator<'a> {
 
     /// What the service of `base` returned, if `base` is an alias with one domain.
     fn returned(&self, base: &Expr) -> Option<&'a Returned> {
-        if let ExprKind::Alias(id) = base.kind { self.aliases.value(id)?.returned.as_ref() } else { None }
+        if let ExprKind::Alias(id) = base.kind { self.value(id)?.returned.as_ref() } else { None }
     }
 
     fn member(&mut self, expr: &Expr, base: &Expr, name: &Arc<str>) -> Evaluated {
@@ -261,21 +246,14 @@ impl<'a> Evaluator<'a> {
         {
             return self.when(expr, self.calendar.at_name(&when, time));
         }
-        let value = match &datum {
-            Datum::Value(value) => value,
-            Datum::When(_) => {
-                let message = format!("`{}` is a date, which has no `.{name}`", path(self.dataflow, base));
-                return Err(fault(expr, message));
-            }
-        };
-        Err(fault(expr, self.missing(base, value, name)))
+        Err(fault(expr, self.missing(base, &datum, name)))
     }
 
     /// Why a value has no such member.
-    fn missing(&self, base: &Expr, value: &Value, name: &str) -> String {
+    fn missing(&self, base: &Expr, datum: &Datum, name: &str) -> String {
         let at = path(self.dataflow, base);
-        match value {
-            Value::Map(members) => {
+        match datum {
+            Datum::Value(Value::Map(members)) => {
                 let told = told_keys(members, self.is_secret());
                 let distance = |key: &&Arc<str>| strsim::damerau_levenshtein(key, name);
                 let allowed = name.len() / 3;
@@ -284,7 +262,7 @@ impl<'a> Evaluator<'a> {
                 let meant = meant.map_or(String::new(), |(_, key)| format!("; did you mean `{key}`?"));
                 format!("`{at}` has no `{name}`{told}{meant}")
             }
-            Value::List(items) => match (self.returned(base), items.len()) {
+            Datum::Value(Value::List(items)) => match (self.returned(base), items.len()) {
                 (Some(returned), 0) => format!("`{at}` has no `{name}`: {} returned no results", returned.domain),
                 (Some(returned), n) => format!(
                     "`{at}` has no `{name}`: {} returned {n} results; choose one, as in `{at}[0].{name}`",
@@ -295,8 +273,8 @@ impl<'a> Evaluator<'a> {
                     format!("`{at}` is a list of {n} element{plural}, which has no `.{name}`")
                 }
             },
-            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => {
-                format!("`{at}` is {}, which has no `.{name}`", self.describe(value))
+            Datum::Value(_) | Datum::When(_) => {
+                format!("`{at}` is {}, which has no `.{name}`", self.describe_datum(datum))
             }
         }
     }
@@ -305,13 +283,9 @@ impl<'a> Evaluator<'a> {
         let datum = self.expr(base)?;
         let list = match (&datum, self.returned(base).map(|returned| &returned.result)) {
             (Datum::Value(Value::List(items)), _) | (_, Some(Value::List(items))) => items,
-            (Datum::Value(value), _) => {
-                let message =
-                    format!("`{}` is {}, which has no [{index}]", path(self.dataflow, base), self.describe(value));
-                return Err(fault(expr, message));
-            }
-            (Datum::When(_), _) => {
-                return Err(fault(expr, format!("`{}` is a date, which has no [{index}]", path(self.dataflow, base))));
+            _ => {
+                let (at, what) = (path(self.dataflow, base), self.describe_datum(&datum));
+                return Err(fault(expr, format!("`{at}` is {what}, which has no [{index}]")));
             }
         };
         let item = usize::try_from(index).ok().and_then(|index| list.get(index));
@@ -375,9 +349,12 @@ impl<'a> Evaluator<'a> {
     /// An integer; services and aliases may give it as text.
     fn quantity(&mut self, expr: &Expr) -> Result<i64, EvaluationFault> {
         let value = self.expr(expr)?.to_value();
-        let read =
-            if let Value::Int(int) = value { Some(int) } else { value.as_str().and_then(|text| text.parse().ok()) };
+        let read = value.to_text().parse().ok();
         read.ok_or_else(|| fault(expr, format!("a quantity is an integer, not {}", self.describe(&value))))
+    }
+
+    fn describe_datum(&self, datum: &Datum) -> String {
+        if let Datum::Value(value) = datum { self.describe(value) } else { "a date".to_owned() }
     }
 
     /// A value in a few words; of what may not be shown only the kind.

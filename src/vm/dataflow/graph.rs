@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use playhouse_lang::dataflow::{AliasBody, AliasId, Dataflow, Domain, Expr, ExprKind, Template, TemplatePart};
+use playhouse_lang::dataflow::{AliasBody, AliasId, Dataflow, Domain, Expr, ExprKind, TemplatePart};
 
 /// Something to evaluate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,20 +74,11 @@ fn number(index: usize) -> u32 {
 /// The aliases in a call's arguments, each once.
 fn aliases_of(domain: &Domain) -> Vec<AliasId> {
     let mut found = Vec::new();
-    for template in domain.slots.iter().flat_map(|slot| &slot.values) {
-        add_aliases(template, &mut found);
-    }
-    found.sort_unstable();
-    found.dedup();
-    found
-}
-
-fn add_aliases(template: &Template, found: &mut Vec<AliasId>) {
+    let parts = domain.slots.iter().flat_map(|slot| &slot.values).flat_map(|template| &template.parts);
     let mut pending: Vec<&Expr> = Vec::new();
-    for part in &template.parts {
-        match part {
-            TemplatePart::Text(_) => {}
-            TemplatePart::Expr(expr) => pending.push(expr),
+    for part in parts {
+        if let TemplatePart::Expr(expr) = part {
+            pending.push(expr);
         }
     }
     while let Some(expr) = pending.pop() {
@@ -103,4 +94,7 @@ fn add_aliases(template: &Template, found: &mut Vec<AliasId>) {
             ExprKind::Int(_) | ExprKind::Str(_) | ExprKind::Start(_) | ExprKind::Unit(_) | ExprKind::Relative(..) => {}
         }
     }
+    found.sort_unstable();
+    found.dedup();
+    found
 }

@@ -138,7 +138,8 @@ pub struct ChatMessage {
 }
 
 /// Who says a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Role {
     /// Standing instructions.
     System,

@@ -222,7 +222,8 @@ pub struct PlanFault {
 }
 
 /// What can go wrong in a plan; the names are stable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display)]
+#[strum(serialize_all = "snake_case")]
 pub enum PlanFaultKind {
     /// A variable that nothing has set.
     UndefinedVariable,
@@ -238,20 +239,6 @@ pub enum PlanFaultKind {
     Answer,
     /// A limit.
     Limit,
-}
-
-impl std::fmt::Display for PlanFaultKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            PlanFaultKind::UndefinedVariable => "undefined_variable",
-            PlanFaultKind::Value => "value",
-            PlanFaultKind::Call => "call",
-            PlanFaultKind::Failed => "failed",
-            PlanFaultKind::Model => "model",
-            PlanFaultKind::Answer => "answer",
-            PlanFaultKind::Limit => "limit",
-        })
-    }
 }
 
 /// A change of a session's program.

@@ -1,6 +1,5 @@
 //! Faults: why a session failed. Kind, place and wording; nothing else ends a session.
 
-use std::fmt;
 use std::sync::Arc;
 
 use crate::protocol::ids::Place;
@@ -16,8 +15,9 @@ pub struct Fault {
     pub message: Arc<str>,
 }
 
-/// The kinds of faults; the names are stable ([`fmt::Display`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// The kinds of faults; the names are stable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display, strum::VariantNames)]
+#[strum(serialize_all = "snake_case")]
 pub enum FaultKind {
     /// A limit of the session was reached (depth, turns, tokens, queue, size of a value).
     Limit,
@@ -35,19 +35,4 @@ pub enum FaultKind {
     Begin,
     /// A bug of ours.
     Internal,
-}
-
-impl fmt::Display for FaultKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            FaultKind::Limit => "limit",
-            FaultKind::FrameLimit => "frame_limit",
-            FaultKind::Protocol => "protocol",
-            FaultKind::Model => "model",
-            FaultKind::Plan => "plan",
-            FaultKind::Unsupported => "unsupported",
-            FaultKind::Begin => "begin",
-            FaultKind::Internal => "internal",
-        })
-    }
 }

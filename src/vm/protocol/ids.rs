@@ -82,7 +82,8 @@ pub struct Place {
 }
 
 /// What kind of thing was called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum CallKind {
     /// A tool.
     Tool,
@@ -95,7 +96,8 @@ pub enum CallKind {
 }
 
 /// Why a frame exists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum FrameOrigin {
     /// The session began with it.
     Begin,
@@ -116,7 +118,8 @@ pub enum FrameOrigin {
 }
 
 /// How a turn ended, as seen by the machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum TurnEnd {
     /// `wait`.
     Wait,
@@ -133,7 +136,8 @@ pub enum TurnEnd {
 }
 
 /// What the machine waits for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Wait {
     /// The reply of this turn.
     Reply(TurnId),
@@ -152,7 +156,8 @@ pub enum Wait {
 }
 
 /// Which of the three model calls it is (spec `execution.md`, "The three model calls").
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum TurnKind {
     /// A fresh chat session.
     Start,

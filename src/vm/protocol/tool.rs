@@ -7,13 +7,15 @@ use playhouse_lang::program::Signature;
 use crate::protocol::tracked::Origin;
 
 /// What a tool does to the world (spec `architecture.md`, "After a crash").
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::EnumString, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum EffectClass {
     /// It changes nothing: may be called again, and needs no sync of the journal first.
     ReadOnly,
     /// The same call with the same key has its effect once: may be started again.
     Idempotent,
     /// Anything else: never started again after a crash.
+    #[default]
     Write,
 }
 

@@ -71,7 +71,8 @@ pub enum Verdict {
 }
 
 /// Who judges a trigger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Judge {
     /// The machine itself: conditions and lifecycle triggers.
     Interpreter,
@@ -84,7 +85,8 @@ pub enum Judge {
 }
 
 /// What came of the evaluation of one trigger on one update.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Ruling {
     /// It fires.
     Match,
@@ -101,6 +103,7 @@ pub enum Ruling {
     /// Asked before with the same values; the answer was no.
     SameValues,
     /// The classifier did not answer in time.
+    #[strum(serialize = "timeout")]
     TimedOut,
     /// This classifier cannot judge it.
     Abstained,

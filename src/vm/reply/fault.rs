@@ -13,7 +13,7 @@ const MAX_EXCERPT: usize = 200;
 #[derive(Clone, Debug)]
 pub(super) struct OpenFault {
     pub(super) kind: ReadFaultKind,
-    /// Where the object begins.
+    /// Where the object begins; 0 while positions are those in the object.
     pub(super) start: usize,
     /// The byte that is wrong.
     pub(super) at: usize,
@@ -23,6 +23,17 @@ pub(super) struct OpenFault {
 }
 
 impl OpenFault {
+    /// A fault at a place in the object. Boxed, because a step of the scanner returns for every token and fails once
+    /// at most.
+    pub(super) fn new(kind: ReadFaultKind, at: usize, message: impl Into<String>) -> Box<OpenFault> {
+        Box::new(OpenFault { kind, start: 0, at, message: message.into(), names_found: false })
+    }
+
+    /// A fault of the syntax.
+    pub(super) fn json(at: usize, message: impl Into<String>) -> Box<OpenFault> {
+        OpenFault::new(ReadFaultKind::Json, at, message)
+    }
+
     /// Whether enough of the line is there.
     pub(super) fn is_complete(&self, window: &Window) -> bool {
         let rest = window.from(self.at);

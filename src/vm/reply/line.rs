@@ -170,29 +170,20 @@ impl<'a> Object<'a> {
 /// The parameter that takes an item each, and the list.
 fn read_each(raw: &str) -> Result<(Arc<str>, Value), Fault> {
     const EXPECTED: &str = "an object of one parameter and the list whose items it takes, such as {\"id\":\"$ids\"}";
-    match read_value(raw)? {
-        Value::Map(members) if members.len() == 1 => {
-            let member = Arc::unwrap_or_clone(members).into_iter().next();
-            member.ok_or_else(|| wrong("each", EXPECTED, raw))
-        }
-        Value::Map(_)
-        | Value::Null
-        | Value::Bool(_)
-        | Value::Int(_)
-        | Value::Float(_)
-        | Value::Str(_)
-        | Value::List(_) => Err(wrong("each", EXPECTED, raw)),
-    }
+    let only = if let Value::Map(members) = read_value(raw)?
+        && members.len() == 1
+    {
+        Arc::unwrap_or_clone(members).pop()
+    } else {
+        None
+    };
+    only.ok_or_else(|| wrong("each", EXPECTED, raw))
 }
 
 fn read_set(raw: &str) -> Result<Map, Fault> {
     const EXPECTED: &str = "an object of variable names and their new values, such as {\"name\":\"value\"}";
-    let members = match read_value(raw)? {
-        Value::Map(members) => Arc::unwrap_or_clone(members),
-        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::List(_) => {
-            return Err(wrong("set", EXPECTED, raw));
-        }
-    };
+    let Value::Map(members) = read_value(raw)? else { return Err(wrong("set", EXPECTED, raw)) };
+    let members = Arc::unwrap_or_clone(members);
     let is_name = |key: &Arc<str>| !key.is_empty() && scan_name(key) == key.len();
     if members.keys().all(is_name) {
         return Ok(members);
@@ -263,7 +254,6 @@ fn read_text_or<'a>(key: &str, expected: &str, raw: &'a str) -> Result<Cow<'a, s
 
 fn wrong(key: &str, expected: &str, raw: &str) -> Fault {
     let found = match raw.as_bytes().first() {
-        Some(b'"') => "",
         Some(b'{') => "an object, ",
         Some(b'[') => "an array, ",
         Some(b'-' | b'0'..=b'9') => "a number, ",

@@ -159,25 +159,15 @@ impl Outside {
     /// The reply is over. Gives the position of a brace that may have begun an object.
     pub(super) fn finish(self, window: &Window, readings: &mut Vec<Reading>) -> Option<usize> {
         let end = window.end();
-        match self.place {
-            Place::Line | Place::Item => {
-                self.give_prose(window, self.run..end, readings);
-                None
-            }
-            Place::Held { from, .. } => {
-                self.give_prose(window, self.run..self.end_before_framing(window, from, end), readings);
-                None
-            }
-            Place::Brace { from, brace, .. } => {
-                self.give_prose(window, self.run..self.end_before_framing(window, from, brace), readings);
-                Some(brace)
-            }
-            Place::Prose => {
-                let end = if is_fence(window.slice(self.line..end)) { self.line } else { end };
-                self.give_prose(window, self.run..end, readings);
-                None
-            }
-        }
+        let (prose_end, brace) = match self.place {
+            Place::Line | Place::Item => (end, None),
+            Place::Held { from, .. } => (self.end_before_framing(window, from, end), None),
+            Place::Brace { from, brace, .. } => (self.end_before_framing(window, from, brace), Some(brace)),
+            Place::Prose if is_fence(window.slice(self.line..end)) => (self.line, None),
+            Place::Prose => (end, None),
+        };
+        self.give_prose(window, self.run..prose_end, readings);
+        brace
     }
 
     fn begin_line(&mut self, position: usize) {

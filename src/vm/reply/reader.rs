@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::fault::{OpenFault, shorten};
 use super::line::read_line;
 use super::outside::{Found, Outside};
-use super::scan::{Scan, ScanEnd, ScanFault};
+use super::scan::{Scan, ScanEnd};
 use super::think::Think;
 use super::types::{ReadEnd, ReadFault, ReadFaultKind, ReaderOptions, Reading};
 use super::window::{Window, span};
@@ -148,9 +148,8 @@ impl ReplyReader {
             Ok(ScanEnd::Closed) => self.close_object(start, readings),
             Err(fault) => {
                 self.give_speech(readings);
-                let ScanFault { kind, at, message, names_found } = *fault;
                 self.cursor = self.window.end();
-                self.read_fault(OpenFault { kind, start, at: start + at, message, names_found }, readings)
+                self.read_fault(OpenFault { start, at: start + fault.at, ..*fault }, readings)
             }
         }
     }
@@ -225,9 +224,7 @@ impl ReplyReader {
 
     /// Gives the streamed text that is decoded and not given yet.
     fn give_speech(&mut self, readings: &mut Vec<Reading>) {
-        if let Some(text) = self.scan.take_speech() {
-            readings.push(Reading::SayText(text));
-        }
+        readings.extend(self.scan.take_speech().map(Reading::SayText));
     }
 
     /// Steps over a byte order mark; true if the reply so far is half a mark, which waits for the rest of it.

@@ -8,32 +8,16 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use playhouse_lang::value::json::is_number;
+use playhouse_lang::value::json::{escaped, is_number};
 
+use super::fault::OpenFault;
 use super::key::{Entry, Key, before_say, line_id};
-use super::speech::{Speech, SpeechFault};
+use super::speech::Speech;
 use super::token::n_plain;
 use super::types::{ReadFaultKind, Reading};
 
 /// Deeper nesting is a fault; serde_json has the same limit.
 const MAX_DEPTH: usize = 128;
-
-/// A syntax fault.
-pub(super) struct ScanFault {
-    pub(super) kind: ReadFaultKind,
-    /// The byte that is wrong.
-    pub(super) at: usize,
-    pub(super) message: String,
-    /// Whether the message goes on with the character that was found.
-    pub(super) names_found: bool,
-}
-
-impl From<SpeechFault> for Box<ScanFault> {
-    fn from(fault: SpeechFault) -> Self {
-        let SpeechFault { at, message } = fault;
-        Box::new(ScanFault { kind: ReadFaultKind::Json, at, message: message.to_owned(), names_found: false })
-    }
-}
 
 /// Where a scan came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +30,7 @@ pub(super) enum ScanEnd {
     Trace,
 }
 
-/// Boxed, because a step returns for every token and fails once at most.
-type Step = Result<ScanEnd, Box<ScanFault>>;
+type Step = Result<ScanEnd, Box<OpenFault>>;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Expect {
@@ -217,23 +200,16 @@ impl Scan {
             (Expect::Next, b'}') if !self.in_array() => return Ok(self.close(bytes)),
             (Expect::Value | Expect::Item | Expect::ItemOrEnd, _) => return self.begin_value(byte, start, readings),
             _ => {
-                let message = match self.expect {
-                    Expect::KeyOrEnd | Expect::Key => "expected a key in double quotes or `}`, found ".to_owned(),
-                    Expect::Colon => "expected `:` behind the key, found ".to_owned(),
-                    Expect::Next
-                    | Expect::Value
-                    | Expect::ItemOrEnd
-                    | Expect::Item
-                    | Expect::Text(_)
-                    | Expect::Number
-                    | Expect::Word => {
-                        let closing = if self.in_array() { ']' } else { '}' };
-                        let hint = " (a double quote inside a string is written \\\")";
-                        let hint = if self.behind_text { hint } else { "" };
-                        format!("expected `,` or `{closing}` behind the value{hint}, found ")
-                    }
-                };
-                return Err(self.unexpected(message));
+                if self.expect == Expect::Colon {
+                    return Err(self.unexpected("expected `:` behind the key, found "));
+                }
+                if matches!(self.expect, Expect::KeyOrEnd | Expect::Key) {
+                    return Err(self.unexpected("expected a key in double quotes or `}`, found "));
+                }
+                let closing = if self.in_array() { ']' } else { '}' };
+                let hint = " (a double quote inside a string is written \\\")";
+                let hint = if self.behind_text { hint } else { "" };
+                return Err(self.unexpected(format!("expected `,` or `{closing}` behind the value{hint}, found ")));
             }
         }
         self.cursor += 1;
@@ -264,7 +240,7 @@ impl Scan {
             b'{' | b'[' => {
                 if self.depth == MAX_DEPTH {
                     let message = format!("the value is nested deeper than {MAX_DEPTH} levels");
-                    return Err(self.fault(ReadFaultKind::Json, self.cursor, message));
+                    return Err(OpenFault::json(self.cursor, message));
                 }
                 self.depth += 1;
                 self.arrays = self.arrays << 1 | u128::from(byte == b'[');
@@ -272,7 +248,7 @@ impl Scan {
             }
             b'-' | b'0'..=b'9' => self.expect = Expect::Number,
             b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' => self.expect = Expect::Word,
-            _ => return Err(self.unexpected("expected a JSON value, found ".to_owned())),
+            _ => return Err(self.unexpected("expected a JSON value, found ")),
         }
         self.cursor += 1;
         Ok(ScanEnd::More)
@@ -319,7 +295,7 @@ impl Scan {
         let number = &bytes[self.token..self.cursor];
         if !is_number(number) {
             let number = String::from_utf8_lossy(&number[..number.len().min(40)]);
-            return Err(self.fault(ReadFaultKind::Json, self.token, format!("`{number}` is no JSON number")));
+            return Err(OpenFault::json(self.token, format!("`{number}` is no JSON number")));
         }
         self.end_value(bytes);
         Ok(ScanEnd::More)
@@ -344,7 +320,7 @@ impl Scan {
             _ => "; a text stands in double quotes",
         };
         let word = String::from_utf8_lossy(&word[..word.len().min(40)]);
-        Err(self.fault(ReadFaultKind::Json, self.token, format!("`{word}` is no JSON value{hint}")))
+        Err(OpenFault::json(self.token, format!("`{word}` is no JSON value{hint}")))
     }
 
     fn read_text(&mut self, escape: Escape, byte: u8, bytes: &[u8], readings: &mut Vec<Reading>) -> Step {
@@ -367,51 +343,35 @@ impl Scan {
                     b'\n' | b'\r' => {
                         let message =
                             "the string is not closed at the end of its line (a line break in a string is written \\n)";
-                        return Err(self.fault(ReadFaultKind::Json, self.cursor, message.to_owned()));
+                        return Err(OpenFault::json(self.cursor, message));
                     }
                     b'\t' => {
-                        let message = "a tab character in a string; write it \\t".to_owned();
-                        return Err(self.fault(ReadFaultKind::Json, self.cursor, message));
+                        return Err(OpenFault::json(self.cursor, "a tab character in a string; write it \\t"));
                     }
                     _ => {
                         let message = format!("a control character in a string; write it \\u{byte:04x}");
-                        return Err(self.fault(ReadFaultKind::Json, self.cursor, message));
+                        return Err(OpenFault::json(self.cursor, message));
                     }
                 }
             }
             Escape::Backslash => {
-                let character = match byte {
-                    b'u' => {
-                        self.cursor += 1;
-                        self.expect = Expect::Text(Escape::Hex(4));
-                        return Ok(ScanEnd::More);
-                    }
-                    b'"' | b'\\' | b'/' => char::from(byte),
-                    b'n' => '\n',
-                    b't' => '\t',
-                    b'r' => '\r',
-                    b'b' => '\u{8}',
-                    b'f' => '\u{c}',
+                let escape = match byte {
+                    b'u' => Escape::Hex(4),
+                    _ if escaped(byte).is_some() => Escape::No,
                     _ => {
                         let message =
                             "JSON knows the escapes \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX only, found \\ and ";
-                        return Err(self.unexpected(message.to_owned()));
+                        return Err(self.unexpected(message));
                     }
                 };
                 self.cursor += 1;
-                if let Some(speech) = &mut self.speech {
-                    speech.push_escape(character, self.cursor)?;
-                }
-                self.expect = Expect::Text(Escape::No);
+                self.expect = Expect::Text(escape);
             }
             Escape::Hex(n_left) => {
-                let Some(digit) = char::from(byte).to_digit(16) else {
-                    return Err(self.unexpected("expected four hexadecimal digits behind \\u, found ".to_owned()));
-                };
-                self.cursor += 1;
-                if let Some(speech) = &mut self.speech {
-                    speech.push_digit(digit, n_left == 1, self.cursor)?;
+                if !byte.is_ascii_hexdigit() {
+                    return Err(self.unexpected("expected four hexadecimal digits behind \\u, found "));
                 }
+                self.cursor += 1;
                 self.expect = Expect::Text(if n_left == 1 { Escape::No } else { Escape::Hex(n_left - 1) });
             }
         }
@@ -419,19 +379,14 @@ impl Scan {
     }
 
     /// The closing quote was read.
-    fn end_text(&mut self, bytes: &[u8], readings: &mut Vec<Reading>) -> Result<(), Box<ScanFault>> {
+    fn end_text(&mut self, bytes: &[u8], readings: &mut Vec<Reading>) -> Result<(), Box<OpenFault>> {
         let text = &bytes[self.token + 1..self.cursor - 1];
         if self.in_key {
             self.expect = Expect::Colon;
             return if self.depth == 1 { self.end_key(text) } else { Ok(()) };
         }
-        if let Some(speech) = &mut self.speech {
-            speech.refuse_half_pair()?;
-            if let Some(text) = speech.take() {
-                readings.push(Reading::SayText(text));
-            }
-        }
-        if let Some(speech) = self.speech.take() {
+        if let Some(mut speech) = self.speech.take() {
+            readings.extend(speech.take().map(Reading::SayText));
             self.said = Some(speech.into_text());
             readings.push(Reading::SayEnded);
         }
@@ -439,7 +394,7 @@ impl Scan {
         Ok(())
     }
 
-    fn end_key(&mut self, text: &[u8]) -> Result<(), Box<ScanFault>> {
+    fn end_key(&mut self, text: &[u8]) -> Result<(), Box<OpenFault>> {
         let decoded;
         let text = if text.contains(&b'\\') {
             decoded = serde_json::from_slice::<String>(&[b"\"", text, b"\""].concat());
@@ -448,8 +403,7 @@ impl Scan {
             std::str::from_utf8(text).ok()
         };
         let Some(text) = text else {
-            let message = "the key is no valid Unicode text".to_owned();
-            return Err(self.fault(ReadFaultKind::Json, self.token, message));
+            return Err(OpenFault::json(self.token, "the key is no valid Unicode text"));
         };
         let key = Key::new(text);
         let bit = key.bit();
@@ -457,27 +411,22 @@ impl Scan {
         if !is_new {
             let text: String = text.chars().take(40).collect();
             let message = format!("the key `{text}` stands twice in this object; write two lines");
-            return Err(self.fault(ReadFaultKind::DuplicateKey, self.token, message));
+            return Err(OpenFault::new(ReadFaultKind::DuplicateKey, self.token, message));
         }
         self.seen |= bit;
         self.key = Some((key, self.token));
         Ok(())
     }
 
-    /// Decodes the plain bytes of a streamed string up to `cursor`.
-    fn decode_speech(&mut self, bytes: &[u8], is_over: bool) -> Result<(), Box<ScanFault>> {
-        match &mut self.speech {
-            Some(speech) => Ok(speech.decode(bytes, self.cursor, is_over)?),
-            None => Ok(()),
-        }
-    }
-
-    fn fault(&self, kind: ReadFaultKind, at: usize, message: String) -> Box<ScanFault> {
-        Box::new(ScanFault { kind, at, message, names_found: false })
+    /// Decodes a streamed string up to `cursor`.
+    fn decode_speech(&mut self, bytes: &[u8], is_over: bool) -> Result<(), Box<OpenFault>> {
+        self.speech.as_mut().map_or(Ok(()), |speech| speech.decode(bytes, self.cursor, is_over))
     }
 
     /// The byte at `cursor` is wrong.
-    fn unexpected(&self, message: String) -> Box<ScanFault> {
-        Box::new(ScanFault { kind: ReadFaultKind::Json, at: self.cursor, message, names_found: true })
+    fn unexpected(&self, message: impl Into<String>) -> Box<OpenFault> {
+        let mut fault = OpenFault::json(self.cursor, message);
+        fault.names_found = true;
+        fault
     }
 }

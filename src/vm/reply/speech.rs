@@ -1,5 +1,9 @@
 //! A `say` that is decoded while it arrives.
 
+use playhouse_lang::value::json::{escaped, read_escape};
+
+use super::fault::OpenFault;
+
 pub(super) const HALF_SURROGATE: &str = "half a surrogate pair in a \\uXXXX escape; write the character itself";
 
 /// The text of a string as far as it has come.
@@ -10,22 +14,12 @@ pub(super) struct Speech {
     n_given: usize,
     /// Where the bytes begin that are not decoded yet, in the object.
     from: usize,
-    /// The digits of a `\uXXXX` so far.
-    unit: u16,
-    /// The first half of a surrogate pair.
-    high: Option<u16>,
-}
-
-/// A fault in the text.
-pub(super) struct SpeechFault {
-    pub(super) at: usize,
-    pub(super) message: &'static str,
 }
 
 impl Speech {
     /// After the opening quote.
     pub(super) fn begin(from: usize) -> Self {
-        Speech { text: String::new(), n_given: 0, from, unit: 0, high: None }
+        Speech { text: String::new(), n_given: 0, from }
     }
 
     /// The whole text.
@@ -44,14 +38,29 @@ impl Speech {
         Some(text)
     }
 
-    /// Decodes the plain bytes up to `end`. Half a UTF-8 sequence is left for later, unless the run of plain
-    /// bytes `is_over`.
-    pub(super) fn decode(&mut self, bytes: &[u8], end: usize, is_over: bool) -> Result<(), SpeechFault> {
-        let plain = &bytes[self.from..end];
-        if plain.is_empty() {
-            return Ok(());
+    /// Decodes what stands before `end`: whole escapes, then plain bytes. Half a UTF-8 sequence is left for later,
+    /// unless the run of plain bytes `is_over`.
+    pub(super) fn decode(&mut self, bytes: &[u8], end: usize, is_over: bool) -> Result<(), Box<OpenFault>> {
+        while let [b'\\', escape @ ..] = &bytes[self.from..end] {
+            if let Some(character) = escape.first().and_then(|letter| escaped(*letter)) {
+                self.text.push(character);
+                self.from += 2;
+                continue;
+            }
+            let length = if matches!(escape, [_, _, _, _, _, b'\\', b'u', ..]) { 12 } else { 6 };
+            let escape = bytes.get(self.from..self.from + length).unwrap_or_default();
+            let Some((character, length)) = std::str::from_utf8(escape).ok().and_then(read_escape) else {
+                let is_first = matches!(escape, [_, _, b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', _, _]);
+                // The other half may follow.
+                if is_first && self.from + length == end && bytes.get(end) != Some(&b'"') {
+                    return Ok(());
+                }
+                return Err(OpenFault::json(self.from + length - 1, HALF_SURROGATE));
+            };
+            self.text.push(character);
+            self.from += length;
         }
-        self.refuse_half_pair()?;
+        let plain = &bytes[self.from..end];
         match std::str::from_utf8(plain) {
             Ok(text) => {
                 self.text.push_str(text);
@@ -62,49 +71,10 @@ impl Speech {
                 self.text.push_str(std::str::from_utf8(&plain[..n_valid]).unwrap_or_default());
                 self.from += n_valid;
                 if is_over || error.error_len().is_some() {
-                    return Err(SpeechFault { at: self.from, message: "the string is no valid UTF-8" });
+                    return Err(OpenFault::json(self.from, "the string is no valid UTF-8"));
                 }
             }
         }
         Ok(())
-    }
-
-    /// An escape of one character, which ends before `end`.
-    pub(super) fn push_escape(&mut self, character: char, end: usize) -> Result<(), SpeechFault> {
-        self.refuse_half_pair()?;
-        self.text.push(character);
-        self.from = end;
-        Ok(())
-    }
-
-    /// A digit of a `\uXXXX`, which ends before `end`.
-    pub(super) fn push_digit(&mut self, digit: u32, is_last: bool, end: usize) -> Result<(), SpeechFault> {
-        #[allow(clippy::cast_possible_truncation)] // A digit has four bits.
-        let digit = digit as u16;
-        self.unit = self.unit << 4 | digit;
-        self.from = end;
-        if !is_last {
-            return Ok(());
-        }
-        let unit = std::mem::take(&mut self.unit);
-        let decoded = match (self.high.take(), unit) {
-            (None, 0xD800..=0xDBFF) => {
-                self.high = Some(unit);
-                return Ok(());
-            }
-            (None, _) => char::from_u32(u32::from(unit)),
-            (Some(high), _) => char::decode_utf16([high, unit]).next().and_then(Result::ok),
-        };
-        self.text.push(decoded.ok_or(self.half_pair())?);
-        Ok(())
-    }
-
-    /// Nothing but the second half may follow the first.
-    pub(super) fn refuse_half_pair(&self) -> Result<(), SpeechFault> {
-        if self.high.is_some() { Err(self.half_pair()) } else { Ok(()) }
-    }
-
-    fn half_pair(&self) -> SpeechFault {
-        SpeechFault { at: self.from - 1, message: HALF_SURROGATE }
     }
 }

@@ -220,7 +220,7 @@ impl Stack {
         let (from, to) = (self.label(pointer), self.label_of(target));
         format!(
             "before {to} come lines of the interpreter: {}. To have them done, end your reply at line {from}; to \
-             leave the body without them, write {{\"at\":\"{from}\",\"return\":VALUE}}",
+             leave the playbook without them, write {{\"at\":\"{from}\",\"return\":VALUE}}",
             lines.join("; ")
         )
     }

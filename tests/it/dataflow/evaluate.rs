@@ -157,10 +157,10 @@ fn origins_of_all_that_went_in_are_joined() {
     let result = evaluate(dataflow(&plan), &template, &values, &calendar()).unwrap();
     assert_eq!(result.tracked().origin(), Origin::TOOL.with(Origin::USER));
     let (plan, template) = template_of("A:\n", "${today}");
-    let result = evaluate(dataflow(&plan), &template, &vec![None], &calendar()).unwrap();
+    let result = evaluate(dataflow(&plan), &template, &[None], &calendar()).unwrap();
     assert_eq!(result.tracked().origin(), Origin::CODE);
     let (plan, template) = template_of("A:\n", "${A.x}");
-    let fault = evaluate(dataflow(&plan), &template, &vec![None], &calendar()).unwrap_err();
+    let fault = evaluate(dataflow(&plan), &template, &[None], &calendar()).unwrap_err();
     assert_eq!(fault.message, "the alias `A` has no value yet");
 }
 
@@ -202,7 +202,7 @@ fn the_ends_of_the_calendar_are_faults() {
             let calendar = Calendar::new(Timestamp(now), zone(zone_name).unwrap(), TimesOfDay::default());
             for text in ["${yesterday}", "${tomorrow}", "${last(week)}", "${next(year)}", "${this(night)}", "${now}"] {
                 let (plan, template) = template_of("", text);
-                let result = evaluate(dataflow(&plan), &template, &Vec::new(), &calendar);
+                let result = evaluate(dataflow(&plan), &template, &[], &calendar);
                 assert!(result.is_ok() || result.unwrap_err().message.contains("outside of the calendar"));
             }
         }

@@ -1,7 +1,7 @@
 //! Journals of the machine's cases: nested frames, triggers in mid-stream, tail calls, inlined playbooks, plans.
 
 use playhouse::host::journal::record::{Begun, EntryWire, FORMAT, Record, RecordBody};
-use playhouse::host::journal::wire::{FileWire, SettingsWire, ToolWire};
+use playhouse::host::journal::wire::{FileWire, ToolWire};
 use playhouse::lang::program::Program;
 use playhouse::value::Value;
 
@@ -43,7 +43,7 @@ pub(crate) fn records(case: &Case, world: &World) -> Vec<Record> {
         hash: "fnv1a64:0".to_owned(),
         roots: files.iter().map(|file| file.name.clone()).collect(),
         files,
-        settings: SettingsWire::from_settings(&case.settings),
+        settings: case.settings.clone(),
         tools: case.tools.iter().map(ToolWire::from_tool).collect(),
         entry: case.entry.as_deref().map(|name| entry(program, name)),
         arguments: Value::map(case.arguments.clone()),

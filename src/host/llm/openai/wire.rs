@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::config::OpenAiConfig;
 use crate::host::llm::LlmRequest;
-use crate::vm::protocol::{Role, Usage};
+use crate::vm::protocol::Usage;
 
 /// The body of a request.
 pub(super) struct RequestBody<'a> {
@@ -32,14 +32,7 @@ impl Serialize for RequestBody<'_> {
             .request
             .messages
             .iter()
-            .map(|message| WireMessage {
-                role: match message.role {
-                    Role::System => "system",
-                    Role::User => "user",
-                    Role::Assistant => "assistant",
-                },
-                content: &message.text,
-            })
+            .map(|message| WireMessage { role: message.role.into(), content: &message.text })
             .collect();
         let mut body = serializer.serialize_map(None)?;
         body.serialize_entry("model", &config.model)?;

@@ -13,13 +13,9 @@ pub(super) fn read_condition(dialect: Dialect, reply: &str) -> Result<bool, Stri
             .unwrap_or_else(|| Err(r#"it holds no JSON object with "result" true or false"#.to_owned())),
         Dialect::Branch => {
             let word = reply.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '.'));
-            if word.eq_ignore_ascii_case("true") {
-                Ok(true)
-            } else if word.eq_ignore_ascii_case("false") {
-                Ok(false)
-            } else {
-                object_answer(reply).unwrap_or_else(|| Err("it is neither true nor false".to_owned()))
-            }
+            word.to_ascii_lowercase()
+                .parse()
+                .or_else(|_| object_answer(reply).unwrap_or_else(|| Err("it is neither true nor false".to_owned())))
         }
     }
 }
@@ -36,11 +32,8 @@ fn object_answer(reply: &str) -> Option<Result<bool, String>> {
 
 /// The first JSON object in a text, in a fence or among prose.
 pub(super) fn first_object(text: &str) -> Option<Value> {
-    let starts = text.match_indices('{').map(|(at, _)| at).take(MAX_TRIES);
-    starts
-        .filter_map(|at| {
-            let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
-            values.next().and_then(Result::ok)
-        })
-        .next()
+    text.match_indices('{').take(MAX_TRIES).find_map(|(at, _)| {
+        let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
+        values.next().and_then(Result::ok)
+    })
 }

@@ -68,19 +68,11 @@ impl Sight<'_> {
 /// `top_k` is a positive integer; digits in text are accepted, as models write them (spec `plans.md`, 2.2).
 pub(super) fn check_top_k(arguments: &mut [(Arc<str>, Tracked)]) -> Result<(), NodeFault> {
     let Some((_, top_k)) = arguments.iter_mut().find(|(name, _)| &**name == TOP_K) else { return Ok(()) };
-    let number = match top_k.value() {
-        Value::Int(number) => Some(*number),
-        Value::Str(text) => text.trim().parse().ok(),
-        Value::Null | Value::Bool(_) | Value::Float(_) | Value::List(_) | Value::Map(_) => None,
+    let number = top_k.value().to_text().trim().parse().ok().filter(|number| *number > 0);
+    let Some(number) = number else {
+        let message = format!("`{TOP_K}` must be a positive integer, but is {}", top_k.shown().kind());
+        return Err(NodeFault::new(PlanFaultKind::Value, message).of(TOP_K));
     };
-    match number.filter(|number| *number > 0) {
-        Some(number) => {
-            *top_k = top_k.with_value(Value::Int(number));
-            Ok(())
-        }
-        None => {
-            let message = format!("`{TOP_K}` must be a positive integer, but is {}", top_k.shown().kind());
-            Err(NodeFault::new(PlanFaultKind::Value, message).of(TOP_K))
-        }
-    }
+    *top_k = top_k.with_value(Value::Int(number));
+    Ok(())
 }
