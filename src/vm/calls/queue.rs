@@ -75,7 +75,7 @@ impl Interpreter {
             return id;
         }
         if is_top {
-            self.tell_watcher(|watcher, sight| watcher.call_queued(sight, id));
+            self.tell_watcher(|watcher, context| watcher.call_queued(context, id));
         }
         let is_guarded = is_top && self.stack.core().queue.is_guarded(id);
         let has_room = self.stack.room_for_tools(depth) > 0 || !is_playbook;
@@ -152,7 +152,7 @@ impl Interpreter {
         let (line, told) = match whole {
             Some((n_all, list)) => (format!("{} for each of {n_all} items", queued.name), Ok(list)),
             None if queued.one_of.is_some() && result.is_ok() => {
-                return self.tell_watcher(|watcher, sight| watcher.call_taken(sight, &queued, &result));
+                return self.tell_watcher(|watcher, context| watcher.call_taken(context, &queued, &result));
             }
             None => (line, result.clone()),
         };
@@ -194,7 +194,7 @@ impl Interpreter {
                 }
             }
         }
-        self.tell_watcher(|watcher, sight| watcher.call_taken(sight, &queued, &result));
+        self.tell_watcher(|watcher, context| watcher.call_taken(context, &queued, &result));
     }
 
     pub(crate) fn handle_call_started(&mut self, call: CallId, attempt: u32) {

@@ -13,7 +13,7 @@ use crate::calls::call::{CallState, Callee, QueuedCall};
 use crate::dataflow::date::{Calendar, zone};
 use crate::dataflow::evaluate::{AliasValue, EvaluationFault, collapse, evaluate, slot_values};
 use crate::dataflow::graph::{Graph, Unit};
-use crate::plan::want::{NodeFault, PlanEvent, Sight, Want, Wanted};
+use crate::plan::request::{NodeFault, PlanContext, PlanEvent, PlanRequest, Requested};
 use crate::protocol::settings::Settings;
 use crate::protocol::{CallId, PlanFaultKind, Timestamp, Tracked, Wait};
 
@@ -65,38 +65,38 @@ impl DataflowExecution {
     }
 
     /// Something has happened: what the plan wants now.
-    pub(crate) fn handle(&mut self, event: PlanEvent<'_>, sight: &Sight<'_>) -> Vec<Want> {
+    pub(crate) fn handle(&mut self, event: PlanEvent<'_>, context: &PlanContext<'_>) -> Vec<PlanRequest> {
         match event {
-            PlanEvent::Begun(bound) => self.begin(&bound, sight),
-            PlanEvent::Step => self.next(sight),
+            PlanEvent::Begun(bound) => self.begin(&bound, context),
+            PlanEvent::Step => self.next(context),
             PlanEvent::CallQueued { call, unit, resolved } => {
                 self.calls.insert(call, unit);
-                if !sight.session.callees.may_overlap(resolved) {
+                if !context.session.callees.may_overlap(resolved) {
                     self.sequential = Some(call);
                 }
                 Vec::new()
             }
-            PlanEvent::CallEnded(queued, result) => self.take(queued, result, sight),
+            PlanEvent::CallEnded(queued, result) => self.take(queued, result, context),
             PlanEvent::TooLarge(name, excess) => {
-                self.fail(NodeFault::too_large(&format!("`{name}`"), excess), sight.node, sight)
+                self.fail(NodeFault::too_large(&format!("`{name}`"), excess), context.node, context)
             }
         }
     }
 
     /// What was given has its value, and what waits for nothing else is ready.
-    fn begin(&mut self, bound: &[(Arc<str>, Tracked)], sight: &Sight<'_>) -> Vec<Want> {
-        let dataflow = dataflow_of(sight.source);
-        let mut wants = Vec::new();
+    fn begin(&mut self, bound: &[(Arc<str>, Tracked)], context: &PlanContext<'_>) -> Vec<PlanRequest> {
+        let dataflow = dataflow_of(context.source);
+        let mut requests = Vec::new();
         let graph = self.graph.clone();
         for (unit, what) in (0_u32..).zip(&graph.units) {
             if let Unit::Alias(id) = *what
                 && let Alias { body: AliasBody::Parameter, name, .. } = dataflow.alias(id)
             {
                 let given = bound.iter().find(|(given, _)| given == name);
-                let value = sight.as_declared(name, given.map_or(Tracked::NULL, |(_, value)| value.clone()));
+                let value = context.as_declared(name, given.map_or(Tracked::NULL, |(_, value)| value.clone()));
                 self.values[id.0 as usize] = Some(AliasValue::from(value.clone()));
                 self.finish_unit(unit);
-                wants.push(Want::Bind(name.clone(), value));
+                requests.push(PlanRequest::Bind(name.clone(), value));
                 continue;
             }
             // What the result is not made of is never evaluated.
@@ -108,103 +108,103 @@ impl DataflowExecution {
                 self.ready.push_back(unit);
             }
         }
-        wants
+        requests
     }
 
     /// One thing that it does next.
-    fn next(&mut self, sight: &Sight<'_>) -> Vec<Want> {
-        if let Some(wants) = self.next_of_tools(sight) {
-            return wants;
+    fn next(&mut self, context: &PlanContext<'_>) -> Vec<PlanRequest> {
+        if let Some(requests) = self.next_of_tools(context) {
+            return requests;
         }
-        if !sight.session.is_top {
+        if !context.session.is_top {
             self.has_news = false;
             return Vec::new();
         }
         if self.stopped.is_none()
-            && let Some(wants) = self.next_in_sequence(sight)
+            && let Some(requests) = self.next_in_sequence(context)
         {
-            return wants;
+            return requests;
         }
-        let open = sight.core.queue.iter().find_map(|queued| match queued.state() {
+        let open = context.core.queue.iter().find_map(|queued| match queued.state() {
             CallState::Running { .. } => Some(Wait::Call(queued.id)),
             CallState::Asking { .. } => Some(Wait::Approval(queued.id)),
             CallState::Queued | CallState::Done(_) => None,
         });
-        let result = &self.values[dataflow_of(sight.source).result.0 as usize];
+        let result = &self.values[dataflow_of(context.source).result.0 as usize];
         vec![match (open, &self.stopped, result) {
-            (Some(wait), ..) => Want::Wait(wait),
-            (None, Some(reason), _) => Want::Fail(reason.clone()),
-            (None, None, Some(value)) => Want::Return(value.tracked()),
+            (Some(wait), ..) => PlanRequest::Wait(wait),
+            (None, Some(reason), _) => PlanRequest::Fail(reason.clone()),
+            (None, None, Some(value)) => PlanRequest::Return(value.tracked()),
             // The text was checked: without a cycle something is always ready, running or done.
-            (None, None, None) => Want::Fail("a dataflow plan waits for nothing".into()),
+            (None, None, None) => PlanRequest::Fail("a dataflow plan waits for nothing".into()),
         }]
     }
 
     /// Takes a result, evaluates what is ready, starts a tool: what goes on also while a playbook of its runs above.
     /// None: there is nothing to do.
-    fn next_of_tools(&mut self, sight: &Sight<'_>) -> Option<Vec<Want>> {
+    fn next_of_tools(&mut self, context: &PlanContext<'_>) -> Option<Vec<PlanRequest>> {
         if let Some(unit) = self.reached.take() {
-            return Some(self.perform(unit, sight).unwrap_or_else(|fault| self.fail(fault, sight.node, sight)));
+            return Some(self.perform(unit, context).unwrap_or_else(|fault| self.fail(fault, context.node, context)));
         }
         let is_done = |queued: &&QueuedCall| {
             matches!(queued.state(), CallState::Done(_))
                 && queued.guards.is_none()
-                && (sight.session.is_top || self.sequential != Some(queued.id))
+                && (context.session.is_top || self.sequential != Some(queued.id))
         };
-        if let Some(done) = sight.core.queue.iter().find(is_done) {
-            return Some(vec![Want::Take(done.id)]);
+        if let Some(done) = context.core.queue.iter().find(is_done) {
+            return Some(vec![PlanRequest::Take(done.id)]);
         }
         if let Some(unit) = self.ready.pop_front() {
             let is_domain = matches!(self.graph.units[unit as usize], Unit::Domain(..));
             // A call without room waits for some.
-            if is_domain && !(has_room(sight) && self.may_overlap(unit, sight)) {
+            if is_domain && !(has_room(context) && self.may_overlap(unit, context)) {
                 self.held.insert(unit);
                 return Some(Vec::new());
             }
-            return Some(self.reach(unit, sight));
+            return Some(self.reach(unit, context));
         }
-        if has_room(sight) { self.reach_held(true, sight) } else { None }
+        if has_room(context) { self.reach_held(true, context) } else { None }
     }
 
     /// The playbook or plan whose turn it is, or a call that a trigger may refuse. None: there is nothing to do.
-    fn next_in_sequence(&mut self, sight: &Sight<'_>) -> Option<Vec<Want>> {
+    fn next_in_sequence(&mut self, context: &PlanContext<'_>) -> Option<Vec<PlanRequest>> {
         // Tools that only wait for room are not its concern.
-        let Some(id) = self.sequential else { return self.reach_held(false, sight) };
-        let queue = &sight.core.queue;
+        let Some(id) = self.sequential else { return self.reach_held(false, context) };
+        let queue = &context.core.queue;
         let next = queue.iter().find(|queued| queued.guards_call(id)).or_else(|| queue.get(id))?;
         match next.state() {
-            CallState::Queued | CallState::Done(_) => Some(vec![Want::Work(next.id)]),
+            CallState::Queued | CallState::Done(_) => Some(vec![PlanRequest::Work(next.id)]),
             CallState::Running { .. } | CallState::Asking { .. } => None,
         }
     }
 
     /// The first call that is held, in document order, among those that may be made beside others, or among the rest.
-    fn reach_held(&mut self, may_overlap: bool, sight: &Sight<'_>) -> Option<Vec<Want>> {
-        let first = self.held.iter().copied().find(|unit| self.may_overlap(*unit, sight) == may_overlap)?;
+    fn reach_held(&mut self, may_overlap: bool, context: &PlanContext<'_>) -> Option<Vec<PlanRequest>> {
+        let first = self.held.iter().copied().find(|unit| self.may_overlap(*unit, context) == may_overlap)?;
         self.held.remove(&first);
-        Some(self.reach(first, sight))
+        Some(self.reach(first, context))
     }
 
-    fn may_overlap(&self, unit: u32, sight: &Sight<'_>) -> bool {
-        let Some(domain) = self.domain(unit, sight) else { return false };
-        let callees = sight.session.callees;
+    fn may_overlap(&self, unit: u32, context: &PlanContext<'_>) -> bool {
+        let Some(domain) = self.domain(unit, context) else { return false };
+        let callees = context.session.callees;
         callees.find(&domain.name).is_ok_and(|resolved| callees.may_overlap(&resolved))
     }
 
     /// Where the plan is; a debugger may stop there, and nothing of it is done yet.
-    fn reach(&mut self, unit: u32, sight: &Sight<'_>) -> Vec<Want> {
+    fn reach(&mut self, unit: u32, context: &PlanContext<'_>) -> Vec<PlanRequest> {
         self.reached = Some(unit);
         let node = match self.graph.units[unit as usize] {
-            Unit::Alias(id) => Some(dataflow_of(sight.source).alias(id).node),
-            Unit::Domain(..) => self.domain(unit, sight).map(|domain| domain.node),
+            Unit::Alias(id) => Some(dataflow_of(context.source).alias(id).node),
+            Unit::Domain(..) => self.domain(unit, context).map(|domain| domain.node),
         };
-        vec![Want::GoTo(node.or(sight.node))]
+        vec![PlanRequest::GoTo(node.or(context.node))]
     }
 
     /// Evaluates the unit that was reached, or makes its call.
-    fn perform(&mut self, unit: u32, sight: &Sight<'_>) -> Wanted {
-        let dataflow = dataflow_of(sight.source);
-        let Unit::Alias(id) = self.graph.units[unit as usize] else { return self.planned_call(unit, sight) };
+    fn perform(&mut self, unit: u32, context: &PlanContext<'_>) -> Requested {
+        let dataflow = dataflow_of(context.source);
+        let Unit::Alias(id) = self.graph.units[unit as usize] else { return self.planned_call(unit, context) };
         let alias = dataflow.alias(id);
         let mut value = match &alias.body {
             AliasBody::Text(template) => {
@@ -220,36 +220,41 @@ impl DataflowExecution {
             }
             AliasBody::Parameter => return Ok(Vec::new()),
         };
-        let tracked = sight.as_declared(&alias.name, value.tracked());
+        let tracked = context.as_declared(&alias.name, value.tracked());
         value.provenance = tracked.provenance();
-        let set = Want::Set(alias.name.clone(), tracked);
+        let set = PlanRequest::Set(alias.name.clone(), tracked);
         self.values[id.0 as usize] = Some(value);
         self.finish_unit(unit);
         Ok(vec![set])
     }
 
     /// A call with the values of its slots.
-    fn planned_call(&self, unit: u32, sight: &Sight<'_>) -> Wanted {
-        let Some(domain) = self.domain(unit, sight) else { return Ok(Vec::new()) };
+    fn planned_call(&self, unit: u32, context: &PlanContext<'_>) -> Requested {
+        let Some(domain) = self.domain(unit, context) else { return Ok(Vec::new()) };
         let mut arguments = Vec::with_capacity(domain.slots.len());
         for slot in &domain.slots {
             let wrong = |fault: EvaluationFault| NodeFault::new(PlanFaultKind::Value, fault.message).of(&slot.name);
-            let value = slot_values(dataflow_of(sight.source), slot, &self.values, &self.calendar).map_err(wrong)?;
+            let value = slot_values(dataflow_of(context.source), slot, &self.values, &self.calendar).map_err(wrong)?;
             arguments.push((slot.name.clone(), value));
         }
         let cannot_call = |problem: String| NodeFault::new(PlanFaultKind::Call, problem);
-        let resolved = sight.session.callees.find(&domain.name).map_err(cannot_call)?;
+        let resolved = context.session.callees.find(&domain.name).map_err(cannot_call)?;
         let takes_lists = matches!(resolved.callee, Callee::Tool(_));
         for (name, value) in &mut arguments {
             let parameter = resolved.signature.parameters.iter().find(|parameter| parameter.name == *name);
             *value = value.with_value(as_argument(value.value().clone(), parameter, takes_lists));
         }
         let arguments = bind(&resolved, Given::named(arguments)).map_err(cannot_call)?;
-        Ok(vec![Want::Call { resolved, arguments, unit }])
+        Ok(vec![PlanRequest::Call { resolved, arguments, unit }])
     }
 
     /// A call has ended: its result is one of its alias's.
-    fn take(&mut self, queued: &QueuedCall, result: &Result<Tracked, Arc<str>>, sight: &Sight<'_>) -> Vec<Want> {
+    fn take(
+        &mut self,
+        queued: &QueuedCall,
+        result: &Result<Tracked, Arc<str>>,
+        context: &PlanContext<'_>,
+    ) -> Vec<PlanRequest> {
         if self.sequential == Some(queued.id) {
             self.sequential = None;
         }
@@ -261,23 +266,23 @@ impl DataflowExecution {
                 Vec::new()
             }
             Err(error) => {
-                let Some(domain) = self.domain(unit, sight) else { return Vec::new() };
+                let Some(domain) = self.domain(unit, context) else { return Vec::new() };
                 let message = format!("{} failed: {error}", queued.name);
                 // Others may have been begun since: the fault is told where it is.
-                self.fail(NodeFault::new(PlanFaultKind::Failed, message), Some(domain.node), sight)
+                self.fail(NodeFault::new(PlanFaultKind::Failed, message), Some(domain.node), context)
             }
         }
     }
 
     /// Something has failed at a node: nothing more is begun.
-    fn fail(&self, fault: NodeFault, node: Option<NodeId>, sight: &Sight<'_>) -> Vec<Want> {
+    fn fail(&self, fault: NodeFault, node: Option<NodeId>, context: &PlanContext<'_>) -> Vec<PlanRequest> {
         let Some(node) = node else { return Vec::new() };
-        let label = &sight.source.node(node).label;
+        let label = &context.source.node(node).label;
         let type_name = if label.contains('.') { "domain" } else { "alias" };
         let at = fault.parameter.as_ref().map(|slot| format!(", slot `{slot}`")).unwrap_or_default();
-        let fault = fault.into_plan_fault(sight, node, None, type_name, &format!("{type_name} {label}{at}"));
-        let stop = Want::Stop(fault.message.clone());
-        vec![Want::Fault(fault), stop]
+        let fault = fault.into_plan_fault(context, node, None, type_name, &format!("{type_name} {label}{at}"));
+        let stop = PlanRequest::Stop(fault.message.clone());
+        vec![PlanRequest::Fault(fault), stop]
     }
 
     /// Nothing more is begun; what runs is awaited.
@@ -308,9 +313,9 @@ impl DataflowExecution {
     }
 
     /// The call that a unit is.
-    fn domain<'p>(&self, unit: u32, sight: &Sight<'p>) -> Option<&'p Domain> {
+    fn domain<'p>(&self, unit: u32, context: &PlanContext<'p>) -> Option<&'p Domain> {
         let Unit::Domain(id, index) = self.graph.units[unit as usize] else { return None };
-        match &dataflow_of(sight.source).alias(id).body {
+        match &dataflow_of(context.source).alias(id).body {
             AliasBody::Domains(domains) => domains.get(index),
             AliasBody::Parameter | AliasBody::Text(_) => None,
         }
@@ -326,10 +331,10 @@ fn dataflow_of(plan: &Plan) -> &Dataflow {
 }
 
 /// Whether one more tool may be called now.
-fn has_room(sight: &Sight<'_>) -> bool {
+fn has_room(context: &PlanContext<'_>) -> bool {
     let runs = |state: &CallState| matches!(state, CallState::Running { .. } | CallState::Asking { .. });
-    let limit = sight.session.settings.dataflow_calls;
-    limit == 0 || sight.core.queue.iter().filter(|queued| runs(queued.state())).count() < limit
+    let limit = context.session.settings.dataflow_calls;
+    limit == 0 || context.core.queue.iter().filter(|queued| runs(queued.state())).count() < limit
 }
 
 /// A slot's list as an argument. A service takes lists; a parameter that says otherwise gets the one value, read as

@@ -35,7 +35,7 @@ impl Machine {
         };
         let Machine { interpreter, entries, .. } = &mut machine;
         interpreter.declare_new_variables(|_, _| false);
-        interpreter.tell_watcher(|watcher, sight| watcher.begun(sight));
+        interpreter.tell_watcher(|watcher, context| watcher.begun(context));
         if entries.is_empty() {
             let nothing = "the program has no playbook to begin with; write one under an H2 heading";
             interpreter.fail(FaultKind::Begin, nothing);

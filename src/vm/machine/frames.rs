@@ -213,7 +213,7 @@ impl Interpreter {
         }
         self.last_value = value;
         self.remove_stale(false);
-        self.tell_watcher(|watcher, sight| watcher.recheck_truths(sight));
+        self.tell_watcher(|watcher, context| watcher.recheck_truths(context));
     }
 
     /// The top frame goes without a result, and what runs inside it before.

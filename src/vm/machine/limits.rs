@@ -106,7 +106,7 @@ impl Machine {
         if let Some(frame) = self.interpreter.stack.frames.iter_mut().map(Frame::core_mut).find(waits) {
             frame.phase = Phase::Ready;
         } else {
-            self.interpreter.tell_watcher(|watcher, sight| watcher.timer_fired(sight, timer));
+            self.interpreter.tell_watcher(|watcher, context| watcher.timer_fired(context, timer));
         }
     }
 
@@ -200,7 +200,7 @@ impl Interpreter {
 
     /// After a restart of the process: what is waited for of the classifier and of timers.
     pub(crate) fn reopen_timers(&mut self) {
-        self.tell_watcher(|watcher, sight| watcher.reopened(sight));
+        self.tell_watcher(|watcher, context| watcher.reopened(context));
         let timer_of =
             |frame: &Frame| if let Phase::WaitingTimer(timer) = frame.core().phase { Some(timer) } else { None };
         let waiting: Vec<TimerId> = self.stack.frames.iter().filter_map(timer_of).collect();

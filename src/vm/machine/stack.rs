@@ -14,7 +14,7 @@ use crate::calls::call::QueuedCall;
 use crate::machine::conversation::Conversation;
 use crate::machine::frame::{Frame, PlaybookFrame};
 use crate::machine::frame_core::{FrameCore, Phase};
-use crate::plan::want::WrittenPlan;
+use crate::plan::request::WrittenPlan;
 use crate::prompt::system::Prompts;
 use crate::protocol::settings::Settings;
 use crate::protocol::view::Utterance;

@@ -132,7 +132,7 @@ impl Machine {
             self.interpreter.reopen_timers();
         }
         if !is_over {
-            self.interpreter.tell_watcher(|watcher, sight| watcher.begun(sight));
+            self.interpreter.tell_watcher(|watcher, context| watcher.begun(context));
         }
         if moved.last() == Some(&Moved::ToFirst)
             && let Some(place) = self.interpreter.place()

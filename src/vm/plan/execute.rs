@@ -10,7 +10,7 @@ use crate::machine::frame::{Frame, caller_of, n_frames};
 use crate::machine::frame_core::FrameCore;
 use crate::machine::interpreter::Interpreter;
 use crate::plan::frame::PlanFrame;
-use crate::plan::want::{PlanEvent, SessionSight, Want};
+use crate::plan::request::{PlanEvent, PlanRequest, SessionContext};
 use crate::protocol::fault::FaultKind;
 use crate::protocol::{CallId, Fact, FrameOrigin, Tracked, Wait};
 use crate::variables::scope::Change;
@@ -32,14 +32,14 @@ impl Interpreter {
         self.stack.frames.push(Frame::Plan(frame));
         self.frame_pushed(origin);
         let depth = self.stack.frames.len() - 1;
-        let wants = self.tell_plan(depth, PlanEvent::Begun(bound));
-        self.perform_wants(depth, wants);
+        let requests = self.tell_plan(depth, PlanEvent::Begun(bound));
+        self.perform_wants(depth, requests);
     }
 
     /// One thing that the plan at a depth does next.
     pub(crate) fn step_plan(&mut self, depth: usize) -> Option<Wait> {
-        let wants = self.tell_plan(depth, PlanEvent::Step);
-        self.perform_wants(depth, wants)
+        let requests = self.tell_plan(depth, PlanEvent::Step);
+        self.perform_wants(depth, requests)
     }
 
     /// Plans go on with their tools while a playbook of theirs runs above them. Answers whether one had to be asked.
@@ -52,9 +52,9 @@ impl Interpreter {
     }
 
     /// What the plan at a depth wants after an event.
-    fn tell_plan(&mut self, depth: usize, event: PlanEvent<'_>) -> Vec<Want> {
+    fn tell_plan(&mut self, depth: usize, event: PlanEvent<'_>) -> Vec<PlanRequest> {
         let (agent, caller) = caller_of(&self.stack.frames[..=depth]);
-        let session = SessionSight {
+        let session = SessionContext {
             settings: &self.stack.settings,
             callees: Callees::new(&self.stack.program, &self.stack.tools, &self.stack.prompts, agent, caller),
             written: &self.stack.written_plans,
@@ -65,54 +65,54 @@ impl Interpreter {
     }
 
     /// Does what a plan wants, in order. Answers what must be waited for.
-    fn perform_wants(&mut self, depth: usize, wants: Vec<Want>) -> Option<Wait> {
-        let mut wants = VecDeque::from(wants);
-        while let Some(want) = wants.pop_front() {
-            match want {
-                Want::Bind(name, value) => drop(self.put_in_plan(depth, &name, value)),
-                Want::Set(name, value) => match value.value().check_bounds(self.stack.settings.bounds()) {
+    fn perform_wants(&mut self, depth: usize, requests: Vec<PlanRequest>) -> Option<Wait> {
+        let mut requests = VecDeque::from(requests);
+        while let Some(request) = requests.pop_front() {
+            match request {
+                PlanRequest::Bind(name, value) => drop(self.put_in_plan(depth, &name, value)),
+                PlanRequest::Set(name, value) => match value.value().check_bounds(self.stack.settings.bounds()) {
                     Ok(()) => {
                         if let Some((value, old)) = self.put_in_plan(depth, &name, value) {
                             let old = old.as_ref().map(Tracked::shown);
-                            wants.push_front(Want::Tell(Fact::VariableSet { name, value, old, local: true }));
+                            requests.push_front(PlanRequest::Tell(Fact::VariableSet { name, value, old, local: true }));
                         }
                     }
-                    Err(excess) => wants = self.tell_plan(depth, PlanEvent::TooLarge(&name, excess)).into(),
+                    Err(excess) => requests = self.tell_plan(depth, PlanEvent::TooLarge(&name, excess)).into(),
                 },
-                Want::Again => wants = self.tell_plan(depth, PlanEvent::Step).into(),
-                Want::GoTo(node) => {
+                PlanRequest::Again => requests = self.tell_plan(depth, PlanEvent::Step).into(),
+                PlanRequest::GoTo(node) => {
                     plan_of(&mut self.stack.frames[depth]).go_to(node);
                     if node.is_some() {
                         let place = self.stack.frames[depth].place(None);
                         self.reached(place);
                     }
                 }
-                Want::Call { resolved, arguments, unit } => {
+                PlanRequest::Call { resolved, arguments, unit } => {
                     let name = resolved.signature.name.clone();
                     let arguments = self.admit_arguments(depth, resolved.callee, &name, arguments)?;
                     let call = self.queue_call_at(depth, &resolved, arguments, None);
-                    wants.extend(self.tell_plan(depth, PlanEvent::CallQueued { call, unit, resolved: &resolved }));
+                    requests.extend(self.tell_plan(depth, PlanEvent::CallQueued { call, unit, resolved: &resolved }));
                 }
-                Want::Take(call) => self.take_plan_call(depth, call),
-                Want::Work(call) => return self.step_call(call),
-                Want::Tell(fact) => self.report_at(self.stack.frames[depth].place(None), fact),
-                Want::Fault(fault) => {
+                PlanRequest::Take(call) => self.take_plan_call(depth, call),
+                PlanRequest::Work(call) => return self.step_call(call),
+                PlanRequest::Tell(fact) => self.report_at(self.stack.frames[depth].place(None), fact),
+                PlanRequest::Fault(fault) => {
                     plan_of(&mut self.stack.frames[depth]).go_to(Some(fault.node));
-                    wants.push_front(Want::Tell(Fact::PlanFault(fault)));
+                    requests.push_front(PlanRequest::Tell(Fact::PlanFault(fault)));
                 }
-                Want::Adopt { written, at, attempt } => {
+                PlanRequest::Adopt { written, at, attempt } => {
                     let index = self.stack.program.plans.len() + self.stack.written_plans.len();
                     let (id, source) = (PlanId(u32::try_from(index).unwrap_or(u32::MAX)), written.plan.clone());
                     self.stack.written_plans.push(written);
                     let plan = plan_of(&mut self.stack.frames[depth]);
                     plan.adopt(id, source.clone());
                     plan.go_to(at);
-                    wants.push_front(Want::Tell(Fact::Replanned { plan: id, source, attempt }));
+                    requests.push_front(PlanRequest::Tell(Fact::Replanned { plan: id, source, attempt }));
                 }
-                Want::Stop(reason) => plan_of(&mut self.stack.frames[depth]).stop(reason),
-                Want::Wait(wait) => return Some(wait),
-                Want::Return(value) => self.pop_frame(value),
-                Want::Fail(message) => self.fail_plan(message),
+                PlanRequest::Stop(reason) => plan_of(&mut self.stack.frames[depth]).stop(reason),
+                PlanRequest::Wait(wait) => return Some(wait),
+                PlanRequest::Return(value) => self.pop_frame(value),
+                PlanRequest::Fail(message) => self.fail_plan(message),
             }
         }
         None
@@ -121,16 +121,16 @@ impl Interpreter {
     /// Takes the result of a call of the plan at a depth.
     pub(crate) fn take_plan_call(&mut self, depth: usize, call: CallId) {
         let Some((queued, result)) = self.stack.frames[depth].core_mut().queue.take_done(call) else { return };
-        let wants = self.tell_plan(depth, PlanEvent::CallEnded(&queued, &result));
+        let requests = self.tell_plan(depth, PlanEvent::CallEnded(&queued, &result));
         let is_top = depth + 1 == self.stack.frames.len();
         let is_sequential = plan_of(&mut self.stack.frames[depth]).is_sequential();
         // What triggers make of the call comes before the next instruction; without such, after the call's own fault.
         if is_top && is_sequential {
-            self.tell_watcher(|watcher, sight| watcher.call_taken(sight, &queued, &result));
+            self.tell_watcher(|watcher, context| watcher.call_taken(context, &queued, &result));
         }
-        self.perform_wants(depth, wants);
+        self.perform_wants(depth, requests);
         if is_top && !is_sequential {
-            self.tell_watcher(|watcher, sight| watcher.call_taken(sight, &queued, &result));
+            self.tell_watcher(|watcher, context| watcher.call_taken(context, &queued, &result));
         }
     }
 

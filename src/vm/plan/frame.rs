@@ -7,7 +7,7 @@ use playhouse_lang::plan::{NodeId, Plan, PlanBody, PlanId};
 use crate::dataflow::execution::DataflowExecution;
 use crate::machine::frame_core::FrameCore;
 use crate::plan::json::JsonExecution;
-use crate::plan::want::{PlanEvent, SessionSight, Sight, Want};
+use crate::plan::request::{PlanContext, PlanEvent, PlanRequest, SessionContext};
 use crate::protocol::settings::Settings;
 use crate::protocol::{Location, Timestamp};
 
@@ -49,11 +49,11 @@ impl PlanFrame {
     }
 
     /// Something has happened: what the plan wants now.
-    pub(crate) fn handle(&mut self, event: PlanEvent<'_>, session: SessionSight<'_>) -> Vec<Want> {
-        let sight = Sight { plan: self.plan, source: &self.source, node: self.node, core: &self.core, session };
+    pub(crate) fn handle(&mut self, event: PlanEvent<'_>, session: SessionContext<'_>) -> Vec<PlanRequest> {
+        let context = PlanContext { plan: self.plan, source: &self.source, node: self.node, core: &self.core, session };
         match &mut self.execution {
-            Execution::Json(json) => json.handle(event, &sight),
-            Execution::Dataflow(dataflow) => dataflow.handle(event, &sight),
+            Execution::Json(json) => json.handle(event, &context),
+            Execution::Dataflow(dataflow) => dataflow.handle(event, &context),
         }
     }
 

@@ -4,7 +4,7 @@ mod execute;
 pub(crate) mod frame;
 mod json;
 pub mod prompts;
-pub(crate) mod want;
+pub(crate) mod request;
 
 /// The registry's tool that asks the model.
 pub const LLM_GENERATE: &str = "llm_generate";

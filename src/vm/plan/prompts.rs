@@ -8,7 +8,7 @@ use playhouse_lang::plan::json::Dialect;
 use playhouse_lang::program::Signature;
 use playhouse_lang::value::Value;
 
-use crate::plan::want::Sight;
+use crate::plan::request::PlanContext;
 use crate::prompt::files::render;
 use crate::prompt::system::summary_line;
 use crate::protocol::settings::Replan;
@@ -78,19 +78,19 @@ fn form(language: PlanLanguage) -> &'static str {
 
 /// The question for a plan that goes on where one has failed (spec `plans.md`, section 2.7). `effects` are calls that
 /// have been made and may have changed something; `problem` is what was wrong with the last answer.
-pub(crate) fn adjust(sight: &Sight<'_>, fault: &str, effects: &[String], problem: Option<&str>) -> Tracked {
-    let settings = sight.session.settings;
-    let language = language(sight.source.language());
-    let tools = sight.session.callees.tools.iter();
+pub(crate) fn adjust(context: &PlanContext<'_>, fault: &str, effects: &[String], problem: Option<&str>) -> Tracked {
+    let settings = context.session.settings;
+    let language = language(context.source.language());
+    let tools = context.session.callees.tools.iter();
     let tools: Vec<String> = tools.map(|tool| summary_line(&tool.signature.name, &tool.signature)).collect();
-    let variables = sight.core.scope.iter();
+    let variables = context.core.scope.iter();
     let variables: Vec<String> = variables
         .map(|(name, variable)| format!("{name} = {}", shorten(&variable.value, settings.shown_value_bytes)))
         .collect();
     let resume = settings.replan == Replan::Resume;
     let text = render(
         "plan-adjust",
-        context! { language => language.trim(), plan => sight.text(), fault, tools, variables, effects => effects.to_vec(), resume, problem },
+        context! { language => language.trim(), plan => context.text(), fault, tools, variables, effects => effects.to_vec(), resume, problem },
     );
     Tracked::new(Value::from(text), Origin::CODE)
 }

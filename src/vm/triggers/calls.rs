@@ -8,24 +8,24 @@ use playhouse_lang::value::{Map, Value};
 
 use crate::calls::call::QueuedCall;
 use crate::protocol::{CallId, Origin, Provenance, Ruling, Tracked};
-use crate::triggers::want::{Sight, Want};
+use crate::triggers::request::{WatcherContext, WatcherRequest};
 use crate::triggers::watcher::Watcher;
 
 impl Watcher {
     /// The top frame has queued a call: the playbooks of `Before calling …` are to be asked before it is made. Each
     /// call has its own; only in frames above such a playbook there are none, or it would guard itself.
-    pub(crate) fn call_queued(&mut self, sight: &Sight<'_>, call: CallId) {
-        let Some(queued) = sight.top().and_then(|core| core.queue.get(call)) else { return };
-        for id in sight.triggers_on(queued, |kind| matches!(kind, TriggerKind::BeforeCall(_))) {
-            if sight.stack.frames.iter().any(|frame| frame.core().trigger == Some(id)) {
+    pub(crate) fn call_queued(&mut self, context: &WatcherContext<'_>, call: CallId) {
+        let Some(queued) = context.top().and_then(|core| core.queue.get(call)) else { return };
+        for id in context.triggers_on(queued, |kind| matches!(kind, TriggerKind::BeforeCall(_))) {
+            if context.stack.frames.iter().any(|frame| frame.core().trigger == Some(id)) {
                 self.evaluated(id, Ruling::Active, &[].into());
                 continue;
             }
-            match sight.bind(id) {
+            match context.bind(id) {
                 Ok(bound) => {
                     self.evaluated(id, Ruling::Match, &[].into());
                     self.activate(id, &[].into());
-                    self.wants.push(Want::Guard(id, bound, call));
+                    self.requests.push(WatcherRequest::Guard(id, bound, call));
                 }
                 Err(missing) => self.evaluated(id, Ruling::NotCallable(missing), &[].into()),
             }
@@ -33,14 +33,19 @@ impl Watcher {
     }
 
     /// The top frame has taken a call's result: triggers on that fire.
-    pub(crate) fn call_taken(&mut self, sight: &Sight<'_>, queued: &QueuedCall, result: &Result<Tracked, Arc<str>>) {
+    pub(crate) fn call_taken(
+        &mut self,
+        context: &WatcherContext<'_>,
+        queued: &QueuedCall,
+        result: &Result<Tracked, Arc<str>>,
+    ) {
         // A call that was refused has not been made.
         let was_made = queued.was_started();
         let is_after = |kind: &TriggerKind| was_made && matches!(kind, TriggerKind::AfterCall(_));
         let is_failure = |kind: &TriggerKind| result.is_err() && matches!(kind, TriggerKind::CallFails(_));
-        for trigger in sight.triggers_on(queued, |kind| is_after(kind) || is_failure(kind)) {
+        for trigger in context.triggers_on(queued, |kind| is_after(kind) || is_failure(kind)) {
             let found = self.match_now(trigger, Some(describe(queued, Some(result))));
-            self.rule(sight, found, Ruling::Match, &[].into());
+            self.rule(context, found, Ruling::Match, &[].into());
         }
     }
 }

@@ -17,35 +17,35 @@ use crate::machine::interpreter::Interpreter;
 use crate::machine::stack::Stack;
 use crate::protocol::{CallId, Effect, FrameOrigin, Location, Tracked, Update, Wait};
 use crate::triggers::calls::describe;
-use crate::triggers::want::{Sight, Want};
+use crate::triggers::request::{WatcherContext, WatcherRequest};
 use crate::triggers::watcher::Watcher;
 use crate::variables::display::{first_line, shorten};
 
 impl Interpreter {
     /// The watcher is told of something, and what it wants then is done.
-    pub(crate) fn tell_watcher(&mut self, tell: impl FnOnce(&mut Watcher, &Sight<'_>)) {
-        let sight = Sight {
+    pub(crate) fn tell_watcher(&mut self, tell: impl FnOnce(&mut Watcher, &WatcherContext<'_>)) {
+        let context = WatcherContext {
             stack: &self.stack,
             turn: self.turn(),
             last_timer: self.ids.last_timer().0,
             is_over: self.stack.frames.is_empty() || self.outcome.is_some(),
         };
-        tell(&mut self.watcher, &sight);
-        std::mem::take(&mut self.watcher.wants).into_iter().for_each(|want| self.do_for_watcher(want));
+        tell(&mut self.watcher, &context);
+        std::mem::take(&mut self.watcher.requests).into_iter().for_each(|request| self.do_for_watcher(request));
     }
 
     /// Does one thing that the watcher wants.
-    fn do_for_watcher(&mut self, want: Want) {
-        match want {
-            Want::Tell(fact) => self.report(fact),
-            Want::Hold(pending) => self.stack.core_mut().watch.hold(pending),
-            Want::Ask(question) => self.emit(Effect::Classify(question)),
-            Want::Call(found) => self.stack.core_mut().watch.call(found),
-            Want::CallNow(found, bound) => {
+    fn do_for_watcher(&mut self, request: WatcherRequest) {
+        match request {
+            WatcherRequest::Tell(fact) => self.report(fact),
+            WatcherRequest::Hold(pending) => self.stack.core_mut().watch.hold(pending),
+            WatcherRequest::Ask(question) => self.emit(Effect::Classify(question)),
+            WatcherRequest::Call(found) => self.stack.core_mut().watch.call(found),
+            WatcherRequest::CallNow(found, bound) => {
                 let Some(from) = self.stack.frames.last().map(Frame::location) else { return };
                 self.push_triggered(found.trigger, bound, from, found.call);
             }
-            Want::Guard(trigger, bound, call) => {
+            WatcherRequest::Guard(trigger, bound, call) => {
                 let Some(place) = self.stack.core().queue.get(call).map(|guarded| guarded.place) else { return };
                 let (playbook, name) = (trigger.playbook, self.stack.program.playbook(trigger.playbook).name.clone());
                 let (id, callee) = (self.ids.next_call(), Callee::Playbook(playbook));
@@ -53,7 +53,7 @@ impl Interpreter {
                 queued.guards = Some(Guard { trigger, call });
                 self.stack.core_mut().queue.push_guard(queued, call);
             }
-            Want::StartTimer { timer, after_ms } => self.start_background_timer(timer, after_ms),
+            WatcherRequest::StartTimer { timer, after_ms } => self.start_background_timer(timer, after_ms),
         }
     }
 
@@ -68,7 +68,7 @@ impl Interpreter {
         let has_updates = !updates.is_empty();
         if has_updates {
             let ahead = self.stack.updates_ahead(ahead);
-            self.tell_watcher(|watcher, sight| watcher.ask(sight, updates, ahead));
+            self.tell_watcher(|watcher, context| watcher.ask(context, updates, ahead));
         }
         has_updates
     }
@@ -87,7 +87,7 @@ impl Interpreter {
             return Ok(true);
         }
         let Some(found) = self.stack.core_mut().watch.next_match() else { return Ok(false) };
-        self.tell_watcher(|watcher, sight| watcher.call_due(sight, found));
+        self.tell_watcher(|watcher, context| watcher.call_due(context, found));
         Ok(true)
     }
 

@@ -3,10 +3,10 @@
 mod calls;
 mod execute;
 mod questions;
+mod request;
 mod timers;
 pub mod trial;
 mod truths;
 mod verdicts;
-mod want;
 pub(crate) mod watch;
 pub(crate) mod watcher;

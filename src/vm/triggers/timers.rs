@@ -3,7 +3,7 @@
 use playhouse_lang::program::{Program, TriggerId, TriggerKind};
 
 use crate::protocol::{TimerId, Timestamp};
-use crate::triggers::want::Want;
+use crate::triggers::request::WatcherRequest;
 
 /// The timers of all triggers of time.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +24,13 @@ struct TriggerTimer {
 impl Timers {
     /// Starts those that do not run: the session begins, or its program is another one. Their numbers go on from the
     /// last timer's.
-    pub(super) fn start(&mut self, program: &Program, now: Timestamp, mut last_timer: u64, wants: &mut Vec<Want>) {
+    pub(super) fn start(
+        &mut self,
+        program: &Program,
+        now: Timestamp,
+        mut last_timer: u64,
+        requests: &mut Vec<WatcherRequest>,
+    ) {
         for &trigger in program.agents.iter().flat_map(|agent| &agent.triggers.timers) {
             if self.0.iter().any(|running| running.trigger == trigger) {
                 continue;
@@ -42,20 +48,25 @@ impl Timers {
             };
             last_timer += 1;
             let mut running = TriggerTimer { timer: TimerId(last_timer), trigger, due: None, ms, is_of_silence };
-            wants.push(running.start(later(now, ms), now));
+            requests.push(running.start(later(now, ms), now));
             self.0.push(running);
         }
     }
 
     /// Somebody has spoken: silence begins anew.
-    pub(super) fn restart_silence(&mut self, now: Timestamp, wants: &mut Vec<Want>) {
+    pub(super) fn restart_silence(&mut self, now: Timestamp, requests: &mut Vec<WatcherRequest>) {
         for running in self.0.iter_mut().filter(|running| running.is_of_silence) {
-            wants.push(running.start(later(now, running.ms), now));
+            requests.push(running.start(later(now, running.ms), now));
         }
     }
 
     /// A timer has run out; answers whose it is, if it is a trigger's that ran.
-    pub(super) fn run_out(&mut self, timer: TimerId, now: Timestamp, wants: &mut Vec<Want>) -> Option<TriggerId> {
+    pub(super) fn run_out(
+        &mut self,
+        timer: TimerId,
+        now: Timestamp,
+        requests: &mut Vec<WatcherRequest>,
+    ) -> Option<TriggerId> {
         let running = self.0.iter_mut().find(|running| running.timer == timer)?;
         let due = running.due?;
         if running.is_of_silence {
@@ -65,16 +76,16 @@ impl Timers {
             let period = i64::try_from(running.ms).unwrap_or(i64::MAX);
             let n_missed = (now.0 - due.0).max(0) / period;
             let next = due.0.saturating_add(period.saturating_mul(n_missed + 1));
-            wants.push(running.start(Timestamp(next), now));
+            requests.push(running.start(Timestamp(next), now));
         }
         Some(running.trigger)
     }
 
     /// After a restart the timers go on; one that has run out meanwhile fires once.
-    pub(super) fn reopen(&mut self, now: Timestamp, wants: &mut Vec<Want>) {
+    pub(super) fn reopen(&mut self, now: Timestamp, requests: &mut Vec<WatcherRequest>) {
         for running in &mut self.0 {
             if let Some(due) = running.due {
-                wants.push(running.start(due.max(now), now));
+                requests.push(running.start(due.max(now), now));
                 running.due = Some(due);
             }
         }
@@ -87,9 +98,9 @@ impl Timers {
 }
 
 impl TriggerTimer {
-    fn start(&mut self, due: Timestamp, now: Timestamp) -> Want {
+    fn start(&mut self, due: Timestamp, now: Timestamp) -> WatcherRequest {
         self.due = Some(due);
-        Want::StartTimer { timer: self.timer, after_ms: u64::try_from(due.0 - now.0).unwrap_or(0) }
+        WatcherRequest::StartTimer { timer: self.timer, after_ms: u64::try_from(due.0 - now.0).unwrap_or(0) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The watcher: which triggers an update concerns, what is asked about it, and what matches
 //! (spec `triggers.md`).
 //!
-//! It is told what happens, reads its [`Sight`] and says what it [`Want`]s; it changes nothing but its own state. An
+//! It is told what happens, reads its [`WatcherContext`] and says what it [`WatcherRequest`]s; it changes nothing but its own state. An
 //! update is judged at once where its trigger is a condition. What only the classifier can judge is held with the top
 //! frame until the machine may wait for an answer. So one question is open at a time, and everything after the update
 //! waits in the order it came.
@@ -17,10 +17,10 @@ use crate::protocol::{
     Verdict,
 };
 use crate::triggers::questions::{AHEAD, OpenQuestion, candidate, ruling_of, tokens_of};
+use crate::triggers::request::{WatcherContext, WatcherRequest};
 use crate::triggers::timers::Timers;
 use crate::triggers::truths::{Truths, is_update};
 use crate::triggers::verdicts::Verdicts;
-use crate::triggers::want::{Sight, Want};
 use crate::triggers::watch::{Match, PendingUpdate};
 
 /// What is known about triggers.
@@ -41,7 +41,7 @@ pub(crate) struct Watcher {
     classifier_ms: u64,
     classifier_tokens: u64,
     /// What it wants, until the machine takes it.
-    pub(super) wants: Vec<Want>,
+    pub(super) requests: Vec<WatcherRequest>,
 }
 
 /// What the watcher may have to go back to.
@@ -55,53 +55,59 @@ pub(crate) struct WatcherMark {
 /// What happens.
 impl Watcher {
     /// The session begins, or its program is another one.
-    pub(crate) fn begun(&mut self, sight: &Sight<'_>) {
-        self.timers.start(&sight.stack.program, sight.stack.now, sight.last_timer, &mut self.wants);
+    pub(crate) fn begun(&mut self, context: &WatcherContext<'_>) {
+        self.timers.start(&context.stack.program, context.stack.now, context.last_timer, &mut self.requests);
     }
 
     /// The process was restarted: the classifier is asked again, and timers go on.
-    pub(crate) fn reopened(&mut self, sight: &Sight<'_>) {
-        self.wants.extend(self.question.iter().map(|open| Want::Ask(Box::new(open.question.clone()))));
-        self.timers.reopen(sight.stack.now, &mut self.wants);
+    pub(crate) fn reopened(&mut self, context: &WatcherContext<'_>) {
+        self.requests.extend(self.question.iter().map(|open| WatcherRequest::Ask(Box::new(open.question.clone()))));
+        self.timers.reopen(context.stack.now, &mut self.requests);
     }
 
     /// Somebody has said something.
-    pub(crate) fn spoken(&mut self, sight: &Sight<'_>) {
-        self.timers.restart_silence(sight.stack.now, &mut self.wants);
+    pub(crate) fn spoken(&mut self, context: &WatcherContext<'_>) {
+        self.timers.restart_silence(context.stack.now, &mut self.requests);
     }
 
     /// A timer has run out that may be a trigger's.
-    pub(crate) fn timer_fired(&mut self, sight: &Sight<'_>, timer: TimerId) {
-        let Some(trigger) = self.timers.run_out(timer, sight.stack.now, &mut self.wants) else { return };
-        if !sight.is_over {
+    pub(crate) fn timer_fired(&mut self, context: &WatcherContext<'_>, timer: TimerId) {
+        let Some(trigger) = self.timers.run_out(timer, context.stack.now, &mut self.requests) else { return };
+        if !context.is_over {
             let found = Match { is_timed: true, ..self.match_now(trigger, None) };
-            self.rule(sight, found, Ruling::Match, &[].into());
+            self.rule(context, found, Ruling::Match, &[].into());
         }
     }
 
     /// A variable has got a value, as the top frame sees it (spec `triggers.md`, "Update").
-    pub(crate) fn updated(&mut self, sight: &Sight<'_>, name: &Arc<str>, old: Option<&Tracked>, new: &Tracked) {
-        let Some(top) = sight.top().filter(|_| is_update(name, old.map(Tracked::value), new.value())) else { return };
+    pub(crate) fn updated(
+        &mut self,
+        context: &WatcherContext<'_>,
+        name: &Arc<str>,
+        old: Option<&Tracked>,
+        new: &Tracked,
+    ) {
+        let Some(top) = context.top().filter(|_| is_update(name, old.map(Tracked::value), new.value())) else { return };
         self.n_updates += 1;
-        let index = &sight.stack.program.agent(top.agent).triggers;
+        let index = &context.stack.program.agent(top.agent).triggers;
         let naming = index.naming(name);
         if naming.is_empty() && index.ambient.is_empty() {
             return;
         }
         let update = Update { name: name.clone(), old: old.map(Tracked::shown), new: new.shown() };
         let updates: Arc<[Update]> = [update.clone()].into();
-        let visible = sight.visible_to(top.agent);
+        let visible = context.visible_to(top.agent);
         let mut candidates = Vec::new();
         for &id in naming.iter().chain(&index.ambient) {
-            if sight.stack.program.trigger(id).kind != TriggerKind::Semantic {
-                if let Some(ruling) = self.truths.judge(&sight.stack.program, id, old.is_some(), &visible) {
-                    self.rule(sight, self.match_now(id, None), ruling, &updates);
+            if context.stack.program.trigger(id).kind != TriggerKind::Semantic {
+                if let Some(ruling) = self.truths.judge(&context.stack.program, id, old.is_some(), &visible) {
+                    self.rule(context, self.match_now(id, None), ruling, &updates);
                 }
                 continue;
             }
-            match self.why_not(sight, id) {
+            match self.why_not(context, id) {
                 Some(ruling) => self.evaluated(id, ruling, &updates),
-                None if !sight.stack.settings.classifier => self.evaluated(id, Ruling::Off, &updates),
+                None if !context.stack.settings.classifier => self.evaluated(id, Ruling::Off, &updates),
                 None => candidates.push(id),
             }
         }
@@ -117,7 +123,7 @@ impl Watcher {
             |judged: &mut PendingUpdate| judged.update == pending.update && judged.candidates == pending.candidates;
         let Some(judged) = self.ahead.pop_front_if(is_it) else {
             self.drop_ahead();
-            return self.wants.push(Want::Hold(pending));
+            return self.requests.push(WatcherRequest::Hold(pending));
         };
         let updates = [pending.update].into();
         judged.matched.into_iter().for_each(|id| self.matched(Match::new(pending.seq, id, None), &updates));
@@ -132,15 +138,15 @@ impl Watcher {
     }
 
     /// What can be seen has changed without an update: a frame has gone, or a variable was removed.
-    pub(crate) fn recheck_truths(&mut self, sight: &Sight<'_>) {
-        self.truths.recheck(&sight.stack.program, |agent| sight.visible_to(agent));
+    pub(crate) fn recheck_truths(&mut self, context: &WatcherContext<'_>) {
+        self.truths.recheck(&context.stack.program, |agent| context.visible_to(agent));
     }
 
     /// The machine can wait for an answer: the classifier is asked about the top frame's updates, as far as it has not
     /// been asked the same before, and about what the reply in progress will set then.
-    pub(crate) fn ask(&mut self, sight: &Sight<'_>, mut updates: Vec<PendingUpdate>, ahead: Vec<Update>) {
-        let (Some(top), Some(place)) = (sight.top(), sight.place()) else { return };
-        updates.extend(self.pending_ahead(sight, &updates, ahead));
+    pub(crate) fn ask(&mut self, context: &WatcherContext<'_>, mut updates: Vec<PendingUpdate>, ahead: Vec<Update>) {
+        let (Some(top), Some(place)) = (context.top(), context.place()) else { return };
+        updates.extend(self.pending_ahead(context, &updates, ahead));
         let all: BTreeSet<TriggerId> = updates.iter().flat_map(|pending| pending.candidates.iter().copied()).collect();
         let mut asked = BTreeSet::new();
         for id in all {
@@ -149,7 +155,7 @@ impl Watcher {
             // Where part of it is only expected it is asked once more.
             let is_ahead = own.iter().any(|pending| pending.seq == AHEAD);
             match self.verdicts.known(id, &shown).filter(|_| !is_ahead) {
-                Some(true) => self.rule(sight, Match::new(own[0].seq, id, None), Ruling::Match, &shown),
+                Some(true) => self.rule(context, Match::new(own[0].seq, id, None), Ruling::Match, &shown),
                 Some(false) => self.evaluated(id, Ruling::SameValues, &shown),
                 None => drop(asked.insert(id)),
             }
@@ -163,13 +169,13 @@ impl Watcher {
         }
         self.n_questions += 1;
         let candidates =
-            |ids: &mut dyn Iterator<Item = &TriggerId>| ids.map(|id| candidate(&sight.stack.program, *id)).collect();
+            |ids: &mut dyn Iterator<Item = &TriggerId>| ids.map(|id| candidate(&context.stack.program, *id)).collect();
         let question = Question {
             question: QuestionId(self.n_questions),
             place,
             candidates: candidates(&mut asked.iter()),
             updates: updates.iter().map(|pending| pending.update.clone()).collect(),
-            user: sight
+            user: context
                 .stack
                 .conversation
                 .utterances
@@ -179,22 +185,27 @@ impl Watcher {
                 .map(|said| said.text.clone()),
             active: candidates(&mut self.active.keys()),
         };
-        let is_beside = sight.turn.is_none() && !sight.stack.settings.classifier_first;
+        let is_beside = context.turn.is_none() && !context.stack.settings.classifier_first;
         let with_turn = is_beside && updates.iter().all(|pending| &*pending.update.name == USER_MESSAGE);
-        self.wants.push(Want::Ask(Box::new(question.clone())));
+        self.requests.push(WatcherRequest::Ask(Box::new(question.clone())));
         self.question = Some(OpenQuestion { question, frame: top.id, updates, with_turn });
     }
 
     /// Updates that a reply is going to make, up to one that is known or asked already: what is known then is told
     /// when it happens.
-    fn pending_ahead(&self, sight: &Sight<'_>, asked: &[PendingUpdate], ahead: Vec<Update>) -> Vec<PendingUpdate> {
-        let Some(top) = sight.top() else { return Vec::new() };
-        let index = &sight.stack.program.agent(top.agent).triggers;
+    fn pending_ahead(
+        &self,
+        context: &WatcherContext<'_>,
+        asked: &[PendingUpdate],
+        ahead: Vec<Update>,
+    ) -> Vec<PendingUpdate> {
+        let Some(top) = context.top() else { return Vec::new() };
+        let index = &context.stack.program.agent(top.agent).triggers;
         let mut all: Vec<PendingUpdate> = Vec::new();
         for update in ahead {
-            let is_semantic = |id: &TriggerId| sight.stack.program.trigger(*id).kind == TriggerKind::Semantic;
+            let is_semantic = |id: &TriggerId| context.stack.program.trigger(*id).kind == TriggerKind::Semantic;
             let concerned = index.naming(&update.name).iter().chain(&index.ambient).copied().filter(is_semantic);
-            let mut candidates: Vec<TriggerId> = concerned.filter(|id| self.why_not(sight, *id).is_none()).collect();
+            let mut candidates: Vec<TriggerId> = concerned.filter(|id| self.why_not(context, *id).is_none()).collect();
             candidates.sort_unstable();
             let is_known = |id: &TriggerId| self.verdicts.known(*id, std::slice::from_ref(&update)).is_some();
             if all.iter().chain(asked).any(|pending| pending.update == update) || candidates.iter().any(is_known) {
@@ -208,18 +219,18 @@ impl Watcher {
     }
 
     /// The classifier has answered.
-    pub(crate) fn judged(&mut self, sight: &Sight<'_>, question: QuestionId, verdict: &Verdict, ms: u64) {
+    pub(crate) fn judged(&mut self, context: &WatcherContext<'_>, question: QuestionId, verdict: &Verdict, ms: u64) {
         let Some(mut open) = self.question.take_if(|open| open.question.question == question) else { return };
         let tokens = tokens_of(verdict);
         self.classifier_ms += ms;
         self.classifier_tokens += tokens;
-        let is_there = sight.top().is_some_and(|core| core.id == open.frame);
+        let is_there = context.top().is_some_and(|core| core.id == open.frame);
         let (n_taken, n_asked) = (open.n_taken(), open.question.candidates.len());
         for Candidate { trigger, .. } in std::mem::take(&mut open.question.candidates) {
             let (by, mut ruling) = ruling_of(verdict, trigger);
             let (first, updates) = open.concerning(trigger);
             if matches!(ruling, Ruling::Match | Ruling::NoMatch) {
-                let limit = sight.stack.settings.max_verdicts;
+                let limit = context.stack.settings.max_verdicts;
                 self.verdicts.learn(trigger, &updates, ruling == Ruling::Match, limit);
             }
             // The earliest update that it names is where it takes effect.
@@ -228,7 +239,7 @@ impl Watcher {
                 if !is_there {
                     ruling = Ruling::Dropped;
                 } else if first < n_taken {
-                    ruling = self.why_not(sight, trigger).unwrap_or(Ruling::Match);
+                    ruling = self.why_not(context, trigger).unwrap_or(Ruling::Match);
                 } else {
                     open.updates[first].matched.push(trigger);
                 }
@@ -241,7 +252,7 @@ impl Watcher {
             }
         }
         // A reply that has ended meanwhile makes none of its updates.
-        self.ahead = if sight.turn.is_some() { open.updates.split_off(n_taken).into() } else { VecDeque::new() };
+        self.ahead = if context.turn.is_some() { open.updates.split_off(n_taken).into() } else { VecDeque::new() };
     }
 
     /// The open question is given up, for what it is about has gone; a verdict that still comes is ignored.
@@ -255,9 +266,9 @@ impl Watcher {
     }
 
     /// The top frame calls the playbook of what has matched.
-    pub(crate) fn call_due(&mut self, sight: &Sight<'_>, found: Match) {
-        match sight.bind(found.trigger) {
-            Ok(bound) => self.wants.push(Want::CallNow(found, bound)),
+    pub(crate) fn call_due(&mut self, context: &WatcherContext<'_>, found: Match) {
+        match context.bind(found.trigger) {
+            Ok(bound) => self.requests.push(WatcherRequest::CallNow(found, bound)),
             // What it needs has gone since it matched.
             Err(missing) => {
                 self.deactivate(found.trigger);
@@ -363,8 +374,8 @@ impl Watcher {
     }
 
     /// A ruling of the interpreter's; a match fires if nothing stands against it.
-    pub(super) fn rule(&mut self, sight: &Sight<'_>, found: Match, ruling: Ruling, updates: &Arc<[Update]>) {
-        let against = if ruling == Ruling::Match { self.why_not(sight, found.trigger) } else { None };
+    pub(super) fn rule(&mut self, context: &WatcherContext<'_>, found: Match, ruling: Ruling, updates: &Arc<[Update]>) {
+        let against = if ruling == Ruling::Match { self.why_not(context, found.trigger) } else { None };
         let ruling = against.unwrap_or(ruling);
         let fires = ruling == Ruling::Match;
         self.evaluated(found.trigger, ruling, updates);
@@ -374,14 +385,14 @@ impl Watcher {
     }
 
     /// Why a trigger that matches does not fire; none: it does.
-    fn why_not(&self, sight: &Sight<'_>, id: TriggerId) -> Option<Ruling> {
+    fn why_not(&self, context: &WatcherContext<'_>, id: TriggerId) -> Option<Ruling> {
         if self.active.contains_key(&id) {
             return Some(Ruling::Active);
         }
-        if sight.executed() == Some(id.playbook) {
+        if context.executed() == Some(id.playbook) {
             return Some(Ruling::OwnFrame);
         }
-        sight.bind(id).err().map(Ruling::NotCallable)
+        context.bind(id).err().map(Ruling::NotCallable)
     }
 
     /// An evaluation by the interpreter.
@@ -392,19 +403,19 @@ impl Watcher {
 
     fn report(&mut self, evaluation: Evaluation) {
         self.n_evaluations += 1;
-        self.wants.push(Want::Tell(Fact::TriggerEvaluated(Box::new(evaluation))));
+        self.requests.push(WatcherRequest::Tell(Fact::TriggerEvaluated(Box::new(evaluation))));
     }
 
     /// The trigger is active from now on, and its playbook will be called.
     fn matched(&mut self, found: Match, updates: &Arc<[Update]>) {
         self.activate(found.trigger, updates);
-        self.wants.push(Want::Call(found));
+        self.requests.push(WatcherRequest::Call(found));
     }
 
     pub(super) fn activate(&mut self, trigger: TriggerId, updates: &Arc<[Update]>) {
         self.n_matches += 1;
         *self.active.entry(trigger).or_default() += 1;
-        self.wants.push(Want::Tell(Fact::TriggerMatched { trigger, updates: updates.clone() }));
+        self.requests.push(WatcherRequest::Tell(Fact::TriggerMatched { trigger, updates: updates.clone() }));
     }
 
     fn deactivate(&mut self, trigger: TriggerId) {

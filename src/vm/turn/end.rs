@@ -43,7 +43,7 @@ impl Machine {
     /// The classifier has answered: its next question may also be about what has been read meanwhile.
     pub(crate) fn handle_verdict(&mut self, question: QuestionId, verdict: &Verdict, ms: u64) {
         let is_open = self.interpreter.watcher.question().is_some_and(|open| open.question == question);
-        self.interpreter.tell_watcher(|watcher, sight| watcher.judged(sight, question, verdict, ms));
+        self.interpreter.tell_watcher(|watcher, context| watcher.judged(context, question, verdict, ms));
         if let Some(turn) = self.turn.as_mut().filter(|_| is_open) {
             turn.horizon = turn.readings.len();
         }

@@ -110,7 +110,7 @@ impl Interpreter {
     pub(crate) fn deliver(&mut self, text: Arc<str>) {
         self.stack.note_utterance(true, text.clone());
         self.report(Fact::UserMessage { text: text.clone() });
-        self.tell_watcher(|watcher, sight| watcher.spoken(sight));
+        self.tell_watcher(|watcher, context| watcher.spoken(context));
         let agent = self.stack.core().agent;
         let value = Tracked::new(Value::Str(text.clone()), Origin::USER);
         for frame in &mut self.stack.frames {

@@ -176,7 +176,7 @@ impl Interpreter {
         }
         let text: Arc<str> = utterance.text.into();
         self.stack.note_utterance(false, text.clone());
-        self.tell_watcher(|watcher, sight| watcher.spoken(sight));
+        self.tell_watcher(|watcher, context| watcher.spoken(context));
         self.report(Fact::Said { text });
         let heard = self.stack.conversation.n_total();
         self.stack.chat_owner_mut().chat.heard = heard;

@@ -77,7 +77,7 @@ impl Interpreter {
         let (new, shown) = (value.clone(), old.map(Tracked::shown));
         self.report(Fact::VariableSet { name: name.clone(), value: new, old: shown, local });
         if self.stack.frames.last().is_some_and(|top| top.core().agent == agent) {
-            self.tell_watcher(|watcher, sight| watcher.updated(sight, name, old, value));
+            self.tell_watcher(|watcher, context| watcher.updated(context, name, old, value));
         }
     }
 
@@ -309,7 +309,7 @@ impl Machine {
         eval(expr, &self.interpreter.stack.seen_from(frame))
     }
 
-    /// Whether a condition holds in a frame's sight; only booleans are conditions.
+    /// Whether a condition holds as a frame sees it; only booleans are conditions.
     ///
     /// # Errors
     /// As [`Machine::evaluate`], and a value that is no boolean.

@@ -76,7 +76,7 @@ impl Interpreter {
         self.stack.core_mut().queue.push(call);
         self.last_value = value;
         self.remove_stale(false);
-        self.tell_watcher(|watcher, sight| watcher.recheck_truths(sight));
+        self.tell_watcher(|watcher, context| watcher.recheck_truths(context));
         self.take_call(id);
     }
 }

@@ -18,7 +18,7 @@ use crate::calls::call::QueuedCall;
 use crate::plan::json::answer::{first_object, read_condition};
 use crate::plan::json::values::{RETRIEVE_CHUNKS, check_top_k};
 use crate::plan::prompts::condition;
-use crate::plan::want::{NodeFault, PlanEvent, Sight, Want, Wanted};
+use crate::plan::request::{NodeFault, PlanContext, PlanEvent, PlanRequest, Requested};
 use crate::plan::{LLM_GENERATE, MEMBERS};
 use crate::protocol::{EffectClass, Fact, Origin, PlanFaultKind, Tracked};
 use crate::variables::display::shorten;
@@ -59,37 +59,38 @@ enum Doing {
 
 impl JsonExecution {
     /// Something has happened: what the plan wants now.
-    pub(super) fn handle(&mut self, event: PlanEvent<'_>, sight: &Sight<'_>) -> Vec<Want> {
+    pub(super) fn handle(&mut self, event: PlanEvent<'_>, context: &PlanContext<'_>) -> Vec<PlanRequest> {
         match event {
             PlanEvent::Begun(bound) => {
-                let bound = bound.into_iter().map(|(name, value)| Want::Bind(name, value));
-                bound.chain([Want::GoTo(json_of(sight.source).first)]).collect()
+                let bound = bound.into_iter().map(|(name, value)| PlanRequest::Bind(name, value));
+                bound.chain([PlanRequest::GoTo(json_of(context.source).first)]).collect()
             }
-            PlanEvent::Step => self.next(sight),
+            PlanEvent::Step => self.next(context),
             PlanEvent::CallQueued { .. } => Vec::new(),
-            PlanEvent::CallEnded(queued, result) => self.take(queued, result, sight),
+            PlanEvent::CallEnded(queued, result) => self.take(queued, result, context),
             PlanEvent::TooLarge(name, excess) => {
-                self.fail(NodeFault::too_large(&format!("`{name}`"), excess).of(name), sight)
+                self.fail(NodeFault::too_large(&format!("`{name}`"), excess).of(name), context)
             }
         }
     }
 
     /// One instruction, or what its call needs next.
-    fn next(&mut self, sight: &Sight<'_>) -> Vec<Want> {
-        if let Some(call) = sight.core.queue.first() {
-            return vec![Want::Work(call.id)];
+    fn next(&mut self, context: &PlanContext<'_>) -> Vec<PlanRequest> {
+        if let Some(call) = context.core.queue.first() {
+            return vec![PlanRequest::Work(call.id)];
         }
         if let Some(reason) = self.stopped.take() {
-            return vec![Want::Fail(reason)];
+            return vec![PlanRequest::Fail(reason)];
         }
-        let Some(node) = sight.node else { return value_of(sight) };
-        self.perform(json_of(sight.source).instruction(node), sight).unwrap_or_else(|fault| self.fail(fault, sight))
+        let Some(node) = context.node else { return value_of(context) };
+        self.perform(json_of(context.source).instruction(node), context)
+            .unwrap_or_else(|fault| self.fail(fault, context))
     }
 
-    fn perform(&mut self, instruction: &Instruction, sight: &Sight<'_>) -> Wanted {
+    fn perform(&mut self, instruction: &Instruction, context: &PlanContext<'_>) -> Requested {
         let n_set = if let Doing::Assign { n_set } = std::mem::take(&mut self.doing) { n_set } else { 0 };
         if n_set == 0 {
-            let limit = sight.session.settings.plan_steps;
+            let limit = context.session.settings.plan_steps;
             if self.n_steps >= limit {
                 let message = format!(
                     "the plan has reached its step limit: `plan_steps` of {limit}; a loop that does not end, or raise \
@@ -101,54 +102,61 @@ impl JsonExecution {
         }
         match &instruction.kind {
             InstructionKind::Assign(assignments) => {
-                let Some(assignment) = assignments.get(n_set) else { return Ok(vec![Want::GoTo(instruction.next)]) };
-                let value = sight.value(&assignment.value, &assignment.name)?;
+                let Some(assignment) = assignments.get(n_set) else {
+                    return Ok(vec![PlanRequest::GoTo(instruction.next)]);
+                };
+                let value = context.value(&assignment.value, &assignment.name)?;
                 // The next one sees what this one sets.
                 self.doing = Doing::Assign { n_set: n_set + 1 };
-                Ok(vec![Want::Set(assignment.name.clone(), value), Want::Again])
+                Ok(vec![PlanRequest::Set(assignment.name.clone(), value), PlanRequest::Again])
             }
-            InstructionKind::Call(call) => plan_call(call, sight),
-            InstructionKind::Branch(branch) => self.ask(branch, 1, None, sight),
-            InstructionKind::Jump(target) => jump(target, "target_seq", sight),
-            InstructionKind::Reasoning { .. } => Ok(vec![Want::GoTo(instruction.next)]),
+            InstructionKind::Call(call) => plan_call(call, context),
+            InstructionKind::Branch(branch) => self.ask(branch, 1, None, context),
+            InstructionKind::Jump(target) => jump(target, "target_seq", context),
+            InstructionKind::Reasoning { .. } => Ok(vec![PlanRequest::GoTo(instruction.next)]),
         }
     }
 
     /// Asks the model about a condition, for the `n_asked`th time.
-    fn ask(&mut self, branch: &Branch, n_asked: u32, problem: Option<&str>, sight: &Sight<'_>) -> Wanted {
+    fn ask(&mut self, branch: &Branch, n_asked: u32, problem: Option<&str>, context: &PlanContext<'_>) -> Requested {
         self.doing = Doing::Condition { n_asked };
-        let prompt = sight.value(&branch.prompt, "prompt")?;
-        let context = branch.context.as_ref().map(|context| sight.value(context, "context")).transpose()?;
+        let prompt = context.value(&branch.prompt, "prompt")?;
+        let given = branch.context.as_ref().map(|given| context.value(given, "context")).transpose()?;
         // No model is shown a secret, whoever asks it.
-        if let Some(parameter) = [("prompt", Some(&prompt)), ("context", context.as_ref())]
+        if let Some(parameter) = [("prompt", Some(&prompt)), ("context", given.as_ref())]
             .into_iter()
             .find_map(|(name, value)| value.filter(|value| value.is_secret()).map(|_| name))
         {
             let message = "it holds a secret value, which no model is shown; ask without it";
             return Err(NodeFault::new(PlanFaultKind::Value, message).of(parameter));
         }
-        let question = condition(json_of(sight.source).dialect, &prompt, context.as_ref(), problem);
-        Ok(vec![sight.question("condition", question)?])
+        let question = condition(json_of(context.source).dialect, &prompt, given.as_ref(), problem);
+        Ok(vec![context.question("condition", question)?])
     }
 
     /// A call has ended.
-    fn take(&mut self, queued: &QueuedCall, result: &Result<Tracked, Arc<str>>, sight: &Sight<'_>) -> Vec<Want> {
-        let Some(node) = sight.node else { return Vec::new() };
-        let instruction = json_of(sight.source).instruction(node);
+    fn take(
+        &mut self,
+        queued: &QueuedCall,
+        result: &Result<Tracked, Arc<str>>,
+        context: &PlanContext<'_>,
+    ) -> Vec<PlanRequest> {
+        let Some(node) = context.node else { return Vec::new() };
+        let instruction = json_of(context.source).instruction(node);
         let wanted = match (std::mem::take(&mut self.doing), &instruction.kind) {
-            (Doing::Replan { n_asked, told }, _) => return self.replanned(result, n_asked, &told, sight),
+            (Doing::Replan { n_asked, told }, _) => return self.replanned(result, n_asked, &told, context),
             (Doing::Condition { n_asked }, InstructionKind::Branch(branch)) => {
-                self.answered(branch, result, n_asked, sight)
+                self.answered(branch, result, n_asked, context)
             }
             (Doing::Condition { .. } | Doing::Instruction | Doing::Assign { .. }, kind) => {
                 self.note_effect(queued, result);
-                outputs(kind, &queued.name, result).map(|mut wants| {
-                    wants.push(Want::GoTo(instruction.next));
-                    wants
+                outputs(kind, &queued.name, result).map(|mut requests| {
+                    requests.push(PlanRequest::GoTo(instruction.next));
+                    requests
                 })
             }
         };
-        wanted.unwrap_or_else(|fault| self.fail(fault, sight))
+        wanted.unwrap_or_else(|fault| self.fail(fault, context))
     }
 
     fn answered(
@@ -156,16 +164,16 @@ impl JsonExecution {
         branch: &Branch,
         result: &Result<Tracked, Arc<str>>,
         n_asked: u32,
-        sight: &Sight<'_>,
-    ) -> Wanted {
+        context: &PlanContext<'_>,
+    ) -> Requested {
         let answer = result
             .as_ref()
             .map_err(|error| NodeFault::new(PlanFaultKind::Model, format!("the model could not be asked: {error}")))?;
-        match read_condition(json_of(sight.source).dialect, &answer.value().to_text()) {
-            Ok(true) => jump(&branch.if_true, "jump_if_true", sight),
-            Ok(false) => jump(&branch.if_false, "jump_if_false", sight),
-            Err(problem) if n_asked <= sight.session.settings.condition_retries => {
-                self.ask(branch, n_asked + 1, Some(&problem), sight)
+        match read_condition(json_of(context.source).dialect, &answer.value().to_text()) {
+            Ok(true) => jump(&branch.if_true, "jump_if_true", context),
+            Ok(false) => jump(&branch.if_false, "jump_if_false", context),
+            Err(problem) if n_asked <= context.session.settings.condition_retries => {
+                self.ask(branch, n_asked + 1, Some(&problem), context)
             }
             Err(problem) => {
                 let times = if n_asked > 1 { format!(", asked {n_asked} times") } else { String::new() };
@@ -188,16 +196,16 @@ impl JsonExecution {
     }
 
     /// The instruction at the pointer has failed. The plan ends, unless a model may write another one.
-    fn fail(&mut self, fault: NodeFault, sight: &Sight<'_>) -> Vec<Want> {
-        let Some(node) = sight.node else { return Vec::new() };
+    fn fail(&mut self, fault: NodeFault, context: &PlanContext<'_>) -> Vec<PlanRequest> {
+        let Some(node) = context.node else { return Vec::new() };
         self.doing = Doing::Instruction;
-        let instruction = json_of(sight.source).instruction(node);
-        let (label, type_name) = (&sight.source.node(node).label, instruction.type_name);
+        let instruction = json_of(context.source).instruction(node);
+        let (label, type_name) = (&context.source.node(node).label, instruction.type_name);
         let at = fault.parameter.as_ref().map(|parameter| format!(", `{parameter}`")).unwrap_or_default();
         let named = format!("instruction {label} ({type_name}{at})");
-        let fault = fault.into_plan_fault(sight, node, Some(instruction.seq_no), type_name, &named);
-        let then = self.begin_replan(&fault.message, sight);
-        vec![Want::Fault(fault), then]
+        let fault = fault.into_plan_fault(context, node, Some(instruction.seq_no), type_name, &named);
+        let then = self.begin_replan(&fault.message, context);
+        vec![PlanRequest::Fault(fault), then]
     }
 
     pub(super) fn stop(&mut self, reason: Arc<str>) {
@@ -214,29 +222,29 @@ fn json_of(plan: &Plan) -> &JsonPlan {
 }
 
 /// After the last instruction: the plan's value is that of its variable.
-fn value_of(sight: &Sight<'_>) -> Vec<Want> {
-    let names: &[&str] = match json_of(sight.source).dialect {
+fn value_of(context: &PlanContext<'_>) -> Vec<PlanRequest> {
+    let names: &[&str] = match json_of(context.source).dialect {
         Dialect::Jmp => &[FINAL_ANSWER],
         Dialect::Branch => &[FINAL_ANSWER, RESULT],
     };
-    match names.iter().find_map(|name| sight.core.scope.get(name)) {
-        Some(variable) => vec![Want::Return(variable.value.clone())],
+    match names.iter().find_map(|name| context.core.scope.get(name)) {
+        Some(variable) => vec![PlanRequest::Return(variable.value.clone())],
         None => {
-            let cause = format!("{} set no `{}`: its value is null", sight.source.name, names.join("` and no `"));
-            vec![Want::Tell(Fact::Ignored { cause: cause.into() }), Want::Return(Tracked::NULL)]
+            let cause = format!("{} set no `{}`: its value is null", context.source.name, names.join("` and no `"));
+            vec![PlanRequest::Tell(Fact::Ignored { cause: cause.into() }), PlanRequest::Return(Tracked::NULL)]
         }
     }
 }
 
 /// The instruction's call; what is wrong with it is found before anything is called.
-fn plan_call(call: &PlanCall, sight: &Sight<'_>) -> Wanted {
+fn plan_call(call: &PlanCall, context: &PlanContext<'_>) -> Requested {
     let mut arguments = Vec::with_capacity(call.arguments.len());
     for (name, value) in &call.arguments {
-        arguments.push((name.clone(), sight.value(value, name)?));
+        arguments.push((name.clone(), context.value(value, name)?));
     }
     let cannot_call = |problem: String| NodeFault::new(PlanFaultKind::Call, problem);
-    let resolved = sight.session.callees.find(&call.callee).map_err(cannot_call)?;
-    if json_of(sight.source).dialect == Dialect::Branch && &*call.callee == RETRIEVE_CHUNKS {
+    let resolved = context.session.callees.find(&call.callee).map_err(cannot_call)?;
+    if json_of(context.source).dialect == Dialect::Branch && &*call.callee == RETRIEVE_CHUNKS {
         check_top_k(&mut arguments)?;
     }
     // Only the registry's own knows the parameter: arguments of other tools are handed on as they are.
@@ -248,45 +256,45 @@ fn plan_call(call: &PlanCall, sight: &Sight<'_>) -> Wanted {
         arguments.push((MEMBERS.into(), Tracked::new(Value::list(names), Origin::CODE)));
     }
     let arguments = bind(&resolved, Given::named(arguments)).map_err(cannot_call)?;
-    Ok(vec![Want::Call { resolved, arguments, unit: 0 }])
+    Ok(vec![PlanRequest::Call { resolved, arguments, unit: 0 }])
 }
 
-fn jump(target: &Target, parameter: &str, sight: &Sight<'_>) -> Wanted {
+fn jump(target: &Target, parameter: &str, context: &PlanContext<'_>) -> Requested {
     let value = match target {
-        Target::Node(node) => return Ok(vec![Want::GoTo(*node)]),
-        Target::Computed(value) => sight.value(value, parameter)?,
+        Target::Node(node) => return Ok(vec![PlanRequest::GoTo(*node)]),
+        Target::Computed(value) => context.value(value, parameter)?,
     };
     let wrong = |message| NodeFault::new(PlanFaultKind::Value, message).of(parameter);
     let Value::Int(seq_no) = value.value() else {
         return Err(wrong(format!("the target must be an integer, but is {}", value.value().kind())));
     };
-    let by_seq_no = &json_of(sight.source).by_seq_no;
+    let by_seq_no = &json_of(context.source).by_seq_no;
     match by_seq_no.binary_search_by_key(seq_no, |(number, _)| *number) {
-        Ok(index) => Ok(vec![Want::GoTo(Some(by_seq_no[index].1))]),
+        Ok(index) => Ok(vec![PlanRequest::GoTo(Some(by_seq_no[index].1))]),
         Err(_) => Err(wrong(format!("no instruction has the number {seq_no}"))),
     }
 }
 
 /// What a call's result sets.
-fn outputs(kind: &InstructionKind, name: &str, result: &Result<Tracked, Arc<str>>) -> Wanted {
+fn outputs(kind: &InstructionKind, name: &str, result: &Result<Tracked, Arc<str>>) -> Requested {
     let InstructionKind::Call(call) = kind else { return Ok(Vec::new()) };
     let value =
         result.as_ref().map_err(|error| NodeFault::new(PlanFaultKind::Failed, format!("{name} failed: {error}")))?;
     let names = match &call.output {
         Output::Dropped => return Ok(Vec::new()),
-        Output::Whole(name) => return Ok(vec![Want::Set(name.clone(), value.clone())]),
+        Output::Whole(name) => return Ok(vec![PlanRequest::Set(name.clone(), value.clone())]),
         Output::Members(names) => names,
     };
     let wrong = |message| NodeFault::new(PlanFaultKind::Value, message).of("output_vars");
     let members = members_of(value.value())
-        .map_err(|problem| wrong(format!("{name} {problem}; `output_vars` wants {}", names.join(", "))))?;
+        .map_err(|problem| wrong(format!("{name} {problem}; `output_vars` requests {}", names.join(", "))))?;
     let missing: Vec<&str> = names.iter().filter(|name| !members.contains_key(*name)).map(|name| &**name).collect();
     if !missing.is_empty() {
         let told = told_keys(&members, value.is_secret());
         return Err(wrong(format!("the result of {name} has no `{}`{told}", missing.join("`, `"))));
     }
     let member = |name: &Arc<str>| value.with_value(members.get(name).cloned().unwrap_or_default());
-    Ok(names.iter().map(|name| Want::Set(name.clone(), member(name))).collect())
+    Ok(names.iter().map(|name| PlanRequest::Set(name.clone(), member(name))).collect())
 }
 
 /// The members of an object, also of one that stands in text.

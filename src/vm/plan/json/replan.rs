@@ -11,25 +11,31 @@ use playhouse_lang::value::Value;
 
 use crate::plan::json::{Doing, JsonExecution, json_of};
 use crate::plan::prompts::adjust;
-use crate::plan::want::{Sight, Want, WrittenPlan};
+use crate::plan::request::{PlanContext, PlanRequest, WrittenPlan};
 use crate::protocol::Tracked;
 use crate::protocol::settings::Replan;
 
 impl JsonExecution {
     /// Asks for another plan, if one more may be written; else the plan has failed.
-    pub(super) fn begin_replan(&mut self, fault: &Arc<str>, sight: &Sight<'_>) -> Want {
-        if self.n_replans >= sight.session.settings.max_replans {
-            return Want::Fail(fault.clone());
+    pub(super) fn begin_replan(&mut self, fault: &Arc<str>, context: &PlanContext<'_>) -> PlanRequest {
+        if self.n_replans >= context.session.settings.max_replans {
+            return PlanRequest::Fail(fault.clone());
         }
         self.n_replans += 1;
-        self.ask_for_plan(fault, 1, None, sight)
+        self.ask_for_plan(fault, 1, None, context)
     }
 
-    fn ask_for_plan(&mut self, fault: &Arc<str>, n_asked: u32, problem: Option<&str>, sight: &Sight<'_>) -> Want {
-        let question = adjust(sight, fault, &self.effects, problem);
+    fn ask_for_plan(
+        &mut self,
+        fault: &Arc<str>,
+        n_asked: u32,
+        problem: Option<&str>,
+        context: &PlanContext<'_>,
+    ) -> PlanRequest {
+        let question = adjust(context, fault, &self.effects, problem);
         self.doing = Doing::Replan { n_asked, told: fault.clone() };
-        sight.question("replan", question).unwrap_or_else(|unasked| {
-            Want::Fail(format!("{fault}; no other plan was asked for: {}", unasked.message).into())
+        context.question("replan", question).unwrap_or_else(|unasked| {
+            PlanRequest::Fail(format!("{fault}; no other plan was asked for: {}", unasked.message).into())
         })
     }
 
@@ -39,21 +45,21 @@ impl JsonExecution {
         result: &Result<Tracked, Arc<str>>,
         n_asked: u32,
         fault: &Arc<str>,
-        sight: &Sight<'_>,
-    ) -> Vec<Want> {
+        context: &PlanContext<'_>,
+    ) -> Vec<PlanRequest> {
         let reply = match result {
             Ok(reply) => reply.value().to_text(),
             Err(error) => {
                 let message = format!("{fault}; the model could not be asked for another plan: {error}");
-                return vec![Want::Fail(message.into())];
+                return vec![PlanRequest::Fail(message.into())];
             }
         };
-        match self.read_new_plan(&reply, sight) {
-            Ok(plan) => self.go_on_with(plan, &reply, sight),
-            Err(problem) if n_asked <= sight.session.settings.max_repairs => {
-                vec![self.ask_for_plan(fault, n_asked + 1, Some(&problem), sight)]
+        match self.read_new_plan(&reply, context) {
+            Ok(plan) => self.go_on_with(plan, &reply, context),
+            Err(problem) if n_asked <= context.session.settings.max_repairs => {
+                vec![self.ask_for_plan(fault, n_asked + 1, Some(&problem), context)]
             }
-            Err(problem) => vec![Want::Fail(
+            Err(problem) => vec![PlanRequest::Fail(
                 format!("{fault}; the model wrote no usable plan in {n_asked} attempts, the last one:\n{problem}")
                     .into(),
             )],
@@ -61,22 +67,22 @@ impl JsonExecution {
     }
 
     /// The plan in a reply; the error is what is wrong with it, as the model is told.
-    fn read_new_plan(&self, reply: &str, sight: &Sight<'_>) -> Result<Plan, String> {
-        let (source, callees) = (sight.source, sight.session.callees);
+    fn read_new_plan(&self, reply: &str, context: &PlanContext<'_>) -> Result<Plan, String> {
+        let (source, callees) = (context.source, context.session.callees);
         let find = |name: &str| -> Option<Signature> { callees.find(name).ok().map(|found| found.signature) };
         let candidates: Vec<String> = callees.tools.iter().map(|tool| tool.signature.name.to_string()).collect();
         let plan = read_written_plan(&source.name, reply, source.language(), &find, &candidates)?;
-        if sight.session.settings.replan == Replan::Resume {
-            self.check_same_beginning(&plan, reply, sight)?;
+        if context.session.settings.replan == Replan::Resume {
+            self.check_same_beginning(&plan, reply, context)?;
         }
         Ok(plan)
     }
 
     /// What stands before the instruction that failed has been executed: the new plan may not tell it otherwise.
-    fn check_same_beginning(&self, plan: &Plan, text: &str, sight: &Sight<'_>) -> Result<(), String> {
-        let (source, old_text) = (sight.source, sight.text());
+    fn check_same_beginning(&self, plan: &Plan, text: &str, context: &PlanContext<'_>) -> Result<(), String> {
+        let (source, old_text) = (context.source, context.text());
         let start = source.span.start as usize;
-        let Some(pointer) = sight.node else { return Ok(()) };
+        let Some(pointer) = context.node else { return Ok(()) };
         let json = json_of(source);
         for (node, instruction) in source.nodes.iter().zip(&json.instructions).take(pointer.0 as usize) {
             let new = plan.nodes.iter().position(|other| other.label == node.label);
@@ -103,17 +109,17 @@ impl JsonExecution {
         Err(format!("there is no instruction {label}, where the plan is to go on"))
     }
 
-    fn go_on_with(&mut self, plan: Plan, text: &str, sight: &Sight<'_>) -> Vec<Want> {
-        let at = match sight.session.settings.replan {
+    fn go_on_with(&mut self, plan: Plan, text: &str, context: &PlanContext<'_>) -> Vec<PlanRequest> {
+        let at = match context.session.settings.replan {
             Replan::Restart => json_of(&plan).first,
             Replan::Resume => {
-                let label = sight.node.map(|node| &sight.source.node(node).label);
+                let label = context.node.map(|node| &context.source.node(node).label);
                 let index = plan.nodes.iter().position(|node| Some(&node.label) == label);
                 index.and_then(|index| u32::try_from(index).ok()).map(NodeId)
             }
         };
         let written = WrittenPlan { plan: Arc::new(plan), text: text.into() };
-        vec![Want::Adopt { written, at, attempt: self.n_replans }, Want::GoTo(at)]
+        vec![PlanRequest::Adopt { written, at, attempt: self.n_replans }, PlanRequest::GoTo(at)]
     }
 }
 

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use playhouse_lang::plan::json::{PlanValue, PlanValueKind, TextPart};
 use playhouse_lang::value::{Excess, Value};
 
-use crate::plan::want::{NodeFault, Sight};
+use crate::plan::request::{NodeFault, PlanContext};
 use crate::protocol::{FrameOrigin, Origin, PlanFaultKind, Provenance, Tracked};
 
 /// The instruction of dialect B that looks for texts, and its number of them.
 pub(super) const RETRIEVE_CHUNKS: &str = "retrieve_embedded_chunks";
 const TOP_K: &str = "top_k";
 
-impl Sight<'_> {
+impl PlanContext<'_> {
     /// The value with its references resolved, once: what is put in is data. `parameter` is named by the fault.
     pub(super) fn value(&self, value: &PlanValue, parameter: &str) -> Result<Tracked, NodeFault> {
         match &value.kind {

@@ -1,7 +1,7 @@
 //! What plans are told, what they can see, and what they want of the machine.
 //!
-//! A plan decides and the machine does: the execution of a plan is told a [`PlanEvent`], reads its [`Sight`] and
-//! answers [`Want`]s, whichever language it is in. It changes nothing but its own state.
+//! A plan decides and the machine does: the execution of a plan is told a [`PlanEvent`], reads its [`PlanContext`] and
+//! answers [`PlanRequest`]s, whichever language it is in. It changes nothing but its own state.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(crate) enum PlanEvent<'a> {
 }
 
 /// What a plan wants done.
-pub(crate) enum Want {
+pub(crate) enum PlanRequest {
     /// One of its first variables has this value, which nobody is told.
     Bind(Arc<str>, Tracked),
     /// A variable gets this value. Where that is too large, nothing of what follows is wanted.
@@ -63,7 +63,7 @@ pub(crate) enum Want {
 }
 
 /// What a plan wants, or why it cannot want anything.
-pub(crate) type Wanted = Result<Vec<Want>, NodeFault>;
+pub(crate) type Requested = Result<Vec<PlanRequest>, NodeFault>;
 
 /// A plan that a model wrote, and its text.
 #[derive(Clone, Debug)]
@@ -97,22 +97,22 @@ impl NodeFault {
     /// As watchers are told; `named` says in words which node it is and what of it is wrong.
     pub(crate) fn into_plan_fault(
         self,
-        sight: &Sight<'_>,
+        context: &PlanContext<'_>,
         node: NodeId,
         seq_no: Option<i64>,
         type_name: &'static str,
         named: &str,
     ) -> Box<PlanFault> {
         let NodeFault { kind, parameter, message } = self;
-        let label = sight.source.node(node).label.clone();
-        let message = format!("{}, {named}: {message}", sight.source.name).into();
-        Box::new(PlanFault { kind, plan: sight.plan, node, label, seq_no, type_name, parameter, message })
+        let label = context.source.node(node).label.clone();
+        let message = format!("{}, {named}: {message}", context.source.name).into();
+        Box::new(PlanFault { kind, plan: context.plan, node, label, seq_no, type_name, parameter, message })
     }
 }
 
 /// What plans can see of the session.
 #[derive(Clone, Copy)]
-pub(crate) struct SessionSight<'a> {
+pub(crate) struct SessionContext<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) callees: Callees<'a>,
     pub(crate) written: &'a [WrittenPlan],
@@ -123,17 +123,17 @@ pub(crate) struct SessionSight<'a> {
 }
 
 /// What the execution of a plan can see: of the plan, and of the session.
-pub(crate) struct Sight<'a> {
+pub(crate) struct PlanContext<'a> {
     pub(crate) plan: PlanId,
     pub(crate) source: &'a Plan,
     /// Where it stands.
     pub(crate) node: Option<NodeId>,
     /// Its variables and its calls.
     pub(crate) core: &'a FrameCore,
-    pub(crate) session: SessionSight<'a>,
+    pub(crate) session: SessionContext<'a>,
 }
 
-impl<'a> Sight<'a> {
+impl<'a> PlanContext<'a> {
     /// A value for one of the plan's variables, secret if its agent declares the name so: before anything is made of it.
     pub(crate) fn as_declared(&self, name: &str, value: Tracked) -> Tracked {
         value.secret_if(self.session.callees.program.agent(self.core.agent).declares_secret(name))
@@ -141,7 +141,7 @@ impl<'a> Sight<'a> {
 
     /// The text of the plan.
     pub(crate) fn text(&self) -> &'a str {
-        let SessionSight { written, callees, .. } = self.session;
+        let SessionContext { written, callees, .. } = self.session;
         let span = self.source.span;
         match (self.plan.0 as usize).checked_sub(callees.program.plans.len()).and_then(|index| written.get(index)) {
             Some(written) => written.text.get(span.range()).unwrap_or(&written.text),
@@ -150,13 +150,13 @@ impl<'a> Sight<'a> {
     }
 
     /// A question of the machine's own to the session's model; its answer comes as the result of a call.
-    pub(crate) fn question(&self, name: &str, question: Tracked) -> Result<Want, NodeFault> {
+    pub(crate) fn question(&self, name: &str, question: Tracked) -> Result<PlanRequest, NodeFault> {
         let limit = self.session.settings.tokens;
         if self.session.n_tokens >= limit {
             let message = format!("the session has used its {limit} tokens, the limit `tokens`");
             return Err(NodeFault::new(PlanFaultKind::Limit, message));
         }
         let (resolved, arguments) = (Resolved::question(name), vec![(PROMPT.into(), question)]);
-        Ok(Want::Call { resolved, arguments, unit: 0 })
+        Ok(PlanRequest::Call { resolved, arguments, unit: 0 })
     }
 }

@@ -14,7 +14,7 @@ use crate::variables::visible::Visible;
 
 /// What the watcher wants done.
 #[derive(Clone, Debug)]
-pub(crate) enum Want {
+pub(crate) enum WatcherRequest {
     /// Who looks on is told.
     Tell(Fact),
     /// The top frame asks about this update as soon as it may wait for the answer.
@@ -32,7 +32,7 @@ pub(crate) enum Want {
 }
 
 /// What the watcher can see of the session.
-pub(crate) struct Sight<'a> {
+pub(crate) struct WatcherContext<'a> {
     pub(super) stack: &'a Stack,
     /// The reply that is being read.
     pub(super) turn: Option<TurnId>,
@@ -42,7 +42,7 @@ pub(crate) struct Sight<'a> {
     pub(super) is_over: bool,
 }
 
-impl<'a> Sight<'a> {
+impl<'a> WatcherContext<'a> {
     /// What the top frame has in whatever language.
     pub(super) fn top(&self) -> Option<&'a FrameCore> {
         self.stack.frames.last().map(Frame::core)
