@@ -6,7 +6,8 @@ use playhouse::diagnostic::spelling::Spelling;
 use playhouse::diagnostic::{Severity, render};
 use playhouse::lang::analysis::Analysis;
 use playhouse::lang::analysis::explain::explain;
-use playhouse::lang::analysis::inlining::INLINE_LINES;
+use playhouse::lang::analysis::inlining::{INLINE_LINES, NotInlined};
+use playhouse::lang::analysis::tail_calls::NoTailCall;
 use playhouse::lang::expr;
 use playhouse::lang::program::flow_graph::Node;
 use playhouse::lang::program::{
@@ -316,16 +317,17 @@ fn plain_reasons_against_tail_calls_and_inlining() {
         let analysis = Analysis::new(program);
         (analysis.tail_call(id, step).err(), analysis.inlining(id, step, inline_lines).err())
     };
-    let reasons = |tail_call: &'static str, inlining: &'static str| (Some(tail_call.into()), Some(inlining.into()));
-    let goes_on = "other lines can follow";
-    assert_eq!(line(&program, 0, 0, INLINE_LINES), (Some(goes_on.into()), None));
-    assert_eq!(line(&program, 0, 0, 0), reasons(goes_on, "inlining is off"));
-    let no_call = reasons("the line is not a call as a whole", "the line is no call of a playbook");
+    assert_eq!(line(&program, 0, 0, INLINE_LINES), (Some(NoTailCall::GoesOn), None));
+    assert_eq!(line(&program, 0, 0, 0), (Some(NoTailCall::GoesOn), Some(NotInlined::Off)));
+    let no_call = (Some(NoTailCall::NotACall), Some(NotInlined::NotACall));
     assert_eq!(line(&program, 0, 1, INLINE_LINES), no_call);
     assert_eq!(line(&program, 0, 99, INLINE_LINES), no_call);
-    let tool = reasons("a tool is called, not a playbook", "the line is no call of a playbook");
+    let tool = (Some(NoTailCall::CallOfTool), Some(NotInlined::NotACall));
     assert_eq!(line(&program, 0, 2, INLINE_LINES), tool);
     assert_eq!(line(&program, 2, 0, INLINE_LINES), no_call, "in goal mode items are no lines");
+    let kept = NoTailCall::ResultKept("x".into()).to_string();
+    assert_eq!(kept, "its result is kept in $x, not returned");
+    assert_eq!(NotInlined::TooLong { lines: 7 }.to_string(), "it has 7 lines");
 }
 
 /// Whatever is slow here is slow for everybody who opens such a file: twice the text is twice the work.

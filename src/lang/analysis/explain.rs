@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::analysis::Analysis;
 use crate::analysis::inlining::INLINE_LINES;
-use crate::analysis::tail_calls::GOES_ON;
+use crate::analysis::tail_calls::NoTailCall;
 use crate::plan::outline;
 use crate::program::{
     Agent, AgentKind, Arm, Entry, Loop, Mode, OnLimit, Playbook, PlaybookId, Program, Returned, Signature, Step,
@@ -196,7 +196,7 @@ fn savings(analysis: &Analysis<&Program>, playbook: &Playbook, step: &Step) -> V
     match analysis.tail_call(playbook.id, step.id) {
         Ok(_) => savings.push("tail call".to_owned()),
         // A line that does not end its playbook is not expected to be one.
-        Err(missing) if missing == GOES_ON => {}
+        Err(NoTailCall::GoesOn) => {}
         Err(missing) => savings.push(format!("no tail call: {missing}")),
     }
     savings.push(match analysis.inlining(playbook.id, step.id, INLINE_LINES) {

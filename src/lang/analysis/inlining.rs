@@ -1,7 +1,5 @@
 //! Which calls are shown inside their caller (spec `execution.md`, "Fewer model calls").
 
-use std::borrow::Cow;
-
 use crate::program::{CallSite, Mode, PlaybookId, Program, Step, StepId, StepKind};
 
 /// How many lines a playbook may have to be shown inside its caller, unless the settings say otherwise: a guess,
@@ -9,8 +7,49 @@ use crate::program::{CallSite, Mode, PlaybookId, Program, Step, StepId, StepKind
 /// call costs a turn.
 pub const INLINE_LINES: usize = 5;
 
-/// The condition that a line misses to be shown with the lines of the playbook it calls, in words.
-pub type NotInlined = Cow<'static, str>;
+/// The condition that a line misses to be shown with the lines of the playbook it calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
+#[allow(missing_docs, reason = "the words of a reason say what it is")]
+pub enum NotInlined {
+    #[strum(to_string = "inlining is off")]
+    Off,
+    /// It may call a tool or a plan.
+    #[strum(to_string = "the line is no call of a playbook")]
+    NotACall,
+    #[strum(to_string = "the line returns it")]
+    Returned,
+    #[strum(to_string = "more than the call stands there")]
+    MoreThanACall,
+    /// Only the model can find them.
+    #[strum(to_string = "the arguments are in words")]
+    ArgumentsInWords,
+    /// A frame's own recursion cannot be shown inside it.
+    #[strum(to_string = "the playbook calls itself")]
+    Itself,
+    #[strum(to_string = "it belongs to another agent")]
+    OtherAgent,
+    #[strum(to_string = "what is called is not supported")]
+    Unsupported,
+    #[strum(to_string = "it runs in goal mode")]
+    GoalMode,
+    /// The callee has more lines than allowed.
+    #[strum(to_string = "it has {lines} lines")]
+    TooLong { lines: usize },
+    #[strum(to_string = "it has triggers")]
+    Triggers,
+    #[strum(to_string = "a trigger waits for calls of it")]
+    Watched,
+    #[strum(to_string = "it has limits of its own")]
+    OwnLimits,
+    #[strum(to_string = "it calls a playbook")]
+    Calls,
+    #[strum(to_string = "it has a loop")]
+    Loops,
+    #[strum(to_string = "it can return before its last line")]
+    EarlyReturn,
+    #[strum(to_string = "it can end the program")]
+    End,
+}
 
 /// The playbook whose lines may be shown inside a line: see [`crate::analysis::Analysis::inlining`].
 pub(super) fn judge_line(
@@ -19,46 +58,42 @@ pub(super) fn judge_line(
     step: StepId,
     inline_lines: usize,
 ) -> Result<PlaybookId, NotInlined> {
-    const NO_CALL: NotInlined = Cow::Borrowed("the line is no call of a playbook");
     let body = program.playbook(playbook);
-    let line = body.steps.get(step.0 as usize).ok_or(NO_CALL)?;
-    let call = line.call().ok_or(NO_CALL)?;
-    let callee = program.playbook(call.playbook.ok_or(NO_CALL)?);
+    let line = body.steps.get(step.0 as usize).ok_or(NotInlined::NotACall)?;
+    let call = line.call().ok_or(NotInlined::NotACall)?;
+    let callee = program.playbook(call.playbook.ok_or(NotInlined::NotACall)?);
     let calls_plan = |call: &CallSite| call.playbook.is_none() && program.find_plan(&call.callee).is_some();
     // Asked of every call; what follows takes time in proportion to the callee.
-    first_of(&[(inline_lines == 0, "inlining is off")])?;
+    first_of(&[(inline_lines == 0, NotInlined::Off)])?;
     first_of(&[
-        (matches!(line.kind, StepKind::Return(_)), "the line returns it"),
-        (call.arguments.is_none(), "the arguments are in words"),
-        (!line.explicit, "more than the call stands there"),
-        (callee.id == body.id, "the playbook calls itself"),
-        (callee.agent != body.agent, "it belongs to another agent"),
-        (program.unsupported(callee.id).is_some(), "what is called is not supported"),
-        (program.is_call_watched(body.agent, callee.id), "a trigger waits for calls of it"),
-        (callee.steps.iter().filter_map(Step::call).any(calls_plan), "it calls a playbook"),
+        (matches!(line.kind, StepKind::Return(_)), NotInlined::Returned),
+        (call.arguments.is_none(), NotInlined::ArgumentsInWords),
+        (!line.explicit, NotInlined::MoreThanACall),
+        (callee.id == body.id, NotInlined::Itself),
+        (callee.agent != body.agent, NotInlined::OtherAgent),
+        (program.unsupported(callee.id).is_some(), NotInlined::Unsupported),
+        (program.is_call_watched(body.agent, callee.id), NotInlined::Watched),
+        (callee.steps.iter().filter_map(Step::call).any(calls_plan), NotInlined::Calls),
         // Without lines it is in goal mode.
-        (callee.mode == Mode::Goal || callee.steps.is_empty(), "it runs in goal mode"),
+        (callee.mode == Mode::Goal || callee.steps.is_empty(), NotInlined::GoalMode),
     ])?;
     if callee.steps.len() > inline_lines {
-        return Err(format!("it has {} lines", callee.steps.len()).into());
+        return Err(NotInlined::TooLong { lines: callee.steps.len() });
     }
-    first_of(&[
-        (!callee.triggers.is_empty(), "it has triggers"),
-        (callee.limits.is_set(), "it has limits of its own"),
-    ])?;
+    first_of(&[(!callee.triggers.is_empty(), NotInlined::Triggers), (callee.limits.is_set(), NotInlined::OwnLimits)])?;
     for (index, step) in callee.steps.iter().enumerate() {
         let is_last = index + 1 == callee.steps.len();
         first_of(&[
-            (step.call().is_some_and(|call| call.playbook.is_some()), "it calls a playbook"),
-            (matches!(step.kind, StepKind::Loop(_)), "it has a loop"),
-            (matches!(step.kind, StepKind::End), "it can end the program"),
-            (matches!(step.kind, StepKind::Return(_)) && !is_last, "it can return before its last line"),
+            (step.call().is_some_and(|call| call.playbook.is_some()), NotInlined::Calls),
+            (matches!(step.kind, StepKind::Loop(_)), NotInlined::Loops),
+            (matches!(step.kind, StepKind::End), NotInlined::End),
+            (matches!(step.kind, StepKind::Return(_)) && !is_last, NotInlined::EarlyReturn),
         ])?;
     }
     Ok(callee.id)
 }
 
 /// The first reason of those that hold.
-fn first_of(reasons: &[(bool, &'static str)]) -> Result<(), NotInlined> {
-    reasons.iter().find(|(holds, _)| *holds).map_or(Ok(()), |(_, reason)| Err(Cow::Borrowed(*reason)))
+fn first_of(reasons: &[(bool, NotInlined)]) -> Result<(), NotInlined> {
+    reasons.iter().find(|(holds, _)| *holds).map_or(Ok(()), |(_, reason)| Err(*reason))
 }

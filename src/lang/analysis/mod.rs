@@ -19,7 +19,7 @@ use crate::analysis::call_graph::Lookups;
 use crate::analysis::inlining::NotInlined;
 use crate::analysis::names::Mentions;
 pub use crate::analysis::names::ReachableNames;
-use crate::analysis::tail_calls::{NOT_A_CALL, NoTailCall};
+use crate::analysis::tail_calls::NoTailCall;
 use crate::program::flow_graph::Node;
 use crate::program::{CallSite, PlaybookId, Program, StepId};
 
@@ -80,7 +80,7 @@ impl<P: Borrow<Program>> Analysis<P> {
     /// The first condition that is missing.
     pub fn tail_call(&self, playbook: PlaybookId, step: StepId) -> Result<&CallSite, NoTailCall> {
         let body = self.program().playbook(playbook);
-        let call = body.steps.get(step.0 as usize).and_then(|line| line.call()).ok_or(NOT_A_CALL)?;
+        let call = body.steps.get(step.0 as usize).and_then(|line| line.call()).ok_or(NoTailCall::NotACall)?;
         let judge = || tail_calls::judge_lines(self.program(), self.lookups(), playbook);
         let verdicts = self.tail_calls[playbook.0 as usize].get_or_init(judge);
         verdicts.get(step.0 as usize).cloned().flatten().map_or(Ok(call), Err)

@@ -1,6 +1,5 @@
 //! Which calls are tail calls (spec `execution.md`, "Fewer model calls").
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -10,14 +9,37 @@ use crate::expr::ExprKind;
 use crate::program::flow_graph::Node;
 use crate::program::{Playbook, PlaybookId, Program, Returned, Step, StepKind, Target, Type};
 
-/// The condition that a line misses to be a tail call, in words.
-pub type NoTailCall = Cow<'static, str>;
-
-/// The condition that lines miss which nobody expects to be tail calls: they do not end their playbook.
-pub const GOES_ON: NoTailCall = Cow::Borrowed("other lines can follow");
-
-/// The condition that a line misses which does anything else.
-pub const NOT_A_CALL: NoTailCall = Cow::Borrowed("the line is not a call as a whole");
+/// The condition that a line misses to be a tail call.
+#[derive(Clone, Debug, PartialEq, Eq, strum::Display)]
+#[allow(missing_docs, reason = "the words of a reason say what it is")]
+pub enum NoTailCall {
+    #[strum(to_string = "the line is not a call as a whole")]
+    NotACall,
+    /// A tool has no frame that could take this one's place.
+    #[strum(to_string = "a tool is called, not a playbook")]
+    CallOfTool,
+    #[strum(to_string = "what is called is not supported")]
+    Unsupported,
+    /// Nobody expects such a line to be a tail call: it does not end its playbook.
+    #[strum(to_string = "other lines can follow")]
+    GoesOn,
+    #[strum(to_string = "its result is kept in ${0}, not returned")]
+    ResultKept(Arc<str>),
+    /// The type is that of the playbook, or of the variable that gets the result.
+    #[strum(to_string = "the callee does not declare the type that the result must have")]
+    Type,
+    /// The trigger is of the agent, and somebody must take the result.
+    #[strum(to_string = "a trigger waits for calls of it")]
+    Watched,
+    #[strum(to_string = "the playbook has limits of its own")]
+    OwnLimits,
+    /// The variable that gets the result.
+    #[strum(to_string = "${0} can be read by others than the return of it")]
+    ResultRead(Arc<str>),
+    /// A parameter or loop variable, which goes with the frame; what is called or a trigger can read it.
+    #[strum(to_string = "${0} of this playbook can still be read afterwards")]
+    NameNeeded(Arc<str>),
+}
 
 /// Per line of a playbook why it is no tail call, if it is none.
 pub(super) fn judge_lines(program: &Program, lookups: &Lookups, playbook: PlaybookId) -> Vec<Option<NoTailCall>> {
@@ -52,37 +74,35 @@ impl<'a> Judge<'a> {
 
     fn line(&self, line: &Step) -> Result<(), NoTailCall> {
         let (program, body) = (self.program, self.body);
-        let call = line.call().ok_or(NOT_A_CALL)?;
-        let callee = program.playbook(call.playbook.ok_or("a tool is called, not a playbook")?);
+        let call = line.call().ok_or(NoTailCall::NotACall)?;
+        let callee = program.playbook(call.playbook.ok_or(NoTailCall::CallOfTool)?);
         if program.unsupported(callee.id).is_some() {
-            return Err("what is called is not supported".into());
+            return Err(NoTailCall::Unsupported);
         }
         let returned = matches!(line.kind, StepKind::Return(_));
         for edge in body.flow.successors(line.id) {
             match (edge.to, &call.result) {
-                (Node::End, Some(result)) if !returned => {
-                    return Err(format!("its result is kept in ${}, not returned", result.name).into());
-                }
+                (Node::End, Some(result)) if !returned => return Err(NoTailCall::ResultKept(result.name.clone())),
                 (Node::End, _) => {}
                 (Node::Step(next), Some(result)) if returns_just(body.step(next), &result.name) => {}
-                (Node::Step(_), _) => return Err(GOES_ON),
+                (Node::Step(_), _) => return Err(NoTailCall::GoesOn),
             }
         }
         let result_type = call.result.as_ref().map(|result| result.ty).filter(|ty| *ty != Type::ANY);
         if [body.returns, result_type].into_iter().flatten().any(|ty| callee.returns != Some(ty)) {
-            return Err("the callee does not declare the type that the result must have".into());
+            return Err(NoTailCall::Type);
         }
         if program.is_call_watched(body.agent, callee.id) {
-            return Err("a trigger waits for calls of it".into());
+            return Err(NoTailCall::Watched);
         }
         if body.limits.is_set() {
-            return Err("the playbook has limits of its own".into());
+            return Err(NoTailCall::OwnLimits);
         }
         if let Some(result) = call.result.as_ref().filter(|result| self.is_read_by_others(result)) {
-            return Err(format!("${} can be read by others than the return of it", result.name).into());
+            return Err(NoTailCall::ResultRead(result.name.clone()));
         }
         match self.bound.iter().find(|name| self.is_needed(callee, name)) {
-            Some((_, name)) => Err(format!("${name} of this playbook can still be read afterwards").into()),
+            Some((_, name)) => Err(NoTailCall::NameNeeded(name.clone())),
             None => Ok(()),
         }
     }

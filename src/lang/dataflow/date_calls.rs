@@ -77,7 +77,17 @@ impl Resolver<'_> {
             let meant = nearest(name, candidates.iter().copied());
             return self.unknown("unknown-unit", &named, format!("unknown unit `{name}`"), meant, &there_is);
         }
+        if let RawKind::Str(name) = &argument.kind
+            && Unit::from_name(name).is_some()
+        {
+            return self.unit_in_quotes(name, at);
+        }
         self.refuse(Diagnostic::error("wrong-unit", at, format!("`{taker}` takes a unit here")).with_note(there_is))
+    }
+
+    fn unit_in_quotes<T>(&mut self, name: &str, at: Span) -> Option<T> {
+        let fault = Diagnostic::error("wrong-unit", at, format!("a unit is written without quotes: `{name}`"));
+        self.refuse(fault.with_fix("remove the quotes", at, name))
     }
 
     /// `at(…)`, `plus(…)`, `minus(…)` after a date.
@@ -129,6 +139,9 @@ impl Resolver<'_> {
         if let ExprKind::Str(text) = &read.kind
             && read_clock(text).is_none()
         {
+            if TimeOfDay::from_str(text).is_ok() {
+                return self.unit_in_quotes(text, at);
+            }
             let fault = Diagnostic::error("wrong-time", at, format!("`{text}` is no time of day"));
             return self.refuse(fault.with_note(EXAMPLE));
         }
@@ -150,6 +163,11 @@ impl Resolver<'_> {
             let message = format!("`{method}` takes a quantity and a unit, not {n} argument{plural}");
             return self.refuse(Diagnostic::error("wrong-arguments", at, message).with_note(example));
         };
+        let is_alias = matches!(&quantity.kind, RawKind::Name(name) if self.names.aliases.contains_key(&**name));
+        if unit_of(quantity).is_some() && !is_alias {
+            let message = format!("the quantity comes first in `{method}`");
+            return self.refuse(Diagnostic::error("wrong-arguments", quantity.span, message).with_note(example));
+        }
         let mut read = self.resolve(quantity);
         let known = read.as_ref().map_or(Known::Nothing, Known::of);
         if !matches!(known, Known::Nothing | Known::Int) {

@@ -44,6 +44,9 @@ type Read<T> = Result<T, Box<Diagnostic>>;
 const SUBSET: &str = "an expression has names, integers, strings, [lists], {maps}, `.member`, `[0]`, and the functions of \
                       dates; nothing else of JavaScript";
 
+/// What is said of a function of JavaScript, before "not part of this language".
+const ARROW: &str = "an arrow function (`=>`) is";
+
 /// Reads what stands between `start` and `end` of `text`, all of it; `places` are those of the text.
 pub(super) fn parse(text: &str, start: usize, end: usize, places: &Places) -> Read<Raw> {
     let text = text.get(..end).unwrap_or("");
@@ -93,14 +96,11 @@ impl<'a> Parser<'a> {
     fn unexpected(&self, wanted: &str) -> Box<Diagnostic> {
         let source = self.text.get(self.next.start..self.next.end).unwrap_or("");
         let fault = |message: String| Diagnostic::error("bad-expression", self.place(), message);
-        let foreign = |sign: &str| {
-            let message = format!("`{sign}` is not part of this language");
-            Diagnostic::error("not-in-language", self.place(), message).with_note(SUBSET)
-        };
         Box::new(match &self.next.token {
-            Token::Foreign => foreign(source),
+            Token::Foreign if source == "=>" => self.foreign(ARROW),
+            Token::Foreign => self.foreign(&format!("`{source}` is")),
             // After an operand the sign is an operator.
-            Token::Int(_) if source.starts_with('-') => foreign("-"),
+            Token::Int(_) if source.starts_with('-') => self.foreign("`-` is"),
             Token::Bad(message) => fault((*message).to_owned()),
             Token::End => {
                 let end = self.places.span(self.behind, self.behind);
@@ -110,6 +110,11 @@ impl<'a> Parser<'a> {
                 fault(format!("expected {wanted}, not `{source}`")).with_note(SUBSET)
             }
         })
+    }
+
+    fn foreign(&self, what: &str) -> Diagnostic {
+        let message = format!("{what} not part of this language");
+        Diagnostic::error("not-in-language", self.place(), message).with_note(SUBSET)
     }
 
     fn too_deep(&self) -> Box<Diagnostic> {
@@ -189,6 +194,10 @@ impl<'a> Parser<'a> {
                 } else {
                     self.node(start, RawKind::Name(named.name), 0)
                 }
+            }
+            Token::Symbol('(') => {
+                let is_arrow = self.text[start..].contains("=>");
+                Err(Box::new(self.foreign(if is_arrow { ARROW } else { "brackets are" })))
             }
             Token::Symbol(_) | Token::End | Token::Foreign | Token::Bad(_) => Err(self.unexpected("a value")),
         }

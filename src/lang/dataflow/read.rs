@@ -59,8 +59,13 @@ fn read_plan(file: FileId, name: &str, text: &str, diagnostics: &mut Vec<Diagnos
     }
     let mended = mend(&text[range.clone()], range.start);
     let (root, errors) = yaml::parse(&mended.text, file, MAX_NESTING, &|at| mended.original(at));
+    let is_behind_dollar = |at: Span| text.get(..at.start as usize).is_some_and(|before| before.ends_with('$'));
     diagnostics.extend(errors.into_iter().map(|error| match error.code {
         "yaml-anchor" | "yaml-alias" => error.with_note("the value of an alias of the plan is written `${alias}`"),
+        "bad-yaml" if is_behind_dollar(error.span) => {
+            let note = "between `{ }` and `[ ]` a text with `${…}` needs quotes: `{from: \"${outbound.to}\"}`";
+            Diagnostic { notes: Vec::new(), ..error }.with_note(note)
+        }
         _ => error,
     }));
     let root = match root {

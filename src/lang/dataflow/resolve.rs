@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::dataflow::expr::{Named, Raw, RawKind};
-use crate::dataflow::types::{AliasId, Expr, ExprKind, Relative, Start, TimeOfDay, Unit};
+use crate::dataflow::types::{AliasId, Expr, ExprKind, Method, Relative, Start, TimeOfDay, Unit};
 use crate::dataflow::words::names;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::{Spelling, nearest};
@@ -107,6 +107,12 @@ impl Resolver<'_> {
         meant: Option<impl Into<String> + fmt::Display>,
         there_is: &str,
     ) -> Option<T> {
+        if let Ok(method) = Method::from_str(&name.name) {
+            let arguments = if method == Method::At { "'3:00pm'" } else { "2, days" };
+            let example = format!("write for instance `today.{method}({arguments})`");
+            let message = format!("`{method}(…)` stands behind a date; {example}");
+            return self.refuse(Diagnostic::error(code, name.span, message));
+        }
         let fault = Diagnostic::error(code, name.span, message);
         self.refuse(match meant {
             Some(meant) => fault.with_fix(format!("write `{meant}`"), name.span, meant),

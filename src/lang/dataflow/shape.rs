@@ -9,6 +9,8 @@ use crate::diagnostic::spelling::nearest;
 use crate::source::yaml::{Node, NodeKind};
 use crate::span::Span;
 
+const WRITE_RESULT: &str = "write `result: ${alias}`, with the alias whose value is wanted";
+
 /// A name in a mapping and what is bound to it.
 pub(super) struct Pair<'a> {
     pub(super) name: &'a str,
@@ -35,7 +37,7 @@ pub(super) fn aliases<'a>(root: &'a Node, diagnostics: &mut Vec<Diagnostic>) -> 
         let meant = nearest("result", written).and_then(|name| aliases.iter().find(|alias| alias.name == name));
         diagnostics.push(match meant {
             Some(meant) => missing.with_fix("call it `result`", meant.key.span, "result"),
-            None => missing.with_note("add `result: ${alias}`, with the alias whose value is wanted"),
+            None => missing.with_note(WRITE_RESULT),
         });
     }
     aliases
@@ -72,26 +74,29 @@ impl Reader<'_> {
     /// What is bound to an alias; nothing, if a finding is made about that.
     pub(super) fn body(&mut self, alias: &Pair<'_>) -> AliasBody {
         let Pair { name, value, .. } = alias;
-        let is_result = *name == "result";
-        let code = match &value.kind {
-            NodeKind::Scalar(_) if value.is_null() && !is_result => return AliasBody::Parameter,
+        match &value.kind {
+            NodeKind::Scalar(_) if value.is_null() && *name != "result" => return AliasBody::Parameter,
             NodeKind::Scalar(scalar) if !value.is_null() => {
                 return AliasBody::Text(self.template(scalar, value.span));
             }
             NodeKind::Mapping(pairs) if !pairs.is_empty() => return AliasBody::Domains(self.domains(name, pairs)),
-            NodeKind::Unread => return broken(value.span),
-            NodeKind::Scalar(_) => "no-result",
-            NodeKind::Mapping(_) | NodeKind::List(_) => "bad-shape",
-        };
-        self.wrong_shape(code, &format!("the alias `{name}`"), value, "an alias is text or calls domains");
+            NodeKind::Unread => {}
+            NodeKind::Scalar(_) => {
+                let message = "`result` has no value, so the plan has none";
+                self.diagnostics.push(Diagnostic::error("no-result", value.span, message).with_note(WRITE_RESULT));
+            }
+            NodeKind::Mapping(_) | NodeKind::List(_) => {
+                self.wrong_shape(&format!("the alias `{name}`"), value, "an alias is text or calls domains");
+            }
+        }
         broken(value.span)
     }
 
     /// Says that `what` is bound to a node that it can't be bound to.
-    fn wrong_shape(&mut self, code: &'static str, what: &str, node: &Node, wanted: &str) {
+    fn wrong_shape(&mut self, what: &str, node: &Node, wanted: &str) {
         let message = format!("{what} is bound to {}; {wanted}", kind(node));
         let note = "a list or map of values is an expression: `\"${[first, second]}\"`, `\"${{key: value}}\"`";
-        self.diagnostics.push(Diagnostic::error(code, first_line(node), message).with_note(note));
+        self.diagnostics.push(Diagnostic::error("bad-shape", first_line(node), message).with_note(note));
     }
 
     fn domains(&mut self, alias: &str, pairs: &[(Node, Node)]) -> Vec<Domain> {
@@ -104,7 +109,7 @@ impl Reader<'_> {
                 NodeKind::Scalar(_) if value.is_null() => Vec::new(),
                 NodeKind::Scalar(_) | NodeKind::List(_) => {
                     let what = format!("the domain `{name}`");
-                    self.wrong_shape("bad-shape", &what, value, "a domain has named slots below it");
+                    self.wrong_shape(&what, value, "a domain has named slots below it");
                     Vec::new()
                 }
             };
@@ -122,7 +127,7 @@ impl Reader<'_> {
                 NodeKind::List(items) => items.iter().filter_map(|item| self.element(name, item)).collect(),
                 NodeKind::Mapping(_) => {
                     let what = format!("the slot `{name}`");
-                    self.wrong_shape("bad-shape", &what, value, "a slot is text or a list of texts");
+                    self.wrong_shape(&what, value, "a slot is text or a list of texts");
                     Vec::new()
                 }
                 NodeKind::Unread => Vec::new(),
@@ -142,7 +147,7 @@ impl Reader<'_> {
             NodeKind::List(_) | NodeKind::Mapping(_) => {
                 let what = format!("an element of the slot `{slot}`");
                 let wanted = "elements are texts, and one with `: ` in it, or with a bracket in front, needs quotes";
-                self.wrong_shape("bad-shape", &what, item, wanted);
+                self.wrong_shape(&what, item, wanted);
             }
             NodeKind::Unread => {}
         }
