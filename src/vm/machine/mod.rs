@@ -1,4 +1,4 @@
-//! The machine: how it begins, its frames, and how they come and go.
+//! The machine and its parts: how it begins, its frames, and how they come and go.
 
 pub(crate) mod begin;
 pub(crate) mod conversation;

@@ -1,4 +1,4 @@
-//! The machine does what plans want: the one place, whichever language a plan is in.
+//! The interpreter does what plans want: the one place, whichever language a plan is in.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! The machine does what the watcher wants, and waits for what it has asked (spec `turn-protocol.md`, "The watcher's
+//! The interpreter does what the watcher wants, and waits for what it has asked (spec `turn-protocol.md`, "The watcher's
 //! barrier").
 //!
-//! In a turn the classifier is asked at the end of the line that made an update ([`Machine::judge_in_turn`]), else
-//! before the frame does anything more ([`Machine::watch`]).
+//! In a turn the classifier is asked at the end of the line that made an update, else before the frame does anything
+//! more ([`Interpreter::watch`]).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

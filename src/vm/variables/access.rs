@@ -23,7 +23,7 @@ use crate::variables::scope::{Change, Scope, Stamp};
 use crate::variables::visible::Home;
 
 impl Interpreter {
-    /// Sets a variable at the top frame's line; see [`Machine::set_variable_at`].
+    /// Sets a variable at the top frame's line; see [`Interpreter::set_variable_at`].
     pub(crate) fn set_variable(&mut self, name: &Arc<str>, value: Tracked) -> bool {
         self.set_variable_at(self.stack.top().location(), name, value)
     }
@@ -81,7 +81,7 @@ impl Interpreter {
         }
     }
 
-    /// As [`Machine::set_global`], and nobody is told. Answers the value as it is kept, and the one before.
+    /// As [`Interpreter::set_global`], and nobody is told. Answers the value as it is kept, and the one before.
     pub(crate) fn set_global_silently(
         &mut self,
         agent: AgentId,
