@@ -53,6 +53,21 @@ fn system_messages() {
     }
 }
 
+/// The example of a loop in words stands where the model has one to do, and not for the interpreter's.
+#[test]
+fn loops_in_words_are_explained_where_there_are_such() {
+    let of = |line: &str| {
+        let program = format!("--- program\n# A\n## Main\n### Steps\n- Ask the user for $fruits\n- {line}\n");
+        begin(&parse(&program)).system_message(AgentId(0))
+    };
+    let with = of("Name each of $fruits, one after the other");
+    let without = of("For each $fruit in $fruits\n  - Tell the user that $fruit is good");
+    let example = "\nA loop in words, two rounds:\n01 Until the list is empty, name the next of $fruits\n\
+                   {\"at\":\"01\",\"say\":\"Apple.\"}\n{\"at\":\"01\",\"say\":\"Pear.\"}\n";
+    assert!(with.contains(example), "{with}");
+    assert_eq!(with.replace(example, ""), *without);
+}
+
 /// The rule about playbooks inside lines stands only where there are such.
 #[test]
 fn inlining_is_explained_where_it_is_used() {

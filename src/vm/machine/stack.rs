@@ -82,7 +82,7 @@ impl Stack {
 
     /// The system message of an agent: the same bytes for all its turns.
     pub(crate) fn system_message(&self, agent: AgentId) -> Arc<str> {
-        self.prompts.system(&self.program, &self.tools, agent, &self.layouts)
+        self.prompts.system(&self.program, &self.tools, agent, &self.layouts, self.settings.explicit_lines)
     }
 
     /// The plan with this number: one of the program, or one that a model wrote.

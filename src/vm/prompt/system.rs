@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use minijinja::context;
 use playhouse_lang::analysis::layout::Layouts;
-use playhouse_lang::program::{AgentId, Mode, Playbook, Program, Signature, TriggerKind, Type};
+use playhouse_lang::program::{AgentId, Mode, Playbook, Program, Signature, Step, TriggerKind, Type};
 
 use crate::calls::arguments::write_parameter;
 use crate::prompt::files::render;
@@ -29,11 +29,15 @@ impl Prompts {
         tools: &[ToolSignature],
         agent: AgentId,
         layouts: &Layouts,
+        explicit_lines: bool,
     ) -> Arc<str> {
         let make = || {
-            // A rule about playbooks inside lines, goals or triggers costs tokens only where there are such.
+            // What is about playbooks inside lines, loops, goals or triggers costs tokens only where there are such.
             let inlines = program.agent(agent).playbooks.iter().any(|&id| layouts.has_regions(id));
             let goals = program.playbooks.iter().any(|playbook| playbook.agent == agent && playbook.mode == Mode::Goal);
+            let models = |step: &&Step| !(step.explicit && explicit_lines);
+            let own = program.agent(agent).playbooks.iter().flat_map(|&id| &program.playbook(id).steps);
+            let loops = own.filter(models).any(|step| speaks_of_repetition(&step.text));
             let triggers =
                 callable_playbooks(program, agent).any(|(_, playbook)| !starts_by_itself(playbook).is_empty());
             let playbooks: Vec<String> = callable_playbooks(program, agent)
@@ -43,7 +47,7 @@ impl Prompts {
             let tools: Vec<String> = tools.map(|tool| summary_line(&tool.signature.name, &tool.signature)).collect();
             let agent = program.agent(agent);
             let (title, description) = (&*agent.title, agent.description.trim());
-            let context = context! { agent => title, description, playbooks, tools, inlines, goals, triggers };
+            let context = context! { agent => title, description, playbooks, tools, inlines, loops, goals, triggers };
             render("system", context).into()
         };
         match self.agents.get(agent.0 as usize) {
@@ -64,6 +68,14 @@ impl Prompts {
             None => make(),
         }
     }
+}
+
+/// Words that repetition is spoken of with.
+const REPETITION: [&str; 9] = ["until", "while", "each", "every", "repeat", "all", "again", "through", "times"];
+
+fn speaks_of_repetition(text: &str) -> bool {
+    let mut words = text.split(|character: char| !character.is_alphabetic());
+    words.any(|word| REPETITION.iter().any(|known| word.eq_ignore_ascii_case(known)))
 }
 
 /// Whether an agent's lists permit the tool of this name.
