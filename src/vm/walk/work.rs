@@ -32,18 +32,17 @@ impl LineWork {
     /// A variable was set at the line `at`. `is_here`: the pointer is there, so that a later line may have wanted it.
     pub(crate) fn note_set(&mut self, body: &Body, at: StepId, name: &Arc<str>, is_here: bool) {
         let wants = |line: &Step| line.writes.contains(name);
-        let lines = if wants(body.step(at)) {
-            vec![at]
+        if wants(body.step(at)) {
+            self.note(at, Effect::Set(name.clone()));
         } else if is_here {
-            next_lines(body, at, wants)
-        } else {
-            Vec::new()
-        };
-        for line in lines {
-            let done = (line, Effect::Set(name.clone()));
-            if !self.done.contains(&done) {
-                self.done.push(done);
-            }
+            next_lines(body, at, wants).into_iter().for_each(|line| self.note(line, Effect::Set(name.clone())));
+        }
+    }
+
+    fn note(&mut self, line: StepId, effect: Effect) {
+        let done = (line, effect);
+        if !self.done.contains(&done) {
+            self.done.push(done);
         }
     }
 
@@ -69,10 +68,9 @@ impl LineWork {
     /// The pointer leaves a line: what that has done is not the work of any other. Nobody asks for its own work any
     /// more, for going back begins afresh.
     pub(crate) fn leave(&mut self, line: StepId) {
-        let own: Vec<Effect> =
-            self.done.iter().filter(|(done, _)| *done == line).map(|(_, effect)| effect.clone()).collect();
-        if !own.is_empty() {
-            self.done.retain(|(_, effect)| !own.contains(effect));
+        while let Some(own) = self.done.iter().position(|(done, _)| *done == line) {
+            let (_, effect) = self.done.swap_remove(own);
+            self.done.retain(|(_, other)| *other != effect);
         }
     }
 
