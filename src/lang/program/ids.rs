@@ -9,7 +9,7 @@ pub struct AgentId(pub u32);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PlaybookId(pub u32);
 
-/// A line of a playbook, by its position in [`crate::program::Playbook::steps`]: document order.
+/// A line of a playbook, by its position in [`crate::program::Body::steps`]: document order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StepId(pub u32);
 

@@ -3,6 +3,7 @@
 //! Questions about lines, ways, variables and callees, and the texts that a model is shown, are answered from here. So
 //! none of them depends on the reply that is being read, on triggers or on timers.
 
+use std::fmt;
 use std::sync::Arc;
 
 use playhouse_lang::analysis::Analysis;
@@ -160,7 +161,7 @@ impl Stack {
     }
 
     /// The interpreter has done something at a line of the top frame, of which its model is told.
-    pub(crate) fn note_done_line(&mut self, step: StepId, what: &str) {
+    pub(crate) fn note_done_line(&mut self, step: StepId, what: fmt::Arguments<'_>) {
         if self.frames.is_empty() {
             return;
         }

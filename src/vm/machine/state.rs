@@ -31,7 +31,7 @@ pub struct Begin {
 
 /// One session's interpreter. A value: cloning it is a snapshot.
 ///
-/// It wires what owns the state: the [`Interpreter`] and the turn whose reply is being read.
+/// It wires what owns the state: the interpreter, and the turn whose reply is being read.
 #[derive(Clone, Debug)]
 pub struct Machine {
     pub(crate) interpreter: Interpreter,

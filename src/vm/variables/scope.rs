@@ -69,22 +69,28 @@ impl Scope {
     /// Gives a variable its value; what was secret stays so, and what was bound stays so. Answers the value as
     /// it is kept, and the one before.
     pub(crate) fn set(&mut self, name: &Arc<str>, value: Admitted, change: Change) -> (Tracked, Option<Tracked>) {
-        let before = self.variables.get(name).map(|variable| (variable.value.clone(), variable.bound));
-        let was_secret = before.as_ref().is_some_and(|(old, _)| old.is_secret());
-        let was_bound = before.as_ref().is_some_and(|(_, bound)| *bound);
-        let value = value.into_tracked().secret_if(was_secret);
-        let old = before.map(|(old, _)| old);
-        let variable = Variable {
-            value: value.clone(),
-            old: old.clone(),
-            changed_at: change.at,
-            changed_in: change.turn,
-            set: change.stamp,
-            used: change.stamp,
-            bound: change.binds || was_bound,
+        let value = value.into_tracked();
+        let Change { stamp, at, turn, binds } = change;
+        let Some(variable) = self.variables.get_mut(name) else {
+            let new = Variable {
+                value: value.clone(),
+                old: None,
+                changed_at: at,
+                changed_in: turn,
+                set: stamp,
+                used: stamp,
+                bound: binds,
+            };
+            self.variables.insert(name.clone(), new);
+            return (value, None);
         };
-        self.variables.insert(name.clone(), variable);
-        (value, old)
+        let value = value.secret_if(variable.value.is_secret());
+        let old = std::mem::replace(&mut variable.value, value.clone());
+        variable.old = Some(old.clone());
+        (variable.changed_at, variable.changed_in) = (at, turn);
+        (variable.set, variable.used) = (stamp, stamp);
+        variable.bound |= binds;
+        (value, Some(old))
     }
 
     pub(crate) fn remove(&mut self, name: &str) {

@@ -34,7 +34,7 @@ impl Interpreter {
         };
         if !goes_on {
             self.stack.top_mut().loops.retain(|state| state.header != step);
-            self.stack.note_done_line(step, "is over");
+            self.stack.note_done_line(step, format_args!("is over"));
             return Ok(LineEffect::Go(EdgeKind::Else));
         }
         let mut text = state.describe();
@@ -62,7 +62,7 @@ impl Interpreter {
         if let Some((name, item)) = item {
             self.bind_variable(name, item, true);
         }
-        self.stack.note_done_line(step, &text);
+        self.stack.note_done_line(step, format_args!("{text}"));
         Ok(LineEffect::Go(EdgeKind::Then))
     }
 }

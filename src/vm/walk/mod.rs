@@ -152,7 +152,7 @@ impl Interpreter {
             Err(fault) => {
                 self.stack.top_mut().here.left_to_model = true;
                 // Only worth telling where the author wrote something exact; an else-arm has nothing to read.
-                self.stack.note_done_line(step, &format!("is left to you: {fault}"));
+                self.stack.note_done_line(step, format_args!("is left to you: {fault}"));
                 LineOutcome::Left
             }
         }
@@ -170,10 +170,10 @@ impl Interpreter {
                         value.value().kind()
                     )));
                 }
-                let text = format!("${} = {}", target.name, shorten(&value, self.stack.settings.shown_value_bytes));
+                let shown = shorten(&value, self.stack.settings.shown_value_bytes);
                 let assigned = (target.name.clone(), value.value().clone());
                 self.set_variable(&target.name, value);
-                self.stack.note_done_line(step, &text);
+                self.stack.note_done_line(step, format_args!("${} = {shown}", target.name));
                 Ok(LineEffect::Next(Some(assigned)))
             }
             StepKind::Branch { arm, condition } => {
@@ -184,7 +184,7 @@ impl Interpreter {
                 };
                 // Of several branches the true one says it all.
                 if condition.is_some() && holds {
-                    self.stack.note_done_line(step, "is true");
+                    self.stack.note_done_line(step, format_args!("is true"));
                 }
                 Ok(LineEffect::Go(if holds { EdgeKind::Then } else { EdgeKind::Else }))
             }
@@ -214,7 +214,7 @@ impl Interpreter {
             },
             StepKind::Say { literal: Some(text) } => {
                 let said = self.say_whole(text)?;
-                self.stack.note_done_line(step, &format!("said {}", Value::from(said).to_json()));
+                self.stack.note_done_line(step, format_args!("said {}", Value::from(said).to_json()));
                 Ok(LineEffect::Next(None))
             }
             StepKind::Assign { value: None, .. }
@@ -246,9 +246,9 @@ impl Interpreter {
         if !is_inside && let Some(site) = self.stack.tail_call(&called, result_name.as_ref()) {
             return Ok(CallMade::TailCall(site.call(&resolved, bound)));
         }
-        let text = format!("called {}", describe_call(&resolved.signature.name, &bound));
+        let called = describe_call(&resolved.signature.name, &bound);
         let call = self.queue_call(&resolved, bound, result_name);
-        self.stack.note_done_line(step, &text);
+        self.stack.note_done_line(step, format_args!("called {called}"));
         Ok(CallMade::Queued(call))
     }
 }
