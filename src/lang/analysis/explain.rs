@@ -219,7 +219,7 @@ pub fn trigger_kind(trigger: &Trigger) -> String {
         TriggerKind::Condition(condition) => format!("condition: {condition}"),
         TriggerKind::Changes(changed) => format!("changes: {}", names(changed)),
         TriggerKind::Semantic if trigger.names.is_empty() => "semantic, asked at every update".to_owned(),
-        TriggerKind::Semantic if trigger.is_about_user() => "semantic, asked when the user speaks".to_owned(),
+        TriggerKind::Semantic if trigger.is_about_messages() => "semantic, asked when the user speaks".to_owned(),
         TriggerKind::Semantic if trigger.names.len() == 1 => {
             format!("semantic, asked when {} changes", names(&trigger.names))
         }

@@ -34,18 +34,26 @@ pub struct Analysis<P = Arc<Program>> {
     lookups: OnceLock<Lookups>,
     /// Per playbook and line why it is no tail call, if it is none.
     tail_calls: Vec<OnceLock<Vec<Option<NoTailCall>>>>,
+    has_frame_limits: bool,
 }
 
 impl<P: Borrow<Program>> Analysis<P> {
-    /// About `program`; nothing is computed yet.
+    /// About `program`; hardly anything is computed yet.
     pub fn new(program: P) -> Self {
-        let tail_calls = vec![OnceLock::new(); program.borrow().playbooks.len()];
-        Analysis { program, mentions: OnceLock::new(), lookups: OnceLock::new(), tail_calls }
+        let playbooks = &program.borrow().playbooks;
+        let tail_calls = vec![OnceLock::new(); playbooks.len()];
+        let has_frame_limits = playbooks.iter().any(|playbook| playbook.limits.is_set());
+        Analysis { program, mentions: OnceLock::new(), lookups: OnceLock::new(), tail_calls, has_frame_limits }
     }
 
     /// What it is about.
     pub fn program(&self) -> &Program {
         self.program.borrow()
+    }
+
+    /// Whether any playbook limits its frames; most programs need not look.
+    pub fn has_frame_limits(&self) -> bool {
+        self.has_frame_limits
     }
 
     /// The names mentioned by any line that can be reached from `from` in `playbook`, that line included, and by

@@ -1,6 +1,7 @@
 //! Trees to playbooks: headings and metadata first, lines when all names are known.
 
 use crate::diagnostic::Diagnostic;
+use crate::diagnostic::spelling::nearest;
 use crate::english::reading::Surroundings;
 use crate::english::triggers::read_trigger;
 use crate::english::words::Phrase;
@@ -158,14 +159,11 @@ impl<'a> PlaybookDraft<'a> {
 /// `### Step` and the like: text, but probably meant as one of ours.
 fn warn_of_near_headings(tree: &PlaybookTree, source: &str, diagnostics: &mut Vec<Diagnostic>) {
     for heading in &tree.body.unknown_headings {
-        let title = source.get(heading.title.range()).unwrap_or("").to_lowercase();
-        let near = |known: &&&str| strsim::damerau_levenshtein(&title, &known.to_lowercase()) <= 2;
-        if title.len() <= 12
-            && let Some(known) = ["Steps", "Triggers", "Notes"].iter().find(near)
-        {
+        let title = source.get(heading.title.range()).unwrap_or("");
+        if let Some(known) = nearest(title, ["Steps", "Triggers", "Notes"].into_iter()) {
             let message = "this heading is none of Triggers, Steps and Notes; what stands under it is description";
             let warning = Diagnostic::warning("unknown-heading", heading.title, message);
-            diagnostics.push(warning.with_fix(format!("write `{known}`"), heading.title, *known));
+            diagnostics.push(warning.with_fix(format!("write `{known}`"), heading.title, known));
         }
     }
 }

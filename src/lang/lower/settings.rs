@@ -81,10 +81,7 @@ fn unindented(text: &str, span: Span) -> String {
 fn parse(source: &str, file: FileId, start: usize) -> Read<Option<Node>> {
     let (root, errors) = yaml::parse(source, file, MAX_NESTING, &|at| start + at);
     match errors.into_iter().next() {
-        Some(error) => {
-            let message = error.message.replacen("this is not", "front matter is not", 1);
-            Err(Box::new(Diagnostic { code: CODE, message, ..error }))
-        }
+        Some(error) => Err(Box::new(Diagnostic { code: CODE, ..error })),
         None => Ok(root),
     }
 }

@@ -58,8 +58,8 @@ pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
-/// `text` inside the quotation marks of a label of Mermaid: everything but letters, digits and a few harmless characters as a
-/// numeric entity.
+/// `text` inside the quotation marks of a label of Mermaid: everything but letters, digits and a few harmless characters
+/// as a numeric entity.
 pub(crate) fn mermaid_text(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

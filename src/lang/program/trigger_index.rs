@@ -62,10 +62,9 @@ pub struct CallName {
 }
 
 impl Trigger {
-    /// Whether it is a trigger in words about what the user says, and names no variable: it waits for messages.
-    pub fn is_about_user(&self) -> bool {
-        let names_message = || self.text.contains(&format!("${USER_MESSAGE}"));
-        matches!(&self.names[..], [name] if **name == *USER_MESSAGE && !names_message())
+    /// Whether it waits for what the user says, and for nothing else.
+    pub fn is_about_messages(&self) -> bool {
+        matches!(&self.names[..], [name] if **name == *USER_MESSAGE)
     }
 }
 

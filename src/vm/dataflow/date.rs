@@ -11,6 +11,7 @@ use jiff::fmt::strtime::BrokenDownTime;
 use jiff::tz::{Offset, TimeZone, TimeZoneDatabase};
 use jiff::{Span, ToSpan, Zoned};
 use playhouse_lang::dataflow::{Period, Relative, Start, TimeOfDay, Unit};
+use playhouse_lang::spelling::nearest;
 
 use crate::protocol::Timestamp;
 
@@ -77,14 +78,9 @@ pub fn zone(name: &str) -> Result<TimeZone, String> {
         return Ok(zone);
     }
     let database = TimeZoneDatabase::bundled();
-    database.get(name).map_err(|_| {
-        let distance = |zone: &String| strsim::damerau_levenshtein(&name.to_lowercase(), &zone.to_lowercase());
-        let zones = database.available().map(|zone| zone.to_string());
-        let near = zones.map(|zone| (distance(&zone), zone)).filter(|(distance, _)| *distance <= name.len() / 3);
-        match near.min() {
-            Some((_, meant)) => format!("there is no time zone `{name}`; did you mean `{meant}`?"),
-            None => format!("there is no time zone `{name}`; write for instance America/Los_Angeles, UTC or -08:00"),
-        }
+    database.get(name).map_err(|_| match nearest(name, database.available().map(|zone| zone.to_string())) {
+        Some(meant) => format!("there is no time zone `{name}`; did you mean `{meant}`?"),
+        None => format!("there is no time zone `{name}`; write for instance America/Los_Angeles, UTC or -08:00"),
     })
 }
 

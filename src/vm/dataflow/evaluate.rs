@@ -7,6 +7,7 @@ use std::sync::Arc;
 use playhouse_lang::dataflow::{
     AliasId, Dataflow, Expr, ExprKind, Method, Slot, Template, TemplatePart, TimeOfDay, Unit, path, read_clock,
 };
+use playhouse_lang::spelling::nearest;
 use playhouse_lang::value::{Bounds, Excess, Map, Value};
 
 use crate::dataflow::date::{Calendar, When};
@@ -255,11 +256,8 @@ impl<'a> Evaluator<'a> {
         match datum {
             Datum::Value(Value::Map(members)) => {
                 let told = told_keys(members, self.is_secret());
-                let distance = |key: &&Arc<str>| strsim::damerau_levenshtein(key, name);
-                let allowed = name.len() / 3;
-                let near = members.keys().take(1000).map(|key| (distance(&key), key)).min();
-                let meant = near.filter(|(distance, _)| *distance <= allowed && !self.is_secret());
-                let meant = meant.map_or(String::new(), |(_, key)| format!("; did you mean `{key}`?"));
+                let near = nearest(name, members.keys()).filter(|_| !self.is_secret());
+                let meant = near.map_or(String::new(), |key| format!("; did you mean `{key}`?"));
                 format!("`{at}` has no `{name}`{told}{meant}")
             }
             Datum::Value(Value::List(items)) => match (self.returned(base), items.len()) {

@@ -116,15 +116,12 @@ impl Interpreter {
     }
 
     pub(crate) fn report(&mut self, fact: Fact) {
-        self.report_of(self.place(), fact);
+        self.report_at(self.place(), fact);
     }
 
     /// Reports what happens in a frame that need not be on top.
-    pub(crate) fn report_at(&mut self, place: Place, fact: Fact) {
-        self.report_of(Some(place), fact);
-    }
-
-    pub(crate) fn report_of(&mut self, place: Option<Place>, fact: Fact) {
+    pub(crate) fn report_at(&mut self, place: impl Into<Option<Place>>, fact: Fact) {
+        let place = place.into();
         self.emit(Effect::Report(Box::new(Report { place, fact })));
     }
 

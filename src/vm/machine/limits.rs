@@ -42,7 +42,7 @@ impl Machine {
     ///
     /// Asked before a turn and while one is read; what a frame does without the model is not limited.
     pub(crate) fn limit_reached(&mut self) -> bool {
-        if !self.interpreter.stack.has_frame_limits {
+        if !self.interpreter.stack.analysis.has_frame_limits() {
             return false;
         }
         let stack = &self.interpreter.stack;

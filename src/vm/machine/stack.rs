@@ -30,8 +30,6 @@ pub(crate) struct Stack {
     pub(crate) analysis: Arc<Analysis>,
     /// Its playbooks as they are executed under these settings.
     pub(crate) layouts: Arc<Layouts>,
-    /// Whether any playbook of the program limits its frames; most programs need not look.
-    pub(crate) has_frame_limits: bool,
     pub(crate) settings: Arc<Settings>,
     pub(crate) tools: Arc<[ToolSignature]>,
     pub(crate) prompts: Arc<Prompts>,
@@ -54,7 +52,6 @@ impl Stack {
             prompts: Arc::new(Prompts::new(&program)),
             layouts: Arc::new(settings.layouts(&program)),
             analysis: Arc::new(Analysis::new(program.clone())),
-            has_frame_limits: has_frame_limits(&program),
             program,
             settings: Arc::new(settings),
             tools,
@@ -71,7 +68,6 @@ impl Stack {
         self.prompts = Arc::new(Prompts::new(&program));
         self.analysis = Arc::new(Analysis::new(program.clone()));
         self.layouts = Arc::new(self.settings.layouts(&program));
-        self.has_frame_limits = has_frame_limits(&program);
         (self.program, self.tools) = (program, tools);
     }
 
@@ -83,7 +79,7 @@ impl Stack {
 
     /// The system message of an agent: the same bytes for all its turns.
     pub(crate) fn system_message(&self, agent: AgentId) -> Arc<str> {
-        self.prompts.system(&self.program, &self.tools, agent, &self.layouts, self.settings.explicit_lines)
+        self.prompts.system(&self.program, &self.tools, agent, &self.layouts, &self.settings)
     }
 
     /// The plan with this number: one of the program, or one that a model wrote.
@@ -184,8 +180,4 @@ impl Stack {
             frame.core_mut().spent.tokens += tokens;
         }
     }
-}
-
-fn has_frame_limits(program: &Program) -> bool {
-    program.playbooks.iter().any(|playbook| playbook.limits.is_set())
 }

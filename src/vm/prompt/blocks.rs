@@ -14,7 +14,7 @@ use crate::machine::stack::Stack;
 use crate::machine::told::Lines;
 use crate::prompt::files::render;
 use crate::prompt::system::{clipped, write_signature};
-use crate::prompt::today::deals_with_days;
+use crate::prompt::topics::deals_with_days;
 use crate::protocol::view::Utterance;
 use crate::protocol::{TurnKind, USER_MESSAGE};
 use crate::variables::display::{first_line, shorten};

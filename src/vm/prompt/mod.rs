@@ -7,8 +7,8 @@
 mod blocks;
 pub mod files;
 pub(crate) mod system;
-mod today;
 mod tools;
+mod topics;
 
 use playhouse_lang::program::Mode;
 

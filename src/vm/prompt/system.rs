@@ -4,11 +4,13 @@ use std::sync::{Arc, OnceLock};
 
 use minijinja::context;
 use playhouse_lang::analysis::layout::Layouts;
-use playhouse_lang::program::{AgentId, Mode, Playbook, Program, Signature, Step, TriggerKind, Type};
+use playhouse_lang::program::{AgentId, Mode, Playbook, Program, Signature, TriggerKind, Type};
 
 use crate::calls::arguments::write_parameter;
 use crate::prompt::files::render;
+use crate::prompt::topics::repeats;
 use crate::protocol::ToolSignature;
+use crate::protocol::settings::Settings;
 use crate::variables::display::first_line;
 
 /// What is the same for all turns of an agent, made once.
@@ -29,15 +31,14 @@ impl Prompts {
         tools: &[ToolSignature],
         agent: AgentId,
         layouts: &Layouts,
-        explicit_lines: bool,
+        settings: &Settings,
     ) -> Arc<str> {
         let make = || {
             // What is about playbooks inside lines, loops, goals or triggers costs tokens only where there are such.
             let inlines = program.agent(agent).playbooks.iter().any(|&id| layouts.has_regions(id));
             let goals = program.playbooks.iter().any(|playbook| playbook.agent == agent && playbook.mode == Mode::Goal);
-            let models = |step: &&Step| !(step.explicit && explicit_lines);
-            let own = program.agent(agent).playbooks.iter().flat_map(|&id| &program.playbook(id).steps);
-            let loops = own.filter(models).any(|step| speaks_of_repetition(&step.text));
+            let mut lines = program.agent(agent).playbooks.iter().flat_map(|&id| &program.playbook(id).steps);
+            let loops = lines.any(|line| !settings.performs(line) && repeats(line));
             let triggers =
                 callable_playbooks(program, agent).any(|(_, playbook)| !starts_by_itself(playbook).is_empty());
             let playbooks: Vec<String> = callable_playbooks(program, agent)
@@ -68,14 +69,6 @@ impl Prompts {
             None => make(),
         }
     }
-}
-
-/// Words that repetition is spoken of with.
-const REPETITION: [&str; 9] = ["until", "while", "each", "every", "repeat", "all", "again", "through", "times"];
-
-fn speaks_of_repetition(text: &str) -> bool {
-    let mut words = text.split(|character: char| !character.is_alphabetic());
-    words.any(|word| REPETITION.iter().any(|known| word.eq_ignore_ascii_case(known)))
 }
 
 /// Whether an agent's lists permit the tool of this name.

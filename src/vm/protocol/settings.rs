@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use playhouse_lang::analysis::layout::Layouts;
-use playhouse_lang::program::Program;
+use playhouse_lang::program::{Program, Step};
 use playhouse_lang::value::Bounds;
 
 use crate::dataflow::date::TimesOfDay;
@@ -140,6 +140,11 @@ pub enum OnProtocolFailure {
 }
 
 impl Settings {
+    /// Whether a line is performed by the interpreter as a rule; it may be left to the model when it is reached.
+    pub(crate) fn performs(&self, line: &Step) -> bool {
+        line.explicit && self.explicit_lines
+    }
+
     /// How the playbooks of a program are laid out under these settings.
     pub(crate) fn layouts(&self, program: &Arc<Program>) -> Layouts {
         Layouts::new(program.clone(), if self.explicit_lines { self.inline_lines } else { 0 })

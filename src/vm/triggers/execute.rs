@@ -1,5 +1,5 @@
-//! The interpreter does what the watcher wants, and waits for what it has asked (spec `turn-protocol.md`, "The watcher's
-//! barrier").
+//! The interpreter does what the watcher wants, and waits for what it has asked
+//! (spec `turn-protocol.md`, "The watcher's barrier").
 //!
 //! In a turn the classifier is asked at the end of the line that made an update, else before the frame does anything
 //! more ([`Interpreter::watch`]).
@@ -60,14 +60,14 @@ impl Interpreter {
     /// Asks about the top frame's updates, and about those that a reply is going to make as far as it has been read;
     /// answers whether there were any. One question is open at a time: after speech that goes on beside it a debugger's
     /// edit waits for its turn.
-    pub(crate) fn ask_classifier(&mut self, ahead: &[(Arc<str>, Value)]) -> bool {
+    pub(crate) fn ask_classifier(&mut self, ahead: impl FnOnce() -> Vec<(Arc<str>, Value)>) -> bool {
         if self.watcher.question().is_some() {
             return false;
         }
         let updates = self.stack.core_mut().watch.take_updates();
         let has_updates = !updates.is_empty();
         if has_updates {
-            let ahead = self.stack.updates_ahead(ahead);
+            let ahead = self.stack.updates_ahead(&ahead());
             self.tell_watcher(|watcher, context| watcher.ask(context, updates, ahead));
         }
         has_updates
@@ -83,7 +83,7 @@ impl Interpreter {
                 && self.stack.asks_model_next();
             return if goes_on { Ok(false) } else { Err(wait) };
         }
-        if self.ask_classifier(&[]) {
+        if self.ask_classifier(Vec::new) {
             return Ok(true);
         }
         let Some(found) = self.stack.core_mut().watch.next_match() else { return Ok(false) };

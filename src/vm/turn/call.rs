@@ -10,7 +10,7 @@ use crate::calls::call::Called;
 use crate::machine::stack::Stack;
 use crate::reply::{Action, CallArguments};
 use crate::turn::state::Todo;
-use crate::turn::{Step, TurnOver, TurnStep, mistake};
+use crate::turn::{TurnOver, TurnResult, TurnStep, mistake};
 use crate::variables::fault::EvalFault;
 
 impl TurnStep<'_> {
@@ -21,7 +21,7 @@ impl TurnStep<'_> {
         arguments: CallArguments,
         each: Option<Box<(Arc<str>, Value)>>,
         result: Option<Arc<str>>,
-    ) -> Step {
+    ) -> TurnResult {
         let resolved = self.interpreter.stack.find_callee(&name).map_err(TurnOver::Mistaken)?;
         let called = Called { callee: resolved.callee, name: name.clone() };
         if self.call_of_region(&called)? {
@@ -76,17 +76,7 @@ impl Stack {
     /// Whether the pointer's line is this call.
     fn is_call_line(&self, called: &Called) -> bool {
         let frame = self.top();
-        let Some(step) = frame.pointer else { return false };
-        match &self.body(frame).step(step).kind {
-            StepKind::Call(site) => called.is_of(site),
-            StepKind::Branch { .. }
-            | StepKind::Loop(_)
-            | StepKind::Return(_)
-            | StepKind::End
-            | StepKind::Assign { .. }
-            | StepKind::Ask { .. }
-            | StepKind::Say { .. }
-            | StepKind::Free => false,
-        }
+        let line = frame.pointer.map(|step| &self.body(frame).step(step).kind);
+        matches!(line, Some(StepKind::Call(site)) if called.is_of(site))
     }
 }

@@ -86,7 +86,8 @@ impl Machine {
             TurnOver::Matched => self.cut_for_match(),
             TurnOver::Mistaken(problem) => self.fail_turn(&problem),
             TurnOver::Read => self.end_of_reply(),
-            TurnOver::Failed => self.close_turn("the session failed"),
+            // Nobody wants the reply of a session that has failed: `advance` closes it.
+            TurnOver::Failed => {}
         }
         None
     }
@@ -103,7 +104,7 @@ impl Machine {
 
     /// Ends the turn in progress, if there is one: keeps what took effect as the assistant's message, and lets
     /// go of the stream.
-    pub(crate) fn end_turn(&mut self, end: TurnEnd, close: Close, reason: &str) {
+    fn end_turn(&mut self, end: TurnEnd, close: Close, reason: &str) {
         self.interpreter.tell_watcher(|watcher, _| watcher.drop_ahead());
         let Some(mut turn) = self.turn.take() else { return };
         self.interpreter.reply = None;
@@ -171,7 +172,7 @@ impl Machine {
     }
 
     /// The reply of a turn is over in every sense.
-    pub(crate) fn report_finished(&mut self, closing: &ClosingTurn, usage: Option<Usage>) {
+    fn report_finished(&mut self, closing: &ClosingTurn, usage: Option<Usage>) {
         let estimated = usage.is_none();
         // A request of which not a byte came back is not known to have been read.
         let usage = usage.unwrap_or(Usage {
@@ -188,11 +189,11 @@ impl Machine {
         }
         self.interpreter.counters.model_ms += ms;
         let fact = Fact::TurnFinished { turn: closing.id, end: closing.end, usage, discarded_tokens, estimated, ms };
-        self.interpreter.report_of(closing.place, fact);
+        self.interpreter.report_at(closing.place, fact);
     }
 
     /// How the frame goes on after a turn that was no failure of the protocol.
-    pub(crate) fn after_turn(&mut self, then: Then) {
+    fn after_turn(&mut self, then: Then) {
         if self.interpreter.outcome.is_some() {
             return;
         }
@@ -227,7 +228,7 @@ impl Machine {
     }
 
     /// The model has made a mistake: the reply is cut before the line in hand, and the model is told.
-    pub(crate) fn fail_turn(&mut self, problem: &str) {
+    fn fail_turn(&mut self, problem: &str) {
         let line = self.turn.as_ref().and_then(|turn| turn.line_source.clone());
         let problem = &match line {
             Some(line) => {
@@ -250,7 +251,7 @@ impl Machine {
     }
 
     /// The reply is over and everything in it has been looked at.
-    pub(crate) fn end_of_reply(&mut self) {
+    fn end_of_reply(&mut self) {
         let Some(turn) = self.turn.as_ref() else { return };
         let Some((end, _)) = turn.ended.clone() else { return };
         let (n_lines, reopened) = (turn.n_lines, turn.reopened);

@@ -3,12 +3,12 @@
 use crate::protocol::Wait;
 use crate::protocol::settings::Barrier;
 use crate::turn::state::Gate;
-use crate::turn::{Step, TurnStep};
+use crate::turn::{TurnResult, TurnStep};
 
 impl TurnStep<'_> {
     /// After an update: asks about it, or says that the turn is over. Answers whether the reply is held now.
     /// `drops_line`: the line in hand has not taken effect, and will not if a trigger matches.
-    pub(super) fn judge(&mut self, drops_line: bool) -> Step<bool> {
+    pub(super) fn judge(&mut self, drops_line: bool) -> TurnResult<bool> {
         self.ask_classifier();
         // Nothing need be waited for to know that the rest of the reply is not wanted.
         if self.interpreter.stack.core().watch.first_match().is_some() {
@@ -18,7 +18,7 @@ impl TurnStep<'_> {
     }
 
     pub(super) fn ask_classifier(&mut self) {
-        self.interpreter.ask_classifier(&self.turn.sets_ahead());
+        self.interpreter.ask_classifier(|| self.turn.sets_ahead());
     }
 
     /// Everything after the line in hand waits if a question is open; answers whether one is.
@@ -31,7 +31,7 @@ impl TurnStep<'_> {
     }
 
     /// The classifier is being asked: everything after the update waits, or everything but speech.
-    pub(super) fn step_judging(&mut self, drops_line: bool) -> Step<Option<Wait>> {
+    pub(super) fn step_judging(&mut self, drops_line: bool) -> TurnResult<Option<Wait>> {
         let watcher = &self.interpreter.watcher;
         if let Some(question) = watcher.question() {
             let wait = Wait::Verdict(question.question);

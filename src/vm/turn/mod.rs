@@ -1,17 +1,17 @@
 //! One turn: the reply is read while it arrives, and what it says is done piece by piece
 //! (spec `turn-protocol.md`).
 //!
-//! A [`TurnStep`] does one piece with the two things that it concerns, the turn and the interpreter. It never ends the turn
-//! itself: it answers that the turn is over, and why ([`TurnOver`]), and [`Machine`](crate::Machine) ends it.
+//! A [`TurnStep`] does one piece with the two things that it concerns, the turn and the interpreter. It never ends the
+//! turn itself: it answers that the turn is over, and why ([`TurnOver`]), and [`Machine`](crate::Machine) ends it.
 
 mod call;
-pub(crate) mod end;
-pub(crate) mod history;
+mod end;
+mod history;
 mod judge;
-pub(crate) mod messages;
+mod messages;
 mod pointer;
 mod region;
-pub(crate) mod speech;
+mod speech;
 mod start;
 pub(crate) mod state;
 mod work;
@@ -35,14 +35,14 @@ use crate::variables::fault::EvalFault;
 use crate::walk::tail_call::TailCall;
 
 /// One piece of work of a turn: the turn, and the interpreter that it acts on.
-pub(crate) struct TurnStep<'m> {
-    pub(crate) interpreter: &'m mut Interpreter,
-    pub(crate) turn: &'m mut Turn,
+struct TurnStep<'m> {
+    interpreter: &'m mut Interpreter,
+    turn: &'m mut Turn,
 }
 
 /// Why a turn is over.
 #[derive(Debug)]
-pub(crate) enum TurnOver {
+enum TurnOver {
     /// The model has yielded; then this follows.
     Yielded(TurnEnd, Then),
     /// The reply is cut for this reason; then this follows.
@@ -62,11 +62,11 @@ pub(crate) enum TurnOver {
 }
 
 /// What a piece of a turn comes to, unless the turn is over.
-pub(crate) type Step<T = ()> = Result<T, TurnOver>;
+type TurnResult<T = ()> = Result<T, TurnOver>;
 
 impl TurnStep<'_> {
     /// Does the next piece of the reply in hand. Answers what must be waited for.
-    pub(crate) fn advance(&mut self) -> Step<Option<Wait>> {
+    fn advance(&mut self) -> TurnResult<Option<Wait>> {
         match self.turn.gate {
             Gate::Held(call) => return self.step_held(call),
             Gate::Judging { drops_line } => return self.step_judging(drops_line),
@@ -85,7 +85,7 @@ impl TurnStep<'_> {
     }
 
     /// A line refers to the result of a tool that is still running: it and what follows it wait.
-    fn step_held(&mut self, call: CallId) -> Step<Option<Wait>> {
+    fn step_held(&mut self, call: CallId) -> TurnResult<Option<Wait>> {
         // Speech that does not wait for the classifier has come to a result that is not there: both are waited for.
         if let Some(question) = self.interpreter.watcher.question() {
             return Ok(Some(Wait::Verdict(question.question)));
@@ -113,7 +113,7 @@ impl TurnStep<'_> {
         Ok(None)
     }
 
-    fn step_reading(&mut self, reading: Reading) -> Step {
+    fn step_reading(&mut self, reading: Reading) -> TurnResult {
         let turn = &mut *self.turn;
         match reading {
             Reading::SayBegan { at, .. } => {
@@ -149,7 +149,7 @@ impl TurnStep<'_> {
         Ok(())
     }
 
-    fn step_todo(&mut self, todo: Todo) -> Step {
+    fn step_todo(&mut self, todo: Todo) -> TurnResult {
         let is_over = self.turn.is_line_over;
         match todo {
             Todo::SayText(_) | Todo::SayParts(_) | Todo::CloseSay | Todo::Act(Action::Think(_)) if is_over => {}
@@ -182,7 +182,7 @@ impl TurnStep<'_> {
     }
 
     /// The line that is in hand takes effect with what it does now, for nothing can be noted after it.
-    fn apply_line_in_hand(&mut self) -> Step {
+    fn apply_line_in_hand(&mut self) -> TurnResult {
         let todo = &mut self.turn.todo;
         let applied = todo.iter().position(|todo| matches!(todo, Todo::Applied { .. }));
         match applied.and_then(|index| todo.remove(index)) {
@@ -192,7 +192,7 @@ impl TurnStep<'_> {
     }
 
     /// A limit may have ended the session.
-    fn go_on_unless_failed(&self) -> Step {
+    fn go_on_unless_failed(&self) -> TurnResult {
         if self.interpreter.outcome.is_some() { Err(TurnOver::Failed) } else { Ok(()) }
     }
 
@@ -205,7 +205,7 @@ impl TurnStep<'_> {
     }
 
     /// The pointer's line must wait for a call.
-    fn wait_for_results(&mut self, step: StepId) -> Step {
+    fn wait_for_results(&mut self, step: StepId) -> TurnResult {
         match self.interpreter.stack.blocking_call(step) {
             Some(call) => self.hold_for_call(call),
             None => {
@@ -217,14 +217,14 @@ impl TurnStep<'_> {
 
     /// Something refers to the result of a call that is not there yet. A tool is waited for; for a playbook it
     /// is as if `"wait": "calls"` stood before the line.
-    fn hold_for(&mut self, name: &str) -> Step {
+    fn hold_for(&mut self, name: &str) -> TurnResult {
         match self.interpreter.stack.top().pending(name).map(|call| call.id) {
             Some(call) => self.hold_for_call(call),
             None => Ok(()),
         }
     }
 
-    fn hold_for_call(&mut self, call: CallId) -> Step {
+    fn hold_for_call(&mut self, call: CallId) -> TurnResult {
         let queued = self.interpreter.stack.core().queue.get(call).map(|queued| (queued.callee, queued.state()));
         match queued {
             Some((Callee::Tool(_) | Callee::Model, CallState::Queued)) => {
@@ -252,7 +252,7 @@ impl TurnStep<'_> {
         TurnOver::Cut(reason.into(), Then::GoOn)
     }
 
-    fn set(&mut self, name: &Arc<str>, value: &Value) -> Step {
+    fn set(&mut self, name: &Arc<str>, value: &Value) -> TurnResult {
         self.touch_line();
         if playhouse_lang::expr::scan_name(name) != name.len() || name.is_empty() {
             return mistake(format!("\"{name}\" in \"set\" is no variable name; use letters, digits and _"));
@@ -289,7 +289,7 @@ impl TurnStep<'_> {
         self.go_on_unless_failed()
     }
 
-    fn act_on(&mut self, action: Action) -> Step {
+    fn act_on(&mut self, action: Action) -> TurnResult {
         if matches!(action, Action::Return(_)) && self.leave_to_return() {
             return self.todo_after_leaving(action);
         }
@@ -361,7 +361,7 @@ impl TurnStep<'_> {
 }
 
 /// The model has made a mistake, of which it is told.
-fn mistake<T>(problem: String) -> Step<T> {
+fn mistake<T>(problem: String) -> TurnResult<T> {
     Err(TurnOver::Mistaken(problem))
 }
 

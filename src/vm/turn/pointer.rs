@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use playhouse_lang::program::flow_graph::Node;
-use playhouse_lang::program::{Loop, Mode, Step as PlaybookStep, StepId, StepKind};
+use playhouse_lang::program::{Loop, Mode, Step, StepId, StepKind};
 
 use crate::calls::call::Callee;
 use crate::machine::frame_core::Then;
 use crate::machine::stack::Stack;
 use crate::reply::{Action, WaitFor};
 use crate::turn::state::{Goal, Todo};
-use crate::turn::{Step, TurnOver, TurnStep, mistake};
+use crate::turn::{TurnOver, TurnResult, TurnStep, mistake};
 use crate::variables::display::first_line;
 use crate::walk::LineOutcome;
 use crate::walk::way::JumpOutcome;
 
 impl TurnStep<'_> {
     /// `at`: the model says which line it is at.
-    pub(super) fn at(&mut self, label: &Arc<str>) -> Step {
+    pub(super) fn at(&mut self, label: &Arc<str>) -> TurnResult {
         let stack = &mut self.interpreter.stack;
         let frame = stack.top();
         let (playbook, body) = (stack.program.playbook(frame.playbook), stack.body(frame));
@@ -54,7 +54,7 @@ impl TurnStep<'_> {
                 self.turn.todo_first(Todo::Move(Goal::Line(step)));
             }
             (Mode::Steps, None) => {
-                let mut lines: Vec<&PlaybookStep> = body.steps.iter().collect();
+                let mut lines: Vec<&Step> = body.steps.iter().collect();
                 lines.sort_by_key(|line| stack.position(line.id));
                 let labels: Vec<&str> = lines.iter().map(|line| &*line.label).collect();
                 let known = match labels.as_slice() {
@@ -68,7 +68,7 @@ impl TurnStep<'_> {
     }
 
     /// One hop on the way to the line that an `at` names, or out of a region. Explicit lines on the way are performed.
-    pub(super) fn move_towards(&mut self, goal: Goal) -> Step {
+    pub(super) fn move_towards(&mut self, goal: Goal) -> TurnResult {
         let frame = self.interpreter.stack.top();
         let Some(pointer) = frame.pointer else { return Ok(()) };
         let target = match (goal, &frame.inside) {

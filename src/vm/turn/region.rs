@@ -7,13 +7,13 @@ use crate::machine::frame_core::{ReturnValue, Then};
 use crate::protocol::{Tracked, TurnEnd};
 use crate::reply::Action;
 use crate::turn::state::{Goal, Todo};
-use crate::turn::{Step, TurnOver, TurnStep, mistake};
+use crate::turn::{TurnOver, TurnResult, TurnStep, mistake};
 use crate::walk::way::JumpOutcome;
 
 impl TurnStep<'_> {
     /// In the middle of a reply the way leads out of a region: it returns nothing, if all that it has
     /// begun is over.
-    pub(super) fn walk_out(&mut self, goal: Goal) -> Step {
+    pub(super) fn walk_out(&mut self, goal: Goal) -> TurnResult {
         let core = self.interpreter.stack.core();
         if !core.watch.is_settled() {
             return Err(self.matched(false));
@@ -29,7 +29,7 @@ impl TurnStep<'_> {
     }
 
     /// The way leads back out of a region, to where the caller was before: what it has begun is not wanted.
-    pub(super) fn walk_back_out(&mut self) -> Step {
+    pub(super) fn walk_back_out(&mut self) -> TurnResult {
         if !self.interpreter.stack.core().queue.is_empty() {
             return Err(self.cut_without_line("calls of the line are on their way"));
         }
@@ -38,7 +38,7 @@ impl TurnStep<'_> {
     }
 
     /// What a line of the region wants to end it with, in the middle of a reply.
-    pub(super) fn yield_inside(&mut self, then: Then) -> Step {
+    pub(super) fn yield_inside(&mut self, then: Then) -> TurnResult {
         let core = self.interpreter.stack.core();
         match then {
             // What triggers want of the playbook comes before it is left.
@@ -60,7 +60,7 @@ impl TurnStep<'_> {
     }
 
     /// The playbook in the region returns `value` in the middle of a reply, which goes on with its caller.
-    fn end_region(&mut self, value: Tracked) -> Step {
+    fn end_region(&mut self, value: Tracked) -> TurnResult {
         let stack = &mut self.interpreter.stack;
         if let Some(problem) = stack.wrong_return(&value) {
             let name = stack.program.playbook(stack.top().executed()).name.clone();
@@ -94,7 +94,7 @@ impl TurnStep<'_> {
 
     /// The region is left, then its caller does what the reply says. If lines inside are not done, they are not done
     /// any more: a playbook can be left early from wherever it is.
-    pub(super) fn todo_after_leaving(&mut self, action: Action) -> Step {
+    pub(super) fn todo_after_leaving(&mut self, action: Action) -> TurnResult {
         self.turn.todo_first(Todo::Act(action));
         let stack = &self.interpreter.stack;
         let next = stack.top().inside.as_ref().map(|inside| inside.region.next);
@@ -112,7 +112,7 @@ impl TurnStep<'_> {
     }
 
     /// A call that the model writes of the playbook in whose region the pointer is. Answers false if it is of another.
-    pub(super) fn call_of_region(&mut self, called: &Called) -> Step<bool> {
+    pub(super) fn call_of_region(&mut self, called: &Called) -> TurnResult<bool> {
         // A line of the region may call its playbook again: a call in words is no call to the graph.
         if self.turn.line_at.as_deref().is_some_and(|at| at.contains('>')) {
             return Ok(false);

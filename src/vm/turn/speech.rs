@@ -12,7 +12,7 @@ use crate::machine::interpreter::Interpreter;
 use crate::protocol::{Effect, Fact};
 use crate::reply::Reading;
 use crate::turn::state::{Speech, Todo};
-use crate::turn::{Step, TurnStep};
+use crate::turn::{TurnResult, TurnStep};
 use crate::variables::fault::EvalFault;
 use crate::variables::resolve::Spoken;
 use crate::variables::template::{Part, TextScanner, scan_text};
@@ -40,7 +40,7 @@ impl TurnStep<'_> {
     }
 
     /// Delivers what can be delivered; at a result that is not there yet the rest waits.
-    pub(super) fn say_parts(&mut self, mut parts: VecDeque<Part>) -> Step {
+    pub(super) fn say_parts(&mut self, mut parts: VecDeque<Part>) -> TurnResult {
         let speech = self.turn.speech.as_mut();
         if let Some(held) = speech.and_then(|speech| speech.held.as_mut()) {
             held.extend(parts);
@@ -84,7 +84,7 @@ impl TurnStep<'_> {
         self.interpreter.emit(Effect::Say { utterance: speech.utterance.id, text, last: false, place });
     }
 
-    pub(super) fn close_say(&mut self) -> Step {
+    pub(super) fn close_say(&mut self) -> TurnResult {
         let turn = &mut *self.turn;
         let Some(speech) = turn.speech.as_mut() else { return Ok(()) };
         let mut parts = Vec::new();
@@ -115,7 +115,7 @@ impl TurnStep<'_> {
 
     /// While the classifier is asked and speech need not wait for it: does the next piece of the reply if that is
     /// speech, or only says which line it is at. Nothing that stands after anything else is done.
-    pub(super) fn step_speech_only(&mut self) -> Step<bool> {
+    pub(super) fn step_speech_only(&mut self) -> TurnResult<bool> {
         let frame = self.interpreter.stack.top();
         // A line of the interpreter's on the way would be performed.
         let may_move = frame.here.performed.is_some() || !self.interpreter.stack.performs_here(frame);

@@ -109,7 +109,7 @@ pub(super) enum Todo {
 
 impl Turn {
     /// A turn of whose reply nothing has come.
-    pub(crate) fn new(id: TurnId, started: Timestamp, prompt_tokens: u64, reader: ReplyReader) -> Turn {
+    pub(super) fn new(id: TurnId, started: Timestamp, prompt_tokens: u64, reader: ReplyReader) -> Turn {
         Turn {
             id,
             started,
@@ -199,7 +199,7 @@ pub(super) struct Speech {
     pub(super) scanner: TextScanner,
     /// The interpreter has said this line itself.
     pub(super) swallowed: bool,
-    /// The result of a call that waits for the end of the turn is on its way: nothing is delivered before it is certain that the line
-    /// does not refer to it, for then it must not be said at all.
+    /// The result of a call that waits for the end of the turn is on its way: nothing is delivered before it is certain
+    /// that the line does not refer to it, for then it must not be said at all.
     pub(super) held: Option<VecDeque<Part>>,
 }

@@ -214,7 +214,7 @@ impl Stack {
 
     /// Whether a line is performed by the interpreter as a rule; it may be left to the model when it is reached.
     pub(crate) fn is_interpreters(&self, body: &Body, step: StepId) -> bool {
-        body.step(step).explicit && self.settings.explicit_lines
+        self.settings.performs(body.step(step))
     }
 
     fn may_pass(&self, body: &Body, step: StepId) -> bool {

@@ -1,10 +1,13 @@
 //! The types of instructions, and which dialect a plan is written in (spec `plans.md`, 2.8).
 
+use strum::VariantArray;
+
 use crate::plan::json::tree::Json;
 use crate::plan::json::{Dialect, references};
 
 /// A type of instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumString, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub(crate) enum InstructionType {
     Assign,
     Jmp,
@@ -16,63 +19,47 @@ pub(crate) enum InstructionType {
     Reasoning,
 }
 
-/// Each type: it as it is written, the one dialect that has it (none: both have), the parameters that it reads.
-const TYPES: [(InstructionType, &str, Option<Dialect>, &[&str]); 8] = [
-    (InstructionType::Assign, "assign", None, &["value", "var_name"]),
-    (
-        InstructionType::Jmp,
-        "jmp",
-        Some(Dialect::Jmp),
-        &["condition_prompt", "context", "jump_if_true", "jump_if_false", "target_seq"],
-    ),
-    (InstructionType::Calling, "calling", Some(Dialect::Jmp), &["tool", "params", "output_vars"]),
-    (InstructionType::LlmGenerate, "llm_generate", Some(Dialect::Branch), &["prompt", "context", "output_var"]),
-    (
-        InstructionType::RetrieveKnowledgeGraph,
-        "retrieve_knowledge_graph",
-        Some(Dialect::Branch),
-        &["query", "output_var"],
-    ),
-    (
-        InstructionType::RetrieveEmbeddedChunks,
-        "retrieve_embedded_chunks",
-        Some(Dialect::Branch),
-        &["embedding_query", "top_k", "output_var"],
-    ),
-    (
-        InstructionType::Condition,
-        "condition",
-        Some(Dialect::Branch),
-        &["prompt", "context", "true_branch", "false_branch"],
-    ),
-    (InstructionType::Reasoning, "reasoning", None, &[]),
-];
-
 impl InstructionType {
     /// It as it is written.
     pub(crate) fn name(self) -> &'static str {
-        TYPES[self as usize].1
-    }
-
-    /// The one dialect that has it; none: both have.
-    pub(crate) fn dialect(self) -> Option<Dialect> {
-        TYPES[self as usize].2
-    }
-
-    /// The parameters that it reads.
-    pub(crate) fn parameters(self) -> &'static [&'static str] {
-        TYPES[self as usize].3
+        self.into()
     }
 
     /// The type of this name.
     pub(crate) fn of_name(name: &str) -> Option<InstructionType> {
-        TYPES.iter().find(|known| known.1 == name).map(|known| known.0)
+        name.parse().ok()
+    }
+
+    /// The one dialect that has it; none: both have.
+    pub(crate) fn dialect(self) -> Option<Dialect> {
+        match self {
+            InstructionType::Assign | InstructionType::Reasoning => None,
+            InstructionType::Jmp | InstructionType::Calling => Some(Dialect::Jmp),
+            InstructionType::LlmGenerate
+            | InstructionType::RetrieveKnowledgeGraph
+            | InstructionType::RetrieveEmbeddedChunks
+            | InstructionType::Condition => Some(Dialect::Branch),
+        }
+    }
+
+    /// The parameters that it reads.
+    pub(crate) fn parameters(self) -> &'static [&'static str] {
+        match self {
+            InstructionType::Assign => &["value", "var_name"],
+            InstructionType::Jmp => &["condition_prompt", "context", "jump_if_true", "jump_if_false", "target_seq"],
+            InstructionType::Calling => &["tool", "params", "output_vars"],
+            InstructionType::LlmGenerate => &["prompt", "context", "output_var"],
+            InstructionType::RetrieveKnowledgeGraph => &["query", "output_var"],
+            InstructionType::RetrieveEmbeddedChunks => &["embedding_query", "top_k", "output_var"],
+            InstructionType::Condition => &["prompt", "context", "true_branch", "false_branch"],
+            InstructionType::Reasoning => &[],
+        }
     }
 
     /// The types of a dialect.
     pub(crate) fn all_of(dialect: Dialect) -> impl Iterator<Item = InstructionType> {
         let has = move |known: &InstructionType| known.dialect().is_none_or(|only| only == dialect);
-        TYPES.iter().map(|known| known.0).filter(has)
+        InstructionType::VARIANTS.iter().copied().filter(has)
     }
 }
 
