@@ -13,12 +13,12 @@ use playhouse::host::session::{Interest, Notice, Session, SessionOptions, Start,
 use playhouse::host::tool::builtin::{WorkingDirectory, add_builtins};
 use playhouse::host::tool::canned;
 use playhouse::host::tool::registry::Registry;
+use playhouse::lang::expr::template::{Part, TextScanner, scan_text};
 use playhouse::serve::cli::test_file::{TestFile, TestStepKind};
 use playhouse::span::Sources;
 use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::protocol::{Event, Progress, Timestamp};
 use playhouse::vm::reply::ReadEnd;
-use playhouse::vm::variables::template::{Part, TextScanner, scan_text};
 use playhouse::vm::{Begin, Machine};
 
 use crate::reply::{corpus, read, read_whole};

@@ -65,7 +65,7 @@ fn older_programs_load_without_errors() {
 
 #[test]
 fn expressions() {
-    golden::check("lang", &["txt"], |_, table| {
+    golden::check("lang/expressions", &["txt"], |_, table| {
         let rows = table.lines().map(|source| match expr::parse(source, FileId(0), 0) {
             Ok(read) => format!("{source}\n    = {read}\n"),
             Err(error) => {
@@ -164,7 +164,7 @@ fn suggested_wordings_are_conditions() {
             n_suggested += 1;
         }
     }
-    assert!(n_suggested > 20, "only {n_suggested}");
+    assert!(n_suggested > 10, "only {n_suggested}");
 }
 
 /// Words of triggers in any order: always some trigger, its places inside the file, and honest advice.
@@ -256,7 +256,7 @@ fn any_words_make_some_trigger() {
         let file = loaded.program.sources.get(FileId(0)).unwrap();
         for trigger in loaded.program.playbooks.iter().flat_map(|playbook| &playbook.triggers) {
             if let TriggerKind::Condition(condition) = &trigger.kind {
-                let read = expr::parse(&file.text[condition.span.range()], FileId(0), 0).unwrap();
+                let read = expr::parse_condition(&file.text[condition.span.range()], FileId(0), 0).unwrap();
                 assert_eq!(read.to_string(), condition.to_string(), "{}", trigger.text);
             }
         }

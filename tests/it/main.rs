@@ -42,6 +42,7 @@ mod models;
 mod openai;
 mod optimiser;
 mod packages;
+mod phrasings;
 mod plan_cli;
 mod plan_machine;
 mod plans;

@@ -1,6 +1,6 @@
 //! References inside text.
 
-use playhouse::vm::variables::template::{Part, TextScanner, scan_text, whole_reference};
+use playhouse::lang::expr::template::{Part, TextScanner, scan_text, whole_reference};
 
 /// Text as it is, `<$x.y[0]>` for a braced reference and `<<$x>>` for a bare one.
 fn show(text: &str) -> String {

@@ -344,7 +344,7 @@ fn needed_names(step: &Step) -> Vec<(Arc<str>, Span)> {
     match &step.kind {
         StepKind::Branch { condition: expr, .. }
         | StepKind::Loop(Loop::ForEach { list: expr, .. } | Loop::Repeat { count: expr })
-        | StepKind::Loop(Loop::While { condition: expr } | Loop::Until { condition: expr })
+        | StepKind::Loop(Loop::While { condition: expr } | Loop::Until { condition: expr, .. })
         | StepKind::Assign { value: expr, .. } => expr.iter().for_each(add),
         StepKind::Return(Returned::Value(value)) => add(value),
         StepKind::Return(Returned::Call(call)) | StepKind::Call(call) => {
@@ -355,6 +355,8 @@ fn needed_names(step: &Step) -> Vec<(Arc<str>, Span)> {
         }
         StepKind::Return(Returned::Nothing | Returned::Words)
         | StepKind::End
+        | StepKind::Break
+        | StepKind::Continue
         | StepKind::Ask { .. }
         | StepKind::Say { literal: None }
         | StepKind::Free => {}
@@ -367,10 +369,10 @@ fn add_references(expr: &Expr, needed: &mut Vec<(Arc<str>, Span)>) {
     match &expr.kind {
         ExprKind::Literal(_) | ExprKind::Test { .. } => {}
         ExprKind::Reference(reference) => needed.push((reference.name.clone(), expr.span)),
-        ExprKind::List(items) => items.iter().for_each(|item| add_references(item, needed)),
+        ExprKind::List(items) | ExprKind::Text(items) => items.iter().for_each(|item| add_references(item, needed)),
         ExprKind::Map(members) => members.iter().for_each(|(_, value)| add_references(value, needed)),
         ExprKind::Unary(_, operand) | ExprKind::Length(operand) => add_references(operand, needed),
-        ExprKind::Binary(_, left, right) => {
+        ExprKind::Binary(_, left, right) | ExprKind::Range(left, right) => {
             add_references(left, needed);
             add_references(right, needed);
         }

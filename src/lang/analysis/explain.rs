@@ -161,7 +161,7 @@ fn explain_step(text: &mut String, analysis: &Analysis<&Program>, playbook: &Pla
         text.push('\n');
         return;
     }
-    let _ = write!(text, "\n       {indent}{}", kind(analysis.program(), &step.kind));
+    let _ = write!(text, "\n       {indent}{}", step_kind(analysis.program(), &step.kind));
     let savings = savings(analysis, playbook, step);
     if !savings.is_empty() {
         let _ = write!(text, " ({})", savings.join("; "));
@@ -250,7 +250,8 @@ fn edge_text(playbook: &Playbook, edge: &crate::program::flow_graph::Edge) -> St
     }
 }
 
-fn kind(program: &Program, step: &StepKind) -> String {
+/// What a line was read as: `branch if $n > 3`, `ask $name`, `free`.
+pub fn step_kind(program: &Program, step: &StepKind) -> String {
     let read = |found: bool| if found { "an expression" } else { "in words" };
     match step {
         StepKind::Branch { arm, condition } => {
@@ -278,15 +279,20 @@ fn kind(program: &Program, step: &StepKind) -> String {
             Some(condition) => format!("loop while {condition}"),
             None => "loop, the model's own".to_owned(),
         },
-        StepKind::Loop(Loop::Until { condition }) => match condition {
-            Some(condition) => format!("loop until {condition}"),
-            None => "loop until, in words".to_owned(),
-        },
+        StepKind::Loop(Loop::Until { condition, at_most }) => {
+            let at_most = at_most.as_ref().map_or(String::new(), |most| format!(", at most {most} times"));
+            match condition {
+                Some(condition) => format!("loop until {condition}{at_most}"),
+                None => format!("loop until, in words{at_most}"),
+            }
+        }
         StepKind::Return(Returned::Nothing) => "return".to_owned(),
         StepKind::Return(Returned::Value(value)) => format!("return {value}"),
         StepKind::Return(Returned::Call(call)) => format!("return {}", call_text(program, call)),
         StepKind::Return(Returned::Words) => "return in words".to_owned(),
         StepKind::End => "end".to_owned(),
+        StepKind::Break => "break".to_owned(),
+        StepKind::Continue => "continue".to_owned(),
         StepKind::Call(call) => call_text(program, call),
         StepKind::Assign { target: variable, value } => match value {
             Some(value) => format!("assign {} = {value}", target(variable)),

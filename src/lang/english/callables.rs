@@ -135,6 +135,12 @@ impl<'a> Names<'a> {
         Some(&self.playbooks[index])
     }
 
+    /// Whether a tool that can be called by `name` has a parameter of this name.
+    pub(crate) fn has_parameter(&self, agent: AgentId, name: &str, parameter: &str) -> bool {
+        let Meaning::Tool(tool) = self.resolve(agent, name) else { return false };
+        tool.parameters.iter().any(|known| &*known.name == parameter)
+    }
+
     /// Whether the first of `words`, in small letters, are the name of an agent.
     pub(crate) fn begins_with_agent(&self, words: &[String]) -> bool {
         (1..=words.len()).any(|n| self.agents.contains(&words[..n]))

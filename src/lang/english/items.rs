@@ -1,105 +1,171 @@
 //! What an item of a list is read as: a line, or a branch and what it does on its own line, each by itself.
 
 use crate::english::lines::{
-    read_action, read_call_in_plain_words, read_leading_condition, read_line, strip_filler, strip_separators,
+    read_action, read_call_in_plain_words, read_leading_condition, strip_filler, strip_separators,
 };
+use crate::english::loops::read_line;
 use crate::english::reading::{Action, ItemReading, Reading, Surroundings};
 use crate::english::words::Phrase;
-use crate::expr::Expr;
+use crate::expr::{BinaryOperator, Expr, ExprKind, UnaryOperator};
 use crate::program::{Arm, StepKind};
 
 /// How many places of a line are tried as the end of its condition; a bound for hostile lines only.
 const MAX_SPLITS: usize = 16;
 
-/// Verbs with which an action begins: where one follows a comma, the condition is over.
-const VERBS: [&str; 34] = [
-    "add",
-    "apologise",
-    "apologize",
-    "ask",
-    "call",
-    "collect",
-    "congratulate",
-    "do",
-    "end",
-    "exit",
-    "explain",
-    "get",
-    "give",
-    "go",
-    "greet",
-    "hand",
-    "inform",
-    "let",
-    "prompt",
-    "quit",
-    "remind",
-    "repeat",
-    "request",
-    "return",
-    "run",
-    "say",
-    "set",
-    "show",
-    "stop",
-    "tell",
-    "thank",
-    "wait",
-    "welcome",
-    "wish",
-];
-
 /// Reads a whole item.
 pub(crate) fn read_item<'a>(words: Phrase<'a>, around: Surroundings<'_>) -> ItemReading<'a> {
-    let words = words.trim().without_ticks();
+    let words = words.plain();
     // The words of a playbook's name come first, even if they begin with `If`.
     if let Some(call) = read_call_in_plain_words(words, around) {
         return ItemReading::line(call);
     }
-    read_branch(words, around).unwrap_or_else(|| ItemReading::line(read_line(words, around)))
+    read_branch(words, around).unwrap_or_else(|| read_line(words, around))
 }
 
+/// What an `If` begins with, and what turns it round.
+const IFS: [(&str, bool); 7] = [
+    ("only if", true),
+    ("but only if", true),
+    ("if", true),
+    ("in case", true),
+    ("provided that", true),
+    ("unless", false),
+    ("should it be that", true),
+];
+
+const ELSE_IFS: [&str; 12] = [
+    "else if",
+    "elif",
+    "elseif",
+    "otherwise if",
+    "otherwise, if",
+    "else, if",
+    "or else, if",
+    "or else if",
+    "or if",
+    "but if",
+    "if instead",
+    "else when",
+];
+
+const ELSES: [&str; 8] = [
+    "otherwise",
+    "or else",
+    "else",
+    "in all other cases",
+    "in any other case",
+    "in every other case",
+    "in all other situations",
+    "if none of these apply",
+];
+
 fn read_branch<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> Option<ItemReading<'a>> {
-    if let Some(rest) = line.strip_any(&["else if", "elif", "elseif", "otherwise if", "otherwise, if", "else, if"]) {
-        return Some(read_condition(Arm::ElseIf, line, rest, around));
+    if let Some(rest) = line.strip_any(&ELSE_IFS) {
+        return Some(read_condition(Arm::ElseIf, line, rest, true, around));
     }
-    if let Some(rest) = line.strip("if") {
+    for (words, holds) in IFS {
+        let Some(rest) = line.strip(words).filter(|rest| rest.strip("of").is_none()) else { continue };
         // A bare `if` says nothing.
-        return (!rest.trim_end_marks().is_empty()).then(|| read_condition(Arm::If, line, rest, around));
+        return (!rest.trim_end_marks().is_empty()).then(|| read_condition(Arm::If, line, rest, holds, around));
     }
-    let rest = strip_separators(line.strip_any(&["otherwise", "else"])?);
+    // `When writing, use short sentences` is no branch; `When $a is 1, …` is one.
+    if let Some(rest) = line.strip("when") {
+        let read = read_condition(Arm::If, line, rest, true, around);
+        return read.line.explicit.then_some(read);
+    }
+    let Some(rest) = line.strip_any(&ELSES).filter(|rest| !rest.text.starts_with('(')) else {
+        return read_condition_at_end(line, around);
+    };
+    let rest = strip_separators(rest);
     // Whether an else arm is explicit depends on the arms above it; the chain decides that.
     let branch = Reading::new(StepKind::Branch { arm: Arm::Else, condition: None }, true);
     if rest.trim_end_marks().is_empty() {
         return Some(ItemReading::line(branch));
     }
     let reading = read_action(rest, around);
-    Some(ItemReading { line: branch, action: action(line, rest, reading, around) })
+    Some(ItemReading { line: branch, action: action(line, rest, reading, around), otherwise: None })
 }
 
-fn read_condition<'a>(arm: Arm, line: Phrase<'a>, rest: Phrase<'a>, around: Surroundings<'_>) -> ItemReading<'a> {
+/// `Return false if $x is empty`, `Say "Hello." unless $known`: both sides are exact, or it is no branch.
+fn read_condition_at_end<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> Option<ItemReading<'a>> {
+    let ends = [("if", true), ("unless", false)];
+    let (at, holds) =
+        ends.into_iter().find_map(|(word, holds)| Some((line.find_word(word).filter(|&at| at > 0)?, holds)))?;
+    let head = line.from(at);
+    let condition = head.strip_any(&["if", "unless"])?.trim_end_marks().condition()?;
+    let words = strip_end_separators(line.until(at));
+    let reading = read_action(words, around);
+    let condition = Some(if holds { condition } else { negated(condition) });
+    let branch = Reading::new(StepKind::Branch { arm: Arm::If, condition }, true);
+    let action = Some(Action { condition: head, words, reading }).filter(|action| action.reading.explicit)?;
+    Some(ItemReading { line: branch, action: Some(action), otherwise: None })
+}
+
+/// A condition turned round: that of an `Unless`.
+fn negated(condition: Expr) -> Expr {
+    let span = condition.span;
+    let kind = match condition.kind {
+        ExprKind::Binary(BinaryOperator::Equal, left, right) => ExprKind::Binary(BinaryOperator::NotEqual, left, right),
+        ExprKind::Test { subject, test, negated } => ExprKind::Test { subject, test, negated: !negated },
+        kind => ExprKind::Unary(UnaryOperator::Not, Box::new(Expr { kind, span })),
+    };
+    Expr { kind, span }
+}
+
+/// Reads what follows an `If` (`holds`) or an `Unless`.
+fn read_condition<'a>(
+    arm: Arm,
+    line: Phrase<'a>,
+    rest: Phrase<'a>,
+    holds: bool,
+    around: Surroundings<'_>,
+) -> ItemReading<'a> {
     let branch = |condition: Option<Expr>| {
         let explicit = condition.is_some();
+        let condition = condition.map(|condition| if holds { condition } else { negated(condition) });
         Reading::new(StepKind::Branch { arm, condition }, explicit)
     };
+    let rest = rest.strip_mark(',').unwrap_or(rest);
     if let Some((condition, rest)) = read_leading_condition(rest) {
         let behind = strip_separators(rest);
         if behind.trim_end_marks().is_empty() {
             return ItemReading::line(branch(Some(condition)));
         }
-        if behind.text.len() < rest.text.len() || rest.is_empty() {
-            let reading = read_action(behind, around);
-            let goes_on = behind.strip_any(&["and", "or", "but", "unless", "nor", "while", "if", "for"]).is_some()
-                || behind.text.starts_with(['"', '\'', '$', '“', '(', '[', '-', '+', '*', '/'])
-                || behind.text.starts_with(|c: char| c.is_ascii_digit());
+        let begins_action = behind.begins_action();
+        if behind.text.len() < rest.text.len() || rest.is_empty() || begins_action {
+            let (words, otherwise) = split_otherwise(behind, around);
+            let reading = read_action(words, around);
+            let goes_on = words.strip_any(&["and", "or", "but", "unless", "nor", "while", "if", "for"]).is_some()
+                || words.text.starts_with(['"', '\'', '$', '“', '(', '[', '-', '+', '*', '/'])
+                || words.text.starts_with(|c: char| c.is_ascii_digit());
             // `If $x is "a", "b" or "c"`: what follows the comma still belongs to the condition.
-            if !(goes_on && matches!(reading.kind, StepKind::Free)) {
-                return ItemReading { line: branch(Some(condition)), action: action(line, behind, reading, around) };
+            if !(goes_on && !reading.explicit && matches!(reading.kind, StepKind::Free | StepKind::Say { .. })) {
+                let action = action(line, words, reading, around);
+                return ItemReading { line: branch(Some(condition)), action, otherwise };
             }
         }
     }
+    let (rest, otherwise) = split_otherwise(rest, around);
     let action = find_action(rest, around).and_then(|(words, reading)| action(line, words, reading, around));
-    ItemReading { line: branch(None), action }
+    let otherwise = otherwise.filter(|_| action.is_some());
+    ItemReading { line: branch(None), action, otherwise }
+}
+
+/// What stands before `, otherwise …` or `; else …` on the same line, and that as an arm of its own.
+fn split_otherwise<'a>(words: Phrase<'a>, around: Surroundings<'_>) -> (Phrase<'a>, Option<Action<'a>>) {
+    let ends_before = |at: usize| words.text[..at].trim_end().ends_with([',', ';', '.', '—', '–']);
+    let mut ends =
+        words.words().filter(|(_, word)| word.eq_ignore_ascii_case("otherwise") || word.eq_ignore_ascii_case("else"));
+    let Some((at, word)) = ends.find(|(at, _)| ends_before(*at)).filter(|_| !around.has_children) else {
+        return (words, None);
+    };
+    let rest = strip_separators(words.from(at + word.len()).trim());
+    if rest.trim_end_marks().is_empty() || rest.strip("if").is_some() {
+        return (words, None);
+    }
+    let before = words.until(words.text[..at].trim_end_matches([',', ';', '.', '—', '–', ' ']).len());
+    let condition = words.from(at).until(word.len());
+    (before, Some(Action { condition, words: rest, reading: read_action(rest, around) }))
 }
 
 /// The action as a line of its own; none where it only says that the nested items are what is to be done.
@@ -125,7 +191,10 @@ fn is_filler(words: Phrase<'_>) -> bool {
 fn strip_end_separators(words: Phrase<'_>) -> Phrase<'_> {
     let mut rest = words;
     loop {
-        let n_bytes = rest.text.trim_end_matches(|c: char| matches!(c, ',' | ':') || c.is_whitespace()).len();
+        let n_bytes = rest
+            .text
+            .trim_end_matches(|c: char| matches!(c, ',' | ':' | ';' | '—' | '–' | '→' | '-') || c.is_whitespace())
+            .len();
         rest = rest.until(n_bytes);
         match rest.words().last() {
             Some((at, word)) if word.eq_ignore_ascii_case("then") && at + word.len() == n_bytes => {
@@ -155,6 +224,6 @@ fn find_action<'a>(rest: Phrase<'a>, around: Surroundings<'_>) -> Option<(Phrase
     if known.is_some() || around.has_children || rest.text.ends_with(':') {
         return known;
     }
-    let verb = actions.iter().find(|words| words.strip_any(&VERBS).is_some());
+    let verb = actions.iter().find(|words| words.begins_action());
     verb.or(actions.first()).map(|&words| read(words))
 }

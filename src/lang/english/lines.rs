@@ -6,27 +6,199 @@
 use std::sync::Arc;
 
 use crate::english::calls::{read_call, read_call_of};
-use crate::english::reading::{Reading, Surroundings};
+use crate::english::grammar::{Change, Found, Means, rows};
+use crate::english::reading::{Near, Reading, Surroundings};
 use crate::english::words::{Mention, Phrase, split_camel_case};
-use crate::expr::Expr;
-use crate::program::{Loop, Returned, StepKind, Target};
-
-/// Reads a line that is no branch.
-pub(super) fn read_line(line: Phrase<'_>, around: Surroundings<'_>) -> Reading {
-    read_loop(line, around).unwrap_or_else(|| read_action(line, around))
-}
+use crate::expr::lexer::{scan_curly_quotes, scan_string};
+use crate::expr::{BinaryOperator, Expr, ExprKind, Style, bare_text};
+use crate::program::{Argument, Returned, StepKind, Target};
+use crate::value::{Reference, Value};
 
 /// Reads what can stand on a line of its own or after a condition.
 pub(super) fn read_action(line: Phrase<'_>, around: Surroundings<'_>) -> Reading {
     let line = line.trim();
-    read_end(line)
-        .or_else(|| read_return(line, around))
-        .or_else(|| read_assign(line, around))
+    let line = match line.strip_any(&["please", "then", "and then", "now", "also", "first", "finally", "next,"]) {
+        // `Now()` is a call.
+        Some(rest) if !rest.is_empty() && !rest.text.starts_with(['(', '.']) => rest.strip_mark(',').unwrap_or(rest),
+        _ => line,
+    };
+    read_return(line, around)
         .or_else(|| read_call(line, None, around))
         .or_else(|| read_call_in_plain_words(line, around))
+        .or_else(|| read_title_with_values(line, around))
+        .or_else(|| read_asking(line, around))
+        .or_else(|| read_rows(line, around))
         .or_else(|| read_ask(line, around))
-        .or_else(|| read_say(line))
         .unwrap_or_else(Reading::free)
+}
+
+/// A question with its variables, before its words are taken for something else.
+fn read_asking(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
+    read_ask(line, around).filter(|reading| !reading.kind.targets().is_empty())
+}
+
+/// The first row of the grammar, but for loops, that the line has a sense by.
+fn read_rows(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
+    let mut near = None;
+    for found in rows(line) {
+        match found {
+            Found::Row(rule, holes) => {
+                if let Some(reading) = read_row(rule.means, &holes, around) {
+                    return Some(reading);
+                }
+            }
+            Found::Near(rule, hole, place) => near = Some(Near::of(rule, hole, place)),
+        }
+    }
+    near.map(|near| Reading { near: Some(Box::new(near)), ..Reading::free() })
+}
+
+/// What a row says with what stands in its holes; none where it makes no sense with that.
+fn read_row(means: Means, holes: &[Phrase<'_>], around: Surroundings<'_>) -> Option<Reading> {
+    let exact = |kind| Some(Reading::new(kind, true));
+    let target = |at: usize| holes.get(at).and_then(|hole| hole.target()).map(|(target, _)| target);
+    let set = |target: Target, value: Expr| exact(StepKind::Assign { target, value: Some(value) });
+    match means {
+        Means::EndProgram => exact(StepKind::End),
+        Means::EndPlaybook => exact(StepKind::Return(Returned::Nothing)),
+        Means::Break => exact(StepKind::Break),
+        Means::Continue => exact(StepKind::Continue),
+        Means::Assign | Means::SetTo => read_assign(target(0)?, *holes.get(1)?, means == Means::SetTo, around),
+        Means::AssignInWords => Some(Reading::new(StepKind::Assign { target: target(0)?, value: None }, false)),
+        Means::Store => set(target(1)?, holes.first()?.expr()?),
+        Means::Append | Means::AppendTexts => {
+            let items: Vec<Expr> = holes.first()?.listed_values()?.into_iter().map(|(_, value)| value).collect();
+            let is_text = |item: &Expr| matches!(item.kind, ExprKind::Literal(Value::Str(_)) | ExprKind::Text(_));
+            if means == Means::AppendTexts && !items.iter().all(is_text) {
+                return None;
+            }
+            Some(append(target(1)?, items))
+        }
+        Means::Change(change) => {
+            let target = target(0)?;
+            let value = changed(&target, change, holes.get(1)?.expr()?);
+            set(target, value)
+        }
+        Means::Put(change) => {
+            let (target, value) = (target(1)?, holes.first()?.expr()?);
+            match &value.kind {
+                ExprKind::Literal(Value::Str(_)) | ExprKind::Text(_) if change == Change::Add => {
+                    Some(append(target, vec![value]))
+                }
+                // What is in it decides whether this is a sum or one more item.
+                ExprKind::Reference(_) if change == Change::Add => None,
+                _ => {
+                    let value = changed(&target, change, value);
+                    set(target, value)
+                }
+            }
+        }
+        Means::Step(change) => {
+            let target = target(0)?;
+            let one = Expr { kind: ExprKind::Literal(Value::Int(1)), span: target.span };
+            let value = changed(&target, change, one);
+            set(target, value)
+        }
+        Means::Keep => {
+            let (line, target) = (holes.first()?.trim_end_marks(), target(1)?);
+            Some(keep(read_action(strip_joint(line), around), target))
+        }
+        Means::CallInSentence => read_call(*holes.get(1)?, None, around),
+        Means::CallWith => read_call_with(*holes.first()?, *holes.get(1)?, around),
+        Means::Say => {
+            let literal = read_quoted(*holes.first()?)?;
+            exact(StepKind::Say { literal: Some(literal) })
+        }
+        Means::SayValue => {
+            let value = holes.first()?.expr()?;
+            let ExprKind::Reference(reference) = &value.kind else { return None };
+            exact(StepKind::Say { literal: Some(format!("{{{reference}}}").into()) })
+        }
+        Means::SayInWords => Some(Reading::new(StepKind::Say { literal: None }, false)),
+        Means::ForEach
+        | Means::ForEachOf
+        | Means::Over
+        | Means::Range
+        | Means::Repeat
+        | Means::RepeatTimes(_)
+        | Means::RepeatInWords
+        | Means::UntilAtMost
+        | Means::AtMostUntil
+        | Means::Until
+        | Means::While
+        | Means::Forever
+        | Means::OwnLoop => None,
+    }
+}
+
+/// Without the `and` or comma at the end that joined it to what follows.
+fn strip_joint(words: Phrase<'_>) -> Phrase<'_> {
+    words.until(words.text.trim_end_matches([',', ' ']).len())
+}
+
+/// What a line does, with the variable that keeps what comes of it.
+fn keep(done: Reading, target: Target) -> Reading {
+    match done {
+        Reading { kind: StepKind::Call(mut call), explicit, near } => {
+            call.result = Some(target);
+            Reading { kind: StepKind::Call(call), explicit, near }
+        }
+        Reading { kind: StepKind::Ask { mut targets }, .. } => {
+            targets.retain(|known| known.name != target.name);
+            targets.push(target);
+            Reading::new(StepKind::Ask { targets }, false)
+        }
+        _ => Reading::new(StepKind::Assign { target, value: None }, false),
+    }
+}
+
+/// `target` with more items: `$x + ["a"]`.
+fn append(target: Target, items: Vec<Expr>) -> Reading {
+    let span = items.first().map_or(target.span, |first| first.span);
+    let value = changed(&target, Change::Add, Expr { kind: ExprKind::List(items), span });
+    Reading::new(StepKind::Assign { target, value: Some(value) }, true)
+}
+
+/// `target` as it is after a change: `$x + 5`. A text is an item more of a list.
+fn changed(target: &Target, change: Change, by: Expr) -> Expr {
+    let operator = match change {
+        Change::Add => BinaryOperator::Add,
+        Change::Subtract => BinaryOperator::Subtract,
+        Change::Multiply => BinaryOperator::Multiply,
+        Change::Divide => BinaryOperator::Divide,
+    };
+    let span = target.span.to(by.span);
+    let reference = Reference { name: target.name.clone(), path: Vec::new() };
+    let before = Expr { kind: ExprKind::Reference(reference), span: target.span };
+    Expr { kind: ExprKind::Binary(operator, Box::new(before), Box::new(by)), span }
+}
+
+/// `GetOrder with $id and $name`: a call whose arguments are values, or words.
+fn read_call_with(callee: Phrase<'_>, arguments: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
+    let mut call = read_call_of(callee, around)?;
+    let listed = arguments.trim_end_marks().listed_values();
+    let explicit = listed.is_some();
+    let argument = |(word, value): (Option<&str>, Expr)| Argument {
+        name: word.filter(|word| around.names.has_parameter(around.agent, &call.callee, word)).map(Into::into),
+        value,
+    };
+    call.arguments = listed.map(|values| values.into_iter().map(argument).collect());
+    Some(Reading::new(StepKind::Call(call), explicit))
+}
+
+/// A title with its arguments after it: `Load the account $number`, `Handle complaint: $request`.
+fn read_title_with_values(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
+    let at = line.text.find(['$', ':'])?;
+    let title = line.until(at).trim();
+    let title = ["with", "for"].iter().find_map(|word| title.strip_end(word)).unwrap_or(title);
+    let values = line.from(at);
+    let values = values.strip_mark(':').unwrap_or(values);
+    // `Count the $what` speaks of a thing.
+    if ["the", "a", "an", "my", "their", "this"].iter().any(|word| title.strip_end(word).is_some()) {
+        return None;
+    }
+    around.names.in_plain_words(around.agent, title.text)?;
+    read_call_with(title, values, around).filter(|reading| reading.explicit)
 }
 
 pub(super) fn read_call_in_plain_words(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
@@ -35,10 +207,13 @@ pub(super) fn read_call_in_plain_words(line: Phrase<'_>, around: Surroundings<'_
     Some(Reading::new(StepKind::Call(call), explicit))
 }
 
+/// What stands between a condition and what is done.
+const MARKS: [&str; 10] = [",", ":", ";", "—", "–", "- ", "→", "=>", "->", "⇒"];
+
 pub(super) fn strip_separators(mut rest: Phrase<'_>) -> Phrase<'_> {
     loop {
-        let mark = rest.strip_mark(',').or_else(|| rest.strip_mark(':')).or_else(|| rest.strip("then"));
-        match mark {
+        let mark = MARKS.iter().find_map(|mark| rest.text.strip_prefix(mark).map(|_| rest.from(mark.len()).trim()));
+        match mark.or_else(|| rest.strip_any(&["then", "please"])) {
             Some(next) => rest = next,
             None => return rest,
         }
@@ -47,89 +222,13 @@ pub(super) fn strip_separators(mut rest: Phrase<'_>) -> Phrase<'_> {
 
 /// The longest expression at the beginning, if something that can end a condition follows it.
 pub(super) fn read_leading_condition(rest: Phrase<'_>) -> Option<(Expr, Phrase<'_>)> {
-    let (condition, length) = rest.leading_expr()?;
+    let (condition, length) = rest.leading(Style::Sentence)?;
     let behind = rest.from(length).trim();
-    let ends =
-        behind.trim_end_marks().is_empty() || behind.text.starts_with([',', ':']) || behind.strip("then").is_some();
+    let ends = behind.trim_end_marks().is_empty()
+        || MARKS.iter().any(|mark| behind.text.starts_with(mark))
+        || behind.strip("then").is_some()
+        || behind.begins_action();
     ends.then_some((condition, behind))
-}
-
-fn read_loop(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
-    let whole = around.has_children;
-    if let Some(rest) = line.strip_any(&["for each", "for every", "foreach", "for all", "for"]) {
-        let explicit_word = line.strip("for each").is_some() || line.strip("for every").is_some();
-        return match read_for_each(rest) {
-            Some((variable, list, complete)) => {
-                let explicit = whole && complete && list.is_some();
-                Some(Reading::new(StepKind::Loop(Loop::ForEach { variable, list }), explicit))
-            }
-            // A loop over something without a `$` is the model's own.
-            None if explicit_word && around.has_children => Some(own_loop()),
-            None => None,
-        };
-    }
-    if let Some(rest) = line.strip_any(&["while", "repeat while", "as long as"]) {
-        let condition = read_whole_condition(rest);
-        if condition.is_none() && !around.has_children {
-            return None;
-        }
-        let explicit = whole && condition.is_some();
-        return Some(Reading::new(StepKind::Loop(Loop::While { condition }), explicit));
-    }
-    read_repeat(line, around)
-}
-
-fn own_loop() -> Reading {
-    Reading::new(StepKind::Loop(Loop::While { condition: None }), false)
-}
-
-/// `$x in LIST`; the flag tells whether that was all.
-fn read_for_each(rest: Phrase<'_>) -> Option<(Target, Option<Expr>, bool)> {
-    let (variable, rest) = rest.target()?;
-    let rest = rest.trim().strip_any(&["in", "of", "from"])?;
-    if let Some((list, behind)) = read_leading_condition(rest) {
-        let complete = strip_separators(behind).trim_end_marks().is_empty();
-        return Some((variable, Some(list), complete));
-    }
-    Some((variable, None, false))
-}
-
-fn read_whole_condition(rest: Phrase<'_>) -> Option<Expr> {
-    let (condition, behind) = read_leading_condition(rest)?;
-    let behind = strip_separators(behind);
-    (behind.trim_end_marks().is_empty() || behind.trim_end_marks().is("do")).then_some(condition)
-}
-
-fn read_repeat(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
-    let until = line.strip_any(&["repeat until", "until", "loop until"]);
-    if let Some(rest) = until.or_else(|| line.strip_any(&["repeat", "loop", "do"]).and_then(strip_filler_until)) {
-        let condition = read_whole_condition(rest);
-        if condition.is_none() && !around.has_children {
-            return None;
-        }
-        let explicit = around.has_children && condition.is_some();
-        return Some(Reading::new(StepKind::Loop(Loop::Until { condition }), explicit));
-    }
-    let rest = line.strip_any(&["repeat", "loop", "do"])?;
-    let rest = strip_filler(rest);
-    if rest.trim_end_marks().is_empty() || rest.trim_end_marks().is("forever") {
-        return (around.has_children && line.strip("do").is_none()).then(own_loop);
-    }
-    // The count stands in front of `times`, which has to end the line.
-    let head = rest.trim_end_marks();
-    let times = head.find_word("times").filter(|at| head.from(at + "times".len()).trim().is_empty())?;
-    let count = head.until(times).trim().expr();
-    let explicit = around.has_children && count.is_some();
-    let words = count.is_none() && plain_count(head.until(times).trim()).is_none();
-    if words && !around.has_children {
-        return None;
-    }
-    Some(Reading::new(StepKind::Loop(Loop::Repeat { count }), explicit))
-}
-
-/// `three`, `several`: counts in words, which are the model's to judge.
-fn plain_count(words: Phrase<'_>) -> Option<()> {
-    (words.text.split_whitespace().count() == 1 && words.text.chars().all(char::is_alphabetic)).then_some(())
 }
 
 /// What follows words that only point to the nested items.
@@ -148,36 +247,13 @@ pub(super) fn strip_filler(rest: Phrase<'_>) -> Phrase<'_> {
     rest.strip_any(&fillers).unwrap_or(rest)
 }
 
-fn strip_filler_until(rest: Phrase<'_>) -> Option<Phrase<'_>> {
-    strip_filler(rest).strip("until")
-}
-
-fn read_end(line: Phrase<'_>) -> Option<Reading> {
-    const ENDS: [&str; 14] = [
-        "end",
-        "exit",
-        "quit",
-        "end program",
-        "end the program",
-        "end this program",
-        "end conversation",
-        "end the conversation",
-        "end session",
-        "end the session",
-        "exit program",
-        "exit the program",
-        "quit the program",
-        "yld for exit",
-    ];
-    let line = line.trim_end_marks();
-    ENDS.iter().any(|words| line.is(words)).then(|| Reading::new(StepKind::End, true))
-}
-
 fn read_return(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
     // `RET` is the older project's; in small letters it is no word of the language.
     let rest = line.strip("return").or_else(|| line.strip("ret").filter(|_| line.text.starts_with("RET")))?;
     let returned = |returned, explicit| Some(Reading::new(StepKind::Return(returned), explicit));
-    let value = rest.trim_end_marks();
+    let rest = rest.strip_mark(':').or_else(|| rest.strip("with")).unwrap_or(rest);
+    let value = rest.trim_end_marks().without_ticks();
+    let value = value.text.strip_suffix(" to the caller").map_or(value, |head| value.until(head.len()));
     if value.is_empty() || value.is("nothing") || value.is("to the caller") || value.is("to caller") {
         return returned(Returned::Nothing, !around.has_children);
     }
@@ -188,57 +264,73 @@ fn read_return(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
     if let Some(expr) = value.expr() {
         return returned(Returned::Value(expr), !around.has_children);
     }
-    let call = value.strip_any(&["the result of", "result of"]).unwrap_or(value);
-    if let Some(Reading { kind: StepKind::Call(call), explicit }) = read_call(call, None, around) {
+    let truth = value.is("yes").then_some(true).or_else(|| value.is("no").then_some(false));
+    if let Some(truth) = truth {
+        let literal = Expr { kind: ExprKind::Literal(Value::Bool(truth)), span: value.span() };
+        return returned(Returned::Value(literal), !around.has_children);
+    }
+    if let Some(condition) = value.strip("whether").and_then(|rest| rest.condition()) {
+        return returned(Returned::Value(condition), !around.has_children);
+    }
+    let call = value.strip_any(&["the result of", "result of", "what", "the outcome of"]).unwrap_or(value);
+    let call = call.strip_end("gives").or_else(|| call.strip_end("returns")).unwrap_or(call);
+    if let Some(Reading { kind: StepKind::Call(call), explicit, .. }) = read_call(call, None, around) {
         return returned(Returned::Call(call), explicit && !around.has_children);
     }
-    if let Some(call) = read_call_of(value, around) {
+    if let Some(call) = read_call_of(call, around) {
         let explicit = call.arguments.is_some() && !around.has_children;
         return returned(Returned::Call(call), explicit);
     }
     returned(Returned::Words, false)
 }
 
-fn read_assign(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
-    let (target, rest) = match line.strip_any(&["set", "let"]).unwrap_or(line).target() {
-        Some((target, rest)) => (target, rest.trim()),
-        None => return None,
-    };
-    let value = if rest.text.starts_with("==") {
+/// The value that a variable gets, in whatever form.
+fn read_assign(target: Target, value: Phrase<'_>, in_words: bool, around: Surroundings<'_>) -> Option<Reading> {
+    // `$a == 3` assigns nothing.
+    if value.text.starts_with('=') {
         return None;
-    } else if let Some(value) = rest.strip_mark('=') {
-        value
-    } else if line.strip_any(&["set", "let"]).is_some() {
-        rest.strip_any(&["to", "be", "as"])?
-    } else {
-        return None;
-    };
-    let value = value.trim_end_marks();
-    if value.is_empty() {
-        let assign = StepKind::Assign { target, value: None };
-        return Some(Reading::new(assign, false));
     }
+    let value = value.trim_end_marks();
     if let Some(expr) = value.expr() {
         return Some(Reading::new(StepKind::Assign { target, value: Some(expr) }, true));
     }
-    if let Some(reading) = read_call(value, Some(target.clone()), around) {
+    let called = value.strip_any(&["the result of", "result of", "the result from"]).unwrap_or(value);
+    if let Some(reading) = read_call(called, Some(target.clone()), around) {
         return Some(reading);
     }
-    if let Some(mut call) = read_call_of(value, around) {
+    if let Some(mut call) = read_call_of(called, around) {
         call.result = Some(target);
         let explicit = call.arguments.is_some();
         return Some(Reading::new(StepKind::Call(call), explicit));
     }
     // `$name = ask the user for their name` asks.
     if let Some(Reading { kind: StepKind::Ask { mut targets }, .. }) = read_ask(value, around) {
+        targets.retain(|known| known.name != target.name);
         targets.insert(0, target);
         return Some(Reading::new(StepKind::Ask { targets }, false));
+    }
+    // `yes`, `no` and single words without quotes are texts here as after `is`.
+    if let Some(condition) = value.strip("whether").and_then(|rest| rest.condition()) {
+        return Some(Reading::new(StepKind::Assign { target, value: Some(condition) }, true));
+    }
+    if let Some(text) = bare_text(value.text).filter(|_| in_words) {
+        let literal = Expr { kind: ExprKind::Literal(Value::from(text)), span: value.span() };
+        return Some(Reading::new(StepKind::Assign { target, value: Some(literal) }, true));
+    }
+    let truth = value.is("yes").then_some(true).or_else(|| value.is("no").then_some(false));
+    if let Some(truth) = truth {
+        let literal = Expr { kind: ExprKind::Literal(Value::Bool(truth)), span: value.span() };
+        return Some(Reading::new(StepKind::Assign { target, value: Some(literal) }, true));
     }
     Some(Reading::new(StepKind::Assign { target, value: None }, false))
 }
 
 fn read_ask(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
     const ASKS: [&str; 5] = ["ask", "prompt the user", "prompt user", "request", "yld for user"];
+    // How to ask is no question.
+    if line.strip_any(&["ask politely", "ask only", "ask one", "ask kindly", "ask questions"]).is_some() {
+        return None;
+    }
     let ask = |targets| Some(Reading::new(StepKind::Ask { targets }, false));
     if let Some(rest) = line.strip_any(&ASKS) {
         if line.strip("request").is_some() {
@@ -255,9 +347,37 @@ fn read_ask(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
         let answered = targets_of(rest);
         return if other.iter().any(|word| rest.find_word(word).is_some()) { None } else { ask(answered) };
     }
-    let rest = line.strip_any(&["get", "collect", "obtain", "receive", "gather"])?;
+    // `Find out which floor they are on ($floor)`, `Let the guest choose a $room`, `Collect $name and $email`.
+    for (people, verbs) in [(false, &FINDS[..]), (true, &CHOOSES[..])] {
+        let rest =
+            if people { line.strip_any(&["let", "have"]).and_then(|rest| rest.strip_any(&PEOPLE)) } else { Some(line) };
+        let Some(rest) = rest.and_then(|rest| rest.strip_any(verbs)) else { continue };
+        let targets = targets_behind_for(rest.strip_any(&["the", "a", "an"]).unwrap_or(rest));
+        // What is fetched from elsewhere is no question.
+        let elsewhere = ["from", "with", "using", "in", "of"].iter().any(|word| rest.find_word(word).is_some());
+        if !targets.is_empty() && (people || !elsewhere) {
+            return ask(targets);
+        }
+    }
+    let waits = ["wait until", "let them answer", "let the user answer", "confirm with the", "check with the"];
+    if line.strip_any(&waits).is_some() {
+        return ask(targets_behind_for(line));
+    }
+    // `Greet the guest and ask how you can help`: what stands before it is said in the same breath.
+    if let Some(at) = line.find_word("ask").filter(|&at| line.text[..at].trim_end().ends_with(" and")) {
+        return ask(targets_behind_for(line.from(at + "ask".len())));
+    }
+    let rest = line.strip_any(&["get", "collect", "obtain", "receive", "gather", "read"])?;
     ask(targets_of(rest.until(find_from_user(rest)?)))
 }
+
+/// Verbs that find something out by asking, and those of somebody who is asked to choose.
+const FINDS: [&str; 9] =
+    ["get", "collect", "obtain", "gather", "input", "prompt for", "inquire about", "enquire about", "find out"];
+const CHOOSES: [&str; 10] =
+    ["pick", "choose", "select", "enter", "type in", "type", "give", "tell you", "decide on", "say"];
+const PEOPLE: [&str; 8] =
+    ["the user", "the guest", "the customer", "the caller", "the client", "the patient", "the person", "them"];
 
 /// Where `from the user` begins.
 fn find_from_user(rest: Phrase<'_>) -> Option<usize> {
@@ -275,29 +395,43 @@ fn asks_agent(rest: Phrase<'_>, around: Surroundings<'_>) -> bool {
     around.names.begins_with_agent(&words)
 }
 
-/// The variables that an `Ask …` line wants to have: those after `for`, up to a word that begins something
-/// else (`for $pin to verify $account`), and those it says to keep the answer in.
+/// The variables that an `Ask …` line wants to have: those after `for` and its like, up to a word that begins something
+/// else (`for $pin to verify $account`), those with a type, those after a mark or in brackets (`Ask who they are: $name`,
+/// `Ask for the day ($day)`), and the one that is the whole question (`Ask $name`).
 fn targets_behind_for(rest: Phrase<'_>) -> Vec<Target> {
-    const STOPS: [&str; 17] = [
+    const STOPS: [&str; 18] = [
         "to", "about", "of", "with", "because", "so", "using", "from", "on", "at", "since", "if", "when", "whether",
-        "before", "after", "than",
+        "before", "after", "than", "the",
     ];
-    const STARTS: [&str; 5] = ["for", "in", "into", "as", "store"];
+    const STARTS: [&str; 7] = ["for", "in", "into", "as", "store", "update", "set"];
     let mentions = rest.mentions();
     let mut targets: Vec<Target> = Vec::new();
     let start = rest.span().start as usize;
     let mut words = rest.words().peekable();
-    let mut wanted = false;
+    let (mut wanted, mut asked_for) = (false, false);
     for mention in mentions {
         let at = mention.span.start as usize - start;
         while let Some((_, word)) = words.next_if(|(word_at, _)| *word_at < at) {
             let is = |list: &[&str]| list.iter().any(|other| word.eq_ignore_ascii_case(other));
-            wanted = is(&STARTS) || (wanted && !is(&STOPS));
+            // `for the $name` asks for it; `whether the $tool` does not.
+            asked_for = is(&STARTS) || (asked_for && (is(&["the", "a", "an"]) || !is(&STOPS)));
+            wanted = asked_for || (wanted && !is(&STOPS));
         }
-        if wanted || mention.ty.is_some() {
+        let before = rest.text[..at].trim_end();
+        let is_marked = before.ends_with([',', ':', '(', '→', '>', '"', '”', '’'])
+            || before.ends_with("'s")
+            || before.ends_with("’s");
+        let after = rest.text[mention.span.end as usize - start..].trim_start();
+        let is_last = after.is_empty() || after.starts_with([',', '.', ':', ')', ';']) || after.starts_with("and ");
+        let is_theirs = is_last
+            && ["their", "user's", "guest's", "caller's", "customer's"].iter().any(|word| before.ends_with(word));
+        let is_whole = (before.is_empty() && is_last) || is_theirs;
+        if wanted || mention.ty.is_some() || is_marked || is_whole {
+            wanted = true;
             targets.push(mention.into_target());
         }
     }
+    targets.dedup_by(|next, known| next.name == known.name);
     targets
 }
 
@@ -305,44 +439,16 @@ fn targets_of(words: Phrase<'_>) -> Vec<Target> {
     words.mentions().into_iter().map(Mention::into_target).collect()
 }
 
-fn read_say(line: Phrase<'_>) -> Option<Reading> {
-    if let Some(rest) = line.strip("say") {
-        let rest = rest.strip_mark(':').unwrap_or(rest);
-        let literal = read_quoted(rest.trim_end_marks()).or_else(|| read_quoted(rest));
-        let explicit = literal.is_some();
-        return Some(Reading::new(StepKind::Say { literal }, explicit));
-    }
-    const TELLS: [&str; 7] =
-        ["tell the user", "tell user", "tell them", "inform the user", "inform user", "let the user know", "reply"];
-    line.strip_any(&TELLS).map(|_| Reading::new(StepKind::Say { literal: None }, false))
-}
-
 /// The content of a text in straight or typographic quotes, if nothing else stands there. A line break in it is
 /// a space, as everywhere in Markdown.
 pub(crate) fn read_quoted(words: Phrase<'_>) -> Option<Arc<str>> {
-    const QUOTES: [(char, char); 5] = [('"', '"'), ('\'', '\''), ('“', '”'), ('„', '“'), ('«', '»')];
     let text = words.text;
-    let first = text.chars().next()?;
-    let &(_, close) = QUOTES.iter().find(|(open, _)| *open == first)?;
-    let content = if matches!(first, '"' | '\'') {
-        let (content, length) = crate::expr::lexer::scan_string(text)?;
-        (length == text.len()).then_some(content)?
-    } else {
-        let inside = text[first.len_utf8()..].strip_suffix(close)?;
-        (!inside.contains([first, close])).then(|| inside.to_owned())?
+    let unwrapped = text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    let one_line = if text.contains(['\n', '\r']) { &unwrapped } else { text };
+    let straight = || one_line.starts_with(['"', '\'']).then(|| scan_string(one_line)).flatten();
+    let (content, length) = match scan_curly_quotes(one_line) {
+        Some((content, length)) => (content.to_owned(), length),
+        None => straight()?,
     };
-    if !text.contains(['\n', '\r']) {
-        return Some(content.into());
-    }
-    let lines: Vec<&str> = text.lines().collect();
-    let unwrapped = lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
-    read_quoted_line(&unwrapped, first, close)
-}
-
-/// A quoted text that was put on one line.
-fn read_quoted_line(text: &str, open: char, close: char) -> Option<Arc<str>> {
-    if matches!(open, '"' | '\'') {
-        return crate::expr::lexer::scan_string(text).map(|(content, _)| content.into());
-    }
-    text[open.len_utf8()..].strip_suffix(close).map(Into::into)
+    (length == one_line.len()).then(|| content.into())
 }

@@ -2,8 +2,11 @@
 
 pub(crate) mod callables;
 pub(crate) mod calls;
+pub(crate) mod grammar;
 pub(crate) mod items;
 pub(crate) mod lines;
+pub(crate) mod loops;
+pub(crate) mod pattern;
 pub(crate) mod reading;
 pub(crate) mod triggers;
 pub(crate) mod words;

@@ -3,6 +3,7 @@
 use crate::english::callables::Names;
 use crate::english::words::Phrase;
 use crate::program::{AgentId, StepKind};
+use crate::span::Span;
 
 /// Where a line stands, as far as its reading depends on it.
 #[derive(Clone, Copy)]
@@ -20,11 +21,24 @@ pub(crate) struct Surroundings<'a> {
 pub(crate) struct Reading {
     pub(crate) kind: StepKind,
     pub(crate) explicit: bool,
+    /// What it was probably meant to be, where it was not understood.
+    pub(crate) near: Option<Box<Near>>,
+}
+
+/// What a text was probably meant to be.
+#[derive(Debug)]
+pub(crate) struct Near {
+    /// Where it goes on otherwise than was expected.
+    pub(crate) place: Span,
+    /// What was expected there.
+    pub(crate) message: String,
+    /// A line that is read as what was meant.
+    pub(crate) example: &'static str,
 }
 
 impl Reading {
     pub(crate) fn new(kind: StepKind, explicit: bool) -> Self {
-        Reading { kind, explicit }
+        Reading { kind, explicit, near: None }
     }
 
     pub(crate) fn free() -> Self {
@@ -39,6 +53,8 @@ pub(crate) struct ItemReading<'a> {
     pub(crate) line: Reading,
     /// What the branch does, if that stands on its own line (`If $x > 3, return $x`); it becomes a line, too.
     pub(crate) action: Option<Action<'a>>,
+    /// The other arm, if that stands there, too (`…, otherwise return 0`).
+    pub(crate) otherwise: Option<Action<'a>>,
 }
 
 /// What stands after a condition on its own line.
@@ -55,6 +71,6 @@ pub(crate) struct Action<'a> {
 impl ItemReading<'_> {
     /// An item that is one line.
     pub(crate) fn line(line: Reading) -> Self {
-        ItemReading { line, action: None }
+        ItemReading { line, action: None, otherwise: None }
     }
 }

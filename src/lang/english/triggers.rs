@@ -8,9 +8,8 @@ use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::english::callables::Meaning;
-use crate::english::calls::scan_path;
 use crate::english::reading::Surroundings;
-use crate::english::words::Phrase;
+use crate::english::words::{Phrase, scan_path};
 use crate::expr::{BinaryOperator, Expr, ExprKind, UnaryOperator};
 use crate::program::{CallName, TriggerKind, Type, USER_MESSAGE};
 
@@ -99,9 +98,14 @@ fn read_condition(rest: Phrase<'_>) -> Option<Expr> {
 }
 
 fn read_truth(rest: Phrase<'_>) -> Option<Expr> {
-    let expr = rest.expr()?;
+    let expr = rest.condition()?;
     let is_truth = match &expr.kind {
-        ExprKind::Literal(_) | ExprKind::List(_) | ExprKind::Map(_) | ExprKind::Length(_) => false,
+        ExprKind::Literal(_)
+        | ExprKind::List(_)
+        | ExprKind::Map(_)
+        | ExprKind::Text(_)
+        | ExprKind::Range(..)
+        | ExprKind::Length(_) => false,
         ExprKind::Unary(operator, _) => *operator == UnaryOperator::Not,
         ExprKind::Binary(operator, ..) => !operator.is_arithmetic(),
         ExprKind::Reference(_) | ExprKind::Test { .. } => true,
@@ -129,11 +133,13 @@ fn is_ambiguous(expr: &Expr, words: Phrase<'_>) -> bool {
         ExprKind::Binary(BinaryOperator::Subtract | BinaryOperator::Divide, left, right) => {
             matches!(right.kind, ExprKind::Literal(_)) && !has_reference(left)
         }
-        ExprKind::Binary(_, left, right) => is_ambiguous(left, words) || is_ambiguous(right, words),
+        ExprKind::Binary(_, left, right) | ExprKind::Range(left, right) => {
+            is_ambiguous(left, words) || is_ambiguous(right, words)
+        }
         ExprKind::Unary(_, operand) | ExprKind::Length(operand) | ExprKind::Test { subject: operand, .. } => {
             is_ambiguous(operand, words)
         }
-        ExprKind::List(items) => items.iter().any(|item| is_ambiguous(item, words)),
+        ExprKind::List(items) | ExprKind::Text(items) => items.iter().any(|item| is_ambiguous(item, words)),
         ExprKind::Map(members) => members.iter().any(|(_, value)| is_ambiguous(value, words)),
         ExprKind::Literal(_) | ExprKind::Reference(_) => false,
     }
@@ -144,9 +150,13 @@ fn is_bare(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Reference(_) | ExprKind::Literal(_) => true,
         ExprKind::Unary(_, operand) => is_bare(operand),
-        ExprKind::Binary(..) | ExprKind::List(_) | ExprKind::Map(_) | ExprKind::Length(_) | ExprKind::Test { .. } => {
-            false
-        }
+        ExprKind::Binary(..)
+        | ExprKind::List(_)
+        | ExprKind::Map(_)
+        | ExprKind::Text(_)
+        | ExprKind::Range(..)
+        | ExprKind::Length(_)
+        | ExprKind::Test { .. } => false,
     }
 }
 
@@ -189,9 +199,13 @@ fn is_in_words(expr: &Expr, words: Phrase<'_>) -> bool {
                 left.span.end.saturating_sub(offset) as usize..right.span.start.saturating_sub(offset) as usize;
             words.text.get(between).is_some_and(|sign| sign.contains(char::is_alphabetic))
         }
-        ExprKind::Literal(_) | ExprKind::Reference(_) | ExprKind::List(_) | ExprKind::Map(_) | ExprKind::Length(_) => {
-            false
-        }
+        ExprKind::Literal(_)
+        | ExprKind::Reference(_)
+        | ExprKind::List(_)
+        | ExprKind::Map(_)
+        | ExprKind::Text(_)
+        | ExprKind::Range(..)
+        | ExprKind::Length(_) => false,
     }
 }
 

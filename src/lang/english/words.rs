@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::expr::{
-    Arguments, Expr, ExprError, continues_name, parse, parse_arguments, parse_prefix, scan_name, scan_reference,
+    ACTION_VERBS, Arguments, Expr, ExprError, Style, continues_name, is_one_of, parse, parse_arguments, parse_as,
+    parse_operand, parse_prefix, scan_name, scan_reference,
 };
-use crate::program::{Target, Type};
+use crate::program::{Target, Type, TypeKind};
 use crate::signature::read_type;
 use crate::span::{FileId, Span};
 
@@ -65,7 +66,10 @@ impl<'a> Phrase<'a> {
 
     /// Without the full stops and colons that end a line.
     pub(crate) fn trim_end_marks(self) -> Phrase<'a> {
-        Phrase { text: self.text.trim_end_matches(|c: char| matches!(c, '.' | ':') || c.is_whitespace()), ..self }
+        Phrase {
+            text: self.text.trim_end_matches(|c: char| matches!(c, '.' | ':' | ';' | '!') || c.is_whitespace()),
+            ..self
+        }
     }
 
     /// What follows `phrase` (words of small letters, one space between them), if it begins so; case and kind of
@@ -93,6 +97,57 @@ impl<'a> Phrase<'a> {
         self.text.starts_with(prefix).then(|| self.from(prefix.len_utf8()).trim())
     }
 
+    /// Without what authors put around a line for its looks: a box to tick, emphasis, a comment after it.
+    pub(crate) fn plain(self) -> Phrase<'a> {
+        let mut words = self.trim();
+        for tick in ["[ ]", "[x]", "[X]"] {
+            words = words.text.strip_prefix(tick).map_or(words, |_| words.from(tick.len()).trim());
+        }
+        if let Some(at) = words.comment() {
+            words = words.until(at).trim();
+        }
+        for mark in ["**", "__", "*", "_"] {
+            let inside = words.text.strip_prefix(mark).and_then(|rest| rest.trim_end_matches('.').strip_suffix(mark));
+            if let Some(inside) = inside.filter(|inside| !inside.is_empty() && !inside.contains(mark)) {
+                words = words.from(mark.len()).until(inside.len());
+            }
+        }
+        words.without_ticks()
+    }
+
+    /// Where a comment begins, outside of quotes: ` // …`, ` <!-- …`.
+    fn comment(self) -> Option<usize> {
+        let marks = ["// ", "# ", "<!--"].into_iter().flat_map(|mark| self.text.match_indices(mark)).map(|(at, _)| at);
+        let before = |at: &usize| self.text[..*at].ends_with(char::is_whitespace);
+        let quoted = |at: &usize| self.text[..*at].matches(['"', '“', '”']).count() % 2 == 1;
+        marks.filter(before).filter(|at| !quoted(at)).min()
+    }
+
+    /// The values that a sentence lists, each with the word before it: `$a`, `$a, $b and 3`, `player $p and score 3`.
+    pub(crate) fn listed_values(self) -> Option<Vec<(Option<&'a str>, Expr)>> {
+        let (mut values, mut rest) = (Vec::new(), self);
+        loop {
+            rest = rest.strip_any(&["the", "a", "an"]).unwrap_or(rest);
+            let word =
+                rest.words().next().filter(|(at, word)| *at == 0 && !word.starts_with(|c: char| c.is_ascii_digit()));
+            let name = word
+                .map(|(_, word)| word)
+                .filter(|word| rest.from(word.len()).trim().text.starts_with(['$', '"', '“']));
+            rest = name.map_or(rest, |name| rest.from(name.len()).trim());
+            let (value, length) = rest.leading_operand()?;
+            values.push((name, value));
+            rest = rest.from(length).trim();
+            if rest.is_empty() {
+                return Some(values);
+            }
+            let after = rest.strip_mark(',');
+            rest = match after.unwrap_or(rest).strip("and") {
+                Some(next) => next,
+                None => after?,
+            };
+        }
+    }
+
     /// Without the backticks around it, if it is one piece of code and nothing else.
     pub(crate) fn without_ticks(self) -> Phrase<'a> {
         let inside = self.text.strip_prefix('`').and_then(|rest| rest.trim_end_matches('.').strip_suffix('`'));
@@ -105,6 +160,17 @@ impl<'a> Phrase<'a> {
     /// What follows a `(` at the very beginning.
     pub(crate) fn strip_bracket(self) -> Option<Phrase<'a>> {
         self.text.starts_with('(').then(|| self.from(1))
+    }
+
+    /// Whether it begins with a verb of an action.
+    pub(crate) fn begins_action(self) -> bool {
+        self.words().next().is_some_and(|(at, word)| at == 0 && is_one_of(ACTION_VERBS, word))
+    }
+
+    /// What stands before `word` at the end.
+    pub(crate) fn strip_end(self, word: &str) -> Option<Phrase<'a>> {
+        let (at, last) = self.words().last()?;
+        (last.eq_ignore_ascii_case(word) && at + last.len() == self.text.len()).then(|| self.until(at).trim())
     }
 
     /// Whether it is `phrase` and nothing else.
@@ -147,9 +213,19 @@ impl<'a> Phrase<'a> {
         self.note(parse(self.text, self.file, self.offset))
     }
 
+    /// The whole text as a condition in a sentence.
+    pub(crate) fn condition(self) -> Option<Expr> {
+        self.note(parse_as(Style::Sentence, self.text, self.file, self.offset))
+    }
+
     /// The longest expression at the beginning, and its length.
-    pub(crate) fn leading_expr(self) -> Option<(Expr, usize)> {
-        self.note(parse_prefix(self.text, self.file, self.offset))
+    pub(crate) fn leading(self, style: Style) -> Option<(Expr, usize)> {
+        self.note(parse_prefix(style, self.text, self.file, self.offset))
+    }
+
+    /// The longest value without comparisons at the beginning, and its length.
+    pub(crate) fn leading_operand(self) -> Option<(Expr, usize)> {
+        self.note(parse_operand(self.text, self.file, self.offset))
     }
 
     /// What stands between the brackets of a call, up to the length given with it.
@@ -187,6 +263,12 @@ impl<'a> Phrase<'a> {
     fn type_suffix(self) -> (Option<Type>, Phrase<'a>) {
         let Some(written) = self.text.strip_prefix(':') else { return (None, self) };
         let spaces = written.len() - written.trim_start_matches(' ').len();
+        let is =
+            |words: &&&str| written[spaces..].get(..words.len()).is_some_and(|text| text.eq_ignore_ascii_case(words));
+        if let Some(yes_no) = ["yes/no", "yes or no"].iter().find(is) {
+            let ty = Type { kind: TypeKind::Bool, optional: false };
+            return (Some(ty), self.from(1 + spaces + yes_no.len()));
+        }
         let length = scan_name(&written[spaces..]);
         if length == 0 || spaces > 1 {
             return (None, self);
@@ -272,7 +354,8 @@ pub(crate) fn phrase_in(words: &[&str], phrase: &str) -> bool {
 pub(crate) fn plain_words(text: &str) -> Option<Vec<String>> {
     const MAX_WORDS: usize = 24;
     let mut words = Vec::new();
-    for part in text.split_whitespace() {
+    // A hyphen joins words, whichever it is: `check-in` is `check in`.
+    for part in text.split(|c: char| c.is_whitespace() || matches!(c, '-' | '‑')).filter(|part| !part.is_empty()) {
         if !part.chars().all(continues_name) {
             return None;
         }
@@ -301,6 +384,19 @@ pub(crate) fn split_camel_case(identifier: &str, words: &mut Vec<String>) {
         }
         words.push(word);
     }
+}
+
+/// The length of `Name` or `Agent.Name` at the beginning.
+pub(crate) fn scan_path(text: &str) -> usize {
+    let mut length = scan_name(text);
+    while length > 0 && text[length..].starts_with('.') {
+        let part = scan_name(&text[length + 1..]);
+        if part == 0 {
+            break;
+        }
+        length += 1 + part;
+    }
+    length
 }
 
 /// Where the bracket closes that was opened in front of `text`; quoted text does not count.

@@ -1,283 +1,445 @@
-//! The comparisons of expressions, most of them in English (spec `language.md`, "Expressions"). A form is read
-//! here only if it can mean nothing else.
+//! The comparisons of expressions, most of them in English (spec `language.md`, "Expressions"): tables of what can
+//! stand after the left side. A form is read only if it can mean nothing else.
 
-use crate::expr::lexer::{Lexed, Token, next_token};
+use crate::expr::comparisons::Says::{self, Compares, Tests, TestsNot};
+use crate::expr::comparisons::{
+    ACTION_VERBS, AFTER_IS, ANY_CASE, COMPARATIVES, DEGREES, HAS_BEEN, ITEMS, JUDGEMENTS, MAX_JOINED, MAX_TEXT_WORDS,
+    NO_TEXT, UNITS, VERBS, is_one_of,
+};
+use crate::expr::lexer::{Lexed, Token, next_token, number_word};
 use crate::expr::parser::{COMPARISON, ExprError, Parsed, Parser};
-use crate::expr::tree::{BinaryOperator, Expr, ExprKind, Test};
+use crate::expr::tree::{BinaryOperator as Op, Expr, ExprKind, Test, UnaryOperator};
 use crate::value::Value;
 
-/// A comparison as the author wrote it, before its right side is read.
-#[derive(Clone, Copy)]
-pub(super) enum Comparison {
-    Operator {
-        operator: BinaryOperator,
-        negated: bool,
-    },
-    Test {
-        test: Test,
-        negated: bool,
-    },
-    Truth {
-        value: bool,
-        negated: bool,
-    },
-    /// `has more than 3 items`.
-    Count {
-        operator: BinaryOperator,
-    },
-}
-
-/// How many variables one `are` is said of; a bound for hostile texts only.
-const MAX_SUBJECTS: usize = 16;
-
-/// Verbs with one meaning.
-const VERBS: [(&str, BinaryOperator); 5] = [
-    ("in", BinaryOperator::In),
-    ("contains", BinaryOperator::Contains),
-    ("equals", BinaryOperator::Equal),
-    ("exceeds", BinaryOperator::Greater),
-    ("reaches", BinaryOperator::GreaterOrEqual),
-];
-
-/// Adverbs that stand after `is` and compare with what follows.
-const ADVERBS: [(&str, BinaryOperator); 4] = [
-    ("over", BinaryOperator::Greater),
-    ("above", BinaryOperator::Greater),
-    ("below", BinaryOperator::Less),
-    ("under", BinaryOperator::Less),
-];
-
-/// What `compared` says, said of `subject`; none if that would copy more than a reference or a constant.
-fn with_subject(compared: &Expr, subject: Expr) -> Option<Expr> {
-    let span = compared.span;
-    if let ExprKind::Test { test, negated, .. } = compared.kind {
-        return Some(Expr { kind: ExprKind::Test { subject: Box::new(subject), test, negated }, span });
+pub(super) fn lowercase(side: Parsed) -> Parsed {
+    if let ExprKind::Unary(UnaryOperator::Lowercase, _) = side.expr.kind {
+        return side;
     }
-    let ExprKind::Binary(operator, _, right) = &compared.kind else { return None };
-    let is_small = matches!(right.kind, ExprKind::Reference(_)) || right.as_constant().is_some();
-    is_small.then(|| Expr { kind: ExprKind::Binary(*operator, Box::new(subject), right.clone()), span })
+    let span = side.expr.span;
+    let kind = ExprKind::Unary(UnaryOperator::Lowercase, Box::new(side.expr));
+    Parsed { expr: Expr { kind, span }, height: side.height + 1 }
 }
 
 impl Parser<'_> {
-    pub(super) fn at_comparison(&self) -> bool {
-        matches!(self.next.token, Token::Symbol("==" | "!=" | "<" | "<=" | ">" | ">="))
-            || ["is", "are", "becomes", "has", "does"].iter().any(|word| self.at_word(word))
-            || VERBS.iter().any(|(verb, _)| self.at_word(verb))
+    fn at_one_of(&self, list: &str) -> bool {
+        self.next.token == Token::Word && is_one_of(list, self.word())
     }
 
-    /// Consumes a comparison operator, if there is one.
-    pub(super) fn eat_comparison(&mut self) -> Result<Option<Comparison>, ExprError> {
-        let plain = |operator| Ok(Some(Comparison::Operator { operator, negated: false }));
+    fn eat_one_of(&mut self, list: &str) -> bool {
+        let found = self.at_one_of(list);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    /// Whether a comparison goes on here.
+    pub(super) fn at_comparison(&self) -> bool {
+        let is_sign = |symbol| {
+            matches!(symbol, "==" | "!=" | "<>" | "≠" | "<" | "<=" | "≤" | ">" | ">=" | "≥")
+                || (symbol == "=" && self.in_sentence())
+        };
+        matches!(self.next.token, Token::Symbol(symbol) if is_sign(symbol))
+            || ["is", "are", "was", "were", "becomes", "has", "have", "does", "do"]
+                .iter()
+                .any(|word| self.at_word(word))
+            || self.at_negation().is_some()
+            || VERBS.iter().any(|(verb, ..)| self.at_word(verb.split(' ').next().unwrap_or(verb)))
+    }
+
+    /// The verb in `isn't`, `doesn't`, ….
+    fn at_negation(&self) -> Option<&'static str> {
+        let Token::Word = self.next.token else { return None };
+        let word = self.text[self.next.start..self.next.end].to_ascii_lowercase().replace('’', "'");
+        let verb = word.strip_suffix("n't")?;
+        ["is", "are", "was", "were", "has", "have", "does", "do", "did"].into_iter().find(|known| *known == verb)
+    }
+
+    /// Reads what is said of `left`, if anything is.
+    pub(super) fn comparison(&mut self, left: Parsed, depth: usize) -> Result<Result<Parsed, Parsed>, ExprError> {
+        if !self.at_comparison() && !self.at_word("not") {
+            return Ok(Err(left));
+        }
         if let Token::Symbol(symbol) = self.next.token {
             let operator = match symbol {
-                "==" => BinaryOperator::Equal,
-                "!=" => BinaryOperator::NotEqual,
-                "<" => BinaryOperator::Less,
-                "<=" => BinaryOperator::LessOrEqual,
-                ">" => BinaryOperator::Greater,
-                ">=" => BinaryOperator::GreaterOrEqual,
-                _ => return Ok(None),
+                "==" | "=" | "===" => Op::Equal,
+                "!=" | "<>" | "≠" => Op::NotEqual,
+                "<" => Op::Less,
+                "<=" | "≤" => Op::LessOrEqual,
+                ">" => Op::Greater,
+                ">=" | "≥" => Op::GreaterOrEqual,
+                _ => return Ok(Err(left)),
             };
             self.advance();
-            return plain(operator);
-        }
-        if let Some((_, operator)) = VERBS.iter().find(|(verb, _)| self.at_word(verb)) {
-            self.advance();
-            return plain(*operator);
+            return self.say(left, Compares(operator), false, depth).map(Ok);
         }
         if self.eat_word("not") {
             if self.eat_word("in") {
-                return Ok(Some(Comparison::Operator { operator: BinaryOperator::In, negated: true }));
+                return self.say(left, Compares(Op::In), true, depth).map(Ok);
             }
             return Err(self.error("expected `in` after `not`"));
         }
-        if self.eat_word("does") {
-            if !self.eat_word("not") {
-                return Err(self.error("expected `not` after `does`"));
+        let (verb, contracted) = match self.at_negation() {
+            Some(verb) => {
+                self.advance();
+                (Some(verb), true)
             }
-            // The verb as it stands after `does not`.
-            let is_verb = |(verb, _): &&(&str, BinaryOperator)| verb.strip_suffix('s').is_some_and(|v| self.at_word(v));
-            let Some((_, operator)) = VERBS.iter().find(is_verb) else {
-                return Err(self.error("expected `contain`, `equal` or `exceed` after `does not`"));
-            };
+            None => {
+                let auxiliaries = ["is", "are", "was", "were", "becomes", "has", "have", "does", "do", "did"];
+                (auxiliaries.into_iter().find(|word| self.eat_word(word)), false)
+            }
+        };
+        let negated = contracted || (verb.is_some() && (self.eat_phrase("not") || self.eat_phrase("no longer")));
+        match verb {
+            Some("is" | "are" | "was" | "were" | "becomes") => self.after_is(left, negated, depth).map(Ok),
+            Some("has" | "have") => self.after_has(left, negated, depth).map(Ok),
+            Some(_) if !negated => Err(self.error("expected `not` after `does`")),
+            verb => {
+                let form = |(singular, base, _): &(&'static str, &'static str, Says)| {
+                    if verb.is_some() { *base } else { *singular }
+                };
+                if negated && self.eat_phrase("have") {
+                    return self.after_has(left, true, depth).map(Ok);
+                }
+                let Some(row) = VERBS.iter().find(|row| self.eat_phrase(form(row))) else {
+                    return if verb.is_some() {
+                        Err(self.error("expected `contain`, `equal`, `start with` or the like after `does not`"))
+                    } else {
+                        Ok(Err(left))
+                    };
+                };
+                let negated = negated != (row.2 == Compares(Op::Contains) && self.eat_phrase("no"));
+                self.say(left, row.2, negated, depth).map(Ok)
+            }
+        }
+    }
+
+    pub(super) fn after_is(&mut self, left: Parsed, negated: bool, depth: usize) -> Result<Parsed, ExprError> {
+        let _ = ["now", "currently", "already", "still"].iter().any(|word| self.eat_word(word));
+        if self.eat_phrase("set to") {
+            return self.say(left, Compares(Op::Equal), negated, depth);
+        }
+        let (is_length, before) = (self.at_word("longer") || self.at_word("shorter"), self.mark());
+        if let Some(operator) = self.eat_degree() {
+            let right = self.mark();
+            if is_length && self.binary(COMPARISON, depth + 1).is_ok() && self.eat_items().is_ok() {
+                self.reset(before);
+                return self.count_items(left, negated, depth);
+            }
+            self.reset(right);
+            return self.say(left, Compares(operator), negated, depth);
+        }
+        if let Some((_, says)) = AFTER_IS.iter().find(|(words, _)| self.eat_phrase(words)) {
+            return self.say(left, *says, negated, depth);
+        }
+        let is_text = matches!(next_token(self.text, self.next.end).token, Token::Str(_));
+        if self.at_word("on") && is_text {
             self.advance();
-            return Ok(Some(Comparison::Operator { operator: *operator, negated: true }));
         }
-        if self.eat_word("has") {
-            return self.count_comparison().map(Some);
+        if self.eat_phrase("neither") {
+            self.joint = "nor";
+            let compared = self.say(left, Compares(Op::Equal), !negated, depth);
+            self.joint = "or";
+            return compared;
         }
-        if self.eat_is() { self.english_comparison().map(Some) } else { Ok(None) }
+        self.say(left, Compares(Op::Equal), negated, depth)
     }
 
-    fn eat_is(&mut self) -> bool {
-        self.eat_word("is") || self.eat_word("are") || self.eat_word("becomes")
+    fn after_has(&mut self, left: Parsed, negated: bool, depth: usize) -> Result<Parsed, ExprError> {
+        if self.eat_phrase("been") {
+            return if HAS_BEEN.iter().any(|words| self.eat_phrase(words)) {
+                self.say(left, Tests(Test::Provided), negated, depth)
+            } else {
+                Err(self.error("expected `provided` or `set` after `has been`"))
+            };
+        }
+        if self.eat_phrase("no") || (negated && self.eat_phrase("any")) {
+            self.eat_items()?;
+            return self.say(left, Tests(Test::Empty), false, depth);
+        }
+        if matches!(self.next.token, Token::Str(_)) {
+            return self.say(left, Compares(Op::Contains), negated, depth);
+        }
+        if ["reached", "exceeded"].iter().any(|verb| self.at_word(verb)) {
+            let operator = if self.at_word("reached") { Op::GreaterOrEqual } else { Op::Greater };
+            self.advance();
+            return self.say(left, Compares(operator), negated, depth);
+        }
+        if self.eat_phrase("nothing in it") {
+            return self.say(left, Tests(Test::Empty), negated, depth);
+        }
+        let _ = self.eat_phrase("any");
+        self.count_items(left, negated, depth)
     }
 
-    /// What can follow `has`, up to the number.
-    fn count_comparison(&mut self) -> Result<Comparison, ExprError> {
-        if self.eat_word("exactly") {
-            return Ok(Comparison::Count { operator: BinaryOperator::Equal });
-        }
-        if let Some(operator) = self.eat_degree()? {
-            return Ok(Comparison::Count { operator });
-        }
-        Err(self.error("expected `more than`, `at least`, … and a number of items after `has`"))
+    /// `more than 3 items`, and `items` alone.
+    fn count_items(&mut self, left: Parsed, negated: bool, depth: usize) -> Result<Parsed, ExprError> {
+        let operator = match self.eat_degree() {
+            Some(operator) => operator,
+            None if self.eat_phrase("exactly") || matches!(self.next.token, Token::Number(_)) => Op::Equal,
+            None if self.at_one_of(ITEMS) => {
+                self.eat_items()?;
+                return self.say(left, Tests(Test::Empty), !negated, depth);
+            }
+            None => return Err(self.error("expected `more than`, `at least`, … and a number of items after `has`")),
+        };
+        let right = self.binary(COMPARISON, depth + 1)?;
+        self.eat_items()?;
+        let (span, height) = (left.expr.span, left.height + 1);
+        let length = self.node(ExprKind::Length(Box::new(left.expr)), span, height)?;
+        let counted = self.combine(operator, length, right)?;
+        if negated { self.negate(counted) } else { Ok(counted) }
+    }
+
+    fn eat_items(&mut self) -> Result<(), ExprError> {
+        let found = self.eat_one_of(ITEMS);
+        found.then_some(()).ok_or_else(|| self.error("expected `items` after the number"))
     }
 
     /// `at least`, `more than`, `less than or equal to`, ….
-    fn eat_degree(&mut self) -> Result<Option<BinaryOperator>, ExprError> {
-        if self.eat_word("at") {
-            if self.eat_word("least") {
-                return Ok(Some(BinaryOperator::GreaterOrEqual));
+    fn eat_degree(&mut self) -> Option<Op> {
+        if let Some((words, operator)) = COMPARATIVES.iter().find(|(words, _)| self.at_word(words)) {
+            let than = format!("{words} than");
+            if self.eat_phrase(&than) {
+                let or_equal = self.eat_phrase("or equal to");
+                return Some(if or_equal { or_the_same(*operator) } else { *operator });
             }
-            if self.eat_word("most") {
-                return Ok(Some(BinaryOperator::LessOrEqual));
-            }
-            return Err(self.error("expected `least` or `most` after `at`"));
         }
-        let more = self.at_word("more") || self.at_word("greater");
-        if !more && !self.at_word("less") && !self.at_word("fewer") {
-            return Ok(None);
-        }
-        self.advance();
-        if !self.eat_word("than") {
-            return Err(self.error("expected `than`"));
-        }
-        if self.eat_word("or") {
-            if !self.eat_word("equal") || !self.eat_word("to") {
-                return Err(self.error("expected `equal to` after `or`"));
-            }
-            return Ok(Some(if more { BinaryOperator::GreaterOrEqual } else { BinaryOperator::LessOrEqual }));
-        }
-        Ok(Some(if more { BinaryOperator::Greater } else { BinaryOperator::Less }))
+        DEGREES.iter().find(|(words, _)| self.eat_phrase(words)).map(|(_, operator)| *operator)
     }
 
-    /// What can follow `is`.
-    fn english_comparison(&mut self) -> Result<Comparison, ExprError> {
-        let negated = self.eat_word("not");
-        let operator = |operator| Ok(Comparison::Operator { operator, negated });
-        if self.eat_word("empty") {
-            return Ok(Comparison::Test { test: Test::Empty, negated });
-        }
-        if self.eat_word("provided") || self.eat_word("set") {
-            return Ok(Comparison::Test { test: Test::Provided, negated });
-        }
-        if self.eat_word("missing") {
-            return Ok(Comparison::Test { test: Test::Provided, negated: !negated });
-        }
-        if self.at_word("yes") || self.at_word("no") {
-            let value = self.at_word("yes");
-            self.advance();
-            return Ok(Comparison::Truth { value, negated });
-        }
-        if self.eat_word("in") {
-            return operator(BinaryOperator::In);
-        }
-        if self.eat_word("one") {
-            return if self.eat_word("of") { operator(BinaryOperator::In) } else { Err(self.error("expected `of`")) };
-        }
-        if let Some(degree) = self.eat_degree()? {
-            return operator(degree);
-        }
-        if let Some((_, adverb)) = ADVERBS.iter().find(|(adverb, _)| self.at_word(adverb)) {
-            self.advance();
-            return operator(*adverb);
-        }
-        if self.eat_word("equal") && !self.eat_word("to") {
-            return Err(self.error("expected `to` after `equal`"));
-        }
-        // `is not e` has an operator of its own; the other negations are a `not` around the comparison.
-        let operator = if negated { BinaryOperator::NotEqual } else { BinaryOperator::Equal };
-        Ok(Comparison::Operator { operator, negated: false })
+    fn at_or_degree(&self) -> bool {
+        let degree = next_token(self.text, self.next.end);
+        let is = |(words, _): &(&str, Op)| self.text[degree.start..degree.end].eq_ignore_ascii_case(words);
+        self.at_word("or") && COMPARATIVES.iter().any(is)
     }
 
-    pub(super) fn compare(&mut self, left: Parsed, comparison: Comparison, depth: usize) -> Result<Parsed, ExprError> {
-        match comparison {
-            Comparison::Operator { operator, negated } => {
-                let right = self.binary(COMPARISON, depth + 1)?;
-                let compared = self.combine(operator, left, right)?;
-                if negated { self.negate(compared) } else { Ok(compared) }
-            }
-            Comparison::Test { test, negated } => {
+    /// `3 or more`, `3 or less`.
+    fn eat_or_degree(&mut self) -> Option<Op> {
+        COMPARATIVES
+            .iter()
+            .find(|(words, _)| self.eat_phrase(&format!("or {words}")))
+            .map(|(_, operator)| or_the_same(*operator))
+    }
+
+    /// Joins `left` with what is said of it, which is still to be read.
+    fn say(&mut self, left: Parsed, says: Says, negated: bool, depth: usize) -> Result<Parsed, ExprError> {
+        let compared = match says {
+            Tests(test) | TestsNot(test) => {
                 let span = left.expr.span.to(self.span(self.end, self.end));
+                let negated = negated != matches!(says, TestsNot(_));
                 let kind = ExprKind::Test { subject: Box::new(left.expr), test, negated };
-                self.node(kind, span, left.height + 1)
+                return self.node(kind, span, left.height + 1);
             }
-            Comparison::Count { operator } => {
-                let right = self.binary(COMPARISON, depth + 1)?;
-                if !["items", "item", "elements", "entries"].iter().any(|word| self.eat_word(word)) {
-                    return Err(self.error("expected `items` after the number"));
-                }
-                let (span, height) = (left.expr.span, left.height + 1);
-                let length = self.node(ExprKind::Length(Box::new(left.expr)), span, height)?;
-                self.combine(operator, length, right)
-            }
-            Comparison::Truth { value, negated } => {
+            Says::Is(truth) => {
                 let start = self.text[..self.end].trim_end_matches(char::is_alphabetic).len();
-                let right = Expr { kind: ExprKind::Literal(Value::Bool(value)), span: self.span(start, self.end) };
-                let operator = if negated { BinaryOperator::NotEqual } else { BinaryOperator::Equal };
-                self.combine(operator, left, Parsed { expr: right, height: 1 })
+                let right = Expr { kind: ExprKind::Literal(Value::Bool(truth)), span: self.span(start, self.end) };
+                let operator = if negated { Op::NotEqual } else { Op::Equal };
+                return self.combine(operator, left, Parsed { expr: right, height: 1 });
             }
-        }
+            Says::Between => {
+                let low = self.binary(COMPARISON, depth + 1)?;
+                if !self.eat_word("and") {
+                    return Err(self.error("expected `and` and the larger number after `between`"));
+                }
+                let high = self.binary(COMPARISON, depth + 1)?;
+                let again = Parsed { expr: left.expr.clone(), height: left.height };
+                let least = self.combine(Op::GreaterOrEqual, left, low)?;
+                let most = self.combine(Op::LessOrEqual, again, high)?;
+                self.combine(Op::And, least, most)?
+            }
+            Compares(operator) => {
+                let right = self.right_side(operator, depth)?;
+                if let ExprKind::Literal(Value::Int(_) | Value::Float(_)) = right.expr.kind {
+                    self.eat_unit();
+                }
+                let operator = match operator {
+                    Op::Equal => self.eat_or_degree().unwrap_or(operator),
+                    _ => operator,
+                };
+                // What lists several is one of them.
+                let operator = if operator == Op::Equal && self.listed { Op::In } else { operator };
+                let any_case = self.eat_any_case() || std::mem::take(&mut self.any_case);
+                let (left, right) = if any_case { (lowercase(left), lowercase(right)) } else { (left, right) };
+                // `is not e` has an operator of its own; the other negations are a `not` around the comparison.
+                if negated && operator == Op::Equal {
+                    return self.combine(Op::NotEqual, left, right);
+                }
+                self.combine(operator, left, right)?
+            }
+        };
+        if negated { self.negate(compared) } else { Ok(compared) }
     }
 
-    /// `$a, $b and $c are …`: each of them is; with `or`: any of them. `None` if it does not begin so.
-    pub(super) fn parse_plural_subjects(&mut self, depth: usize) -> Result<Option<Parsed>, ExprError> {
-        let Some((subjects, operator)) = self.scan_subjects() else { return Ok(None) };
-        while !self.eat_word("are") {
+    /// What is counted or measured, which changes nothing: `20 euros`, `50%`, `18 years old`.
+    fn eat_unit(&mut self) {
+        let is_percent = matches!(self.next.token, Token::Symbol("%"));
+        let after = next_token(self.text, self.next.end);
+        if is_percent && !matches!(after.token, Token::Number(_) | Token::Reference(_) | Token::Symbol("(")) {
             self.advance();
         }
-        if self.at_word("not") {
-            return Err(self.error("say of each variable by itself what it is not"));
+        if self.eat_one_of(UNITS) {
+            let _ = self.eat_word("old");
         }
-        let comparison = self.english_comparison()?;
-        let mut subjects = subjects.into_iter();
-        let Some(subject) = subjects.next() else { return Ok(None) };
-        let first = self.compare(Parsed { expr: subject, height: 1 }, comparison, depth)?;
-        let (pattern, height) = (first.expr.clone(), first.height);
-        let mut joined = first;
-        for subject in subjects {
-            let Some(expr) = with_subject(&pattern, subject) else {
-                return Err(self.error("say of each variable by itself what it is"));
-            };
-            joined = self.combine(operator, joined, Parsed { expr, height })?;
-        }
-        Ok(Some(joined))
     }
 
-    /// The variables in front of an `are`, two at least, and what joins them. Consumes nothing.
-    fn scan_subjects(&self) -> Option<(Vec<Expr>, BinaryOperator)> {
-        let is_word = |lexed: &Lexed, word: &str| {
-            lexed.token == Token::Word && self.text[lexed.start..lexed.end].eq_ignore_ascii_case(word)
-        };
+    /// `ignoring case`, with or without a comma in front of it.
+    fn eat_any_case(&mut self) -> bool {
+        let mark = self.mark();
+        let _ = self.eat_symbol(",");
+        let found = ANY_CASE.iter().any(|words| self.eat_phrase(words));
+        if !found {
+            self.reset(mark);
+        }
+        found
+    }
+
+    /// What a comparison compares with: a value, in a sentence also words without quotes, and several joined by `or`.
+    fn right_side(&mut self, operator: Op, depth: usize) -> Result<Parsed, ExprError> {
+        self.listed = false;
+        self.any_case = false;
+        let lists = matches!(operator, Op::Equal | Op::NotEqual | Op::In);
+        if operator == Op::Equal || operator == Op::In {
+            let _ = self.eat_word("either");
+        }
+        let takes_text =
+            matches!(operator, Op::Equal | Op::NotEqual | Op::In | Op::Contains | Op::StartsWith | Op::EndsWith);
+        let Some(first) = self.alternative(takes_text, lists)? else { return self.binary(COMPARISON, depth + 1) };
+        let goes_on = matches!(self.next.token, Token::Symbol("+" | "-" | "*" | "/" | "%"));
+        if !lists || goes_on {
+            return self.climb(first, COMPARISON, depth);
+        }
+        let mut items = vec![first];
+        while items.len() < MAX_JOINED {
+            let (mark, any_case) = (self.mark(), self.any_case);
+            if self.at_or_degree() {
+                break;
+            }
+            let comma = self.eat_symbol(",");
+            let joint = self.joint;
+            let or = self.eat_word(joint) || (operator == Op::In && !comma && self.eat_word("and"));
+            if !comma && !or {
+                break;
+            }
+            let acts = comma && !or && self.at_one_of(ACTION_VERBS);
+            match self.alternative(takes_text, lists)? {
+                // `"a" or $b`, `"a", say "b"`: what follows is something else. A comma joins only what an `or` ends.
+                Some(item) if !acts && !self.at_comparison() && (or || operator == Op::In || self.or_follows()) => {
+                    items.push(item);
+                }
+                _ => {
+                    self.reset(mark);
+                    self.any_case = any_case;
+                    break;
+                }
+            }
+        }
+        if items.len() == 1 {
+            return Ok(items.remove(0));
+        }
+        self.listed = true;
+        let span = items[0].expr.span.to(items[items.len() - 1].expr.span);
+        let items: Vec<Expr> = items.into_iter().map(|item| item.expr).collect();
+        self.node(ExprKind::List(items), span, 2)
+    }
+
+    /// Whether an `or` joins what comes, after a comma and more texts at most.
+    fn or_follows(&self) -> bool {
         let mut at = self.next.clone();
-        let (mut subjects, mut joint) = (Vec::new(), None);
-        while subjects.len() < MAX_SUBJECTS {
-            let Token::Reference(reference) = at.token else { return None };
-            subjects.push(Expr { kind: ExprKind::Reference(reference), span: self.span(at.start, at.end) });
+        for _ in 0..MAX_JOINED * MAX_TEXT_WORDS {
+            let is_or = at.token == Token::Word && self.text[at.start..at.end].eq_ignore_ascii_case("or");
+            if is_or {
+                return true;
+            }
+            match at.token {
+                Token::Symbol(",") | Token::Str(_) | Token::Number(_) => {}
+                Token::Word if self.bare_text_at(&at, true).is_some() => {}
+                _ => return false,
+            }
             at = next_token(self.text, at.end);
-            if is_word(&at, "are") {
-                return Some((subjects, joint?));
+        }
+        false
+    }
+
+    /// A text or number, in quotes or not, that may be one of several.
+    fn alternative(&mut self, takes_text: bool, judges: bool) -> Result<Option<Parsed>, ExprError> {
+        let start = self.next.start;
+        let value = match self.next.token.clone() {
+            Token::Str(text) if !text.contains("{$") => Value::Str(text),
+            Token::Number(_) => return self.number().map(Some),
+            Token::Word => {
+                if let Some(number) = number_word(self.word()) {
+                    Value::Int(number)
+                } else {
+                    let Some(end) = self.bare_text_at(&self.next, judges).filter(|_| takes_text && self.in_sentence())
+                    else {
+                        return Ok(None);
+                    };
+                    let words: Vec<&str> = self.text[start..end].split_whitespace().collect();
+                    while self.next.start < end {
+                        self.advance();
+                    }
+                    self.any_case = true;
+                    let kind = ExprKind::Literal(Value::from(words.join(" ")));
+                    return self.node(kind, self.span(start, end), 1).map(Some);
+                }
             }
-            let has_comma = at.token == Token::Symbol(",");
-            if has_comma {
-                at = next_token(self.text, at.end);
-            }
-            let joins = if is_word(&at, "and") {
-                BinaryOperator::And
-            } else if is_word(&at, "or") {
-                BinaryOperator::Or
-            } else if has_comma {
-                continue;
-            } else {
-                return None;
+            _ => return Ok(None),
+        };
+        self.advance();
+        self.node(ExprKind::Literal(value), self.span(start, self.end), 1).map(Some)
+    }
+
+    /// Where the words without quotes end that begin at `from`, if they can be a text: up to a mark, a joint or the end.
+    /// Where it may be a judgement (`judges`), words that judge are no text.
+    fn bare_text_at(&self, from: &Lexed, judges: bool) -> Option<usize> {
+        let (mut at, mut end) = (from.clone(), None);
+        for n_words in 0..=MAX_TEXT_WORDS {
+            let word = &self.text[at.start..at.end];
+            let known = |list: &str| is_one_of(list, word);
+            let is_over = match at.token {
+                Token::Word => {
+                    known("and or nor then but ignoring regardless whatever") || (n_words > 0 && known(ACTION_VERBS))
+                }
+                Token::End | Token::Symbol("," | ":" | ")" | "-") => true,
+                Token::Bad(_) => matches!(word, ";" | "." | "—" | "–" | "?" | "!" | "→" | "&"),
+                _ => return None,
             };
-            if joint.is_some_and(|joint| joint != joins) {
+            if is_over || n_words == MAX_TEXT_WORDS {
+                return end.filter(|_| is_over);
+            }
+            let literal = known("true false null none");
+            // `grade is A` is no article.
+            let is_letter = word.len() == 1 && word != "I" && word.chars().all(char::is_uppercase);
+            let judged = judges && known(JUDGEMENTS);
+            if at.token != Token::Word || literal || (known(NO_TEXT) && !is_letter) || judged {
                 return None;
             }
-            joint = Some(joins);
+            end = Some(at.end);
             at = next_token(self.text, at.end);
+            // `in-progress` is one word.
+            while at.token == Token::Symbol("-") && Some(at.start) == end {
+                let part = next_token(self.text, at.end);
+                if part.token != Token::Word || part.start != at.end {
+                    break;
+                }
+                end = Some(part.end);
+                at = next_token(self.text, part.end);
+            }
         }
         None
     }
+}
+
+fn or_the_same(operator: Op) -> Op {
+    if operator == Op::Greater { Op::GreaterOrEqual } else { Op::LessOrEqual }
+}
+
+/// A text without quotes, if `text` is one: a state or kind, as after `is`.
+pub(crate) fn bare_text(text: &str) -> Option<String> {
+    let parser = Parser::new(crate::expr::parser::Style::Sentence, text, crate::span::FileId(0), 0);
+    let is_value = ["yes", "no", "true", "false", "null", "none"].iter().any(|word| parser.at_word(word));
+    let end = parser.bare_text_at(&parser.next, true).filter(|&end| end == text.len() && !is_value)?;
+    let is_number = number_word(text).is_some();
+    (!is_number).then(|| text[..end].split_whitespace().collect::<Vec<_>>().join(" "))
 }

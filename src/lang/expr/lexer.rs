@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::expr::names::{begins_name, scan_name, scan_reference};
+use crate::expr::names::{begins_name, continues_name, scan_name, scan_reference};
 use crate::value::json::read_string;
 use crate::value::{Reference, Value};
 
@@ -41,8 +41,10 @@ pub(crate) struct Lexed {
 }
 
 /// Longest first, so that `<=` is not read as `<`.
-const SYMBOLS: [&str; 20] =
-    ["==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "%", "(", ")", "[", "]", "{", "}", ",", ":", "="];
+const SYMBOLS: [&str; 26] = [
+    "==", "!=", "<>", "<=", ">=", "≠", "≤", "≥", "&&", "||", "<", ">", "+", "-", "*", "/", "%", "(", ")", "[", "]",
+    "{", "}", ",", ":", "=",
+];
 
 /// Reads the token at or after `position` (white space is skipped). Never fails: what is no token is
 /// [`Token::Bad`], one character long.
@@ -55,6 +57,9 @@ pub(crate) fn next_token(text: &str, position: usize) -> Lexed {
     };
     let lexed = |token, length| Lexed { token, start, end: start + length };
     if first.is_ascii_digit() {
+        if let Some((time, length)) = scan_date(rest).or_else(|| scan_time(rest)) {
+            return lexed(Token::Str(time), length);
+        }
         let length = scan_number(rest);
         return lexed(read_number(&rest[..length]).map_or(Token::Bad("number is too large"), Token::Number), length);
     }
@@ -70,13 +75,75 @@ pub(crate) fn next_token(text: &str, position: usize) -> Lexed {
             None => lexed(Token::Bad("expected a name after `$`"), 1),
         };
     }
+    if let Some((content, length)) = scan_curly_quotes(rest) {
+        return lexed(Token::Str(content.into()), length);
+    }
     if begins_name(first) {
-        return lexed(Token::Word, scan_name(rest));
+        return lexed(Token::Word, scan_word(rest));
     }
     match SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) {
         Some(symbol) => lexed(Token::Symbol(symbol), symbol.len()),
         None => lexed(Token::Bad("not part of an expression"), first.len_utf8()),
     }
+}
+
+/// The length of the word at the beginning of `text`; `isn't` is one word.
+fn scan_word(text: &str) -> usize {
+    let length = scan_name(text);
+    let contracted = ["'t", "’t"].iter().find(|end| text[length..].starts_with(**end)).map_or(0, |end| end.len());
+    if text[length + contracted..].starts_with(continues_name) { length } else { length + contracted }
+}
+
+/// The content and length of the text in typographic quotes at the beginning of `text`; there are no escapes in it.
+pub(crate) fn scan_curly_quotes(text: &str) -> Option<(&str, usize)> {
+    const QUOTES: [(char, char); 4] = [('“', '”'), ('„', '“'), ('«', '»'), ('‘', '’')];
+    let first = text.chars().next()?;
+    let (open, close) = QUOTES.into_iter().find(|(open, _)| *open == first)?;
+    let inside = &text[open.len_utf8()..];
+    let end = inside.find([open, close]).filter(|&end| inside[end..].starts_with(close))?;
+    Some((&inside[..end], open.len_utf8() + end + close.len_utf8()))
+}
+
+/// `2026-01-31` at the beginning of `text`: a text, since such texts have the order of the days.
+fn scan_date(text: &str) -> Option<(Arc<str>, usize)> {
+    let date = text.get(..10)?;
+    let is_digit = |at: usize, byte: u8| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() };
+    let fits = date.bytes().enumerate().all(|(at, byte)| is_digit(at, byte));
+    let ends = !text[10..].starts_with(|c: char| c.is_ascii_digit() || c == '-');
+    (fits && ends && date.parse::<jiff::civil::Date>().is_ok()).then(|| (date.into(), 10))
+}
+
+/// `9:30`, `17:30`, `9 am`, `5:15 pm` at the beginning of `text`: the time of day as `"09:30"`.
+fn scan_time(text: &str) -> Option<(Arc<str>, usize)> {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let n_hour = digits(text);
+    let hour: u8 = text.get(..n_hour).filter(|hour| hour.len() <= 2)?.parse().ok()?;
+    let minutes = text[n_hour..].strip_prefix(':').filter(|rest| digits(rest) == 2);
+    let minute: u8 = minutes.map_or(Some(0), |rest| rest[..2].parse().ok())?;
+    let clock = n_hour + minutes.map_or(0, |_| 3);
+    let rest = text[clock..].trim_start_matches(' ');
+    let half = rest.get(..2).map(str::to_ascii_lowercase).filter(|_| !rest[2..].starts_with(continues_name));
+    let (hour, length) = match half.as_deref() {
+        Some("am") if (1..=12).contains(&hour) => (hour % 12, text.len() - rest.len() + 2),
+        Some("pm") if (1..=12).contains(&hour) => (hour % 12 + 12, text.len() - rest.len() + 2),
+        _ if minutes.is_some() => (hour, clock),
+        _ => return None,
+    };
+    let ends = !text[length..].starts_with(|c: char| c == ':' || c.is_ascii_digit());
+    (hour < 24 && minute < 60 && ends).then(|| (format!("{hour:02}:{minute:02}").into(), length))
+}
+
+/// The length of `,000` and the like at the beginning of `text`, which goes on with the number before it.
+pub(crate) fn scan_thousands(text: &str) -> usize {
+    let mut length = 0;
+    while let Some(group) = text[length..].strip_prefix(',') {
+        let n_digits = group.bytes().take_while(u8::is_ascii_digit).count();
+        if n_digits != 3 {
+            break;
+        }
+        length += 4;
+    }
+    length
 }
 
 /// The length of the number at the beginning of `text`. `3.` is `3` and a full stop.
@@ -98,7 +165,7 @@ fn scan_number(text: &str) -> usize {
 
 /// The value of a number as written; none if it is beyond every finite number. An integer beyond 64 bits
 /// becomes a float, as it does in JSON.
-pub(crate) fn read_number(text: &str) -> Option<Value> {
+pub fn read_number(text: &str) -> Option<Value> {
     if let Ok(int) = text.parse() {
         return Some(Value::Int(int));
     }
@@ -108,4 +175,33 @@ pub(crate) fn read_number(text: &str) -> Option<Value> {
 /// The content and length of the quoted text at the beginning of `text`.
 pub(crate) fn scan_string(text: &str) -> Option<(String, usize)> {
     read_string(text).ok()
+}
+
+/// The number that a word says.
+pub(crate) fn number_word(word: &str) -> Option<i64> {
+    const NUMBERS: [(&str, i64); 22] = [
+        ("zero", 0),
+        ("one", 1),
+        ("two", 2),
+        ("three", 3),
+        ("four", 4),
+        ("five", 5),
+        ("six", 6),
+        ("seven", 7),
+        ("eight", 8),
+        ("nine", 9),
+        ("ten", 10),
+        ("eleven", 11),
+        ("twelve", 12),
+        ("fifteen", 15),
+        ("twenty", 20),
+        ("thirty", 30),
+        ("forty", 40),
+        ("fifty", 50),
+        ("sixty", 60),
+        ("ninety", 90),
+        ("hundred", 100),
+        ("thousand", 1000),
+    ];
+    NUMBERS.iter().find(|(known, _)| word.eq_ignore_ascii_case(known)).map(|(_, number)| *number)
 }

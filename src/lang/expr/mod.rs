@@ -3,15 +3,25 @@
 //! The grammar is that of spec `language.md`, "Expressions"; it is read by `lexer` and `parser`. Evaluation is
 //! `vm::variables::eval`.
 
+mod comparisons;
 mod english;
 pub(crate) mod lexer;
+mod literals;
 mod names;
 mod parser;
+mod plural;
+pub mod template;
 mod text;
 mod tree;
 
+pub(crate) use crate::expr::comparisons::{ACTION_VERBS, is_one_of};
+pub(crate) use crate::expr::english::bare_text;
+pub(crate) use crate::expr::lexer::number_word;
+pub use crate::expr::lexer::read_number;
 pub(crate) use crate::expr::names::identifier;
 pub use crate::expr::names::{begins_name, continues_name, scan_name, scan_reference};
-pub(crate) use crate::expr::parser::{Arguments, parse_arguments, parse_prefix, too_deep_message};
-pub use crate::expr::parser::{ExprError, MAX_DEPTH, parse};
+pub(crate) use crate::expr::parser::{
+    Arguments, Style, parse_arguments, parse_as, parse_operand, parse_prefix, too_deep_message,
+};
+pub use crate::expr::parser::{ExprError, MAX_DEPTH, parse, parse_condition};
 pub use crate::expr::tree::{BinaryOperator, Expr, ExprKind, Test, UnaryOperator};

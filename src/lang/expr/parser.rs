@@ -32,10 +32,32 @@ impl ExprError {
     }
 }
 
-/// Reads the whole of `text` as one expression. `offset` is the place of `text` in `file`; all spans are in
+/// How a text is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// As a value: texts stand in quotes.
+    Value,
+    /// As a condition in a sentence: `=` compares, and a text may stand without quotes after `is`.
+    Sentence,
+}
+
+/// Reads the whole of `text` as one expression, a value. `offset` is the place of `text` in `file`; all spans are in
 /// the file. The error tells the first place that does not fit.
 pub fn parse(text: &str, file: FileId, offset: usize) -> Result<Expr, ExprError> {
-    let mut parser = Parser::new(text, file, offset);
+    parse_as(Style::Value, text, file, offset)
+}
+
+/// Reads the whole of `text` as a condition in a sentence, where `=` compares and a text needs no quotes after `is`.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_condition(text: &str, file: FileId, offset: usize) -> Result<Expr, ExprError> {
+    parse_as(Style::Sentence, text, file, offset)
+}
+
+/// Reads the whole of `text` as one expression, as [`parse`] does.
+pub(crate) fn parse_as(style: Style, text: &str, file: FileId, offset: usize) -> Result<Expr, ExprError> {
+    let mut parser = Parser::new(style, text, file, offset);
     let expr = parser.binary(0, 0)?.expr;
     // A sentence may end in a full stop.
     if parser.next.token == Token::End || text[parser.end..].trim() == "." {
@@ -46,9 +68,16 @@ pub fn parse(text: &str, file: FileId, offset: usize) -> Result<Expr, ExprError>
 }
 
 /// Reads the longest expression at the beginning of `text` and gives it with its length in bytes.
-pub(crate) fn parse_prefix(text: &str, file: FileId, offset: usize) -> Result<(Expr, usize), ExprError> {
-    let mut parser = Parser::new(text, file, offset);
+pub(crate) fn parse_prefix(style: Style, text: &str, file: FileId, offset: usize) -> Result<(Expr, usize), ExprError> {
+    let mut parser = Parser::new(style, text, file, offset);
     let expr = parser.binary(0, 0)?.expr;
+    Ok((expr, parser.end))
+}
+
+/// Reads the longest sum, product or value at the beginning of `text`, as [`parse_prefix`] does: `in` ends it.
+pub(crate) fn parse_operand(text: &str, file: FileId, offset: usize) -> Result<(Expr, usize), ExprError> {
+    let mut parser = Parser::new(Style::Value, text, file, offset);
+    let expr = parser.binary(COMPARISON, 0)?.expr;
     Ok((expr, parser.end))
 }
 
@@ -58,7 +87,8 @@ pub(crate) type Arguments = Vec<(Option<Arc<str>>, Expr)>;
 /// Reads what stands between the brackets of a call, `text` beginning after the `(`: expressions, each with a
 /// `name=` in front if it has one. Gives them with the length read, the `)` included.
 pub(crate) fn parse_arguments(text: &str, file: FileId, offset: usize) -> Result<(Arguments, usize), ExprError> {
-    let mut parser = Parser::new(text, file, offset);
+    let mut parser = Parser::new(Style::Value, text, file, offset);
+    parser.n_brackets = 1;
     let mut arguments = Vec::new();
     while !parser.eat_symbol(")") {
         let name = parser.argument_name();
@@ -74,8 +104,8 @@ pub(crate) fn parse_arguments(text: &str, file: FileId, offset: usize) -> Result
 fn expect_condition(expr: &Expr) -> Result<(), ExprError> {
     let never = match &expr.kind {
         ExprKind::Literal(value) => !matches!(value, Value::Bool(_)),
-        ExprKind::List(_) | ExprKind::Map(_) | ExprKind::Length(_) => true,
-        ExprKind::Unary(operator, _) => *operator == UnaryOperator::Negate,
+        ExprKind::List(_) | ExprKind::Map(_) | ExprKind::Text(_) | ExprKind::Range(..) | ExprKind::Length(_) => true,
+        ExprKind::Unary(operator, _) => *operator != UnaryOperator::Not,
         ExprKind::Binary(operator, ..) => operator.is_arithmetic(),
         ExprKind::Reference(_) | ExprKind::Test { .. } => false,
     };
@@ -101,6 +131,15 @@ pub(super) struct Parser<'a> {
     pub(super) next: Lexed,
     /// Where the last consumed token ended.
     pub(super) end: usize,
+    style: Style,
+    /// How many lists, maps and arguments are open: a comma between digits ends a number there.
+    pub(super) n_brackets: usize,
+    /// Whether the right side that was read last lists several.
+    pub(super) listed: bool,
+    /// Whether it has a text without quotes, which is compared in any case.
+    pub(super) any_case: bool,
+    /// What joins several there.
+    pub(super) joint: &'static str,
 }
 
 /// How tightly operators bind: `or`, `and`, `not`, comparisons, sums, products, signs.
@@ -108,13 +147,40 @@ const OR: u8 = 1;
 const AND: u8 = 2;
 const NOT: u8 = 3;
 pub(super) const COMPARISON: u8 = 4;
+
+/// Operators in words; `times` counts rounds, too, and is none.
+const WORD_OPERATORS: [(&str, BinaryOperator, u8); 4] = [
+    ("plus", BinaryOperator::Add, SUM),
+    ("minus", BinaryOperator::Subtract, SUM),
+    ("divided", BinaryOperator::Divide, PRODUCT),
+    ("multiplied", BinaryOperator::Multiply, PRODUCT),
+];
 const SUM: u8 = 5;
 const PRODUCT: u8 = 6;
 const SIGN: u8 = 7;
 
 impl<'a> Parser<'a> {
-    fn new(text: &'a str, file: FileId, offset: usize) -> Self {
-        Parser { text, file, offset, next: next_token(text, 0), end: 0 }
+    pub(super) fn new(style: Style, text: &'a str, file: FileId, offset: usize) -> Self {
+        let next = next_token(text, 0);
+        Parser { text, file, offset, next, end: 0, style, n_brackets: 0, listed: false, any_case: false, joint: "or" }
+    }
+
+    pub(super) fn in_sentence(&self) -> bool {
+        self.style == Style::Sentence
+    }
+
+    /// The place where reading stands, to come back to.
+    pub(super) fn mark(&self) -> (Lexed, usize) {
+        (self.next.clone(), self.end)
+    }
+
+    pub(super) fn reset(&mut self, (next, end): (Lexed, usize)) {
+        (self.next, self.end) = (next, end);
+    }
+
+    /// The text of the next token.
+    pub(super) fn word(&self) -> &'a str {
+        &self.text[self.next.start..self.next.end]
     }
 
     pub(super) fn error(&self, message: &str) -> ExprError {
@@ -131,7 +197,7 @@ impl<'a> Parser<'a> {
         self.next = next_token(self.text, self.next.end);
     }
 
-    fn eat_symbol(&mut self, symbol: &str) -> bool {
+    pub(super) fn eat_symbol(&mut self, symbol: &str) -> bool {
         let found = matches!(self.next.token, Token::Symbol(next) if next == symbol);
         if found {
             self.advance();
@@ -151,6 +217,27 @@ impl<'a> Parser<'a> {
         found
     }
 
+    /// Consumes the words of `phrase`, one space between them, if all of them come.
+    pub(super) fn eat_phrase(&mut self, phrase: &str) -> bool {
+        let mut words = phrase.split(' ');
+        if !words.next().is_some_and(|first| self.at_word(first)) {
+            return false;
+        }
+        let mark = self.mark();
+        self.advance();
+        let found = words.all(|word| match word {
+            "/" => self.eat_symbol("/"),
+            word => word.split('-').all(|part| {
+                let _ = self.eat_symbol("-");
+                self.eat_word(part)
+            }),
+        });
+        if !found {
+            self.reset(mark);
+        }
+        found
+    }
+
     /// `name=` or `$name=` in front of an argument; `==` is a comparison.
     fn argument_name(&mut self) -> Option<Arc<str>> {
         let name: Arc<str> = match &self.next.token {
@@ -161,7 +248,7 @@ impl<'a> Parser<'a> {
             }
         };
         let equals = next_token(self.text, self.next.end);
-        (equals.token == Token::Symbol("=")).then(|| {
+        matches!(equals.token, Token::Symbol("=" | ":")).then(|| {
             self.advance();
             self.advance();
             name
@@ -195,21 +282,32 @@ impl<'a> Parser<'a> {
             return Err(ExprError { span: self.span(self.next.start, self.next.end), message: too_deep_message() });
         }
         let plural = if power < COMPARISON { self.parse_plural_subjects(depth)? } else { None };
-        let mut left = match plural {
+        let left = match plural {
             Some(compared) => compared,
             None => self.unary(depth)?,
         };
+        self.climb(left, power, depth)
+    }
+
+    /// What is joined with `left` by operators that bind more tightly than `power`.
+    pub(super) fn climb(&mut self, mut left: Parsed, power: u8, depth: usize) -> Result<Parsed, ExprError> {
         loop {
             if let Some((operator, operator_power)) = self.peek_operator() {
                 if operator_power <= power {
                     return Ok(left);
                 }
+                let is_divided = self.at_word("divided") || self.at_word("multiplied");
                 self.advance();
+                if is_divided && !self.eat_word("by") {
+                    return Err(self.error("expected `by`"));
+                }
                 let right = self.binary(operator_power, depth + 1)?;
                 left = self.combine(operator, left, right)?;
             } else if power < COMPARISON {
-                let Some(comparison) = self.eat_comparison()? else { return Ok(left) };
-                left = self.compare(left, comparison, depth)?;
+                left = match self.comparison(left, depth)? {
+                    Ok(compared) => compared,
+                    Err(left) => return Ok(left),
+                };
                 if self.at_comparison() {
                     return Err(self.error("comparisons can't be chained; join two with `and`"));
                 }
@@ -222,6 +320,8 @@ impl<'a> Parser<'a> {
     fn peek_operator(&self) -> Option<(BinaryOperator, u8)> {
         if let Token::Symbol(symbol) = self.next.token {
             return match symbol {
+                "&&" => Some((BinaryOperator::And, AND)),
+                "||" => Some((BinaryOperator::Or, OR)),
                 "+" => Some((BinaryOperator::Add, SUM)),
                 "-" => Some((BinaryOperator::Subtract, SUM)),
                 "*" => Some((BinaryOperator::Multiply, PRODUCT)),
@@ -230,7 +330,10 @@ impl<'a> Parser<'a> {
                 _ => None,
             };
         }
-        if self.at_word("and") {
+        if let Some((_, operator, power)) = WORD_OPERATORS.iter().find(|(word, ..)| self.at_word(word)) {
+            return Some((*operator, *power));
+        }
+        if self.at_word("and") || (self.at_word("but") && self.in_sentence()) {
             Some((BinaryOperator::And, AND))
         } else if self.at_word("or") {
             Some((BinaryOperator::Or, OR))
@@ -240,6 +343,11 @@ impl<'a> Parser<'a> {
     }
 
     fn unary(&mut self, depth: usize) -> Result<Parsed, ExprError> {
+        if ["the value of", "the list", "the text", "the variable", "the"].iter().any(|words| self.eat_phrase(words))
+            && !matches!(self.next.token, Token::Reference(_) | Token::Word)
+        {
+            return Err(self.error("expected a variable after `the`"));
+        }
         let start = self.next.start;
         if self.eat_word("not") {
             let operand = self.binary(NOT, depth + 1)?;
@@ -248,14 +356,23 @@ impl<'a> Parser<'a> {
             let height = operand.height + 1;
             return self.node(ExprKind::Unary(UnaryOperator::Not, Box::new(operand.expr)), span, height);
         }
-        if self.at_word("length") {
+        if self.at_word("length") || self.at_word("number") {
+            let counts = self.at_word("number");
             self.advance();
-            if !self.eat_word("of") {
-                return Err(self.error("expected `of` after `length`"));
+            let items = ["of items in", "of entries in", "of elements in"].iter().any(|words| self.eat_phrase(words));
+            // The number of `$attempts` is that number, not its length.
+            if !items && (counts || !self.eat_word("of")) {
+                return Err(self.error("expected `of` after `length`, `of items in` after `number`"));
             }
             let operand = self.binary(SIGN, depth + 1)?;
             let span = self.span(start, start).to(operand.expr.span);
             return self.node(ExprKind::Length(Box::new(operand.expr)), span, operand.height + 1);
+        }
+        if self.eat_phrase("lower case of") {
+            let operand = self.binary(SIGN, depth + 1)?;
+            let span = self.span(start, start).to(operand.expr.span);
+            let kind = ExprKind::Unary(UnaryOperator::Lowercase, Box::new(operand.expr));
+            return self.node(kind, span, operand.height + 1);
         }
         if self.eat_symbol("-") {
             // A sign directly before digits belongs to the literal, or the smallest integer could not be written.
@@ -276,8 +393,8 @@ impl<'a> Parser<'a> {
     fn primary(&mut self, depth: usize) -> Result<Parsed, ExprError> {
         let start = self.next.start;
         let kind = match self.next.token.clone() {
-            Token::Number(value) => ExprKind::Literal(value),
-            Token::Str(text) => ExprKind::Literal(Value::Str(text)),
+            Token::Number(_) => return self.number(),
+            Token::Str(text) => self.text_of(text),
             Token::Reference(reference) => ExprKind::Reference(reference),
             Token::Word => ExprKind::Literal(self.word_literal()?),
             Token::Symbol("(") => return self.group(depth),
@@ -287,17 +404,6 @@ impl<'a> Parser<'a> {
         };
         self.advance();
         self.node(kind, self.span(start, self.end), 1)
-    }
-
-    fn word_literal(&self) -> Result<Value, ExprError> {
-        let word = &self.text[self.next.start..self.next.end];
-        match word.to_ascii_lowercase().as_str() {
-            "true" => Ok(Value::Bool(true)),
-            "false" => Ok(Value::Bool(false)),
-            "null" | "none" => Ok(Value::Null),
-            "yes" | "no" => Err(self.error("`yes` and `no` stand only after `is`")),
-            _ => Err(self.error("expected a value; write a variable with `$`, text in quotes")),
-        }
     }
 
     fn group(&mut self, depth: usize) -> Result<Parsed, ExprError> {
@@ -314,6 +420,7 @@ impl<'a> Parser<'a> {
     fn list(&mut self, depth: usize) -> Result<Parsed, ExprError> {
         let start = self.next.start;
         self.advance();
+        self.n_brackets += 1;
         let (mut items, mut height) = (Vec::new(), 0);
         while !self.eat_symbol("]") {
             let item = self.binary(0, depth + 1)?;
@@ -323,12 +430,14 @@ impl<'a> Parser<'a> {
                 return Err(self.error("expected `,` or `]`"));
             }
         }
+        self.n_brackets -= 1;
         self.node(ExprKind::List(items), self.span(start, self.end), height + 1)
     }
 
     fn map(&mut self, depth: usize) -> Result<Parsed, ExprError> {
         let start = self.next.start;
         self.advance();
+        self.n_brackets += 1;
         let (mut members, mut height) = (Vec::new(), 0);
         while !self.eat_symbol("}") {
             let Token::Str(key) = self.next.token.clone() else { return Err(self.error("expected a key in quotes")) };
@@ -343,6 +452,7 @@ impl<'a> Parser<'a> {
                 return Err(self.error("expected `,` or `}`"));
             }
         }
+        self.n_brackets -= 1;
         self.node(ExprKind::Map(members), self.span(start, self.end), height + 1)
     }
 }

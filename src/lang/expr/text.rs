@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::expr::tree::{BinaryOperator, Expr, ExprKind, Test, UnaryOperator};
+use crate::value::Value;
 use crate::value::json::quoted;
 
 impl fmt::Display for Expr {
@@ -24,9 +25,18 @@ impl fmt::Display for Expr {
             }
             ExprKind::Unary(UnaryOperator::Negate, operand) => write!(f, "-{}", Operand(operand)),
             ExprKind::Unary(UnaryOperator::Not, operand) => write!(f, "not {}", Operand(operand)),
+            ExprKind::Unary(UnaryOperator::Lowercase, operand) => write!(f, "lower case of {}", Operand(operand)),
+            ExprKind::Text(pieces) => {
+                write!(f, "{}", quoted(&pieces.iter().map(Expr::as_piece).collect::<String>()))
+            }
+            ExprKind::Binary(operator, left, right) if folded(left).is_some() && folded(right).is_some() => {
+                let (left, right) = (folded(left).unwrap_or(left), folded(right).unwrap_or(right));
+                write!(f, "{} {} {}, any case", Operand(left), sign(*operator), Operand(right))
+            }
             ExprKind::Binary(operator, left, right) => {
                 write!(f, "{} {} {}", Operand(left), sign(*operator), Operand(right))
             }
+            ExprKind::Range(first, last) => write!(f, "{} to {}", Operand(first), Operand(last)),
             ExprKind::Length(operand) => write!(f, "length of {}", Operand(operand)),
             ExprKind::Test { subject, test, negated } => {
                 let not = if *negated { " not" } else { "" };
@@ -40,16 +50,39 @@ impl fmt::Display for Expr {
     }
 }
 
+/// What is compared in any case.
+fn folded(expr: &Expr) -> Option<&Expr> {
+    if let ExprKind::Unary(UnaryOperator::Lowercase, operand) = &expr.kind { Some(operand) } else { None }
+}
+
+impl Expr {
+    /// It as a piece of a quoted text: a text as it is, a reference in braces.
+    pub(crate) fn as_piece(&self) -> String {
+        match &self.kind {
+            ExprKind::Literal(Value::Str(text)) => text.to_string(),
+            _ => format!("{{{self}}}"),
+        }
+    }
+}
+
 /// An operand, in brackets if it has an operator of its own.
 struct Operand<'a>(&'a Expr);
 
 impl fmt::Display for Operand<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.kind {
-            ExprKind::Literal(_) | ExprKind::Reference(_) | ExprKind::List(_) | ExprKind::Map(_) => {
+            ExprKind::Literal(_)
+            | ExprKind::Reference(_)
+            | ExprKind::List(_)
+            | ExprKind::Map(_)
+            | ExprKind::Text(_) => {
                 write!(f, "{}", self.0)
             }
-            ExprKind::Unary(..) | ExprKind::Binary(..) | ExprKind::Length(_) | ExprKind::Test { .. } => {
+            ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Range(..)
+            | ExprKind::Length(_)
+            | ExprKind::Test { .. } => {
                 write!(f, "({})", self.0)
             }
         }
@@ -73,5 +106,7 @@ fn sign(operator: BinaryOperator) -> &'static str {
         BinaryOperator::Or => "or",
         BinaryOperator::In => "in",
         BinaryOperator::Contains => "contains",
+        BinaryOperator::StartsWith => "starts with",
+        BinaryOperator::EndsWith => "ends with",
     }
 }

@@ -29,6 +29,10 @@ pub enum ExprKind {
     Unary(UnaryOperator, Box<Expr>),
     /// `a + b`, `a and b`, `a is at least b`, ….
     Binary(BinaryOperator, Box<Expr>, Box<Expr>),
+    /// `"Hello {$name}"`: a text with references in it; its pieces are literals and references.
+    Text(Vec<Expr>),
+    /// `1 to 3`: the whole numbers from the first to the last.
+    Range(Box<Expr>, Box<Expr>),
     /// `length of e`.
     Length(Box<Expr>),
     /// `e is empty`, `e is not provided`, ….
@@ -49,6 +53,8 @@ pub enum UnaryOperator {
     Negate,
     /// `not`.
     Not,
+    /// The text in small letters: what is compared in any case.
+    Lowercase,
 }
 
 /// Operators with two operands; the English forms are read as these.
@@ -84,6 +90,10 @@ pub enum BinaryOperator {
     In,
     /// `b contains a`: `in`, the other way round.
     Contains,
+    /// `starts with`: of two texts.
+    StartsWith,
+    /// `ends with`: of two texts.
+    EndsWith,
 }
 
 impl BinaryOperator {
@@ -115,11 +125,13 @@ impl Expr {
         match &self.kind {
             ExprKind::Literal(_) => {}
             ExprKind::Reference(reference) => visit(reference),
-            ExprKind::List(items) => items.iter().for_each(|item| item.for_each_reference(visit)),
+            ExprKind::List(items) | ExprKind::Text(items) => {
+                items.iter().for_each(|item| item.for_each_reference(visit));
+            }
             ExprKind::Map(members) => members.iter().for_each(|(_, value)| value.for_each_reference(visit)),
             ExprKind::Unary(_, operand) | ExprKind::Length(operand) => operand.for_each_reference(visit),
             ExprKind::Test { subject, .. } => subject.for_each_reference(visit),
-            ExprKind::Binary(_, left, right) => {
+            ExprKind::Binary(_, left, right) | ExprKind::Range(left, right) => {
                 left.for_each_reference(visit);
                 right.for_each_reference(visit);
             }
@@ -139,6 +151,8 @@ impl Expr {
             ExprKind::Reference(_)
             | ExprKind::Unary(..)
             | ExprKind::Binary(..)
+            | ExprKind::Text(_)
+            | ExprKind::Range(..)
             | ExprKind::Length(_)
             | ExprKind::Test { .. } => None,
         }

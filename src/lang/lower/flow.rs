@@ -86,6 +86,14 @@ fn successors(step: &Step, siblings: &Siblings<'_>, index: usize, after: Node) -
             Some(inside) => (vec![edge(EdgeKind::Then, inside), edge(EdgeKind::Else, Node::End)], Node::End),
             None => (vec![edge(EdgeKind::Next, Node::End)], Node::End),
         },
+        StepKind::Break | StepKind::Continue => {
+            let to = match siblings.around {
+                Some((_, after)) if step.kind == StepKind::Break => after,
+                Some((header, _)) => Node::Step(header),
+                None => next,
+            };
+            (vec![edge(EdgeKind::Next, to)], next)
+        }
         StepKind::Call(_) | StepKind::Assign { .. } | StepKind::Ask { .. } | StepKind::Say { .. } | StepKind::Free => {
             let edges = match inside {
                 Some(inside) => vec![edge(EdgeKind::Then, inside), edge(EdgeKind::Else, next)],

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::english::words::closing_bracket;
-use crate::expr::{identifier, parse_prefix, scan_name};
+use crate::expr::{Style, identifier, parse_prefix, scan_name};
 use crate::signature::{Parameter, Type, read_type, split_outside_brackets};
 use crate::span::Span;
 
@@ -133,7 +133,7 @@ fn read_parameter<'a>(
     if text[at..].starts_with('=') {
         let source = &text[at + 1..];
         let offset = place(source);
-        let (expr, length) = parse_prefix(source, offset.file, offset.start as usize)
+        let (expr, length) = parse_prefix(Style::Value, source, offset.file, offset.start as usize)
             .map_err(|error| (source, format!("the default of `{named}` can't be read: {}", error.message)))?;
         let value = expr.as_constant();
         default = Some(value.ok_or((source, format!("the default of `{named}` has to be a literal")))?);

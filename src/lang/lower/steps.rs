@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::english::items::read_item;
-use crate::english::reading::{Action, Reading, Surroundings};
+use crate::english::reading::{Action, Near, Reading, Surroundings};
 use crate::english::words::{Mention, Phrase};
 use crate::expr::too_deep_message;
 use crate::program::{Arm, CallSite, Loop, Mode, Parameter, Returned, Step, StepId, StepKind, Target, Type};
@@ -46,7 +46,21 @@ pub(crate) fn lower_steps(
         }
         let too_deep = Cell::new(None);
         let words = Phrase::new(source, span).noting(&too_deep);
-        let item = read_item(words, Surroundings { has_children: draft.has_children, ..around });
+        let mut item = read_item(words, Surroundings { has_children: draft.has_children, ..around });
+        for reading in [
+            Some(&mut item.line),
+            item.action.as_mut().map(|action| &mut action.reading),
+            item.otherwise.as_mut().map(|action| &mut action.reading),
+        ]
+        .into_iter()
+        .flatten()
+        {
+            if matches!(reading.kind, StepKind::Break | StepKind::Continue) && !lines.is_in_loop(parent) {
+                diagnostics.push(no_loop(span));
+                *reading = Reading::free();
+            }
+            diagnostics.extend(reading.near.take().map(|near| nearly_understood(*near)));
+        }
         if let Some(span) = too_deep.get() {
             diagnostics.push(Diagnostic::warning("expression-too-deep", span, too_deep_message()));
         }
@@ -68,6 +82,11 @@ pub(crate) fn lower_steps(
                 let is_more = !draft.item.plain || (draft.has_children && matches!(reading.kind, StepKind::Return(_)));
                 lines.add(Some(branch), words.span(), &pieces, limited(reading, is_more));
                 ids.push(branch);
+                if let Some(Action { condition, words, reading }) = item.otherwise {
+                    let arm = Reading::new(StepKind::Branch { arm: Arm::Else, condition: None }, true);
+                    let arm = lines.add(parent, condition.span(), &[condition.span()], arm);
+                    lines.add(Some(arm), words.span(), &[words.span()], limited(reading, !draft.item.plain));
+                }
             }
         }
     }
@@ -118,6 +137,12 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
+    /// Whether a loop stands around what is nested under `parent`.
+    fn is_in_loop(&self, parent: Option<StepId>) -> bool {
+        let mut around = std::iter::successors(parent, |id| self.steps[id.0 as usize].parent);
+        around.any(|id| matches!(self.steps[id.0 as usize].kind, StepKind::Loop(_)))
+    }
+
     fn add(&mut self, parent: Option<StepId>, span: Span, pieces: &[Span], reading: Reading) -> StepId {
         let id = StepId(u32::try_from(self.steps.len()).unwrap_or(u32::MAX));
         let label = match parent {
@@ -131,7 +156,7 @@ impl Lines<'_> {
                 format!("{:02}", self.n_roots)
             }
         };
-        let Reading { kind, explicit } = reading;
+        let Reading { kind, explicit, near: _ } = reading;
         let mut step = Step {
             id,
             label: label.into(),
@@ -160,6 +185,17 @@ fn limited(mut reading: Reading, is_more: bool) -> Reading {
         }
     }
     reading
+}
+
+fn no_loop(line: Span) -> Diagnostic {
+    let message = "this line leaves a loop, and none stands around it; it is left to the model";
+    Diagnostic::warning("no-loop-around", line, message)
+        .with_note("nest it under the loop, or write `Stop` to end the playbook")
+}
+
+fn nearly_understood(near: Near) -> Diagnostic {
+    let warning = Diagnostic::warning("nearly-understood", near.place, near.message);
+    warning.with_note(format!("it is left to the model; a line that is read: `{}`", near.example))
 }
 
 fn too_deep(item: &ItemTree) -> Diagnostic {

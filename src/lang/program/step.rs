@@ -50,6 +50,10 @@ pub enum StepKind {
     Return(Returned),
     /// `End program`, `Exit`.
     End,
+    /// `Leave the loop`: the innermost loop around the line ends.
+    Break,
+    /// `Go on with the next one`: the next round of the innermost loop around the line begins.
+    Continue,
     /// A call of a playbook, plan or tool.
     Call(CallSite),
     /// `$x = expression`, `Set $x to …`.
@@ -108,6 +112,8 @@ pub enum Loop {
     Until {
         /// Goes on until this is true; judged after each round.
         condition: Option<Expr>,
+        /// How many rounds there are at most.
+        at_most: Option<Expr>,
     },
 }
 

@@ -19,7 +19,7 @@ use crate::protocol::view::Utterance;
 use crate::protocol::{TurnKind, USER_MESSAGE};
 use crate::variables::display::{first_line, shorten};
 use crate::variables::scope::{Stamp, Variable};
-use crate::variables::template::{Part, scan_text};
+use playhouse_lang::expr::template::{Part, scan_text};
 
 /// A user message, and the long variables that it shows because the line in hand names them.
 pub(crate) struct Message {

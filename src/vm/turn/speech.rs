@@ -15,7 +15,7 @@ use crate::turn::state::{Speech, Todo};
 use crate::turn::{TurnResult, TurnStep};
 use crate::variables::fault::EvalFault;
 use crate::variables::resolve::Spoken;
-use crate::variables::template::{Part, TextScanner, scan_text};
+use playhouse_lang::expr::template::{Part, TextScanner, scan_text};
 
 impl TurnStep<'_> {
     pub(super) fn open_say(&mut self) {

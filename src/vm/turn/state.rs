@@ -12,7 +12,7 @@ use crate::protocol::{CallId, Place, ReplyEnd, Timestamp, TurnEnd, TurnId, Usage
 use crate::reply::{Action, Reading, ReplyReader};
 use crate::triggers::watcher::WatcherMark;
 use crate::variables::scope::Scope;
-use crate::variables::template::{Part, TextScanner};
+use playhouse_lang::expr::template::{Part, TextScanner};
 
 /// A reply that is being read.
 #[derive(Clone, Debug)]

@@ -1,12 +1,12 @@
-//! Evaluates expressions (spec `language.md`, "Expressions"): no coercion, no functions, every surprise a fault.
+//! Evaluates expressions (spec `language.md`, "Expressions"): no functions, every surprise a fault.
 
 use playhouse_lang::expr::{BinaryOperator, Expr, ExprKind, Test, UnaryOperator};
-use playhouse_lang::value::{Bounds, Reference, Value};
+use playhouse_lang::value::{Bounds, Excess, Reference, Value};
 
 use crate::protocol::settings::MAX_VALUE_DEPTH;
-use crate::protocol::{Origin, Tracked};
+use crate::protocol::{Origin, Provenance, Tracked};
 use crate::variables::fault::EvalFault;
-use crate::variables::operators::{binary, length, negate, truth};
+use crate::variables::operators::{as_truth, binary, length, lowercase, negate, range, truth};
 
 /// Where variables are read.
 pub trait Lookup {
@@ -36,28 +36,42 @@ pub fn eval(expr: &Expr, scope: &dyn Lookup) -> Result<Tracked, EvalFault> {
             let operand = eval(operand, scope)?;
             let value = match operator {
                 UnaryOperator::Negate => negate(&operand)?,
-                UnaryOperator::Not => {
-                    let Value::Bool(truth) = operand.value() else {
-                        return Err(EvalFault::operand("`not` needs true or false, not {}", &operand));
-                    };
-                    Value::Bool(!truth)
-                }
+                UnaryOperator::Lowercase => lowercase(&operand)?,
+                UnaryOperator::Not => match as_truth(operand.value()) {
+                    Some(truth) => Value::Bool(!truth),
+                    None => return Err(EvalFault::operand("`not` needs true or false, not {}", &operand)),
+                },
             };
             Ok(operand.with_value(value))
         }
         ExprKind::Binary(operator @ (BinaryOperator::And | BinaryOperator::Or), left, right) => {
             let left = eval(left, scope)?;
-            if truth(&left)? == (*operator == BinaryOperator::Or) {
-                return Ok(left);
+            let decided = truth(&left)?;
+            if decided == (*operator == BinaryOperator::Or) {
+                return Ok(left.with_value(Value::Bool(decided)));
             }
             let right = eval(right, scope)?;
-            truth(&right)?;
-            Ok(left.provenance().with(right.provenance()).track(right.into_value()))
+            Ok(left.provenance().with(right.provenance()).track(Value::Bool(truth(&right)?)))
         }
         ExprKind::Binary(operator, left, right) => {
             let (left, right) = (eval(left, scope)?, eval(right, scope)?);
             let value = binary(*operator, &left, &right, scope.bounds())?;
             Ok(left.provenance().with(right.provenance()).track(value))
+        }
+        ExprKind::Text(pieces) => {
+            let (mut text, mut provenance) = (String::new(), Provenance::of(Origin::CODE));
+            for piece in pieces {
+                text.push_str(&provenance.absorb(eval(piece, scope)?).to_text());
+                if text.len() > scope.bounds().max_bytes {
+                    return Err(EvalFault::Excess(Excess::Bytes(scope.bounds().max_bytes)));
+                }
+            }
+            Ok(provenance.track(Value::from(text)))
+        }
+        ExprKind::Range(first, last) => {
+            let (first, last) = (eval(first, scope)?, eval(last, scope)?);
+            let value = range(&first, &last, scope.bounds())?;
+            Ok(first.provenance().with(last.provenance()).track(value))
         }
         ExprKind::Length(operand) => {
             let operand = eval(operand, scope)?;
@@ -121,7 +135,9 @@ fn known_truth(condition: &Expr, scope: &dyn Lookup) -> Result<Option<bool>, Eva
         | ExprKind::Reference(_)
         | ExprKind::List(_)
         | ExprKind::Map(_)
-        | ExprKind::Unary(UnaryOperator::Negate, _)
+        | ExprKind::Text(_)
+        | ExprKind::Range(..)
+        | ExprKind::Unary(UnaryOperator::Negate | UnaryOperator::Lowercase, _)
         | ExprKind::Binary(..)
         | ExprKind::Length(_) => match eval_condition(condition, scope) {
             Err(EvalFault::Unset(_)) => Ok(None),

@@ -8,5 +8,4 @@ pub mod fault;
 mod operators;
 pub(crate) mod resolve;
 pub(crate) mod scope;
-pub mod template;
 pub(crate) mod visible;

@@ -1,9 +1,10 @@
-//! What the operators of the language do with values (spec `language.md`, "Expressions"): no coercion, every surprise
-//! a fault.
+//! What the operators of the language do with values (docs/language.md, "What is compared with what"). Comparisons mean
+//! what authors mean: a text that is wholly a number compares as that number, a yes or no as a truth. All else that
+//! does not fit is a fault.
 
 use std::cmp::Ordering;
 
-use playhouse_lang::expr::BinaryOperator;
+use playhouse_lang::expr::{BinaryOperator, read_number};
 use playhouse_lang::value::{Bounds, Excess, Value, compare_int_float};
 
 use crate::protocol::Tracked;
@@ -23,14 +24,22 @@ pub(crate) fn binary(
     let (a, b) = (left.value(), right.value());
     let order = || compare(left, right);
     match operator {
-        Op::Equal => Ok(Value::Bool(a == b)),
-        Op::NotEqual => Ok(Value::Bool(a != b)),
+        Op::Equal => Ok(Value::Bool(equal(a, b))),
+        Op::NotEqual => Ok(Value::Bool(!equal(a, b))),
         Op::Less => Ok(Value::Bool(order()?.is_lt())),
         Op::LessOrEqual => Ok(Value::Bool(order()?.is_le())),
         Op::Greater => Ok(Value::Bool(order()?.is_gt())),
         Op::GreaterOrEqual => Ok(Value::Bool(order()?.is_ge())),
         Op::In => contains(right, left).map(Value::Bool),
         Op::Contains => contains(left, right).map(Value::Bool),
+        Op::StartsWith | Op::EndsWith => match (a, b) {
+            (Value::Str(text), Value::Str(part)) => {
+                let is_there =
+                    if operator == Op::StartsWith { text.starts_with(&**part) } else { text.ends_with(&**part) };
+                Ok(Value::Bool(is_there))
+            }
+            _ => Err(EvalFault::operands("only a text begins or ends with a text, not {} with {}", left, right)),
+        },
         Op::Add => match (a, b) {
             (Value::Str(a), Value::Str(b)) if a.len() + b.len() > bounds.max_bytes => {
                 Err(EvalFault::Excess(Excess::Bytes(bounds.max_bytes)))
@@ -78,6 +87,22 @@ pub(crate) fn negate(operand: &Tracked) -> Result<Value, EvalFault> {
     }
 }
 
+/// The whole numbers from the first to the last, upwards.
+///
+/// # Errors
+/// What is no whole number, and more numbers than a value may hold.
+pub(crate) fn range(first: &Tracked, last: &Tracked, bounds: Bounds) -> Result<Value, EvalFault> {
+    let (Some(Value::Int(low)), Some(Value::Int(high))) = (as_number(first.value()), as_number(last.value())) else {
+        return Err(EvalFault::operands("it goes from one whole number to another, not from {} to {}", first, last));
+    };
+    // Each number takes two bytes of JSON at least.
+    let n_numbers = high.checked_sub(low).and_then(|n| usize::try_from(n.max(-1) + 1).ok());
+    if n_numbers.is_none_or(|n| n > bounds.max_bytes / 2) {
+        return Err(EvalFault::Excess(Excess::Bytes(bounds.max_bytes)));
+    }
+    Ok(Value::list((low..=high).map(Value::Int).collect()))
+}
+
 /// How many characters, items or members there are.
 ///
 /// # Errors
@@ -94,15 +119,71 @@ pub(crate) fn length(operand: &Tracked) -> Result<Value, EvalFault> {
     Ok(Value::Int(i64::try_from(n).unwrap_or(i64::MAX)))
 }
 
-/// The truth of a condition: only booleans are conditions.
+/// The text in small letters; of a list each text, since a value is looked for in it.
 ///
 /// # Errors
-/// What is no boolean.
-pub(crate) fn truth(value: &Tracked) -> Result<bool, EvalFault> {
-    if let Value::Bool(truth) = value.value() {
-        return Ok(*truth);
+/// What has no letters.
+pub(crate) fn lowercase(operand: &Tracked) -> Result<Value, EvalFault> {
+    match operand.value() {
+        Value::Str(text) => Ok(Value::from(text.to_lowercase())),
+        Value::List(items) => {
+            let fold = |item: &Value| {
+                if let Value::Str(text) = item { Value::from(text.to_lowercase()) } else { item.clone() }
+            };
+            Ok(Value::list(items.iter().map(fold).collect()))
+        }
+        // A number or a truth is the same in any case.
+        value @ (Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_)) => Ok(value.clone()),
+        Value::Map(_) => Err(EvalFault::operand("only a text is compared with words, not {}", operand)),
     }
-    Err(EvalFault::operand("a condition must be true or false, not {}", value))
+}
+
+/// The truth of a condition: a boolean, or a yes or no in words.
+///
+/// # Errors
+/// What is neither.
+pub(crate) fn truth(value: &Tracked) -> Result<bool, EvalFault> {
+    as_truth(value.value()).ok_or_else(|| EvalFault::operand("a condition must be true or false, not {}", value))
+}
+
+/// A boolean, or a text that says one.
+pub(crate) fn as_truth(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(truth) => Some(*truth),
+        Value::Str(text) => match text.trim().to_lowercase().as_str() {
+            "yes" | "true" => Some(true),
+            "no" | "false" => Some(false),
+            _ => None,
+        },
+        Value::Null | Value::Int(_) | Value::Float(_) | Value::List(_) | Value::Map(_) => None,
+    }
+}
+
+/// A number, or a text that is wholly one.
+fn as_number(value: &Value) -> Option<Value> {
+    match value {
+        Value::Int(_) | Value::Float(_) => Some(value.clone()),
+        Value::Str(text) => {
+            let text = text.trim();
+            let digits = text.strip_prefix('-').unwrap_or(text);
+            digits.starts_with(|c: char| c.is_ascii_digit()).then(|| read_number(text)).flatten()
+        }
+        Value::Null | Value::Bool(_) | Value::List(_) | Value::Map(_) => None,
+    }
+}
+
+/// Whether two values are the same to their author: of a number and a text the text counts as a number, of a boolean
+/// and a text the text as a yes or no.
+fn equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Int(_) | Value::Float(_), Value::Str(_)) | (Value::Str(_), Value::Int(_) | Value::Float(_)) => {
+            as_number(a).is_some_and(|a| as_number(b) == Some(a))
+        }
+        (Value::Bool(truth), text @ Value::Str(_)) | (text @ Value::Str(_), Value::Bool(truth)) => {
+            as_truth(text) == Some(*truth)
+        }
+        _ => a == b,
+    }
 }
 
 const TOO_LARGE: EvalFault = EvalFault::Number("the result is too large for a number");
@@ -143,15 +224,24 @@ fn compare(left: &Tracked, right: &Tracked) -> Result<Ordering, EvalFault> {
         (Value::Float(a), Value::Float(b)) => a.partial_cmp(b),
         (Value::Int(a), Value::Float(b)) => compare_int_float(*a, *b),
         (Value::Float(a), Value::Int(b)) => compare_int_float(*b, *a).map(Ordering::reverse),
+        (Value::Str(_), Value::Int(_) | Value::Float(_)) | (Value::Int(_) | Value::Float(_), Value::Str(_)) => {
+            let (Some(a), Some(b)) = (as_number(left.value()), as_number(right.value())) else {
+                return Err(not_ordered(left, right));
+            };
+            return compare(&left.with_value(a), &right.with_value(b));
+        }
         _ => None,
     };
-    order
-        .ok_or_else(|| EvalFault::operands("only two numbers or two strings have an order, not {} and {}", left, right))
+    order.ok_or_else(|| not_ordered(left, right))
+}
+
+fn not_ordered(left: &Tracked, right: &Tracked) -> EvalFault {
+    EvalFault::operands("only two numbers or two strings have an order, not {} and {}", left, right)
 }
 
 fn contains(container: &Tracked, element: &Tracked) -> Result<bool, EvalFault> {
     match (container.value(), element.value()) {
-        (Value::List(items), element) => Ok(items.contains(element)),
+        (Value::List(items), element) => Ok(items.iter().any(|item| equal(item, element))),
         (Value::Map(members), Value::Str(key)) => Ok(members.contains_key(&**key)),
         (Value::Str(text), Value::Str(part)) => Ok(text.contains(&**part)),
         _ => Err(EvalFault::operands("{} cannot contain {}", container, element)),

@@ -13,7 +13,7 @@ use crate::protocol::{Origin, Provenance, Tracked};
 use crate::reply::CallArguments;
 use crate::variables::eval::read;
 use crate::variables::fault::EvalFault;
-use crate::variables::template::{Part, scan_text, whole_reference};
+use playhouse_lang::expr::template::{Part, scan_text, whole_reference};
 
 impl Interpreter {
     /// Replaces the references in a value that the model wrote. What it wrote itself is of origin `model`.

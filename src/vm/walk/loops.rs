@@ -2,7 +2,7 @@
 //! pointer").
 
 use playhouse_lang::program::flow_graph::EdgeKind;
-use playhouse_lang::program::{Loop, StepId, Type};
+use playhouse_lang::program::{Loop, StepId, StepKind, Type};
 use playhouse_lang::value::Value;
 
 use crate::machine::frame::LoopState;
@@ -25,10 +25,11 @@ impl Interpreter {
         let goes_on = match header {
             Loop::ForEach { .. } | Loop::Repeat { .. } => state.n_rounds.is_some_and(|n| state.round <= n),
             Loop::While { condition: Some(condition) } => eval_condition(condition, &self.stack.reader())?,
-            Loop::Until { condition: Some(condition) } => {
-                state.round == 1 || !eval_condition(condition, &self.stack.reader())?
+            Loop::Until { condition: Some(condition), .. } => {
+                let is_bounded = state.n_rounds.is_some_and(|n| state.round > n);
+                state.round == 1 || (!is_bounded && !eval_condition(condition, &self.stack.reader())?)
             }
-            Loop::While { condition: None } | Loop::Until { condition: None } => {
+            Loop::While { condition: None } | Loop::Until { condition: None, .. } => {
                 return Err(EvalFault::words("its condition is in words"));
             }
         };
@@ -67,6 +68,18 @@ impl Interpreter {
     }
 }
 
+impl Interpreter {
+    /// The innermost loop around a line is over, wherever it stands.
+    pub(crate) fn leave_loop(&mut self, line: StepId) {
+        let layouts = self.stack.layouts.clone();
+        let body = layouts.body(self.stack.top().playbook);
+        let mut around = std::iter::successors(body.step(line).parent, |&line| body.step(line).parent);
+        let header = around.find(|&line| matches!(body.step(line).kind, StepKind::Loop(_)));
+        self.stack.top_mut().loops.retain(|state| Some(state.header) != header);
+        self.stack.note_done_line(line, format_args!("the loop is over"));
+    }
+}
+
 impl Stack {
     /// The first round of a loop: what it goes over is what it is now, whatever the body does with it.
     fn begin_loop(&self, header: StepId, kind: &Loop) -> Result<LoopState, EvalFault> {
@@ -81,7 +94,7 @@ impl Stack {
                 let is_secret = list.is_secret();
                 Ok(new(Some(list), Some(n_items), is_secret))
             }
-            Loop::Repeat { count: Some(count) } => {
+            Loop::Repeat { count: Some(count) } | Loop::Until { at_most: Some(count), .. } => {
                 let count = eval(count, &self.reader())?;
                 let Value::Int(n_rounds) = count.value() else {
                     return Err(EvalFault::words(format!(

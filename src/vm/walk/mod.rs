@@ -208,6 +208,11 @@ impl Interpreter {
                 Ok(LineEffect::Yield(Then::Return { value, failed: false }))
             }
             StepKind::End => Ok(LineEffect::Yield(Then::End { reason: None })),
+            StepKind::Break => {
+                self.leave_loop(step);
+                Ok(LineEffect::Next(None))
+            }
+            StepKind::Continue => Ok(LineEffect::Next(None)),
             StepKind::Call(site) => match self.act_call(step, site)? {
                 CallMade::Queued(_) | CallMade::Failed => Ok(LineEffect::Next(None)),
                 CallMade::TailCall(tail_call) => Ok(LineEffect::TailCall(tail_call)),
@@ -283,6 +288,8 @@ impl Stack {
             | StepKind::Loop(_)
             | StepKind::Return(_)
             | StepKind::End
+            | StepKind::Break
+            | StepKind::Continue
             | StepKind::Call(_)
             | StepKind::Assign { .. }
             | StepKind::Say { .. }
@@ -305,6 +312,8 @@ impl Stack {
             | StepKind::Loop(_)
             | StepKind::Return(_)
             | StepKind::End
+            | StepKind::Break
+            | StepKind::Continue
             | StepKind::Say { .. }
             | StepKind::Free => false,
         };
@@ -373,6 +382,8 @@ impl Stack {
             | StepKind::Loop(_)
             | StepKind::Return(_)
             | StepKind::End
+            | StepKind::Break
+            | StepKind::Continue
             | StepKind::Assign { .. }
             | StepKind::Ask { .. }
             | StepKind::Say { .. }

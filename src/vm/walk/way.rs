@@ -246,6 +246,11 @@ fn has_effect(body: &Body, kind: &StepKind) -> bool {
     match kind {
         StepKind::Say { .. } | StepKind::Call(_) | StepKind::Return(_) | StepKind::End => true,
         StepKind::Assign { target, .. } => body.steps.iter().any(|line| line.reads.contains(&target.name)),
-        StepKind::Branch { .. } | StepKind::Loop(_) | StepKind::Ask { .. } | StepKind::Free => false,
+        StepKind::Branch { .. }
+        | StepKind::Loop(_)
+        | StepKind::Break
+        | StepKind::Continue
+        | StepKind::Ask { .. }
+        | StepKind::Free => false,
     }
 }

@@ -84,7 +84,13 @@ impl LineWork {
             StepKind::Assign { target, .. } => has_set(&target.name),
             StepKind::Call(_) => self.has_called(line.id),
             StepKind::Return(_) => false,
-            StepKind::Branch { .. } | StepKind::Loop(_) | StepKind::End | StepKind::Say { .. } | StepKind::Free => true,
+            StepKind::Branch { .. }
+            | StepKind::Loop(_)
+            | StepKind::End
+            | StepKind::Break
+            | StepKind::Continue
+            | StepKind::Say { .. }
+            | StepKind::Free => true,
         }
     }
 

@@ -31,7 +31,7 @@ Writes down numbers.
 - Choose a number and keep it in mind
 - Let the user know the number
 - Write the number down
-- Finish
+- Give the number back
 ";
 
 /// The whole work of that program, as it should be done.

@@ -224,7 +224,7 @@ impl Program {
             Action::Set { target, value } => match style {
                 Style::Exact => format!("${target} = {}", value.exact()),
                 Style::Half => format!("Set ${target} to {}", value.words()),
-                Style::Words => format!("Work out {} and keep it as ${target}", value.words()),
+                Style::Words => format!("Work out {} for ${target}", value.words()),
             },
             Action::Say { tag, names } => match style {
                 Style::Exact => format!("Say \"{}\"", write_speech(tag, names, &|name| format!("{{${name}}}"))),
@@ -236,7 +236,7 @@ impl Program {
                 let text = call.write(self, style);
                 match (&call.result, style) {
                     (Some(result), Style::Exact | Style::Half) => format!("${result} = {text}"),
-                    (Some(result), Style::Words) => format!("{text} and keep the answer as ${result}"),
+                    (Some(result), Style::Words) => format!("{text}; ${result} is the answer"),
                     (None, _) => text,
                 }
             }

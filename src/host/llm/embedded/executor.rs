@@ -167,6 +167,11 @@ impl<'a> Executor<'a> {
                 Next::Done
             }
             StepKind::Say { literal: None } => self.act_say(line, text),
+            // The interpreter leaves a loop by itself; what is left to the model is where the graph leads.
+            StepKind::Break | StepKind::Continue => {
+                self.name(line.id);
+                Next::Go(self.edge(line.id, EdgeKind::Next))
+            }
             StepKind::Free => self.act_free(line, text),
         }
     }

@@ -67,7 +67,7 @@ impl Executor<'_> {
                     None => self.goes_on_once(line, text, n_rounds),
                 },
             },
-            Loop::Until { condition } => {
+            Loop::Until { condition, .. } => {
                 let condition_text = find(text, "until").map_or("", |(_, end)| text[end..].trim());
                 let is_entered = !self.earlier.was_inside(&label);
                 let is_over = match condition {
@@ -118,7 +118,7 @@ impl Executor<'_> {
         let ended = loops.find(|header| {
             let text = one_line(&header.text);
             match &header.kind {
-                StepKind::Loop(Loop::Until { condition: None }) => {
+                StepKind::Loop(Loop::Until { condition: None, .. }) => {
                     let condition = find(&text, "until").map_or("", |(_, end)| text[end..].trim());
                     judge(condition, &self.scope, Some(said)).unwrap_or_else(|| is_leaving(said))
                 }
@@ -133,6 +133,8 @@ impl Executor<'_> {
                 | StepKind::Branch { .. }
                 | StepKind::Return(_)
                 | StepKind::End
+                | StepKind::Break
+                | StepKind::Continue
                 | StepKind::Call(_)
                 | StepKind::Assign { .. }
                 | StepKind::Ask { .. }

@@ -47,6 +47,8 @@ pub(super) fn worth(text: &str, scope: &Scope) -> Option<Worth> {
         | ExprKind::Map(_)
         | ExprKind::Unary(..)
         | ExprKind::Binary(..)
+        | ExprKind::Text(_)
+        | ExprKind::Range(..)
         | ExprKind::Length(_)
         | ExprKind::Test { .. } => Worth::Value(value),
     })

@@ -98,6 +98,7 @@ pub(super) fn read(line: &str, target: Option<&Target>, n_targets: usize, ty: Ty
         wanted.words = rest.to_owned();
         return wanted;
     }
+    let text = strip_any(text, &["please", "now", "then", "first"]).unwrap_or(text);
     let rest = strip_any(text, &ASKS).unwrap_or(text);
     let rest = strip_user(rest).or_else(|| behind_addressee(rest, target)).unwrap_or(rest);
     let rest =

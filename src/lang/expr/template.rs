@@ -3,8 +3,8 @@
 //! A text is scanned once, and what is put in place of a reference is never scanned again. There is one
 //! scanner, for whole texts and for speech that is still arriving: it looks at every character once.
 
-use playhouse_lang::expr::{begins_name, continues_name, scan_reference};
-use playhouse_lang::value::Reference;
+use crate::expr::names::{begins_name, continues_name, scan_reference};
+use crate::value::Reference;
 
 /// `{$` that is not closed within so many bytes, from its brace on, is text. Streamed speech is held back so far.
 const MAX_BRACED: usize = 64;

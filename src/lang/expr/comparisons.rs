@@ -1,0 +1,183 @@
+//! The words of comparisons and of texts without quotes: tables to read and to extend (docs/language.md, "Expressions").
+
+use crate::expr::tree::{BinaryOperator as Op, Test};
+
+use Says::{Compares, Tests, TestsNot};
+
+/// Whether `word` stands in a list of words, in any case.
+pub(crate) fn is_one_of(list: &str, word: &str) -> bool {
+    list.split(' ').any(|known| word.eq_ignore_ascii_case(known))
+}
+
+/// What words after the left side say of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Says {
+    /// A comparison with what follows.
+    Compares(Op),
+    /// `between 3 and 5`.
+    Between,
+    /// Nothing follows.
+    Tests(Test),
+    /// The opposite of a test.
+    TestsNot(Test),
+    /// `yes`, `no`.
+    Is(bool),
+}
+/// What can follow `is`; of two that begin alike the longer stands first.
+pub(super) const AFTER_IS: &[(&str, Says)] = &[
+    ("empty", Tests(Test::Empty)),
+    ("blank", Tests(Test::Empty)),
+    ("provided", Tests(Test::Provided)),
+    ("given", Tests(Test::Provided)),
+    ("known", Tests(Test::Provided)),
+    ("set", Tests(Test::Provided)),
+    ("missing", TestsNot(Test::Provided)),
+    ("unknown", TestsNot(Test::Provided)),
+    ("unset", TestsNot(Test::Provided)),
+    ("yes", Says::Is(true)),
+    ("no", Says::Is(false)),
+    ("between", Says::Between),
+    ("one of", Compares(Op::In)),
+    ("among", Compares(Op::In)),
+    ("anything but", Compares(Op::NotEqual)),
+    ("other than", Compares(Op::NotEqual)),
+    ("any of", Compares(Op::In)),
+    ("in", Compares(Op::In)),
+    ("equal to", Compares(Op::Equal)),
+    ("the same as", Compares(Op::Equal)),
+    ("same as", Compares(Op::Equal)),
+    ("identical to", Compares(Op::Equal)),
+    ("exactly", Compares(Op::Equal)),
+    ("different from", Compares(Op::NotEqual)),
+    ("after", Compares(Op::Greater)),
+    ("before", Compares(Op::Less)),
+];
+
+/// How much more or less: after `is`, and after `has` in front of a number of items.
+pub(super) const DEGREES: &[(&str, Op)] = &[
+    ("at least", Op::GreaterOrEqual),
+    ("at most", Op::LessOrEqual),
+    ("a minimum of", Op::GreaterOrEqual),
+    ("a maximum of", Op::LessOrEqual),
+    ("no more than", Op::LessOrEqual),
+    ("no less than", Op::GreaterOrEqual),
+    ("no fewer than", Op::GreaterOrEqual),
+    ("up to", Op::LessOrEqual),
+    ("no later than", Op::LessOrEqual),
+    ("no earlier than", Op::GreaterOrEqual),
+    ("over", Op::Greater),
+    ("above", Op::Greater),
+    ("beyond", Op::Greater),
+    ("under", Op::Less),
+    ("below", Op::Less),
+];
+
+/// Comparatives: `more than`, `more than or equal to`, `3 or more`.
+pub(super) const COMPARATIVES: &[(&str, Op)] = &[
+    ("more", Op::Greater),
+    ("greater", Op::Greater),
+    ("larger", Op::Greater),
+    ("bigger", Op::Greater),
+    ("higher", Op::Greater),
+    ("longer", Op::Greater),
+    ("later", Op::Greater),
+    ("older", Op::Greater),
+    ("above", Op::Greater),
+    ("over", Op::Greater),
+    ("less", Op::Less),
+    ("fewer", Op::Less),
+    ("smaller", Op::Less),
+    ("lower", Op::Less),
+    ("shorter", Op::Less),
+    ("earlier", Op::Less),
+    ("younger", Op::Less),
+    ("below", Op::Less),
+    ("under", Op::Less),
+];
+
+/// Verbs: as they stand after a subject, and after `does not`.
+pub(super) const VERBS: &[(&str, &str, Says)] = &[
+    ("in", "in", Compares(Op::In)),
+    ("contains", "contain", Compares(Op::Contains)),
+    ("includes", "include", Compares(Op::Contains)),
+    ("mentions", "mention", Compares(Op::Contains)),
+    ("starts with", "start with", Compares(Op::StartsWith)),
+    ("begins with", "begin with", Compares(Op::StartsWith)),
+    ("ends with", "end with", Compares(Op::EndsWith)),
+    ("ends in", "end in", Compares(Op::EndsWith)),
+    ("equals", "equal", Compares(Op::Equal)),
+    ("differs from", "differ from", Compares(Op::NotEqual)),
+    ("exceeds", "exceed", Compares(Op::Greater)),
+    ("goes above", "go above", Compares(Op::Greater)),
+    ("goes over", "go over", Compares(Op::Greater)),
+    ("rises above", "rise above", Compares(Op::Greater)),
+    ("drops below", "drop below", Compares(Op::Less)),
+    ("falls below", "fall below", Compares(Op::Less)),
+    ("goes below", "go below", Compares(Op::Less)),
+    ("reaches", "reach", Compares(Op::GreaterOrEqual)),
+    ("exists", "exist", Tests(Test::Provided)),
+];
+
+/// What `has been` is followed by.
+pub(super) const HAS_BEEN: &[&str] = &["provided", "given", "set", "entered", "specified", "supplied", "filled in"];
+
+/// What is said of two variables at once.
+pub(super) const SAME: &[(&str, Op)] = &[
+    ("the same", Op::Equal),
+    ("equal", Op::Equal),
+    ("identical", Op::Equal),
+    ("different", Op::NotEqual),
+    ("not the same", Op::NotEqual),
+];
+
+/// What is counted after a number; of anything else the number may be another matter.
+pub(super) const ITEMS: &str = "items item elements element entries entry members member characters letters words";
+
+/// Words after a number that change nothing about it.
+pub(super) const UNITS: &str = "euros euro eur dollars dollar usd pounds percent points point years year days day hours hour minutes minute \
+    seconds times people persons guests nights degrees kg km";
+
+/// What turns a comparison of texts into one that looks at no case.
+pub(super) const ANY_CASE: &[&str] = &[
+    "any case",
+    "ignoring upper and lower case",
+    "ignoring upper or lower case",
+    "ignoring upper / lower case",
+    "ignoring the case",
+    "ignoring case",
+    "in any case",
+    "whatever the case",
+    "whatever its case",
+    "regardless of case",
+];
+
+/// A judgement, not the name of something: `$order is late` may be decided by a model, `$status is shipped` not.
+pub(super) const JUDGEMENTS: &str = "acceptable angry annoyed appropriate bad big busy cheap clear close complicated correct critical dangerous \
+    different difficult early easy even expensive fair familiar far fine fresh friendly funny good great happy \
+    hard high honest illegal impatient implausible important impossible inappropriate incomplete incorrect \
+    interested interesting invalid irrelevant large late likely long low negative new nice obvious odd offensive \
+    ok okay old plausible polite poor positive possible problematic ready real realistic reasonable recent \
+    related relevant right risky rude safe satisfied sensible serious short small strange strong sufficient \
+    suitable suspicious too unclear unhappy unlikely unreasonable unsafe unsure upset urgent useful vague valid \
+    weak well wrong";
+
+/// Words that no name of a state or kind begins with.
+pub(super) const NO_TEXT: &str = "a about after all almost already also always among an and any anything around as at be because been before \
+    being but by can cannot could did do does done each either enough every everything exactly few for from \
+    going had has have he her here his how i if in is it its just length less like many may maybe mentioned \
+    missing more most mostly much must my nearly neither never no nor not nothing now of often on only or other \
+    our out over perhaps possibly probably quite rather really same she should similar since so some something \
+    sometimes still such sure than that the their them then there these they this those through to too two under \
+    unless until up very was we were what when where whether which while who why will with within without would \
+    yet you your";
+
+/// Verbs with which an action begins: where one follows a comma or a text without quotes, the condition is over.
+pub(crate) const ACTION_VERBS: &str = "add apologise apologize ask break call collect congratulate continue create do end escalate exit explain get \
+    give go greet hand inform let offer prompt quit refuse remind repeat request return run say send set show \
+    skip stop suggest tell thank wait welcome wish";
+
+/// How many words a text without quotes has at most.
+pub(super) const MAX_TEXT_WORDS: usize = 3;
+
+/// How many variables one `are` is said of, and texts an `or` joins; a bound for hostile texts only.
+pub(super) const MAX_JOINED: usize = 16;
