@@ -194,7 +194,7 @@ impl FileConfig {
                     self.limits.push((name.to_owned(), json));
                 }
             }
-            _ if declaration::KEYS.contains(&key) => self.declare(key, value, fault, offset),
+            _ if declaration::declares(key) => self.declare(key, value, fault, offset),
             _ => return Err(at(unknown_key(key, KEYS.iter().copied()))),
         }
         Ok(())

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::diagnostic::Diagnostic;
-use crate::lower::settings::{Setting, read_front_matter};
+use crate::lower::settings::{FRONT_MATTER, Setting, read_front_matter};
 use crate::plan::PlanLanguage;
 use crate::source::ast::FileTree;
 use crate::source::{ImportRequest, SourceText, parse};
@@ -89,6 +89,7 @@ impl Files {
             Some(span) => read_front_matter(&text, span, &mut self.diagnostics),
             None => Vec::new(),
         };
+        self.diagnostics.extend(lost_settings(&tree, &text));
         for setting in settings.iter().filter(|setting| setting.key == "import") {
             let paths: Vec<&str> = if let Value::List(paths) = &setting.value {
                 paths.iter().filter_map(Value::as_str).collect()
@@ -193,6 +194,18 @@ impl Files {
         }
         None
     }
+}
+
+/// What looks like front matter and is none: whoever wrote it relies on it.
+fn lost_settings(tree: &FileTree, text: &str) -> Option<Diagnostic> {
+    if let Some((mark, advice)) = tree.lost_front_matter {
+        let message = format!("this looks like front matter, but is read as text: {advice}");
+        return Some(Diagnostic::error(FRONT_MATTER, mark, message));
+    }
+    let first = tree.preamble.body.metadata.first()?;
+    let key = text.get(first.key.range()).unwrap_or("");
+    let message = format!("`{key}:` has no effect here: it belongs between two lines of `---` that begin the file");
+    Some(Diagnostic::error(FRONT_MATTER, first.key.to(first.value), message))
 }
 
 /// Whether a file of this name holds a plan.

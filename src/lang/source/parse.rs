@@ -5,6 +5,8 @@ use std::ops::Range;
 use crate::source::ast::{
     AgentTree, Body, Fence, FileTree, HeadingTree, Import, ItemTree, Metadata, PlaybookTree, Section, SectionKind,
 };
+use crate::source::front_matter::{self, Found};
+use crate::source::line_length;
 use crate::source::markdown;
 use crate::source::markdown::{Block, Item};
 use crate::span::{FileId, Span};
@@ -35,13 +37,18 @@ pub(crate) fn parse(file: FileId, text: &str) -> FileTree {
     if text[from..].starts_with("#!") {
         from += line_length(&text[from..]);
     }
-    let mut front_matter = None;
-    if let Some((content, end)) = find_front_matter(text, from) {
-        front_matter = Some(Span::new(file, content.start, content.end));
-        from = end;
+    let (mut front_matter, mut lost) = (None, None);
+    match front_matter::find(text, from) {
+        Found::Yaml(content, end) => {
+            front_matter = Some(Span::new(file, content.start, content.end));
+            from = end;
+        }
+        Found::Lost(mark, advice) => lost = Some((Span::new(file, mark.start, mark.end), advice)),
+        Found::Nothing => {}
     }
     let blocks = markdown::parse(text, from);
-    Builder { file, text, blocks: &blocks }.build(from, front_matter)
+    let tree = Builder { file, text, blocks: &blocks }.build(from, front_matter);
+    FileTree { lost_front_matter: lost, ..tree }
 }
 
 /// What a segment of the file begins with.
@@ -71,7 +78,8 @@ struct Builder<'a> {
 impl Builder<'_> {
     fn build(&self, from: usize, front_matter: Option<Span>) -> FileTree {
         let preamble = AgentTree { heading: None, body: Body::default(), playbooks: Vec::new() };
-        let mut tree = FileTree { file: self.file, front_matter, preamble, agents: Vec::new() };
+        let mut tree =
+            FileTree { file: self.file, front_matter, lost_front_matter: None, preamble, agents: Vec::new() };
         for segment in self.segments() {
             let Some(heading) = segment.heading.clone() else {
                 self.add_body(&mut tree.preamble.body, from..segment.end, &segment.blocks, &AGENT_KEYS);
@@ -391,33 +399,10 @@ pub(crate) fn is_code(language: &str) -> bool {
     matches!(language, "python" | "py" | "python3" | "public.json")
 }
 
-/// The length of the first line of `text`, its line break included.
-fn line_length(text: &str) -> usize {
-    text.find('\n').map_or(text.len(), |at| at + 1)
-}
-
 fn trimmed(file: FileId, text: &str, range: Range<usize>) -> Span {
     let source = &text[range.clone()];
     let start = range.start + (source.len() - source.trim_start().len());
     Span::new(file, start, start.max(range.start + source.trim_end().len()))
-}
-
-/// The YAML between `---` lines at `from`, and where the text after it begins.
-fn find_front_matter(text: &str, from: usize) -> Option<(Range<usize>, usize)> {
-    let first = line_length(&text[from..]);
-    if text[from..from + first].trim_end() != "---" {
-        return None;
-    }
-    let start = from + first;
-    let mut at = start;
-    while at < text.len() {
-        let end = at + line_length(&text[at..]);
-        if matches!(text[at..end].trim_end(), "---" | "...") {
-            return Some((start..at, end));
-        }
-        at = end;
-    }
-    None
 }
 
 /// The length of an old number or trigger prefix (`01:QUE `, `02.01:`, `T1:CND `), 0 if there is none. `YLD`,

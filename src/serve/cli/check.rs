@@ -62,9 +62,8 @@ pub(crate) fn check(console: &Console, arguments: &CheckArguments) -> Result<Exi
         secrets: console.secrets.clone(),
     };
     let equipment = outfit.survey(&arguments.files)?;
-    let signatures = world::signatures(&equipment.tools);
-    let tools = world::known(&signatures, &equipment);
-    let (_, loaded) = load_files(&arguments.files, tools).map_err(|error| Failure::wrong(error.to_string()))?;
+    let tools = world::surveyed(&equipment);
+    let (_, loaded) = load_files(&arguments.files, &tools).map_err(|error| Failure::wrong(error.to_string()))?;
     for warning in &equipment.warnings {
         console.warning(warning);
     }

@@ -14,7 +14,7 @@ use crate::host::journal::JournalError;
 use crate::host::journal::address::{Address, is_file_journal};
 use crate::host::journal::record::{Begun, Record, RecordBody};
 use crate::host::journal::store::is_store;
-use crate::host::program::{ProgramText, load_files, load_texts};
+use crate::host::program::{ProgramText, ToolInventory, load_files, load_texts};
 use crate::host::session::replay::last_text;
 use crate::host::session::{Session, SessionError, Start, World};
 use crate::host::sessions::new_id;
@@ -265,7 +265,7 @@ fn prepare_world<'a>(
     watch: Option<&mut Watch>,
     tools: Arc<Registry>,
 ) -> Result<(About, Opening<'a>), Failure> {
-    let (text, program) = load(console, &arguments.files, &world::signatures(&tools), watch)?;
+    let (text, program) = load(console, &arguments.files, &world::inventory(&tools), watch)?;
     let entry = arguments.playbook.as_deref().map(|name| find_entry(&program, name)).transpose()?;
     let mut equipped = arguments.world.equip(console, &program, tools, None)?;
     equipped.settings.max_replans = arguments.max_replans.unwrap_or(equipped.settings.max_replans);
@@ -307,7 +307,7 @@ pub(crate) async fn run_plan(
     arguments: Map,
 ) -> Result<Exit, Failure> {
     let roots = vec![SourceText { name: name.to_owned(), text: plan.to_owned() }];
-    let tools = world::signatures(&world.tools);
+    let tools = world::inventory(&world.tools);
     let (text, loaded) =
         load_texts(roots, &tools, &mut |path| Err(format!("{}: a plan imports nothing", path.display())));
     let program = Arc::new(loaded.program);
@@ -382,7 +382,7 @@ async fn prepare_resume<'a>(
     };
     if let Some(watch) = watch {
         // Only so that it knows what to look at: the session has its own text.
-        let _ = watch.load(&world::signatures(&equipment.tools));
+        let _ = watch.load(&world::inventory(&equipment.tools));
     }
     let tools = equipment.tools.clone();
     let files = if migrates { given.files } else { &[] };
@@ -417,7 +417,7 @@ fn prepare_old_world(
 ) -> Result<(About, World, Option<ProgramText>), Failure> {
     let changed = match files {
         [] => None,
-        files => Some(load(console, files, &world::signatures(&tools), None)?),
+        files => Some(load(console, files, &world::inventory(&tools), None)?),
     };
     let (text, program) = changed.as_ref().map_or((text, program), |(text, program)| (text, program));
     let begun_with = BegunWith { model: &begun.model, classifier: begun.classifier.as_deref() };
@@ -458,7 +458,7 @@ pub(crate) fn begun_text(begun: &Begun) -> ProgramText {
 pub(crate) fn load(
     console: &Console,
     files: &[PathBuf],
-    tools: &[Signature],
+    tools: &ToolInventory,
     watch: Option<&mut Watch>,
 ) -> Result<(ProgramText, Arc<Program>), Failure> {
     let loaded = match watch {

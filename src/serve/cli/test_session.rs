@@ -25,7 +25,7 @@ use crate::serve::cli::run::find_entry;
 use crate::serve::cli::test_file::{
     Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStepKind, instant,
 };
-use crate::serve::cli::world::{Outfit, add_plan_tools, declared_by, open_classifier, signatures};
+use crate::serve::cli::world::{Outfit, add_plan_tools, declared_by, inventory, open_classifier};
 use crate::serve::show::commands::approval;
 use crate::value::{Map, Value};
 use crate::vm::protocol::{CallId, Outcome, ReplyEnd, Timestamp};
@@ -116,7 +116,7 @@ async fn play_with(
     tools: Arc<Registry>,
 ) -> Result<Played, String> {
     let (text, loaded) =
-        load_files(std::slice::from_ref(&program_path), &signatures(&tools)).map_err(|error| error.to_string())?;
+        load_files(std::slice::from_ref(&program_path), &inventory(&tools)).map_err(|error| error.to_string())?;
     if loaded.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         let found = render(&loaded.diagnostics, &loaded.program.sources, false);
         if !expects_refusal(test) {

@@ -24,21 +24,21 @@ use crate::host::llm::embedded::Embedded;
 use crate::host::llm::openai::OpenAi;
 use crate::host::llm::replay::{RecordedReply, Replay};
 use crate::host::llm::script::Script;
-use crate::host::program::{KnownTools, load_files};
+use crate::host::program::{KnownTools, ToolInventory, load_files};
 use crate::host::resource::model::ModelOptions;
 use crate::host::secrets::Secrets;
 use crate::host::session::{SessionOptions, World};
-use crate::host::tool::Tool;
-use crate::host::tool::generate::{self, LlmGenerate};
+use crate::host::tool::generate::LlmGenerate;
 use crate::host::tool::plugin::{self, Packages};
 use crate::host::tool::registry::Registry;
 use crate::host::tool::retrieval::Retrieval;
-use crate::lang::program::{FrontMatter, Program, Signature};
+use crate::host::tool::{self, Tool};
+use crate::lang::program::{FrontMatter, Program};
 use crate::serve::cli::console::{Console, Failure};
 use crate::serve::cli::embedded::{self, RunWeights};
 use crate::value::Map;
 use crate::vm::protocol::settings::Settings;
-use crate::vm::protocol::{Event, ReplyEnd, TurnId};
+use crate::vm::protocol::{Event, ReplyEnd, ToolSignature, TurnId};
 
 /// Options that say with what a program runs.
 #[derive(Args, Clone, Default)]
@@ -290,7 +290,7 @@ fn models(file: FileConfig, environment: Environment) -> Models {
 
 /// What the front matter of these files declares; other mistakes in them are found later.
 pub(crate) fn declared_by(files: &[PathBuf]) -> Result<Vec<Written>, Failure> {
-    let open = KnownTools { signatures: &[], are_more: true };
+    let open = KnownTools { are_more: true, ..KnownTools::default() };
     let (_, loaded) = load_files(files, open).map_err(|error| Failure::wrong(error.to_string()))?;
     Ok(declaration::of_program(&loaded.program))
 }
@@ -299,18 +299,18 @@ fn first_file(program: &Program) -> Option<PathBuf> {
     program.sources.iter().next().map(|(_, file)| PathBuf::from(&*file.name))
 }
 
-/// What the compiler needs to know of the tools, those for plans among them.
-pub(crate) fn known<'s>(signatures: &'s [Signature], equipment: &Equipment) -> KnownTools<'s> {
-    KnownTools { signatures, are_more: equipment.is_open_world }
+/// What the compiler needs to know of all tools, those for plans among them.
+pub(crate) fn inventory(registry: &Registry) -> ToolInventory {
+    let known = registry.signatures();
+    let is_free = |tool: &ToolSignature| registry.get(&tool.signature.name).is_none();
+    let for_plans: Vec<ToolSignature> = tool::for_plans().filter(is_free).collect();
+    let signatures = known.iter().chain(&for_plans).map(|tool| tool.signature.clone()).collect();
+    ToolInventory { signatures, are_more: false, others: registry.others() }
 }
 
-/// The signatures of all tools, those for plans among them.
-pub(crate) fn signatures(registry: &Registry) -> Vec<Signature> {
-    let known = registry.signatures();
-    let is_free = |signature: &Signature| registry.get(&signature.name).is_none();
-    let for_plans = [generate::signature()].into_iter().chain(Retrieval::ALL.iter().map(Tool::signature));
-    let for_plans = for_plans.map(|tool| tool.signature).filter(is_free);
-    known.iter().map(|tool| tool.signature.clone()).chain(for_plans).collect()
+/// The same of a survey, after which there may be more tools.
+pub(crate) fn surveyed(equipment: &Equipment) -> ToolInventory {
+    ToolInventory { are_more: equipment.is_open_world, ..inventory(&equipment.tools) }
 }
 
 /// Adds the tools for plans that the program names, where no other has their names. Every model is told of every
