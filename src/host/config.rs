@@ -282,6 +282,8 @@ impl Config {
                 ("classifier", _) => {
                     return Err(wrong("`classifier` must be text, as in `classifier: rules`".to_owned()));
                 }
+                // Text is no other key's.
+                ("model", _) => return Err(wrong("`model` must be text, as in `model: openai:NAME`".to_owned())),
                 // Titles, authors and what other programs read.
                 _ => {}
             }

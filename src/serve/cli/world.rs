@@ -267,6 +267,16 @@ impl Outfit<'_> {
         Ok((declared, around))
     }
 
+    /// The configuration with which the program of these files would run. Of the environment nothing counts: what is
+    /// wrong with a program must be so on every machine.
+    pub(crate) fn configure(&self, files: &[PathBuf], program: &Program) -> Result<Config, Failure> {
+        let wrong = |error: ConfigError| Failure::wrong(error.to_string());
+        let first = files.first();
+        let file = FileConfig::find(self.config, first.map(PathBuf::as_path)).map_err(wrong)?;
+        let command_line = CommandLine { program: first.cloned(), ..CommandLine::default() };
+        Config::resolve(&command_line, &program.settings, &file, &Environment::default()).map_err(wrong)
+    }
+
     /// What can be known of it without starting anything.
     pub(crate) fn survey(&self, files: &[PathBuf]) -> Result<Equipment, Failure> {
         // Nothing of it waits for anything.
