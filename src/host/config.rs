@@ -102,6 +102,8 @@ pub struct Config {
     pub session: SessionOptions,
     /// Sessions that may be live in a process.
     pub max_sessions: usize,
+    /// The file that says some of it, if there is one.
+    pub file: Option<PathBuf>,
     sessions_place: Option<Place>,
     embedded: EmbeddedConfig,
 }
@@ -318,6 +320,7 @@ impl Config {
                 prices: Arc::new(declaration::prices(&file.declared)?),
             },
             max_sessions: file.max_sessions.unwrap_or(10_000),
+            file: Some(file.path.clone()).filter(|path| !path.as_os_str().is_empty()),
             sessions_place: environment.sessions_place(),
             embedded: EmbeddedConfig::resolve(
                 &file.embedded,

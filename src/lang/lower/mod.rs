@@ -144,7 +144,7 @@ pub(crate) fn with_plans(tools: &[Signature], plans: &[Arc<Plan>]) -> Vec<Signat
 
 /// The playbooks that are meant by what plans call, whoever runs them.
 fn called_by_plans(program: &Program) -> Vec<PlaybookId> {
-    let names: BTreeSet<&str> = program.plans.iter().flat_map(|plan| plan.callees()).collect();
+    let names: BTreeSet<&str> = program.plans.iter().flat_map(|plan| plan.callees()).map(|(name, _)| name).collect();
     let is_called = |playbook: &&Playbook| {
         let qualified = || format!("{}.{}", program.agent(playbook.agent).name, playbook.name);
         !names.is_empty() && !playbook.implicit && (names.contains(&*playbook.name) || names.contains(&*qualified()))

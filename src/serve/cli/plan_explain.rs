@@ -188,7 +188,7 @@ impl Around<'_> {
 
     /// What the plan calls, each once, in the order in which it is first named.
     fn calls<'p>(&self, plan: &'p Plan) -> Vec<WireCall<'p>> {
-        let mut names = plan.callees();
+        let mut names: Vec<&str> = plan.callees().into_iter().map(|(name, _)| name).collect();
         let mut seen = std::collections::HashSet::new();
         names.retain(|name| seen.insert(*name));
         names.into_iter().map(|name| WireCall { name, kind: self.kind(name) }).collect()

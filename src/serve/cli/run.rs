@@ -12,8 +12,9 @@ use crate::host::clock::SystemClock;
 use crate::host::equipment::Equipment;
 use crate::host::journal::JournalError;
 use crate::host::journal::address::{Address, is_file_journal};
-use crate::host::journal::record::{Begun, Record, RecordBody};
+use crate::host::journal::record::{Begun, GivenFiles, Record, RecordBody};
 use crate::host::journal::store::is_store;
+use crate::host::journal::wire::ToolWire;
 use crate::host::program::{ProgramText, ToolInventory, load_files, load_texts};
 use crate::host::session::replay::last_text;
 use crate::host::session::{Session, SessionError, Start, World};
@@ -26,6 +27,7 @@ use crate::serve::cli::console::{Console, Exit, Failure, count};
 use crate::serve::cli::conversation::{After, Subject, Surroundings, TalkArguments, converse};
 use crate::serve::cli::debug_listen::Listening;
 use crate::serve::cli::embedded::RunWeights;
+use crate::serve::cli::going_on::{check_tools, with_kept};
 use crate::serve::cli::terminal::Input;
 use crate::serve::cli::terminal::watch::{Watch, is_wanted_again};
 use crate::serve::cli::test_file::json_or_text;
@@ -219,6 +221,8 @@ pub(crate) struct About {
     pub(crate) weights: RunWeights,
     /// The ids of the model and of the trigger classifier.
     pub(crate) ids: (String, String),
+    /// What it was opened with.
+    pub(crate) world: WorldArguments,
 }
 
 /// A session that the command line means: one that is kept goes on; else one begins.
@@ -279,7 +283,7 @@ fn prepare_world<'a>(
         is_plan: is_plan(&program, entry),
         ..subject(&program, &equipped.world, &id, &arguments.files, journal)
     };
-    let ids = ids(&equipped.world);
+    let (ids, world) = (ids(&equipped.world), arguments.world.clone());
     let begun = Start {
         id,
         program,
@@ -287,12 +291,13 @@ fn prepare_world<'a>(
         settings: equipped.settings,
         entry,
         arguments: arguments.arg.iter().cloned().collect::<Map>(),
+        given: equipped.given,
     };
     let open = move || {
         let journal = address.open().map_err(journal_failure)?;
         Session::start(equipped.world, journal, begun).map_err(session_failure)
     };
-    let about = About { subject, choices: equipped.choices, warning: None, weights: equipped.weights, ids };
+    let about = About { subject, choices: equipped.choices, warning: None, weights: equipped.weights, ids, world };
     Ok((about, Box::new(open)))
 }
 
@@ -303,7 +308,7 @@ pub(crate) async fn run_plan(
     plan: &str,
     world: World,
     equipment: Equipment,
-    settings: Settings,
+    (settings, given): (Settings, GivenFiles),
     arguments: Map,
 ) -> Result<Exit, Failure> {
     let roots = vec![SourceText { name: name.to_owned(), text: plan.to_owned() }];
@@ -315,13 +320,13 @@ pub(crate) async fn run_plan(
     let address = world::sessions_place(console, None)?.address(&id).map_err(journal_failure)?;
     let subject = Subject { is_plan: true, ..subject(&program, &world, &id, &[PathBuf::from(name)], None) };
     let ids = ids(&world);
-    let begun = Start { id, program, text, settings, entry: None, arguments };
+    let begun = Start { id, program, text, settings, entry: None, arguments, given };
     let open = move || {
         let journal = address.open().map_err(journal_failure)?;
         Session::start(world, journal, begun).map_err(session_failure)
     };
     let weights = RunWeights::default();
-    let about = About { subject, choices: Vec::new(), warning: None, weights, ids };
+    let about = About { subject, choices: Vec::new(), warning: None, weights, ids, world: WorldArguments::default() };
     let ready = Ready { about, equipment, open: Box::new(open) };
     let mut input = Input::open(console).await;
     let talk = TalkArguments::default();
@@ -371,8 +376,9 @@ async fn prepare_resume<'a>(
     let records = journal.records().map_err(journal_failure)?;
     let begun = begun(&records, stored.address.path())?;
     stored.address.check(&records, stored.id).map_err(journal_failure)?;
-    let (text, tools) = last_text(&records).unwrap_or_else(|| (begun_text(begun), &begun.tools));
-    let signatures: Vec<Signature> = tools.iter().map(|tool| tool.to_tool().signature).collect();
+    let world = &with_kept(world, begun)?;
+    let (text, known) = last_text(&records).unwrap_or_else(|| (begun_text(begun), &begun.tools));
+    let signatures: Vec<Signature> = known.iter().map(|tool| tool.to_tool().signature).collect();
     let program = Arc::new(text.load(&signatures).program);
     let changes = given.changes((&text, &program), &signatures)?;
     let migrates = given.migrate && changes.is_some();
@@ -386,7 +392,7 @@ async fn prepare_resume<'a>(
     }
     let tools = equipment.tools.clone();
     let files = if migrates { given.files } else { &[] };
-    match prepare_old_world(console, world, stored, files, (&text, &program), begun, tools) {
+    match prepare_old_world(console, world, stored, files, (&text, &program, known), begun, tools) {
         Ok((mut about, session_world, changed)) => {
             drop(records);
             given.tell(console, stored.id, changes.as_ref(), &mut about.choices);
@@ -411,7 +417,7 @@ fn prepare_old_world(
     world: &WorldArguments,
     stored: &Stored<'_>,
     files: &[PathBuf],
-    (text, program): (&ProgramText, &Arc<Program>),
+    (text, program, known): (&ProgramText, &Arc<Program>, &[ToolWire]),
     begun: &Begun,
     tools: Arc<Registry>,
 ) -> Result<(About, World, Option<ProgramText>), Failure> {
@@ -422,6 +428,9 @@ fn prepare_old_world(
     let (text, program) = changed.as_ref().map_or((text, program), |(text, program)| (text, program));
     let begun_with = BegunWith { model: &begun.model, classifier: begun.classifier.as_deref() };
     let equipped = world.equip(console, program, tools, Some(&begun_with))?;
+    if changed.is_none() {
+        check_tools(stored.id, program, known, &equipped.world.tools)?;
+    }
     let is_off = equipped.settings.classifier && !begun.settings.classifier && equipped.has_classifier;
     let warning = is_off.then_some(
         "the session was begun with the classifier off, and stays so: its triggers in words never fire; begin a new \
@@ -432,8 +441,8 @@ fn prepare_old_world(
     let subject = subject(program, &equipped.world, &begun.session, &own_files, path);
     let is_plan = begun.entry.as_ref().map_or_else(|| is_plan(program, None), |entry| entry.is_plan);
     let subject = Subject { is_resumed: true, is_plan, ..subject };
-    let ids = ids(&equipped.world);
-    let about = About { subject, choices: equipped.choices, warning, weights: equipped.weights, ids };
+    let (ids, world) = (ids(&equipped.world), world.clone());
+    let about = About { subject, choices: equipped.choices, warning, weights: equipped.weights, ids, world };
     Ok((about, equipped.world, changed.map(|(text, _)| text)))
 }
 

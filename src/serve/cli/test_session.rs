@@ -13,6 +13,7 @@ use crate::host::config::{ClassifierId, CommandLine, Config, Environment, FileCo
 use crate::host::equipment::Reach;
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::journal::memory::MemoryJournal;
+use crate::host::journal::record::GivenFiles;
 use crate::host::llm::embedded::Embedded;
 use crate::host::llm::script::{Chunks as ScriptChunks, Script, ScriptEntry, ScriptError};
 use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
@@ -158,7 +159,15 @@ async fn play_with(
         clock: Arc::new(clock),
         options: SessionOptions { turn_timeout, ..config.session.clone() },
     };
-    let start = Start { id: "test".into(), program, text, settings, entry, arguments: test.arguments.clone() };
+    let start = Start {
+        id: "test".into(),
+        program,
+        text,
+        settings,
+        entry,
+        arguments: test.arguments.clone(),
+        given: GivenFiles::default(),
+    };
     let session = Session::start(world, Box::new(MemoryJournal::new()), start).map_err(|error| error.to_string())?;
     let mut stage = Stage { name, test, stretches: vec![Stretch::default()], calls: Vec::new() };
     let mut problems = stage.perform(session).await?;

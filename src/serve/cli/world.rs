@@ -18,7 +18,7 @@ use crate::host::config::{
 use crate::host::equipment::declaration::{self, Declarations, Written};
 use crate::host::equipment::{Equipment, Models, Reach, Surroundings, for_author};
 use crate::host::journal::address::Place;
-use crate::host::journal::record::Record;
+use crate::host::journal::record::{GivenFiles, Record};
 use crate::host::llm::Llm;
 use crate::host::llm::embedded::Embedded;
 use crate::host::llm::openai::OpenAi;
@@ -36,6 +36,7 @@ use crate::host::tool::{self, Tool};
 use crate::lang::program::{FrontMatter, Program};
 use crate::serve::cli::console::{Console, Failure};
 use crate::serve::cli::embedded::{self, RunWeights};
+use crate::serve::cli::going_on::to_keep;
 use crate::value::Map;
 use crate::vm::protocol::settings::Settings;
 use crate::vm::protocol::{Event, ReplyEnd, ToolSignature, TurnId};
@@ -60,9 +61,9 @@ pub(crate) struct WorldArguments {
     /// A file of canned tools
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: Vec<PathBuf>,
-    /// The folder that file tools stay below
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) working_directory: PathBuf,
+    /// The folder that file tools stay below [default: .]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) working_directory: Option<PathBuf>,
 }
 
 /// A world, and what else its configuration says.
@@ -71,6 +72,8 @@ pub(crate) struct Equipped {
     pub(crate) world: World,
     /// The machine's settings for this model.
     pub(crate) settings: Settings,
+    /// What a session keeps of what it is begun with.
+    pub(crate) given: GivenFiles,
     /// Which model and which trigger classifier were chosen, and why, for people; a line each. Of the classifier only
     /// where the program has triggers that it is asked about.
     pub(crate) choices: Vec<String>,
@@ -108,7 +111,7 @@ impl WorldArguments {
     fn outfit<'a>(&'a self, console: &'a Console) -> Outfit<'a> {
         Outfit {
             canned: &self.tools,
-            working_directory: &self.working_directory,
+            working_directory: self.working_directory.as_deref().unwrap_or(Path::new(".")),
             config: self.config.as_deref(),
             environment: &console.environment,
             secrets: console.secrets.clone(),
@@ -162,7 +165,8 @@ impl WorldArguments {
         let has_classifier = has_semantic_triggers(program);
         let classifier_reason = has_classifier.then_some(classifier_reason);
         let choices = [Some(model_reason), remark, classifier_reason].into_iter().flatten().collect();
-        Ok(Equipped { world, settings, choices, has_classifier, weights })
+        let given = to_keep(self, config.file.as_deref());
+        Ok(Equipped { world, settings, given, choices, has_classifier, weights })
     }
 
     /// The model for questions outside of a session, with the configuration beside `beside`: nothing is fetched for

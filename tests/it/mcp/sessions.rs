@@ -66,6 +66,7 @@ pub(super) async fn run(
             settings: Settings::default(),
             entry: None,
             arguments: Map::new(),
+            given: Default::default(),
         };
         Session::start(world, Box::new(journal.clone()), start)
     } else {
