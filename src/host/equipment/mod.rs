@@ -22,14 +22,17 @@ use crate::host::resource::model::ModelOptions;
 use crate::host::secrets::Secrets;
 use crate::host::tool::builtin::{WorkingDirectory, add_builtins};
 use crate::host::tool::canned::{self, CannedError};
-use crate::host::tool::http::add_http_tools;
+use crate::host::tool::http::{HTTP_GET, HTTP_POST, add_http_tools};
 use crate::host::tool::plugin::{self, Packages, Plugin, PluginOptions};
 use crate::host::tool::registry::{DuplicateTool, Registry};
-use crate::host::tool::sql::add_sql_tools;
+use crate::host::tool::sql::{SQL_QUERY, add_sql_tools};
 use crate::host::tool::{self, Tool};
 use crate::lang::program::ToolNames;
 use crate::value::{Map, Value};
 use crate::vm::protocol::ToolSignature;
+
+/// Tools that come with resources, which another program beside the same configuration may have.
+const OF_RESOURCES: [&str; 3] = [HTTP_GET, HTTP_POST, SQL_QUERY];
 
 /// Makes the model with this id, or says why it cannot be reached and what to do.
 pub type Models = Arc<dyn Fn(&str, &ModelOptions) -> Result<Arc<dyn Llm>, String> + Send + Sync>;
@@ -216,7 +219,7 @@ impl Equipment {
         let (signatures, others) = (self.tools.signatures(), self.tools.others());
         let for_plans: Vec<ToolSignature> = tool::for_plans().collect();
         let known = signatures.iter().chain(&for_plans).map(|tool| &*tool.signature.name);
-        let names = ToolNames::new(known, &others);
+        let names = ToolNames::new(known.chain(OF_RESOURCES), &others);
         for (rule, place) in declared.rules.iter().filter(|(rule, _)| !names.has(rule)) {
             let near = names.nearest(rule);
             // A configuration may be that of several programs, each with plugins and servers of its own.

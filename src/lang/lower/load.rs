@@ -106,6 +106,12 @@ impl Files {
         let agents = tree.agents.iter().enumerate().map(|(index, agent)| (Some(index), agent));
         for (agent, tree) in [(None, &tree.preamble)].into_iter().chain(agents) {
             let bodies = [&tree.body].into_iter().chain(tree.playbooks.iter().map(|playbook| &playbook.body));
+            let near = bodies.clone().filter_map(|body| body.near_metadata);
+            self.diagnostics.extend(near.map(|(key, meant)| {
+                let message = format!("`{}:` is read as text here, and has no effect", &text[key.range()]);
+                let warning = Diagnostic::warning("unknown-setting", key, message);
+                warning.with_fix(format!("write `{meant}`"), key, meant)
+            }));
             for import in bodies.flat_map(|body| &body.imports) {
                 let path = text[import.path.range()].trim_matches(['"', '\'']).to_owned();
                 wanted.push_back(Wanted { from, agent, path, span: import.span });

@@ -191,6 +191,17 @@ pub(crate) fn read_variables(setting: &Setting, diagnostics: &mut Vec<Diagnostic
     variables
 }
 
+/// The keys of a declared variable.
+const VARIABLE_KEYS: [&str; 5] = ["name", "type", "value", "secret", "description"];
+
+/// A misspelt key of what must be a declaration, as all its other keys are those of one: read as a value, a secret
+/// would be none.
+fn misspelt(members: &Map) -> Option<(&str, &'static str)> {
+    let mut unknown = members.keys().filter(|key| !VARIABLE_KEYS.contains(&&***key));
+    let key = unknown.next().filter(|_| members.len() > 1 && unknown.next().is_none())?;
+    Some((&**key, nearest(key, VARIABLE_KEYS.into_iter())?))
+}
+
 fn read_variable(name: &str, value: &Value, span: Span) -> Result<DeclaredVariable, String> {
     if name.is_empty() {
         return Err("a declared variable needs a name; write `variables: {name: value}`".to_owned());
@@ -198,9 +209,13 @@ fn read_variable(name: &str, value: &Value, span: Span) -> Result<DeclaredVariab
     if crate::expr::scan_name(name) != name.len() {
         return Err(format!("`{name}` is no name of a variable; use letters, digits and `_`"));
     }
-    const KEYS: [&str; 5] = ["name", "type", "value", "secret", "description"];
+    if let Some((key, near)) = value.as_map().and_then(misspelt) {
+        return Err(format!(
+            "`{key}` of `${name}` is unknown; did you mean `{near}`? A map that is the value itself stands in `value: {{…}}`"
+        ));
+    }
     // A map with other keys is the value itself.
-    let declaration = value.as_map().filter(|members| members.keys().all(|key| KEYS.contains(&&**key)));
+    let declaration = value.as_map().filter(|members| members.keys().all(|key| VARIABLE_KEYS.contains(&&**key)));
     let Some(declaration) = declaration else {
         let name = name.into();
         return Ok(DeclaredVariable { name, ty: Type::ANY, value: Some(value.clone()), secret: false, span });

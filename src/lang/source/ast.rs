@@ -56,6 +56,8 @@ pub(crate) struct PlaybookTree {
 pub(crate) struct Body {
     /// Metadata lines.
     pub(crate) metadata: Vec<Metadata>,
+    /// The key of a line that was probably meant as metadata and is text, and the key that was meant.
+    pub(crate) near_metadata: Option<(Span, &'static str)>,
     /// The text for the model: pieces between which something else was taken out.
     pub(crate) text: Vec<Span>,
     /// The list items in that text.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::diagnostic::spelling::nearest;
 use crate::source::ast::{
     AgentTree, Body, Fence, FileTree, HeadingTree, Import, ItemTree, Metadata, PlaybookTree, Section, SectionKind,
 };
@@ -172,7 +173,7 @@ impl Builder<'_> {
         HeadingTree { marks: Span::new(self.file, marks.start, marks.end), title }
     }
 
-    fn add_body(&self, body: &mut Body, range: Range<usize>, blocks: &Range<usize>, keys: &[&str]) {
+    fn add_body(&self, body: &mut Body, range: Range<usize>, blocks: &Range<usize>, keys: &[&'static str]) {
         let start = self.add_metadata(body, range.clone(), keys);
         let mut cuts = Vec::new();
         // Where later metadata ends: Markdown may take its YAML list for a list.
@@ -304,7 +305,7 @@ impl Builder<'_> {
     }
 
     /// Reads metadata lines at the beginning of `range`; gives where the text after them begins.
-    fn add_metadata(&self, body: &mut Body, range: Range<usize>, keys: &[&str]) -> usize {
+    fn add_metadata(&self, body: &mut Body, range: Range<usize>, keys: &[&'static str]) -> usize {
         let mut at = range.start;
         let mut rest = at;
         let mut in_block = false;
@@ -328,6 +329,7 @@ impl Builder<'_> {
             let key = &line[indent..indent + key_length];
             let is_key = key_length > 0 && line[indent + key_length..].starts_with(':');
             if !in_block && (indent > 0 || !is_key || !keys.contains(&key)) {
+                body.near_metadata = self.near_metadata(at + indent..at + line.len(), keys);
                 break;
             }
             let value_start = if is_key { at + indent + key_length + 1 } else { at };
@@ -345,6 +347,14 @@ impl Builder<'_> {
         rest
     }
 
+    /// A line with a misspelt key, if its value is one that no sentence has.
+    fn near_metadata(&self, line: Range<usize>, keys: &[&'static str]) -> Option<(Span, &'static str)> {
+        let (key, value) = self.text[line.clone()].split_once(':')?;
+        let is_value = value.trim_start().starts_with(['[', '{']) || matches!(value.trim(), "true" | "false");
+        let meant = nearest(key, keys.iter().copied()).filter(|meant| is_value && *meant != key)?;
+        Some((Span::new(self.file, line.start, line.start + key.len()), meant))
+    }
+
     /// Reads metadata lines that stand after other text, as older programs have them. Only keys that no sentence
     /// begins with count there. Gives where the last of them ends.
     fn add_late_metadata(
@@ -352,7 +362,7 @@ impl Builder<'_> {
         body: &mut Body,
         text: Range<usize>,
         limit: usize,
-        keys: &[&str],
+        keys: &[&'static str],
         cuts: &mut Vec<Range<usize>>,
     ) -> usize {
         let mut at = text.start;
