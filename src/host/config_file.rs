@@ -228,10 +228,11 @@ impl FileConfig {
                     add(serde_json::Value::Object(one.into_iter().collect()), name.span().start);
                 }
             }
-            DeValue::Array(items) => {
+            DeValue::Array(items) if key == "resources" => {
                 items.iter().for_each(|item| add(vec![to_json(item.get_ref())].into(), item.span().start));
             }
-            other @ (DeValue::String(_)
+            other @ (DeValue::Array(_)
+            | DeValue::String(_)
             | DeValue::Integer(_)
             | DeValue::Float(_)
             | DeValue::Boolean(_)

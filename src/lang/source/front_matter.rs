@@ -66,7 +66,12 @@ fn find_lost(text: &str, from: usize) -> Option<(Range<usize>, &'static str)> {
             return None;
         }
         if is_mark(line) {
-            let key = text[end..].lines().find(|line| !line.trim().is_empty()).and_then(key_of);
+            let mut below = text[end..].lines().map(str::trim);
+            // YAML has comments; after an empty line they are headings.
+            let key = below.by_ref().find(|line| !line.starts_with('#'));
+            let key =
+                key.and_then(|line| if line.is_empty() { below.find(|line| !line.is_empty()) } else { Some(line) });
+            let key = key.and_then(key_of);
             if key.is_some_and(|key| is_first || KEYS.contains(&key) || meant_key(key).is_some()) {
                 let mark = text[at..end].trim_end();
                 let advice = match mark {
@@ -83,8 +88,9 @@ fn find_lost(text: &str, from: usize) -> Option<(Range<usize>, &'static str)> {
     None
 }
 
-/// `---` as people, their editors and other programs write it: more dashes or fewer, longer ones, `+++`.
+/// `---` as people, their editors and other programs write it: more dashes or fewer, longer ones, `---yaml`, `+++`.
 fn is_mark(line: &str) -> bool {
+    let line = line.strip_suffix("yaml").map_or(line, str::trim_end);
     let is_dash = |mark: char| matches!(mark, '-' | '–' | '—');
     let n_marks = line.chars().count();
     n_marks > 1 && line.chars().all(is_dash) || line == "—" || n_marks > 2 && line.chars().all(|mark| mark == '+')
@@ -92,9 +98,10 @@ fn is_mark(line: &str) -> bool {
 
 /// The key of a line `key: value` or `key = value`.
 fn key_of(line: &str) -> Option<&str> {
-    let line = line.trim();
+    let line = line.trim_start_matches(['"', '\'']);
     let length = line.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(line.len());
     let (key, rest) = line.split_at(length);
-    let is_key = !key.is_empty() && rest.trim_start().starts_with([':', '=']);
+    let rest = rest.trim_start_matches(['"', '\'']).trim_start();
+    let is_key = !key.is_empty() && rest.starts_with([':', '=']);
     is_key.then_some(key)
 }
