@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::host::journal::record::{Begun, GivenFiles};
-use crate::host::journal::wire::ToolWire;
+use crate::host::journal::record::{Begun, GivenFiles, Record};
+use crate::host::session::replay::{Stop, last_text, replay};
 use crate::host::tool::registry::Registry;
 use crate::lang::program::Program;
 use crate::serve::cli::console::Failure;
 use crate::serve::cli::ending::{place_of, place_of_line};
 use crate::serve::cli::world::WorldArguments;
+use crate::vm::protocol::Outcome;
 
 /// The command line, and the files beside the program, for the journal.
 pub(crate) fn to_keep(world: &WorldArguments, config: Option<&Path>) -> GivenFiles {
@@ -52,16 +53,19 @@ pub(crate) fn with_kept(world: &WorldArguments, begun: &Begun) -> Result<WorldAr
     Ok(world)
 }
 
-/// Whether all tools are there that the program's text calls. `known` are those it was read with.
+/// Whether all tools are there that the program's text calls.
 ///
 /// # Errors
-/// The first call of one that is gone: whatever depends on it would go wrong, or be left out.
+/// The first call of one that is gone, unless the program is over: whatever depends on it would go wrong, or be left
+/// out.
 pub(crate) fn check_tools(
     session: &str,
     program: &Program,
-    known: &[ToolWire],
+    records: &[Record],
     registry: &Registry,
 ) -> Result<(), Failure> {
+    // Calls of what was no tool then, either, are of older built-ins.
+    let known = last_text(records).map_or(&[][..], |(_, known)| known);
     let is_gone = |name: &str| known.iter().any(|tool| *tool.name == *name) && registry.get(name).is_none();
     let lines = program.playbooks.iter().flat_map(|playbook| playbook.steps.iter().map(move |step| (playbook, step)));
     let of_lines = lines.filter_map(|(playbook, step)| {
@@ -71,6 +75,9 @@ pub(crate) fn check_tools(
     let of_plans = program.plans.iter().flat_map(|plan| plan.callees());
     let of_plans = of_plans.map(|(name, span)| (name, place_of(program, span)));
     let Some((name, place)) = of_lines.chain(of_plans).find(|(name, _)| is_gone(name)) else { return Ok(()) };
+    if replay(records, None).is_ok_and(|replayed| matches!(replayed.stop, Stop::Finished(Outcome::Done { .. }))) {
+        return Ok(());
+    }
     let place = place.unwrap_or_default();
     let next = if registry.others().iter().any(|denied| **denied == *name) {
         "take it out of `deny` in the configuration"

@@ -14,7 +14,6 @@ use crate::host::journal::JournalError;
 use crate::host::journal::address::{Address, is_file_journal};
 use crate::host::journal::record::{Begun, GivenFiles, Record, RecordBody};
 use crate::host::journal::store::is_store;
-use crate::host::journal::wire::ToolWire;
 use crate::host::program::{ProgramText, ToolInventory, load_files, load_texts};
 use crate::host::session::replay::last_text;
 use crate::host::session::{Session, SessionError, Start, World};
@@ -392,7 +391,7 @@ async fn prepare_resume<'a>(
     }
     let tools = equipment.tools.clone();
     let files = if migrates { given.files } else { &[] };
-    match prepare_old_world(console, world, stored, files, (&text, &program, known), begun, tools) {
+    match prepare_old_world(console, world, stored, files, (&text, &program, &records), begun, tools) {
         Ok((mut about, session_world, changed)) => {
             drop(records);
             given.tell(console, stored.id, changes.as_ref(), &mut about.choices);
@@ -417,7 +416,7 @@ fn prepare_old_world(
     world: &WorldArguments,
     stored: &Stored<'_>,
     files: &[PathBuf],
-    (text, program, known): (&ProgramText, &Arc<Program>, &[ToolWire]),
+    (text, program, records): (&ProgramText, &Arc<Program>, &[Record]),
     begun: &Begun,
     tools: Arc<Registry>,
 ) -> Result<(About, World, Option<ProgramText>), Failure> {
@@ -429,7 +428,7 @@ fn prepare_old_world(
     let begun_with = BegunWith { model: &begun.model, classifier: begun.classifier.as_deref() };
     let equipped = world.equip(console, program, tools, Some(&begun_with))?;
     if changed.is_none() {
-        check_tools(stored.id, program, known, &equipped.world.tools)?;
+        check_tools(stored.id, program, records, &equipped.world.tools)?;
     }
     let is_off = equipped.settings.classifier && !begun.settings.classifier && equipped.has_classifier;
     let warning = is_off.then_some(
