@@ -400,6 +400,7 @@ impl Bench {
             settings: Settings::default(),
             entry: None,
             arguments: Map::new(),
+            given: Default::default(),
         };
         let journal = FileJournal::open(self.folder.path().join(format!("{number}.jsonl"))).expect("a file");
         let mut session = Session::start(self.world.clone(), Box::new(journal), start).expect("a session");

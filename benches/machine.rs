@@ -31,7 +31,7 @@ struct World {
 impl World {
     fn new(program: &str) -> World {
         let root = SourceText { name: "bench.md".to_owned(), text: program.to_owned() };
-        let options = LoadOptions { tools: &[], open_world: true };
+        let options = LoadOptions { tools: &[], open_world: true, ..LoadOptions::default() };
         let loaded = load(vec![root], &mut |_| Err("none".to_owned()), &options);
         let settings = Settings { turns: u64::MAX, tokens: u64::MAX, ..Settings::default() };
         let machine = Machine::begin(Begin {

@@ -143,7 +143,8 @@ const N_STEPS: u64 = 2_000_000;
 
 fn machine(name: &str, text: &str, settings: Settings) -> Machine {
     let root = SourceText { name: name.to_owned(), text: text.to_owned() };
-    let loaded = load(vec![root], &mut |_| Err("none".to_owned()), &LoadOptions { tools: &[], open_world: false });
+    let loaded =
+        load(vec![root], &mut |_| Err("none".to_owned()), &LoadOptions { tools: &[], ..LoadOptions::default() });
     assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics.first());
     let (program, tools) = (Arc::new(loaded.program), Arc::new([]));
     Machine::begin(Begin { program, settings, tools, entry: None, arguments: Map::new(), time: Timestamp(0) })
@@ -254,7 +255,15 @@ async fn fan_out(n: usize) -> Duration {
     let root = SourceText { name: "fan.yaml".to_owned(), text };
     let (text, loaded) = load_texts(vec![root], &signatures, &mut |_: &Path| Err("none".to_owned()));
     let (program, settings) = (Arc::new(loaded.program), Settings::default());
-    let start = Start { id: "bench".into(), program, text, settings, entry: None, arguments: Map::new() };
+    let start = Start {
+        id: "bench".into(),
+        program,
+        text,
+        settings,
+        entry: None,
+        arguments: Map::new(),
+        given: Default::default(),
+    };
     let session = Session::start(world, Box::new(MemoryJournal::new()), start).unwrap();
     let begun = Instant::now();
     let ending = session.spawn().outcome().await.unwrap();

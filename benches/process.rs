@@ -272,6 +272,7 @@ fn idle_sessions(what: &str, journal: &dyn Fn(&Path, usize) -> Box<dyn Journal>)
             settings: Settings::default(),
             entry: None,
             arguments: Map::new(),
+            given: Default::default(),
         };
         Session::start(world.clone(), journal(folder.path(), n), start).expect("a session")
     };

@@ -111,6 +111,7 @@ async fn session() -> Vec<Record> {
         settings: Settings::default(),
         entry: None,
         arguments: Map::new(),
+        given: Default::default(),
     };
     let world = World {
         llm: Arc::new(Script::from_entries("bench", vec![ScriptEntry::reply(REPLY)])),

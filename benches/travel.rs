@@ -120,7 +120,7 @@ impl World {
     fn new(program: &str, tools: Vec<ToolSignature>) -> World {
         let root = SourceText { name: "bench.md".to_owned(), text: program.to_owned() };
         let signatures: Vec<Signature> = tools.iter().map(|tool| tool.signature.clone()).collect();
-        let options = LoadOptions { tools: &signatures, open_world: false };
+        let options = LoadOptions { tools: &signatures, ..LoadOptions::default() };
         let loaded = load(vec![root], &mut |_| Err("none".to_owned()), &options);
         let settings = Settings { turns: 1_000_000, tokens: 1_000_000_000_000, ..Settings::default() };
         let file = FileWire { name: "bench.md".into(), text: program.into(), imports: Default::default() };
@@ -138,6 +138,7 @@ impl World {
             entry: None,
             arguments: Value::map(Map::new()),
             secrets: Vec::new(),
+            given: Default::default(),
         };
         let machine = Machine::begin(Begin {
             program: loaded.program.into(),

@@ -101,6 +101,7 @@ pub(crate) async fn play(steps: Vec<TestStep>, registry: Registry, root: SourceT
         settings: Settings::default(),
         entry: None,
         arguments: Map::new(),
+        given: Default::default(),
     };
     let mut session =
         Session::start(world, Box::new(MemoryJournal::new()), start).map_err(|error| error.to_string())?;

@@ -102,6 +102,8 @@ pub struct Config {
     pub session: SessionOptions,
     /// Sessions that may be live in a process.
     pub max_sessions: usize,
+    /// The file that says some of it, if there is one.
+    pub file: Option<PathBuf>,
     sessions_place: Option<Place>,
     embedded: EmbeddedConfig,
 }
@@ -282,6 +284,8 @@ impl Config {
                 ("classifier", _) => {
                     return Err(wrong("`classifier` must be text, as in `classifier: rules`".to_owned()));
                 }
+                // Text is no other key's.
+                ("model", _) => return Err(wrong("`model` must be text, as in `model: openai:NAME`".to_owned())),
                 // Titles, authors and what other programs read.
                 _ => {}
             }
@@ -316,6 +320,7 @@ impl Config {
                 prices: Arc::new(declaration::prices(&file.declared)?),
             },
             max_sessions: file.max_sessions.unwrap_or(10_000),
+            file: Some(file.path.clone()).filter(|path| !path.as_os_str().is_empty()),
             sessions_place: environment.sessions_place(),
             embedded: EmbeddedConfig::resolve(
                 &file.embedded,

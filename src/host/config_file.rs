@@ -194,7 +194,7 @@ impl FileConfig {
                     self.limits.push((name.to_owned(), json));
                 }
             }
-            _ if declaration::KEYS.contains(&key) => self.declare(key, value, fault, offset),
+            _ if declaration::declares(key) => self.declare(key, value, fault, offset),
             _ => return Err(at(unknown_key(key, KEYS.iter().copied()))),
         }
         Ok(())
@@ -228,10 +228,11 @@ impl FileConfig {
                     add(serde_json::Value::Object(one.into_iter().collect()), name.span().start);
                 }
             }
-            DeValue::Array(items) => {
+            DeValue::Array(items) if key == "resources" => {
                 items.iter().for_each(|item| add(vec![to_json(item.get_ref())].into(), item.span().start));
             }
-            other @ (DeValue::String(_)
+            other @ (DeValue::Array(_)
+            | DeValue::String(_)
             | DeValue::Integer(_)
             | DeValue::Float(_)
             | DeValue::Boolean(_)

@@ -47,12 +47,29 @@ pub struct KnownTools<'a> {
     pub signatures: &'a [Signature],
     /// Whether there are more: a name that nothing has is then only a warning.
     pub are_more: bool,
+    /// What rules may name besides ([`LoadOptions::others`]).
+    pub others: &'a [Arc<str>],
+}
+
+/// The same, to be kept.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs, reason = "the fields are those of KnownTools")]
+pub struct ToolInventory {
+    pub signatures: Vec<Signature>,
+    pub are_more: bool,
+    pub others: Vec<Arc<str>>,
+}
+
+impl<'a> From<&'a ToolInventory> for KnownTools<'a> {
+    fn from(tools: &'a ToolInventory) -> KnownTools<'a> {
+        KnownTools { signatures: &tools.signatures, are_more: tools.are_more, others: &tools.others }
+    }
 }
 
 /// These are all.
 impl<'a> From<&'a [Signature]> for KnownTools<'a> {
     fn from(signatures: &'a [Signature]) -> KnownTools<'a> {
-        KnownTools { signatures, are_more: false }
+        KnownTools { signatures, ..KnownTools::default() }
     }
 }
 
@@ -133,7 +150,7 @@ pub fn load_texts<'a>(
         Ok(SourceText { name, text })
     };
     let known = tools.into();
-    let options = LoadOptions { tools: known.signatures, open_world: known.are_more };
+    let options = LoadOptions { tools: known.signatures, open_world: known.are_more, others: known.others };
     let mut loaded = load(roots, &mut fetch, &options);
     let sources = &loaded.program.sources;
     loaded.diagnostics.retain(|finding| library::concerns_author(finding, sources));
@@ -162,7 +179,7 @@ impl ProgramText {
             let file = meant.and_then(|name| find(name));
             file.map(source).ok_or_else(|| "it was not there when the session began".to_owned())
         };
-        load(roots, &mut read, &LoadOptions { tools, open_world: false })
+        load(roots, &mut read, &LoadOptions { tools, ..LoadOptions::default() })
     }
 }
 

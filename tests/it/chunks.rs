@@ -279,7 +279,15 @@ async fn play(path: &Path) -> (PathBuf, Conversation) {
     let llm = Arc::new(Script::from_entries("test", entries));
     let world = World { llm, classifier: Arc::new(Off), tools, clock, options: SessionOptions::default() };
     let settings = Settings::default();
-    let start = Start { id: "s".into(), program, text, settings, entry: None, arguments: test.arguments };
+    let start = Start {
+        id: "s".into(),
+        program,
+        text,
+        settings,
+        entry: None,
+        arguments: test.arguments,
+        given: Default::default(),
+    };
     let journal = MemoryJournal::new();
     let mut session = Session::start(world, Box::new(journal.clone()), start).unwrap();
     let mut events = session.subscribe(Interest::Everything { capacity: 100_000 });

@@ -311,3 +311,56 @@ fn the_programs_in_the_language_guide_have_no_errors() {
     }
     assert!(n_blocks > 3, "{n_blocks}");
 }
+
+const CLAIM: &str = "# A\n\n## Claim\n\n### Triggers\n\n- At the beginning\n\n### Steps\n\n- Ask the user for $policy\n\
+                     - $adjuster = Assign($policy)\n- SaveFile(\"note.txt\", $adjuster)\n- Say \"{$adjuster} calls.\"\n";
+
+/// What a session was begun with are files, wherever it goes on.
+#[test]
+fn a_session_goes_on_from_another_folder_with_the_files_it_began_with() {
+    let run = Run::new().file("desk/claim.md", CLAIM).file("desk/playhouse.toml", "[tools]\nListFiles.retries = 0\n");
+    let run = run.file("tools/claim.json", r#"{"Assign": {"args": ["policy"], "responses": [{"return": "Ida"}]}}"#);
+    let begun = run.file("work/x.txt", "").file("elsewhere/x.txt", "");
+    let begun = begun.line("run claim.md --tools ../tools/claim.json --working-directory ../work --model embedded");
+    let begun = begun.line("--journal ../s.jsonl --session s");
+    let folder = begun.folder().to_owned();
+    let at = |run: &Run, place: &str, stdin: &str| {
+        let mut command = run.command(&[]);
+        let command = command.current_dir(folder.join(place)).stdin(std::process::Stdio::piped());
+        let mut child =
+            command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    assert_eq!(at(&begun, "desk", "").0, Some(3));
+    let journal = begun.read("s.jsonl");
+    let given = |name: &str| format!("{}", folder.join("desk").join(name).display());
+    for path in ["../tools/claim.json", "playhouse.toml", "../work"] {
+        assert!(journal.contains(&given(path)), "{path}: {journal}");
+    }
+    let resume = begun.beside().line("sessions resume s --journal ../s.jsonl");
+    for (file, option) in [("tools/claim.json", "--tools FILE"), ("desk/playhouse.toml", "--config FILE")] {
+        fs::rename(folder.join(file), folder.join("away")).unwrap();
+        let (code, _, told) = at(&resume, "elsewhere", "");
+        fs::rename(folder.join("away"), folder.join(file)).unwrap();
+        assert_eq!(code, Some(2), "{told}");
+        assert!(told.contains("which is not there now") && told.contains(option), "{told}");
+    }
+    let (code, said, told) = at(&resume, "elsewhere", "NF1\n");
+    assert_eq!((code, said.as_str()), (Some(0), "Ida calls.\n"), "{told}");
+    assert_eq!(fs::read_to_string(folder.join("work/note.txt")).unwrap(), "Ida");
+}
+
+/// Journals from before sessions kept the files beside their programs.
+#[test]
+fn an_older_journal_goes_on_without_such_files() {
+    let begun = hello().line("run program.md --model script:script.jsonl --tools t.json --journal s.jsonl --session s");
+    let done = begun.file("t.json", "{}").code(3);
+    let journal = done.then().read("s.jsonl");
+    let kept = Regex::new(r#","given":\{[^}]*\}"#).unwrap();
+    assert_eq!(kept.find_iter(&journal).count(), 1, "{journal}");
+    let older = done.then().file("s.jsonl", &kept.replace(&journal, ""));
+    older.line("sessions resume s --journal s.jsonl").stdin("Mina\n").stdout("Bye, Mina.\n").code(0);
+}

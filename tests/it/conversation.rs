@@ -180,6 +180,7 @@ impl Conversation {
             settings: self.settings(),
             entry: None,
             arguments: self.arguments.clone(),
+            given: Default::default(),
         };
         Session::start(world, Box::new(journal), start).unwrap()
     }

@@ -138,8 +138,15 @@ impl Run {
         let world = case.world();
         let (text, program) = case.load(&world);
         let settings = Settings { inline_lines: case.inline_lines, ..Settings::default() };
-        let start =
-            Start { id: "s1".into(), program: program.clone(), text, settings, entry: None, arguments: Map::new() };
+        let start = Start {
+            id: "s1".into(),
+            program: program.clone(),
+            text,
+            settings,
+            entry: None,
+            arguments: Map::new(),
+            given: Default::default(),
+        };
         let mut session = Session::start(world, Box::new(MemoryJournal::new()), start).unwrap();
         let events = session.subscribe(Interest::Everything { capacity: 100_000 });
         let mut debugger = Debugger::new();

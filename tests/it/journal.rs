@@ -49,6 +49,7 @@ pub(crate) fn begun(secret: &str) -> RecordBody {
         entry: None,
         arguments: Value::map(arguments),
         secrets: vec!["key".into()],
+        given: Default::default(),
     }))
 }
 

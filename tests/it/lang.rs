@@ -114,7 +114,7 @@ fn tools_are_known_and_an_open_world_only_warns() {
     };
     for (open_world, severity) in [(false, Severity::Error), (true, Severity::Warning)] {
         let root = SourceText { name: "a.md".to_owned(), text: text.to_owned() };
-        let options = LoadOptions { tools: std::slice::from_ref(&tool), open_world };
+        let options = LoadOptions { tools: std::slice::from_ref(&tool), open_world, ..LoadOptions::default() };
         let loaded = load(vec![root], &mut |_| Err("none".to_owned()), &options);
         let [unknown] = &loaded.diagnostics[..] else { panic!("{:?}", loaded.diagnostics) };
         assert_eq!((unknown.code, unknown.severity), ("unknown-callee", severity));
@@ -276,7 +276,7 @@ fn triggers_on_tools_name_them() {
     let text =
         "# A\n## B\n### Triggers\n- Before calling mail.send\n- When `mail.send` fails\n- After calling mail.sent\n";
     let root = SourceText { name: "a.md".to_owned(), text: text.to_owned() };
-    let options = LoadOptions { tools: std::slice::from_ref(&tool), open_world: false };
+    let options = LoadOptions { tools: std::slice::from_ref(&tool), ..LoadOptions::default() };
     let loaded = load(vec![root], &mut |_| Err("none".to_owned()), &options);
     let watched = || CallName { name: "mail.send".into(), playbook: None };
     let kinds: Vec<TriggerKind> =

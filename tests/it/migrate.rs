@@ -77,6 +77,7 @@ fn records(case: &Case, world: &World) -> Vec<Record> {
         entry: None,
         arguments: Value::map(case.arguments.clone()),
         secrets: Vec::new(),
+        given: Default::default(),
     };
     let body = |event: &Event| match event {
         Event::ProgramChanged { program, reopened, .. } => RecordBody::ProgramChanged(Box::new(ProgramChanged {

@@ -75,7 +75,7 @@ pub(crate) fn begin(name: &str, PlanCase { case, files }: &PlanCase) -> Machine 
     if !case.program.is_empty() {
         roots.insert(0, SourceText { name: "case.md".to_owned(), text: case.program.clone() });
     }
-    let loaded = load(roots, &mut read, &LoadOptions { tools: &signatures, open_world: false });
+    let loaded = load(roots, &mut read, &LoadOptions { tools: &signatures, ..LoadOptions::default() });
     let errors: Vec<_> =
         loaded.diagnostics.iter().filter(|finding| finding.severity == Severity::Error).cloned().collect();
     assert!(errors.is_empty(), "{name}: {}", render(&errors, &loaded.program.sources, false));

@@ -123,7 +123,7 @@ impl Stage {
         let tools: Arc<[ToolSignature]> = TOOLS.iter().map(|line| tool(line)).collect();
         let signatures: Vec<Signature> = tools.iter().map(|tool| tool.signature.clone()).collect();
         let mut read = |request: &ImportRequest<'_>| Err(format!("no {}", request.path));
-        let options = LoadOptions { tools: &signatures, open_world: true };
+        let options = LoadOptions { tools: &signatures, open_world: true, ..LoadOptions::default() };
         let program = Arc::new(load(generated.files.clone(), &mut read, &options).program);
         let declared = secret_names(&program);
         let mut hidden = Hidden { pieces: HashSet::new(), n_known: 0 };

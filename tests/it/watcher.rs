@@ -282,6 +282,7 @@ impl Desk {
             settings: Settings { conversation: 1_000, context_tokens: 1_000_000, ..Settings::default() },
             entry: None,
             arguments: Map::new(),
+            given: Default::default(),
         };
         let session = Session::start(self.world().0, Box::new(journal), start).unwrap();
         let handle = session.handle();

@@ -68,6 +68,6 @@ pub(crate) fn read_program(text: &str, tools: &[ToolSignature]) -> Arc<Program> 
             (None, None) => {}
         }
     }
-    let options = LoadOptions { tools: &tools, open_world: true };
+    let options = LoadOptions { tools: &tools, open_world: true, ..LoadOptions::default() };
     Arc::new(load(roots, &mut |request| Err(format!("no {}", request.path)), &options).program)
 }

@@ -12,18 +12,22 @@ use crate::host::resource::prices::{Price, PriceTable};
 use crate::host::tool::policy::{ApprovalPolicy, Policies, ToolPolicy};
 use crate::lang::expr::scan_name;
 use crate::lang::program::{Program, ToolList};
+use crate::lang::source::front_matter::DECLARATIONS;
 use crate::span::LineIndex;
 use crate::value::{Map, Value};
 use crate::vm::protocol::EffectClass;
 use crate::vm::protocol::Origin;
 
-/// The keys of a configuration that declare something.
-pub const KEYS: [&str; 5] = ["mcp", "plugins", "prices", "resources", "tools"];
+/// Whether this key of a configuration declares something.
+pub fn declares(key: &str) -> bool {
+    key == "prices" || DECLARATIONS.contains(&key)
+}
 
-/// One thing that is written somewhere: a key of `playhouse.toml` below one of [`KEYS`], or one of front matter.
+/// One thing that is written somewhere: a key of `playhouse.toml` below one that [`declares`], or one of front
+/// matter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Written {
-    /// One of [`KEYS`].
+    /// One that [`declares`].
     pub key: String,
     /// Its value.
     pub value: Value,
@@ -122,6 +126,8 @@ pub struct Declarations {
     pub resources: Vec<ResourceDeclaration>,
     /// What holds for tools.
     pub policies: Policies,
+    /// The names in `[tools]` of a configuration, with their places. (Those of a program are known to its compiler.)
+    pub rules: Vec<(Arc<str>, String)>,
     /// What models cost; only a configuration says so.
     pub prices: PriceTable,
 }
@@ -195,13 +201,12 @@ impl Declarations {
     fn add_policies(&mut self, written: &Written) -> Result<(), String> {
         // A program's lists hold in the machine.
         let reads_lists = !written.is_programs;
-        let Value::Map(members) = &written.value else {
-            if reads_lists {
-                self.policies.list.restrict(ToolList { allow: Some(names_of(&written.value)?), deny: Vec::new() });
-            }
-            return Ok(());
-        };
         let mut list = ToolList::default();
+        let nothing = Map::new();
+        let members = if let Value::Map(members) = &written.value { members } else { &nothing };
+        if reads_lists && !matches!(written.value, Value::Map(_)) {
+            list.allow = Some(names_of(&written.value)?);
+        }
         for (name, value) in members.iter() {
             match &**name {
                 "allow" if reads_lists => list.allow = Some(names_of(value)?),
@@ -210,9 +215,14 @@ impl Declarations {
                 _ => {
                     let policy = read_policy(value).map_err(|fault| format!("tool `{name}`: {fault}"))?;
                     self.policies.sources[usize::from(written.is_programs)].push((name.clone(), policy));
+                    if !written.is_programs {
+                        self.rules.push((name.clone(), written.place.clone()));
+                    }
                 }
             }
         }
+        let listed = list.allow.iter().flatten().chain(&list.deny);
+        self.rules.extend(listed.map(|name| (name.clone(), written.place.clone())));
         self.policies.list.restrict(list);
         Ok(())
     }
@@ -236,8 +246,7 @@ pub fn prices(configured: &[Written]) -> Result<PriceTable, ConfigError> {
 
 /// What the front matter of a program declares.
 pub fn of_program(program: &Program) -> Vec<Written> {
-    let declares = |key: &str| key != "prices" && KEYS.contains(&key);
-    let settings = program.settings.other.iter().filter(|(key, ..)| declares(key));
+    let settings = program.settings.other.iter().filter(|(key, ..)| DECLARATIONS.contains(&key.as_str()));
     let written = settings.map(|(key, value, span)| {
         let file = program.sources.get(span.file);
         let name = file.map_or("front matter", |file| &*file.name);

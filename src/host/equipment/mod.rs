@@ -20,14 +20,19 @@ use crate::host::llm::Llm;
 use crate::host::resource::Resources;
 use crate::host::resource::model::ModelOptions;
 use crate::host::secrets::Secrets;
-use crate::host::tool::Tool;
 use crate::host::tool::builtin::{WorkingDirectory, add_builtins};
 use crate::host::tool::canned::{self, CannedError};
-use crate::host::tool::http::add_http_tools;
+use crate::host::tool::http::{HTTP_GET, HTTP_POST, add_http_tools};
 use crate::host::tool::plugin::{self, Packages, Plugin, PluginOptions};
 use crate::host::tool::registry::{DuplicateTool, Registry};
-use crate::host::tool::sql::add_sql_tools;
+use crate::host::tool::sql::{SQL_QUERY, add_sql_tools};
+use crate::host::tool::{self, Tool};
+use crate::lang::program::ToolNames;
 use crate::value::{Map, Value};
+use crate::vm::protocol::ToolSignature;
+
+/// Tools that come with resources, which another program beside the same configuration may have.
+const OF_RESOURCES: [&str; 3] = [HTTP_GET, HTTP_POST, SQL_QUERY];
 
 /// Makes the model with this id, or says why it cannot be reached and what to do.
 pub type Models = Arc<dyn Fn(&str, &ModelOptions) -> Result<Arc<dyn Llm>, String> + Send + Sync>;
@@ -193,12 +198,38 @@ impl Equipment {
             let prefix = format!("{}.", server.name);
             stand_ins.iter().any(|tool| tool.signature().signature.name.starts_with(&prefix))
         };
-        let wanted: Vec<&ServerDeclaration> = declared.servers.iter().filter(|server| !stands_in(server)).collect();
+        let (replaced, wanted): (Vec<_>, Vec<_>) = declared.servers.iter().partition(|server| stands_in(server));
         self.is_open_world = made.is_incomplete || reach == Reach::Survey && !wanted.is_empty();
+        if made.is_incomplete {
+            self.tools.expect("*".into());
+        }
+        let unseen = if reach == Reach::Survey { &wanted[..] } else { &[] };
+        for server in replaced.iter().chain(unseen) {
+            self.tools.expect(format!("{}.*", server.name).into());
+        }
         if reach == Reach::Open {
             self.connect(&wanted, around).await?;
         }
         stand_ins.iter().for_each(|tool| self.tools.replace(tool.clone()));
+        self.check_rules(declared)
+    }
+
+    /// A rule for a tool that is not there holds for nothing, and whoever wrote it relies on it.
+    fn check_rules(&self, declared: &Declarations) -> Result<(), EquipmentError> {
+        let (signatures, others) = (self.tools.signatures(), self.tools.others());
+        let for_plans: Vec<ToolSignature> = tool::for_plans().collect();
+        let known = signatures.iter().chain(&for_plans).map(|tool| &*tool.signature.name);
+        let names = ToolNames::new(known.chain(OF_RESOURCES), &others);
+        for (rule, place) in declared.rules.iter().filter(|(rule, _)| !names.has(rule)) {
+            let near = names.nearest(rule);
+            // A configuration may be that of several programs, each with plugins and servers of its own.
+            if near.is_none() && rule.contains('.') && !names.has_owner(rule) {
+                continue;
+            }
+            let hint = near.as_ref().map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            let message = names.missing(rule, near.as_deref()) + &hint;
+            return Err(EquipmentError::Declared { place: place.clone(), message });
+        }
         Ok(())
     }
 

@@ -158,6 +158,30 @@ pub struct Begun {
     /// The names of variables and arguments that may not be shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<Arc<str>>,
+    /// What it was begun with besides the program; nothing in journals from before it was kept.
+    #[serde(default, skip_serializing_if = "GivenFiles::is_empty")]
+    pub given: GivenFiles,
+}
+
+/// Files and folders beside the program with which a session begins, and with which it goes on. Their paths are
+/// absolute: it may go on from another folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenFiles {
+    /// Files of canned tools.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<Arc<str>>,
+    /// The configuration, whether it was named or stood beside the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<Arc<str>>,
+    /// The folder that file tools stay below, where it was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub working_directory: Option<Arc<str>>,
+}
+
+impl GivenFiles {
+    fn is_empty(&self) -> bool {
+        *self == GivenFiles::default()
+    }
 }
 
 /// The point of another session that this one goes on from: the records up to there are that one's.

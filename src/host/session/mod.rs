@@ -33,7 +33,7 @@ use crate::host::clock::Clock;
 use crate::host::debug::control::Attached;
 use crate::host::debug::stepping::Reason;
 use crate::host::events::EventMaker;
-use crate::host::journal::record::RecordBody;
+use crate::host::journal::record::{GivenFiles, RecordBody};
 use crate::host::journal::{Journal, JournalError};
 use crate::host::llm::Llm;
 use crate::host::program::ProgramText;
@@ -109,6 +109,8 @@ pub struct Start {
     pub entry: Option<EntryId>,
     /// Its arguments; without `entry` they become variables of the agent that the session begins with.
     pub arguments: Map,
+    /// The files beside the program, for the journal.
+    pub given: GivenFiles,
 }
 
 /// Why a session cannot begin or go on: our own infrastructure failed, never the program, a tool or a model.
@@ -184,7 +186,7 @@ impl Session {
         let tools = world.tools.signatures();
         let begun = replay::begun(&start, &world.llm.id(), &world.classifier.id(), &tools);
         journal.append(time, RecordBody::Begun(Box::new(begun)))?;
-        let Start { id, program, text: _, settings, entry, arguments } = start;
+        let Start { id, program, text: _, settings, entry, arguments, given: _ } = start;
         let machine = Machine::begin(Begin { program, settings, tools, entry, arguments, time });
         Ok(Session::new(world, journal, machine, id, time, false))
     }

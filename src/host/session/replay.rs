@@ -85,6 +85,7 @@ pub(crate) fn begun(start: &Start, model: &str, classifier: &str, tools: &[ToolS
         }),
         arguments: Value::map(start.arguments.clone()),
         secrets: secret_names(program),
+        given: start.given.clone(),
     }
 }
 

@@ -35,6 +35,12 @@ const FORBIDDEN: [&str; 15] = [
 
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
+/// The name of the tool that fetches.
+pub const HTTP_GET: &str = "HttpGet";
+
+/// The name of the tool that sends.
+pub const HTTP_POST: &str = "HttpPost";
+
 /// Adds `HttpGet` and `HttpPost` on these resources; nothing if there are none. A call that names no resource means the
 /// first one.
 ///
@@ -156,12 +162,12 @@ impl Tool for HttpTool {
         }
         let (name, summary, effect) = match self.work {
             Work::Get => (
-                "HttpGet",
+                HTTP_GET,
                 "Asks a server that may be asked, and gives {status, headers, body}; a body of JSON is a value.",
                 EffectClass::ReadOnly,
             ),
             Work::Post => (
-                "HttpPost",
+                HTTP_POST,
                 "Sends something to a server that may be asked, and gives its answer as {status, headers, body}.",
                 EffectClass::Write,
             ),

@@ -31,8 +31,14 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::host::tool::registry::check_arguments;
+use crate::host::tool::retrieval::Retrieval;
 use crate::value::{Map, Value};
 use crate::vm::protocol::{StartCall, ToolSignature, Usage};
+
+/// The tools for plans, which are there where a program names them.
+pub fn for_plans() -> impl Iterator<Item = ToolSignature> {
+    [generate::signature()].into_iter().chain(Retrieval::ALL.iter().map(Tool::signature))
+}
 
 /// What a call is given besides its arguments.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::lang::program::ToolList;
+use crate::lang::program::{ToolList, fits};
 use crate::vm::protocol::Origin;
 use crate::vm::protocol::{Approval, EffectClass, ParameterRule, ToolSignature};
 
@@ -97,11 +97,7 @@ fn shorter<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
 }
 
 fn of_source(source: &[(Arc<str>, ToolPolicy)], name: &str) -> ToolPolicy {
-    let fits = |pattern: &str| match pattern.strip_suffix('*') {
-        Some(beginning) => name.starts_with(beginning),
-        None => pattern == name,
-    };
-    let mut found: Vec<&(Arc<str>, ToolPolicy)> = source.iter().filter(|(pattern, _)| fits(pattern)).collect();
+    let mut found: Vec<&(Arc<str>, ToolPolicy)> = source.iter().filter(|(pattern, _)| fits(pattern, name)).collect();
     // The exact name first, then the longest beginning; of two that are the same the later one.
     found.sort_by_key(|(pattern, _)| std::cmp::Reverse((!pattern.ends_with('*'), pattern.len())));
     let mut policy = ToolPolicy::default();

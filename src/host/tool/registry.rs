@@ -40,6 +40,8 @@ pub struct Registry {
 #[derive(Default)]
 struct Tools {
     entries: IndexMap<Arc<str>, Arc<Entry>>,
+    /// What is there and is none of them ([`Registry::others`]).
+    others: Vec<Arc<str>>,
     /// All signatures: one list for all sessions.
     signatures: OnceLock<Arc<[ToolSignature]>>,
 }
@@ -131,6 +133,16 @@ impl Registry {
         tools.signatures.get_or_init(collect).clone()
     }
 
+    /// What rules for tools may name besides: tools that the policies deny, and what [`Registry::expect`] was told of.
+    pub fn others(&self) -> Vec<Arc<str>> {
+        self.tools.read().unwrap_or_else(PoisonError::into_inner).others.clone()
+    }
+
+    /// There may be tools of this name, or with this beginning before a `*`, that are not among these.
+    pub fn expect(&self, pattern: Arc<str>) {
+        self.tools.write().unwrap_or_else(PoisonError::into_inner).others.push(pattern);
+    }
+
     /// Tells when [`Registry::signatures`] are others.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.version.subscribe()
@@ -184,6 +196,7 @@ impl Registry {
         let mut signature = tool.signature();
         let name = signature.signature.name.clone();
         if !self.policies.list.permits(&name) {
+            self.expect(name);
             return None;
         }
         self.policies.apply(&mut signature);

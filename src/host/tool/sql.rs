@@ -11,6 +11,9 @@ use crate::value::{Map, Value};
 use crate::vm::protocol::Origin;
 use crate::vm::protocol::{EffectClass, ParameterRule, ToolSignature};
 
+/// The name of the tool.
+pub const SQL_QUERY: &str = "SqlQuery";
+
 /// Adds `SqlQuery` on these databases; nothing if there are none. A call that names no resource means the first one.
 /// The tool writes if one of them may be written.
 ///
@@ -76,7 +79,7 @@ impl Tool for SqlQuery {
         } else {
             "Runs one SQL query that reads, and gives its rows as a list of dicts."
         };
-        let signature = Signature { name: "SqlQuery".into(), parameters, returns: Type::ANY, summary: summary.into() };
+        let signature = Signature { name: SQL_QUERY.into(), parameters, returns: Type::ANY, summary: summary.into() };
         let effect = if may_write { EffectClass::Write } else { EffectClass::ReadOnly };
         // What users and tools say is a value, and never part of a statement.
         let accepts = Origin::CODE.with(Origin::ARGUMENT).with(Origin::MODEL);

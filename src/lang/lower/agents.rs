@@ -7,9 +7,9 @@ use std::sync::Arc;
 use crate::diagnostic::Diagnostic;
 use crate::expr::identifier;
 use crate::lower::load::Files;
-use crate::lower::settings::{file_start, read_metadata, read_tools, read_variables};
+use crate::lower::settings::{ToolsOf, file_start, read_metadata, read_tools, read_variables};
 use crate::lower::steps::join_paragraphs;
-use crate::program::{Agent, AgentId, AgentKind, DeclaredVariable, ToolList};
+use crate::program::{Agent, AgentId, AgentKind, DeclaredVariable, ToolList, ToolNames};
 use crate::source::ast::{AgentTree, Body, PlaybookTree};
 use crate::span::Span;
 
@@ -28,7 +28,11 @@ pub(crate) fn empty_agent(name: &str, title: &str, title_span: Span) -> Agent {
 }
 
 /// Finds all agents: those of the given files in order, then those of imported files.
-pub(crate) fn plan_agents<'a>(files: &'a Files, diagnostics: &mut Vec<Diagnostic>) -> Vec<AgentPlan<'a>> {
+pub(crate) fn plan_agents<'a>(
+    files: &'a Files,
+    tools: &ToolNames<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<AgentPlan<'a>> {
     let mut plans = Vec::new();
     // Per file, the plans of its agents.
     let mut plans_of: Vec<Vec<usize>> = Vec::new();
@@ -40,7 +44,7 @@ pub(crate) fn plan_agents<'a>(files: &'a Files, diagnostics: &mut Vec<Diagnostic
         let mut own = Vec::new();
         for tree in &file.tree.agents {
             own.push(plans.len());
-            plans.push(plan_agent(tree, source, &variables, diagnostics));
+            plans.push(plan_agent(tree, source, &variables, tools, diagnostics));
         }
         plans_of.push(own);
         variables_of.push(variables);
@@ -138,6 +142,7 @@ fn plan_agent<'a>(
     tree: &'a AgentTree,
     source: &str,
     declared: &[DeclaredVariable],
+    known: &ToolNames<'_>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> AgentPlan<'a> {
     let title_span = tree.heading.map_or(file_start(crate::span::FileId(0)), |heading| heading.title);
@@ -159,7 +164,7 @@ fn plan_agent<'a>(
         let setting = read_metadata(source, metadata);
         match setting.key.as_str() {
             "variables" => variables.extend(read_variables(&setting, diagnostics)),
-            "tools" => tools = read_tools(&setting, diagnostics),
+            "tools" => tools = read_tools(&setting, ToolsOf::Part, known, diagnostics),
             "remote" | "mcp" => kind = AgentKind::Remote,
             key => {
                 let message = format!("`{key}:` of an agent is recognised, but not supported; it has no effect");

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::diagnostic::Diagnostic;
-use crate::lower::settings::{Setting, read_front_matter};
+use crate::lower::settings::{FRONT_MATTER, Setting, read_front_matter};
 use crate::plan::PlanLanguage;
 use crate::source::ast::FileTree;
 use crate::source::{ImportRequest, SourceText, parse};
@@ -89,6 +89,7 @@ impl Files {
             Some(span) => read_front_matter(&text, span, &mut self.diagnostics),
             None => Vec::new(),
         };
+        self.diagnostics.extend(lost_settings(&tree, &text));
         for setting in settings.iter().filter(|setting| setting.key == "import") {
             let paths: Vec<&str> = if let Value::List(paths) = &setting.value {
                 paths.iter().filter_map(Value::as_str).collect()
@@ -105,6 +106,12 @@ impl Files {
         let agents = tree.agents.iter().enumerate().map(|(index, agent)| (Some(index), agent));
         for (agent, tree) in [(None, &tree.preamble)].into_iter().chain(agents) {
             let bodies = [&tree.body].into_iter().chain(tree.playbooks.iter().map(|playbook| &playbook.body));
+            let near = bodies.clone().filter_map(|body| body.near_metadata);
+            self.diagnostics.extend(near.map(|(key, meant)| {
+                let message = format!("`{}:` is read as text here, and has no effect", &text[key.range()]);
+                let warning = Diagnostic::warning("unknown-setting", key, message);
+                warning.with_fix(format!("write `{meant}`"), key, meant)
+            }));
             for import in bodies.flat_map(|body| &body.imports) {
                 let path = text[import.path.range()].trim_matches(['"', '\'']).to_owned();
                 wanted.push_back(Wanted { from, agent, path, span: import.span });
@@ -193,6 +200,18 @@ impl Files {
         }
         None
     }
+}
+
+/// What looks like front matter and is none: whoever wrote it relies on it.
+fn lost_settings(tree: &FileTree, text: &str) -> Option<Diagnostic> {
+    if let Some((mark, advice)) = tree.lost_front_matter {
+        let message = format!("this looks like front matter, but is read as text: {advice}");
+        return Some(Diagnostic::error(FRONT_MATTER, mark, message));
+    }
+    let first = tree.preamble.body.metadata.first()?;
+    let key = text.get(first.key.range()).unwrap_or("");
+    let message = format!("`{key}:` has no effect here: it belongs between two lines of `---` that begin the file");
+    Some(Diagnostic::error(FRONT_MATTER, first.key.to(first.value), message))
 }
 
 /// Whether a file of this name holds a plan.

@@ -20,13 +20,14 @@ use crate::lower::agents::{AgentPlan, empty_agent, plan_agents};
 use crate::lower::load::Files;
 use crate::lower::names::sort_names;
 use crate::lower::playbooks::{PlaybookDraft, root_playbook};
-use crate::lower::settings::read_tools;
+use crate::lower::settings::{ToolsOf, read_tools};
 use crate::plan::{Plan, PlanId, read_plan};
 use crate::program::{
-    Agent, AgentId, AgentKind, Entry, FrontMatter, Playbook, PlaybookId, Program, Signature, ToolList, TriggerIndex,
-    TriggerKind,
+    Agent, AgentId, AgentKind, Entry, FrontMatter, Playbook, PlaybookId, Program, Signature, ToolList, ToolNames,
+    TriggerIndex, TriggerKind,
 };
 use crate::source::ast::Body;
+use crate::source::front_matter::{DECLARATIONS, meant_key};
 use crate::source::parse::is_code;
 use crate::span::Span;
 
@@ -37,6 +38,9 @@ pub struct LoadOptions<'a> {
     pub tools: &'a [Signature],
     /// Whether there are more tools, known only at run time: an unknown callee is then a warning.
     pub open_world: bool,
+    /// What rules for tools may name besides: tools that are there and cannot be called, and beginnings of names
+    /// (`files.*`) that are known only at run time.
+    pub others: &'a [Arc<str>],
 }
 
 /// What `lower` gives: the program, and what the checks need besides it.
@@ -50,9 +54,12 @@ pub(crate) struct Lowered {
 /// Makes the program of all files.
 pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>) -> Lowered {
     let mut diagnostics = std::mem::take(&mut files.diagnostics);
-    let plans = plan_agents(&files, &mut diagnostics);
-    let mut later = Vec::new();
     let programs = read_plans(&files, &mut diagnostics);
+    // To who calls it a plan is like a tool: a name, parameters, a result.
+    let signatures = with_plans(options.tools, &programs);
+    let tools = ToolNames::new(signatures.iter().map(|tool| &*tool.name), options.others);
+    let plans = plan_agents(&files, &tools, &mut diagnostics);
+    let mut later = Vec::new();
     let mut drafts: Vec<PlaybookDraft<'_>> = Vec::new();
     for plan in &plans {
         for body in &plan.bodies {
@@ -61,14 +68,12 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>) -> Lowered {
         for tree in &plan.playbooks {
             note_fences(&files, &tree.body, &mut later, &mut diagnostics);
             let (id, source) = (playbook_id(drafts.len()), files.text(tree.heading.title.file));
-            drafts.push(PlaybookDraft::read(id, plan.agent.id, tree, source, &mut diagnostics));
+            drafts.push(PlaybookDraft::read(id, plan.agent.id, tree, source, &tools, &mut diagnostics));
         }
     }
     check_duplicates(&plans, &drafts, &mut diagnostics);
     let agent_name = |agent: AgentId| &*plans[agent.0 as usize].agent.name;
     let callables = drafts.iter().map(|draft| Callable::new(&draft.playbook, agent_name(draft.playbook.agent)));
-    // To who calls it a plan is like a tool: a name, parameters, a result.
-    let signatures = with_plans(options.tools, &programs);
     let agent_names = plans.iter().map(|plan| &*plan.agent.name);
     let names = Names::new(callables.collect(), &signatures, &later, agent_names);
     let around = |agent: AgentId| Surroundings { names: &names, agent, has_children: false };
@@ -97,7 +102,7 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>) -> Lowered {
     }
     sort_all_names(&agents, &mut playbooks);
     let settings = read_settings(&files, &mut diagnostics);
-    let tools = read_tool_list(&files, &mut diagnostics);
+    let tools = read_tool_list(&files, &tools, &mut diagnostics);
     let mut program = Program {
         sources: files.sources,
         agents,
@@ -139,7 +144,7 @@ pub(crate) fn with_plans(tools: &[Signature], plans: &[Arc<Plan>]) -> Vec<Signat
 
 /// The playbooks that are meant by what plans call, whoever runs them.
 fn called_by_plans(program: &Program) -> Vec<PlaybookId> {
-    let names: BTreeSet<&str> = program.plans.iter().flat_map(|plan| plan.callees()).collect();
+    let names: BTreeSet<&str> = program.plans.iter().flat_map(|plan| plan.callees()).map(|(name, _)| name).collect();
     let is_called = |playbook: &&Playbook| {
         let qualified = || format!("{}.{}", program.agent(playbook.agent).name, playbook.name);
         !names.is_empty() && !playbook.implicit && (names.contains(&*playbook.name) || names.contains(&*qualified()))
@@ -223,10 +228,10 @@ fn sort_all_names(agents: &[Agent], playbooks: &mut [Playbook]) {
 }
 
 /// Which tools all files together permit: each may take something away, none gives it back.
-fn read_tool_list(files: &Files, diagnostics: &mut Vec<Diagnostic>) -> ToolList {
+fn read_tool_list(files: &Files, tools: &ToolNames<'_>, diagnostics: &mut Vec<Diagnostic>) -> ToolList {
     let mut list = ToolList::default();
     for setting in files.files.iter().flat_map(|file| &file.settings).filter(|setting| setting.key == "tools") {
-        list.restrict(read_tools(setting, diagnostics));
+        list.restrict(read_tools(setting, ToolsOf::Program, tools, diagnostics));
     }
     list
 }
@@ -241,9 +246,14 @@ fn read_settings(files: &Files, diagnostics: &mut Vec<Diagnostic>) -> FrontMatte
             continue;
         }
         // Every file brings its own of these; the lists of allowed tools are read beside.
-        if matches!(setting.key.as_str(), "tools" | "plugins" | "mcp" | "resources") {
+        if DECLARATIONS.contains(&setting.key.as_str()) {
             settings.other.push((setting.key.clone(), setting.value.clone(), setting.span));
             continue;
+        }
+        if let Some(near) = meant_key(&setting.key) {
+            let (span, message) = (setting.place_of(&setting.key), format!("`{}` has no effect here", setting.key));
+            let warning = Diagnostic::warning("unknown-setting", span, message);
+            diagnostics.push(warning.with_fix(format!("write `{near}`"), span, near));
         }
         if let Some(first) = first.get(setting.key.as_str()) {
             let message = format!("`{}` is set in another file already; this one has no effect", setting.key);

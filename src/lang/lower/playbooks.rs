@@ -9,10 +9,10 @@ use crate::lower::agents::AgentPlan;
 use crate::lower::flow::flow_graph;
 use crate::lower::heading::{Heading, read_heading};
 use crate::lower::load::Files;
-use crate::lower::settings::{is_true, read_limits, read_metadata, read_tools};
+use crate::lower::settings::{ToolsOf, is_true, read_limits, read_metadata, read_tools};
 use crate::lower::steps::{join_paragraphs, join_pieces, lower_steps, spread_types, types_of};
 use crate::program::flow_graph::FlowGraph;
-use crate::program::{AgentId, Body, Mode, Playbook, PlaybookId, Trigger, TriggerId};
+use crate::program::{AgentId, Body, Mode, Playbook, PlaybookId, ToolNames, Trigger, TriggerId};
 use crate::source::ast::{ItemTree, PlaybookTree, Section, SectionKind};
 use crate::span::Span;
 use crate::value::Value;
@@ -32,6 +32,7 @@ impl<'a> PlaybookDraft<'a> {
         agent: AgentId,
         tree: &'a PlaybookTree,
         source: &str,
+        tools: &ToolNames<'_>,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Self {
         let title = source.get(tree.heading.title.range()).unwrap_or("");
@@ -46,7 +47,7 @@ impl<'a> PlaybookDraft<'a> {
                 "public" => draft.playbook.public = is_true(&setting.value),
                 "strict" => draft.playbook.strict = is_true(&setting.value),
                 "limits" => draft.playbook.limits = read_limits(&setting, diagnostics),
-                "tools" => draft.playbook.tools = read_tools(&setting, diagnostics),
+                "tools" => draft.playbook.tools = read_tools(&setting, ToolsOf::Part, tools, diagnostics),
                 "execution_mode" if setting.value.as_str() == Some("raw") => {
                     let message = "`execution_mode: raw` is not supported; the playbook runs in goal mode";
                     diagnostics.push(Diagnostic::warning("unsupported-mode", setting.span, message));

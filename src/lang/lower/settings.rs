@@ -1,9 +1,11 @@
 //! YAML of front matter and metadata: values with places, declared variables, limits.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
-use crate::program::{DeclaredVariable, FrameLimits, OnLimit, ToolList, Type};
+use crate::diagnostic::spelling::nearest;
+use crate::program::{DeclaredVariable, FrameLimits, OnLimit, ToolList, ToolNames, Type};
 use crate::signature::read_type;
 use crate::source::ast::Metadata;
 use crate::source::yaml;
@@ -14,7 +16,8 @@ use crate::value::{Map, Value};
 /// Lists and maps may stand so many levels inside each other.
 const MAX_NESTING: usize = 100;
 
-const CODE: &str = "bad-front-matter";
+/// The code of findings about front matter.
+pub(crate) const FRONT_MATTER: &str = "bad-front-matter";
 
 /// What was read, or what is wrong with it.
 type Read<T> = Result<T, Box<Diagnostic>>;
@@ -24,6 +27,15 @@ pub(crate) struct Setting {
     pub(crate) key: String,
     pub(crate) value: Value,
     pub(crate) span: Span,
+    /// The texts in it, the key among them, with their places; none for metadata.
+    words: Vec<(String, Span)>,
+}
+
+impl Setting {
+    /// Where this text stands in it, as far as that is known.
+    pub(crate) fn place_of(&self, text: &str) -> Span {
+        self.words.iter().find(|(word, _)| word == text).map_or(self.span, |(_, span)| *span)
+    }
 }
 
 /// Reads front matter: the top-level keys in order. What is no YAML map is an error.
@@ -53,7 +65,10 @@ fn read_settings(source: &str, span: Span) -> Read<Vec<Setting>> {
         let written = source.get(whole.start as usize - span.start as usize..).unwrap_or("");
         let length = written.lines().next().unwrap_or("").trim_end().len().min(whole.range().len());
         let start = whole.start as usize;
-        Setting { key: key.to_string(), value, span: Span::new(span.file, start, start + length) }
+        let mut words = Vec::new();
+        add_words(place, &mut words);
+        add_words(node, &mut words);
+        Setting { key: key.to_string(), value, span: Span::new(span.file, start, start + length), words }
     };
     Ok(members.into_iter().zip(pairs).map(setting).collect())
 }
@@ -65,7 +80,21 @@ pub(crate) fn read_metadata(text: &str, metadata: &Metadata) -> Setting {
     let read = parse(&unindented(text, metadata.value), metadata.value.file, 0);
     let value = read.and_then(|root| root.map_or(Ok(Value::Null), |root| to_value(&root)));
     let value = value.unwrap_or_else(|_| Value::str(source));
-    Setting { key, value, span: metadata.key.to(metadata.value) }
+    Setting { key, value, span: metadata.key.to(metadata.value), words: Vec::new() }
+}
+
+fn add_words(node: &Node, words: &mut Vec<(String, Span)>) {
+    match &node.kind {
+        NodeKind::Scalar(scalar) => words.push((scalar.text.clone(), node.span)),
+        NodeKind::List(items) => items.iter().for_each(|item| add_words(item, words)),
+        NodeKind::Mapping(pairs) => {
+            for (key, value) in pairs {
+                add_words(key, words);
+                add_words(value, words);
+            }
+        }
+        NodeKind::Unread => {}
+    }
 }
 
 /// The text at `span` with its first line pushed to the column it stands in, so that YAML sees the lines of a
@@ -81,13 +110,13 @@ fn unindented(text: &str, span: Span) -> String {
 fn parse(source: &str, file: FileId, start: usize) -> Read<Option<Node>> {
     let (root, errors) = yaml::parse(source, file, MAX_NESTING, &|at| start + at);
     match errors.into_iter().next() {
-        Some(error) => Err(Box::new(Diagnostic { code: CODE, ..error })),
+        Some(error) => Err(Box::new(Diagnostic { code: FRONT_MATTER, ..error })),
         None => Ok(root),
     }
 }
 
 fn error(span: Span, message: impl Into<String>) -> Diagnostic {
-    Diagnostic::error(CODE, span, message)
+    Diagnostic::error(FRONT_MATTER, span, message)
 }
 
 /// A node as a value.
@@ -162,6 +191,17 @@ pub(crate) fn read_variables(setting: &Setting, diagnostics: &mut Vec<Diagnostic
     variables
 }
 
+/// The keys of a declared variable.
+const VARIABLE_KEYS: [&str; 5] = ["name", "type", "value", "secret", "description"];
+
+/// A misspelt key of what must be a declaration, as all its other keys are those of one: read as a value, a secret
+/// would be none.
+fn misspelt(members: &Map) -> Option<(&str, &'static str)> {
+    let mut unknown = members.keys().filter(|key| !VARIABLE_KEYS.contains(&&***key));
+    let key = unknown.next().filter(|_| members.len() > 1 && unknown.next().is_none())?;
+    Some((&**key, nearest(key, VARIABLE_KEYS.into_iter())?))
+}
+
 fn read_variable(name: &str, value: &Value, span: Span) -> Result<DeclaredVariable, String> {
     if name.is_empty() {
         return Err("a declared variable needs a name; write `variables: {name: value}`".to_owned());
@@ -169,9 +209,13 @@ fn read_variable(name: &str, value: &Value, span: Span) -> Result<DeclaredVariab
     if crate::expr::scan_name(name) != name.len() {
         return Err(format!("`{name}` is no name of a variable; use letters, digits and `_`"));
     }
-    const KEYS: [&str; 5] = ["name", "type", "value", "secret", "description"];
+    if let Some((key, near)) = value.as_map().and_then(misspelt) {
+        return Err(format!(
+            "`{key}` of `${name}` is unknown; did you mean `{near}`? A map that is the value itself stands in `value: {{…}}`"
+        ));
+    }
     // A map with other keys is the value itself.
-    let declaration = value.as_map().filter(|members| members.keys().all(|key| KEYS.contains(&&**key)));
+    let declaration = value.as_map().filter(|members| members.keys().all(|key| VARIABLE_KEYS.contains(&&**key)));
     let Some(declaration) = declaration else {
         let name = name.into();
         return Ok(DeclaredVariable { name, ty: Type::ANY, value: Some(value.clone()), secret: false, span });
@@ -214,8 +258,11 @@ pub(crate) fn read_limits(setting: &Setting, diagnostics: &mut Vec<Diagnostic>) 
                 continue;
             }
             _ => {
-                let message = format!("limit `{key}` is unknown; use tokens, turns, seconds, and return or call");
-                diagnostics.push(Diagnostic::warning("unknown-limit", setting.span, message));
+                let message = match nearest(key, ["tokens", "turns", "seconds", "return", "call"].into_iter()) {
+                    Some(near) => format!("limit `{key}` is unknown; did you mean `{near}`?"),
+                    None => format!("limit `{key}` is unknown; use tokens, turns, seconds, and return or call"),
+                };
+                diagnostics.push(Diagnostic::error("unknown-limit", setting.span, message));
                 continue;
             }
         };
@@ -228,9 +275,25 @@ pub(crate) fn read_limits(setting: &Setting, diagnostics: &mut Vec<Diagnostic>) 
     limits
 }
 
-/// Reads `tools: [Name, "plugin.*"]` or `tools: {allow: […], deny: […], …}`; what else a map says is for the host.
-pub(crate) fn read_tools(setting: &Setting, diagnostics: &mut Vec<Diagnostic>) -> ToolList {
+/// Whose `tools` are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ToolsOf {
+    /// The program's, in front matter: what else a map says is decided about single tools, and is for the host.
+    Program,
+    /// An agent's or a playbook's, in metadata: lists alone.
+    Part,
+}
+
+/// Reads `tools: [Name, "plugin.*"]` or `tools: {allow: […], deny: […], …}`. Each name must be that of a tool: a rule
+/// for another one would hold for nothing.
+pub(crate) fn read_tools(
+    setting: &Setting,
+    of: ToolsOf,
+    tools: &ToolNames<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> ToolList {
     let mut list = ToolList::default();
+    let mut found = Vec::new();
     let mut names = |value: &Value| -> Vec<Arc<str>> {
         let items: Vec<&Value> = if let Value::List(items) = value { items.iter().collect() } else { vec![value] };
         let read: Vec<Arc<str>> =
@@ -239,18 +302,38 @@ pub(crate) fn read_tools(setting: &Setting, diagnostics: &mut Vec<Diagnostic>) -
             let message = "a list of tools holds names; write `tools: [LoadFile, \"mail.*\"]`";
             diagnostics.push(Diagnostic::error("bad-tools", setting.span, message));
         }
+        found.extend(read.iter().cloned());
         read
     };
+    let mut single = Vec::new();
     match &setting.value {
         Value::Map(members) => {
             list.allow = members.get("allow").map(&mut names);
             list.deny = members.get("deny").map(&mut names).unwrap_or_default();
+            single.extend(members.keys().filter(|name| !matches!(&***name, "allow" | "deny")).cloned());
         }
         // Nothing is written there yet.
         Value::Null => {}
         value @ (Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::List(_)) => {
             list.allow = Some(names(value));
         }
+    }
+    if let (ToolsOf::Part, Some(name)) = (of, single.first()) {
+        let message = format!("`{name}:` has no effect here: an agent and a playbook only have `allow` and `deny`");
+        let error = Diagnostic::error("bad-tools", setting.span, message);
+        diagnostics.push(error.with_note("what is decided about a single tool stands in `tools` of the front matter"));
+    } else {
+        found.append(&mut single);
+    }
+    let mut told = BTreeSet::new();
+    for name in found.iter().filter(|name| !tools.has(name) && told.insert((*name).clone())) {
+        let (span, near) = (setting.place_of(name), tools.nearest(name));
+        let error = Diagnostic::error("unknown-tool", span, tools.missing(name, near.as_deref()));
+        diagnostics.push(match near {
+            Some(near) if span != setting.span => error.with_fix(format!("write `{near}`"), span, near),
+            Some(near) => error.with_note(format!("did you mean `{near}`?")),
+            None => error,
+        });
     }
     list
 }

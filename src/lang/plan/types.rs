@@ -43,13 +43,16 @@ impl Plan {
         }
     }
 
-    /// The names it calls, with repetitions, in document order.
-    pub fn callees(&self) -> Vec<&str> {
+    /// The names it calls and their places, with repetitions, in document order.
+    pub fn callees(&self) -> Vec<(&str, Span)> {
         match &self.body {
             PlanBody::Json(plan) => {
-                plan.instructions.iter().filter_map(|instruction| Some(&*instruction.kind.call()?.callee)).collect()
+                let calls = plan.instructions.iter().filter_map(|instruction| instruction.kind.call());
+                calls.map(|call| (&*call.callee, call.callee_span)).collect()
             }
-            PlanBody::Dataflow(dataflow) => dataflow.domains().map(|domain| &*domain.name).collect(),
+            PlanBody::Dataflow(dataflow) => {
+                dataflow.domains().map(|domain| (&*domain.name, domain.name_span)).collect()
+            }
         }
     }
 

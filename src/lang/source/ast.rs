@@ -10,6 +10,8 @@ pub(crate) struct FileTree {
     pub(crate) file: FileId,
     /// The YAML between the first two `---` lines, without them.
     pub(crate) front_matter: Option<Span>,
+    /// A line that was probably meant to open front matter and does not, and what to do.
+    pub(crate) lost_front_matter: Option<(Span, &'static str)>,
     /// What stands before the first agent's heading; its `heading` is none.
     pub(crate) preamble: AgentTree,
     /// The agents in order.
@@ -54,6 +56,8 @@ pub(crate) struct PlaybookTree {
 pub(crate) struct Body {
     /// Metadata lines.
     pub(crate) metadata: Vec<Metadata>,
+    /// The key of a line that was probably meant as metadata and is text, and the key that was meant.
+    pub(crate) near_metadata: Option<(Span, &'static str)>,
     /// The text for the model: pieces between which something else was taken out.
     pub(crate) text: Vec<Span>,
     /// The list items in that text.

@@ -1,6 +1,7 @@
 //! Files as they were written: Markdown, YAML, and the tree of a file.
 
 pub(crate) mod ast;
+pub mod front_matter;
 pub(crate) mod markdown;
 pub(crate) mod parse;
 pub mod yaml;
@@ -21,4 +22,9 @@ pub struct ImportRequest<'a> {
     pub path: &'a str,
     /// The name of the importing file; relative paths are relative to it.
     pub from: &'a str,
+}
+
+/// The length of the first line of `text`, its line break included.
+pub(crate) fn line_length(text: &str) -> usize {
+    text.find('\n').map_or(text.len(), |at| at + 1)
 }

@@ -2,9 +2,12 @@
 
 use std::ops::Range;
 
+use crate::diagnostic::spelling::nearest;
 use crate::source::ast::{
     AgentTree, Body, Fence, FileTree, HeadingTree, Import, ItemTree, Metadata, PlaybookTree, Section, SectionKind,
 };
+use crate::source::front_matter::{self, Found};
+use crate::source::line_length;
 use crate::source::markdown;
 use crate::source::markdown::{Block, Item};
 use crate::span::{FileId, Span};
@@ -35,13 +38,18 @@ pub(crate) fn parse(file: FileId, text: &str) -> FileTree {
     if text[from..].starts_with("#!") {
         from += line_length(&text[from..]);
     }
-    let mut front_matter = None;
-    if let Some((content, end)) = find_front_matter(text, from) {
-        front_matter = Some(Span::new(file, content.start, content.end));
-        from = end;
+    let (mut front_matter, mut lost) = (None, None);
+    match front_matter::find(text, from) {
+        Found::Yaml(content, end) => {
+            front_matter = Some(Span::new(file, content.start, content.end));
+            from = end;
+        }
+        Found::Lost(mark, advice) => lost = Some((Span::new(file, mark.start, mark.end), advice)),
+        Found::Nothing => {}
     }
     let blocks = markdown::parse(text, from);
-    Builder { file, text, blocks: &blocks }.build(from, front_matter)
+    let tree = Builder { file, text, blocks: &blocks }.build(from, front_matter);
+    FileTree { lost_front_matter: lost, ..tree }
 }
 
 /// What a segment of the file begins with.
@@ -71,7 +79,8 @@ struct Builder<'a> {
 impl Builder<'_> {
     fn build(&self, from: usize, front_matter: Option<Span>) -> FileTree {
         let preamble = AgentTree { heading: None, body: Body::default(), playbooks: Vec::new() };
-        let mut tree = FileTree { file: self.file, front_matter, preamble, agents: Vec::new() };
+        let mut tree =
+            FileTree { file: self.file, front_matter, lost_front_matter: None, preamble, agents: Vec::new() };
         for segment in self.segments() {
             let Some(heading) = segment.heading.clone() else {
                 self.add_body(&mut tree.preamble.body, from..segment.end, &segment.blocks, &AGENT_KEYS);
@@ -164,7 +173,7 @@ impl Builder<'_> {
         HeadingTree { marks: Span::new(self.file, marks.start, marks.end), title }
     }
 
-    fn add_body(&self, body: &mut Body, range: Range<usize>, blocks: &Range<usize>, keys: &[&str]) {
+    fn add_body(&self, body: &mut Body, range: Range<usize>, blocks: &Range<usize>, keys: &[&'static str]) {
         let start = self.add_metadata(body, range.clone(), keys);
         let mut cuts = Vec::new();
         // Where later metadata ends: Markdown may take its YAML list for a list.
@@ -296,7 +305,7 @@ impl Builder<'_> {
     }
 
     /// Reads metadata lines at the beginning of `range`; gives where the text after them begins.
-    fn add_metadata(&self, body: &mut Body, range: Range<usize>, keys: &[&str]) -> usize {
+    fn add_metadata(&self, body: &mut Body, range: Range<usize>, keys: &[&'static str]) -> usize {
         let mut at = range.start;
         let mut rest = at;
         let mut in_block = false;
@@ -320,6 +329,7 @@ impl Builder<'_> {
             let key = &line[indent..indent + key_length];
             let is_key = key_length > 0 && line[indent + key_length..].starts_with(':');
             if !in_block && (indent > 0 || !is_key || !keys.contains(&key)) {
+                body.near_metadata = self.near_metadata(at + indent..at + line.len(), keys);
                 break;
             }
             let value_start = if is_key { at + indent + key_length + 1 } else { at };
@@ -337,6 +347,14 @@ impl Builder<'_> {
         rest
     }
 
+    /// A line with a misspelt key, if its value is one that no sentence has.
+    fn near_metadata(&self, line: Range<usize>, keys: &[&'static str]) -> Option<(Span, &'static str)> {
+        let (key, value) = self.text[line.clone()].split_once(':')?;
+        let is_value = value.trim_start().starts_with(['[', '{']) || matches!(value.trim(), "true" | "false");
+        let meant = nearest(key, keys.iter().copied()).filter(|meant| is_value && *meant != key)?;
+        Some((Span::new(self.file, line.start, line.start + key.len()), meant))
+    }
+
     /// Reads metadata lines that stand after other text, as older programs have them. Only keys that no sentence
     /// begins with count there. Gives where the last of them ends.
     fn add_late_metadata(
@@ -344,7 +362,7 @@ impl Builder<'_> {
         body: &mut Body,
         text: Range<usize>,
         limit: usize,
-        keys: &[&str],
+        keys: &[&'static str],
         cuts: &mut Vec<Range<usize>>,
     ) -> usize {
         let mut at = text.start;
@@ -391,33 +409,10 @@ pub(crate) fn is_code(language: &str) -> bool {
     matches!(language, "python" | "py" | "python3" | "public.json")
 }
 
-/// The length of the first line of `text`, its line break included.
-fn line_length(text: &str) -> usize {
-    text.find('\n').map_or(text.len(), |at| at + 1)
-}
-
 fn trimmed(file: FileId, text: &str, range: Range<usize>) -> Span {
     let source = &text[range.clone()];
     let start = range.start + (source.len() - source.trim_start().len());
     Span::new(file, start, start.max(range.start + source.trim_end().len()))
-}
-
-/// The YAML between `---` lines at `from`, and where the text after it begins.
-fn find_front_matter(text: &str, from: usize) -> Option<(Range<usize>, usize)> {
-    let first = line_length(&text[from..]);
-    if text[from..from + first].trim_end() != "---" {
-        return None;
-    }
-    let start = from + first;
-    let mut at = start;
-    while at < text.len() {
-        let end = at + line_length(&text[at..]);
-        if matches!(text[at..end].trim_end(), "---" | "...") {
-            return Some((start..at, end));
-        }
-        at = end;
-    }
-    None
 }
 
 /// The length of an old number or trigger prefix (`01:QUE `, `02.01:`, `T1:CND `), 0 if there is none. `YLD`,

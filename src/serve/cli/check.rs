@@ -62,12 +62,12 @@ pub(crate) fn check(console: &Console, arguments: &CheckArguments) -> Result<Exi
         secrets: console.secrets.clone(),
     };
     let equipment = outfit.survey(&arguments.files)?;
-    let signatures = world::signatures(&equipment.tools);
-    let tools = world::known(&signatures, &equipment);
-    let (_, loaded) = load_files(&arguments.files, tools).map_err(|error| Failure::wrong(error.to_string()))?;
+    let tools = world::surveyed(&equipment);
+    let (_, loaded) = load_files(&arguments.files, &tools).map_err(|error| Failure::wrong(error.to_string()))?;
     for warning in &equipment.warnings {
         console.warning(warning);
     }
+    let configured = outfit.configure(&arguments.files, &loaded.program);
     let sources = &loaded.program.sources;
     let n_of = |severity| loaded.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
     let n_errors = n_of(Severity::Error);
@@ -81,9 +81,13 @@ pub(crate) fn check(console: &Console, arguments: &CheckArguments) -> Result<Exi
             if !findings.is_empty() {
                 console.tell(&format!("{findings}\n"));
             }
-            console.tell(&format!("{}, {}\n", count(n_errors, "error"), count(n_of(Severity::Warning), "warning")));
+            // What is wrong with the configuration is told below, in place of it.
+            if configured.is_ok() {
+                console.tell(&format!("{}, {}\n", count(n_errors, "error"), count(n_of(Severity::Warning), "warning")));
+            }
         }
     }
+    configured?;
     Ok(if n_errors > 0 { Exit::Wrong } else { Exit::Finished })
 }
 

@@ -112,7 +112,7 @@ impl Door for CommandLineDoor {
                 ids: about.ids,
                 place: world::sessions_place(&console, run.journal.as_deref()).map_err(in_words)?,
                 console,
-                world: run.world,
+                world: about.world,
                 opened: Mutex::new(vec![ready.equipment]),
             });
             let (launcher, weights) = (grounds.clone(), about.weights);
@@ -159,7 +159,7 @@ impl CommandLineDoor {
             base_url: launch.base_url.or(world.base_url),
             config: launch.config.map(PathBuf::from).or(world.config),
             tools: if tools.is_empty() { world.tools } else { tools },
-            working_directory: launch.working_directory.map_or(world.working_directory, PathBuf::from),
+            working_directory: launch.working_directory.map(PathBuf::from).or(world.working_directory),
         };
         // JSON that was read: as values it is the same.
         let value = |json: serde_json::Value| Value::from_json(&json.to_string()).unwrap_or_default();

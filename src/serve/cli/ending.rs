@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use crate::host::events::Summary;
 use crate::host::session::Ending;
-use crate::lang::program::Program;
+use crate::lang::program::{Playbook, Program, Step};
 use crate::serve::cli::console::{Console, Exit, count};
 use crate::serve::cli::conversation::Subject;
+use crate::span::Span;
 use crate::vm::protocol::fault::{Fault, FaultKind};
 use crate::vm::protocol::{Location, Outcome};
 
@@ -76,18 +77,26 @@ fn place(program: &Program, fault: &Fault) -> Option<String> {
         Location::Line { playbook, step } => (playbook, step),
         Location::Plan { plan, node } => {
             let plan = program.plan(plan)?;
-            let span = node.map_or(plan.span, |node| plan.node(node).span);
-            let file = program.sources.get(span.file)?;
-            return Some(format!("{}:{}", file.name, file.lines.line_column(span.start as usize).0));
+            return place_of(program, node.map_or(plan.span, |node| plan.node(node).span));
         }
     };
     let playbook = program.playbooks.get(playbook.0 as usize)?;
     let step = step.and_then(|step| playbook.steps.get(step.0 as usize));
-    let span = step.map_or(playbook.title_span, |step| step.span);
+    match step {
+        Some(step) => place_of_line(program, playbook, step),
+        None => Some(format!("{}, {}", place_of(program, playbook.title_span)?, playbook.name)),
+    }
+}
+
+/// `program.md:12, line 03 of Greet`.
+pub(crate) fn place_of_line(program: &Program, playbook: &Playbook, step: &Step) -> Option<String> {
+    Some(format!("{}, line {} of {}", place_of(program, step.span)?, step.label, playbook.name))
+}
+
+/// `program.md:12`.
+pub(crate) fn place_of(program: &Program, span: Span) -> Option<String> {
     let file = program.sources.get(span.file)?;
-    let (line, _) = file.lines.line_column(span.start as usize);
-    let inside = step.map_or(String::new(), |step| format!("line {} of ", step.label));
-    Some(format!("{}:{line}, {inside}{}", file.name, playbook.name))
+    Some(format!("{}:{}", file.name, file.lines.line_column(span.start as usize).0))
 }
 
 /// What a conversation has cost, in one line:

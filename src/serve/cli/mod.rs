@@ -11,6 +11,7 @@ mod debug_listen;
 mod embedded;
 mod ending;
 mod events_file;
+mod going_on;
 mod later;
 mod library;
 mod lines;

@@ -61,9 +61,8 @@ pub(crate) fn explain(console: &Console, arguments: &ExplainArguments) -> Result
         secrets: console.secrets.clone(),
     };
     let equipment = outfit.survey(&arguments.files)?;
-    let signatures = world::signatures(&equipment.tools);
-    let (_, mut loaded) = load_files(&arguments.files, world::known(&signatures, &equipment))
-        .map_err(|error| Failure::wrong(error.to_string()))?;
+    let tools = world::surveyed(&equipment);
+    let (_, mut loaded) = load_files(&arguments.files, &tools).map_err(|error| Failure::wrong(error.to_string()))?;
     let program = &loaded.program;
     let has_errors = loaded.diagnostics.iter().any(|found| found.severity == Severity::Error);
     if program.plans.is_empty() && !has_errors {
@@ -73,7 +72,7 @@ pub(crate) fn explain(console: &Console, arguments: &ExplainArguments) -> Result
             files.join(", ")
         )));
     }
-    let around = Around { program, registry: &equipment.tools, signatures: &signatures };
+    let around = Around { program, registry: &equipment.tools, signatures: &tools.signatures };
     let explained: Vec<String> = program.plans.iter().map(|plan| around.explain(plan, arguments.format)).collect();
     match arguments.format {
         Form::Outline | Form::Mermaid => put(&explained.join("\n"))?,
@@ -189,7 +188,7 @@ impl Around<'_> {
 
     /// What the plan calls, each once, in the order in which it is first named.
     fn calls<'p>(&self, plan: &'p Plan) -> Vec<WireCall<'p>> {
-        let mut names = plan.callees();
+        let mut names: Vec<&str> = plan.callees().into_iter().map(|(name, _)| name).collect();
         let mut seen = std::collections::HashSet::new();
         names.retain(|name| seen.insert(*name));
         names.into_iter().map(|name| WireCall { name, kind: self.kind(name) }).collect()

@@ -20,6 +20,7 @@ use crate::host::tool::retrieval::Retrieval;
 use crate::lang::plan::{PlanLanguage, outline, read_plan};
 use crate::lang::program::Signature;
 use crate::serve::cli::console::{Console, Exit, Failure, clean, count, put};
+use crate::serve::cli::going_on::to_keep;
 use crate::serve::cli::run;
 use crate::serve::cli::world::WorldArguments;
 use crate::span::FileId;
@@ -72,9 +73,9 @@ pub(crate) struct GenerateArguments {
     /// How often the model is asked at most: once, and then with what was wrong
     #[arg(long, value_name = "N", default_value_t = plan::ATTEMPTS, value_parser = clap::value_parser!(u32).range(1..=20))]
     attempts: u32,
-    /// The folder that file tools stay below
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    working_directory: PathBuf,
+    /// The folder that file tools stay below [default: .]
+    #[arg(long, value_name = "DIR")]
+    working_directory: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -119,6 +120,7 @@ pub(crate) fn generate(console: &Console, arguments: &GenerateArguments) -> Resu
         None => format!("plan{}", file_ending(language)),
     };
     let (llm, config) = world.open_llm(console, Some(PathBuf::from(&name)))?;
+    let files = to_keep(&world, config.file.as_deref());
     let runtime = run::runtime()?;
     let equipment = runtime.block_on(world.open_beside(console, Path::new(&name)))?;
     let tools = tools(&equipment.tools, language);
@@ -148,7 +150,7 @@ pub(crate) fn generate(console: &Console, arguments: &GenerateArguments) -> Resu
             options,
         };
         let given: Map = arguments.arg.iter().cloned().collect();
-        run::run_plan(console, &name, &generated.text, world, equipment, settings, given).await
+        run::run_plan(console, &name, &generated.text, world, equipment, (settings, files), given).await
     })
 }
 

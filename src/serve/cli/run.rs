@@ -12,9 +12,9 @@ use crate::host::clock::SystemClock;
 use crate::host::equipment::Equipment;
 use crate::host::journal::JournalError;
 use crate::host::journal::address::{Address, is_file_journal};
-use crate::host::journal::record::{Begun, Record, RecordBody};
+use crate::host::journal::record::{Begun, GivenFiles, Record, RecordBody};
 use crate::host::journal::store::is_store;
-use crate::host::program::{ProgramText, load_files, load_texts};
+use crate::host::program::{ProgramText, ToolInventory, load_files, load_texts};
 use crate::host::session::replay::last_text;
 use crate::host::session::{Session, SessionError, Start, World};
 use crate::host::sessions::new_id;
@@ -26,6 +26,7 @@ use crate::serve::cli::console::{Console, Exit, Failure, count};
 use crate::serve::cli::conversation::{After, Subject, Surroundings, TalkArguments, converse};
 use crate::serve::cli::debug_listen::Listening;
 use crate::serve::cli::embedded::RunWeights;
+use crate::serve::cli::going_on::{check_tools, with_kept};
 use crate::serve::cli::terminal::Input;
 use crate::serve::cli::terminal::watch::{Watch, is_wanted_again};
 use crate::serve::cli::test_file::json_or_text;
@@ -219,6 +220,8 @@ pub(crate) struct About {
     pub(crate) weights: RunWeights,
     /// The ids of the model and of the trigger classifier.
     pub(crate) ids: (String, String),
+    /// What it was opened with.
+    pub(crate) world: WorldArguments,
 }
 
 /// A session that the command line means: one that is kept goes on; else one begins.
@@ -265,7 +268,7 @@ fn prepare_world<'a>(
     watch: Option<&mut Watch>,
     tools: Arc<Registry>,
 ) -> Result<(About, Opening<'a>), Failure> {
-    let (text, program) = load(console, &arguments.files, &world::signatures(&tools), watch)?;
+    let (text, program) = load(console, &arguments.files, &world::inventory(&tools), watch)?;
     let entry = arguments.playbook.as_deref().map(|name| find_entry(&program, name)).transpose()?;
     let mut equipped = arguments.world.equip(console, &program, tools, None)?;
     equipped.settings.max_replans = arguments.max_replans.unwrap_or(equipped.settings.max_replans);
@@ -279,7 +282,7 @@ fn prepare_world<'a>(
         is_plan: is_plan(&program, entry),
         ..subject(&program, &equipped.world, &id, &arguments.files, journal)
     };
-    let ids = ids(&equipped.world);
+    let (ids, world) = (ids(&equipped.world), arguments.world.clone());
     let begun = Start {
         id,
         program,
@@ -287,12 +290,13 @@ fn prepare_world<'a>(
         settings: equipped.settings,
         entry,
         arguments: arguments.arg.iter().cloned().collect::<Map>(),
+        given: equipped.given,
     };
     let open = move || {
         let journal = address.open().map_err(journal_failure)?;
         Session::start(equipped.world, journal, begun).map_err(session_failure)
     };
-    let about = About { subject, choices: equipped.choices, warning: None, weights: equipped.weights, ids };
+    let about = About { subject, choices: equipped.choices, warning: None, weights: equipped.weights, ids, world };
     Ok((about, Box::new(open)))
 }
 
@@ -303,11 +307,11 @@ pub(crate) async fn run_plan(
     plan: &str,
     world: World,
     equipment: Equipment,
-    settings: Settings,
+    (settings, given): (Settings, GivenFiles),
     arguments: Map,
 ) -> Result<Exit, Failure> {
     let roots = vec![SourceText { name: name.to_owned(), text: plan.to_owned() }];
-    let tools = world::signatures(&world.tools);
+    let tools = world::inventory(&world.tools);
     let (text, loaded) =
         load_texts(roots, &tools, &mut |path| Err(format!("{}: a plan imports nothing", path.display())));
     let program = Arc::new(loaded.program);
@@ -315,13 +319,13 @@ pub(crate) async fn run_plan(
     let address = world::sessions_place(console, None)?.address(&id).map_err(journal_failure)?;
     let subject = Subject { is_plan: true, ..subject(&program, &world, &id, &[PathBuf::from(name)], None) };
     let ids = ids(&world);
-    let begun = Start { id, program, text, settings, entry: None, arguments };
+    let begun = Start { id, program, text, settings, entry: None, arguments, given };
     let open = move || {
         let journal = address.open().map_err(journal_failure)?;
         Session::start(world, journal, begun).map_err(session_failure)
     };
     let weights = RunWeights::default();
-    let about = About { subject, choices: Vec::new(), warning: None, weights, ids };
+    let about = About { subject, choices: Vec::new(), warning: None, weights, ids, world: WorldArguments::default() };
     let ready = Ready { about, equipment, open: Box::new(open) };
     let mut input = Input::open(console).await;
     let talk = TalkArguments::default();
@@ -371,8 +375,9 @@ async fn prepare_resume<'a>(
     let records = journal.records().map_err(journal_failure)?;
     let begun = begun(&records, stored.address.path())?;
     stored.address.check(&records, stored.id).map_err(journal_failure)?;
-    let (text, tools) = last_text(&records).unwrap_or_else(|| (begun_text(begun), &begun.tools));
-    let signatures: Vec<Signature> = tools.iter().map(|tool| tool.to_tool().signature).collect();
+    let world = &with_kept(world, begun)?;
+    let (text, known) = last_text(&records).unwrap_or_else(|| (begun_text(begun), &begun.tools));
+    let signatures: Vec<Signature> = known.iter().map(|tool| tool.to_tool().signature).collect();
     let program = Arc::new(text.load(&signatures).program);
     let changes = given.changes((&text, &program), &signatures)?;
     let migrates = given.migrate && changes.is_some();
@@ -382,11 +387,11 @@ async fn prepare_resume<'a>(
     };
     if let Some(watch) = watch {
         // Only so that it knows what to look at: the session has its own text.
-        let _ = watch.load(&world::signatures(&equipment.tools));
+        let _ = watch.load(&world::inventory(&equipment.tools));
     }
     let tools = equipment.tools.clone();
     let files = if migrates { given.files } else { &[] };
-    match prepare_old_world(console, world, stored, files, (&text, &program), begun, tools) {
+    match prepare_old_world(console, world, stored, files, (&text, &program, &records), begun, tools) {
         Ok((mut about, session_world, changed)) => {
             drop(records);
             given.tell(console, stored.id, changes.as_ref(), &mut about.choices);
@@ -411,17 +416,20 @@ fn prepare_old_world(
     world: &WorldArguments,
     stored: &Stored<'_>,
     files: &[PathBuf],
-    (text, program): (&ProgramText, &Arc<Program>),
+    (text, program, records): (&ProgramText, &Arc<Program>, &[Record]),
     begun: &Begun,
     tools: Arc<Registry>,
 ) -> Result<(About, World, Option<ProgramText>), Failure> {
     let changed = match files {
         [] => None,
-        files => Some(load(console, files, &world::signatures(&tools), None)?),
+        files => Some(load(console, files, &world::inventory(&tools), None)?),
     };
     let (text, program) = changed.as_ref().map_or((text, program), |(text, program)| (text, program));
     let begun_with = BegunWith { model: &begun.model, classifier: begun.classifier.as_deref() };
     let equipped = world.equip(console, program, tools, Some(&begun_with))?;
+    if changed.is_none() {
+        check_tools(stored.id, program, records, &equipped.world.tools)?;
+    }
     let is_off = equipped.settings.classifier && !begun.settings.classifier && equipped.has_classifier;
     let warning = is_off.then_some(
         "the session was begun with the classifier off, and stays so: its triggers in words never fire; begin a new \
@@ -432,8 +440,8 @@ fn prepare_old_world(
     let subject = subject(program, &equipped.world, &begun.session, &own_files, path);
     let is_plan = begun.entry.as_ref().map_or_else(|| is_plan(program, None), |entry| entry.is_plan);
     let subject = Subject { is_resumed: true, is_plan, ..subject };
-    let ids = ids(&equipped.world);
-    let about = About { subject, choices: equipped.choices, warning, weights: equipped.weights, ids };
+    let (ids, world) = (ids(&equipped.world), world.clone());
+    let about = About { subject, choices: equipped.choices, warning, weights: equipped.weights, ids, world };
     Ok((about, equipped.world, changed.map(|(text, _)| text)))
 }
 
@@ -458,7 +466,7 @@ pub(crate) fn begun_text(begun: &Begun) -> ProgramText {
 pub(crate) fn load(
     console: &Console,
     files: &[PathBuf],
-    tools: &[Signature],
+    tools: &ToolInventory,
     watch: Option<&mut Watch>,
 ) -> Result<(ProgramText, Arc<Program>), Failure> {
     let loaded = match watch {

@@ -11,12 +11,13 @@ use crate::host::clock::SystemClock;
 use crate::host::events::PublicEvent;
 use crate::host::journal::address::{Address, Place};
 use crate::host::journal::record::{Begun, Record, RecordBody, secret_names};
+use crate::host::program::ToolInventory;
 use crate::host::session::SessionError;
 use crate::host::session::replay::{Stop, program_changed};
 use crate::host::sessions::new_id;
 use crate::host::travel::{self, Changes, Edit, Point, Step, Timeline};
 use crate::lang::diff::changes::ProgramChanges;
-use crate::lang::program::{Program, Signature};
+use crate::lang::program::Program;
 use crate::serve::cli::changed::lines;
 use crate::serve::cli::check::Format;
 use crate::serve::cli::console::{Console, Exit, Failure, count, put};
@@ -307,8 +308,9 @@ fn migration(
     if files.is_empty() {
         return Ok(Vec::new());
     }
-    let signatures: Vec<Signature> = tools.iter().map(|tool| tool.signature.clone()).collect();
-    let (text, program) = load(console, files, &signatures, None)?;
+    let signatures = tools.iter().map(|tool| tool.signature.clone()).collect();
+    let known = ToolInventory { signatures, ..ToolInventory::default() };
+    let (text, program) = load(console, files, &known, None)?;
     for line in lines(&ProgramChanges::new(old, &program)) {
         console.remark(&line);
     }

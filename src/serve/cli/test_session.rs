@@ -13,6 +13,7 @@ use crate::host::config::{ClassifierId, CommandLine, Config, Environment, FileCo
 use crate::host::equipment::Reach;
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::journal::memory::MemoryJournal;
+use crate::host::journal::record::GivenFiles;
 use crate::host::llm::embedded::Embedded;
 use crate::host::llm::script::{Chunks as ScriptChunks, Script, ScriptEntry, ScriptError};
 use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
@@ -25,7 +26,7 @@ use crate::serve::cli::run::find_entry;
 use crate::serve::cli::test_file::{
     Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStepKind, instant,
 };
-use crate::serve::cli::world::{Outfit, add_plan_tools, declared_by, open_classifier, signatures};
+use crate::serve::cli::world::{Outfit, add_plan_tools, declared_by, inventory, open_classifier};
 use crate::serve::show::commands::approval;
 use crate::value::{Map, Value};
 use crate::vm::protocol::{CallId, Outcome, ReplyEnd, Timestamp};
@@ -116,7 +117,7 @@ async fn play_with(
     tools: Arc<Registry>,
 ) -> Result<Played, String> {
     let (text, loaded) =
-        load_files(std::slice::from_ref(&program_path), &signatures(&tools)).map_err(|error| error.to_string())?;
+        load_files(std::slice::from_ref(&program_path), &inventory(&tools)).map_err(|error| error.to_string())?;
     if loaded.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         let found = render(&loaded.diagnostics, &loaded.program.sources, false);
         if !expects_refusal(test) {
@@ -158,7 +159,15 @@ async fn play_with(
         clock: Arc::new(clock),
         options: SessionOptions { turn_timeout, ..config.session.clone() },
     };
-    let start = Start { id: "test".into(), program, text, settings, entry, arguments: test.arguments.clone() };
+    let start = Start {
+        id: "test".into(),
+        program,
+        text,
+        settings,
+        entry,
+        arguments: test.arguments.clone(),
+        given: GivenFiles::default(),
+    };
     let session = Session::start(world, Box::new(MemoryJournal::new()), start).map_err(|error| error.to_string())?;
     let mut stage = Stage { name, test, stretches: vec![Stretch::default()], calls: Vec::new() };
     let mut problems = stage.perform(session).await?;

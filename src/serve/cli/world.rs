@@ -18,27 +18,28 @@ use crate::host::config::{
 use crate::host::equipment::declaration::{self, Declarations, Written};
 use crate::host::equipment::{Equipment, Models, Reach, Surroundings, for_author};
 use crate::host::journal::address::Place;
-use crate::host::journal::record::Record;
+use crate::host::journal::record::{GivenFiles, Record};
 use crate::host::llm::Llm;
 use crate::host::llm::embedded::Embedded;
 use crate::host::llm::openai::OpenAi;
 use crate::host::llm::replay::{RecordedReply, Replay};
 use crate::host::llm::script::Script;
-use crate::host::program::{KnownTools, load_files};
+use crate::host::program::{KnownTools, ToolInventory, load_files};
 use crate::host::resource::model::ModelOptions;
 use crate::host::secrets::Secrets;
 use crate::host::session::{SessionOptions, World};
-use crate::host::tool::Tool;
-use crate::host::tool::generate::{self, LlmGenerate};
+use crate::host::tool::generate::LlmGenerate;
 use crate::host::tool::plugin::{self, Packages};
 use crate::host::tool::registry::Registry;
 use crate::host::tool::retrieval::Retrieval;
-use crate::lang::program::{FrontMatter, Program, Signature};
+use crate::host::tool::{self, Tool};
+use crate::lang::program::{FrontMatter, Program};
 use crate::serve::cli::console::{Console, Failure};
 use crate::serve::cli::embedded::{self, RunWeights};
+use crate::serve::cli::going_on::to_keep;
 use crate::value::Map;
 use crate::vm::protocol::settings::Settings;
-use crate::vm::protocol::{Event, ReplyEnd, TurnId};
+use crate::vm::protocol::{Event, ReplyEnd, ToolSignature, TurnId};
 
 /// Options that say with what a program runs.
 #[derive(Args, Clone, Default)]
@@ -60,9 +61,9 @@ pub(crate) struct WorldArguments {
     /// A file of canned tools
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: Vec<PathBuf>,
-    /// The folder that file tools stay below
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) working_directory: PathBuf,
+    /// The folder that file tools stay below [default: .]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) working_directory: Option<PathBuf>,
 }
 
 /// A world, and what else its configuration says.
@@ -71,6 +72,8 @@ pub(crate) struct Equipped {
     pub(crate) world: World,
     /// The machine's settings for this model.
     pub(crate) settings: Settings,
+    /// What a session keeps of what it is begun with.
+    pub(crate) given: GivenFiles,
     /// Which model and which trigger classifier were chosen, and why, for people; a line each. Of the classifier only
     /// where the program has triggers that it is asked about.
     pub(crate) choices: Vec<String>,
@@ -108,7 +111,7 @@ impl WorldArguments {
     fn outfit<'a>(&'a self, console: &'a Console) -> Outfit<'a> {
         Outfit {
             canned: &self.tools,
-            working_directory: &self.working_directory,
+            working_directory: self.working_directory.as_deref().unwrap_or(Path::new(".")),
             config: self.config.as_deref(),
             environment: &console.environment,
             secrets: console.secrets.clone(),
@@ -162,7 +165,8 @@ impl WorldArguments {
         let has_classifier = has_semantic_triggers(program);
         let classifier_reason = has_classifier.then_some(classifier_reason);
         let choices = [Some(model_reason), remark, classifier_reason].into_iter().flatten().collect();
-        Ok(Equipped { world, settings, choices, has_classifier, weights })
+        let given = to_keep(self, config.file.as_deref());
+        Ok(Equipped { world, settings, given, choices, has_classifier, weights })
     }
 
     /// The model for questions outside of a session, with the configuration beside `beside`: nothing is fetched for
@@ -267,6 +271,16 @@ impl Outfit<'_> {
         Ok((declared, around))
     }
 
+    /// The configuration with which the program of these files would run. Of the environment nothing counts: what is
+    /// wrong with a program must be so on every machine.
+    pub(crate) fn configure(&self, files: &[PathBuf], program: &Program) -> Result<Config, Failure> {
+        let wrong = |error: ConfigError| Failure::wrong(error.to_string());
+        let first = files.first();
+        let file = FileConfig::find(self.config, first.map(PathBuf::as_path)).map_err(wrong)?;
+        let command_line = CommandLine { program: first.cloned(), ..CommandLine::default() };
+        Config::resolve(&command_line, &program.settings, &file, &Environment::default()).map_err(wrong)
+    }
+
     /// What can be known of it without starting anything.
     pub(crate) fn survey(&self, files: &[PathBuf]) -> Result<Equipment, Failure> {
         // Nothing of it waits for anything.
@@ -290,7 +304,7 @@ fn models(file: FileConfig, environment: Environment) -> Models {
 
 /// What the front matter of these files declares; other mistakes in them are found later.
 pub(crate) fn declared_by(files: &[PathBuf]) -> Result<Vec<Written>, Failure> {
-    let open = KnownTools { signatures: &[], are_more: true };
+    let open = KnownTools { are_more: true, ..KnownTools::default() };
     let (_, loaded) = load_files(files, open).map_err(|error| Failure::wrong(error.to_string()))?;
     Ok(declaration::of_program(&loaded.program))
 }
@@ -299,18 +313,18 @@ fn first_file(program: &Program) -> Option<PathBuf> {
     program.sources.iter().next().map(|(_, file)| PathBuf::from(&*file.name))
 }
 
-/// What the compiler needs to know of the tools, those for plans among them.
-pub(crate) fn known<'s>(signatures: &'s [Signature], equipment: &Equipment) -> KnownTools<'s> {
-    KnownTools { signatures, are_more: equipment.is_open_world }
+/// What the compiler needs to know of all tools, those for plans among them.
+pub(crate) fn inventory(registry: &Registry) -> ToolInventory {
+    let known = registry.signatures();
+    let is_free = |tool: &ToolSignature| registry.get(&tool.signature.name).is_none();
+    let for_plans: Vec<ToolSignature> = tool::for_plans().filter(is_free).collect();
+    let signatures = known.iter().chain(&for_plans).map(|tool| tool.signature.clone()).collect();
+    ToolInventory { signatures, are_more: false, others: registry.others() }
 }
 
-/// The signatures of all tools, those for plans among them.
-pub(crate) fn signatures(registry: &Registry) -> Vec<Signature> {
-    let known = registry.signatures();
-    let is_free = |signature: &Signature| registry.get(&signature.name).is_none();
-    let for_plans = [generate::signature()].into_iter().chain(Retrieval::ALL.iter().map(Tool::signature));
-    let for_plans = for_plans.map(|tool| tool.signature).filter(is_free);
-    known.iter().map(|tool| tool.signature.clone()).chain(for_plans).collect()
+/// The same of a survey, after which there may be more tools.
+pub(crate) fn surveyed(equipment: &Equipment) -> ToolInventory {
+    ToolInventory { are_more: equipment.is_open_world, ..inventory(&equipment.tools) }
 }
 
 /// Adds the tools for plans that the program names, where no other has their names. Every model is told of every

@@ -115,6 +115,7 @@ async fn execute(system: System, case: &Case, text: &str, now: &Zoned, seen: &Sh
         settings,
         entry: None,
         arguments: arguments.collect(),
+        given: Default::default(),
     };
     let journal = MemoryJournal::new();
     let mut session = Session::start(world, Box::new(journal.clone()), start).unwrap();

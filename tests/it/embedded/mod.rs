@@ -21,7 +21,7 @@ pub(crate) fn program(text: &str, tools: &[ToolSignature]) -> Arc<Program> {
     let signatures: Vec<Signature> = tools.iter().map(|tool| tool.signature.clone()).collect();
     let mut import = |request: &ImportRequest<'_>| Err(format!("no {}", request.path));
     let root = SourceText { name: "program.md".to_owned(), text: text.to_owned() };
-    Arc::new(load(vec![root], &mut import, &LoadOptions { tools: &signatures, open_world: false }).program)
+    Arc::new(load(vec![root], &mut import, &LoadOptions { tools: &signatures, ..LoadOptions::default() }).program)
 }
 
 /// One playbook's chat session with the embedded model, without a machine.

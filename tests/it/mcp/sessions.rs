@@ -66,6 +66,7 @@ pub(super) async fn run(
             settings: Settings::default(),
             entry: None,
             arguments: Map::new(),
+            given: Default::default(),
         };
         Session::start(world, Box::new(journal.clone()), start)
     } else {
@@ -166,4 +167,24 @@ async fn a_running_session_calls_a_tool_that_came_while_it_ran() {
         let run = run(&world.registry, &MemoryJournal::new(), program, script, person, before_answer).await;
         assert_eq!(run.value, Some(r#"{"n":1}"#.into()), "{:?}", run.events);
     }
+}
+
+/// The tools of a server are known when it is there, so a rule for one that it does not have is found then.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_for_a_tool_that_the_server_does_not_have_refuses_to_begin() {
+    let (server, _events) = TestServer::new(vec![tool("read", json!({}), 0), tool("write", json!({}), 0)]);
+    let http = server.http().await;
+    let body = "}\n---\n\n# A\n\n## Main\n\n### Triggers\n\n- At the beginning\n\n### Steps\n\n- Say \"x\"\n";
+    let front = format!("---\nmcp: {{files: {{url: \"{}\"}}}}\ntools: {{files.write: {{approval: ask}}", http.url);
+    let wrong = format!("{front}, files.wrote: {{approval: ask}}{body}");
+    let right = format!("{front}{body}");
+    let refused = tokio::task::spawn_blocking(move || {
+        let run = crate::run::Run::new().program(&wrong).script("").line("check program.md").code(0);
+        let done = run.then().line("run program.md --model script:script.jsonl").code(2);
+        done.then().program(&right).line("run program.md --model script:script.jsonl").stdout("x\n");
+        done.stderr
+    });
+    let refused = refused.await.unwrap();
+    assert!(refused.contains("error[unknown-tool]: there is no tool `files.wrote`"), "{refused}");
+    assert!(refused.contains("help: write `files.write`"), "{refused}");
 }

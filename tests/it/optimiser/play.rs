@@ -74,7 +74,7 @@ pub(crate) fn read(program: &Program) -> Arc<lang::program::Program> {
     let signatures: Vec<Signature> = tools().into_iter().map(|tool| tool.signature).collect();
     let mut import = |request: &ImportRequest<'_>| Err(format!("no {}", request.path));
     let root = SourceText { name: "generated.md".to_owned(), text: program.markdown() };
-    Arc::new(load(vec![root], &mut import, &LoadOptions { tools: &signatures, open_world: false }).program)
+    Arc::new(load(vec![root], &mut import, &LoadOptions { tools: &signatures, ..LoadOptions::default() }).program)
 }
 
 /// Runs it to its end.

@@ -61,6 +61,7 @@ pub(super) async fn play(program: &str, tools: &[Arc<dyn Tool>], replies: &[&str
         settings: Settings::default(),
         entry: None,
         arguments: Map::new(),
+        given: Default::default(),
     };
     let mut session = Session::start(world, Box::new(MemoryJournal::new()), start).unwrap();
     let mut events = session.subscribe(Interest::Everything { capacity: 100_000 });

@@ -135,6 +135,7 @@ impl Setup {
             settings: self.settings.clone(),
             entry: None,
             arguments: Map::new(),
+            given: Default::default(),
         };
         Session::start(world, Box::new(journal), start)
     }

@@ -48,6 +48,7 @@ pub(crate) fn records(case: &Case, world: &World) -> Vec<Record> {
         entry: case.entry.as_deref().map(|name| entry(program, name)),
         arguments: Value::map(case.arguments.clone()),
         secrets: Vec::new(),
+        given: Default::default(),
     };
     let begun = Record { seq: 1, time: 0, body: RecordBody::Begun(Box::new(begun)) };
     let events = world.events.iter().zip(2..).map(|((time, event), seq)| Record {

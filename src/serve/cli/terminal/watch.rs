@@ -13,9 +13,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use crate::diagnostic::{Severity, render};
-use crate::host::program::{ProgramFileError, ProgramText, load_files_by};
+use crate::host::program::{ProgramFileError, ProgramText, ToolInventory, load_files_by};
 use crate::lang::Loaded;
-use crate::lang::program::Signature;
 use crate::serve::cli::console::{Console, Failure, count};
 use crate::serve::cli::terminal::{Asked, Input, Names, Typed};
 
@@ -28,7 +27,7 @@ type Stamp = Option<(Duration, u64)>;
 /// The files of a program.
 pub(crate) struct Watch {
     roots: Vec<PathBuf>,
-    tools: Vec<Signature>,
+    tools: ToolInventory,
     color: bool,
     /// All files that were read or looked for, as they were then.
     stamps: BTreeMap<PathBuf, Stamp>,
@@ -58,7 +57,7 @@ impl Watch {
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Watch {
             roots: roots.to_vec(),
-            tools: Vec::new(),
+            tools: ToolInventory::default(),
             color,
             stamps: BTreeMap::new(),
             changed: None,
@@ -72,8 +71,8 @@ impl Watch {
     ///
     /// # Errors
     /// A given file cannot be read.
-    pub(crate) fn load(&mut self, tools: &[Signature]) -> Result<(ProgramText, Loaded), ProgramFileError> {
-        self.tools = tools.to_vec();
+    pub(crate) fn load(&mut self, tools: &ToolInventory) -> Result<(ProgramText, Loaded), ProgramFileError> {
+        self.tools = tools.clone();
         let mut stamps = BTreeMap::new();
         // The date first: what is saved while it is being read counts as changed.
         let mut read = |path: &Path| {

@@ -11,7 +11,7 @@ use crate::host::program::load_files;
 use crate::lang::program::Program;
 use crate::serve::cli::console::Failure;
 use crate::serve::cli::test_session::{ChosenClassifier, configuration, resolve};
-use crate::serve::cli::world::{Outfit, known, open_classifier, signatures};
+use crate::serve::cli::world::{Outfit, open_classifier, surveyed};
 use crate::span::Sources;
 
 /// How a file of trigger tables is run.
@@ -115,8 +115,7 @@ fn load(path: &Path, table: &TriggerTable, color: bool) -> Result<Program, Strin
         secrets: Arc::default(),
     };
     let equipment = outfit.survey(&files).map_err(told)?;
-    let signatures = signatures(&equipment.tools);
-    let (_, loaded) = load_files(&files, known(&signatures, &equipment)).map_err(|error| error.to_string())?;
+    let (_, loaded) = load_files(&files, &surveyed(&equipment)).map_err(|error| error.to_string())?;
     if loaded.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         return Err(render(&loaded.diagnostics, &loaded.program.sources, color));
     }
