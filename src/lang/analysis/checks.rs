@@ -1,5 +1,6 @@
 //! Finds what is wrong or doubtful in a program (spec `language.md`, "Diagnostics").
 
+use std::cell::LazyCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -253,20 +254,27 @@ impl Check<'_> {
     /// Names that are read where nothing can have set them.
     fn reads(&mut self, agent: &Agent, playbooks: &[&Playbook]) {
         let in_agent = mentioned_names(&agent.description);
-        let mut writers: HashMap<&str, BTreeSet<usize>> = HashMap::new();
-        for playbook in playbooks {
-            let written = playbook.steps.iter().flat_map(may_write);
-            let parameters = playbook.parameters.iter().map(|parameter| &parameter.name);
-            for name in written.chain(parameters) {
-                writers.entry(name).or_default().insert(playbook.id.0 as usize);
+        // Most programs read nothing that is not known otherwise.
+        let writers = LazyCell::new(|| {
+            let mut writers: HashMap<&str, BTreeSet<usize>> = HashMap::new();
+            for playbook in playbooks {
+                let written = playbook.steps.iter().flat_map(may_write);
+                let parameters = playbook.parameters.iter().map(|parameter| &parameter.name);
+                for name in written.chain(parameters) {
+                    writers.entry(name).or_default().insert(playbook.id.0 as usize);
+                }
             }
-        }
+            writers
+        });
         for playbook in playbooks {
             let mut told: BTreeSet<Arc<str>> = BTreeSet::new();
-            let mut written: HashMap<&str, Vec<&Step>> = HashMap::new();
-            for step in &playbook.steps {
-                may_write(step).for_each(|name| written.entry(name).or_default().push(step));
-            }
+            let written = LazyCell::new(|| {
+                let mut written: HashMap<&str, Vec<&Step>> = HashMap::new();
+                for step in &playbook.steps {
+                    may_write(step).for_each(|name| written.entry(name).or_default().push(step));
+                }
+                written
+            });
             let described = mentioned_names(&playbook.description);
             for step in &playbook.steps {
                 for (name, span) in needed_names(step) {

@@ -1,5 +1,6 @@
 //! The control-flow graph out of a playbook's lines.
 
+use std::cell::LazyCell;
 use std::collections::HashMap;
 
 use crate::english::words::{bare_words, phrase_in};
@@ -15,7 +16,8 @@ use crate::program::{Arm, Step, StepId, StepKind};
 pub(crate) fn flow_graph(steps: &[Step]) -> FlowGraph {
     let n = steps.len();
     let mut graph = FlowGraph { entry: Node::End, successors: vec![Vec::new(); n], after: vec![Node::End; n] };
-    let labels: HashMap<&str, StepId> = steps.iter().map(|step| (&*step.label, step.id)).collect();
+    let labels = LazyCell::new(|| steps.iter().map(|step| (&*step.label, step.id)).collect::<HashMap<_, _>>());
+    let find = |label: &str| labels.get(label).copied();
     let roots: Vec<StepId> = steps.iter().filter(|step| step.parent.is_none()).map(|step| step.id).collect();
     graph.entry = roots.first().map_or(Node::End, |&first| Node::Step(first));
     let mut pending = vec![Siblings { steps: &roots, follow: Node::End, around: None }];
@@ -32,7 +34,7 @@ pub(crate) fn flow_graph(steps: &[Step]) -> FlowGraph {
             let step = &steps[id.0 as usize];
             let (mut edges, children_follow) = successors(step, &siblings, index, graph.after(id));
             if step.is_free() {
-                add_hints(&mut edges, step, &siblings, &labels);
+                add_hints(&mut edges, step, &siblings, &find);
             }
             graph.successors[id.0 as usize] = edges;
             if !step.children.is_empty() {
@@ -105,7 +107,7 @@ fn successors(step: &Step, siblings: &Siblings<'_>, index: usize, after: Node) -
 }
 
 /// Words of free text that may leave the sequence.
-fn add_hints(edges: &mut Vec<Edge>, step: &Step, siblings: &Siblings<'_>, labels: &HashMap<&str, StepId>) {
+fn add_hints(edges: &mut Vec<Edge>, step: &Step, siblings: &Siblings<'_>, find: &dyn Fn(&str) -> Option<StepId>) {
     const ENDS: [&str; 6] =
         ["return", "end program", "end the program", "end conversation", "end the conversation", "exit"];
     const BREAKS: [&str; 5] = ["break", "exit the loop", "leave the loop", "stop the loop", "end the loop"];
@@ -128,7 +130,7 @@ fn add_hints(edges: &mut Vec<Edge>, step: &Step, siblings: &Siblings<'_>, labels
         hint(Node::End);
     }
     for label in labels_in(&step.text) {
-        if let Some(&to) = labels.get(label.as_str()) {
+        if let Some(to) = find(&label) {
             hint(Node::Step(to));
         }
     }
@@ -137,6 +139,7 @@ fn add_hints(edges: &mut Vec<Edge>, step: &Step, siblings: &Siblings<'_>, labels
 /// The line ids that a text names: `go to step 2.1`, `line 03`, and `JMP 03` of the older project.
 fn labels_in(text: &str) -> impl Iterator<Item = String> {
     let words: Vec<&str> = text.split_whitespace().collect();
+    let n_words = words.len();
     let named = move |index: usize| {
         let before = words.get(index)?;
         let is_jump = ["step", "line", "jmp"].iter().any(|word| before.eq_ignore_ascii_case(word));
@@ -147,6 +150,5 @@ fn labels_in(text: &str) -> impl Iterator<Item = String> {
             parts.collect::<Vec<_>>().join(".")
         })
     };
-    let n_words = text.split_whitespace().count();
     (0..n_words).filter_map(named)
 }

@@ -1,6 +1,6 @@
 //! Which names a playbook owns, and which may be read before they are written (spec `execution.md`, "Variables").
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::program::flow_graph::{FlowGraph, Node};
@@ -10,7 +10,7 @@ use crate::program::{Mode, Playbook, Step, StepId, StepKind};
 /// the playbook is certain to write.
 pub(crate) struct Liveness {
     /// The names looked at, by their bit.
-    names: HashMap<Arc<str>, usize>,
+    names: BTreeMap<Arc<str>, usize>,
     n_words: usize,
     /// Per line, the bits of the names that are live when the line begins.
     live: Vec<u64>,
@@ -19,7 +19,7 @@ pub(crate) struct Liveness {
 impl Liveness {
     /// Solves for `names`. A line that reads a name and writes it reads first.
     pub(crate) fn new(steps: &[Step], flow: &FlowGraph, names: impl Iterator<Item = Arc<str>>) -> Self {
-        let mut index = HashMap::new();
+        let mut index = BTreeMap::new();
         for name in names {
             let next = index.len();
             index.entry(name).or_insert(next);

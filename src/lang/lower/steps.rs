@@ -1,7 +1,7 @@
 //! List items to the lines of a playbook: texts, line ids, nesting, kinds, names.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
@@ -235,10 +235,9 @@ fn resolve_else_arms(steps: &mut [Step], diagnostics: &mut Vec<Diagnostic>) {
 
 /// Fills `reads` and `writes`: what a line is certain to write is no read; free words may do either.
 fn fill_names(step: &mut Step, source: &str, pieces: &[Span]) {
-    let targets: Vec<Target> = step.kind.targets().into_iter().cloned().collect();
-    let places: HashSet<Span> = targets.iter().map(|target| target.span).collect();
+    let places: BTreeSet<Span> = step.kind.targets().iter().map(|target| target.span).collect();
     let mut reads: Vec<Arc<str>> = Vec::new();
-    let mut seen: HashSet<Arc<str>> = HashSet::new();
+    let mut seen: BTreeSet<Arc<str>> = BTreeSet::new();
     let mut add = |name: &Arc<str>| {
         if seen.insert(name.clone()) {
             reads.push(name.clone());
@@ -261,12 +260,10 @@ fn fill_names(step: &mut Step, source: &str, pieces: &[Span]) {
     if let StepKind::Assign { value: Some(value), .. } = &step.kind {
         value.for_each_reference(&mut |reference| add(&reference.name));
     }
-    let mut writes: Vec<Arc<str>> = targets.into_iter().map(|target| target.name).collect();
-    if step.is_free() {
-        writes.extend(reads.iter().cloned());
-    }
-    let mut seen = HashSet::new();
-    writes.retain(|name| seen.insert(name.clone()));
+    let mut seen = BTreeSet::new();
+    let targets = step.kind.targets().iter().map(|target| &target.name).filter(|name| seen.insert(*name));
+    // A free line has no targets, and its reads are distinct.
+    let writes = if step.is_free() { reads.clone() } else { targets.cloned().collect() };
     step.reads = reads;
     step.writes = writes;
 }
@@ -278,7 +275,9 @@ pub(crate) fn spread_types(steps: &mut [Step], parameters: &[Parameter], source:
         types.entry(parameter.name.clone()).or_insert(parameter.ty);
     }
     for step in &*steps {
-        for mention in Phrase::new(source, step.span).mentions() {
+        let words = Phrase::new(source, step.span);
+        // Most lines declare nothing: a type stands after a colon.
+        for mention in words.text.contains(':').then(|| words.mentions()).into_iter().flatten() {
             if let Some(ty) = mention.ty {
                 types.entry(mention.name).or_insert(ty);
             }

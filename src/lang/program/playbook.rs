@@ -93,7 +93,9 @@ impl Body {
         fn parts(label: &str) -> impl Iterator<Item = &str> {
             label.split_inclusive(['.', '>']).map(|part| part.trim_start_matches('0'))
         }
-        self.steps.iter().find(|step| parts(&step.label).eq(parts(label))).map(|step| step.id)
+        let written_so = self.steps.iter().find(|step| *step.label == *label);
+        let found = written_so.or_else(|| self.steps.iter().find(|step| parts(&step.label).eq(parts(label))));
+        found.map(|step| step.id)
     }
 
     /// Whether `step` is nested under `header`, at any depth.

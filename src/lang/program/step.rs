@@ -172,16 +172,16 @@ impl StepKind {
     }
 
     /// The variables that it is certain to write when it has been done.
-    pub fn targets(&self) -> Vec<&Target> {
+    pub fn targets(&self) -> &[Target] {
         if let StepKind::Ask { targets } = self {
-            targets.iter().collect()
+            targets
         } else if let StepKind::Assign { target, .. }
         | StepKind::Loop(Loop::ForEach { variable: target, .. })
         | StepKind::Call(CallSite { result: Some(target), .. }) = self
         {
-            vec![target]
+            std::slice::from_ref(target)
         } else {
-            Vec::new()
+            &[]
         }
     }
 }

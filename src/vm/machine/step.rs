@@ -92,7 +92,7 @@ impl Machine {
         if self.interpreter.step_plan_below() {
             return None;
         }
-        if self.interpreter.stack.core().phase == Phase::Turn {
+        if matches!(self.interpreter.stack.core().phase, Phase::Turn) {
             if self.limit_reached() {
                 return None;
             }

@@ -75,14 +75,15 @@ impl Lines {
         *self = Lines::default();
     }
 
-    /// As they are shown: what is left out is said.
-    pub(crate) fn shown(&self) -> Vec<String> {
+    /// As they are shown: what is left out is said. None: there is nothing to show.
+    pub(crate) fn into_shown(mut self) -> Option<Vec<String>> {
         let left_out = match self.n_left_out {
             0 => None,
             1 => Some("… 1 line left out".to_owned()),
             n => Some(format!("… {} lines left out", thousands(n))),
         };
-        left_out.into_iter().chain(self.lines.iter().cloned()).collect()
+        left_out.into_iter().for_each(|left_out| self.lines.push_front(left_out));
+        (!self.lines.is_empty()).then(|| self.lines.into())
     }
 }
 

@@ -1,5 +1,6 @@
 //! The blocks of a turn's user message: which there are, what stands in them, and that they fit into the context.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -36,7 +37,7 @@ impl Stack {
         let is_start = kind == TurnKind::Start;
         let playbook = self.program.playbook(chat_owner.playbook);
         let shown_playbook = is_start.then(|| self.write_playbook(playbook));
-        let tools: Vec<String> = if is_start { self.write_tools(playbook) } else { Vec::new() };
+        let tools = is_start.then(|| self.write_tools(playbook));
         let today = if is_start { self.write_today() } else { None };
         // In bytes, of which a token has about four.
         let quarter = usize::try_from(self.settings.context_tokens).unwrap_or(usize::MAX);
@@ -49,7 +50,7 @@ impl Stack {
 
         let own = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         let fixed = shown_playbook.as_ref().map_or(0, |shown| shown.n_bytes)
-            + tools.iter().map(String::len).sum::<usize>()
+            + tools.iter().flatten().map(String::len).sum::<usize>()
             + own(&user)
             + own(&problem)
             + own(&saying);
@@ -70,8 +71,8 @@ impl Stack {
                 break;
             }
         }
-        let [variables, conversation, done, results, meanwhile] = blocks.map(|block| block.shown());
-        let variables: Vec<String> = variables.into_iter().rev().collect();
+        let [variables, conversation, done, results, meanwhile] = blocks.map(Lines::into_shown);
+        let variables: Option<Vec<String>> = variables.map(|lines| lines.into_iter().rev().collect());
         let playbook = shown_playbook.map(|shown| shown.context);
         let text = render(
             "turn",
@@ -134,13 +135,13 @@ impl Stack {
     /// The variables that the model is told of, nearest last; in a continued session only long ones that the line in
     /// hand names, if this session has not shown them so.
     fn write_variables(&self, is_start: bool, room: usize) -> (Lines, Vec<(Arc<str>, Stamp)>) {
-        let all = self.told_variables();
         let is_long = |name: &str, variable: &Variable| {
             self.is_named_here(name) && !variable.value.value().to_json_within(self.settings.shown_value_bytes).1
         };
+        let all = self.told_variables(|name, variable| is_start || is_long(name, variable));
         let long: Vec<(Arc<str>, Stamp)> = all
             .iter()
-            .filter(|(name, variable)| is_long(name, variable))
+            .filter(|(name, variable)| !is_start || is_long(name, variable))
             .map(|(name, variable)| ((*name).clone(), variable.set))
             .filter(|shown| is_start || !self.chat_owner().chat.shown.contains(shown))
             .collect();
@@ -162,18 +163,17 @@ impl Stack {
     fn write_changes(&self) -> impl Iterator<Item = String> {
         let told = &self.chat_owner().told;
         let since = told.suspended_since();
-        let changed = move |variable: &Variable| since.is_some_and(|since| variable.set > since);
-        let variables = if since.is_some() { self.told_variables() } else { Vec::new() };
-        let changed = variables.into_iter().filter(move |(name, variable)| changed(variable) && !told.knows(name));
-        changed.map(move |(name, variable)| self.show(name, variable, None))
+        let variables =
+            since.map(|since| self.told_variables(|name, variable| variable.set > since && !told.knows(name)));
+        variables.into_iter().flatten().map(|(name, variable)| self.show(name, variable, None))
     }
 
     /// The visible variables that are the model's business, nearest first. What a playbook that has returned leaves
     /// after is its own unless it is declared or a line before the model names it; what is being asked for, or is on
     /// its way, has no value yet.
-    fn told_variables(&self) -> Vec<(&Arc<str>, &Variable)> {
+    fn told_variables(&self, is_wanted: impl Fn(&str, &Variable) -> bool) -> Vec<(&Arc<str>, &Variable)> {
         let declared = &self.program.agent(self.core().agent).variables;
-        let named = self.named_names();
+        let named = LazyCell::new(|| self.named_names());
         let agent = self.core().agent;
         let frames =
             || self.frames.iter().filter_map(|frame| frame.playbook()).filter(|frame| frame.core.agent == agent);
@@ -192,7 +192,10 @@ impl Stack {
         };
         let all = self.reader().all().into_iter().filter(|(name, _)| &***name != USER_MESSAGE);
         all.filter(|(name, variable)| {
-            is_ours(name, variable) && !on_its_way(name) && !self.is_asked_anew(name, variable)
+            is_wanted(name, variable)
+                && is_ours(name, variable)
+                && !on_its_way(name)
+                && !self.is_asked_anew(name, variable)
         })
         .collect()
     }

@@ -19,7 +19,7 @@ pub(crate) fn append_line(applied: &mut String, line: &str) {
 /// rewritten.
 pub(crate) fn as_json_line(line: &TraceLine) -> Arc<str> {
     let source = &line.source;
-    let has_break = source.contains(['\n', '\r']);
+    let has_break = source.contains('\n') || source.contains('\r');
     let has_trailing_comma =
         source.match_indices(',').any(|(at, _)| source[at + 1..].trim_start().starts_with(['}', ']']));
     if !has_break && !has_trailing_comma {

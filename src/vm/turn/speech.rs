@@ -50,6 +50,7 @@ impl TurnStep<'_> {
         let mut pending = None;
         while let Some(part) = parts.pop_front() {
             match part {
+                Part::Text(piece) if text.is_empty() => text = piece,
                 Part::Text(piece) => text.push_str(&piece),
                 Part::Reference { reference, braced, source } => {
                     match self.interpreter.stack.speak_reference(&reference, braced, &source) {

@@ -19,9 +19,10 @@ impl Todo {
 impl Turn {
     /// More of the reply has come.
     pub(super) fn read(&mut self, bytes: &[u8]) {
-        let mut readings = Vec::new();
+        // The same memory, so that a chunk costs no allocation.
+        let mut readings = std::mem::take(&mut self.readings).into();
         self.reader.push(bytes, &mut readings);
-        self.readings.extend(readings);
+        self.readings = readings.into();
     }
 
     /// No more of it will come.
@@ -33,9 +34,9 @@ impl Turn {
             | ReplyEnd::Closed => ReadEnd::Cut,
             ReplyEnd::Complete(_) => ReadEnd::Complete,
         };
-        let mut readings = Vec::new();
+        let mut readings = std::mem::take(&mut self.readings).into();
         self.reader.finish(read_end, &mut readings);
-        self.readings.extend(readings);
+        self.readings = readings.into();
         self.ended = Some((end, usage));
     }
 
