@@ -29,11 +29,12 @@ impl Executor<'_> {
             self.set(line, target, value);
             return Next::Done;
         }
-        // `Work out the sum and keep it as $sum`: the value stands before its variable.
-        if value.is_none() && after_target(text, target).is_none() {
-            return self.act_free(line, text);
-        }
+        let written = text;
         let text = wanted::without_types(text);
+        // `Work out the sum and keep it as $sum`: the value stands before its variable.
+        if value.is_none() && after_target(&text, target).is_none() {
+            return self.act_free(line, written);
+        }
         let words = after_target(&text, target).unwrap_or(&text);
         self.assign_words(line, target, ty, words, &text)
     }
