@@ -135,6 +135,11 @@ impl<'a> Names<'a> {
         Some(&self.playbooks[index])
     }
 
+    /// Whether `name` means something that can be called.
+    pub(crate) fn is_callable(&self, agent: AgentId, name: &str) -> bool {
+        !name.is_empty() && !matches!(self.resolve(agent, name), Meaning::Unknown)
+    }
+
     /// Whether a tool that can be called by `name` has a parameter of this name.
     pub(crate) fn has_parameter(&self, agent: AgentId, name: &str, parameter: &str) -> bool {
         let Meaning::Tool(tool) = self.resolve(agent, name) else { return false };

@@ -4,6 +4,7 @@ use crate::english::lines::{
     read_action, read_call_in_plain_words, read_leading_condition, strip_filler, strip_separators,
 };
 use crate::english::loops::read_line;
+use crate::english::near::find_near;
 use crate::english::reading::{Action, ItemReading, Reading, Surroundings};
 use crate::english::words::Phrase;
 use crate::expr::{BinaryOperator, Expr, ExprKind, UnaryOperator};
@@ -19,7 +20,13 @@ pub(crate) fn read_item<'a>(words: Phrase<'a>, around: Surroundings<'_>) -> Item
     if let Some(call) = read_call_in_plain_words(words, around) {
         return ItemReading::line(call);
     }
-    read_branch(words, around).unwrap_or_else(|| read_line(words, around))
+    let mut item = read_branch(words, around).unwrap_or_else(|| read_line(words, around));
+    let action = item.action.as_mut().map(|action| (action.words, &mut action.reading));
+    let line = if action.is_none() { Some((words, &mut item.line)) } else { action };
+    if let Some((words, reading)) = line.filter(|(_, reading)| !reading.explicit && reading.near.is_none()) {
+        reading.near = find_near(words, &reading.kind, around).map(Box::new);
+    }
+    item
 }
 
 /// What an `If` begins with, and what turns it round.

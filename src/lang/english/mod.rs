@@ -6,6 +6,7 @@ pub(crate) mod grammar;
 pub(crate) mod items;
 pub(crate) mod lines;
 pub(crate) mod loops;
+mod near;
 pub(crate) mod pattern;
 pub(crate) mod reading;
 pub(crate) mod triggers;
