@@ -189,10 +189,12 @@ fn is_or_none(name: &Option<Arc<str>>, wanted: &str) -> bool {
 
 /// The text of `Say("user", "text")` or `Say("text")`. Braces other than `{$name}` were code there.
 fn spoken_literal(arguments: &[Given]) -> Option<Arc<str>> {
-    let text = |index: usize| match &arguments.get(index)?.1.kind {
-        ExprKind::Literal(Value::Str(text)) => Some(text.clone()),
-        ExprKind::Text(pieces) => Some(pieces.iter().map(Expr::as_piece).collect::<String>().into()),
-        _ => None,
+    let text = |index: usize| {
+        let kind = &arguments.get(index)?.1.kind;
+        if let ExprKind::Text(pieces) = kind {
+            return Some(pieces.iter().map(Expr::as_piece).collect::<String>().into());
+        }
+        if let ExprKind::Literal(Value::Str(text)) = kind { Some(text.clone()) } else { None }
     };
     let spoken = match arguments.len() {
         1 => text(0)?,

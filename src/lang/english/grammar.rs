@@ -20,32 +20,8 @@ pub(crate) enum Means {
     Break,
     /// The next round of the innermost loop begins.
     Continue,
-    /// A loop over a list: its variable, the list.
-    ForEach,
-    /// The same: its variable, the items one by one.
-    ForEachOf,
-    /// The same: the list, its variable.
-    Over,
-    /// A loop over numbers: its variable, the first, the last.
-    Range,
-    /// A loop of so many rounds: the number.
-    Repeat,
-    /// A loop of so many rounds.
-    RepeatTimes(i64),
-    /// A loop of so many rounds, said in words.
-    RepeatInWords,
-    /// A loop with a bound: the condition, the number.
-    UntilAtMost,
-    /// A loop with a bound: the number, the condition.
-    AtMostUntil,
-    /// A loop: the condition, in words if it is none.
-    Until,
-    /// A loop: the condition, in words if it is none.
-    While,
-    /// A loop that something in it ends.
-    Forever,
-    /// A loop of the model's own.
-    OwnLoop,
+    /// The rounds of a loop.
+    Loop(Rounds),
     /// A variable gets a value: the variable, the value in whatever form.
     Assign,
     /// The same, said in words: a text may stand without quotes.
@@ -78,6 +54,37 @@ pub(crate) enum Means {
     SayInWords,
 }
 
+/// What the rounds of a loop go by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rounds {
+    /// A loop over a list: its variable, the list.
+    ForEach,
+    /// The same: its variable, the items one by one.
+    ForEachOf,
+    /// The same: the list, its variable.
+    Over,
+    /// A loop over numbers: its variable, the first, the last.
+    Range,
+    /// A loop of so many rounds: the number.
+    Count,
+    /// A loop of so many rounds.
+    Times(i64),
+    /// A loop of so many rounds, said in words.
+    InWords,
+    /// A loop with a bound: the condition, the number.
+    UntilAtMost,
+    /// A loop with a bound: the number, the condition.
+    AtMostUntil,
+    /// A loop: the condition, in words if it is none.
+    Until,
+    /// A loop: the condition, in words if it is none.
+    While,
+    /// A loop that something in it ends.
+    Forever,
+    /// A loop of the model's own.
+    Own,
+}
+
 /// How a value changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
@@ -102,8 +109,7 @@ const fn rule(means: Means, pattern: &'static str, examples: &'static [&'static 
 }
 
 use Means::{
-    Assign, AtMostUntil, Break, CallInSentence, CallWith, Continue, EndPlaybook, EndProgram, ForEach, Forever, Keep,
-    Over, OwnLoop, Put, Range, Repeat, RepeatInWords, RepeatTimes, Say, SayInWords, Store, Until, UntilAtMost, While,
+    Assign, Break, CallInSentence, CallWith, Continue, EndPlaybook, EndProgram, Keep, Loop, Put, Say, SayInWords, Store,
 };
 
 /// The rows, by what they mean; of two that fit a line the first counts.
@@ -139,72 +145,72 @@ pub(crate) const RULES: &[Rule] = &[
     ),
     rule(Continue, "next (one|item|round|entry|element|iteration)", &["Next item"]),
     rule(
-        ForEach,
+        Loop(Rounds::ForEach),
         "[do this] (for|foreach|loop|go|iterate|step|run|walk|with) [through|over] [each|every|every single|all|all of the|all the] {target} (in|of|from|from among) ! {value}",
         &["For each $x in $list", "Go through each $item of $order.items"],
     ),
     rule(
-        Means::ForEachOf,
+        Loop(Rounds::ForEachOf),
         "(for|foreach) [each|every] {target} (in|of|from) [the list|the list of] {rest}",
         &["For each $name in \"Ida\", \"Jonas\" and \"Mina\""],
     ),
     rule(
-        Over,
+        Loop(Rounds::Over),
         "(for each of|for all|loop over|loop through|go through|iterate over|step through|run through|walk through|work through) [all|all of|each of] [the] {value} [,] ! (as|with|calling each|calling each one|and call each|and call each one|each time as) {target}",
         &["Loop over $list as $x"],
     ),
     rule(
-        Range,
+        Loop(Rounds::Range),
         "(for|count) [each|every] [number] {target} (=|from|in|running from|going from|between) {value} (to|through|up to|until|..|and) ! {value}",
         &["For $i from 1 to 3", "Count $n from $low to $high"],
     ),
     rule(
-        AtMostUntil,
+        Loop(Rounds::AtMostUntil),
         "[repeat|loop|do|try] [this|that|the following] [,] (at most|up to|no more than|a maximum of|max|maximal|for at most) {count} times [,] (until|till) ! {condition}",
         &["Repeat at most 3 times until $a is 5"],
     ),
     rule(
-        UntilAtMost,
+        Loop(Rounds::UntilAtMost),
         "(repeat|loop|do|keep going|go on|try) [this|that|the following] (until|till) {condition} [,] [but|and|or] [for] (at most|up to|no more than|a maximum of|max|maximal) ! {count} times",
         &["Repeat until $ok is yes, at most three times"],
     ),
     rule(
-        UntilAtMost,
+        Loop(Rounds::UntilAtMost),
         "(repeat|loop|do|keep going|go on|try) [this|that|the following] (until|till) {words} [,] [but|and|or] [for] (at most|up to|no more than|a maximum of|max|maximal) {count} times",
         &["Repeat until the guest is satisfied, at most 3 times"],
     ),
-    rule(RepeatTimes(1), "(repeat|do) [this|that|the following|the following steps] once", &["Do this once"]),
-    rule(RepeatTimes(2), "(repeat|do) [this|that|the following|the following steps] twice", &["Repeat twice"]),
+    rule(Loop(Rounds::Times(1)), "(repeat|do) [this|that|the following|the following steps] once", &["Do this once"]),
+    rule(Loop(Rounds::Times(2)), "(repeat|do) [this|that|the following|the following steps] twice", &["Repeat twice"]),
     rule(
-        Repeat,
+        Loop(Rounds::Count),
         "(repeat|loop|do|try) [this|that|the following|the following steps|these steps|the steps below] [for|up to|at most] {count} times",
         &["Repeat 3 times", "Do this $n times"],
     ),
-    rule(Repeat, "{count} times", &["Three times"]),
+    rule(Loop(Rounds::Count), "{count} times", &["Three times"]),
     rule(
-        Until,
+        Loop(Rounds::Until),
         "[repeat|loop|do|keep going|keep repeating] [this|that|the following|the following steps|these steps|these lines|the steps below] (until|till) {condition}",
         &["Repeat until $total is at least 3"],
     ),
     rule(
-        While,
+        Loop(Rounds::While),
         "[repeat|loop|do|keep going] [this|that|the following|the following steps|these steps|these lines|the steps below] (while|as long as|so long as|for as long as) {condition}",
         &["While $n is less than 3"],
     ),
-    rule(OwnLoop, "(for each|for every) {rest}", &["For each open ticket"]),
+    rule(Loop(Rounds::Own), "(for each|for every) {rest}", &["For each open ticket"]),
     rule(
-        Until,
+        Loop(Rounds::Until),
         "[repeat|loop|do|keep going|keep repeating] [this|that|the following|the following steps|these steps|these lines|the steps below] (until|till) {rest}",
         &["Repeat until the guest is satisfied"],
     ),
     rule(
-        While,
+        Loop(Rounds::While),
         "[repeat|loop|keep going] [this|that|the following|the following steps] (while|as long as|so long as) {rest}",
         &["While there are open problems"],
     ),
-    rule(RepeatInWords, "(repeat|loop|do) [this|that|the following] {words} times", &["Repeat several times"]),
+    rule(Loop(Rounds::InWords), "(repeat|loop|do) [this|that|the following] {words} times", &["Repeat several times"]),
     rule(
-        Forever,
+        Loop(Rounds::Forever),
         "(repeat|loop) [this|that|the following|the following steps|the steps below|these steps|these lines] [forever|endlessly|again and again]",
         &["Repeat", "Repeat the following"],
     ),
@@ -359,13 +365,7 @@ impl Means {
             Means::EndPlaybook => "the playbook ends",
             Means::Break => "the loop ends",
             Means::Continue => "the next round begins",
-            Means::ForEach | Means::ForEachOf | Means::Over => "a loop over a list",
-            Means::Range => "a loop over numbers",
-            Means::Repeat | Means::RepeatTimes(_) | Means::RepeatInWords => "so many rounds",
-            Means::UntilAtMost | Means::AtMostUntil => "rounds until something is true, with a bound",
-            Means::Until => "rounds until something is true",
-            Means::While => "rounds while something is true",
-            Means::Forever | Means::OwnLoop => "a loop of the model's",
+            Means::Loop(rounds) => rounds.describe(),
             Means::Assign | Means::SetTo | Means::Store => "a variable gets a value",
             Means::AssignInWords => "a variable gets what the model finds",
             Means::Append | Means::AppendTexts => "a list gets more items",
@@ -374,6 +374,20 @@ impl Means {
             Means::CallInSentence | Means::CallWith => "a call",
             Means::Say | Means::SayValue => "a text is said",
             Means::SayInWords => "the model says something",
+        }
+    }
+}
+
+impl Rounds {
+    fn describe(self) -> &'static str {
+        match self {
+            Rounds::ForEach | Rounds::ForEachOf | Rounds::Over => "a loop over a list",
+            Rounds::Range => "a loop over numbers",
+            Rounds::Count | Rounds::Times(_) | Rounds::InWords => "so many rounds",
+            Rounds::UntilAtMost | Rounds::AtMostUntil => "rounds until something is true, with a bound",
+            Rounds::Until => "rounds until something is true",
+            Rounds::While => "rounds while something is true",
+            Rounds::Forever | Rounds::Own => "a loop of the model's",
         }
     }
 }
@@ -412,31 +426,47 @@ pub(crate) enum Found<'a> {
     Near(&'static Rule, Hole, Phrase<'a>),
 }
 
-/// The rows that read `line`, in order, the first of those that it only begins like last.
-pub(crate) fn rows<'a>(line: Phrase<'a>) -> Vec<Found<'a>> {
-    let first_word = line.words().next().filter(|(at, _)| *at == 0).map(|(_, word)| word);
-    let first = first_word.map(str::to_ascii_lowercase);
-    let named = first.and_then(|word| GRAMMAR.by_word.get(&*word)).into_iter().flatten().copied();
+/// The rows of a sense that is `wanted` whose words stand in `line`, in order.
+fn candidates<'a>(line: Phrase<'a>, wanted: impl Fn(Means) -> bool + 'a) -> impl Iterator<Item = usize> + 'a {
+    let first = line.words().next().filter(|(at, _)| *at == 0).map(|(_, word)| word.to_ascii_lowercase());
+    let named = first.as_deref().and_then(|word| GRAMMAR.by_word.get(word)).map_or(&[][..], Vec::as_slice);
     let begins_otherwise = line.text.starts_with(['$', '"', '\'', '“', '„', '«', '‘'])
         || line.text.starts_with(|c: char| c.is_ascii_digit())
-        || first_word.is_some_and(|word| number_word(word).is_some());
-    let mut order: Vec<usize> = named.collect();
+        || first.as_deref().is_some_and(|word| number_word(word).is_some());
     // A row that begins with any words ends in a variable.
-    if begins_otherwise || line.text.contains('$') {
-        order.extend(&GRAMMAR.open);
-        order.sort_unstable();
-    }
-    let (mut found, mut near) = (Vec::new(), None);
-    for index in order {
+    let is_open = begins_otherwise || line.text.contains('$');
+    let (mut named, mut open) =
+        (named.iter().peekable(), (if is_open { &GRAMMAR.open[..] } else { &[] }).iter().peekable());
+    let rows = std::iter::from_fn(move || match (named.peek(), open.peek()) {
+        (Some(by_word), Some(any)) if by_word > any => open.next(),
+        (None, _) => open.next(),
+        (Some(_), _) => named.next(),
+    });
+    let words: Vec<&str> = line.words().map(|(_, word)| word).collect();
+    let may_be = move |index: &usize| GRAMMAR.patterns[*index].may_match(line.text, &words);
+    rows.copied().filter(move |&index| wanted(RULES[index].means)).filter(may_be)
+}
+
+/// The rows of a sense that is `wanted` which read `line` or begin like it, in order.
+pub(crate) fn rows<'a>(line: Phrase<'a>, wanted: impl Fn(Means) -> bool + 'a) -> impl Iterator<Item = Found<'a>> + 'a {
+    candidates(line, wanted).filter_map(move |index| {
         let rule = &RULES[index];
         match GRAMMAR.patterns[index].matches(line) {
-            Matched::Whole(holes) => found.push(Found::Row(rule, holes)),
-            Matched::Nearly(hole, place) => near = near.or(Some(Found::Near(rule, hole, place))),
-            Matched::Not => {}
+            Matched::Whole(holes) => Some(Found::Row(rule, holes)),
+            Matched::Nearly(hole, place) => Some(Found::Near(rule, hole, place)),
+            Matched::Not => None,
         }
-    }
-    found.extend(near);
-    found
+    })
+}
+
+/// Whether a loop can begin as `line` does.
+pub(crate) fn begins_loop(line: Phrase<'_>) -> bool {
+    let first = line.words().next().filter(|(at, _)| *at == 0).map(|(_, word)| word.to_ascii_lowercase());
+    let Some(first) = first else { return false };
+    let is_loop = |&index: &usize| matches!(RULES[index].means, Means::Loop(_));
+    number_word(&first).is_some()
+        || first.starts_with(|c: char| c.is_ascii_digit())
+        || GRAMMAR.by_word.get(&*first).is_some_and(|rows| rows.iter().any(is_loop))
 }
 
 impl Near {

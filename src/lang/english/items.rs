@@ -111,10 +111,12 @@ fn read_condition_at_end<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> Opti
 /// A condition turned round: that of an `Unless`.
 fn negated(condition: Expr) -> Expr {
     let span = condition.span;
-    let kind = match condition.kind {
-        ExprKind::Binary(BinaryOperator::Equal, left, right) => ExprKind::Binary(BinaryOperator::NotEqual, left, right),
-        ExprKind::Test { subject, test, negated } => ExprKind::Test { subject, test, negated: !negated },
-        kind => ExprKind::Unary(UnaryOperator::Not, Box::new(Expr { kind, span })),
+    let kind = if let ExprKind::Binary(BinaryOperator::Equal, left, right) = condition.kind {
+        ExprKind::Binary(BinaryOperator::NotEqual, left, right)
+    } else if let ExprKind::Test { subject, test, negated } = condition.kind {
+        ExprKind::Test { subject, test, negated: !negated }
+    } else {
+        ExprKind::Unary(UnaryOperator::Not, Box::new(condition))
     };
     Expr { kind, span }
 }

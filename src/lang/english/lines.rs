@@ -40,14 +40,16 @@ fn read_asking(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
 /// The first row of the grammar, but for loops, that the line has a sense by.
 fn read_rows(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
     let mut near = None;
-    for found in rows(line) {
+    for found in rows(line, |_| true) {
         match found {
             Found::Row(rule, holes) => {
                 if let Some(reading) = read_row(rule.means, &holes, around) {
                     return Some(reading);
                 }
             }
-            Found::Near(rule, hole, place) => near = Some(Near::of(rule, hole, place)),
+            Found::Near(rule, hole, place) => {
+                near.get_or_insert_with(|| Near::of(rule, hole, place));
+            }
         }
     }
     near.map(|near| Reading { near: Some(Box::new(near)), ..Reading::free() })
@@ -68,7 +70,6 @@ fn read_row(means: Means, holes: &[Phrase<'_>], around: Surroundings<'_>) -> Opt
         Means::Store => set(target(1)?, holes.first()?.expr()?),
         Means::Append | Means::AppendTexts => {
             let items: Vec<Expr> = holes.first()?.listed_values()?.into_iter().map(|(_, value)| value).collect();
-            let is_text = |item: &Expr| matches!(item.kind, ExprKind::Literal(Value::Str(_)) | ExprKind::Text(_));
             if means == Means::AppendTexts && !items.iter().all(is_text) {
                 return None;
             }
@@ -81,17 +82,16 @@ fn read_row(means: Means, holes: &[Phrase<'_>], around: Surroundings<'_>) -> Opt
         }
         Means::Put(change) => {
             let (target, value) = (target(1)?, holes.first()?.expr()?);
-            match &value.kind {
-                ExprKind::Literal(Value::Str(_)) | ExprKind::Text(_) if change == Change::Add => {
-                    Some(append(target, vec![value]))
-                }
-                // What is in it decides whether this is a sum or one more item.
-                ExprKind::Reference(_) if change == Change::Add => None,
-                _ => {
-                    let value = changed(&target, change, value);
-                    set(target, value)
-                }
+            let adds = change == Change::Add;
+            if adds && is_text(&value) {
+                return Some(append(target, vec![value]));
             }
+            // What is in it decides whether this is a sum or one more item.
+            if adds && matches!(value.kind, ExprKind::Reference(_)) {
+                return None;
+            }
+            let value = changed(&target, change, value);
+            set(target, value)
         }
         Means::Step(change) => {
             let target = target(0)?;
@@ -115,20 +115,12 @@ fn read_row(means: Means, holes: &[Phrase<'_>], around: Surroundings<'_>) -> Opt
             exact(StepKind::Say { literal: Some(format!("{{{reference}}}").into()) })
         }
         Means::SayInWords => Some(Reading::new(StepKind::Say { literal: None }, false)),
-        Means::ForEach
-        | Means::ForEachOf
-        | Means::Over
-        | Means::Range
-        | Means::Repeat
-        | Means::RepeatTimes(_)
-        | Means::RepeatInWords
-        | Means::UntilAtMost
-        | Means::AtMostUntil
-        | Means::Until
-        | Means::While
-        | Means::Forever
-        | Means::OwnLoop => None,
+        Means::Loop(_) => None,
     }
+}
+
+fn is_text(value: &Expr) -> bool {
+    matches!(value.kind, ExprKind::Literal(Value::Str(_)) | ExprKind::Text(_))
 }
 
 /// Without the `and` or comma at the end that joined it to what follows.

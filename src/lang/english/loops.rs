@@ -1,17 +1,21 @@
 //! Reads the loop that a line is, and what each round does on the same line.
 
-use crate::english::grammar::{Found, Means, rows};
+use crate::english::grammar::{Found, Means, Rounds, begins_loop, rows};
 use crate::english::lines::{read_action, strip_separators};
 use crate::english::reading::{Action, ItemReading, Reading, Surroundings};
 use crate::english::words::Phrase;
-use crate::expr::{ACTION_VERBS, Expr, ExprKind, is_one_of, number_word};
+use crate::expr::{ACTION_VERBS, Expr, ExprKind, is_one_of};
 use crate::program::{Loop, StepKind};
 use crate::value::Value;
 
 /// Reads a line that is no branch, with what a loop does on the same line.
 pub(super) fn read_line<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> ItemReading<'a> {
-    if let Some(reading) = read_loop(line, around).filter(|reading| reading.explicit || !around.has_children) {
-        return ItemReading::line(reading);
+    if !begins_loop(line) {
+        return ItemReading::line(read_action(line, around));
+    }
+    let whole = read_loop(line, around);
+    if whole.as_ref().is_some_and(|reading| reading.explicit || !around.has_children) {
+        return ItemReading { line: whole.unwrap_or_else(Reading::free), action: None, otherwise: None };
     }
     // What stands after the header is what each round does.
     for at in ends_of_header(line) {
@@ -31,31 +35,21 @@ pub(super) fn read_line<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> ItemR
         let action = Action { condition: line.until(at), words: rest, reading: read_action(rest, around) };
         return ItemReading { line: header, action: Some(action), otherwise: None };
     }
-    let in_words = read_loop_over_words(line).or_else(|| read_loop(line, around));
+    let in_words = read_loop_over_words(line).or(whole);
     ItemReading::line(in_words.unwrap_or_else(|| read_action(line, around)))
 }
 
 /// Where the header of a loop may end: before a mark, a dash or a verb.
-fn ends_of_header<'a>(line: Phrase<'a>) -> impl Iterator<Item = usize> + 'a {
-    const LOOPS: [&str; 14] = [
-        "for", "foreach", "repeat", "loop", "go", "while", "until", "do", "iterate", "as", "so", "with", "keep",
-        "count",
-    ];
-    let begins_loop =
-        line.words().next().is_some_and(|(_, word)| LOOPS.iter().any(|loops| word.eq_ignore_ascii_case(loops)))
-            || line.text.starts_with(|c: char| c.is_ascii_digit())
-            || line.words().next().is_some_and(|(at, word)| at == 0 && number_word(word).is_some());
+fn ends_of_header(line: Phrase<'_>) -> Vec<usize> {
+    if !line.text.contains(['$', '"']) && line.find_word("times").is_none() {
+        return Vec::new();
+    }
     let marks = line.text.match_indices([',', ':', '—', '–']).map(|(at, _)| at);
     let verbs = line.words().filter(|(at, word)| *at > 0 && is_one_of(ACTION_VERBS, word));
-    let mut marks: Vec<usize> = marks.chain(verbs.map(|(at, _)| at)).collect();
-    marks.sort_unstable();
-    let ends: Vec<usize> =
-        if begins_loop && line.text.contains(['$', '"']) || begins_loop && line.find_word("times").is_some() {
-            marks.into_iter().take(MAX_HEADER_ENDS).collect()
-        } else {
-            Vec::new()
-        };
-    ends.into_iter()
+    let mut ends: Vec<usize> = marks.chain(verbs.map(|(at, _)| at)).collect();
+    ends.sort_unstable();
+    ends.truncate(MAX_HEADER_ENDS);
+    ends
 }
 
 /// How many places are tried as the end of a loop's header; a bound for hostile lines only.
@@ -68,16 +62,17 @@ fn read_loop(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
     let (exact, holds) = (around.has_children, around.has_children);
     let number = |count: i64, at: Phrase<'_>| Expr { kind: ExprKind::Literal(Value::Int(count)), span: at.span() };
     let count = |hole: &Phrase<'_>| hole.expr();
-    for found in rows(line) {
+    for found in rows(line, |means| matches!(means, Means::Loop(_))) {
         let Found::Row(rule, holes) = found else { continue };
+        let Means::Loop(rounds) = rule.means else { continue };
         let hole = |at: usize| holes.get(at).copied();
-        let (header, explicit) = match rule.means {
-            Means::ForEach | Means::Over => {
+        let (header, explicit) = match rounds {
+            Rounds::ForEach | Rounds::Over => {
                 let (variable, list) =
-                    if rule.means == Means::ForEach { (hole(0)?, hole(1)?) } else { (hole(1)?, hole(0)?) };
+                    if rounds == Rounds::ForEach { (hole(0)?, hole(1)?) } else { (hole(1)?, hole(0)?) };
                 (Loop::ForEach { variable: variable.target()?.0, list: Some(list.expr()?) }, exact)
             }
-            Means::ForEachOf => {
+            Rounds::ForEachOf => {
                 let items: Vec<Expr> = hole(1)?.listed_values().into_iter().flatten().map(|(_, item)| item).collect();
                 if items.len() < 2 {
                     continue;
@@ -85,17 +80,17 @@ fn read_loop(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
                 let list = Expr { kind: ExprKind::List(items), span: hole(1)?.span() };
                 (Loop::ForEach { variable: hole(0)?.target()?.0, list: Some(list) }, exact)
             }
-            Means::Range => {
+            Rounds::Range => {
                 let (low, high) = (hole(1)?.expr()?, hole(2)?.expr()?);
                 let span = low.span.to(high.span);
                 let list = Expr { kind: ExprKind::Range(Box::new(low), Box::new(high)), span };
                 (Loop::ForEach { variable: hole(0)?.target()?.0, list: Some(list) }, exact)
             }
-            Means::Repeat => (Loop::Repeat { count: Some(count(&hole(0)?)?) }, exact),
-            Means::RepeatTimes(n) => (Loop::Repeat { count: Some(number(n, line)) }, exact),
-            Means::RepeatInWords if holds => (Loop::Repeat { count: None }, false),
-            Means::UntilAtMost | Means::AtMostUntil => {
-                let is_first = rule.means == Means::UntilAtMost;
+            Rounds::Count => (Loop::Repeat { count: Some(count(&hole(0)?)?) }, exact),
+            Rounds::Times(n) => (Loop::Repeat { count: Some(number(n, line)) }, exact),
+            Rounds::InWords if holds => (Loop::Repeat { count: None }, false),
+            Rounds::UntilAtMost | Rounds::AtMostUntil => {
+                let is_first = rounds == Rounds::UntilAtMost;
                 let (condition, most) = if is_first { (hole(0)?, hole(1)?) } else { (hole(1)?, hole(0)?) };
                 let (condition, at_most) = (condition.condition(), Some(count(&most)?));
                 if condition.is_none() && !holds {
@@ -104,18 +99,18 @@ fn read_loop(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
                 let is_exact = exact && condition.is_some();
                 (Loop::Until { condition, at_most }, is_exact)
             }
-            Means::Until => match hole(0)?.condition() {
+            Rounds::Until => match hole(0)?.condition() {
                 Some(condition) => (Loop::Until { condition: Some(condition), at_most: None }, exact),
                 None if holds => (Loop::Until { condition: None, at_most: None }, false),
                 None => continue,
             },
-            Means::While => match hole(0)?.condition() {
+            Rounds::While => match hole(0)?.condition() {
                 Some(condition) => (Loop::While { condition: Some(condition) }, exact),
                 None if holds => (Loop::While { condition: None }, false),
                 None => continue,
             },
-            Means::Forever | Means::OwnLoop if holds => (Loop::While { condition: None }, false),
-            _ => continue,
+            Rounds::Forever | Rounds::Own if holds => (Loop::While { condition: None }, false),
+            Rounds::InWords | Rounds::Forever | Rounds::Own => continue,
         };
         return Some(Reading::new(StepKind::Loop(header), explicit));
     }

@@ -102,6 +102,8 @@ impl Hole {
 #[derive(Debug)]
 pub(crate) struct Pattern {
     nodes: Vec<Node>,
+    /// Words and marks of which one of each group stands in every text of this pattern, or in one that it nearly is.
+    needs: Vec<Vec<&'static str>>,
 }
 
 /// How a text goes with a pattern.
@@ -139,7 +141,20 @@ impl Pattern {
     /// Reads a pattern of the grammar, which is known to be well formed (a test reads them all).
     pub(crate) fn new(text: &'static str) -> Pattern {
         let mut rest = text;
-        Pattern { nodes: read_nodes(&mut rest).into_iter().flatten().collect() }
+        let nodes: Vec<Node> = read_nodes(&mut rest).into_iter().flatten().collect();
+        let surely = nodes.iter().take_while(|node| !matches!(node, Node::Sure));
+        let needs = surely.map(needed).filter(|group| !group.is_empty()).collect();
+        Pattern { nodes, needs }
+    }
+
+    /// Whether the words and marks that it needs stand in `text`, whose words are given. It is asked before the text is
+    /// matched because it costs less.
+    pub(crate) fn may_match(&self, text: &str, words: &[&str]) -> bool {
+        let has_word = |needed: &str| words.iter().any(|word| word.eq_ignore_ascii_case(needed));
+        let has = |needed: &&str| {
+            if needed.starts_with(char::is_alphabetic) { has_word(needed) } else { text.contains(needed) }
+        };
+        self.needs.iter().all(|group| group.iter().any(has))
     }
 
     /// The words that a text of this pattern begins with; none: it begins with a hole.
@@ -156,6 +171,21 @@ impl Pattern {
             return Matched::Whole(state.holes);
         }
         state.stuck.map_or(Matched::Not, |(hole, place)| Matched::Nearly(hole, place))
+    }
+}
+
+/// The words and marks of which one stands wherever `node` is matched; none: it can be matched without.
+fn needed(node: &Node) -> Vec<&'static str> {
+    match node {
+        Node::Hole(_) | Node::Sure => Vec::new(),
+        // `that's` is two words of a text.
+        Node::Word(word) if !word.chars().all(char::is_alphanumeric) => Vec::new(),
+        Node::Word(word) | Node::Mark(word) => vec![word],
+        Node::OneOf(choices) => {
+            let each: Vec<_> =
+                choices.iter().map(|nodes| nodes.iter().map(needed).find(|group| !group.is_empty())).collect();
+            each.into_iter().collect::<Option<Vec<_>>>().unwrap_or_default().concat()
+        }
     }
 }
 

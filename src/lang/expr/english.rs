@@ -253,10 +253,8 @@ impl Parser<'_> {
                 if let ExprKind::Literal(Value::Int(_) | Value::Float(_)) = right.expr.kind {
                     self.eat_unit();
                 }
-                let operator = match operator {
-                    Op::Equal => self.eat_or_degree().unwrap_or(operator),
-                    _ => operator,
-                };
+                let degree = if operator == Op::Equal { self.eat_or_degree() } else { None };
+                let operator = degree.unwrap_or(operator);
                 // What lists several is one of them.
                 let operator = if operator == Op::Equal && self.listed { Op::In } else { operator };
                 let any_case = self.eat_any_case() || std::mem::take(&mut self.any_case);
@@ -351,10 +349,9 @@ impl Parser<'_> {
             if is_or {
                 return true;
             }
-            match at.token {
-                Token::Symbol(",") | Token::Str(_) | Token::Number(_) => {}
-                Token::Word if self.bare_text_at(&at, true).is_some() => {}
-                _ => return false,
+            let is_text = matches!(at.token, Token::Symbol(",") | Token::Str(_) | Token::Number(_));
+            if !(is_text || at.token == Token::Word && self.bare_text_at(&at, true).is_some()) {
+                return false;
             }
             at = next_token(self.text, at.end);
         }
@@ -364,27 +361,30 @@ impl Parser<'_> {
     /// A text or number, in quotes or not, that may be one of several.
     fn alternative(&mut self, takes_text: bool, judges: bool) -> Result<Option<Parsed>, ExprError> {
         let start = self.next.start;
-        let value = match self.next.token.clone() {
-            Token::Str(text) if !text.contains("{$") => Value::Str(text),
-            Token::Number(_) => return self.number().map(Some),
-            Token::Word => {
-                if let Some(number) = number_word(self.word()) {
-                    Value::Int(number)
-                } else {
-                    let Some(end) = self.bare_text_at(&self.next, judges).filter(|_| takes_text && self.in_sentence())
-                    else {
-                        return Ok(None);
-                    };
-                    let words: Vec<&str> = self.text[start..end].split_whitespace().collect();
-                    while self.next.start < end {
-                        self.advance();
-                    }
-                    self.any_case = true;
-                    let kind = ExprKind::Literal(Value::from(words.join(" ")));
-                    return self.node(kind, self.span(start, end), 1).map(Some);
+        let value = if self.next.token == Token::Word {
+            if let Some(number) = number_word(self.word()) {
+                Value::Int(number)
+            } else {
+                let Some(end) = self.bare_text_at(&self.next, judges).filter(|_| takes_text && self.in_sentence())
+                else {
+                    return Ok(None);
+                };
+                let words: Vec<&str> = self.text[start..end].split_whitespace().collect();
+                while self.next.start < end {
+                    self.advance();
                 }
+                self.any_case = true;
+                let kind = ExprKind::Literal(Value::from(words.join(" ")));
+                return self.node(kind, self.span(start, end), 1).map(Some);
             }
-            _ => return Ok(None),
+        } else if let Token::Number(_) = self.next.token {
+            return self.number().map(Some);
+        } else {
+            let Token::Str(text) = self.next.token.clone() else { return Ok(None) };
+            if text.contains("{$") {
+                return Ok(None);
+            }
+            Value::Str(text)
         };
         self.advance();
         self.node(ExprKind::Literal(value), self.span(start, self.end), 1).map(Some)
@@ -403,7 +403,7 @@ impl Parser<'_> {
                 }
                 Token::End | Token::Symbol("," | ":" | ")" | "-") => true,
                 Token::Bad(_) => matches!(word, ";" | "." | "—" | "–" | "?" | "!" | "→" | "&"),
-                _ => return None,
+                Token::Reference(_) | Token::Number(_) | Token::Str(_) | Token::Symbol(_) => return None,
             };
             if is_over || n_words == MAX_TEXT_WORDS {
                 return end.filter(|_| is_over);

@@ -13,11 +13,10 @@ fn with_subject(compared: &Expr, subject: Expr) -> Option<Expr> {
         return Some(Expr { kind: ExprKind::Test { subject: Box::new(subject), test, negated }, span });
     }
     let ExprKind::Binary(operator, _, right) = &compared.kind else { return None };
-    let (plain, subject) = match &right.kind {
-        ExprKind::Unary(UnaryOperator::Lowercase, text) => {
-            (&**text, lowercase(Parsed { expr: subject, height: 1 }).expr)
-        }
-        _ => (&**right, subject),
+    let (plain, subject) = if let ExprKind::Unary(UnaryOperator::Lowercase, text) = &right.kind {
+        (&**text, lowercase(Parsed { expr: subject, height: 1 }).expr)
+    } else {
+        (&**right, subject)
     };
     let is_small = matches!(plain.kind, ExprKind::Reference(_)) || plain.as_constant().is_some();
     is_small.then(|| Expr { kind: ExprKind::Binary(*operator, Box::new(subject), right.clone()), span })

@@ -58,10 +58,7 @@ fn folded(expr: &Expr) -> Option<&Expr> {
 impl Expr {
     /// It as a piece of a quoted text: a text as it is, a reference in braces.
     pub(crate) fn as_piece(&self) -> String {
-        match &self.kind {
-            ExprKind::Literal(Value::Str(text)) => text.to_string(),
-            _ => format!("{{{self}}}"),
-        }
+        if let ExprKind::Literal(Value::Str(text)) = &self.kind { text.to_string() } else { format!("{{{self}}}") }
     }
 }
 
