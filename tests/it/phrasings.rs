@@ -177,11 +177,10 @@ fn shown_child_is_ours(playbook: &Playbook, step: &Step) -> bool {
 }
 
 fn kind(program: &Program, step: &Step) -> String {
-    match &step.kind {
-        StepKind::Free => "words".to_owned(),
-        StepKind::End => "end program".to_owned(),
-        kind => step_kind(program, kind),
+    if matches!(step.kind, StepKind::Free) {
+        return "words".to_owned();
     }
+    if matches!(step.kind, StepKind::End) { "end program".to_owned() } else { step_kind(program, &step.kind) }
 }
 
 fn case(program: &Program) -> &Playbook {

@@ -126,12 +126,13 @@ impl<'a> Names<'a> {
     /// The playbook of `agent` whose name has exactly the words of `text` (without `call`, `run`, `do` in front
     /// and without articles), and how many parameters it has.
     pub(crate) fn in_plain_words(&self, agent: AgentId, text: &str) -> Option<&Callable<'a>> {
-        let words = plain_words(text)?;
-        let found = |words: Vec<String>| self.plain.get(&(agent, words)).copied().flatten();
-        let index = found(words.clone()).or_else(|| {
-            let (first, rest) = words.split_first()?;
-            matches!(first.as_str(), "call" | "run" | "do").then(|| found(rest.to_vec())).flatten()
-        })?;
+        let mut key = (agent, plain_words(text)?);
+        let mut found = self.plain.get(&key);
+        if found.is_none() && matches!(key.1[0].as_str(), "call" | "run" | "do") {
+            key.1.remove(0);
+            found = self.plain.get(&key);
+        }
+        let index = found.copied().flatten()?;
         Some(&self.playbooks[index])
     }
 

@@ -75,16 +75,14 @@ impl<'a> Phrase<'a> {
     /// What follows `phrase` (words of small letters, one space between them), if it begins so; case and kind of
     /// white space do not matter.
     pub(crate) fn strip(self, phrase: &str) -> Option<Phrase<'a>> {
-        let mut rest = self;
-        for word in phrase.split(' ') {
-            rest = rest.trim();
-            let start = rest.text.get(..word.len())?;
-            if !start.eq_ignore_ascii_case(word) || rest.text[word.len()..].starts_with(continues_name) {
-                return None;
-            }
-            rest = rest.from(word.len());
+        let (mut rest, mut wanted) = (self.text.trim_start(), phrase);
+        loop {
+            let (word, more) = wanted.split_once(' ').map_or((wanted, None), |(word, more)| (word, Some(more)));
+            let is_next = rest.as_bytes().get(..word.len())?.eq_ignore_ascii_case(word.as_bytes());
+            rest = rest.get(word.len()..).filter(|rest| is_next && !rest.starts_with(continues_name))?;
+            let Some(more) = more else { return Some(self.from(self.text.len() - rest.len()).trim()) };
+            (rest, wanted) = (rest.trim_start(), more);
         }
-        Some(rest.trim())
     }
 
     /// What follows the first of `phrases` that it begins with.
@@ -100,7 +98,7 @@ impl<'a> Phrase<'a> {
     /// Without what authors put around a line for its looks: a box to tick, emphasis, a comment after it.
     pub(crate) fn plain(self) -> Phrase<'a> {
         let mut words = self.trim();
-        for tick in ["[ ]", "[x]", "[X]"] {
+        for tick in ["[ ]", "[x]", "[X]"].into_iter().filter(|_| words.text.starts_with('[')) {
             words = words.text.strip_prefix(tick).map_or(words, |_| words.from(tick.len()).trim());
         }
         if let Some(at) = words.comment() {
@@ -117,6 +115,9 @@ impl<'a> Phrase<'a> {
 
     /// Where a comment begins, outside of quotes: ` // …`, ` <!-- …`.
     fn comment(self) -> Option<usize> {
+        if !self.text.bytes().any(|byte| matches!(byte, b'/' | b'#' | b'<')) {
+            return None;
+        }
         let marks = ["// ", "# ", "<!--"].into_iter().flat_map(|mark| self.text.match_indices(mark)).map(|(at, _)| at);
         let before = |at: &usize| self.text[..*at].ends_with(char::is_whitespace);
         let quoted = |at: &usize| self.text[..*at].matches(['"', '“', '”']).count() % 2 == 1;
@@ -353,12 +354,13 @@ pub(crate) fn phrase_in(words: &[&str], phrase: &str) -> bool {
 /// `get order status` are the same. `None` if something else than words stands in it, or too many words.
 pub(crate) fn plain_words(text: &str) -> Option<Vec<String>> {
     const MAX_WORDS: usize = 24;
-    let mut words = Vec::new();
     // A hyphen joins words, whichever it is: `check-in` is `check in`.
-    for part in text.split(|c: char| c.is_whitespace() || matches!(c, '-' | '‑')).filter(|part| !part.is_empty()) {
-        if !part.chars().all(continues_name) {
-            return None;
-        }
+    let is_between = |c: char| c.is_whitespace() || matches!(c, '-' | '‑');
+    if !text.chars().all(|c| continues_name(c) || is_between(c)) {
+        return None;
+    }
+    let mut words = Vec::new();
+    for part in text.split(is_between).filter(|part| !part.is_empty()) {
         split_camel_case(part, &mut words);
         if words.len() > MAX_WORDS {
             return None;
