@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use crate::english::pattern::{Hole, Matched, Pattern};
 use crate::english::reading::Near;
-use crate::english::words::Phrase;
+use crate::english::words::{Phrase, bare_words};
 use crate::expr::number_word;
 
 /// What a row of the grammar means; the holes of its pattern stand in the order that is given here.
@@ -116,13 +116,13 @@ use Means::{
 pub(crate) const RULES: &[Rule] = &[
     rule(
         EndProgram,
-        "(end|finish|stop|close|terminate|exit|quit|leave) [the|this|our] (program|conversation|session|chat|call|dialogue|dialog|phone call)",
+        "(end|finish|stop|close|terminate|exit|quit|leave) [the|this|our] (program|conversation|session|chat|call|dialogue|dialog|phone call) [here|now]",
         &["End the conversation", "Stop the program"],
     ),
     rule(EndProgram, "(exit|quit|hang up|yld for exit) [now]", &["Hang up", "Exit"]),
     rule(
         EndPlaybook,
-        "(end|stop|done|finish|finished|that's all|that is all|we're done|we are done) [here|now]",
+        "(end|the end|stop|done|finish|finished|terminate|that's all|that is all|we're done|we are done) [here|now]",
         &["Stop", "Done.", "End"],
     ),
     rule(EndPlaybook, "(end|finish|stop|leave|exit) [the|this] (playbook|procedure)", &["Leave this playbook"]),
@@ -220,6 +220,8 @@ pub(crate) const RULES: &[Rule] = &[
     rule(Means::Change(Change::Divide), "{target} /= ! {value}", &["$price /= 2"]),
     rule(Means::Step(Change::Add), "{target} ++", &["$a++"]),
     rule(Means::Step(Change::Subtract), "{target} --", &["$a--"]),
+    rule(Means::Step(Change::Add), "++ {target}", &["++$a"]),
+    rule(Means::Step(Change::Add), "count {target} up [by one]", &["Count $attempts up by one"]),
     rule(
         Means::Change(Change::Add),
         "(increase|increment|raise) [the value of] [the] {target} by ! {value}",
@@ -267,7 +269,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule(Means::SetTo, "(remember|note) that {target} is [now] {rest}", &["Remember that $vip is true"]),
     rule(
         Store,
-        "(store|save|keep|put|remember|note|record|write|assign|copy) [the value|the text|the number] {value} (in|into|as|to|under) [the] [variable] ! {target}",
+        "(store|save|keep|put|remember|note|record|write|assign|copy) [the value|the text|the number] {value} (in|into|as|to|under) [the] [variable] {target}",
         &["Store 3 in $d", "Remember $x as $f"],
     ),
     rule(
@@ -341,6 +343,17 @@ pub(crate) const RULES: &[Rule] = &[
         &["Let the user know what comes next"],
     ),
     rule(SayInWords, "(say|reply) {rest}", &["Say goodbye"]),
+    rule(
+        SayInWords,
+        "(greet|welcome|thank|congratulate|warn|remind|reassure|comfort|tease|inform) {rest}",
+        &["Greet $customer by name", "Warn them that it takes a while"],
+    ),
+    rule(
+        SayInWords,
+        "(apologise|apologize|explain|read back|read out|offer|suggest|wish) [{rest}]",
+        &["Apologise", "Offer a free breakfast", "Read back the order"],
+    ),
+    rule(SayInWords, "(print|give|show) [a|the] (summary|overview) [of] {rest}", &["Print a summary of the order"]),
 ];
 
 /// A row of the grammar as people see it, for docs/language.md.
@@ -459,6 +472,11 @@ pub(crate) fn rows<'a>(line: Phrase<'a>, wanted: impl Fn(Means) -> bool + 'a) ->
     })
 }
 
+/// The words of all patterns.
+pub(crate) fn words() -> impl Iterator<Item = &'static str> {
+    RULES.iter().flat_map(|rule| bare_words(rule.pattern)).filter(|word| word.starts_with(char::is_alphabetic))
+}
+
 /// Whether a loop can begin as `line` does.
 pub(crate) fn begins_loop(line: Phrase<'_>) -> bool {
     let first = line.words().next().filter(|(at, _)| *at == 0).map(|(_, word)| word.to_ascii_lowercase());
@@ -472,8 +490,8 @@ pub(crate) fn begins_loop(line: Phrase<'_>) -> bool {
 impl Near {
     /// A text that begins like a row of the grammar, up to a hole.
     pub(crate) fn of(rule: &Rule, hole: Hole, place: Phrase<'_>) -> Near {
-        let example = rule.examples.first().copied().unwrap_or(rule.pattern);
+        let wording = rule.examples.first().copied().unwrap_or(rule.pattern).to_owned();
         let message = format!("this line was nearly understood: {} is expected here", hole.describe());
-        Near { place: place.span(), message, example }
+        Near { place: place.span(), message, wording }
     }
 }

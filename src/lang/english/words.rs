@@ -1,5 +1,6 @@
 //! A piece of a line with its place, and the small questions that reading English asks of it.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,6 +27,11 @@ impl<'a> Phrase<'a> {
     /// The text at `span` of a file whose whole text is `source`.
     pub(crate) fn new(source: &'a str, span: Span) -> Self {
         let text = source.get(span.range()).unwrap_or("");
+        Phrase { text, file: span.file, offset: span.start as usize, too_deep: None }
+    }
+
+    /// `text`, which stands at `span`.
+    pub(crate) fn at(text: &'a str, span: Span) -> Self {
         Phrase { text, file: span.file, offset: span.start as usize, too_deep: None }
     }
 
@@ -104,7 +110,7 @@ impl<'a> Phrase<'a> {
         if let Some(at) = words.comment() {
             words = words.until(at).trim();
         }
-        for mark in ["**", "__", "*", "_"] {
+        for mark in ["*", "_"] {
             let inside = words.text.strip_prefix(mark).and_then(|rest| rest.trim_end_matches('.').strip_suffix(mark));
             if let Some(inside) = inside.filter(|inside| !inside.is_empty() && !inside.contains(mark)) {
                 words = words.from(mark.len()).until(inside.len());
@@ -329,6 +335,22 @@ impl Mention {
     pub(crate) fn into_target(self) -> Target {
         Target { name: self.name, ty: self.ty.unwrap_or(Type::ANY), span: self.span }
     }
+}
+
+/// `text` with spaces for the marks of emphasis (`**If** $x is 1`), outside of quotes: what stands where stays.
+pub(crate) fn without_emphasis(text: &str) -> Cow<'_, str> {
+    if !text.contains("**") && !text.contains("__") {
+        return Cow::Borrowed(text);
+    }
+    let is_quoted = |at: usize| text[..at].matches(['"', '“', '”', '`']).count() % 2 == 1;
+    let joins = |at: usize| text[..at].ends_with(continues_name) && text[at + 2..].starts_with(continues_name);
+    let mut plain = text.to_owned();
+    for mark in ["**", "__"] {
+        for (at, _) in text.match_indices(mark).filter(|(at, _)| !is_quoted(*at) && (mark == "**" || !joins(*at))) {
+            plain.replace_range(at..at + 2, "  ");
+        }
+    }
+    Cow::Owned(plain)
 }
 
 /// The names of all variables mentioned in `text`.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::diagnostic::Diagnostic;
 use crate::english::items::read_item;
 use crate::english::reading::{Action, Near, Reading, Surroundings};
-use crate::english::words::{Mention, Phrase};
+use crate::english::words::{Mention, Phrase, without_emphasis};
 use crate::expr::too_deep_message;
 use crate::program::{Arm, CallSite, Loop, Mode, Parameter, Returned, Step, StepId, StepKind, Target, Type};
 use crate::source::ast::ItemTree;
@@ -45,7 +45,8 @@ pub(crate) fn lower_steps(
             continue;
         }
         let too_deep = Cell::new(None);
-        let words = Phrase::new(source, span).noting(&too_deep);
+        let plain = without_emphasis(source.get(span.range()).unwrap_or(""));
+        let words = Phrase::at(&plain, span).noting(&too_deep);
         let mut item = read_item(words, Surroundings { has_children: draft.has_children, ..around });
         for reading in [
             Some(&mut item.line),
@@ -195,7 +196,7 @@ fn no_loop(line: Span) -> Diagnostic {
 
 fn nearly_understood(near: Near) -> Diagnostic {
     let warning = Diagnostic::warning("nearly-understood", near.place, near.message);
-    warning.with_note(format!("it is left to the model; a line that is read: `{}`", near.example))
+    warning.with_note(format!("it is left to the model; a line that is read: `{}`", near.wording))
 }
 
 fn too_deep(item: &ItemTree) -> Diagnostic {
