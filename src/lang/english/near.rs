@@ -20,8 +20,22 @@ const MAX_LINE: usize = 400;
 
 /// Words that lines begin with and that no table has.
 const HEADS: [&str; 16] = [
-    "if", "else", "otherwise", "unless", "when", "return", "ask", "user", "wait", "then", "and", "or", "times", "each",
-    "none", "ago",
+    "if",
+    "else",
+    "otherwise",
+    "unless",
+    "when",
+    "return",
+    "ask",
+    "user",
+    "wait",
+    "then",
+    "and",
+    "or",
+    "times",
+    "each",
+    "none",
+    "ago",
 ];
 
 /// The words of the language.
@@ -69,7 +83,9 @@ fn exactness(reading: &Reading) -> usize {
         StepKind::Ask { targets } => usize::from(!targets.is_empty()) + targets.len(),
         StepKind::Loop(Loop::ForEach { list, .. }) => 2 * usize::from(list.is_some()),
         StepKind::Loop(Loop::Repeat { count }) => 2 * usize::from(count.is_some()),
-        StepKind::Loop(Loop::Until { condition, .. } | Loop::While { condition }) => 2 * usize::from(condition.is_some()),
+        StepKind::Loop(Loop::Until { condition, .. } | Loop::While { condition }) => {
+            2 * usize::from(condition.is_some())
+        }
         _ => 0,
     }
 }
@@ -162,7 +178,8 @@ fn calls<'a>(line: Phrase<'a>, around: Surroundings<'a>) -> impl Iterator<Item =
     let is_known = around.names.is_callable(around.agent, &line.text[start..end]);
     let arguments = rest.trim().trim_end_matches(['.', ']', ')']).trim_start_matches(['[', '(', ' ']);
     let why = "the arguments of a call stand in brackets, with a comma between them";
-    let separate = |text: &str| text.replace("\" \"", "\", \"").replace(" \"", ", \"").replace(" $", ", $").replace(",,", ",");
+    let separate =
+        |text: &str| text.replace("\" \"", "\", \"").replace(" \"", ", \"").replace(" $", ", $").replace(",,", ",");
     let texts = [arguments.to_owned(), separate(arguments)];
     let texts = texts.into_iter().filter(move |text| is_known && text.starts_with(['$', '"']));
     texts.map(move |text| (end, whole, format!("({text})"), why.to_owned()))
@@ -243,5 +260,9 @@ fn two_actions(line: Phrase<'_>, before: usize, read: &impl Fn(Phrase<'_>) -> us
     let message = "two things to do stand on one line, so the model does both; give each a line of its own".to_owned();
     let capital = second.text.chars().next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
     let second = format!("{capital}{}", &second.text[second.text.chars().next().map_or(0, char::len_utf8)..]);
-    Some(Near { place: line.from(at).span(), message, wording: format!("{}` and below it `{second}", first.text.trim()) })
+    Some(Near {
+        place: line.from(at).span(),
+        message,
+        wording: format!("{}` and below it `{second}", first.text.trim()),
+    })
 }

@@ -292,7 +292,13 @@ impl<'a> Phrase<'a> {
         {
             end = written.len() - none.len() + 4;
         }
-        match read_type(&written[..end]) {
+        // `$day: date of arrival` speaks of it.
+        let after = written[end..].trim_start();
+        let is_over = after.is_empty()
+            || after.starts_with([',', '.', ';', ':', ')', '(', '=', '"', '→', '|', ']', '}'])
+            || after.starts_with("and ")
+            || after.starts_with("or ");
+        match read_type(&written[..end]).filter(|_| spaces == 0 || is_over) {
             Some(ty) => (Some(ty), self.from(1 + end)),
             None => (None, self),
         }
@@ -308,8 +314,11 @@ impl<'a> Phrase<'a> {
                 at += 2;
             } else if let Some((reference, length)) = scan_reference(&self.text[at..]) {
                 let span = self.from(at).until(1 + reference.name.len()).span();
-                let ty = if reference.path.is_empty() { self.from(at + length).type_suffix().0 } else { None };
-                mentions.push(Mention { name: reference.name, span, ty });
+                let after = self.from(at + length);
+                let ty = if reference.path.is_empty() { after.type_suffix().0 } else { None };
+                let word = after.text.strip_prefix(':').map_or(0, scan_name);
+                let unknown = (word > 0 && ty.is_none()).then(|| after.from(1).until(word).span());
+                mentions.push(Mention { name: reference.name, span, ty, unknown_type: unknown });
                 at += length;
             } else {
                 at += 1;
@@ -328,6 +337,8 @@ pub(crate) struct Mention {
     pub(crate) span: Span,
     /// The type written beside it.
     pub(crate) ty: Option<Type>,
+    /// The place of a word that stands there as a type does and is none.
+    pub(crate) unknown_type: Option<Span>,
 }
 
 impl Mention {

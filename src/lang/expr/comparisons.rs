@@ -136,8 +136,10 @@ pub(super) const SAME: &[(&str, Op)] = &[
 /// The words of all comparisons.
 pub(crate) fn condition_words() -> impl Iterator<Item = &'static str> {
     let verbs = VERBS.iter().flat_map(|(plain, negated, _)| [*plain, *negated]);
-    let tables = AFTER_IS.iter().map(|row| row.0).chain(DEGREES.iter().chain(COMPARATIVES).chain(SAME).map(|row| row.0));
-    let words = tables.chain(verbs).chain(HAS_BEEN.iter().chain(ANY_CASE).copied()).chain([ITEMS, ACTION_VERBS, "than is"]);
+    let tables =
+        AFTER_IS.iter().map(|row| row.0).chain(DEGREES.iter().chain(COMPARATIVES).chain(SAME).map(|row| row.0));
+    let words =
+        tables.chain(verbs).chain(HAS_BEEN.iter().chain(ANY_CASE).copied()).chain([ITEMS, ACTION_VERBS, "than is"]);
     words.flat_map(|words| words.split(' ')).filter(|word| !word.is_empty())
 }
 

@@ -9,6 +9,7 @@ use crate::english::items::read_item;
 use crate::english::reading::{Action, Near, Reading, Surroundings};
 use crate::english::words::{Mention, Phrase, without_emphasis};
 use crate::expr::too_deep_message;
+use crate::lower::heading::unknown_type;
 use crate::program::{Arm, CallSite, Loop, Mode, Parameter, Returned, Step, StepId, StepKind, Target, Type};
 use crate::source::ast::ItemTree;
 use crate::source::markdown::MAX_NESTING;
@@ -270,7 +271,12 @@ fn fill_names(step: &mut Step, source: &str, pieces: &[Span]) {
 }
 
 /// Gives every target without a type the one written beside the name elsewhere in the playbook.
-pub(crate) fn spread_types(steps: &mut [Step], parameters: &[Parameter], source: &str) {
+pub(crate) fn spread_types(
+    steps: &mut [Step],
+    parameters: &[Parameter],
+    source: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     let mut types: HashMap<Arc<str>, Type> = HashMap::new();
     for parameter in parameters {
         types.entry(parameter.name.clone()).or_insert(parameter.ty);
@@ -279,6 +285,9 @@ pub(crate) fn spread_types(steps: &mut [Step], parameters: &[Parameter], source:
         let words = Phrase::new(source, step.span);
         // Most lines declare nothing: a type stands after a colon.
         for mention in words.text.contains(':').then(|| words.mentions()).into_iter().flatten() {
+            // A line with an action is looked at twice.
+            let unknown = mention.unknown_type.filter(|place| diagnostics.iter().all(|known| known.span != *place));
+            diagnostics.extend(unknown.map(|place| unknown_type(&source[place.range()], place)));
             if let Some(ty) = mention.ty {
                 types.entry(mention.name).or_insert(ty);
             }
