@@ -141,7 +141,7 @@ pub(crate) fn read_type(text: &str) -> Option<Type> {
     for part in split_outside_brackets(inner.unwrap_or(text), &['|']) {
         let part = part.trim();
         let word = part.split('[').next().unwrap_or("").trim();
-        let read = match word.to_lowercase().as_str() {
+        let read = match word.to_lowercase().replace('-', "").as_str() {
             "none" | "null" => {
                 optional = true;
                 continue;
@@ -155,7 +155,7 @@ pub(crate) fn read_type(text: &str) -> Option<Type> {
             "any" => TypeKind::Any,
             "date" | "day" => TypeKind::Date,
             "time" => TypeKind::Time,
-            "email" | "e-mail" => TypeKind::Email,
+            "email" => TypeKind::Email,
             _ => return None,
         };
         // A union of two kinds can't be told apart here, so it allows everything.

@@ -52,6 +52,8 @@ pub(crate) enum Means {
     SayValue,
     /// The model says something: what.
     SayInWords,
+    /// The same, where it asks for nothing.
+    Speak,
 }
 
 /// What the rounds of a loop go by.
@@ -109,7 +111,8 @@ const fn rule(means: Means, pattern: &'static str, examples: &'static [&'static 
 }
 
 use Means::{
-    Assign, Break, CallInSentence, CallWith, Continue, EndPlaybook, EndProgram, Keep, Loop, Put, Say, SayInWords, Store,
+    Assign, Break, CallInSentence, CallWith, Continue, EndPlaybook, EndProgram, Keep, Loop, Put, Say, SayInWords,
+    Speak, Store,
 };
 
 /// The rows, by what they mean; of two that fit a line the first counts.
@@ -344,16 +347,16 @@ pub(crate) const RULES: &[Rule] = &[
     ),
     rule(SayInWords, "(say|reply) {rest}", &["Say goodbye"]),
     rule(
-        SayInWords,
+        Speak,
         "(greet|welcome|thank|congratulate|warn|remind|reassure|comfort|tease|inform) {rest}",
         &["Greet $customer by name", "Warn them that it takes a while"],
     ),
     rule(
-        SayInWords,
+        Speak,
         "(apologise|apologize|explain|read back|read out|offer|suggest|wish) [{rest}]",
         &["Apologise", "Offer a free breakfast", "Read back the order"],
     ),
-    rule(SayInWords, "(print|give|show) [a|the] (summary|overview) [of] {rest}", &["Print a summary of the order"]),
+    rule(Speak, "(print|give|show) [a|the] (summary|overview) [of] {rest}", &["Print a summary of the order"]),
 ];
 
 /// A row of the grammar as people see it, for docs/language.md.
@@ -386,7 +389,7 @@ impl Means {
             Means::Keep => "a variable keeps what comes of the line",
             Means::CallInSentence | Means::CallWith => "a call",
             Means::Say | Means::SayValue => "a text is said",
-            Means::SayInWords => "the model says something",
+            Means::SayInWords | Means::Speak => "the model says something",
         }
     }
 }
