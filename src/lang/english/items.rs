@@ -20,6 +20,7 @@ pub(crate) fn read_item<'a>(words: Phrase<'a>, around: Surroundings<'_>) -> Item
     if let Some(call) = read_call_in_plain_words(words, around) {
         return ItemReading::line(call);
     }
+    let words = strip_always(words).unwrap_or(words);
     let mut item = read_branch(words, around).unwrap_or_else(|| read_line(words, around));
     let action = item.action.as_mut().map(|action| (action.words, &mut action.reading));
     let line = if action.is_none() { Some((words, &mut item.line)) } else { action };
@@ -27,6 +28,11 @@ pub(crate) fn read_item<'a>(words: Phrase<'a>, around: Surroundings<'_>) -> Item
         reading.near = find_near(words, &reading.kind, around).map(Box::new);
     }
     item
+}
+
+/// What follows `Always`, with which an author says that a line must be done.
+pub(crate) fn strip_always(line: Phrase<'_>) -> Option<Phrase<'_>> {
+    line.strip("always").filter(|rest| !rest.trim_end_marks().is_empty())
 }
 
 /// What an `If` begins with, and what turns it round.

@@ -343,6 +343,9 @@ impl Stack {
     pub(crate) fn has_done_work(&self, step: StepId, strictly: bool) -> bool {
         let frame = self.top();
         let line = self.body(frame).step(step);
+        if frame.pointer == Some(step) && frame.here.skipped.is_some() {
+            return true;
+        }
         if let StepKind::Ask { targets } = &line.kind
             && !strictly
             && frame.work.is_first_pass()

@@ -43,7 +43,7 @@ impl Executor<'_> {
             && self.filler.name().is_none()
         {
             self.admit(line, &phrases::cannot(&plain(without_end(text)), Instead::LeaveOut));
-            return Next::Done;
+            return self.leave_out(line);
         }
         let questions: Vec<String> = wants.iter().map(|(_, wanted, _)| self.question(line, wanted)).collect();
         let label = self.label(line.id);

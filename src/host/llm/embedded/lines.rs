@@ -21,9 +21,19 @@ impl Executor<'_> {
             let sentence = self.missing(line);
             let sentence = sentence.unwrap_or_else(|| phrases::cannot(&plain(without_end(text)), Instead::LeaveOut));
             self.admit(line, &sentence);
-            return Next::Done;
+            return self.leave_out(line);
         }
         self.after_parts(line, text)
+    }
+
+    /// Leaves a line out that cannot be done; one that must be done is not passed.
+    pub(super) fn leave_out(&mut self, line: &Step) -> Next {
+        if line.must_be_done() && self.playbook.strict {
+            self.give_up(line);
+            return Next::Over;
+        }
+        self.write(line, json!({ "skip": phrases::BEYOND }));
+        Next::Done
     }
 
     /// Says what can be said of a line; false: nothing.
@@ -152,7 +162,7 @@ impl Executor<'_> {
         }
         // What only asks to be careful has nothing that could be left out.
         self.admit(line, &phrases::cannot(&plain(without_end(text)), Instead::LeaveOut));
-        Next::Done
+        self.leave_out(line)
     }
 
     /// Free lines of forms that are known.

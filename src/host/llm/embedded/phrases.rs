@@ -1,6 +1,9 @@
 //! What the executor says in its own name: every sentence that is no line's, in one place. All of them are texts of a
 //! `say`; what is put in must be [`super::wording::literal`] already.
 
+/// Why a line is left out.
+pub(super) const BEYOND: &str = "it needs a real model";
+
 /// What is done about a line that cannot be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Instead {
