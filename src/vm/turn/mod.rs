@@ -292,11 +292,12 @@ impl TurnStep<'_> {
     }
 
     fn act_on(&mut self, action: Action) -> TurnResult {
-        let action = match action {
-            Action::Return(value) if self.leave_to_return() => return self.todo_after_leaving(value),
-            action => action,
-        };
-        if !matches!(action, Action::Think(_) | Action::Skip(_)) {
+        if let Action::Return(value) = &action
+            && self.leave_to_return()
+        {
+            return self.todo_after_leaving(value.clone());
+        }
+        if !matches!(action, Action::Think(_) | Action::Skip(_) | Action::Return(_) | Action::End(_)) {
             self.touch_line();
         }
         match action {

@@ -146,8 +146,12 @@ impl TurnStep<'_> {
         }
         let way = self.interpreter.stack.way(target);
         // Which way leads over lines that nobody has decided is not known: they have been looked at from its beginning.
+        if self.returns_at(target, &way) {
+            return Ok(());
+        }
         let (stack, is_known) = (&self.interpreter.stack, self.turn.is_way_known);
         if (!is_known || stack.top().here.left_to_model)
+            && !matches!(way, JumpOutcome::Over(_) if self.returned().is_some())
             && let Ok(target) = stack.forward(stack.body(stack.top()), pointer, target)
         {
             self.pass_lines(target, matches!(way, JumpOutcome::Through(_)))?;

@@ -14,6 +14,7 @@ use crate::reply::Action;
 use crate::turn::state::Todo;
 use crate::turn::{TurnResult, TurnStep, mistake};
 use crate::variables::display::{first_line, shorten_text};
+use crate::walk::way::JumpOutcome;
 
 /// So many lines are named to the model; it can see the others.
 const MAX_TOLD: usize = 5;
@@ -30,11 +31,11 @@ impl TurnStep<'_> {
     pub(super) fn pass_lines(&mut self, target: Node, is_open: bool) -> TurnResult {
         let stack = &self.interpreter.stack;
         let lines = stack.left_out(target);
-        if !lines.is_empty() && stack.is_strict(&lines) {
+        if lines.iter().any(|line| stack.is_strict(*line)) {
             let must_be_done = |line: &StepId| !stack.may_be_passed(*line);
             if lines.iter().any(must_be_done) || !stack.is_told(&lines) {
-                let returns = self.turn.todo.iter().any(|todo| matches!(todo, Todo::Act(Action::Return(_))));
-                let leave = stack.top().pointer.filter(|_| returns).map(|from| stack.how_to_leave(from));
+                let leave = stack.top().pointer.filter(|_| self.returned().is_some());
+                let leave = leave.map(|from| stack.how_to_leave(from));
                 let problem = stack.not_done(&lines) + &leave.unwrap_or_default();
                 return self.tell_left_out(lines, problem);
             }
@@ -53,22 +54,48 @@ impl TurnStep<'_> {
         if lines.is_empty() {
             return Ok(());
         }
-        let reason = value.filter(|value| **value != Value::Null).map(|value| match value {
-            Value::Str(text) => shorten_text(text, REASON_BYTES).into(),
-            _ => Arc::from(shorten_text(&value.to_json(), REASON_BYTES)),
-        });
-        let reason = reason.or_else(|| stack.top().here.skipped.clone());
-        if stack.is_strict(&lines) {
+        let said = |value: &Value| value.as_str().map_or_else(|| value.to_json(), str::to_owned);
+        let reason = value.filter(|value| **value != Value::Null).map(|value| shorten_text(&said(value), REASON_BYTES));
+        let reason = reason.map(Arc::from).or_else(|| stack.top().here.skipped.clone());
+        if lines.iter().any(|line| stack.is_strict(*line)) {
             let body = stack.body(stack.top());
             let is_due = lines.iter().any(|line| body.step(*line).compulsory);
             let is_goal = stack.top().pointer.is_none();
             if is_due || ((reason.is_none() || is_goal) && !stack.is_told(&lines)) {
-                let problem = format!("you leave, and this is {}", stack.not_done(&lines));
+                let why = if is_due || is_goal { "" } else { "; or `return` why" };
+                let problem = format!("you leave, and this is {}{why}", stack.not_done(&lines));
                 return self.tell_left_out(lines, problem);
             }
         }
         self.report_left_out(&lines, reason);
         Ok(())
+    }
+
+    /// Whether the line in hand goes to a `Return` only to leave the playbook there with a value, and leaves lines out by
+    /// that: then it leaves from where the pointer is, for the value says why. Lines that must be done stop it, and so
+    /// does a decision or an effect of the interpreter's.
+    pub(super) fn returns_at(&self, target: Node, way: &JumpOutcome) -> bool {
+        let stack = &self.interpreter.stack;
+        let body = stack.body(stack.top());
+        let (Some(from), Some(line)) = (stack.top().pointer, target.step()) else { return false };
+        let is_return = matches!(body.step(line).kind, StepKind::Return(_)) && stack.is_models(line);
+        let is_open = matches!(way, JumpOutcome::Through(_) | JumpOutcome::NotDone(_));
+        let is_outside = body.step(line).parent.is_none_or(|parent| body.is_nested(from, parent));
+        let is_same = stack.leaves_region(target) == stack.leaves_region(Node::Step(from));
+        let has_value = self.returned().is_some_and(|value| *value != Value::Null);
+        if !(is_return && is_open && is_outside && is_same && has_value) {
+            return false;
+        }
+        let lines = stack.left_out(target);
+        !lines.is_empty() && !lines.iter().any(|line| body.step(*line).must_be_done())
+    }
+
+    /// What the line in hand returns.
+    pub(super) fn returned(&self) -> Option<&Value> {
+        self.turn
+            .todo
+            .iter()
+            .find_map(|todo| if let Todo::Act(Action::Return(value)) = todo { Some(value) } else { None })
     }
 
     /// `skip`: the line that the pointer is at is left out.
@@ -98,7 +125,7 @@ impl TurnStep<'_> {
             let problem = "is the interpreter's and cannot be skipped: to leave the playbook before it, `return`";
             return mistake(format!("line {label}= {problem}; it is: {text}"));
         }
-        if step.must_be_done() && stack.is_strict(&[line]) {
+        if step.must_be_done() && stack.is_strict(line) {
             return mistake(format!("line {label}! cannot be skipped: {text}"));
         }
         Ok(())
@@ -124,27 +151,11 @@ impl TurnStep<'_> {
 impl Stack {
     /// The lines of the model's that lie on every way from the pointer to `target` and are not done.
     pub(super) fn left_out(&self, target: Node) -> Vec<StepId> {
-        let frame = self.top();
-        let Some(from) = frame.pointer else { return Vec::new() };
-        let body = self.body(frame);
-        let is_between = |line: StepId| {
-            line == from
-                || (self.is_before(from, line)
-                    && target.step().is_none_or(|target| self.is_before(line, target))
-                    && !self.reaches(body, from, target, Some(line)))
-        };
-        let is_left_out =
-            |line: &StepId| self.is_undone(*line) && !self.leaves_loop(body, *line, target) && is_between(*line);
-        if target == Node::Step(from) || !self.reaches(body, from, target, None) {
-            return Vec::new();
-        }
-        let mut lines: Vec<StepId> = body.steps.iter().map(|line| line.id).filter(is_left_out).collect();
-        lines.sort_by_key(|line| self.position(*line));
-        lines
+        self.lines_between(target, |line| self.is_undone(line))
     }
 
-    /// Those that are left out when what is executed is left: of what calls for its lines in any order, those that it
-    /// has not come to. A call that is not made does no harm then; what must be done is also the interpreter's.
+    /// Those that are left out when what is executed is left, and the interpreter's that the author wants done whatever
+    /// comes; of a goal's items those that it has not come to. What leaves at its own line has begun that.
     fn left_out_by_leaving(&self) -> Vec<StepId> {
         let frame = self.top();
         let playbook = self.program.playbook(frame.executed());
@@ -153,8 +164,33 @@ impl Stack {
         }
         let target = frame.inside.as_ref().map_or(Node::End, |inside| inside.region.next);
         let body = self.body(frame);
-        let mut lines = self.left_out(target);
-        lines.retain(|line| Some(*line) != frame.pointer && !matches!(body.step(*line).kind, StepKind::Return(_)));
+        let is_begun = frame.here.touched || frame.here.is_named;
+        self.lines_between(target, |line| {
+            let (step, is_here) = (body.step(line), frame.pointer == Some(line));
+            let is_open = self.is_undone(line) || (step.compulsory && !is_here && !self.is_models(line));
+            is_open && !(is_here && is_begun) && !matches!(step.kind, StepKind::Return(_))
+        })
+    }
+
+    /// The lines that lie on every way from the pointer to `target`, that one not included, and that are wanted.
+    fn lines_between(&self, target: Node, is_wanted: impl Fn(StepId) -> bool) -> Vec<StepId> {
+        let frame = self.top();
+        let Some(from) = frame.pointer.filter(|from| target != Node::Step(*from)) else { return Vec::new() };
+        let body = self.body(frame);
+        // The header of a loop stands above the rest of its round.
+        let is_below = |line| target.step().is_none_or(|to| self.is_before(to, from) || self.is_before(line, to));
+        let is_passed = |line: StepId| {
+            let is_after = || self.is_before(from, line) && is_below(line);
+            line == from || (is_after() && !self.reaches(body, from, target, Some(line)))
+        };
+        let lines = body.steps.iter().map(|line| line.id);
+        let mut lines: Vec<StepId> = lines
+            .filter(|line| is_wanted(*line) && !self.leaves_loop(body, *line, target) && is_passed(*line))
+            .collect();
+        if !lines.is_empty() && !self.reaches(body, from, target, None) {
+            lines.clear();
+        }
+        lines.sort_by_key(|line| self.position(*line));
         lines
     }
 
@@ -182,7 +218,7 @@ impl Stack {
         let is_begun = here && (state.touched || state.is_named);
         match &step.kind {
             StepKind::Branch { .. } | StepKind::Loop(_) | StepKind::Break | StepKind::Continue => false,
-            StepKind::Ask { targets } if targets.is_empty() => !is_begun && !(here && state.is_answered),
+            StepKind::Ask { targets } if targets.is_empty() => !(is_begun || here && state.is_answered),
             StepKind::Free | StepKind::Say { .. } | StepKind::Return(_) | StepKind::End => {
                 !is_begun || !self.has_done_work(line, false)
             }
@@ -203,10 +239,6 @@ impl Stack {
         !self.body(self.top()).step(line).must_be_done() && self.has_done_work(line, false)
     }
 
-    fn is_strict(&self, lines: &[StepId]) -> bool {
-        self.settings.strict && lines.iter().any(|line| self.playbook_of(*line).strict)
-    }
-
     fn is_told(&self, lines: &[StepId]) -> bool {
         lines.iter().all(|line| self.top().told_left_out.contains(line))
     }
@@ -219,7 +251,11 @@ impl Stack {
     /// That lines are not done, in words for the program's model.
     fn not_done(&self, lines: &[StepId]) -> String {
         let body = self.body(self.top());
-        let mark = |line: StepId| if body.step(line).must_be_done() { "!" } else { "" };
+        let mark = |line: StepId| match self.is_models(line) {
+            false => "=",
+            true if body.step(line).must_be_done() => "!",
+            true => "",
+        };
         let words = |line: StepId| first_line(&body.step(line).text).trim_end_matches('.');
         let told = lines.iter().take(MAX_TOLD);
         let mut told: Vec<String> =

@@ -223,7 +223,12 @@ impl Stack {
 
     /// Whether the way leads over a line of the model's: its work is done, or nobody insists on it.
     fn may_leave(&self, step: StepId) -> bool {
-        !(self.settings.strict && self.playbook_of(step).strict) || self.has_done_work(step, false)
+        !self.is_strict(step) || self.has_done_work(step, false)
+    }
+
+    /// Whether a line may not be left out without a word.
+    pub(crate) fn is_strict(&self, step: StepId) -> bool {
+        self.settings.strict && self.playbook_of(step).strict
     }
 
     /// Whether a line is the interpreter's and does something: a reply that named a later line would decide that it
