@@ -16,7 +16,7 @@ pub struct Type {
 }
 
 /// The kinds of types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display, strum::EnumIter, strum::EnumString)]
 #[strum(serialize_all = "lowercase")]
 pub enum TypeKind {
     /// Anything.
@@ -33,6 +33,30 @@ pub enum TypeKind {
     List,
     /// A map.
     Dict,
+    /// A text that is a day: `2026-05-03`.
+    Date,
+    /// A text that is a time of day: `14:30`.
+    Time,
+    /// A text that is an e-mail address.
+    Email,
+}
+
+impl TypeKind {
+    /// How a value is written, where not every text is one.
+    pub fn form(self) -> Option<&'static str> {
+        match self {
+            TypeKind::Date => Some("a day such as 2026-05-03"),
+            TypeKind::Time => Some("a time of day such as 14:30"),
+            TypeKind::Email => Some("an e-mail address such as ida@example.org"),
+            TypeKind::Any
+            | TypeKind::Str
+            | TypeKind::Int
+            | TypeKind::Float
+            | TypeKind::Bool
+            | TypeKind::List
+            | TypeKind::Dict => None,
+        }
+    }
 }
 
 impl Type {
@@ -49,10 +73,21 @@ impl Type {
             | (TypeKind::Bool, Value::Bool(_))
             | (TypeKind::List, Value::List(_))
             | (TypeKind::Dict, Value::Map(_)) => true,
+            (TypeKind::Date, Value::Str(text)) => text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok(),
+            (TypeKind::Time, Value::Str(text)) => text.contains(':') && text.parse::<jiff::civil::Time>().is_ok(),
+            (TypeKind::Email, Value::Str(text)) => is_email(text),
             (_, Value::Null) => self.optional,
             _ => false,
         }
     }
+}
+
+/// Whether a text has the form of an address: a name, one `@`, and a domain with a dot in it. Whether it exists, only
+/// a letter to it can tell.
+fn is_email(text: &str) -> bool {
+    let Some((name, domain)) = text.split_once('@') else { return false };
+    let is_part = |part: &str| !part.is_empty() && !part.contains(|c: char| c.is_whitespace() || c == '@');
+    is_part(name) && domain.contains('.') && domain.split('.').all(is_part)
 }
 
 impl fmt::Display for Type {
@@ -106,7 +141,7 @@ pub(crate) fn read_type(text: &str) -> Option<Type> {
     for part in split_outside_brackets(inner.unwrap_or(text), &['|']) {
         let part = part.trim();
         let word = part.split('[').next().unwrap_or("").trim();
-        let read = match word.to_lowercase().as_str() {
+        let read = match word.to_lowercase().replace('-', "").as_str() {
             "none" | "null" => {
                 optional = true;
                 continue;
@@ -118,6 +153,9 @@ pub(crate) fn read_type(text: &str) -> Option<Type> {
             "list" | "array" | "tuple" | "set" => TypeKind::List,
             "dict" | "object" | "map" => TypeKind::Dict,
             "any" => TypeKind::Any,
+            "date" | "day" => TypeKind::Date,
+            "time" => TypeKind::Time,
+            "email" => TypeKind::Email,
             _ => return None,
         };
         // A union of two kinds can't be told apart here, so it allows everything.

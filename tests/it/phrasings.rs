@@ -113,7 +113,14 @@ fn load_text(text: String) -> Loaded {
 }
 
 /// The codes of findings that say what a text was probably meant to be.
-const NEAR: [&str; 3] = ["nearly-understood", "semantic-could-be-condition", "unknown-trigger-call"];
+const NEAR: [&str; 6] = [
+    "nearly-understood",
+    "semantic-could-be-condition",
+    "unknown-trigger-call",
+    "unknown-callee",
+    "wrong-arguments",
+    "unknown-type",
+];
 
 fn is_near(loaded: &Loaded) -> bool {
     loaded.diagnostics.iter().any(|diagnostic| NEAR.contains(&diagnostic.code))
@@ -167,7 +174,11 @@ fn read(family: &str, phrasing: &Phrasing<'_>) -> String {
     {
         let _ = write!(shown, " ; else -> {}", kind(&loaded.program, playbook.step(*child)));
     }
-    if is_near(&loaded) && phrasing.meant.starts_with("near") { phrasing.meant.to_owned() } else { shown }
+    match (is_near(&loaded), phrasing.meant.starts_with("near")) {
+        (true, true) => phrasing.meant.to_owned(),
+        (true, false) => shown + ", nearly understood",
+        (false, _) => shown,
+    }
 }
 
 /// Whether the first line under `step` is the one that was put there so that there is one.
@@ -177,11 +188,10 @@ fn shown_child_is_ours(playbook: &Playbook, step: &Step) -> bool {
 }
 
 fn kind(program: &Program, step: &Step) -> String {
-    match &step.kind {
-        StepKind::Free => "words".to_owned(),
-        StepKind::End => "end program".to_owned(),
-        kind => step_kind(program, kind),
+    if matches!(step.kind, StepKind::Free) {
+        return "words".to_owned();
     }
+    if matches!(step.kind, StepKind::End) { "end program".to_owned() } else { step_kind(program, &step.kind) }
 }
 
 fn case(program: &Program) -> &Playbook {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize};
+use strum::IntoEnumIterator as _;
 
 use crate::lang::program::{Parameter, Signature, Type, TypeKind};
 use crate::value::Value;
@@ -227,16 +228,8 @@ impl TryFrom<String> for TypeWire {
             Some(kind) => (kind.trim_end(), true),
             None => (text.trim(), false),
         };
-        let kind = match kind {
-            "any" => TypeKind::Any,
-            "str" => TypeKind::Str,
-            "int" => TypeKind::Int,
-            "float" => TypeKind::Float,
-            "bool" => TypeKind::Bool,
-            "list" => TypeKind::List,
-            "dict" => TypeKind::Dict,
-            _ => return Err(format!("unknown type `{text}`; known: any, str, int, float, bool, list, dict")),
-        };
+        let known = || TypeKind::iter().map(|kind| kind.to_string()).collect::<Vec<_>>().join(", ");
+        let kind = kind.parse().map_err(|_| format!("unknown type `{text}`; known: {}", known()))?;
         Ok(TypeWire(Type { kind, optional }))
     }
 }

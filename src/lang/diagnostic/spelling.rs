@@ -1,6 +1,7 @@
 //! What a name that nothing has was probably meant to be.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 
 /// What all comparisons of one [`Spelling`] may cost together, in bytes of one name times bytes of the other.
 const MAX_WORK: usize = 20_000_000;
@@ -59,4 +60,43 @@ pub fn nearest<S: AsRef<str> + Ord>(name: &str, candidates: impl Iterator<Item =
 /// Which letters occur, as bits; several letters share one.
 fn letters(text: &str) -> u32 {
     text.chars().flat_map(char::to_lowercase).fold(0, |bits, letter| bits | 1 << (u32::from(letter) % 32))
+}
+
+/// Words, each found by what it is without one of its letters.
+#[derive(Debug, Default)]
+pub(crate) struct Vocabulary {
+    by_rest: HashMap<String, Vec<String>>,
+}
+
+impl Vocabulary {
+    /// Of words in small letters.
+    pub(crate) fn new(words: impl Iterator<Item = String>) -> Vocabulary {
+        let mut by_rest: HashMap<String, Vec<String>> = HashMap::new();
+        for word in words {
+            for rest in rests(&word) {
+                let known = by_rest.entry(rest).or_default();
+                if !known.contains(&word) {
+                    known.push(word.clone());
+                }
+            }
+        }
+        Vocabulary { by_rest }
+    }
+
+    /// Whether `word` is one of them.
+    pub(crate) fn has(&self, word: &str) -> bool {
+        self.by_rest.get(word).is_some_and(|known| known.iter().any(|known| known == word))
+    }
+
+    /// The words that differ from `word` by one letter, or by two that changed places.
+    pub(crate) fn like<'v>(&'v self, word: &'v str) -> impl Iterator<Item = &'v str> {
+        let found = rests(word).filter_map(|rest| self.by_rest.get(&rest)).flatten();
+        found.map(String::as_str).filter(move |known| strsim::osa_distance(word, known) == 1)
+    }
+}
+
+/// A word, and what it is without each of its letters.
+fn rests(word: &str) -> impl Iterator<Item = String> {
+    let without = |(at, letter): (usize, char)| format!("{}{}", &word[..at], &word[at + letter.len_utf8()..]);
+    std::iter::once(word.to_owned()).chain(word.char_indices().map(without))
 }

@@ -1,9 +1,11 @@
 //! What can be called from the lines of one agent, and what a name as written there means.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::diagnostic::spelling::Spelling;
+use crate::diagnostic::spelling::{Spelling, Vocabulary};
 use crate::english::words::plain_words;
+use crate::expr::scan_name;
 use crate::program::builtins::Builtin;
 use crate::program::{AgentId, Playbook, PlaybookId, Signature, builtins};
 
@@ -59,6 +61,9 @@ pub(crate) struct Names<'a> {
     own_names: HashMap<AgentId, Vec<&'a str>>,
     shared_names: Vec<(String, Option<AgentId>)>,
     spelling: Spelling,
+    /// The words of the names of playbooks, and the names of all variables.
+    title_words: OnceCell<Vocabulary>,
+    variables: HashSet<String>,
 }
 
 impl<'a> Names<'a> {
@@ -81,6 +86,8 @@ impl<'a> Names<'a> {
             own_names: HashMap::new(),
             shared_names: Vec::new(),
             spelling: Spelling::default(),
+            title_words: OnceCell::new(),
+            variables: HashSet::new(),
         };
         for (index, playbook) in playbooks.iter().enumerate() {
             names.qualified.entry((playbook.agent_name, playbook.name)).or_insert(index);
@@ -102,6 +109,23 @@ impl<'a> Names<'a> {
         }
         names.playbooks = playbooks;
         names
+    }
+
+    /// With the variables that the texts of the program name.
+    pub(crate) fn with_variables(mut self, texts: impl Iterator<Item = &'a str>) -> Self {
+        let names = texts.flat_map(|text| text.split('$').skip(1)).map(|rest| &rest[..scan_name(rest)]);
+        self.variables = names.filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        self
+    }
+
+    /// Whether the program has a variable of this name.
+    pub(crate) fn is_variable(&self, name: &str) -> bool {
+        self.variables.contains(name)
+    }
+
+    /// The words of the names of all playbooks.
+    pub(crate) fn title_words(&self) -> &Vocabulary {
+        self.title_words.get_or_init(|| Vocabulary::new(self.plain.keys().flat_map(|(_, words)| words.iter().cloned())))
     }
 
     /// What `name` means in a line of `agent`.
@@ -126,12 +150,13 @@ impl<'a> Names<'a> {
     /// The playbook of `agent` whose name has exactly the words of `text` (without `call`, `run`, `do` in front
     /// and without articles), and how many parameters it has.
     pub(crate) fn in_plain_words(&self, agent: AgentId, text: &str) -> Option<&Callable<'a>> {
-        let words = plain_words(text)?;
-        let found = |words: Vec<String>| self.plain.get(&(agent, words)).copied().flatten();
-        let index = found(words.clone()).or_else(|| {
-            let (first, rest) = words.split_first()?;
-            matches!(first.as_str(), "call" | "run" | "do").then(|| found(rest.to_vec())).flatten()
-        })?;
+        let mut key = (agent, plain_words(text)?);
+        let mut found = self.plain.get(&key);
+        if found.is_none() && matches!(key.1[0].as_str(), "call" | "run" | "do") {
+            key.1.remove(0);
+            found = self.plain.get(&key);
+        }
+        let index = found.copied().flatten()?;
         Some(&self.playbooks[index])
     }
 

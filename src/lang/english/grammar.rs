@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use crate::english::pattern::{Hole, Matched, Pattern};
 use crate::english::reading::Near;
-use crate::english::words::Phrase;
+use crate::english::words::{Phrase, bare_words};
 use crate::expr::number_word;
 
 /// What a row of the grammar means; the holes of its pattern stand in the order that is given here.
@@ -52,6 +52,8 @@ pub(crate) enum Means {
     SayValue,
     /// The model says something: what.
     SayInWords,
+    /// The same, where it asks for nothing.
+    Speak,
 }
 
 /// What the rounds of a loop go by.
@@ -109,20 +111,21 @@ const fn rule(means: Means, pattern: &'static str, examples: &'static [&'static 
 }
 
 use Means::{
-    Assign, Break, CallInSentence, CallWith, Continue, EndPlaybook, EndProgram, Keep, Loop, Put, Say, SayInWords, Store,
+    Assign, Break, CallInSentence, CallWith, Continue, EndPlaybook, EndProgram, Keep, Loop, Put, Say, SayInWords,
+    Speak, Store,
 };
 
 /// The rows, by what they mean; of two that fit a line the first counts.
 pub(crate) const RULES: &[Rule] = &[
     rule(
         EndProgram,
-        "(end|finish|stop|close|terminate|exit|quit|leave) [the|this|our] (program|conversation|session|chat|call|dialogue|dialog|phone call)",
+        "(end|finish|stop|close|terminate|exit|quit|leave) [the|this|our] (program|conversation|session|chat|call|dialogue|dialog|phone call) [here|now]",
         &["End the conversation", "Stop the program"],
     ),
     rule(EndProgram, "(exit|quit|hang up|yld for exit) [now]", &["Hang up", "Exit"]),
     rule(
         EndPlaybook,
-        "(end|stop|done|finish|finished|that's all|that is all|we're done|we are done) [here|now]",
+        "(end|the end|stop|done|finish|finished|terminate|that's all|that is all|we're done|we are done) [here|now]",
         &["Stop", "Done.", "End"],
     ),
     rule(EndPlaybook, "(end|finish|stop|leave|exit) [the|this] (playbook|procedure)", &["Leave this playbook"]),
@@ -220,6 +223,8 @@ pub(crate) const RULES: &[Rule] = &[
     rule(Means::Change(Change::Divide), "{target} /= ! {value}", &["$price /= 2"]),
     rule(Means::Step(Change::Add), "{target} ++", &["$a++"]),
     rule(Means::Step(Change::Subtract), "{target} --", &["$a--"]),
+    rule(Means::Step(Change::Add), "++ {target}", &["++$a"]),
+    rule(Means::Step(Change::Add), "count {target} up [by one]", &["Count $attempts up by one"]),
     rule(
         Means::Change(Change::Add),
         "(increase|increment|raise) [the value of] [the] {target} by ! {value}",
@@ -267,7 +272,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule(Means::SetTo, "(remember|note) that {target} is [now] {rest}", &["Remember that $vip is true"]),
     rule(
         Store,
-        "(store|save|keep|put|remember|note|record|write|assign|copy) [the value|the text|the number] {value} (in|into|as|to|under) [the] [variable] ! {target}",
+        "(store|save|keep|put|remember|note|record|write|assign|copy) [the value|the text|the number] {value} (in|into|as|to|under) [the] [variable] {target}",
         &["Store 3 in $d", "Remember $x as $f"],
     ),
     rule(
@@ -341,6 +346,17 @@ pub(crate) const RULES: &[Rule] = &[
         &["Let the user know what comes next"],
     ),
     rule(SayInWords, "(say|reply) {rest}", &["Say goodbye"]),
+    rule(
+        Speak,
+        "(greet|welcome|thank|congratulate|warn|remind|reassure|comfort|tease|inform) {rest}",
+        &["Greet $customer by name", "Warn them that it takes a while"],
+    ),
+    rule(
+        Speak,
+        "(apologise|apologize|explain|read back|read out|offer|suggest|wish) [{rest}]",
+        &["Apologise", "Offer a free breakfast", "Read back the order"],
+    ),
+    rule(Speak, "(print|give|show) [a|the] (summary|overview) [of] {rest}", &["Print a summary of the order"]),
 ];
 
 /// A row of the grammar as people see it, for docs/language.md.
@@ -373,7 +389,7 @@ impl Means {
             Means::Keep => "a variable keeps what comes of the line",
             Means::CallInSentence | Means::CallWith => "a call",
             Means::Say | Means::SayValue => "a text is said",
-            Means::SayInWords => "the model says something",
+            Means::SayInWords | Means::Speak => "the model says something",
         }
     }
 }
@@ -459,6 +475,11 @@ pub(crate) fn rows<'a>(line: Phrase<'a>, wanted: impl Fn(Means) -> bool + 'a) ->
     })
 }
 
+/// The words of all patterns.
+pub(crate) fn words() -> impl Iterator<Item = &'static str> {
+    RULES.iter().flat_map(|rule| bare_words(rule.pattern)).filter(|word| word.starts_with(char::is_alphabetic))
+}
+
 /// Whether a loop can begin as `line` does.
 pub(crate) fn begins_loop(line: Phrase<'_>) -> bool {
     let first = line.words().next().filter(|(at, _)| *at == 0).map(|(_, word)| word.to_ascii_lowercase());
@@ -472,8 +493,8 @@ pub(crate) fn begins_loop(line: Phrase<'_>) -> bool {
 impl Near {
     /// A text that begins like a row of the grammar, up to a hole.
     pub(crate) fn of(rule: &Rule, hole: Hole, place: Phrase<'_>) -> Near {
-        let example = rule.examples.first().copied().unwrap_or(rule.pattern);
+        let wording = rule.examples.first().copied().unwrap_or(rule.pattern).to_owned();
         let message = format!("this line was nearly understood: {} is expected here", hole.describe());
-        Near { place: place.span(), message, example }
+        Near { place: place.span(), message, wording }
     }
 }

@@ -4,7 +4,7 @@ use crate::english::lines::{
     read_action, read_call_in_plain_words, read_leading_condition, strip_filler, strip_separators,
 };
 use crate::english::loops::read_line;
-use crate::english::near::find_near;
+use crate::english::near::{find_near, understood};
 use crate::english::reading::{Action, ItemReading, Reading, Surroundings};
 use crate::english::words::Phrase;
 use crate::expr::{BinaryOperator, Expr, ExprKind, UnaryOperator};
@@ -21,13 +21,18 @@ pub(crate) fn read_item<'a>(words: Phrase<'a>, around: Surroundings<'_>) -> Item
         return ItemReading::line(call);
     }
     let words = strip_always(words).unwrap_or(words);
-    let mut item = read_branch(words, around).unwrap_or_else(|| read_line(words, around));
-    let action = item.action.as_mut().map(|action| (action.words, &mut action.reading));
-    let line = if action.is_none() { Some((words, &mut item.line)) } else { action };
-    if let Some((words, reading)) = line.filter(|(_, reading)| !reading.explicit && reading.near.is_none()) {
-        reading.near = find_near(words, &reading.kind, around).map(Box::new);
+    let mut item = read_words(words, around);
+    let action = item.action.as_ref().map(|action| &action.reading);
+    let is_known = |reading: &Reading| reading.explicit || reading.near.is_some();
+    if !is_known(action.unwrap_or(&item.line)) || !is_known(&item.line) {
+        let read = |changed: Phrase<'_>| understood(&read_words(changed, around));
+        item.line.near = find_near(words, &item, around, read).map(Box::new);
     }
     item
+}
+
+fn read_words<'a>(words: Phrase<'a>, around: Surroundings<'_>) -> ItemReading<'a> {
+    read_branch(words, around).unwrap_or_else(|| read_line(words, around))
 }
 
 /// What follows `Always`, with which an author says that a line must be done.

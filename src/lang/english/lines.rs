@@ -114,7 +114,9 @@ fn read_row(means: Means, holes: &[Phrase<'_>], around: Surroundings<'_>) -> Opt
             let ExprKind::Reference(reference) = &value.kind else { return None };
             exact(StepKind::Say { literal: Some(format!("{{{reference}}}").into()) })
         }
-        Means::SayInWords => Some(Reading::new(StepKind::Say { literal: None }, false)),
+        // `Greet the guest and ask how you can help` is a question.
+        Means::Speak if holes.last().is_some_and(|rest| rest.find_word("ask").is_some()) => None,
+        Means::SayInWords | Means::Speak => Some(Reading::new(StepKind::Say { literal: None }, false)),
         Means::Loop(_) => None,
     }
 }

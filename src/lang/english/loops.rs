@@ -73,7 +73,9 @@ fn read_loop(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
                 (Loop::ForEach { variable: variable.target()?.0, list: Some(list.expr()?) }, exact)
             }
             Rounds::ForEachOf => {
-                let items: Vec<Expr> = hole(1)?.listed_values().into_iter().flatten().map(|(_, item)| item).collect();
+                // `For each $x in $l, say "{$x}"`: a word before a value is what is done.
+                let listed = hole(1)?.listed_values().filter(|items| items.iter().all(|(word, _)| word.is_none()));
+                let items: Vec<Expr> = listed.into_iter().flatten().map(|(_, item)| item).collect();
                 if items.len() < 2 {
                     continue;
                 }

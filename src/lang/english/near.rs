@@ -1,89 +1,268 @@
-//! Lines that were nearly understood, besides those that begin like a row of the grammar: what was not closed, and
-//! misspelt words that lines begin with.
+//! What a line that is left to the model was probably meant to be. Each repair is a small change of the line; the
+//! first that makes the reader understand more of it is what is proposed. So what `check` tells people to write is
+//! always read, and by the grammar itself.
 
-use crate::english::reading::{Near, Surroundings};
-use crate::english::words::{Phrase, closing_bracket, scan_path};
-use crate::expr::lexer::scan_string;
-use crate::program::StepKind;
+use std::sync::LazyLock;
 
-/// Words that lines begin with and that are like no others.
-const HEADS: [(&str, &str); 8] = [
-    ("return", "Return $x"),
-    ("otherwise", "Otherwise"),
-    ("repeat", "Repeat 3 times"),
-    ("unless", "Unless $x is provided"),
-    ("append", "Append $x to $list"),
-    ("increase", "Increase $n by 1"),
-    ("decrease", "Decrease $n by 1"),
-    ("remember", "Remember $x as $y"),
+use crate::diagnostic::spelling::Vocabulary;
+use crate::english::grammar;
+use crate::english::reading::{ItemReading, Near, Reading, Surroundings};
+use crate::english::words::{Phrase, scan_path};
+use crate::expr::{condition_words, scan_name};
+use crate::program::{Loop, StepKind};
+use crate::span::{FileId, Span};
+
+/// How many repairs of one line are tried; a bound for hostile lines only.
+const MAX_REPAIRS: usize = 24;
+
+/// Lines longer than this are prose.
+const MAX_LINE: usize = 400;
+
+/// Words that lines begin with and that no table has.
+const HEADS: [&str; 16] = [
+    "if",
+    "else",
+    "otherwise",
+    "unless",
+    "when",
+    "return",
+    "ask",
+    "user",
+    "wait",
+    "then",
+    "and",
+    "or",
+    "times",
+    "each",
+    "none",
+    "ago",
 ];
 
-/// What a line that is left to the model was probably meant to be.
-pub(super) fn find_near(line: Phrase<'_>, kind: &StepKind, around: Surroundings<'_>) -> Option<Near> {
-    let near = |place: Phrase<'_>, message: String, example| Some(Near { place: place.span(), message, example });
-    if let Some(call) = unclosed_call(line, around) {
-        let message = "the bracket of this call is not closed, so it is no call".to_owned();
-        return near(call, message, "GetOrder($id)");
-    }
-    if let Some(quote) = unclosed_text(line) {
-        return near(quote, "this text has no closing quote".to_owned(), "Say \"Hello.\"");
-    }
-    if !matches!(kind, StepKind::Free) {
+/// The words of the language.
+static LANGUAGE: LazyLock<Vocabulary> =
+    LazyLock::new(|| Vocabulary::new(grammar::words().chain(condition_words()).chain(HEADS).map(str::to_owned)));
+
+/// A change of a line: from where to where, what stands there then, and why.
+type Repair = (usize, usize, String, String);
+
+/// What `line`, which was read as `item`, was probably meant to be, if the reader (`read`) understands more of that.
+pub(super) fn find_near<'a>(
+    line: Phrase<'a>,
+    item: &ItemReading<'_>,
+    around: Surroundings<'_>,
+    read: impl Fn(Phrase<'_>) -> usize,
+) -> Option<Near> {
+    if line.text.len() > MAX_LINE {
         return None;
     }
-    let (_, first) = line.words().next().filter(|(at, _)| *at == 0)?;
-    let is_typo = |known: &str| is_one_change(&first.to_lowercase(), known);
-    let (known, example) = HEADS.into_iter().find(|(known, _)| is_typo(known))?;
-    near(line.until(first.len()), format!("`{first}` is no word of the language; `{known}` is one"), example)
-}
-
-/// Whether two words differ by one letter, or by two that changed places. A word that only goes on is another one.
-fn is_one_change(word: &str, known: &str) -> bool {
-    let same_start = word.chars().zip(known.chars()).take_while(|(a, b)| a == b).count();
-    let (rest, known_rest) = (tail(word, same_start), tail(known, same_start));
-    if known_rest.is_empty() || rest == known_rest {
-        return false;
+    let before = understood(item);
+    let repairs = misspelt(line, around).chain(signs(line)).chain(unclosed(line)).chain(calls(line, around));
+    let repairs = repairs.chain(unfinished(line)).chain(without_sign(line, around)).chain(remark(line));
+    for (from, to, text, why) in repairs.take(MAX_REPAIRS) {
+        let repaired = format!("{}{text}{}", &line.text[..from], &line.text[to..]);
+        let whole = Span::new(FileId(0), 0, repaired.len());
+        if read(Phrase::new(&repaired, whole)) > before {
+            let place = line.from(from).until(to - from).span();
+            return Some(Near { place, message: why, wording: repaired.trim().to_owned() });
+        }
     }
-    let swapped = || {
-        let (mut a, mut b) = (rest.chars(), known_rest.chars());
-        (a.next(), a.next()) == {
-            let (x, y) = (b.next(), b.next());
-            (y, x)
-        } && a.as_str() == b.as_str()
+    two_actions(line, before, &read)
+}
+
+/// How much of an item is the interpreter's, or said exactly enough to be.
+pub(super) fn understood(item: &ItemReading<'_>) -> usize {
+    let actions = [&item.action, &item.otherwise].into_iter().flatten().map(|action| &action.reading);
+    std::iter::once(&item.line).chain(actions).map(exactness).sum()
+}
+
+fn exactness(reading: &Reading) -> usize {
+    if reading.explicit {
+        return 2;
+    }
+    match &reading.kind {
+        StepKind::Ask { targets } => usize::from(!targets.is_empty()) + targets.len(),
+        StepKind::Loop(Loop::ForEach { list, .. }) => 2 * usize::from(list.is_some()),
+        StepKind::Loop(Loop::Repeat { count }) => 2 * usize::from(count.is_some()),
+        StepKind::Loop(Loop::Until { condition, .. } | Loop::While { condition }) => {
+            2 * usize::from(condition.is_some())
+        }
+        _ => 0,
+    }
+}
+
+/// A word that is nearly one of the language, or of the name of a playbook.
+fn misspelt<'a>(line: Phrase<'a>, around: Surroundings<'a>) -> impl Iterator<Item = Repair> + 'a {
+    let words = line.words().filter(|(_, word)| word.len() > 1 && word.len() < 24);
+    let unknown = words.map(|(at, word)| (at, word, word.to_lowercase()));
+    let unknown = unknown.filter(move |(_, _, lower)| !LANGUAGE.has(lower) && !around.names.title_words().has(lower));
+    unknown.flat_map(move |(at, word, lower)| {
+        let known = LANGUAGE.like(&lower).chain(around.names.title_words().like(&lower));
+        let repair = |known: &str| {
+            let capital = word.starts_with(char::is_uppercase);
+            let first = known.chars().next().map_or(0, char::len_utf8);
+            let known = if capital { known[..first].to_uppercase() + &known[first..] } else { known.to_owned() };
+            let why = format!("`{word}` is no word that is read here; `{known}` is one");
+            (at, at + word.len(), known, why)
+        };
+        known.map(repair).collect::<Vec<_>>()
+    })
+}
+
+/// Signs that look like an operator.
+fn signs(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
+    const SIGNS: [(&str, &str); 16] = [
+        (" more then ", " more than "),
+        (" less then ", " less than "),
+        (" greater then ", " greater than "),
+        (" fewer then ", " fewer than "),
+        ("=>", ">="),
+        ("=<", "<="),
+        ("===", "=="),
+        (">==", ">="),
+        ("<==", "<="),
+        ("=!", "!="),
+        ("> >", ">"),
+        ("+ =", "+="),
+        ("- =", "-="),
+        ("=+", "+="),
+        ("=-", "-="),
+        ("$ ", "$"),
+    ];
+    SIGNS.into_iter().filter_map(move |(sign, meant)| {
+        let at = line.text.find(sign)?;
+        Some((at, at + sign.len(), meant.to_owned(), format!("`{sign}` means nothing here; `{meant}` does")))
+    })
+}
+
+/// A bracket or a quote that is not closed: closed before a joint, or at the end; or one that closes nothing.
+fn unclosed(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
+    let (mut open, mut quote) = (Vec::new(), None);
+    let mut too_many = None;
+    for (at, sign) in line.text.char_indices() {
+        match (quote, sign) {
+            (Some((_, end)), sign) => quote = quote.filter(|_| sign != end),
+            (None, '"') => quote = Some((at, '"')),
+            (None, '“') => quote = Some((at, '”')),
+            (None, '(') => open.push((at, ')')),
+            (None, '[') => open.push((at, ']')),
+            (None, '{') => open.push((at, '}')),
+            (None, ')' | ']' | '}') => {
+                if open.pop().is_none_or(|(_, end)| end != sign) {
+                    too_many = Some((at, at + 1, String::new(), format!("this `{sign}` closes nothing")));
+                }
+            }
+            (None, _) => {}
+        }
+    }
+    let (last, closers) = match quote {
+        Some((at, end)) => (Some(at), end.to_string()),
+        None => (open.last().map(|(at, _)| *at), open.iter().rev().map(|(_, end)| *end).collect()),
     };
-    tail(rest, 1) == tail(known_rest, 1) || tail(rest, 1) == known_rest || rest == tail(known_rest, 1) || swapped()
+    let ends = last.into_iter().flat_map(move |start| {
+        let joints = [" and ", " or ", ", "].into_iter().filter_map(move |joint| line.text[start..].find(joint));
+        let whole = line.trim_end_marks().text.len();
+        joints.map(move |at| start + at).chain(std::iter::once(whole)).filter(move |at| *at > start)
+    });
+    let why = move |start: usize| format!("`{}` is not closed", line.text[start..].chars().next().unwrap_or('('));
+    ends.map(move |at| (at, at, closers.clone(), why(last.unwrap_or(0)))).chain(too_many)
 }
 
-/// Without so many characters at the beginning.
-fn tail(text: &str, n: usize) -> &str {
-    let mut characters = text.chars();
-    characters.by_ref().take(n).for_each(drop);
-    characters.as_str()
+/// A call whose arguments are not in round brackets, or have no comma between them.
+fn calls<'a>(line: Phrase<'a>, around: Surroundings<'a>) -> impl Iterator<Item = Repair> + 'a {
+    let start = line.text.find(|c: char| c.is_alphabetic()).filter(|at| line.text[..*at].trim_end().ends_with('='));
+    let start = start.unwrap_or(0);
+    let name = scan_path(&line.text[start..]);
+    let end = start + name;
+    let rest = line.from(end).text;
+    let whole = line.trim_end_marks().text.len().max(end);
+    let is_known = around.names.is_callable(around.agent, &line.text[start..end]);
+    let arguments = rest.trim().trim_end_matches(['.', ']', ')']).trim_start_matches(['[', '(', ' ']);
+    let why = "the arguments of a call stand in brackets, with a comma between them";
+    let separate =
+        |text: &str| text.replace("\" \"", "\", \"").replace(" \"", ", \"").replace(" $", ", $").replace(",,", ",");
+    let texts = [arguments.to_owned(), separate(arguments)];
+    let texts = texts.into_iter().filter(move |text| is_known && text.starts_with(['$', '"']));
+    texts.map(move |text| (end, whole, format!("({text})"), why.to_owned()))
 }
 
-/// A call of something that there is whose bracket is not closed.
-fn unclosed_call<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> Option<Phrase<'a>> {
-    let open = line.text.find('(')?;
-    let head = &line.text[..open];
-    let start = head
-        .rfind(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.')))
-        .map_or(0, |at| at + head[at..].chars().next().map_or(1, char::len_utf8));
-    let name = &head[start..];
-    let is_known = scan_path(name) == name.len() && around.names.is_callable(around.agent, name);
-    (is_known && closing_bracket(&line.text[open + 1..]).is_none()).then(|| line.from(start))
+/// What ends where more must follow.
+fn unfinished(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
+    const ENDS: [(&str, &str, &str); 15] = [
+        ("if", " $x is 1", "a condition"),
+        ("unless", " $x is 1", "a condition"),
+        ("while", " $x is 1", "a condition"),
+        ("until", " $x is 1", "a condition"),
+        ("than", " 0", "a value"),
+        ("least", " 0", "a value"),
+        ("most", " 0", "a value"),
+        ("is", " 0", "a value"),
+        ("with", " \"a\"", "a value"),
+        ("contains", " \"a\"", "a value"),
+        ("in", " $list", "a list"),
+        ("of", " $list", "a list"),
+        ("to", " 0", "a value"),
+        ("for", " $answer", "a variable"),
+        ("ask", " for $answer", "a variable"),
+    ];
+    let at = line.trim_end_marks().text.len();
+    let last = line.until(at).words().last().filter(|(start, word)| start + word.len() == at).map(|(_, word)| word);
+    let missing = |what: &str| format!("{what} is missing here");
+    let ends = ENDS.into_iter().filter(move |(word, ..)| last.is_some_and(|last| last.eq_ignore_ascii_case(word)));
+    let ends = ends.map(move |(_, more, what)| (at, at, more.to_owned(), missing(what)));
+    let number = last.is_some_and(|last| last.parse::<u32>().is_ok());
+    let numbers = [(" times", "`times`"), (" and 5", "`and` and a second number")].into_iter().filter(move |_| number);
+    ends.chain(numbers.map(move |(more, what)| (at, at, more.to_owned(), missing(what))))
 }
 
-/// A text that begins after a verb, a `=` or a `:` and has no end.
-fn unclosed_text(line: Phrase<'_>) -> Option<Phrase<'_>> {
-    let at = line.text.find(['"', '“'])?;
-    let before = line.text[..at].trim_end();
-    let n_words = before.split_whitespace().count();
-    let begins = before.ends_with(['=', ':', '(', ',']) || n_words <= 1;
-    let quote = line.from(at);
-    let is_open = if quote.text.starts_with('“') {
-        !quote.text.contains('”')
-    } else {
-        scan_string(quote.text).is_none() && quote.text.matches('"').count() % 2 == 1
-    };
-    (begins && is_open).then_some(quote)
+/// A variable without its `$`: a name that variables of the program have, or one that a value is given to.
+fn without_sign<'a>(line: Phrase<'a>, around: Surroundings<'a>) -> impl Iterator<Item = Repair> + 'a {
+    let mut first = true;
+    let asks = line.strip_any(&["ask", "wait", "request", "prompt"]).is_some();
+    line.words().filter_map(move |(at, word)| {
+        let is_first = std::mem::replace(&mut first, false);
+        let after = line.from(at + word.len()).text.trim_start();
+        let is_assigned = is_first && (after.starts_with("= ") || after.starts_with("+= ") || after.starts_with("-= "));
+        let is_known = if asks { has_type(after) } else { around.names.is_variable(word) };
+        let is_name = scan_name(word) == word.len() && !line.text[..at].ends_with(['$', '.']);
+        let why = || (at, at, "$".to_owned(), format!("without `$` this is no variable: `${word}`"));
+        (is_name && (is_assigned || is_known)).then(why)
+    })
+}
+
+/// Whether a type stands at the beginning: `:int`.
+fn has_type(after: &str) -> bool {
+    after.strip_prefix(':').is_some_and(|rest| rest.starts_with(char::is_alphabetic))
+}
+
+/// A remark in brackets after what would be exact without it.
+fn remark(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
+    let text = line.trim_end_marks().text;
+    let inside = text.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")).map(|(_, inside)| inside);
+    let is_remark = |inside: &&str| !inside.contains(['$', '"', '(', ')']);
+    let why = "what stands in brackets is left to the model, and the line with it; a remark stands after `//`";
+    inside.filter(is_remark).into_iter().map(move |inside| {
+        let from = text.len() - inside.len() - 2;
+        (from, line.text.len(), format!("// {inside}"), why.to_owned())
+    })
+}
+
+/// Two actions on one line, where each by itself is understood.
+fn two_actions(line: Phrase<'_>, before: usize, read: &impl Fn(Phrase<'_>) -> usize) -> Option<Near> {
+    let joints = [", and then ", " and then ", ", then ", "; then ", " and ", "; ", ". "];
+    let places = joints.into_iter().flat_map(|joint| line.text.match_indices(joint)).take(MAX_REPAIRS);
+    let (first, at, second) = places.map(|(at, joint)| (line.until(at), at, line.from(at + joint.len()).trim())).find(
+        |(first, _, second)| {
+            let is_quoted = first.text.matches(['"', '“', '”']).count() % 2 == 1;
+            let (one, other) = (read(*first), read(*second));
+            !is_quoted && one > 0 && other > 0 && one + other > before
+        },
+    )?;
+    let message = "two things to do stand on one line, so the model does both; give each a line of its own".to_owned();
+    let capital = second.text.chars().next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    let second = format!("{capital}{}", &second.text[second.text.chars().next().map_or(0, char::len_utf8)..]);
+    Some(Near {
+        place: line.from(at).span(),
+        message,
+        wording: format!("{}` and below it `{second}", first.text.trim()),
+    })
 }

@@ -33,7 +33,7 @@ pub(crate) struct Near {
     /// What was expected there.
     pub(crate) message: String,
     /// A line that is read as what was meant.
-    pub(crate) example: &'static str,
+    pub(crate) wording: String,
 }
 
 impl Reading {

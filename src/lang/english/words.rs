@@ -1,5 +1,6 @@
 //! A piece of a line with its place, and the small questions that reading English asks of it.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,6 +27,11 @@ impl<'a> Phrase<'a> {
     /// The text at `span` of a file whose whole text is `source`.
     pub(crate) fn new(source: &'a str, span: Span) -> Self {
         let text = source.get(span.range()).unwrap_or("");
+        Phrase { text, file: span.file, offset: span.start as usize, too_deep: None }
+    }
+
+    /// `text`, which stands at `span`.
+    pub(crate) fn at(text: &'a str, span: Span) -> Self {
         Phrase { text, file: span.file, offset: span.start as usize, too_deep: None }
     }
 
@@ -75,16 +81,14 @@ impl<'a> Phrase<'a> {
     /// What follows `phrase` (words of small letters, one space between them), if it begins so; case and kind of
     /// white space do not matter.
     pub(crate) fn strip(self, phrase: &str) -> Option<Phrase<'a>> {
-        let mut rest = self;
-        for word in phrase.split(' ') {
-            rest = rest.trim();
-            let start = rest.text.get(..word.len())?;
-            if !start.eq_ignore_ascii_case(word) || rest.text[word.len()..].starts_with(continues_name) {
-                return None;
-            }
-            rest = rest.from(word.len());
+        let (mut rest, mut wanted) = (self.text.trim_start(), phrase);
+        loop {
+            let (word, more) = wanted.split_once(' ').map_or((wanted, None), |(word, more)| (word, Some(more)));
+            let is_next = rest.as_bytes().get(..word.len())?.eq_ignore_ascii_case(word.as_bytes());
+            rest = rest.get(word.len()..).filter(|rest| is_next && !rest.starts_with(continues_name))?;
+            let Some(more) = more else { return Some(self.from(self.text.len() - rest.len()).trim()) };
+            (rest, wanted) = (rest.trim_start(), more);
         }
-        Some(rest.trim())
     }
 
     /// What follows the first of `phrases` that it begins with.
@@ -100,13 +104,13 @@ impl<'a> Phrase<'a> {
     /// Without what authors put around a line for its looks: a box to tick, emphasis, a comment after it.
     pub(crate) fn plain(self) -> Phrase<'a> {
         let mut words = self.trim();
-        for tick in ["[ ]", "[x]", "[X]"] {
+        for tick in ["[ ]", "[x]", "[X]"].into_iter().filter(|_| words.text.starts_with('[')) {
             words = words.text.strip_prefix(tick).map_or(words, |_| words.from(tick.len()).trim());
         }
         if let Some(at) = words.comment() {
             words = words.until(at).trim();
         }
-        for mark in ["**", "__", "*", "_"] {
+        for mark in ["*", "_"] {
             let inside = words.text.strip_prefix(mark).and_then(|rest| rest.trim_end_matches('.').strip_suffix(mark));
             if let Some(inside) = inside.filter(|inside| !inside.is_empty() && !inside.contains(mark)) {
                 words = words.from(mark.len()).until(inside.len());
@@ -117,6 +121,9 @@ impl<'a> Phrase<'a> {
 
     /// Where a comment begins, outside of quotes: ` // …`, ` <!-- …`.
     fn comment(self) -> Option<usize> {
+        if !self.text.bytes().any(|byte| matches!(byte, b'/' | b'#' | b'<')) {
+            return None;
+        }
         let marks = ["// ", "# ", "<!--"].into_iter().flat_map(|mark| self.text.match_indices(mark)).map(|(at, _)| at);
         let before = |at: &usize| self.text[..*at].ends_with(char::is_whitespace);
         let quoted = |at: &usize| self.text[..*at].matches(['"', '“', '”']).count() % 2 == 1;
@@ -285,7 +292,13 @@ impl<'a> Phrase<'a> {
         {
             end = written.len() - none.len() + 4;
         }
-        match read_type(&written[..end]) {
+        // `$day: date of arrival` speaks of it.
+        let after = written[end..].trim_start();
+        let is_over = after.is_empty()
+            || after.starts_with([',', '.', ';', ':', ')', '(', '=', '"', '→', '|', ']', '}'])
+            || after.starts_with("and ")
+            || after.starts_with("or ");
+        match read_type(&written[..end]).filter(|_| spaces == 0 || is_over) {
             Some(ty) => (Some(ty), self.from(1 + end)),
             None => (None, self),
         }
@@ -301,8 +314,11 @@ impl<'a> Phrase<'a> {
                 at += 2;
             } else if let Some((reference, length)) = scan_reference(&self.text[at..]) {
                 let span = self.from(at).until(1 + reference.name.len()).span();
-                let ty = if reference.path.is_empty() { self.from(at + length).type_suffix().0 } else { None };
-                mentions.push(Mention { name: reference.name, span, ty });
+                let after = self.from(at + length);
+                let ty = if reference.path.is_empty() { after.type_suffix().0 } else { None };
+                let word = after.text.strip_prefix(':').map_or(0, scan_name);
+                let unknown = (word > 0 && ty.is_none()).then(|| after.from(1).until(word).span());
+                mentions.push(Mention { name: reference.name, span, ty, unknown_type: unknown });
                 at += length;
             } else {
                 at += 1;
@@ -321,6 +337,8 @@ pub(crate) struct Mention {
     pub(crate) span: Span,
     /// The type written beside it.
     pub(crate) ty: Option<Type>,
+    /// The place of a word that stands there as a type does and is none.
+    pub(crate) unknown_type: Option<Span>,
 }
 
 impl Mention {
@@ -328,6 +346,22 @@ impl Mention {
     pub(crate) fn into_target(self) -> Target {
         Target { name: self.name, ty: self.ty.unwrap_or(Type::ANY), span: self.span }
     }
+}
+
+/// `text` with spaces for the marks of emphasis (`**If** $x is 1`), outside of quotes: what stands where stays.
+pub(crate) fn without_emphasis(text: &str) -> Cow<'_, str> {
+    if !text.contains("**") && !text.contains("__") {
+        return Cow::Borrowed(text);
+    }
+    let is_quoted = |at: usize| text[..at].matches(['"', '“', '”', '`']).count() % 2 == 1;
+    let joins = |at: usize| text[..at].ends_with(continues_name) && text[at + 2..].starts_with(continues_name);
+    let mut plain = text.to_owned();
+    for mark in ["**", "__"] {
+        for (at, _) in text.match_indices(mark).filter(|(at, _)| !is_quoted(*at) && (mark == "**" || !joins(*at))) {
+            plain.replace_range(at..at + 2, "  ");
+        }
+    }
+    Cow::Owned(plain)
 }
 
 /// The names of all variables mentioned in `text`.
@@ -353,12 +387,13 @@ pub(crate) fn phrase_in(words: &[&str], phrase: &str) -> bool {
 /// `get order status` are the same. `None` if something else than words stands in it, or too many words.
 pub(crate) fn plain_words(text: &str) -> Option<Vec<String>> {
     const MAX_WORDS: usize = 24;
-    let mut words = Vec::new();
     // A hyphen joins words, whichever it is: `check-in` is `check in`.
-    for part in text.split(|c: char| c.is_whitespace() || matches!(c, '-' | '‑')).filter(|part| !part.is_empty()) {
-        if !part.chars().all(continues_name) {
-            return None;
-        }
+    let is_between = |c: char| c.is_whitespace() || matches!(c, '-' | '‑');
+    if !text.chars().all(|c| continues_name(c) || is_between(c)) {
+        return None;
+    }
+    let mut words = Vec::new();
+    for part in text.split(is_between).filter(|part| !part.is_empty()) {
         split_camel_case(part, &mut words);
         if words.len() > MAX_WORDS {
             return None;

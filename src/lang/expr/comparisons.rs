@@ -1,5 +1,8 @@
 //! The words of comparisons and of texts without quotes: tables to read and to extend (docs/language.md, "Expressions").
 
+use std::sync::LazyLock;
+
+use crate::diagnostic::spelling::Vocabulary;
 use crate::expr::tree::{BinaryOperator as Op, Test};
 
 use Says::{Compares, Tests, TestsNot};
@@ -129,6 +132,22 @@ pub(super) const SAME: &[(&str, Op)] = &[
     ("different", Op::NotEqual),
     ("not the same", Op::NotEqual),
 ];
+
+/// The words of all comparisons.
+pub(crate) fn condition_words() -> impl Iterator<Item = &'static str> {
+    let verbs = VERBS.iter().flat_map(|(plain, negated, _)| [*plain, *negated]);
+    let tables =
+        AFTER_IS.iter().map(|row| row.0).chain(DEGREES.iter().chain(COMPARATIVES).chain(SAME).map(|row| row.0));
+    let words =
+        tables.chain(verbs).chain(HAS_BEEN.iter().chain(ANY_CASE).copied()).chain([ITEMS, ACTION_VERBS, "than is"]);
+    words.flat_map(|words| words.split(' ')).filter(|word| !word.is_empty())
+}
+
+/// Words that say something of a variable by themselves: one that is nearly such a word is no text.
+pub(super) static PREDICATES: LazyLock<Vocabulary> = LazyLock::new(|| {
+    let alone = AFTER_IS.iter().filter(|(_, says)| matches!(says, Tests(_) | TestsNot(_))).map(|(word, _)| *word);
+    Vocabulary::new(alone.filter(|word| word.len() > 4).map(str::to_owned))
+});
 
 /// What is counted after a number; of anything else the number may be another matter.
 pub(super) const ITEMS: &str = "items item elements element entries entry members member characters letters words";

@@ -4,7 +4,7 @@
 use crate::expr::comparisons::Says::{self, Compares, Tests, TestsNot};
 use crate::expr::comparisons::{
     ACTION_VERBS, AFTER_IS, ANY_CASE, COMPARATIVES, DEGREES, HAS_BEEN, ITEMS, JUDGEMENTS, MAX_JOINED, MAX_TEXT_WORDS,
-    NO_TEXT, UNITS, VERBS, is_one_of,
+    NO_TEXT, PREDICATES, UNITS, VERBS, is_one_of,
 };
 use crate::expr::lexer::{Lexed, Token, next_token, number_word};
 use crate::expr::parser::{COMPARISON, ExprError, Parsed, Parser};
@@ -412,7 +412,8 @@ impl Parser<'_> {
             // `grade is A` is no article.
             let is_letter = word.len() == 1 && word != "I" && word.chars().all(char::is_uppercase);
             let judged = judges && known(JUDGEMENTS);
-            if at.token != Token::Word || literal || (known(NO_TEXT) && !is_letter) || judged {
+            let is_typo = n_words == 0 && PREDICATES.like(&word.to_lowercase()).next().is_some();
+            if at.token != Token::Word || literal || (known(NO_TEXT) && !is_letter) || judged || is_typo {
                 return None;
             }
             end = Some(at.end);

@@ -14,7 +14,7 @@ pub mod template;
 mod text;
 mod tree;
 
-pub(crate) use crate::expr::comparisons::{ACTION_VERBS, is_one_of};
+pub(crate) use crate::expr::comparisons::{ACTION_VERBS, condition_words, is_one_of};
 pub(crate) use crate::expr::english::bare_text;
 pub(crate) use crate::expr::lexer::number_word;
 pub use crate::expr::lexer::read_number;

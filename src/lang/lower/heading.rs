@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use strum::IntoEnumIterator as _;
+
 use crate::diagnostic::Diagnostic;
+use crate::diagnostic::spelling::nearest;
 use crate::english::words::closing_bracket;
 use crate::expr::{Style, identifier, parse_prefix, scan_name};
-use crate::signature::{Parameter, Type, read_type, split_outside_brackets};
+use crate::signature::{Parameter, Type, TypeKind, read_type, split_outside_brackets};
 use crate::span::Span;
 
 /// What a playbook's heading says.
@@ -50,10 +53,15 @@ pub(crate) fn read_heading(title: &str, span: Span, diagnostics: &mut Vec<Diagno
     heading
 }
 
-fn unknown_type(name: &str, span: Span) -> Diagnostic {
-    let message =
-        format!("type `{name}` is unknown and is read as `any`; use str, int, float, bool, list, dict or any");
-    Diagnostic::warning("unknown-type", span, message)
+/// A type that there is not. What a value is checked against must not be lost without a word.
+pub(crate) fn unknown_type(name: &str, span: Span) -> Diagnostic {
+    let known = || TypeKind::iter().map(|kind| kind.to_string());
+    let error = Diagnostic::error("unknown-type", span, format!("there is no type `{name}`"));
+    let known_types = error.with_note(format!("the types are {}", known().collect::<Vec<_>>().join(", ")));
+    match nearest(name, known()) {
+        Some(meant) => known_types.with_fix(format!("did you mean `{meant}`?"), span, meant),
+        None => known_types,
+    }
 }
 
 /// Splits a heading into name, parameters and what follows. Brackets in prose (`Do this (carefully)`) are prose.

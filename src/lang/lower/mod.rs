@@ -75,7 +75,8 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>) -> Lowered {
     let agent_name = |agent: AgentId| &*plans[agent.0 as usize].agent.name;
     let callables = drafts.iter().map(|draft| Callable::new(&draft.playbook, agent_name(draft.playbook.agent)));
     let agent_names = plans.iter().map(|plan| &*plan.agent.name);
-    let names = Names::new(callables.collect(), &signatures, &later, agent_names);
+    let names = Names::new(callables.collect(), &signatures, &later, agent_names)
+        .with_variables(files.sources.iter().map(|(_, file)| &*file.text));
     let around = |agent: AgentId| Surroundings { names: &names, agent, has_children: false };
     let mut playbooks: Vec<Playbook> = Vec::new();
     for draft in &drafts {

@@ -113,7 +113,7 @@ impl<'a> PlaybookDraft<'a> {
         }
         let items = if mode == Mode::Goal { tree.body.items.iter().chain(items).collect() } else { items };
         let mut steps = lower_steps(&items, mode, source, around, diagnostics);
-        spread_types(&mut steps, &self.playbook.parameters, source);
+        spread_types(&mut steps, &self.playbook.parameters, source, diagnostics);
         let flow = if mode == Mode::Steps { flow_graph(&steps) } else { FlowGraph::default() };
         let notes: Vec<Span> = self.sections(SectionKind::Notes).flat_map(|section| section.text.clone()).collect();
         Playbook {

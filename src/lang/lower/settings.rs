@@ -221,8 +221,9 @@ fn read_variable(name: &str, value: &Value, span: Span) -> Result<DeclaredVariab
         return Ok(DeclaredVariable { name, ty: Type::ANY, value: Some(value.clone()), secret: false, span });
     };
     let ty = match declaration.get("type").and_then(Value::as_str) {
-        Some(text) => read_type(text)
-            .ok_or_else(|| format!("type `{text}` of `${name}` is unknown; use str, int, float, bool, list or dict"))?,
+        Some(text) => read_type(text).ok_or_else(|| {
+            format!("type `{text}` of `${name}` is unknown; use str, int, float, bool, list, dict, date, time or email")
+        })?,
         None => Type::ANY,
     };
     let first = declaration.get("value").cloned();

@@ -8,8 +8,9 @@ use crate::diagnostic::Diagnostic;
 use crate::english::calls::find_due_call;
 use crate::english::items::{read_item, strip_always};
 use crate::english::reading::{Action, Near, Reading, Surroundings};
-use crate::english::words::{Mention, Phrase};
+use crate::english::words::{Mention, Phrase, without_emphasis};
 use crate::expr::too_deep_message;
+use crate::lower::heading::unknown_type;
 use crate::program::{Arm, CallSite, Loop, Mode, Parameter, Returned, Step, StepId, StepKind, Target, Type};
 use crate::source::ast::ItemTree;
 use crate::source::markdown::MAX_NESTING;
@@ -58,7 +59,8 @@ pub(crate) fn lower_steps(
             continue;
         }
         let too_deep = Cell::new(None);
-        let words = Phrase::new(source, span).noting(&too_deep);
+        let plain = without_emphasis(source.get(span.range()).unwrap_or(""));
+        let words = Phrase::at(&plain, span).noting(&too_deep);
         let mut item = read_item(words, Surroundings { has_children: draft.has_children, ..around });
         for reading in [
             Some(&mut item.line),
@@ -217,7 +219,7 @@ fn no_loop(line: Span) -> Diagnostic {
 
 fn nearly_understood(near: Near) -> Diagnostic {
     let warning = Diagnostic::warning("nearly-understood", near.place, near.message);
-    warning.with_note(format!("it is left to the model; a line that is read: `{}`", near.example))
+    warning.with_note(format!("it is left to the model; a line that is read: `{}`", near.wording))
 }
 
 fn too_deep(item: &ItemTree) -> Diagnostic {
@@ -291,7 +293,12 @@ fn fill_names(step: &mut Step, source: &str, pieces: &[Span]) {
 }
 
 /// Gives every target without a type the one written beside the name elsewhere in the playbook.
-pub(crate) fn spread_types(steps: &mut [Step], parameters: &[Parameter], source: &str) {
+pub(crate) fn spread_types(
+    steps: &mut [Step],
+    parameters: &[Parameter],
+    source: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     let mut types: HashMap<Arc<str>, Type> = HashMap::new();
     for parameter in parameters {
         types.entry(parameter.name.clone()).or_insert(parameter.ty);
@@ -300,6 +307,9 @@ pub(crate) fn spread_types(steps: &mut [Step], parameters: &[Parameter], source:
         let words = Phrase::new(source, step.span);
         // Most lines declare nothing: a type stands after a colon.
         for mention in words.text.contains(':').then(|| words.mentions()).into_iter().flatten() {
+            // A line with an action is looked at twice.
+            let unknown = mention.unknown_type.filter(|place| diagnostics.iter().all(|known| known.span != *place));
+            diagnostics.extend(unknown.map(|place| unknown_type(&source[place.range()], place)));
             if let Some(ty) = mention.ty {
                 types.entry(mention.name).or_insert(ty);
             }

@@ -108,7 +108,7 @@ fn essence(schema: &Value) -> Value {
 fn type_name(kind: TypeKind) -> Option<&'static str> {
     match kind {
         TypeKind::Any => None,
-        TypeKind::Str => Some("string"),
+        TypeKind::Str | TypeKind::Date | TypeKind::Time | TypeKind::Email => Some("string"),
         TypeKind::Int => Some("integer"),
         TypeKind::Float => Some("number"),
         TypeKind::Bool => Some("boolean"),

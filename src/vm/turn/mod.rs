@@ -283,7 +283,8 @@ impl TurnStep<'_> {
             && !ty.accepts(resolved.value())
         {
             let shown = shorten(&resolved, 80);
-            return mistake(format!("${name} must be {ty}, not {} {shown}", resolved.value().kind()));
+            let form = ty.kind.form().map(|form| format!(": {form}")).unwrap_or_default();
+            return mistake(format!("${name} must be {ty}, not {} {shown}{form}", resolved.value().kind()));
         }
         let changed = stack.reader().variable(name).is_none_or(|variable| variable.value.value() != resolved.value());
         self.interpreter.set_variable(name, resolved);

@@ -36,7 +36,9 @@ pub(super) fn kind_of_type(ty: Type) -> Option<Kind> {
         TypeKind::Float => Some(Kind::Number),
         TypeKind::Bool => Some(Kind::YesOrNo),
         TypeKind::List => Some(Kind::List),
-        TypeKind::Any | TypeKind::Str | TypeKind::Dict => None,
+        TypeKind::Date => Some(Kind::Date { full: true }),
+        TypeKind::Email => Some(Kind::Email),
+        TypeKind::Any | TypeKind::Str | TypeKind::Dict | TypeKind::Time => None,
     }
 }
 
