@@ -6,8 +6,9 @@
 use std::sync::Arc;
 
 use crate::english::calls::{read_call, read_call_of};
-use crate::english::grammar::{Change, Found, Means, rows};
+use crate::english::grammar::{Found, rows};
 use crate::english::reading::{Near, Reading, Surroundings};
+use crate::english::rules::{Change, Means};
 use crate::english::words::{Mention, Phrase, split_camel_case};
 use crate::expr::lexer::{scan_curly_quotes, scan_string};
 use crate::expr::{BinaryOperator, Expr, ExprKind, Style, bare_text};
@@ -43,7 +44,7 @@ fn read_rows(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
     for found in rows(line, |_| true) {
         match found {
             Found::Row(rule, holes) => {
-                if let Some(reading) = read_row(rule.means, &holes, around) {
+                if let Some(reading) = read_row(line, rule.means, &holes, around) {
                     return Some(reading);
                 }
             }
@@ -56,7 +57,7 @@ fn read_rows(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
 }
 
 /// What a row says with what stands in its holes; none where it makes no sense with that.
-fn read_row(means: Means, holes: &[Phrase<'_>], around: Surroundings<'_>) -> Option<Reading> {
+fn read_row(line: Phrase<'_>, means: Means, holes: &[Phrase<'_>], around: Surroundings<'_>) -> Option<Reading> {
     let exact = |kind| Some(Reading::new(kind, true));
     let target = |at: usize| holes.get(at).and_then(|hole| hole.target()).map(|(target, _)| target);
     let set = |target: Target, value: Expr| exact(StepKind::Assign { target, value: Some(value) });
@@ -117,6 +118,10 @@ fn read_row(means: Means, holes: &[Phrase<'_>], around: Surroundings<'_>) -> Opt
         // `Greet the guest and ask how you can help` is a question.
         Means::Speak if holes.last().is_some_and(|rest| rest.find_word("ask").is_some()) => None,
         Means::SayInWords | Means::Speak => Some(Reading::new(StepKind::Say { literal: None }, false)),
+        Means::Nearly(why, wording) => {
+            let near = Near { place: line.span(), message: why.to_owned(), wording: wording.to_owned() };
+            Some(Reading { near: Some(Box::new(near)), ..Reading::free() })
+        }
         Means::Loop(_) => None,
     }
 }

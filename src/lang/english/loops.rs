@@ -1,8 +1,9 @@
 //! Reads the loop that a line is, and what each round does on the same line.
 
-use crate::english::grammar::{Found, Means, Rounds, begins_loop, rows};
+use crate::english::grammar::{Found, begins_loop, rows};
 use crate::english::lines::{read_action, strip_separators};
 use crate::english::reading::{Action, ItemReading, Reading, Surroundings};
+use crate::english::rules::{Means, Rounds};
 use crate::english::words::Phrase;
 use crate::expr::{ACTION_VERBS, Expr, ExprKind, is_one_of};
 use crate::program::{Loop, StepKind};

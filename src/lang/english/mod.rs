@@ -9,5 +9,6 @@ pub(crate) mod loops;
 mod near;
 pub(crate) mod pattern;
 pub(crate) mod reading;
+pub(crate) mod rules;
 pub(crate) mod triggers;
 pub(crate) mod words;

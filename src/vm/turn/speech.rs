@@ -12,7 +12,7 @@ use crate::machine::interpreter::Interpreter;
 use crate::protocol::{Effect, Fact};
 use crate::reply::Reading;
 use crate::turn::state::{Speech, Todo};
-use crate::turn::{TurnResult, TurnStep};
+use crate::turn::{TurnOver, TurnResult, TurnStep};
 use crate::variables::fault::EvalFault;
 use crate::variables::resolve::Spoken;
 use playhouse_lang::expr::template::{Part, TextScanner, scan_text};
@@ -55,6 +55,15 @@ impl TurnStep<'_> {
                 Part::Reference { reference, braced, source } => {
                     match self.interpreter.stack.speak_reference(&reference, braced, &source) {
                         Spoken::Text(piece) => text.push_str(&piece),
+                        // A user never reads a name in place of its value.
+                        Spoken::Unknown if braced => {
+                            self.speak(text);
+                            return Err(TurnOver::Mistaken(format!(
+                                "`{source}` in `say` is no visible variable; say it in other words, or `{{$${}}}` for the \
+                                 name itself",
+                                reference.name
+                            )));
+                        }
                         Spoken::Unknown => {
                             text.push_str(&source);
                             let cause = format!("`{source}` in `say` is no visible variable; it was said as written");

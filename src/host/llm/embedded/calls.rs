@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::lang::program::flow_graph::Node;
-use crate::lang::program::{CallSite, Parameter, Signature, Step, Target, Type};
+use crate::lang::program::{Argument, CallSite, Parameter, Signature, Step, Target, Type};
 use crate::value::Value;
 
 use super::answer::{self, Found};
@@ -72,6 +72,12 @@ impl Executor<'_> {
             self.admit(line, &phrases::cannot(&plain(without_end(text)), Instead::LeaveOut));
             return self.undone(line);
         };
+        // Another value is never put in the place of one that the author names and that is not there.
+        if let Some(sentence) = self.missing_arguments(line, site) {
+            self.admit(line, &sentence);
+            self.write(line, json!({ "end": phrases::no_argument(callee) }));
+            return Next::Over;
+        }
         let given = self.given(&signature, callee, site, text);
         let mut arguments = serde_json::Map::new();
         let mut used: Vec<String> = Vec::new();
@@ -123,6 +129,13 @@ impl Executor<'_> {
         }
         self.give_up(line);
         Next::Over
+    }
+
+    /// That arguments which stand between the brackets have no value, if that is so.
+    fn missing_arguments(&self, line: &Step, site: Option<&CallSite>) -> Option<String> {
+        let given = site.and_then(|site| site.arguments.as_ref())?;
+        let has_no_value = |argument: &Argument| self.scope.eval(&argument.value).is_err();
+        given.iter().any(has_no_value).then(|| self.missing(line)).flatten()
     }
 
     /// What stands between the brackets of a call, or what a free line names after the callable.

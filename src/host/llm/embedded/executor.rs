@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::host::llm::TurnAsData;
+use crate::lang::expr::template::{Part, scan_text};
 use crate::lang::program::flow_graph::{EdgeKind, Node};
 use crate::lang::program::{Agent, Arm, Mode, Playbook, Step, StepId, StepKind, Target, Type};
 use crate::value::Value;
@@ -163,7 +164,17 @@ impl<'a> Executor<'a> {
             StepKind::Assign { target, value } => self.act_assign(line, target, value.as_ref(), text),
             StepKind::Ask { targets } => self.act_ask(line, targets, text),
             StepKind::Say { literal: Some(literal) } => {
-                self.write(line, json!({ "say": &**literal }));
+                let is_there = |part| match part {
+                    Part::Reference { reference, braced: true, .. } => self.scope.told(&reference).is_some(),
+                    Part::Reference { .. } | Part::Text(_) => true,
+                };
+                if scan_text(literal).into_iter().all(is_there) {
+                    self.write(line, json!({ "say": &**literal }));
+                } else {
+                    let cannot = || phrases::cannot(&plain(without_end(text)), Instead::LeaveOut);
+                    let sentence = self.missing(line).unwrap_or_else(cannot);
+                    self.admit(line, &sentence);
+                }
                 Next::Done
             }
             StepKind::Say { literal: None } => self.act_say(line, text),

@@ -41,6 +41,11 @@ pub(super) fn dead_end(playbook: &str) -> String {
     format!("{playbook} cannot go on without a real model")
 }
 
+/// Why a program ends before a call.
+pub(super) fn no_argument(callee: &str) -> String {
+    format!("{callee} was not called: a value that it is given is not there")
+}
+
 /// That what a line needs is not there.
 pub(super) fn missing(names: &str) -> String {
     format!("I am sorry, something went wrong here: there is no {names}.")
