@@ -188,6 +188,7 @@ const LINES: &[&str] = &[
     r#"{"at":"04.01>03","set":{"word":"n#","total":3},"return":"$word"}"#,
     r#"{"at":"04.01>04"}"#,
     r#"{"at":"04","think":"x"}"#,
+    r#"{"at":"04","skip":"x"}"#,
     r#"{"at":"05"}"#,
     r#"{"set":{"total":1}}"#,
     r#"{"set":{"total":3}}"#,

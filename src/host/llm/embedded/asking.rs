@@ -42,8 +42,7 @@ impl Executor<'_> {
             && matches!(wanted.phrase, Phrase::Open(_))
             && self.filler.name().is_none()
         {
-            self.admit(line, &phrases::cannot(&plain(without_end(text)), Instead::LeaveOut));
-            return self.leave_out(line);
+            return self.leave_out(line, text, None);
         }
         let questions: Vec<String> = wants.iter().map(|(_, wanted, _)| self.question(line, wanted)).collect();
         let label = self.label(line.id);

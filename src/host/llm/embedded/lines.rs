@@ -19,16 +19,17 @@ impl Executor<'_> {
     pub(super) fn act_say(&mut self, line: &Step, text: &str) -> Next {
         if !self.say_parts(line, text) {
             let sentence = self.missing(line);
-            let sentence = sentence.unwrap_or_else(|| phrases::cannot(&plain(without_end(text)), Instead::LeaveOut));
-            self.admit(line, &sentence);
-            return self.leave_out(line);
+            return self.leave_out(line, text, sentence);
         }
         self.after_parts(line, text)
     }
 
-    /// Leaves a line out that cannot be done; one that must be done is not passed.
-    pub(super) fn leave_out(&mut self, line: &Step) -> Next {
-        if line.must_be_done() && self.playbook.strict {
+    /// Leaves a line out that cannot be done, and says so; one that must be done is not passed.
+    pub(super) fn leave_out(&mut self, line: &Step, text: &str, sentence: Option<String>) -> Next {
+        let must_be_done = line.must_be_done() && self.playbook.strict;
+        let instead = if must_be_done { Instead::Stop } else { Instead::LeaveOut };
+        self.admit(line, &sentence.unwrap_or_else(|| phrases::cannot(&plain(without_end(text)), instead)));
+        if must_be_done {
             self.give_up(line);
             return Next::Over;
         }
@@ -161,8 +162,7 @@ impl Executor<'_> {
             return self.after_parts(line, text);
         }
         // What only asks to be careful has nothing that could be left out.
-        self.admit(line, &phrases::cannot(&plain(without_end(text)), Instead::LeaveOut));
-        self.leave_out(line)
+        self.leave_out(line, text, None)
     }
 
     /// Free lines of forms that are known.

@@ -11,6 +11,8 @@ pub(super) enum Instead {
     NotSo,
     /// The line is left out.
     LeaveOut,
+    /// The playbook is left.
+    Stop,
     /// The loop is left.
     GoOn,
     /// A value stays empty.
@@ -22,6 +24,7 @@ pub(super) fn cannot(line: &str, instead: Instead) -> String {
     let (verb, so) = match instead {
         Instead::NotSo => ("judge", "go on as if it were not so"),
         Instead::LeaveOut => ("do", "leave it out"),
+        Instead::Stop => ("do", "stop here"),
         Instead::GoOn => ("judge", "do this once and go on"),
         Instead::Nothing => ("work out", "go on without it"),
     };
