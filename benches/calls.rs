@@ -57,6 +57,9 @@ const CASES: [Case; 6] = [
     Case { name: "order-status", title: "order status", spare_calls: 1, peer: Peer { calls: None, tokens: None } },
 ];
 
+/// Conversations of the examples whose programs have triggers in words.
+const EXAMPLES: [&str; 3] = ["examples/appointments", "examples/support", "examples/thermostat"];
+
 fn main() {
     // `cargo test --benches` passes other arguments: then a compiled bench is all that is wanted.
     if !std::env::args().any(|argument| argument == "--bench") {
@@ -84,9 +87,23 @@ fn main() {
             misses.push(format!("{}: {sum} prompt tokens, more than a quarter of the older project's", case.name));
         }
     }
+    let mut questions = String::new();
+    for name in EXAMPLES {
+        let path = folder.join("..").join(name);
+        let (parent, file) = (path.parent().unwrap(), path.file_name().unwrap().to_str().unwrap());
+        match runtime.block_on(run(parent, file)) {
+            Ok(Cost { n_messages, classifier_calls, .. }) => {
+                let _ = writeln!(questions, "| {name} | {n_messages} | {classifier_calls} |");
+                if classifier_calls > n_messages as u64 {
+                    misses.push(format!("{name}: {classifier_calls} questions about {n_messages} messages"));
+                }
+            }
+            Err(problem) => misses.push(format!("{name}: {problem}")),
+        }
+    }
     let airline = runtime.block_on(airline::compare(&folder.join("calls").join("airline"), &mut misses));
     let misses: String = misses.iter().map(|miss| format!("- missed: {miss}\n")).collect();
-    let text = format!("{HEAD}{rows}{misses}{FOOT}{airline}");
+    let text = format!("{HEAD}{rows}{misses}{FOOT}{QUESTIONS}{questions}{airline}");
     std::fs::write(folder.join("calls.md"), &text).unwrap();
     println!("{text}");
 }
@@ -106,6 +123,15 @@ The aim is one call for each message of the user and one more (two for the progr
 off by a trigger), at most a quarter of the older project's prompt tokens, and none to compile. Discarded tokens are
 an estimate: what a reply held behind the point where it was cut off. The older project's figures were measured with
 replies written by hand to its own contract; in the loop its requests grow from 22.9 to 25.8 thousand characters.
+";
+
+const QUESTIONS: &str = "
+## Questions to the classifier
+
+Conversations of the examples whose programs have triggers in words. The aim is one question for each message at most.
+
+| conversation | messages | questions |
+| --- | --- | --- |
 ";
 
 fn write_row(rows: &mut String, case: &Case, cost: &Cost) {

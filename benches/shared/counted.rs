@@ -59,7 +59,8 @@ impl Llm for Counting {
 pub(crate) struct Cost {
     pub(crate) n_messages: usize,
     pub(crate) calls: usize,
-    pub(crate) classifier_calls: usize,
+    /// Questions to the classifier, whatever it is.
+    pub(crate) classifier_calls: u64,
     /// Of each model call.
     pub(crate) tokens: Vec<usize>,
     pub(crate) classifier_tokens: usize,
@@ -140,7 +141,7 @@ pub(crate) async fn play(steps: Vec<TestStep>, registry: Registry, root: SourceT
     Ok(Cost {
         n_messages,
         calls: asked.iter().filter(|(is_classifier, _)| !is_classifier).count(),
-        classifier_calls: of_classifier.clone().count(),
+        classifier_calls: counters.classifier_calls,
         tokens: asked.iter().filter(|(is_classifier, _)| !is_classifier).map(|(_, tokens)| *tokens).collect(),
         classifier_tokens: of_classifier.map(|(_, tokens)| *tokens).sum(),
         discarded: counters.discarded_tokens,

@@ -168,7 +168,6 @@ pub fn explain<'t>(
     let playbook = program.playbook(id.playbook);
     let trigger = &playbook.triggers[id.index as usize];
     let view = stands.iter().find(|view| view.trigger == id);
-    let names = &trigger.names;
     let mut judged: Vec<Judged> = Vec::new();
     let mut passed_over: BTreeMap<(PassedOverReason, Arc<str>), u64> = BTreeMap::new();
     for (time, place, fact) in told {
@@ -192,7 +191,7 @@ pub fn explain<'t>(
                 None => judged.push(entry(plain_match(id, updates), true)),
             }
         } else if let Some(name) = update_name(fact).filter(|_| trigger.kind.waits_for_updates())
-            && let Some(reason) = passed_over_reason(program, id, *place, names, &name)
+            && let Some(reason) = passed_over_reason(program, id, *place, &name)
         {
             *passed_over.entry((reason, name)).or_default() += 1;
         }
@@ -203,7 +202,7 @@ pub fn explain<'t>(
         text: trigger.text.clone(),
         place: file_line(program, trigger),
         read_as: trigger_kind(trigger),
-        names: names.clone(),
+        names: trigger.names.clone(),
         is_active: view.is_some_and(|view| view.is_active),
         holds: view.and_then(|view| view.truth),
         judged,
@@ -287,10 +286,9 @@ fn passed_over_reason(
     program: &Program,
     id: TriggerId,
     place: Option<Place>,
-    names: &[Arc<str>],
     name: &Arc<str>,
 ) -> Option<PassedOverReason> {
-    if !names.is_empty() && !names.contains(name) {
+    if !program.trigger(id).is_concerned(name) {
         return Some(PassedOverReason::NotNamed);
     }
     let by = place.map(|place| place.agent).filter(|agent| *agent != program.playbook(id.playbook).agent)?;

@@ -6,6 +6,7 @@ pub use crate::analysis::explain;
 use crate::diagnostic::Diagnostic;
 pub use crate::diagnostic::spelling;
 pub use crate::english::grammar::{Wording, wordings};
+pub use crate::english::triggers::examples as trigger_examples;
 pub use crate::lower::LoadOptions;
 use crate::program::Program;
 pub use crate::source::{ImportRequest, SourceText};

@@ -203,6 +203,9 @@ fn case(program: &Program) -> &Playbook {
 fn plain(reading: &str) -> String {
     let mut text = reading.replace("loop while (in words)", "loop, the model's own");
     text = text.replace("loop until (in words)", "loop until, in words");
+    // A call is named by its name alone.
+    text = text.replace("before a call of ", "before call ").replace("after a call of ", "after call ");
+    text = text.strip_prefix("a call of ").map_or(text.clone(), |rest| format!("call of {rest}"));
     for (title, name) in [
         ("Make a booking", "MakeABooking"),
         ("Early check-in", "EarlyCheckIn"),

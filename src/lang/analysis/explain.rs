@@ -219,12 +219,15 @@ pub fn trigger_kind(trigger: &Trigger) -> String {
         TriggerKind::Beginning => "beginning".to_owned(),
         TriggerKind::BeforeCall(call) => format!("before a call of {}", call.name),
         TriggerKind::AfterCall(call) => format!("after a call of {}", call.name),
-        TriggerKind::CallFails(call) => format!("a call of {} fails", call.name),
+        TriggerKind::CallFails(Some(call)) => format!("a call of {} fails", call.name),
+        TriggerKind::CallFails(None) => "any call fails".to_owned(),
         TriggerKind::Every { period_ms } => format!("every {}", time_text(*period_ms)),
         TriggerKind::Silence { after_ms } => format!("after {} of silence", time_text(*after_ms)),
         TriggerKind::Condition(condition) => format!("condition: {condition}"),
         TriggerKind::Changes(changed) => format!("changes: {}", names(changed)),
-        TriggerKind::Semantic if trigger.names.is_empty() => "semantic, asked at every update".to_owned(),
+        TriggerKind::Semantic if trigger.at_turn_end => {
+            "semantic, asked when the user speaks and at the end of a turn".to_owned()
+        }
         TriggerKind::Semantic if trigger.is_about_messages() => "semantic, asked when the user speaks".to_owned(),
         TriggerKind::Semantic if trigger.names.len() == 1 => {
             format!("semantic, asked when {} changes", names(&trigger.names))
@@ -235,7 +238,8 @@ pub fn trigger_kind(trigger: &Trigger) -> String {
 
 /// `10 minutes`: in the largest unit that leaves no rest.
 fn time_text(ms: u64) -> String {
-    const UNITS: [(&str, u64); 4] = [("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1000)];
+    const UNITS: [(&str, u64); 5] =
+        [("week", 604_800_000), ("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1000)];
     let (unit, n) = match UNITS.iter().find(|(_, length)| ms.is_multiple_of(*length)) {
         Some((unit, length)) => (*unit, ms / length),
         None => ("millisecond", ms),

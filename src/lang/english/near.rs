@@ -79,15 +79,16 @@ fn exactness(reading: &Reading) -> usize {
     if reading.explicit {
         return 2;
     }
-    match &reading.kind {
-        StepKind::Ask { targets } => usize::from(!targets.is_empty()) + targets.len(),
-        StepKind::Loop(Loop::ForEach { list, .. }) => 2 * usize::from(list.is_some()),
-        StepKind::Loop(Loop::Repeat { count }) => 2 * usize::from(count.is_some()),
-        StepKind::Loop(Loop::Until { condition, .. } | Loop::While { condition }) => {
-            2 * usize::from(condition.is_some())
-        }
-        _ => 0,
+    if let StepKind::Ask { targets } = &reading.kind {
+        return usize::from(!targets.is_empty()) + targets.len();
     }
+    let StepKind::Loop(header) = &reading.kind else { return 0 };
+    let is_filled = match header {
+        Loop::ForEach { list, .. } => list.is_some(),
+        Loop::Repeat { count } => count.is_some(),
+        Loop::Until { condition, .. } | Loop::While { condition } => condition.is_some(),
+    };
+    2 * usize::from(is_filled)
 }
 
 /// A word that is nearly one of the language, or of the name of a playbook.

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use crate::diagnostic::Diagnostic;
 use crate::english::callables::{Callable, Names};
 use crate::english::reading::Surroundings;
+use crate::english::triggers::topics::Topics;
 use crate::english::words::mentioned_names;
 use crate::lower::agents::{AgentPlan, empty_agent, plan_agents};
 use crate::lower::load::Files;
@@ -24,7 +25,7 @@ use crate::lower::settings::{ToolsOf, read_tools};
 use crate::plan::{Plan, PlanId, read_plan};
 use crate::program::{
     Agent, AgentId, AgentKind, Entry, FrontMatter, Playbook, PlaybookId, Program, Signature, ToolList, ToolNames,
-    TriggerIndex, TriggerKind,
+    Trigger, TriggerIndex, TriggerKind, USER_MESSAGE,
 };
 use crate::source::ast::Body;
 use crate::source::front_matter::{DECLARATIONS, meant_key};
@@ -98,10 +99,11 @@ pub(crate) fn lower(mut files: Files, options: &LoadOptions<'_>) -> Lowered {
     {
         playbooks.push(root_playbook(id, plan, &playbooks, &files, around(plan.agent.id)));
     }
+    sort_all_names(&agents, &mut playbooks);
     for agent in &mut agents {
+        find_topics(agent, &mut playbooks);
         agent.triggers = TriggerIndex::new(agent.playbooks.iter().flat_map(|id| &playbooks[id.0 as usize].triggers));
     }
-    sort_all_names(&agents, &mut playbooks);
     let settings = read_settings(&files, &mut diagnostics);
     let tools = read_tool_list(&files, &tools, &mut diagnostics);
     let mut program = Program {
@@ -225,6 +227,25 @@ fn sort_all_names(agents: &[Agent], playbooks: &mut [Playbook]) {
         let variables = &agents[playbook.agent.0 as usize].variables;
         let declared = |name: &str| variables.iter().any(|variable| &*variable.name == name);
         sort_names(playbook, &in_triggers, &in_texts, &declared);
+    }
+}
+
+/// What the triggers in words of an agent wait for.
+fn find_topics(agent: &Agent, playbooks: &mut [Playbook]) {
+    let in_words = |trigger: &Trigger| trigger.kind == TriggerKind::Semantic;
+    let own = || agent.playbooks.iter().map(|id| &playbooks[id.0 as usize]);
+    if !own().flat_map(|playbook| &playbook.triggers).any(in_words) {
+        return;
+    }
+    let mentioned = own().flat_map(|playbook| playbook.own.iter().chain(&playbook.outer));
+    let topics = Topics::new(agent.variables.iter().map(|variable| &variable.name).chain(mentioned));
+    for id in &agent.playbooks {
+        for trigger in playbooks[id.0 as usize].triggers.iter_mut().filter(|trigger| in_words(trigger)) {
+            (trigger.names, trigger.at_turn_end) = topics.of(&trigger.text);
+            if trigger.at_turn_end {
+                trigger.names = vec![USER_MESSAGE.into()];
+            }
+        }
     }
 }
 

@@ -151,7 +151,8 @@ impl<'a> PlaybookDraft<'a> {
             let read = read_trigger(words, begins, pieces.len() > 1, around, diagnostics);
             let index = u32::try_from(index).unwrap_or(u32::MAX);
             let id = TriggerId { playbook: self.playbook.id, index };
-            Trigger { id, span: pieces[0], kind: read.kind, names: read.names, text: text.into() }
+            let (kind, names, at_turn_end) = (read.kind, read.names, false);
+            Trigger { id, span: pieces[0], kind, names, at_turn_end, text: text.into() }
         };
         found.into_iter().enumerate().map(to_trigger).collect()
     }

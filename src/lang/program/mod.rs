@@ -147,7 +147,7 @@ impl Program {
     /// If an id is of another program.
     pub fn is_call_watched(&self, agent: AgentId, callee: PlaybookId) -> bool {
         let calls = &self.agent(agent).triggers.calls;
-        calls.iter().any(|id| self.trigger(*id).kind.call().is_some_and(|call| call.playbook == Some(callee)))
+        calls.iter().any(|id| self.trigger(*id).kind.waits_for_call(|call| call.playbook == Some(callee)))
     }
 
     /// `Playbook:T1`.

@@ -18,9 +18,12 @@ pub struct Trigger {
     pub span: Span,
     /// What it waits for.
     pub kind: TriggerKind,
-    /// Names it mentions, without `$`, in order of mention, each once. One in words that is about the user and mentions
-    /// none waits for [`USER_MESSAGE`].
+    /// Names it mentions, without `$`, in order of mention, each once. One in words that mentions none waits for those
+    /// that it is about: [`USER_MESSAGE`], or variables whose names are its words.
     pub names: Vec<Arc<str>>,
+    /// One in words of which nothing tells what it is about: it waits for [`USER_MESSAGE`], and is asked about at the
+    /// end of each turn in which something was updated.
+    pub at_turn_end: bool,
 }
 
 /// What a trigger waits for (spec `triggers.md`, "Three kinds").
@@ -32,8 +35,8 @@ pub enum TriggerKind {
     BeforeCall(CallName),
     /// `After calling X`.
     AfterCall(CallName),
-    /// `When X fails`.
-    CallFails(CallName),
+    /// `When X fails`; none: `When any tool fails`.
+    CallFails(Option<CallName>),
     /// `Every 10 minutes`.
     Every {
         /// The time between two beats, in milliseconds; never 0.
@@ -64,7 +67,12 @@ pub struct CallName {
 impl Trigger {
     /// Whether it waits for what the user says, and for nothing else.
     pub fn is_about_messages(&self) -> bool {
-        matches!(&self.names[..], [name] if **name == *USER_MESSAGE)
+        !self.at_turn_end && matches!(&self.names[..], [name] if **name == *USER_MESSAGE)
+    }
+
+    /// Whether it may be evaluated on an update of the variable `name`.
+    pub fn is_concerned(&self, name: &str) -> bool {
+        self.at_turn_end || self.names.iter().any(|own| **own == *name)
     }
 }
 
@@ -74,12 +82,17 @@ impl TriggerKind {
         matches!(self, TriggerKind::Condition(_) | TriggerKind::Changes(_) | TriggerKind::Semantic)
     }
 
-    /// The callable whose calls it waits for.
-    pub fn call(&self) -> Option<&CallName> {
-        if let TriggerKind::BeforeCall(call) | TriggerKind::AfterCall(call) | TriggerKind::CallFails(call) = self {
-            Some(call)
-        } else {
-            None
+    /// Whether it waits for calls of what `is_it` says yes to.
+    pub fn waits_for_call(&self, is_it: impl Fn(&CallName) -> bool) -> bool {
+        match self {
+            TriggerKind::BeforeCall(call) | TriggerKind::AfterCall(call) => is_it(call),
+            TriggerKind::CallFails(call) => call.as_ref().is_none_or(is_it),
+            TriggerKind::Beginning
+            | TriggerKind::Every { .. }
+            | TriggerKind::Silence { .. }
+            | TriggerKind::Condition(_)
+            | TriggerKind::Changes(_)
+            | TriggerKind::Semantic => false,
         }
     }
 }
@@ -91,8 +104,8 @@ pub const USER_MESSAGE: &str = "user_message";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TriggerIndex {
     naming: HashMap<Arc<str>, Vec<TriggerId>>,
-    /// Semantic triggers that name no variable and are not about the user: candidates on every update.
-    pub ambient: Vec<TriggerId>,
+    /// Semantic triggers of which nothing tells what they are about: candidates at the end of a turn.
+    pub at_turn_end: Vec<TriggerId>,
     /// Triggers on calls: before, after, failed.
     pub calls: Vec<TriggerId>,
     /// Triggers on time: periods and silence.
@@ -110,8 +123,8 @@ impl TriggerIndex {
                     index.calls.push(trigger.id);
                 }
                 TriggerKind::Every { .. } | TriggerKind::Silence { .. } => index.timers.push(trigger.id),
-                TriggerKind::Semantic if trigger.names.is_empty() => index.ambient.push(trigger.id),
                 TriggerKind::Semantic | TriggerKind::Condition(_) | TriggerKind::Changes(_) => {
+                    index.at_turn_end.extend(trigger.at_turn_end.then_some(trigger.id));
                     for name in &trigger.names {
                         index.naming.entry(name.clone()).or_default().push(trigger.id);
                     }

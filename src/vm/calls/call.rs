@@ -38,7 +38,7 @@ impl Called {
     ) -> Vec<TriggerId> {
         let is_it = |id: &&TriggerId| {
             let kind = &program.trigger(**id).kind;
-            let watches = kind.call().is_some_and(|name| self.is_named(name));
+            let watches = self.callee != Callee::Model && kind.waits_for_call(|name| self.is_named(name));
             watches && wanted(kind) && Some(id.playbook) != caller
         };
         program.agent(agent).triggers.calls.iter().filter(is_it).copied().collect()

@@ -75,7 +75,7 @@ impl Trial {
                 }
             }
             let is_semantic = |id: &&TriggerId| program.trigger(**id).kind == TriggerKind::Semantic;
-            candidates.extend(naming.iter().chain(&index.ambient).filter(is_semantic));
+            candidates.extend(naming.iter().chain(&index.at_turn_end).filter(is_semantic));
             updates.push(Update { name: name.clone(), old, new: value.clone() });
         }
         candidates.sort_unstable();

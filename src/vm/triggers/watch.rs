@@ -16,6 +16,15 @@ pub(crate) struct PendingUpdate {
     pub(super) matched: Vec<TriggerId>,
 }
 
+impl PendingUpdate {
+    /// Takes it over to other triggers; answers whether it concerns any.
+    pub(super) fn map(&mut self, trigger: impl Fn(TriggerId) -> Option<TriggerId>) -> bool {
+        self.candidates = self.candidates.iter().copied().filter_map(trigger).collect();
+        self.candidates.sort_unstable();
+        !self.candidates.is_empty()
+    }
+}
+
 /// A trigger that has matched and whose playbook has not been called.
 #[derive(Clone, Debug)]
 pub(crate) struct Match {
@@ -101,11 +110,7 @@ impl Watch {
 
     /// Takes it over to other triggers; what is about triggers that are gone is forgotten.
     pub(crate) fn map(&mut self, trigger: impl Fn(TriggerId) -> Option<TriggerId>) {
-        self.updates.retain_mut(|pending| {
-            pending.candidates = pending.candidates.iter().copied().filter_map(&trigger).collect();
-            pending.candidates.sort_unstable();
-            !pending.candidates.is_empty()
-        });
+        self.updates.retain_mut(|pending| pending.map(&trigger));
         for matches in [&mut self.matches, &mut self.later] {
             matches.retain_mut(|found| trigger(found.trigger).map(|id| found.trigger = id).is_some());
         }

@@ -29,6 +29,8 @@ pub(crate) struct Watcher {
     question: Option<OpenQuestion>,
     /// Updates that the reply in progress is going to make, as far as the last question was also about them.
     ahead: VecDeque<PendingUpdate>,
+    /// Updates that are asked about at the end of a turn, the last of each variable, with the first old value.
+    at_turn_end: Vec<PendingUpdate>,
     truths: Truths,
     /// How often a trigger has matched whose frame has not returned; more than once only before calls.
     active: BTreeMap<TriggerId, u32>,
@@ -91,14 +93,16 @@ impl Watcher {
         self.n_updates += 1;
         let index = &context.stack.program.agent(top.agent).triggers;
         let naming = index.naming(name);
-        if naming.is_empty() && index.ambient.is_empty() {
+        // A message is asked about at once.
+        let at_turn_end = if **name == *USER_MESSAGE { &[][..] } else { &index.at_turn_end[..] };
+        if naming.is_empty() && at_turn_end.is_empty() {
             return;
         }
         let update = Update { name: name.clone(), old: old.map(Tracked::shown), new: new.shown() };
         let updates: Arc<[Update]> = [update.clone()].into();
         let visible = context.visible_to(top.agent);
-        let mut candidates = Vec::new();
-        for &id in naming.iter().chain(&index.ambient) {
+        let (mut candidates, mut later) = (Vec::new(), Vec::new());
+        for &id in naming.iter().chain(at_turn_end) {
             if context.stack.program.trigger(id).kind != TriggerKind::Semantic {
                 if let Some(ruling) = self.truths.judge(&context.stack.program, id, old.is_some(), &visible) {
                     self.rule(context, self.match_now(id, None), ruling, &updates);
@@ -108,12 +112,50 @@ impl Watcher {
             match self.why_not(context, id) {
                 Some(ruling) => self.evaluated(id, ruling, &updates),
                 None if !context.stack.settings.classifier => self.evaluated(id, Ruling::Off, &updates),
+                None if at_turn_end.contains(&id) => later.push(id),
                 None => candidates.push(id),
             }
         }
-        candidates.sort_unstable();
+        let seq = self.n_updates;
+        let pending = |candidates| PendingUpdate { seq, update: update.clone(), candidates, matched: Vec::new() };
         if !candidates.is_empty() {
-            self.note_candidates(PendingUpdate { seq: self.n_updates, update, candidates, matched: Vec::new() });
+            self.note_candidates(pending(candidates));
+        }
+        if !later.is_empty() {
+            self.note_later(pending(later));
+        }
+    }
+
+    /// Triggers are concerned that are asked about at the end of a turn: of several values of a variable the last
+    /// counts.
+    fn note_later(&mut self, mut pending: PendingUpdate) {
+        let is_it = |noted: &PendingUpdate| noted.update.name == pending.update.name;
+        if let Some(index) = self.at_turn_end.iter().position(is_it) {
+            let noted = self.at_turn_end.remove(index);
+            pending.update.old = noted.update.old;
+            pending.candidates.extend(noted.candidates);
+            pending.candidates.sort_unstable();
+            pending.candidates.dedup();
+        }
+        if pending.update.old.as_ref() != Some(&pending.update.new) {
+            self.at_turn_end.push(pending);
+        }
+    }
+
+    /// A turn has ended: what it has updated, and what lines before it have, is asked about together.
+    pub(crate) fn turn_over(&mut self, context: &WatcherContext<'_>) {
+        if context.is_over {
+            return;
+        }
+        for mut pending in std::mem::take(&mut self.at_turn_end) {
+            let updates: Arc<[Update]> = [pending.update.clone()].into();
+            let (free, barred): (Vec<TriggerId>, Vec<TriggerId>) =
+                pending.candidates.into_iter().partition(|id| !self.active.contains_key(id));
+            barred.into_iter().for_each(|id| self.evaluated(id, Ruling::Active, &updates));
+            pending.candidates = free;
+            if !pending.candidates.is_empty() {
+                self.requests.push(WatcherRequest::Hold(pending));
+            }
         }
     }
 
@@ -204,7 +246,7 @@ impl Watcher {
         let mut all: Vec<PendingUpdate> = Vec::new();
         for update in ahead {
             let is_semantic = |id: &TriggerId| context.stack.program.trigger(*id).kind == TriggerKind::Semantic;
-            let concerned = index.naming(&update.name).iter().chain(&index.ambient).copied().filter(is_semantic);
+            let concerned = index.naming(&update.name).iter().copied().filter(is_semantic);
             let mut candidates: Vec<TriggerId> = concerned.filter(|id| self.why_not(context, *id).is_none()).collect();
             candidates.sort_unstable();
             let is_known = |id: &TriggerId| self.verdicts.known(*id, std::slice::from_ref(&update)).is_some();
@@ -304,6 +346,7 @@ impl Watcher {
     pub(crate) fn roll_back(&mut self, mark: WatcherMark) {
         self.truths = mark.truths;
         let is_after = |pending: &PendingUpdate| pending.seq > mark.n_updates;
+        self.at_turn_end.retain(|pending| !is_after(pending));
         if self.question.as_ref().is_some_and(|open| open.updates.iter().all(is_after)) {
             self.give_up_question();
         }
@@ -314,6 +357,7 @@ impl Watcher {
         self.truths.map(&trigger);
         self.verdicts.map(&trigger);
         self.timers.map(&trigger);
+        self.at_turn_end.retain_mut(|pending| pending.map(&trigger));
         let active = std::mem::take(&mut self.active);
         self.active = active.into_iter().filter_map(|(id, n)| Some((trigger(id)?, n))).collect();
     }

@@ -145,6 +145,10 @@ impl Machine {
             self.interpreter.stack.chat_owner_mut().n_idle_turns += 1;
         }
         self.interpreter.start_queued_tools();
+        // A turn that goes on in the next one is not over.
+        if !turn.is_matched && end != TurnEnd::Error {
+            self.interpreter.tell_watcher(|watcher, context| watcher.turn_over(context));
+        }
         let n_bytes = turn.reader.n_bytes();
         let closing = ClosingTurn {
             id: turn.id,
