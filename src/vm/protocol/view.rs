@@ -205,8 +205,6 @@ pub struct Counters {
     pub trigger_matches: u64,
     /// Tokens of replies that were generated and not used because a trigger matched (an estimate).
     pub match_discarded_tokens: u64,
-    /// Lines that the model has left out.
-    pub skipped_lines: u64,
     /// Times the model was told of a mistake.
     pub repairs: u64,
     /// Broken streams tried again.

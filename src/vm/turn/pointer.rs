@@ -175,18 +175,7 @@ impl TurnStep<'_> {
                 }
                 self.interpreter.move_back(to);
             }
-            JumpOutcome::NotDone(step) => {
-                let line = stack.body(stack.top()).step(step);
-                let (label, text) = (&line.label, first_line(&line.text));
-                let unseen = stack.top().inside.as_ref().filter(|_| step == pointer && stack.leaves_region(target));
-                return mistake(match unseen {
-                    Some(inside) => format!(
-                        "you leave line {} before line {label} is done: {text}. End your reply before it",
-                        stack.label(inside.region.line)
-                    ),
-                    None => format!("line {label} is not done: {text}"),
-                });
-            }
+            JumpOutcome::NotDone(line) => return mistake(stack.not_done(&[line])),
             JumpOutcome::Over(between) => {
                 // A reply cannot go on beyond lines that do something and are the interpreter's. What the model meant
                 // is not known: it is asked again where it was, and decides whether they are to be done.

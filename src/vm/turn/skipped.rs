@@ -19,7 +19,7 @@ use crate::walk::way::JumpOutcome;
 /// So many lines are named to the model; it can see the others.
 const MAX_TOLD: usize = 5;
 
-/// So many are kept to be shown; all are counted and reported.
+/// So many are kept to be shown; all are reported.
 const MAX_KEPT: usize = 1000;
 
 /// So much of what is returned is kept as the reason for the lines that it leaves out.
@@ -143,7 +143,6 @@ impl TurnStep<'_> {
         let kept = labels.iter().take(MAX_KEPT.saturating_sub(interpreter.skipped.len()));
         let kept = kept.map(|label| SkippedLine { line: format!("{name}:{label}").into(), reason: reason.clone() });
         interpreter.skipped.extend(kept);
-        interpreter.counters.skipped_lines += labels.len() as u64;
         interpreter.report(Fact::LinesSkipped { lines: labels, reason });
     }
 }
@@ -249,7 +248,7 @@ impl Stack {
     }
 
     /// That lines are not done, in words for the program's model.
-    fn not_done(&self, lines: &[StepId]) -> String {
+    pub(super) fn not_done(&self, lines: &[StepId]) -> String {
         let body = self.body(self.top());
         let mark = |line: StepId| match self.is_models(line) {
             false => "=",
