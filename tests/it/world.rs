@@ -381,7 +381,10 @@ impl World {
                     change.left.iter().map(|left| format!("; {} -> {}", left.from, left.to.as_deref().unwrap_or("-")));
                 format!("program changed{}", left.collect::<String>())
             }
-            Fact::LinesSkipped { lines } => format!("skipped {}", lines.join(", ")),
+            Fact::LinesSkipped { lines, reason } => {
+                let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+                format!("skipped {}{reason}", lines.join(", "))
+            }
             Fact::ApprovalAsked { question, .. } => format!("asks: {question}"),
             Fact::ApprovalGiven { .. } => "approved".to_owned(),
             Fact::UserMessage { text } => format!("user {}", Value::Str(text.clone())),

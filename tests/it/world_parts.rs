@@ -50,6 +50,7 @@ pub(crate) fn setting(settings: &mut Settings, line: &str) {
                 "say why nothing is shown inside: {line} # why"
             );
         }
+        "strict" => settings.strict = value == "true",
         "early_start" => settings.early_start = value == "true",
         "starts_in_think" => settings.starts_in_think = value == "true",
         "on_protocol_failure" => settings.on_protocol_failure = OnProtocolFailure::Stop,

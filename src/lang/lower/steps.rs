@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
-use crate::english::items::read_item;
+use crate::english::calls::find_due_call;
+use crate::english::items::{read_item, strip_always};
 use crate::english::reading::{Action, Near, Reading, Surroundings};
 use crate::english::words::{Mention, Phrase, without_emphasis};
 use crate::expr::too_deep_message;
@@ -25,6 +26,17 @@ struct Draft<'a> {
     has_children: bool,
 }
 
+impl Draft<'_> {
+    /// Whether `!` stands behind the bullet; it is no word of the line.
+    fn take_mark(&mut self, source: &str) -> bool {
+        let Some(first) = self.pieces.first_mut() else { return false };
+        let words = Phrase::new(source, *first);
+        let is_mark = |rest: &str| rest.starts_with(char::is_whitespace);
+        let marked = words.strip_mark('!').filter(|_| words.text.strip_prefix('!').is_some_and(is_mark));
+        marked.inspect(|words| *first = words.span()).is_some()
+    }
+}
+
 /// Makes lines of `items`. In goal mode only numbered items are lines (what is nested in one without a number
 /// is part of its text) and none is read: the model is free there.
 pub(crate) fn lower_steps(
@@ -35,10 +47,11 @@ pub(crate) fn lower_steps(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Step> {
     let drafts = draft_lines(items, mode, source, diagnostics);
-    let mut lines = Lines { source, steps: Vec::new(), n_roots: 0 };
+    let mut lines = Lines { source, around, steps: Vec::new(), n_roots: 0, is_marked: false };
     // The line that each draft has become.
     let mut ids: Vec<StepId> = Vec::with_capacity(drafts.len());
-    for draft in &drafts {
+    for mut draft in drafts {
+        lines.is_marked = draft.take_mark(source);
         let parent = draft.parent.and_then(|parent| ids.get(parent)).copied();
         let span = draft.pieces.first().copied().unwrap_or(draft.item.bullet);
         if mode == Mode::Goal {
@@ -156,8 +169,11 @@ fn draft_lines<'a>(
 /// Lines as they are made, in the order of their ids.
 struct Lines<'a> {
     source: &'a str,
+    around: Surroundings<'a>,
     steps: Vec<Step>,
     n_roots: usize,
+    /// The item in hand has the mark of lines that must be done.
+    is_marked: bool,
 }
 
 impl Lines<'_> {
@@ -181,6 +197,10 @@ impl Lines<'_> {
             }
         };
         let Reading { kind, explicit, near: _ } = reading;
+        let words = Phrase::new(self.source, span);
+        let decides = matches!(kind, StepKind::Branch { .. } | StepKind::Loop(_));
+        let compulsory = !decides && (self.is_marked || strip_always(words.plain()).is_some());
+        let due_call = find_due_call(words, &kind, self.around);
         let mut step = Step {
             id,
             label: label.into(),
@@ -190,6 +210,8 @@ impl Lines<'_> {
             span,
             kind,
             explicit,
+            compulsory,
+            due_call,
             reads: Vec::new(),
             writes: Vec::new(),
         };
