@@ -46,7 +46,7 @@ pub(crate) fn lower_steps(
     around: Surroundings<'_>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Step> {
-    let drafts = draft_lines(items, mode, diagnostics);
+    let drafts = draft_lines(items, mode, source, diagnostics);
     let mut lines = Lines { source, around, steps: Vec::new(), n_roots: 0, is_marked: false };
     // The line that each draft has become.
     let mut ids: Vec<StepId> = Vec::with_capacity(drafts.len());
@@ -84,6 +84,10 @@ pub(crate) fn lower_steps(
             !draft.item.plain
                 || (draft.has_children && !matches!(reading.kind, StepKind::Branch { .. } | StepKind::Loop(_)))
         };
+        let needs_lines = matches!(item.line.kind, StepKind::Branch { .. } | StepKind::Loop(_));
+        if needs_lines && item.action.is_none() && !draft.has_children {
+            diagnostics.push(nothing_nested(span));
+        }
         match item.action {
             None => {
                 let is_more = says_more(&item.line);
@@ -113,8 +117,16 @@ pub(crate) fn lower_steps(
 }
 
 /// The items that are lines, in order, each with the one it is nested in.
-fn draft_lines<'a>(items: &[&'a ItemTree], mode: Mode, diagnostics: &mut Vec<Diagnostic>) -> Vec<Draft<'a>> {
+fn draft_lines<'a>(
+    items: &[&'a ItemTree],
+    mode: Mode,
+    source: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Draft<'a>> {
     let mut drafts: Vec<Draft<'a>> = Vec::new();
+    let column = |at: u32| at as usize - source[..at as usize].rfind('\n').map_or(0, |end| end + 1);
+    // The last line of each level that is open.
+    let mut before: Vec<Span> = Vec::new();
     // The lines above the present item, outermost first, with their levels.
     let mut open: Vec<(usize, usize)> = Vec::new();
     for &item in items {
@@ -133,6 +145,16 @@ fn draft_lines<'a>(items: &[&'a ItemTree], mode: Mode, diagnostics: &mut Vec<Dia
         // A bullet without words says nothing; what is nested in it counts as if it stood there.
         if item.text.is_empty() {
             continue;
+        }
+        before.truncate(open.len() + 1);
+        match before.get_mut(open.len()) {
+            None => before.push(item.bullet),
+            Some(last) => {
+                if !item.ordered && !item.lifted && column(last.start) != column(item.bullet.start) {
+                    diagnostics.push(odd_indentation(item.bullet, *last));
+                }
+                *last = item.bullet;
+            }
         }
         let parent = open.last().map(|(_, parent)| *parent);
         if let Some(parent) = parent {
@@ -209,6 +231,20 @@ fn limited(mut reading: Reading, is_more: bool) -> Reading {
         }
     }
     reading
+}
+
+fn nothing_nested(line: Span) -> Diagnostic {
+    let message = "nothing stands under this line, so nothing is done where it holds";
+    Diagnostic::warning("nothing-nested", line, message)
+        .with_note("nest the lines that belong to it: the same indentation and two spaces more")
+}
+
+/// A line that stands a little more to the left or right than the line before it on the same level.
+fn odd_indentation(line: Span, before: Span) -> Diagnostic {
+    let message = "this line is on the same level as the one before it, but indented otherwise";
+    Diagnostic::warning("odd-indentation", line, message)
+        .with_place(before, "before it")
+        .with_note("lines of one level begin in one column, those of the next level two spaces further on")
 }
 
 fn no_loop(line: Span) -> Diagnostic {
