@@ -338,7 +338,9 @@ fn what_is_proposed_is_read_and_means_the_same() {
     const N_LINES: usize = 10_000;
     let load_line = |lines: &[&str]| {
         let lines: String = lines.iter().map(|line| format!("    - {line}\n      - Say \"x\"\n")).collect();
-        load_text(format!("# Desk\n\n## Case($x, $refund)\n\n### Steps\n\n- Repeat 3 times\n  - If $x is 2\n{lines}{AROUND}"))
+        load_text(format!(
+            "# Desk\n\n## Case($x, $refund)\n\n### Steps\n\n- Repeat 3 times\n  - If $x is 2\n{lines}{AROUND}"
+        ))
     };
     let words = |text: &str| -> Vec<String> {
         text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
