@@ -100,10 +100,6 @@ impl TriggerKind {
 /// The variable that holds the user's last words; each message is an update of it.
 pub const USER_MESSAGE: &str = "user_message";
 
-/// Whether the call of a playbook whose result came last has failed. Lines say it in words (`If the last call failed`);
-/// nothing sets it, and it is listed nowhere.
-pub const LAST_CALL_FAILED: &str = "_last_call_failed";
-
 /// The triggers of one agent by what concerns them; every list is in program order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TriggerIndex {
