@@ -55,9 +55,10 @@ impl Topics {
             let (is_personal, named) = match about_person(clause) {
                 _ if !mentions.is_empty() => (false, mentions.into_iter().map(|mention| mention.name).collect()),
                 // A record of the person may say more than what they say.
-                Some(subject) => (true, self.named_in(subject.text)),
+                // `$guests` counts them.
+                Some(subject) => (true, self.named_in(subject.text, false)),
                 None => {
-                    let named = self.named_in(clause.text);
+                    let named = self.named_in(clause.text, true);
                     is_open |= index > 0 && named.is_empty() && is_sentence(clause);
                     (!named.is_empty() && speaks_of_person(clause), named)
                 }
@@ -70,13 +71,13 @@ impl Topics {
         (names, is_open)
     }
 
-    fn named_in(&self, text: &str) -> Vec<Arc<str>> {
+    fn named_in(&self, text: &str, in_number: bool) -> Vec<Arc<str>> {
         let mut found: Vec<Arc<str>> = Vec::new();
         let words: Vec<String> = bare_words(text).into_iter().map(str::to_lowercase).collect();
         let mut at = 0;
         while at < words.len() {
             let longest = (1..=MAX_WORDS.min(words.len() - at)).rev().find_map(|n| {
-                let name = self.named(&words[at..at + n].join(" "))?;
+                let name = self.named(&words[at..at + n].join(" "), in_number)?;
                 Some((n, name))
             });
             let Some((n, name)) = longest else {
@@ -91,13 +92,13 @@ impl Topics {
         found
     }
 
-    /// The variable of these words; one thing and many are the same.
-    fn named(&self, phrase: &str) -> Option<&Arc<str>> {
+    /// The variable of these words; `in_number`: one thing and many are the same.
+    fn named(&self, phrase: &str, in_number: bool) -> Option<&Arc<str>> {
         let other = || match phrase.strip_suffix('s') {
             Some(one) => self.0.get(one),
             None => self.0.get(&format!("{phrase}s")),
         };
-        self.0.get(phrase).or_else(other)
+        self.0.get(phrase).or_else(|| in_number.then(other).flatten())
     }
 }
 
