@@ -9,7 +9,7 @@ use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::protocol::view::{FrameView, VariableView};
 use playhouse::vm::protocol::{
     CallId, CallOutcome, Effect, Event, Fact, Finish, FrameOrigin, Judge, NewProgram, Outcome, Progress, Question,
-    ReplyEnd, StartTurn, TimerId, Timestamp, ToolSignature, TurnId, Update, Verdict, Wait,
+    ReplyEnd, Signal, StartTurn, TimerId, Timestamp, ToolSignature, TurnId, Update, Verdict, Wait,
 };
 use playhouse::vm::{Begin, Machine};
 
@@ -25,6 +25,7 @@ pub(crate) enum Happening {
     Chunk(String),
     /// The user speaks.
     User(String),
+    Signal(Signal),
     /// The oldest running call of this tool ends.
     Result(String, Result<Value, String>),
     /// It asks for approval.
@@ -119,6 +120,10 @@ pub(crate) fn parse(text: &str) -> Case {
                 Happening::Reply { text: body, end }
             }
             "chunk" => Happening::Chunk(body),
+            "event" => {
+                let (name, id) = rest.split_once(' ').map_or((rest, None), |(name, id)| (name, Some(id.into())));
+                Happening::Signal(Signal::new(name, Value::from_json(&body).unwrap(), id).unwrap())
+            }
             "user" => Happening::User(rest.to_owned()),
             "result" => Happening::Result(rest.to_owned(), Ok(Value::from_json(&body).unwrap())),
             "error" => Happening::Result(rest.to_owned(), Err(body)),
@@ -385,6 +390,10 @@ impl World {
             Fact::ApprovalAsked { question, .. } => format!("asks: {question}"),
             Fact::ApprovalGiven { .. } => "approved".to_owned(),
             Fact::UserMessage { text } => format!("user {}", Value::Str(text.clone())),
+            Fact::SignalArrived { name, data, fate, .. } => {
+                let fate: &str = fate.into();
+                format!("event {name} {data}: {fate}")
+            }
             Fact::Waiting { wait: Wait::User } => "waits for the user".to_owned(),
             Fact::Waiting { wait } => format!("waits for {wait:?}"),
         })
@@ -418,6 +427,7 @@ impl World {
                     let _ = self.settle();
                 }
             }
+            Happening::Signal(signal) => self.handle(Event::Signal(signal.clone())),
             Happening::User(text) => self.handle(Event::Message { text: text.as_str().into() }),
             Happening::Result(name, result) => {
                 let call = self.take(name);

@@ -20,20 +20,21 @@ use crate::serve::cli::sessions_export::{ExportArguments, export};
 use crate::serve::cli::sessions_travel::{self, ForkArguments, ReplayArguments};
 use crate::serve::cli::world::{self, WorldArguments};
 use crate::serve::show::{self, WireView, why};
-use crate::vm::protocol::{Outcome, Timestamp};
+use crate::value::Value;
+use crate::vm::protocol::{Outcome, Signal, Timestamp};
 
-const EXAMPLES: &str = "\
-Examples:
+const EXAMPLES: &str = r#"Examples:
   playhouse sessions list
   playhouse sessions show 20261121-224805-k3f9
   playhouse sessions why 20261121-224805-k3f9 Calm:T1
   playhouse sessions resume 20261121-224805-k3f9
+  playhouse sessions send 20261121-224805-k3f9 --event photo_uploaded --data '{"id": 7}'
   playhouse sessions list --journal sessions.sqlite
   playhouse sessions export 20261121-224805-k3f9 --format md --output talk.md
   playhouse sessions delete 20261121-224805-k3f9
   playhouse sessions replay 20261121-224805-k3f9 --to 17
   playhouse sessions fork 20261121-224805-k3f9 --at 17 --set city=Rome
-  playhouse sessions diff 20261121-224805-k3f9 20261121-231502-m2rw";
+  playhouse sessions diff 20261121-224805-k3f9 20261121-231502-m2rw"#;
 
 /// Lists and shows the sessions that are kept, and goes on with them
 #[derive(Args)]
@@ -82,6 +83,8 @@ enum SessionsCommand {
     },
     /// Goes on with a session, as `run` does
     Resume(Box<ResumeArguments>),
+    /// Tells a session of an event from outside, and goes on with it until it waits again
+    Send(Box<SendArguments>),
     /// All that happened in a session, or where it stood at an earlier point
     Replay(ReplayArguments),
     /// Makes a new session that goes its own way from an earlier point of another one
@@ -107,6 +110,25 @@ struct ResumeArguments {
     talk: TalkArguments,
 }
 
+#[derive(Args)]
+struct SendArguments {
+    /// The session
+    id: String,
+    /// The event's name: triggers that wait for it fire (When photo_uploaded arrives)
+    #[arg(long, value_name = "NAME")]
+    event: String,
+    /// What it tells, as JSON: `$event` in the playbook of the trigger [default: null]
+    #[arg(long, value_name = "JSON")]
+    data: Option<String>,
+    /// What you call this very event: sent again with the same id, it is one event
+    #[arg(long, value_name = "ID")]
+    event_id: Option<String>,
+    #[command(flatten)]
+    world: WorldArguments,
+    #[command(flatten)]
+    talk: TalkArguments,
+}
+
 /// Performs one of the commands.
 pub(crate) fn sessions(console: &Console, arguments: &SessionsArguments) -> Result<Exit, Failure> {
     let given = arguments.journal.as_deref();
@@ -118,8 +140,9 @@ pub(crate) fn sessions(console: &Console, arguments: &SessionsArguments) -> Resu
         SessionsCommand::Resume(arguments) => {
             let address = kept.find(&arguments.id)?;
             let stored = Stored { address: &address, id: &arguments.id, is_elsewhere: !kept.is_default };
-            resume(console, &arguments.world, &arguments.talk, &stored, &arguments.migrate)
+            resume(console, &arguments.world, &arguments.talk, &stored, &arguments.migrate, None)
         }
+        SessionsCommand::Send(arguments) => send(console, &kept, arguments),
         SessionsCommand::Replay(arguments) => sessions_travel::replay(&kept, arguments),
         SessionsCommand::Fork(arguments) => sessions_travel::fork(console, &kept, arguments),
         SessionsCommand::Diff(arguments) => sessions_diff::diff(&kept, arguments),
@@ -181,6 +204,26 @@ pub(crate) fn to_wire(stored: &StoredSession) -> WireSession<'_> {
         last_event: is_readable.then(|| local(stored.last)),
         detail,
     }
+}
+
+fn send(console: &Console, kept: &Kept, arguments: &SendArguments) -> Result<Exit, Failure> {
+    let SendArguments { id, event, data, event_id, world, talk } = arguments;
+    let data = Value::from_json(data.as_deref().unwrap_or("null")).map_err(|error| {
+        Failure::wrong(format!("--data: this is no JSON: {error}; text stands in double quotes: --data '\"text\"'"))
+    })?;
+    let signal = Signal::new(event, data, event_id.as_deref().map(Into::into));
+    let signal = signal.map_err(|wrong| Failure::wrong(format!("--event: {wrong}")))?;
+    let address = kept.find(id)?;
+    let view = stored::open(&address).map_err(session_failure)?.replayed.machine.view();
+    if view.outcome.is_some() {
+        return Err(Failure::wrong(format!(
+            "session {id} is over ({}), so no event reaches it; begin a new one with `playhouse run`, or go back in it \
+             with `playhouse sessions fork {id}`",
+            show::state(&view)
+        )));
+    }
+    let stored = Stored { address: &address, id, is_elsewhere: !kept.is_default };
+    resume(console, world, talk, &stored, &[], Some(signal))
 }
 
 fn show(address: &Address, id: &str, format: Format) -> Result<Exit, Failure> {

@@ -28,6 +28,7 @@ pub(crate) fn record_text(record: &Record) -> String {
             OutcomeWire::Needs { question, .. } => format!("call {call} asks: {}", one_line(question)),
         },
         RecordBody::Message { text } => format!("message: {}", quoted(text)),
+        RecordBody::Signal { name, data, .. } => format!("event {name}: {}", short_value(data)),
         RecordBody::Verdict { question, verdict, .. } => {
             format!("verdict on question {question}: {}", verdict_text(verdict))
         }
@@ -153,6 +154,9 @@ pub(crate) fn step_text(step: &Step) -> Option<String> {
         PublicBody::ApprovalGiven { call } => format!("call {call} has its answer"),
         PublicBody::CallProgress { call, value } => format!("call {call}: {}", short_value(value)),
         PublicBody::UserMessage { text } => format!("the user says {}", quoted(text)),
+        PublicBody::EventArrived { event, data, fate, .. } => {
+            format!("the event {event} comes ({}): {}", fate.replace('_', " "), short_value(data))
+        }
         PublicBody::Waiting { whom, call: Some(call) } => format!("waits for {} {call}", waited_for(whom)),
         PublicBody::Waiting { whom, call: None } => format!("waits for {}", waited_for(whom)),
         PublicBody::Finished { value } => format!("finished with {}", short_value(value)),

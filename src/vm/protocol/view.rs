@@ -5,6 +5,7 @@ use std::sync::Arc;
 use playhouse_lang::plan::{Plan, PlanId, PlanLanguage};
 use playhouse_lang::program::{Program, TriggerId};
 
+use crate::protocol::event::Signal;
 use crate::protocol::effect::{ChatMessage, Outcome};
 use crate::protocol::ids::{CallId, CallKind, FrameId, Location, TurnId, Usage, Wait};
 use crate::protocol::tracked::Tracked;
@@ -23,6 +24,8 @@ pub struct View {
     pub outcome: Option<Outcome>,
     /// User messages that wait for a frame to ask.
     pub messages: Vec<Arc<str>>,
+    /// Events from outside whose triggers' playbooks have not been called yet.
+    pub signals: Vec<Signal>,
     /// The last utterances of the session.
     pub conversation: Vec<Utterance>,
     /// All triggers but beginnings, in program order.

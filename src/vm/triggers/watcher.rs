@@ -18,6 +18,7 @@ use crate::protocol::{
 };
 use crate::triggers::questions::{AHEAD, OpenQuestion, candidate, ruling_of, tokens_of};
 use crate::triggers::request::{WatcherContext, WatcherRequest};
+use crate::triggers::signals::Signals;
 use crate::triggers::timers::Timers;
 use crate::triggers::truths::{Truths, is_update};
 use crate::triggers::verdicts::Verdicts;
@@ -36,6 +37,7 @@ pub(crate) struct Watcher {
     active: BTreeMap<TriggerId, u32>,
     verdicts: Verdicts,
     timers: Timers,
+    pub(super) signals: Signals,
     n_updates: u64,
     n_questions: u64,
     n_evaluations: u64,
@@ -413,8 +415,8 @@ impl Watcher {
 /// Its rules.
 impl Watcher {
     /// A match with the last update.
-    pub(super) fn match_now(&self, trigger: TriggerId, call: Option<Tracked>) -> Match {
-        Match::new(self.n_updates, trigger, call)
+    pub(super) fn match_now(&self, trigger: TriggerId, given: Option<(&'static str, Tracked)>) -> Match {
+        Match::new(self.n_updates, trigger, given)
     }
 
     /// A ruling of the interpreter's; a match fires if nothing stands against it.
@@ -426,6 +428,10 @@ impl Watcher {
         if fires {
             self.matched(found, updates);
         }
+    }
+
+    pub(super) fn is_active(&self, trigger: TriggerId) -> bool {
+        self.active.contains_key(&trigger)
     }
 
     /// Why a trigger that matches does not fire; none: it does.

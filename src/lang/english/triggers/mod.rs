@@ -107,6 +107,7 @@ fn kind_of(
         Waits::AfterCall => TriggerKind::AfterCall(call()?),
         Waits::CallFails => TriggerKind::CallFails(Some(call()?)),
         Waits::AnyCallFails => TriggerKind::CallFails(None),
+        Waits::Signal => TriggerKind::Signal(found.signal?.text.into()),
     })
 }
 
