@@ -14,8 +14,8 @@ use crate::lang::program::{Program, Trigger, TriggerId};
 use crate::vm::migrate::Migration;
 use crate::vm::protocol::view::{TriggerView, View, place_name};
 use crate::vm::protocol::{
-    Effect, Evaluation, Fact, Judge, Location, Place, Progress, QuestionId, Ruling, SignalFate, Timestamp, TurnId, USER_MESSAGE,
-    Update,
+    Effect, Evaluation, Fact, Judge, Location, Place, Progress, QuestionId, Ruling, SignalFate, Timestamp, TurnId,
+    USER_MESSAGE, Update,
 };
 
 /// What a machine reported: when, where, what.

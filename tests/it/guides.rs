@@ -231,6 +231,7 @@ impl Guide {
         for step in &test.steps {
             match &step.kind {
                 TestStepKind::User(words) => told.push_str(&format!("> {words}\n")),
+                TestStepKind::Event(signal) => told.push_str(&format!("event {} {}\n", signal.name, signal.data)),
                 TestStepKind::ExpectSay(utterances) => {
                     utterances.iter().for_each(|utterance| told.push_str(&format!("{utterance}\n")));
                 }

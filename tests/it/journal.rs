@@ -12,8 +12,8 @@ use playhouse::lang::program::{Parameter, Signature, Type, TypeKind};
 use playhouse::value::{Map, Value};
 use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::protocol::{
-    CallId, CallOutcome, EffectClass, Event, Finish, FrameId, ReplyEnd, Signal, TimerId, Timestamp, ToolSignature, TurnId,
-    Usage,
+    CallId, CallOutcome, EffectClass, Event, Finish, FrameId, ReplyEnd, Signal, TimerId, Timestamp, ToolSignature,
+    TurnId, Usage,
 };
 
 fn tool() -> ToolSignature {

@@ -20,7 +20,10 @@ use crate::world_parts::{read_program, setting};
 #[derive(Clone, Debug)]
 pub(crate) enum Happening {
     /// The model answers the open turn.
-    Reply { text: String, end: ReplyEnd },
+    Reply {
+        text: String,
+        end: ReplyEnd,
+    },
     /// More of the open turn's reply arrives.
     Chunk(String),
     /// The user speaks.

@@ -16,8 +16,8 @@ use crate::lang::program::{PlaybookId, TriggerId};
 use crate::value::{Map, Value};
 use crate::vm::protocol::settings::Settings;
 use crate::vm::protocol::{
-    CallId, CallOutcome, Event, Finish, FrameId, Judge, QuestionId, ReplyEnd, Signal, TimerId, Timestamp, TurnId, Usage,
-    Verdict,
+    CallId, CallOutcome, Event, Finish, FrameId, Judge, QuestionId, ReplyEnd, Signal, TimerId, Timestamp, TurnId,
+    Usage, Verdict,
 };
 
 /// The version of the records' form, and of what the machine makes of them. A session is what its records make of its

@@ -11,7 +11,9 @@ use crate::host::session::listeners::Publisher;
 use crate::host::tool::registry::EndedCall;
 use crate::value::Value;
 use crate::vm::protocol::view::View;
-use crate::vm::protocol::{CallId, FrameId, QuestionId, ReplyEnd, Signal, TimerId, ToolSignature, TurnId, Usage, Verdict};
+use crate::vm::protocol::{
+    CallId, FrameId, QuestionId, ReplyEnd, Signal, TimerId, ToolSignature, TurnId, Usage, Verdict,
+};
 
 /// One reason to wake up. Kept small (channels hold blocks of 32): what is large or rare is boxed.
 #[derive(Debug)]

@@ -18,8 +18,8 @@ use crate::lower::{LoadOptions, with_plans};
 use crate::plan::check_plan;
 use crate::program::builtins::{Builtin, LOAD_FILE};
 use crate::program::{
-    CALL, EVENT,     Agent, AgentKind, Argument, CallSite, Entry, Loop, Mode, OnLimit, Parameter, Playbook, PlaybookId, Program,
-    Returned, Signature, Step, StepKind, USER_MESSAGE,
+    Agent, AgentKind, Argument, CALL, CallSite, EVENT, Entry, Loop, Mode, OnLimit, Parameter, Playbook, PlaybookId,
+    Program, Returned, Signature, Step, StepKind, USER_MESSAGE,
 };
 use crate::span::Span;
 

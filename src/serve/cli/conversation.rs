@@ -16,6 +16,7 @@ use crate::lang::program::Program;
 use crate::serve::cli::console::{Console, Exit, Failure, clean, put};
 use crate::serve::cli::ending::{self, Told};
 use crate::serve::cli::events_file;
+use crate::serve::cli::sessions_send::event_remark;
 use crate::serve::cli::terminal::thinking::Thinking;
 use crate::serve::cli::terminal::watch::{Reloaded, Watch};
 use crate::serve::cli::terminal::{Asked, Input, Names, Typed, answers};
@@ -583,18 +584,6 @@ async fn saved(watch: &mut Option<&mut Watch>) {
     match watch {
         Some(watch) => watch.saved().await,
         None => std::future::pending().await,
-    }
-}
-
-/// What is to be said of an event that nothing comes of.
-fn event_remark(event: &str, fate: &str) -> Option<String> {
-    match fate {
-        "passed_over" => Some(format!(
-            "no trigger waits for the event {event}, so nothing comes of it but a record; write `When the event {event} \
-             arrives` below the `### Triggers` of a playbook"
-        )),
-        "repeated" => Some(format!("the event {event} has come before with the same id; nothing comes of it")),
-        _ => None,
     }
 }
 

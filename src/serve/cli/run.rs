@@ -126,7 +126,8 @@ async fn run_sessions(console: &Console, arguments: &RunArguments) -> Result<Exi
                 if events.is_none() {
                     events = arguments.talk.open_events()?;
                 }
-                let surroundings = Surroundings { console, arguments: &arguments.talk, input, watch: watch.as_mut(), signal: None };
+                let surroundings =
+                    Surroundings { console, arguments: &arguments.talk, input, watch: watch.as_mut(), signal: None };
                 begin(surroundings, ready, events.as_ref(), true, listening.as_ref()).await?
             }
             // The findings have been told, and the next save may mend them.

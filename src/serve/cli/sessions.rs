@@ -17,11 +17,11 @@ use crate::serve::cli::run::{Stored, journal_failure, resume, session_failure};
 use crate::serve::cli::sessions_delete::{DeleteArguments, delete};
 use crate::serve::cli::sessions_diff::{self, DiffArguments};
 use crate::serve::cli::sessions_export::{ExportArguments, export};
+use crate::serve::cli::sessions_send::{SendArguments, send};
 use crate::serve::cli::sessions_travel::{self, ForkArguments, ReplayArguments};
 use crate::serve::cli::world::{self, WorldArguments};
 use crate::serve::show::{self, WireView, why};
-use crate::value::Value;
-use crate::vm::protocol::{Outcome, Signal, Timestamp};
+use crate::vm::protocol::{Outcome, Timestamp};
 
 const EXAMPLES: &str = r#"Examples:
   playhouse sessions list
@@ -110,25 +110,6 @@ struct ResumeArguments {
     talk: TalkArguments,
 }
 
-#[derive(Args)]
-struct SendArguments {
-    /// The session
-    id: String,
-    /// The event's name: triggers that wait for it fire (When photo_uploaded arrives)
-    #[arg(long, value_name = "NAME")]
-    event: String,
-    /// What it tells, as JSON: `$event` in the playbook of the trigger [default: null]
-    #[arg(long, value_name = "JSON")]
-    data: Option<String>,
-    /// What you call this very event: sent again with the same id, it is one event
-    #[arg(long, value_name = "ID")]
-    event_id: Option<String>,
-    #[command(flatten)]
-    world: WorldArguments,
-    #[command(flatten)]
-    talk: TalkArguments,
-}
-
 /// Performs one of the commands.
 pub(crate) fn sessions(console: &Console, arguments: &SessionsArguments) -> Result<Exit, Failure> {
     let given = arguments.journal.as_deref();
@@ -204,26 +185,6 @@ pub(crate) fn to_wire(stored: &StoredSession) -> WireSession<'_> {
         last_event: is_readable.then(|| local(stored.last)),
         detail,
     }
-}
-
-fn send(console: &Console, kept: &Kept, arguments: &SendArguments) -> Result<Exit, Failure> {
-    let SendArguments { id, event, data, event_id, world, talk } = arguments;
-    let data = Value::from_json(data.as_deref().unwrap_or("null")).map_err(|error| {
-        Failure::wrong(format!("--data: this is no JSON: {error}; text stands in double quotes: --data '\"text\"'"))
-    })?;
-    let signal = Signal::new(event, data, event_id.as_deref().map(Into::into));
-    let signal = signal.map_err(|wrong| Failure::wrong(format!("--event: {wrong}")))?;
-    let address = kept.find(id)?;
-    let view = stored::open(&address).map_err(session_failure)?.replayed.machine.view();
-    if view.outcome.is_some() {
-        return Err(Failure::wrong(format!(
-            "session {id} is over ({}), so no event reaches it; begin a new one with `playhouse run`, or go back in it \
-             with `playhouse sessions fork {id}`",
-            show::state(&view)
-        )));
-    }
-    let stored = Stored { address: &address, id, is_elsewhere: !kept.is_default };
-    resume(console, world, talk, &stored, &[], Some(signal))
 }
 
 fn show(address: &Address, id: &str, format: Format) -> Result<Exit, Failure> {

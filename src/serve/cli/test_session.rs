@@ -24,7 +24,8 @@ use crate::lang::program::Program;
 use crate::serve::cli::console::Failure;
 use crate::serve::cli::run::find_entry;
 use crate::serve::cli::test_file::{
-    Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStep, TestStepKind, instant,
+    Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStep, TestStepKind,
+    instant,
 };
 use crate::serve::cli::world::{Outfit, add_plan_tools, declared_by, inventory, open_classifier};
 use crate::serve::show::commands::approval;

@@ -121,10 +121,10 @@ pub(crate) fn step_text(step: &Step) -> Option<String> {
         PublicBody::TriggerEvaluated { trigger, by, verdict, reason, update, .. } => {
             let reason = reason.as_ref().map_or(String::new(), |reason| format!(": {}", one_line(reason)));
             let verdict = verdict.replace('_', " ");
-            format!("trigger {trigger}: {verdict} (by {by}, because of {}){reason}", updates_text(update))
+            format!("trigger {trigger}: {verdict} (by {by}{}){reason}", because(",", update))
         }
         PublicBody::TriggerMatched { trigger, update } => {
-            format!("trigger {trigger} fires because of {}", updates_text(update))
+            format!("trigger {trigger} fires{}", because("", update))
         }
         PublicBody::StreamCancelled { reason, .. } => format!("the reply is cut off: {}", one_line(reason)),
         PublicBody::FramePushed { origin } => format!("enters {} ({origin})", frame()),
@@ -193,6 +193,8 @@ fn arguments_text(arguments: &Value) -> String {
     }
 }
 
-fn updates_text(updates: &[UpdateWire]) -> String {
-    updates.iter().map(|update| format!("${}", update.name)).collect::<Vec<_>>().join(", ")
+/// ` because of $x, $y`, after `mark`; nothing where no update is the cause.
+fn because(mark: &str, updates: &[UpdateWire]) -> String {
+    let names = updates.iter().map(|update| format!("${}", update.name)).collect::<Vec<_>>().join(", ");
+    if names.is_empty() { names } else { format!("{mark} because of {names}") }
 }

@@ -17,9 +17,9 @@ use crate::host::travel;
 use crate::lang::program::Program;
 use crate::serve::show::variables::variables;
 use crate::value::Value;
-use crate::vm::protocol::{Signal, Tracked};
 use crate::vm::protocol::view::{CallView, FrameView, TriggerView, Utterance, VariableView, View};
 use crate::vm::protocol::{Location, Outcome, Wait};
+use crate::vm::protocol::{Signal, Tracked};
 
 /// A longer value is cut: the whole one is in `--format json`, and in `/vars NAME`.
 const MAX_SHOWN: usize = 200;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use playhouse_lang::plan::{Plan, PlanId, PlanLanguage};
 use playhouse_lang::program::{Program, TriggerId};
 
-use crate::protocol::event::Signal;
 use crate::protocol::effect::{ChatMessage, Outcome};
+use crate::protocol::event::Signal;
 use crate::protocol::ids::{CallId, CallKind, FrameId, Location, TurnId, Usage, Wait};
 use crate::protocol::tracked::Tracked;
 use crate::protocol::trigger::Question;

@@ -87,7 +87,7 @@ impl Interpreter {
             return Ok(true);
         }
         let Some(found) = self.stack.core_mut().watch.next_match() else {
-            let has_signal = self.watcher.has_signal(&self.stack.program);
+            let has_signal = self.watcher.next_signal(&self.stack.program).is_some();
             if has_signal {
                 self.tell_watcher(|watcher, context| watcher.take_signal(context));
             }

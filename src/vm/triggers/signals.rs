@@ -4,11 +4,9 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use playhouse_lang::program::{EVENT, Program, TriggerId, TriggerKind};
+use playhouse_lang::program::{Program, TriggerId, TriggerKind};
 
-use crate::protocol::{Fact, Origin, Ruling, Signal, SignalFate, Tracked};
-use crate::triggers::request::{WatcherContext, WatcherRequest};
-use crate::triggers::watcher::Watcher;
+use crate::protocol::{Origin, Signal, SignalFate, Tracked};
 
 /// Events that have come.
 #[derive(Clone, Debug, Default)]
@@ -19,50 +17,34 @@ pub(super) struct Signals {
     known: BTreeSet<Arc<str>>,
 }
 
-impl Watcher {
-    /// An event has come. It is kept if a trigger waits for it.
-    pub(crate) fn signal_arrived(&mut self, context: &WatcherContext<'_>, signal: Signal) {
-        let is_new = signal.id.as_ref().is_none_or(|id| self.signals.known.insert(id.clone()));
-        let fate = if !is_new {
-            SignalFate::Repeated
-        } else if waiting_for(&context.stack.program, &signal.name).next().is_none() {
-            SignalFate::PassedOver
-        } else {
-            SignalFate::Taken
-        };
-        let Signal { name, data, id } = signal.clone();
-        self.requests.push(WatcherRequest::Tell(Fact::SignalArrived { name, data, id, fate }));
-        if fate == SignalFate::Taken {
-            self.signals.waiting.push_back(signal);
+impl Signals {
+    /// One has come. It is kept if a trigger waits for it.
+    pub(super) fn arrive(&mut self, program: &Program, signal: Signal) -> SignalFate {
+        if signal.id.as_ref().is_some_and(|id| !self.known.insert(id.clone())) {
+            return SignalFate::Repeated;
         }
-    }
-
-    /// Whether an event is there whose time has come.
-    pub(crate) fn has_signal(&self, program: &Program) -> bool {
-        self.next_signal(program).is_some()
-    }
-
-    /// The first event none of whose triggers is active: of several events each has its call.
-    fn next_signal(&self, program: &Program) -> Option<usize> {
-        let is_free = |signal: &Signal| !waiting_for(program, &signal.name).any(|id| self.is_active(id));
-        self.signals.waiting.iter().position(is_free)
-    }
-
-    /// The top frame does nothing else: the playbooks of the next event are called.
-    pub(crate) fn take_signal(&mut self, context: &WatcherContext<'_>) {
-        let program = &context.stack.program;
-        let next = self.next_signal(program).and_then(|index| self.signals.waiting.remove(index));
-        let Some(signal) = next.filter(|_| !context.is_over) else { return };
-        let data = Tracked::new(signal.data, Origin::EVENT);
-        for trigger in waiting_for(program, &signal.name) {
-            let found = self.match_now(trigger, Some((EVENT, data.clone())));
-            self.rule(context, found, Ruling::Match, &[].into());
+        if waiting_for(program, &signal.name).next().is_none() {
+            return SignalFate::PassedOver;
         }
+        self.waiting.push_back(signal);
+        SignalFate::Taken
     }
 
-    /// The events that wait.
-    pub(crate) fn waiting_signals(&self) -> impl Iterator<Item = &Signal> {
-        self.signals.waiting.iter()
+    /// Where the first one stands none of whose triggers is active: of several events each has its call.
+    pub(super) fn next(&self, program: &Program, is_active: impl Fn(TriggerId) -> bool) -> Option<usize> {
+        self.waiting.iter().position(|signal| !waiting_for(program, &signal.name).any(&is_active))
+    }
+
+    /// Takes one out, with what the playbooks of its triggers are given.
+    pub(super) fn take(&mut self, program: &Program, index: usize) -> Vec<(TriggerId, Tracked)> {
+        let Some(Signal { name, data, .. }) = self.waiting.remove(index) else { return Vec::new() };
+        let data = Tracked::new(data, Origin::EVENT);
+        waiting_for(program, &name).map(|trigger| (trigger, data.clone())).collect()
+    }
+
+    /// Those that no playbook has been called for yet.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &Signal> {
+        self.waiting.iter()
     }
 }
 

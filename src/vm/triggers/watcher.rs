@@ -9,12 +9,12 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use playhouse_lang::program::{Program, Trigger, TriggerId, TriggerKind};
+use playhouse_lang::program::{EVENT, Program, Trigger, TriggerId, TriggerKind};
 
 use crate::protocol::view::{Counters, TriggerView};
 use crate::protocol::{
-    Candidate, Evaluation, Fact, FrameId, Judge, Question, QuestionId, Ruling, TimerId, Tracked, USER_MESSAGE, Update,
-    Verdict,
+    Candidate, Evaluation, Fact, FrameId, Judge, Question, QuestionId, Ruling, Signal, TimerId, Tracked, USER_MESSAGE,
+    Update, Verdict,
 };
 use crate::triggers::questions::{AHEAD, OpenQuestion, candidate, ruling_of, tokens_of};
 use crate::triggers::request::{WatcherContext, WatcherRequest};
@@ -37,7 +37,7 @@ pub(crate) struct Watcher {
     active: BTreeMap<TriggerId, u32>,
     verdicts: Verdicts,
     timers: Timers,
-    pub(super) signals: Signals,
+    signals: Signals,
     n_updates: u64,
     n_questions: u64,
     n_evaluations: u64,
@@ -80,6 +80,22 @@ impl Watcher {
         if !context.is_over {
             let found = Match { is_timed: true, ..self.match_now(trigger, None) };
             self.rule(context, found, Ruling::Match, &[].into());
+        }
+    }
+
+    /// An event from outside has come.
+    pub(crate) fn signal_arrived(&mut self, context: &WatcherContext<'_>, signal: Signal) {
+        let Signal { name, data, id } = signal.clone();
+        let fate = self.signals.arrive(&context.stack.program, signal);
+        self.requests.push(WatcherRequest::Tell(Fact::SignalArrived { name, data, id, fate }));
+    }
+
+    /// Nothing else is in hand: the playbooks of an event's triggers are called.
+    pub(crate) fn take_signal(&mut self, context: &WatcherContext<'_>) {
+        let program = &context.stack.program;
+        let Some(index) = self.next_signal(program).filter(|_| !context.is_over) else { return };
+        for (trigger, data) in self.signals.take(program, index) {
+            self.rule(context, self.match_now(trigger, Some((EVENT, data))), Ruling::Match, &[].into());
         }
     }
 
@@ -382,6 +398,16 @@ impl Watcher {
         self.question.as_ref().map(|open| (open.frame, open.updates[..open.n_taken()].to_vec()))
     }
 
+    /// The event whose turn it is.
+    pub(crate) fn next_signal(&self, program: &Program) -> Option<usize> {
+        self.signals.next(program, |trigger| self.active.contains_key(&trigger))
+    }
+
+    /// Events whose triggers' playbooks have not been called yet.
+    pub(crate) fn signals(&self) -> impl Iterator<Item = &Signal> {
+        self.signals.waiting()
+    }
+
     pub(crate) fn mark(&self) -> WatcherMark {
         WatcherMark { truths: self.truths.clone(), n_updates: self.n_updates }
     }
@@ -428,10 +454,6 @@ impl Watcher {
         if fires {
             self.matched(found, updates);
         }
-    }
-
-    pub(super) fn is_active(&self, trigger: TriggerId) -> bool {
-        self.active.contains_key(&trigger)
     }
 
     /// Why a trigger that matches does not fire; none: it does.

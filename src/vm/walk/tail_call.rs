@@ -138,9 +138,8 @@ impl Stack {
             self.program.playbooks.iter().any(|playbook| playbook.agent == agent && playbook.own.contains(name))
         };
         // `$call` or `$event` of a trigger's playbook is bound, and no parameter: nobody could see it any more.
-        let is_given = |name: &Arc<str>| {
-            frame.core.scope.contains(name) && self.analysis.looks_up(callee, &(agent, name.clone()))
-        };
+        let is_given =
+            |name: &Arc<str>| frame.core.scope.contains(name) && self.analysis.looks_up(callee, &(agent, name.clone()));
         if frame.core.trigger.is_some() && [CALL, EVENT].map(Arc::from).iter().any(is_given) {
             return true;
         }

@@ -70,8 +70,12 @@ fn matches_choice<'a>(choice: &str, words: Phrase<'a>, found: Found<'a>, then: T
         }
         "beat" => read_beat(words).is_some_and(&mut with_time),
         "call" => calls(words).any(|(call, behind)| then(behind, Found { call: Some(call), ..found })),
-        "event" | "plain_event" => read_event(words, slot == "plain_event")
-            .is_some_and(|(event, behind)| then(behind, Found { signal: Some(event), ..found })),
+        "event" => {
+            read_event(words).is_some_and(|(event, behind)| then(behind, Found { signal: Some(event), ..found }))
+        }
+        "plain_event" => read_event(words)
+            .filter(|(event, _)| event.text.contains('_') || words.text.starts_with('`'))
+            .is_some_and(|(event, behind)| then(behind, Found { signal: Some(event), call: Some(event), ..found })),
         group => match GROUPS.iter().find(|(name, _)| *name == group) {
             Some((_, pattern)) => matches(pattern, words, found, then),
             None => false,
@@ -86,15 +90,16 @@ fn strip_words<'a>(choice: &str, words: Phrase<'a>) -> Option<Phrase<'a>> {
     })
 }
 
-/// The name of an event and what follows. What is not said to be an event (`plain`) is one if it looks like a name: with
-/// a `_` in it, or in backticks.
-fn read_event(words: Phrase<'_>, plain: bool) -> Option<(Phrase<'_>, Phrase<'_>)> {
-    let ticked = words.text.starts_with('`');
-    let name = if ticked { words.from(1) } else { words };
+/// The name of an event, perhaps in backticks or quotation marks, and what follows.
+fn read_event(words: Phrase<'_>) -> Option<(Phrase<'_>, Phrase<'_>)> {
+    let mark = words.text.chars().next().filter(|first| matches!(first, '`' | '"'));
+    let name = if mark.is_some() { words.from(1) } else { words };
     let (name, behind) = (name.until(scan_name(name.text)), name.from(scan_name(name.text)));
-    let behind = if ticked { behind.text.starts_with('`').then(|| behind.from(1))? } else { behind };
-    let is_name = !name.is_empty() && (!plain || ticked || name.text.contains('_'));
-    (is_name && !behind.text.starts_with(['.', '(', '-', '\''])).then(|| (name, behind.trim()))
+    let behind = match mark {
+        Some(mark) => behind.text.starts_with(mark).then(|| behind.from(1))?,
+        None => behind,
+    };
+    (!name.is_empty() && !behind.text.starts_with(['.', '(', '-', '\''])).then(|| (name, behind.trim()))
 }
 
 /// What may be the name of something that can be called, with what follows: an identifier, or so many words.

@@ -82,8 +82,7 @@ pub(super) const WORDINGS: &[Wording] = &[
     row(Waits::CallFails, "{when} there is an error in|with|from {thing}? {call}", "When there is an error in Save"),
     row(Waits::CallFails, "on|upon {failure} of|in|from|with {thing}? {call}", "On failure of Save"),
     row(Waits::Signal, "{when} {the}? event {event} {arrives}", "When the event photo arrives"),
-    row(Waits::Signal, "{when} {the}? {event} event {arrives}", "When a photo event comes in"),
-    row(Waits::Signal, "{when} {plain_event} {arrives}", "When photo_uploaded arrives"),
+    row(Waits::Signal, "{when} {the}? {plain_event} event? {arrives}", "When photo_uploaded arrives"),
     row(Waits::Signal, "on|upon {the}? event {event}", "On the event photo"),
     row(Waits::Signal, "on|upon {plain_event}", "On photo_uploaded"),
 ];
@@ -115,7 +114,8 @@ pub(super) const NEAR: &[(&str, &str)] = &[
 ];
 
 const CALENDAR: &str = "no trigger waits for a time of day or a day: let a scheduler start a session then, or wait for periods: `Every day`";
-const EVENT: &str = "an event from outside has a name of letters, digits and `_`: `When the event photo_uploaded arrives`";
+const EVENT: &str =
+    "an event from outside has a name of letters, digits and `_`: `When the event photo_uploaded arrives`";
 
 /// What patterns use by name.
 pub(super) const GROUPS: &[(&str, &str)] = &[

@@ -198,7 +198,8 @@ impl Reader {
         let next = match nearest(words, HEADINGS.into_iter()) {
             Some(known) => format!("did you mean `## {known}`?"),
             None => {
-                "headings are `## User`, `## Event`, `## Model`, `## Says`, `## Calls`, `## Variables` and `## Outcome`".to_owned()
+                "headings are `## User`, `## Event`, `## Model`, `## Says`, `## Calls`, `## Variables` and `## Outcome`"
+                    .to_owned()
             }
         };
         self.report(line, "unknown-heading", format!("there is no heading `{text}`"), next);
