@@ -87,10 +87,8 @@ impl Interpreter {
             return Ok(true);
         }
         let Some(found) = self.stack.core_mut().watch.next_match() else {
-            let has_signal = self.watcher.next_signal(&self.stack.program).is_some();
-            if has_signal {
-                self.tell_watcher(|watcher, context| watcher.take_signal(context));
-            }
+            let mut has_signal = false;
+            self.tell_watcher(|watcher, context| has_signal = watcher.take_signal(context));
             return Ok(has_signal);
         };
         self.tell_watcher(|watcher, context| watcher.call_due(context, found));

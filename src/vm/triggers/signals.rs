@@ -30,14 +30,16 @@ impl Signals {
         SignalFate::Taken
     }
 
-    /// Where the first one stands none of whose triggers is active: of several events each has its call.
-    pub(super) fn next(&self, program: &Program, is_active: impl Fn(TriggerId) -> bool) -> Option<usize> {
-        self.waiting.iter().position(|signal| !waiting_for(program, &signal.name).any(&is_active))
-    }
-
-    /// Takes one out, with what the playbooks of its triggers are given.
-    pub(super) fn take(&mut self, program: &Program, index: usize) -> Vec<(TriggerId, Tracked)> {
-        let Some(Signal { name, data, .. }) = self.waiting.remove(index) else { return Vec::new() };
+    /// Takes the first one out none of whose triggers is active, as of several events each has its call: those
+    /// triggers, and what their playbooks are given.
+    pub(super) fn take(
+        &mut self,
+        program: &Program,
+        is_active: impl Fn(TriggerId) -> bool,
+    ) -> Vec<(TriggerId, Tracked)> {
+        let is_free = |signal: &Signal| !waiting_for(program, &signal.name).any(&is_active);
+        let next = self.waiting.iter().position(is_free).and_then(|index| self.waiting.remove(index));
+        let Some(Signal { name, data, .. }) = next else { return Vec::new() };
         let data = Tracked::new(data, Origin::EVENT);
         waiting_for(program, &name).map(|trigger| (trigger, data.clone())).collect()
     }

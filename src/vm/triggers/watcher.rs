@@ -90,13 +90,14 @@ impl Watcher {
         self.requests.push(WatcherRequest::Tell(Fact::SignalArrived { name, data, id, fate }));
     }
 
-    /// Nothing else is in hand: the playbooks of an event's triggers are called.
-    pub(crate) fn take_signal(&mut self, context: &WatcherContext<'_>) {
-        let program = &context.stack.program;
-        let Some(index) = self.next_signal(program).filter(|_| !context.is_over) else { return };
-        for (trigger, data) in self.signals.take(program, index) {
+    /// Nothing else is in hand: the playbooks of an event's triggers are called. Answers whether there was one.
+    pub(crate) fn take_signal(&mut self, context: &WatcherContext<'_>) -> bool {
+        let found = self.signals.take(&context.stack.program, |trigger| self.active.contains_key(&trigger));
+        let has_signal = !found.is_empty();
+        for (trigger, data) in found {
             self.rule(context, self.match_now(trigger, Some((EVENT, data))), Ruling::Match, &[].into());
         }
+        has_signal
     }
 
     /// A variable has got a value, as the top frame sees it (spec `triggers.md`, "Update").
@@ -396,11 +397,6 @@ impl Watcher {
     /// What has happened of what the open question is about, and the frame in which it did.
     pub(crate) fn asked(&self) -> Option<(FrameId, Vec<PendingUpdate>)> {
         self.question.as_ref().map(|open| (open.frame, open.updates[..open.n_taken()].to_vec()))
-    }
-
-    /// The event whose turn it is.
-    pub(crate) fn next_signal(&self, program: &Program) -> Option<usize> {
-        self.signals.next(program, |trigger| self.active.contains_key(&trigger))
     }
 
     /// Events whose triggers' playbooks have not been called yet.

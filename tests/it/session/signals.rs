@@ -1,8 +1,8 @@
 //! Events from outside, in sessions: they are inputs like messages, and no crash loses one or takes it twice.
 
-use playhouse::host::llm::embedded::Embedded;
-use playhouse::host::session::SessionHandle;
+use playhouse::host::llm::script::Repeat;
 use playhouse::vm::protocol::Signal;
+use regex::Regex;
 
 use super::*;
 
@@ -39,6 +39,22 @@ const GIVEN: [Given; 6] = [
     Given::Words("Pets"),
 ];
 
+/// Replies to whatever is asked, as often as it is.
+fn replies() -> Vec<ScriptEntry> {
+    let reply = |when: &str, reply: &str| ScriptEntry {
+        when: Some(Regex::new(when).unwrap()),
+        repeat: Repeat::Always,
+        ..ScriptEntry::reply(reply)
+    };
+    vec![
+        reply("USER \"cats\"", "{\"at\":\"02\",\"set\":{\"caption\":\"cats\"}}\n"),
+        reply("USER \"dogs\"", "{\"at\":\"02\",\"set\":{\"caption\":\"dogs\"}}\n"),
+        reply("USER \"Pets\"", "{\"at\":\"01\",\"set\":{\"title\":\"Pets\"}}\n"),
+        reply("PLAYBOOK Photo", "{\"at\":\"02\",\"wait\":\"user\"}\n"),
+        reply("PLAYBOOK Main", "{\"at\":\"01\",\"wait\":\"user\"}\n"),
+    ]
+}
+
 async fn give(handle: &SessionHandle, given: &Given) {
     let sent = match given {
         Given::Words(words) => handle.send(*words).await,
@@ -61,7 +77,10 @@ async fn play(mut session: Session, given: &[Given]) -> (Vec<String>, Arc<Ending
         let Notice::Event(event) = notice else { panic!("{notice:?}") };
         if matches!(event.body, PublicBody::Waiting { whom: "user", .. }) {
             records = handle.records().await.unwrap().unwrap();
-            give(&handle, given.next().expect("something is given at each wait")).await;
+            let Some(given) = given.next() else {
+                panic!("something is given at each wait: {:?}", handle.view().await.unwrap().conversation)
+            };
+            give(&handle, given).await;
         }
     }
     let ending = handle.outcome().await.unwrap();
@@ -71,7 +90,7 @@ async fn play(mut session: Session, given: &[Given]) -> (Vec<String>, Arc<Ending
 
 #[tokio::test(start_paused = true)]
 async fn events_are_neither_lost_nor_taken_twice_wherever_the_process_stops() {
-    let setup = || Setup::new(GALLERY, "{}", Embedded::without_weights());
+    let setup = || Setup::scripted(GALLERY, "{}", replies());
     let session = setup().start(MemoryJournal::new()).unwrap();
     let (said, ending, records) = play(session, &GIVEN).await;
     assert_eq!(done(&ending), Some(Value::Null));
