@@ -26,6 +26,8 @@ pub struct Summary {
     pub early_starts: u64,
     pub explicit_lines: u64,
     pub updates: u64,
+    /// From outside.
+    pub events: u64,
     pub trigger_evaluations: u64,
     pub classifier_calls: u64,
     pub classifier_ms: u64,
@@ -66,6 +68,7 @@ impl Summary {
             early_starts: counters.early_starts,
             explicit_lines: counters.explicit_lines,
             updates: counters.updates,
+            events: counters.signals,
             trigger_evaluations: counters.trigger_evaluations,
             classifier_calls: counters.classifier_calls,
             classifier_ms: counters.classifier_ms,

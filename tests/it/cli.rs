@@ -147,6 +147,7 @@ fn a_second_process_is_told_who_holds_the_session() {
     let done = first.beside().args(RUN).args(["--session", "s"]).stdin("Mina\n").code(1);
     let done = done.stdout("").stderr_contains(&holder);
     done.then().line("sessions list").code(0);
+    done.then().line("sessions send s --event photo").code(1).stdout("").stderr_contains(&holder);
     done.then().line("sessions show s").code(0).stdout_contains(&holder);
     drop(child.stdin.take());
     assert_eq!(child.wait().unwrap().code(), Some(3));

@@ -185,6 +185,8 @@ pub struct Counters {
     pub explicit_lines: u64,
     /// Values that changed, user messages included.
     pub updates: u64,
+    /// Events from outside.
+    pub signals: u64,
     /// Triggers evaluated, by whomever.
     pub trigger_evaluations: u64,
     /// Questions to the classifier.

@@ -15,11 +15,14 @@ pub(super) struct Signals {
     waiting: VecDeque<Signal>,
     /// The ids of all that have come.
     known: BTreeSet<Arc<str>>,
+    /// How many have come.
+    pub(super) n: u64,
 }
 
 impl Signals {
     /// One has come. It is kept if a trigger waits for it.
     pub(super) fn arrive(&mut self, program: &Program, signal: Signal) -> SignalFate {
+        self.n += 1;
         if signal.id.as_ref().is_some_and(|id| !self.known.insert(id.clone())) {
             return SignalFate::Repeated;
         }

@@ -412,6 +412,7 @@ impl Watcher {
     pub(crate) fn count(&self, others: Counters) -> Counters {
         Counters {
             updates: self.n_updates,
+            signals: self.signals.n,
             trigger_evaluations: self.n_evaluations,
             classifier_calls: self.n_questions,
             classifier_ms: self.classifier_ms,
