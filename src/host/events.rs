@@ -219,7 +219,8 @@ pub enum PublicBody {
         data: Value,
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<Arc<str>>,
-        /// `taken`, `passed_over` (no trigger waits for it), `repeated` (one with the same id has come before).
+        /// `taken`, `passed_over` (no trigger waits for it), `repeated` (one with the same id has come before),
+        /// `too_large`.
         fate: &'static str,
     },
     Waiting {

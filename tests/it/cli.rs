@@ -209,7 +209,7 @@ fn a_summary_has_all_keys_and_events_are_counted() {
     let summary: serde_json::Value = serde_json::from_str(done.stderr.lines().last().unwrap()).unwrap();
     let keys: Vec<&str> = summary.as_object().unwrap().keys().map(String::as_str).collect();
     let expected = "turns prompt_tokens cached_tokens completion_tokens discarded_tokens cost tool_calls playbook_calls \
-                    plan_calls model_questions tail_calls inlined_calls early_starts explicit_lines updates trigger_evaluations classifier_calls \
+                    plan_calls model_questions tail_calls inlined_calls early_starts explicit_lines updates events trigger_evaluations classifier_calls \
                     classifier_ms classifier_tokens verdict_ms trigger_matches match_discarded_tokens cancels cancel_us \
                     cancel_max_us repairs retries max_depth wall_ms model_ms outcome";
     assert_eq!(keys, expected.split_whitespace().collect::<Vec<_>>());

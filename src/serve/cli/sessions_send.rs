@@ -66,6 +66,10 @@ pub(crate) fn event_remark(event: &str, fate: &str) -> Option<String> {
             "no trigger waits for the event {event}, so nothing comes of it but a record; write `When the event {event} \
              arrives` below the `### Triggers` of a playbook"
         )),
+        "too_large" => Some(format!(
+            "the data of the event {event} is larger than a variable may be (`value_bytes`), so nothing comes of it but a \
+             record; send less, such as where the data is"
+        )),
         "repeated" => Some(format!("the event {event} has come before with the same id; nothing comes of it")),
         _ => None,
     }

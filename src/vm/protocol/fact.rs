@@ -221,6 +221,8 @@ pub enum SignalFate {
     PassedOver,
     /// One with the same id has come before.
     Repeated,
+    /// Its data is larger than a variable may be.
+    TooLarge,
 }
 
 /// What went wrong in a plan, and where (spec `plans.md`, section 1.7).

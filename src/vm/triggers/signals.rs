@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use playhouse_lang::program::{Program, TriggerId, TriggerKind};
+use playhouse_lang::value::Bounds;
 
 use crate::protocol::{Origin, Signal, SignalFate, Tracked};
 
@@ -21,13 +22,17 @@ pub(super) struct Signals {
 
 impl Signals {
     /// One has come. It is kept if a trigger waits for it.
-    pub(super) fn arrive(&mut self, program: &Program, signal: Signal) -> SignalFate {
+    pub(super) fn arrive(&mut self, program: &Program, bounds: Bounds, signal: Signal) -> SignalFate {
         self.n += 1;
         if signal.id.as_ref().is_some_and(|id| !self.known.insert(id.clone())) {
             return SignalFate::Repeated;
         }
         if waiting_for(program, &signal.name).next().is_none() {
             return SignalFate::PassedOver;
+        }
+        // Nobody outside can bring a session to its limits.
+        if signal.data.check_bounds(bounds).is_err() {
+            return SignalFate::TooLarge;
         }
         self.waiting.push_back(signal);
         SignalFate::Taken

@@ -86,7 +86,7 @@ impl Watcher {
     /// An event from outside has come.
     pub(crate) fn signal_arrived(&mut self, context: &WatcherContext<'_>, signal: Signal) {
         let Signal { name, data, id } = signal.clone();
-        let fate = self.signals.arrive(&context.stack.program, signal);
+        let fate = self.signals.arrive(&context.stack.program, context.stack.settings.bounds(), signal);
         self.requests.push(WatcherRequest::Tell(Fact::SignalArrived { name, data, id, fate }));
     }
 
