@@ -197,6 +197,9 @@ pub enum PublicBody {
     },
     LinesSkipped {
         lines: Vec<Arc<str>>,
+        /// Why, if the model has said it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<Arc<str>>,
     },
     ApprovalAsked {
         call: u64,
@@ -490,7 +493,9 @@ fn fact_body(program: &Program, fact: &Fact) -> PublicBody {
             let wire = |left: &LeftLine| LeftLineWire { from: left.from.clone(), to: left.to.clone() };
             PublicBody::ProgramChanged { files: change.files.clone(), lines: change.left.iter().map(wire).collect() }
         }
-        Fact::LinesSkipped { lines } => PublicBody::LinesSkipped { lines: lines.clone() },
+        Fact::LinesSkipped { lines, reason } => {
+            PublicBody::LinesSkipped { lines: lines.clone(), reason: reason.clone() }
+        }
         Fact::ApprovalAsked { call, question } => {
             PublicBody::ApprovalAsked { call: call.0, question: question.clone() }
         }

@@ -1,8 +1,10 @@
 //! What a session has cost: the object of `--summary`.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
-use crate::vm::protocol::view::Counters;
+use crate::vm::protocol::view::{Counters, View};
 
 /// The object of `--summary` (spec `cli.md`). The counters of features that do not exist yet are 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -25,6 +27,8 @@ pub struct Summary {
     pub inlined_calls: u64,
     pub early_starts: u64,
     pub explicit_lines: u64,
+    /// Lines that the model has left out, the oldest first; no more than the first 1,000.
+    pub skipped: Vec<SkippedWire>,
     pub updates: u64,
     /// From outside.
     pub events: u64,
@@ -48,6 +52,24 @@ pub struct Summary {
     pub model_ms: u64,
     /// `finished`, `failed`, `waiting` (for the user) or `stopped`.
     pub outcome: &'static str,
+}
+
+/// A line that the model has left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SkippedWire {
+    /// Where it stands: `OrderStatus:05.01`.
+    pub line: Arc<str>,
+    /// Why, if the model has said it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Arc<str>>,
+}
+
+impl SkippedWire {
+    /// Those of a session.
+    pub fn of(view: &View) -> Vec<SkippedWire> {
+        let lines = view.skipped.iter();
+        lines.map(|skipped| SkippedWire { line: skipped.line.clone(), reason: skipped.reason.clone() }).collect()
+    }
 }
 
 impl Summary {

@@ -71,6 +71,8 @@ pub(crate) const LINES: &[&str] = &[
     r#"{"at":"04.02","think":"x"}"#,
     r#"{"at":"04.02.01","call":"Keep","args":["$item"],"as":"kept"}"#,
     r#"{"at":"05"}"#,
+    r#"{"at":"04.02","skip":"no need"}"#,
+    r#"{"at":"02","skip":"known"}"#,
     r#"{"at":"01","return":"$kept"}"#,
     r#"{"at":"02","return":3}"#,
     r#"{"return":{"a":"$order"}}"#,

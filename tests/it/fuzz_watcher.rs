@@ -518,6 +518,8 @@ fn choose(case: &mut Case, choice: u8) {
     settings.tail_calls = is_set(3);
     settings.early_start = is_set(4);
     settings.resume_fresh = is_set(5);
+    // Replies at random leave most lines out: strictly few of them would be followed.
+    settings.strict = is_set(0) && is_set(1);
     settings.max_session_turns = if is_set(5) { 3 } else { 12 };
     settings.on_user_message = match choice >> 6 {
         0 | 1 => OnUserMessage::Queue,

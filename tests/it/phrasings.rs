@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::fs;
 
+use fastrand::Rng;
 use playhouse::lang::analysis::explain::{step_kind, trigger_kind};
 use playhouse::lang::program::{Arm, Parameter, Playbook, Program, Signature, Step, StepKind, Type};
 use playhouse::lang::{LoadOptions, Loaded, SourceText, load, wordings};
@@ -308,4 +309,78 @@ fn the_examples_of_the_grammar_are_read() {
             assert!(!step.is_free() || is_told, "`{example}` of `{}` is free text", wording.pattern);
         }
     }
+}
+
+/// A line as somebody writes it in a hurry: a letter too few or too many, two that changed places, a sign that is gone.
+fn hurried(line: &str, random: &mut Rng) -> String {
+    let letters: Vec<char> = line.chars().collect();
+    let at = random.usize(0..letters.len());
+    let mut changed = letters.clone();
+    match random.u8(0..4) {
+        0 => {
+            changed.remove(at);
+        }
+        1 => changed.insert(at, letters[at]),
+        2 if at + 1 < letters.len() => changed.swap(at, at + 1),
+        _ => {
+            let signs: Vec<usize> = (0..letters.len()).filter(|&n| "$\"()[],".contains(letters[n])).collect();
+            let Some(&sign) = signs.get(random.usize(0..signs.len().max(1))) else { return line.to_owned() };
+            changed.remove(sign);
+        }
+    }
+    changed.into_iter().collect()
+}
+
+/// What `check` proposes for a line is read, and means what the line did: nothing is turned round, no number and no
+/// callee is another one.
+#[test]
+fn what_is_proposed_is_read_and_means_the_same() {
+    const N_LINES: usize = 10_000;
+    let load_line = |lines: &[&str]| {
+        let lines: String = lines.iter().map(|line| format!("    - {line}\n      - Say \"x\"\n")).collect();
+        load_text(format!(
+            "# Desk\n\n## Case($x, $refund)\n\n### Steps\n\n- Repeat 3 times\n  - If $x is 2\n{lines}{AROUND}"
+        ))
+    };
+    let words = |text: &str| -> Vec<String> {
+        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+    };
+    let mut random = Rng::with_seed(20);
+    let files = golden::cases("lang/phrasings", &["txt"]).into_iter();
+    let texts: Vec<String> = files.map(|(_, path)| fs::read_to_string(path).unwrap()).collect();
+    let lines: Vec<&str> =
+        texts.iter().flat_map(|text| text.lines()).filter_map(|line| line.strip_prefix("> ")).collect();
+    let (mut n_proposed, mut wrong) = (0, Vec::new());
+    for n in 0..N_LINES {
+        let line = lines[n % lines.len()];
+        let line = if n < lines.len() { line.to_owned() } else { hurried(line, &mut random) };
+        let loaded = load_line(&[&line]);
+        for diagnostic in loaded.diagnostics.iter().filter(|diagnostic| diagnostic.code == "nearly-understood") {
+            let note = diagnostic.notes.first().map(|note| note.message.clone()).unwrap_or_default();
+            let Some((_, wording)) = note.split_once("a line that is read: `") else { continue };
+            let wording = wording.trim_end_matches('`');
+            let proposed: Vec<&str> = wording.split("` and below it `").collect();
+            n_proposed += 1;
+            let again = load_line(&proposed);
+            let steps = &case(&again.program).steps[2..];
+            if steps.iter().all(|step| step.is_free() || &*step.text == "Say \"x\"") {
+                wrong.push(format!("{line:?}: {wording:?} is not read"));
+            }
+            let (before, after) = (words(&line), words(&proposed.join(" ")));
+            // An example of the grammar is no other form of the line.
+            if before.iter().filter(|word| after.contains(word)).count() * 3 < before.len() * 2 {
+                continue;
+            }
+            let is_kept = |word: &&String| {
+                word.chars().all(|c| c.is_ascii_digit())
+                    || ["not", "no", "never", "unless"].contains(&word.as_str())
+                    || TOOLS.iter().any(|(name, _)| name.to_lowercase() == **word)
+            };
+            if let Some(lost) = before.iter().filter(is_kept).find(|word| !after.contains(word)) {
+                wrong.push(format!("{line:?}: {wording:?} has no `{lost}`"));
+            }
+        }
+    }
+    assert!(n_proposed > 1_000, "{n_proposed} proposals");
+    assert!(wrong.is_empty(), "{} of {n_proposed}:\n{}", wrong.len(), wrong[..wrong.len().min(60)].join("\n"));
 }

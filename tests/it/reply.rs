@@ -201,6 +201,7 @@ fn render_action(action: &Action) -> String {
             format!("call {name} {}{}{result}", quote(&arguments), each.unwrap_or_default())
         }
         Action::Think(text) => format!("think {}", quote(text)),
+        Action::Skip(reason) => format!("skip {}", quote(reason)),
         Action::Wait(WaitFor::Calls) => "wait calls".to_owned(),
         Action::Wait(WaitFor::User) => "wait user".to_owned(),
         Action::Wait(WaitFor::Timer(duration)) => format!("wait timer {duration}"),

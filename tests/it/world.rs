@@ -123,10 +123,7 @@ pub(crate) fn parse(text: &str) -> Case {
                 Happening::Reply { text: body, end }
             }
             "chunk" => Happening::Chunk(body),
-            "event" => {
-                let (name, id) = rest.split_once(' ').map_or((rest, None), |(name, id)| (name, Some(id.into())));
-                Happening::Signal(Signal::new(name, Value::from_json(&body).unwrap(), id).unwrap())
-            }
+            "event" => Happening::Signal(crate::world_parts::signal(rest, &body)),
             "user" => Happening::User(rest.to_owned()),
             "result" => Happening::Result(rest.to_owned(), Ok(Value::from_json(&body).unwrap())),
             "error" => Happening::Result(rest.to_owned(), Err(body)),
@@ -389,14 +386,14 @@ impl World {
                     change.left.iter().map(|left| format!("; {} -> {}", left.from, left.to.as_deref().unwrap_or("-")));
                 format!("program changed{}", left.collect::<String>())
             }
-            Fact::LinesSkipped { lines } => format!("skipped {}", lines.join(", ")),
+            Fact::LinesSkipped { lines, reason } => {
+                let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+                format!("skipped {}{reason}", lines.join(", "))
+            }
             Fact::ApprovalAsked { question, .. } => format!("asks: {question}"),
             Fact::ApprovalGiven { .. } => "approved".to_owned(),
             Fact::UserMessage { text } => format!("user {}", Value::Str(text.clone())),
-            Fact::SignalArrived { name, data, fate, .. } => {
-                let fate: &str = fate.into();
-                format!("event {name} {data}: {fate}")
-            }
+            Fact::SignalArrived { name, data, fate, .. } => format!("event {name} {data}: {fate}"),
             Fact::Waiting { wait: Wait::User } => "waits for the user".to_owned(),
             Fact::Waiting { wait } => format!("waits for {wait:?}"),
         })

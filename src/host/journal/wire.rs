@@ -44,6 +44,7 @@ pub struct SettingsWire {
     pub max_turns_without_progress: u32,
     #[serde(with = "OnProtocolFailureWire")]
     pub on_protocol_failure: OnProtocolFailure,
+    pub strict: bool,
     pub max_retries: u32,
     pub retry_delay_ms: u64,
     pub max_retry_delay_ms: u64,

@@ -26,6 +26,7 @@ use crate::host::session::listeners::Publisher;
 use crate::host::session::replay::{Stop, tells_waiting};
 use crate::host::session::turns::{self, Schemas, Turns, moment_after};
 use crate::host::session::{SessionError, World};
+use crate::host::summary::SkippedWire;
 use crate::host::tool::registry::EndedCall;
 use crate::value::Value;
 use crate::vm::Machine;
@@ -526,6 +527,7 @@ impl Task {
             cancels: cancellations.n,
             cancel_us: cancellations.mean_us(),
             cancel_max_us: cancellations.longest_us(),
+            skipped: SkippedWire::of(&view),
             ..Summary::new(&view.counters, word, wall_ms)
         };
         tracing::info!(session = &*self.id, outcome = word, turns = summary.turns, "the session's task ends");

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::analysis::Analysis;
 use crate::analysis::call_graph::call_cycles;
+use crate::analysis::line_checks::check_lines;
 use crate::analysis::trigger_checks::check_triggers;
 use crate::analysis::unused::check_unused;
 use crate::diagnostic::Diagnostic;
@@ -51,6 +52,7 @@ pub(crate) fn check(program: &Program, later: &[String], options: &LoadOptions<'
     let mut diagnostics = check.diagnostics;
     check_triggers(program, &mut diagnostics);
     check_unused(program, &mut diagnostics);
+    check_lines(program, &mut diagnostics);
     diagnostics
 }
 

@@ -154,7 +154,13 @@ fn explain_names(text: &mut String, what: &str, names: &BTreeSet<Arc<str>>) {
 }
 
 fn explain_step(text: &mut String, analysis: &Analysis<&Program>, playbook: &Playbook, step: &Step) {
-    let mark = if step.explicit { '=' } else { ' ' };
+    let mark = if step.explicit {
+        '='
+    } else if step.must_be_done() {
+        '!'
+    } else {
+        ' '
+    };
     let indent = "  ".repeat(step.label.matches('.').count());
     let _ = write!(text, "    {}{mark} {indent}{}", step.label, quoted(&step.text));
     if playbook.mode == Mode::Goal {

@@ -5,6 +5,7 @@ pub(crate) mod checks;
 pub mod explain;
 pub mod inlining;
 pub mod layout;
+mod line_checks;
 mod names;
 mod reachable;
 pub mod tail_calls;

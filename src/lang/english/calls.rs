@@ -131,6 +131,27 @@ pub(crate) fn read_call_of(line: Phrase<'_>, around: Surroundings<'_>) -> Option
     }
 }
 
+/// What a line in words calls with brackets, wherever that stands in it.
+pub(crate) fn find_due_call(line: Phrase<'_>, kind: &StepKind, around: Surroundings<'_>) -> Option<Arc<str>> {
+    if let StepKind::Call(site) = kind {
+        let behind = line.from((site.callee_span.end as usize).saturating_sub(line.start()));
+        return behind.trim().text.starts_with('(').then(|| site.callee.clone());
+    }
+    let is_in_words = matches!(
+        kind,
+        StepKind::Free | StepKind::Say { literal: None } | StepKind::Ask { .. } | StepKind::Assign { value: None, .. }
+    );
+    let brackets = line.text.match_indices('(').filter(|_| is_in_words);
+    let names = brackets.map(|(at, _)| {
+        let before = &line.text[..at];
+        before.rsplit(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.'))).next()
+    });
+    let mut names = names.flatten().map(|name| name.trim_start_matches('.'));
+    let is_known =
+        |name: &&str| matches!(around.names.resolve(around.agent, name), Meaning::Playbook(_) | Meaning::Tool(_));
+    names.find(is_known).map(Arc::from)
+}
+
 type Given = (Option<Arc<str>>, Expr);
 
 /// A built-in as the line it means. `None`: it stays a call.

@@ -20,6 +20,7 @@ pub(crate) fn read_item<'a>(words: Phrase<'a>, around: Surroundings<'_>) -> Item
     if let Some(call) = read_call_in_plain_words(words, around) {
         return ItemReading::line(call);
     }
+    let words = strip_always(words).unwrap_or(words);
     let mut item = read_words(words, around);
     let action = item.action.as_ref().map(|action| &action.reading);
     let is_known = |reading: &Reading| reading.explicit || reading.near.is_some();
@@ -32,6 +33,11 @@ pub(crate) fn read_item<'a>(words: Phrase<'a>, around: Surroundings<'_>) -> Item
 
 fn read_words<'a>(words: Phrase<'a>, around: Surroundings<'_>) -> ItemReading<'a> {
     read_branch(words, around).unwrap_or_else(|| read_line(words, around))
+}
+
+/// What follows `Always`, with which an author says that a line must be done.
+pub(crate) fn strip_always(line: Phrase<'_>) -> Option<Phrase<'_>> {
+    line.strip("always").filter(|rest| !rest.trim_end_marks().is_empty())
 }
 
 /// What an `If` begins with, and what turns it round.

@@ -170,8 +170,7 @@ fn unclosed(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
 
 /// A call whose arguments are not in round brackets, or have no comma between them.
 fn calls<'a>(line: Phrase<'a>, around: Surroundings<'a>) -> impl Iterator<Item = Repair> + 'a {
-    let start = line.text.find(|c: char| c.is_alphabetic()).filter(|at| line.text[..*at].trim_end().ends_with('='));
-    let start = start.unwrap_or(0);
+    let start = line.text.find("= ").map_or(0, |at| at + 2);
     let name = scan_path(&line.text[start..]);
     let end = start + name;
     let rest = line.from(end).text;

@@ -120,22 +120,29 @@ pub enum Test {
 }
 
 impl Expr {
-    /// Calls `visit` with every reference, in order of mention.
-    pub(crate) fn for_each_reference<'a>(&'a self, visit: &mut impl FnMut(&'a Reference)) {
+    /// Calls `visit` with it and every expression in it, in order of mention.
+    pub(crate) fn for_each<'a>(&'a self, visit: &mut impl FnMut(&'a Expr)) {
+        visit(self);
         match &self.kind {
-            ExprKind::Literal(_) => {}
-            ExprKind::Reference(reference) => visit(reference),
-            ExprKind::List(items) | ExprKind::Text(items) => {
-                items.iter().for_each(|item| item.for_each_reference(visit));
-            }
-            ExprKind::Map(members) => members.iter().for_each(|(_, value)| value.for_each_reference(visit)),
-            ExprKind::Unary(_, operand) | ExprKind::Length(operand) => operand.for_each_reference(visit),
-            ExprKind::Test { subject, .. } => subject.for_each_reference(visit),
+            ExprKind::Literal(_) | ExprKind::Reference(_) => {}
+            ExprKind::List(items) | ExprKind::Text(items) => items.iter().for_each(|item| item.for_each(visit)),
+            ExprKind::Map(members) => members.iter().for_each(|(_, value)| value.for_each(visit)),
+            ExprKind::Unary(_, operand) | ExprKind::Length(operand) => operand.for_each(visit),
+            ExprKind::Test { subject, .. } => subject.for_each(visit),
             ExprKind::Binary(_, left, right) | ExprKind::Range(left, right) => {
-                left.for_each_reference(visit);
-                right.for_each_reference(visit);
+                left.for_each(visit);
+                right.for_each(visit);
             }
         }
+    }
+
+    /// Calls `visit` with every reference, in order of mention.
+    pub(crate) fn for_each_reference<'a>(&'a self, visit: &mut impl FnMut(&'a Reference)) {
+        self.for_each(&mut |expr| {
+            if let ExprKind::Reference(reference) = &expr.kind {
+                visit(reference);
+            }
+        });
     }
 
     /// The value, if the expression is made of literals only (lists and maps of them included).

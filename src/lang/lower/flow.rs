@@ -33,7 +33,7 @@ pub(crate) fn flow_graph(steps: &[Step]) -> FlowGraph {
         for (index, &id) in siblings.steps.iter().enumerate() {
             let step = &steps[id.0 as usize];
             let (mut edges, children_follow) = successors(step, &siblings, index, graph.after(id));
-            if step.is_free() {
+            if matches!(step.kind, StepKind::Free | StepKind::Say { literal: None }) {
                 add_hints(&mut edges, step, &siblings, &find);
             }
             graph.successors[id.0 as usize] = edges;

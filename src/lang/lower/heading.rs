@@ -32,6 +32,10 @@ pub(crate) fn read_heading(title: &str, span: Span, diagnostics: &mut Vec<Diagno
         let message = "this heading has no name; write `## Name` or `## Name($parameter)`";
         diagnostics.push(Diagnostic::error("bad-signature", span, message));
     }
+    if parameters.is_some() && closing_bracket(&title[words.len() + 1..]).is_none() {
+        let message = "the bracket of the parameters is not closed; write `## Name($parameter)`";
+        diagnostics.push(Diagnostic::error("bad-signature", span, message));
+    }
     if let Some(parameters) = parameters {
         read_parameters(parameters, &place, &mut heading.parameters, diagnostics);
     }

@@ -90,6 +90,7 @@ impl Files {
             None => Vec::new(),
         };
         self.diagnostics.extend(lost_settings(&tree, &text));
+        self.diagnostics.extend(marks_without_space(tree.file, &text));
         for setting in settings.iter().filter(|setting| setting.key == "import") {
             let paths: Vec<&str> = if let Value::List(paths) = &setting.value {
                 paths.iter().filter_map(Value::as_str).collect()
@@ -200,6 +201,25 @@ impl Files {
         }
         None
     }
+}
+
+/// `###Steps`: without a space it is text.
+fn marks_without_space(file: FileId, text: &str) -> Vec<Diagnostic> {
+    let (mut found, mut in_fence, mut at) = (Vec::new(), false, 0);
+    for line in text.split_inclusive('\n') {
+        let words = line.trim();
+        in_fence ^= words.starts_with("```") || words.starts_with("~~~");
+        let title = words.trim_start_matches('#');
+        let n_marks = words.len() - title.len();
+        if !in_fence && line.starts_with("##") && n_marks <= 6 && title.starts_with(char::is_alphabetic) {
+            let span = Span::new(file, at, at + words.len());
+            let warning = Diagnostic::warning("heading-without-space", span, "without a space after `#` this is text");
+            let marks = &words[..n_marks];
+            found.push(warning.with_fix(format!("write `{marks} {title}`"), span, format!("{marks} {title}")));
+        }
+        at += line.len();
+    }
+    found
 }
 
 /// What looks like front matter and is none: whoever wrote it relies on it.

@@ -84,6 +84,13 @@ impl<'a> PlaybookDraft<'a> {
             let warning = Diagnostic::warning("no-steps", section.heading.title, message);
             diagnostics.push(warning.with_note("write each line as a list item: `- Ask user for $name`"));
         }
+        for (index, section) in tree.sections.iter().enumerate() {
+            if let Some(first) = tree.sections[..index].iter().find(|first| first.kind == section.kind) {
+                let message = "this playbook has such a section already; what stands in both is read as one";
+                let warning = Diagnostic::warning("section-twice", section.heading.title, message);
+                diagnostics.push(warning.with_place(first.heading.title, "the first one"));
+            }
+        }
         for section in tree.sections.iter().filter(|section| section.heading.marks.range().len() < 3) {
             let message = "this heading belongs one level lower; it is read as a section of the playbook above";
             let warning = Diagnostic::warning("heading-level", section.heading.marks, message);

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
-use crate::english::items::read_item;
+use crate::english::calls::find_due_call;
+use crate::english::items::{read_item, strip_always};
 use crate::english::reading::{Action, Near, Reading, Surroundings};
 use crate::english::words::{Mention, Phrase, without_emphasis};
 use crate::expr::too_deep_message;
@@ -25,6 +26,17 @@ struct Draft<'a> {
     has_children: bool,
 }
 
+impl Draft<'_> {
+    /// Whether `!` stands behind the bullet; it is no word of the line.
+    fn take_mark(&mut self, source: &str) -> bool {
+        let Some(first) = self.pieces.first_mut() else { return false };
+        let words = Phrase::new(source, *first);
+        let is_mark = |rest: &str| rest.starts_with(char::is_whitespace);
+        let marked = words.strip_mark('!').filter(|_| words.text.strip_prefix('!').is_some_and(is_mark));
+        marked.inspect(|words| *first = words.span()).is_some()
+    }
+}
+
 /// Makes lines of `items`. In goal mode only numbered items are lines (what is nested in one without a number
 /// is part of its text) and none is read: the model is free there.
 pub(crate) fn lower_steps(
@@ -34,11 +46,12 @@ pub(crate) fn lower_steps(
     around: Surroundings<'_>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Step> {
-    let drafts = draft_lines(items, mode, diagnostics);
-    let mut lines = Lines { source, steps: Vec::new(), n_roots: 0 };
+    let drafts = draft_lines(items, mode, source, diagnostics);
+    let mut lines = Lines { source, around, steps: Vec::new(), n_roots: 0, is_marked: false };
     // The line that each draft has become.
     let mut ids: Vec<StepId> = Vec::with_capacity(drafts.len());
-    for draft in &drafts {
+    for mut draft in drafts {
+        lines.is_marked = draft.take_mark(source);
         let parent = draft.parent.and_then(|parent| ids.get(parent)).copied();
         let span = draft.pieces.first().copied().unwrap_or(draft.item.bullet);
         if mode == Mode::Goal {
@@ -71,6 +84,10 @@ pub(crate) fn lower_steps(
             !draft.item.plain
                 || (draft.has_children && !matches!(reading.kind, StepKind::Branch { .. } | StepKind::Loop(_)))
         };
+        let needs_lines = matches!(item.line.kind, StepKind::Branch { .. } | StepKind::Loop(_));
+        if needs_lines && item.action.is_none() && !draft.has_children {
+            diagnostics.push(nothing_nested(span));
+        }
         match item.action {
             None => {
                 let is_more = says_more(&item.line);
@@ -100,8 +117,16 @@ pub(crate) fn lower_steps(
 }
 
 /// The items that are lines, in order, each with the one it is nested in.
-fn draft_lines<'a>(items: &[&'a ItemTree], mode: Mode, diagnostics: &mut Vec<Diagnostic>) -> Vec<Draft<'a>> {
+fn draft_lines<'a>(
+    items: &[&'a ItemTree],
+    mode: Mode,
+    source: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Draft<'a>> {
     let mut drafts: Vec<Draft<'a>> = Vec::new();
+    let column = |at: u32| at as usize - source[..at as usize].rfind('\n').map_or(0, |end| end + 1);
+    // The last line of each level that is open.
+    let mut before: Vec<Span> = Vec::new();
     // The lines above the present item, outermost first, with their levels.
     let mut open: Vec<(usize, usize)> = Vec::new();
     for &item in items {
@@ -121,6 +146,16 @@ fn draft_lines<'a>(items: &[&'a ItemTree], mode: Mode, diagnostics: &mut Vec<Dia
         if item.text.is_empty() {
             continue;
         }
+        before.truncate(open.len() + 1);
+        match before.get_mut(open.len()) {
+            None => before.push(item.bullet),
+            Some(last) => {
+                if !item.ordered && !item.lifted && column(last.start) != column(item.bullet.start) {
+                    diagnostics.push(odd_indentation(item.bullet, *last));
+                }
+                *last = item.bullet;
+            }
+        }
         let parent = open.last().map(|(_, parent)| *parent);
         if let Some(parent) = parent {
             drafts[parent].has_children = true;
@@ -134,8 +169,11 @@ fn draft_lines<'a>(items: &[&'a ItemTree], mode: Mode, diagnostics: &mut Vec<Dia
 /// Lines as they are made, in the order of their ids.
 struct Lines<'a> {
     source: &'a str,
+    around: Surroundings<'a>,
     steps: Vec<Step>,
     n_roots: usize,
+    /// The item in hand has the mark of lines that must be done.
+    is_marked: bool,
 }
 
 impl Lines<'_> {
@@ -159,6 +197,10 @@ impl Lines<'_> {
             }
         };
         let Reading { kind, explicit, near: _ } = reading;
+        let words = Phrase::new(self.source, span);
+        let decides = matches!(kind, StepKind::Branch { .. } | StepKind::Loop(_));
+        let compulsory = !decides && (self.is_marked || strip_always(words.plain()).is_some());
+        let due_call = find_due_call(words, &kind, self.around);
         let mut step = Step {
             id,
             label: label.into(),
@@ -168,6 +210,8 @@ impl Lines<'_> {
             span,
             kind,
             explicit,
+            compulsory,
+            due_call,
             reads: Vec::new(),
             writes: Vec::new(),
         };
@@ -187,6 +231,20 @@ fn limited(mut reading: Reading, is_more: bool) -> Reading {
         }
     }
     reading
+}
+
+fn nothing_nested(line: Span) -> Diagnostic {
+    let message = "nothing stands under this line, so nothing is done where it holds";
+    Diagnostic::warning("nothing-nested", line, message)
+        .with_note("nest the lines that belong to it: the same indentation and two spaces more")
+}
+
+/// A line that stands a little more to the left or right than the line before it on the same level.
+fn odd_indentation(line: Span, before: Span) -> Diagnostic {
+    let message = "this line is on the same level as the one before it, but indented otherwise";
+    Diagnostic::warning("odd-indentation", line, message)
+        .with_place(before, "before it")
+        .with_note("lines of one level begin in one column, those of the next level two spaces further on")
 }
 
 fn no_loop(line: Span) -> Diagnostic {

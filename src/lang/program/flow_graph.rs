@@ -12,6 +12,13 @@ pub enum Node {
     End,
 }
 
+impl Node {
+    /// The line; none at the end.
+    pub fn step(self) -> Option<StepId> {
+        if let Node::Step(step) = self { Some(step) } else { None }
+    }
+}
+
 /// Why one line follows another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EdgeKind {

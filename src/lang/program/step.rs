@@ -27,6 +27,10 @@ pub struct Step {
     pub kind: StepKind,
     /// Whether the *whole* line was read by the expression grammar, so that the interpreter may perform it.
     pub explicit: bool,
+    /// `Always …` or `! …`: the author wants it done whatever comes.
+    pub compulsory: bool,
+    /// What a line in words names with brackets, `Find(the user's name)`: the line is not done before it is called.
+    pub due_call: Option<Arc<str>>,
     /// Names it reads, in order of mention, without `$`.
     pub reads: Vec<Arc<str>>,
     /// Names it writes.
@@ -190,6 +194,11 @@ impl Step {
     /// The call that this line is or does.
     pub fn call(&self) -> Option<&CallSite> {
         self.kind.call()
+    }
+
+    /// Whether the model may not leave the line out, whatever its reason.
+    pub fn must_be_done(&self) -> bool {
+        self.compulsory || self.due_call.is_some()
     }
 
     /// Whether the line was read as nothing in particular.

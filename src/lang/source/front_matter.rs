@@ -26,7 +26,12 @@ pub const KEYS: [&str; 12] = [
 
 /// The key of front matter that this one was probably meant to be; none: it is one, or nothing like any.
 pub(crate) fn meant_key(key: &str) -> Option<&'static str> {
-    if KEYS.contains(&key) { None } else { nearest(key, KEYS.into_iter()) }
+    match key {
+        // The lists stand under `tools:`.
+        "allow" | "deny" => Some("tools"),
+        key if KEYS.contains(&key) => None,
+        key => nearest(key, KEYS.into_iter()),
+    }
 }
 
 /// What stands at the beginning of a file.

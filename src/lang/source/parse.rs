@@ -122,12 +122,19 @@ impl Builder<'_> {
             if let Block::Heading { level, range } = block
                 && (*level < 3 || (*level == 3 && in_playbook))
             {
-                // `## Steps` directly below `## Name` is a section one level too high, as some programs have it; with
-                // text in between it is a playbook of that name.
+                // `## Steps` directly below `## Name`, or below another section of a playbook that has none of this
+                // kind, is a section one level too high; with text in between it is a playbook of that name.
                 let last = segments.last();
                 let nothing_between = |last: &Segment| matches!(last.start, Start::Playbook) && last.blocks.is_empty();
-                let fits = *level == 3 || (in_playbook && (too_high || last.is_some_and(nothing_between)));
-                let known = self.known_section(range.clone()).filter(|_| fits);
+                let kind = self.known_section(range.clone());
+                let own = segments.iter().rev().take_while(|segment| !matches!(segment.start, Start::Playbook));
+                let is_first = |segment: &Segment| matches!(segment.start, Start::Known(known) if Some(known) != kind);
+                // `## Note` may well be a playbook.
+                let is_missing =
+                    || kind != Some(SectionKind::Notes) && own.clone().next().is_some() && own.clone().all(is_first);
+                let fits =
+                    *level == 3 || (in_playbook && (too_high || last.is_some_and(nothing_between) || is_missing()));
+                let known = kind.filter(|_| fits);
                 too_high = *level == 2 && known.is_some();
                 let start = match (level, known) {
                     (1, _) => Start::Agent,

@@ -13,6 +13,7 @@ use crate::serve::cli::test_compare::compare;
 use crate::serve::cli::test_file::TestFile;
 use crate::serve::cli::test_session::{ChosenClassifier, Played, play};
 use crate::serve::cli::trigger_tests::{TableOptions, TriggerTable, judge_table, run_table};
+use crate::serve::show::skipped;
 use crate::span::Sources;
 
 /// How the names of trigger tables end.
@@ -63,8 +64,7 @@ pub(crate) fn test(console: &Console, arguments: &TestArguments) -> Result<Exit,
     for path in &files {
         let verdict = runtime.block_on(run_file(console, arguments, path))?;
         let (word, text) = match verdict {
-            Verdict::Passed => ("ok", String::new()),
-            Verdict::Reached(report) => ("ok", report),
+            Verdict::Passed(report) => ("ok", report),
             Verdict::Blessed => ("blessed", String::new()),
             Verdict::Failed(text) => ("FAILED", text),
         };
@@ -81,9 +81,8 @@ pub(crate) fn test(console: &Console, arguments: &TestArguments) -> Result<Exit,
 
 /// What came of one test.
 enum Verdict {
-    Passed,
-    /// A table reached its threshold; the report.
-    Reached(String),
+    /// What there is to know all the same: the scores of a table, lines that a conversation has left out.
+    Passed(String),
     /// It was rewritten.
     Blessed,
     /// Why, for people.
@@ -98,7 +97,7 @@ async fn run_file(console: &Console, arguments: &TestArguments, path: &Path) -> 
         let judge =
             async |program: &Program, table: &TriggerTable| judge_table(path, program, table, &classifier).await;
         let outcome = run_table(path, options, judge).await;
-        return Ok(if outcome.passed { Verdict::Reached(outcome.text) } else { Verdict::Failed(outcome.text) });
+        return Ok(if outcome.passed { Verdict::Passed(outcome.text) } else { Verdict::Failed(outcome.text) });
     }
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -134,10 +133,14 @@ async fn run_file(console: &Console, arguments: &TestArguments, path: &Path) -> 
                 .map_err(|cause| Failure::failed(format!("{name}: cannot write: {cause}; make it writable")))?;
             return Ok(Verdict::Blessed);
         }
-        return Ok(Verdict::Passed);
+        return Ok(Verdict::Passed(String::new()));
     }
     let differences = compare(&name, &test, &played.stretches);
-    Ok(if differences.is_empty() { Verdict::Passed } else { Verdict::Failed(differences) })
+    let left_out = match skipped(&played.skipped) {
+        lines if lines.is_empty() => lines,
+        lines => format!("lines left out:\n{lines}"),
+    };
+    Ok(if differences.is_empty() { Verdict::Passed(left_out) } else { Verdict::Failed(differences + &left_out) })
 }
 
 /// In what two runs of one test differ.

@@ -19,6 +19,7 @@ use crate::host::llm::script::{Chunks as ScriptChunks, Script, ScriptEntry, Scri
 use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
 use crate::host::program::load_files;
 use crate::host::session::{Interest, Notice, Session, SessionOptions, Start, World};
+use crate::host::summary::SkippedWire;
 use crate::host::tool::registry::Registry;
 use crate::lang::program::Program;
 use crate::serve::cli::console::Failure;
@@ -48,6 +49,8 @@ pub(crate) struct Played {
     pub(crate) stretches: Vec<Stretch>,
     /// Why the test fails whatever it expects: requests without a reply, replies and user lines left over.
     pub(crate) problems: Vec<String>,
+    /// Lines that the replies have left out.
+    pub(crate) skipped: Vec<SkippedWire>,
 }
 
 /// The trigger classifier that the command line wants.
@@ -125,7 +128,11 @@ async fn play_with(
             return Err(found);
         }
         let outcome = Some(ExpectedOutcome::Refused { message: Some(found) });
-        return Ok(Played { stretches: vec![Stretch { outcome, ..Stretch::default() }], problems: Vec::new() });
+        return Ok(Played {
+            stretches: vec![Stretch { outcome, ..Stretch::default() }],
+            problems: Vec::new(),
+            skipped: Vec::new(),
+        });
     }
     let program = Arc::new(loaded.program);
     let entry = test.playbook.as_deref().map(|name| find_entry(&program, name)).transpose().map_err(told)?;
@@ -170,10 +177,10 @@ async fn play_with(
         given: GivenFiles::default(),
     };
     let session = Session::start(world, Box::new(MemoryJournal::new()), start).map_err(|error| error.to_string())?;
-    let mut stage = Stage { name, test, stretches: vec![Stretch::default()], calls: Vec::new() };
+    let mut stage = Stage { name, test, stretches: vec![Stretch::default()], calls: Vec::new(), skipped: Vec::new() };
     let mut problems = stage.perform(session).await?;
     problems.splice(0..0, replies.problems());
-    Ok(Played { stretches: stage.stretches, problems })
+    Ok(Played { stretches: stage.stretches, problems, skipped: stage.skipped })
 }
 
 fn told(failure: Failure) -> String {
@@ -230,6 +237,7 @@ struct Stage<'t> {
     stretches: Vec<Stretch>,
     /// Where the running calls stand: id, stretch, place in it.
     calls: Vec<(u64, usize, usize)>,
+    skipped: Vec<SkippedWire>,
 }
 
 impl Stage<'_> {
@@ -265,6 +273,7 @@ impl Stage<'_> {
             let _ = sent;
         }
         let ending = handle.outcome().await.map_err(|error| error.to_string())?;
+        self.skipped.clone_from(&ending.summary.skipped);
         let outcome = match &ending.outcome {
             Some(Outcome::Done { value }) => ExpectedOutcome::Finished { value: Some(value.value().clone()) },
             Some(Outcome::Failed(fault)) => {

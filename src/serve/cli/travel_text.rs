@@ -149,7 +149,12 @@ pub(crate) fn step_text(step: &Step) -> Option<String> {
             format!("goes on with another text of the program: {}{left}", files.join(", "))
         }
         PublicBody::SessionRenewed { reason } => format!("a new chat session: {reason}"),
-        PublicBody::LinesSkipped { lines } => format!("skipped: {}", lines.join(", ")),
+        PublicBody::LinesSkipped { lines, reason } => {
+            let lines = lines.join(", ");
+            reason
+                .as_ref()
+                .map_or_else(|| format!("skipped: {lines}"), |why| format!("skipped: {lines} ({})", one_line(why)))
+        }
         PublicBody::ApprovalAsked { call, question } => format!("call {call} asks: {}", one_line(question)),
         PublicBody::ApprovalGiven { call } => format!("call {call} has its answer"),
         PublicBody::CallProgress { call, value } => format!("call {call}: {}", short_value(value)),

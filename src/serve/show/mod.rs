@@ -13,6 +13,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use crate::host::summary::SkippedWire;
 use crate::host::travel;
 use crate::lang::program::Program;
 use crate::serve::show::variables::variables;
@@ -65,6 +66,7 @@ pub(crate) fn all(view: &View, program: &Program) -> String {
         ("Stack", stack(view, program)),
         ("Variables", variables(view, program)),
         ("Triggers", triggers(view)),
+        ("Lines left out", skipped(&SkippedWire::of(view))),
         ("Conversation", conversation(&view.conversation, "  ")),
     ] {
         if !part.is_empty() {
@@ -135,6 +137,12 @@ pub(crate) fn one_line(text: &str) -> String {
         return words;
     }
     words.chars().take(MAX_LINE).chain(['…']).collect()
+}
+
+/// The lines that the model has left out, each with its reason.
+pub(crate) fn skipped(lines: &[SkippedWire]) -> String {
+    let reason = |line: &SkippedWire| line.reason.as_ref().map_or("without a reason".to_owned(), |why| one_line(why));
+    lines.iter().map(|line| format!("  {}: {}\n", line.line, reason(line))).collect()
 }
 
 /// The triggers that are active or hold, how many others there are, and what the classifier is being asked.
@@ -209,6 +217,7 @@ pub(crate) struct WireView {
     triggers: Vec<WireTrigger>,
     /// The triggers that the classifier is being asked about.
     asked: Vec<String>,
+    skipped: Vec<SkippedWire>,
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -293,6 +302,7 @@ pub(crate) fn to_wire(view: &View) -> WireView {
         messages: view.messages.iter().map(|message| message.to_string()).collect(),
         events: view.signals.iter().map(|signal| signal.name.to_string()).collect(),
         triggers: view.triggers.iter().map(to_wire_trigger).collect(),
+        skipped: SkippedWire::of(view),
         asked: view.question.iter().flat_map(|question| &question.candidates).map(|c| c.name.to_string()).collect(),
         value,
         fault,

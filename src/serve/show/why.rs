@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use crate::host::clock::iso_text;
 use crate::host::events::{UpdateWire, ruling_name};
+use crate::host::summary::SkippedWire;
 use crate::host::why::{History, Judged, PassedOver, PassedOverReason, Why, find_trigger, passed_over_events};
-use crate::serve::show::{count, short_value};
+use crate::serve::show::{count, short_value, skipped};
 use crate::vm::protocol::{Evaluation, Judge, Ruling, USER_MESSAGE, Update};
 
 /// What is known of the trigger that `wanted` means, or of all, one line each.
@@ -18,7 +19,7 @@ use crate::vm::protocol::{Evaluation, Judge, Ruling, USER_MESSAGE, Update};
 /// What can be asked for, in words: no trigger is meant, or several.
 pub fn answer(history: &History, wanted: Option<&str>, zone: &TimeZone) -> Result<String, String> {
     match wanted {
-        None => Ok(all(&history.explain_all()) + &passed_over(history)),
+        None => Ok(all(&history.explain_all()) + &passed_over(history) + &left_out(history)),
         Some(wanted) => Ok(one(&find(history, wanted)?, zone)),
     }
 }
@@ -43,6 +44,14 @@ pub fn answer_json(history: &History, wanted: Option<&str>, zone: &TimeZone) -> 
         }
     };
     Ok(json.unwrap_or_default() + "\n")
+}
+
+/// The lines that the model has left out, if any.
+fn left_out(history: &History) -> String {
+    match skipped(&SkippedWire::of(&history.view)) {
+        lines if lines.is_empty() => lines,
+        lines => format!("\nlines left out\n{lines}"),
+    }
 }
 
 fn find(history: &History, wanted: &str) -> Result<Why, String> {

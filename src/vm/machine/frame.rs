@@ -54,8 +54,8 @@ pub(crate) struct PlaybookFrame {
     pub(crate) work: LineWork,
     /// Lines of a skill that were named by `at`.
     pub(crate) reached: Vec<StepId>,
-    /// Whether the model was told of a skill's lines that it skipped.
-    pub(crate) told_skipped: bool,
+    /// Lines that the model was told it had left out, since a reply of it was followed.
+    pub(crate) told_left_out: Vec<StepId>,
     /// Speech that a broken or cut-short reply left in mid-sentence.
     pub(crate) saying: Option<OpenUtterance>,
     pub(crate) n_failures: u32,
@@ -102,6 +102,10 @@ pub(crate) struct LineState {
     pub(crate) ask_model: bool,
     /// The model did something on the line.
     pub(crate) touched: bool,
+    /// A reply has named the line, whatever it did there.
+    pub(crate) is_named: bool,
+    /// Why the model leaves the line out.
+    pub(crate) skipped: Option<Arc<str>>,
     /// The user has spoken since the pointer came to the line.
     pub(crate) is_answered: bool,
 }
@@ -224,7 +228,7 @@ impl PlaybookFrame {
             told: Told::default(),
             work: LineWork::default(),
             reached: Vec::new(),
-            told_skipped: false,
+            told_left_out: Vec::new(),
             saying: None,
             n_failures: 0,
             n_idle_turns: 0,

@@ -67,6 +67,13 @@ impl Interpreter {
 
     /// Moves the top frame's pointer to a node; after the last line the frame, or what runs inside it, returns null.
     pub(crate) fn arrive(&mut self, node: Node) {
+        if self.pass_to(node) {
+            self.reached_heading();
+        }
+    }
+
+    /// The same to a line that is only passed. Answers whether there is one.
+    pub(crate) fn pass_to(&mut self, node: Node) -> bool {
         let node = if self.stack.leaves_region(node) { Node::End } else { node };
         match node {
             Node::Step(step) => {
@@ -82,11 +89,12 @@ impl Interpreter {
                 }
                 frame.pointer = Some(step);
                 frame.here = LineState::default();
-                self.reached_heading();
+                true
             }
             Node::End => {
                 self.stack.core_mut().phase =
                     Phase::Draining(Then::Return { value: ReturnValue::Value(Tracked::NULL), failed: false });
+                false
             }
         }
     }
@@ -142,20 +150,6 @@ impl Interpreter {
         let playbook = program.playbook(frame.executed());
         if let Some(problem) = self.stack.wrong_return(&value) {
             return self.tell_problem(format!("{} {problem}", playbook.name));
-        }
-        if playbook.mode == Mode::Goal && !playbook.steps.is_empty() {
-            let skipped: Vec<&_> = playbook.steps.iter().filter(|step| !frame.reached.contains(&step.id)).collect();
-            if !skipped.is_empty() {
-                let lines: Vec<Arc<str>> = skipped.iter().map(|step| step.label.clone()).collect();
-                if !self.stack.chat_owner().told_skipped {
-                    let chat_owner = self.stack.chat_owner_mut();
-                    chat_owner.told_skipped = true;
-                    let text = format!("not done: {}: do them or say why in \"think\"", lines.join(", "));
-                    chat_owner.told.set_problem(text);
-                    return self.ask_again();
-                }
-                self.report(Fact::LinesSkipped { lines });
-            }
         }
         if self.stack.top().inside.is_some() { self.return_from_region(value) } else { self.pop_frame(value) }
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::machine::stack::Stack;
 use crate::protocol::fault::{Fault, FaultKind};
-use crate::protocol::view::Counters;
+use crate::protocol::view::{Counters, SkippedLine};
 use crate::protocol::{
     CallId, Effect, Fact, FrameId, Outcome, Place, Progress, Report, TimerId, Tracked, TurnId, UtteranceId,
 };
@@ -27,6 +27,8 @@ pub(crate) struct Interpreter {
     pub(crate) last_value: Tracked,
     pub(crate) outcome: Option<Outcome>,
     pub(crate) counters: Counters,
+    /// Lines that the model has left out, the oldest first.
+    pub(crate) skipped: Vec<SkippedLine>,
     pub(crate) ids: Ids,
     outbox: VecDeque<Progress>,
 }
@@ -96,6 +98,7 @@ impl Interpreter {
             last_value: Tracked::default(),
             outcome: None,
             counters: Counters::default(),
+            skipped: Vec::new(),
             outbox: VecDeque::new(),
             ids: Ids::default(),
         }

@@ -30,6 +30,7 @@ impl Machine {
             triggers: watcher.view(&stack.program),
             question: watcher.question().cloned(),
             counters: watcher.count(self.interpreter.counters),
+            skipped: self.interpreter.skipped.clone(),
         }
     }
 }

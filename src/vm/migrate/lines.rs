@@ -37,6 +37,7 @@ impl Lines<'_> {
         let before = frame.pointer;
         frame.work.map_lines(|step| self.same(step));
         frame.reached = frame.reached.iter().filter_map(|step| self.same(*step)).collect();
+        frame.told_left_out.clear();
         let moved = self.move_pointer(frame);
         let phase = &mut frame.core.phase;
         // What was waited for is the business of the line that is gone.

@@ -18,7 +18,7 @@ use crate::prompt::system::{clipped, write_signature};
 use crate::prompt::topics::deals_with_days;
 use crate::protocol::view::Utterance;
 use crate::protocol::{TurnKind, USER_MESSAGE};
-use crate::variables::display::{first_line, shorten};
+use crate::variables::display::{first_line, shorten, shorten_text};
 use crate::variables::scope::{Stamp, Variable};
 use playhouse_lang::expr::template::{Part, scan_text};
 
@@ -256,7 +256,11 @@ impl Stack {
     /// `02.01= text`, indented as it is nested; further lines of its text are indented with it.
     fn write_line(&self, body: &Body, step: &Step) -> String {
         let indent = "  ".repeat(body.nesting(step.id));
-        let mark = if self.is_interpreters(body, step.id) { "=" } else { "" };
+        let mark = match self.is_interpreters(body, step.id) {
+            true => "=",
+            false if step.must_be_done() => "!",
+            false => "",
+        };
         let text = step.text.replace('\n', &format!("\n{indent}   "));
         format!("{indent}{}{mark} {text}", step.label)
     }
@@ -305,14 +309,6 @@ fn leave_repeats_out(done: &mut Lines, results: &Lines, conversation: &Lines) {
         // Each result belongs to one call, and the same call may be made again before there is another one.
         given.iter().position(is_of_call).map(|index| given.remove(index)).is_none()
     });
-}
-
-/// A text that is remembered, not needed word for word.
-fn shorten_text(text: &str, limit: usize) -> String {
-    if text.len() <= limit {
-        return text.to_owned();
-    }
-    format!("{}… ({} bytes in all)", &text[..text.floor_char_boundary(limit)], text.len())
 }
 
 /// The text of a skill with line ids in place of its list's numbers, and how many lines were found in it.

@@ -171,10 +171,12 @@ pub enum Fact {
     /// The session goes on with another text of its program. The ids in what is told from here on are those of the new
     /// program.
     ProgramChanged(Arc<ProgramChange>),
-    /// A skill returned with items never reached.
+    /// Lines of the model's were left out.
     LinesSkipped {
         /// Their line ids.
         lines: Vec<Arc<str>>,
+        /// Why, if the model has said it.
+        reason: Option<Arc<str>>,
     },
     /// A person must answer before a call can go on.
     ApprovalAsked {
@@ -212,7 +214,7 @@ pub enum Fact {
 }
 
 /// What becomes of an event from outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum SignalFate {
     /// Triggers wait for it: their playbooks are called as soon as nothing else is in hand.

@@ -37,6 +37,8 @@ pub struct Settings {
     pub max_turns_without_progress: u32,
     /// What happens after too many of either.
     pub on_protocol_failure: OnProtocolFailure,
+    /// Whether a reply that leaves lines out is cut, and the model told of them; else it is only reported.
+    pub strict: bool,
     /// Broken streams in a row.
     pub max_retries: u32,
     /// First delay before a broken stream is tried again, in milliseconds; doubled each time.
@@ -170,6 +172,7 @@ impl Default for Settings {
             max_repairs: 3,
             max_turns_without_progress: 5,
             on_protocol_failure: OnProtocolFailure::Speak,
+            strict: true,
             max_retries: 5,
             retry_delay_ms: 500,
             max_retry_delay_ms: 30_000,

@@ -34,8 +34,19 @@ pub struct View {
     pub question: Option<Question>,
     /// What has been counted.
     pub counters: Counters,
+    /// Lines that the model has left out, the oldest first; no more than the first 1,000.
+    pub skipped: Vec<SkippedLine>,
     /// Plans that a model wrote while the session ran: their numbers go on from those of the program's.
     pub written_plans: Vec<Arc<Plan>>,
+}
+
+/// A line that the model has left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkippedLine {
+    /// Where it stands: `OrderStatus:05.01`.
+    pub line: Arc<str>,
+    /// Why, if the model has said it.
+    pub reason: Option<Arc<str>>,
 }
 
 /// The plan with this number: one of the program, or one that a model has written since ([`View::written_plans`]).

@@ -18,6 +18,7 @@ pub(super) enum Key {
     Each,
     As,
     Think,
+    Skip,
     Wait,
     Return,
     End,
@@ -25,7 +26,7 @@ pub(super) enum Key {
 }
 
 /// The known keys and how they are written.
-static KEYS: [(&str, Key); 11] = [
+static KEYS: [(&str, Key); 12] = [
     ("at", Key::At),
     ("say", Key::Say),
     ("set", Key::Set),
@@ -34,6 +35,7 @@ static KEYS: [(&str, Key); 11] = [
     ("each", Key::Each),
     ("as", Key::As),
     ("think", Key::Think),
+    ("skip", Key::Skip),
     ("wait", Key::Wait),
     ("return", Key::Return),
     ("end", Key::End),
@@ -67,7 +69,7 @@ impl Key {
 
 /// The bits of what takes effect before a `say` that stands after it. (Yields do not: they come last.)
 pub(super) fn before_say() -> u16 {
-    [Key::Set, Key::Call, Key::Think].iter().fold(0, |bits, key| bits | key.bit())
+    [Key::Set, Key::Call, Key::Think, Key::Skip].iter().fold(0, |bits, key| bits | key.bit())
 }
 
 /// A member of the object, closed.
@@ -88,7 +90,8 @@ pub(super) fn line_id(raw: &str) -> Option<Arc<str>> {
     } else {
         return None;
     };
-    let text = text.trim();
+    // With the mark that it has in a listing it is the same.
+    let text = text.trim().trim_end_matches(['=', '!']);
     if text.is_empty() {
         return None;
     }

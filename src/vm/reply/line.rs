@@ -15,7 +15,7 @@ use super::value::{json_message, read_value, text_of};
 type Fault = (ReadFaultKind, String);
 
 /// What models write for an action when they do not remember its name.
-const OTHER_NAMES: [(&str, &str); 11] = [
+const OTHER_NAMES: [(&str, &str); 12] = [
     ("speak", "say"),
     ("message", "say"),
     ("ask", "say"),
@@ -26,6 +26,7 @@ const OTHER_NAMES: [(&str, &str); 11] = [
     ("for_each", "each"),
     ("thought", "think"),
     ("comment", "think"),
+    ("omit", "skip"),
     ("exit", "end"),
 ];
 
@@ -64,6 +65,7 @@ pub(super) fn read_line(bytes: &[u8], start: u64, scan: &mut Scan) -> Result<Opt
             Key::Set => actions.push(Action::Set(read_set(&raw)?)),
             Key::Call => actions.push(object.read_call(&raw)?),
             Key::Think => actions.push(Action::Think(read_text("think", &raw)?.into_owned())),
+            Key::Skip => actions.push(Action::Skip(read_reason(&raw)?)),
             Key::Wait => yields.push(Action::Wait(read_wait(&raw)?)),
             Key::Return => yields.push(Action::Return(read_value(&raw)?)),
             Key::End => yields.push(Action::End(read_end(&raw)?)),
@@ -112,7 +114,9 @@ impl<'a> Object<'a> {
         let mut unknown = None;
         for entry in self.entries {
             match &entry.key {
-                Key::Say | Key::Set | Key::Think | Key::Wait | Key::Return | Key::End => has_action = true,
+                Key::Say | Key::Set | Key::Think | Key::Skip | Key::Wait | Key::Return | Key::End => {
+                    has_action = true;
+                }
                 Key::Call => has_call = true,
                 Key::Args | Key::Each | Key::As => part_of_call = part_of_call.or(Some(entry.key.name())),
                 Key::Unknown(key) if key == "trace" => return Err(misplaced_trace(&self.raw(&entry.value))),
@@ -242,6 +246,13 @@ fn read_end(raw: &str) -> Result<Option<String>, Fault> {
     read_text_or("end", "true, or the closing reason as a string", raw).map(|reason| Some(reason.into_owned()))
 }
 
+/// Why a line is left out: without a reason it is not.
+fn read_reason(raw: &str) -> Result<Arc<str>, Fault> {
+    const EXPECTED: &str = "the reason why the line is left out, as a string";
+    let reason = read_text_or("skip", EXPECTED, raw)?;
+    if reason.trim().is_empty() { Err(wrong("skip", EXPECTED, raw)) } else { Ok(reason.trim().into()) }
+}
+
 fn read_text<'a>(key: &str, raw: &'a str) -> Result<Cow<'a, str>, Fault> {
     read_text_or(key, "a string", raw)
 }
@@ -292,7 +303,7 @@ fn unknown_action(key: &str, raw: &str) -> Fault {
         (None, None) => String::new(),
     };
     let message = format!(
-        "`{}` is no action{hint}; the actions are `say`, `set`, `call` (with `args`, `each` and `as`), `think`, `wait`, `return` and `end`",
+        "`{}` is no action{hint}; the actions are `say`, `set`, `call` (with `args`, `each` and `as`), `think`, `skip`, `wait`, `return` and `end`",
         shorten(key)
     );
     (ReadFaultKind::UnknownAction, message)

@@ -27,6 +27,7 @@ pub fn agent_schema(callables: &[Arc<str>]) -> Value {
         line("set", "Variables to set, in order.", json!({ "set": map })),
         line("call", "A call to queue: a playbook, a tool or a plan.", call),
         line("think", "A thought, never shown to the user.", json!({ "think": text })),
+        line("skip", "The line is left out, for this reason.", json!({ "skip": text })),
         line(
             "wait",
             "Yield until the calls are done, the user has spoken, or the time is over.",

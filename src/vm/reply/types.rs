@@ -110,6 +110,8 @@ pub enum Action {
     },
     /// A thought, for the journal only.
     Think(String),
+    /// The line is left out, for this reason.
+    Skip(Arc<str>),
     /// Yield until something has happened.
     Wait(WaitFor),
     /// Yield: the playbook is finished.
@@ -123,7 +125,7 @@ impl Action {
     pub fn is_yield(&self) -> bool {
         match self {
             Action::Wait(_) | Action::Return(_) | Action::End(_) => true,
-            Action::Say(_) | Action::Set(_) | Action::Call { .. } | Action::Think(_) => false,
+            Action::Say(_) | Action::Set(_) | Action::Call { .. } | Action::Think(_) | Action::Skip(_) => false,
         }
     }
 }

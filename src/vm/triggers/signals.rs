@@ -59,7 +59,7 @@ impl Signals {
 }
 
 /// The triggers that wait for an event with this name, whosever they are: events come to the session.
-fn waiting_for<'p>(program: &'p Program, name: &str) -> impl Iterator<Item = TriggerId> {
+fn waiting_for(program: &Program, name: &str) -> impl Iterator<Item = TriggerId> {
     let all = program.agents.iter().flat_map(|agent| agent.triggers.signals.iter().copied());
     all.filter(move |id| matches!(&program.trigger(*id).kind, TriggerKind::Signal(own) if **own == *name))
 }

@@ -205,6 +205,7 @@ impl Machine {
         let chat_owner = self.interpreter.stack.chat_owner_mut();
         chat_owner.n_failures = 0;
         chat_owner.n_attempts = 0;
+        chat_owner.told_left_out.clear();
         if chat_owner.n_idle_turns >= self.interpreter.stack.settings.max_turns_without_progress {
             let n = self.interpreter.stack.settings.max_turns_without_progress;
             self.interpreter.protocol_failure(&format!("{n} turns in a row brought nothing"));
@@ -289,7 +290,7 @@ impl Machine {
                     Some(Node::Step(next)) => {
                         self.after_turn(then.clone());
                         if self.interpreter.stack.core().phase == Phase::Draining(then) {
-                            self.interpreter.pass_to(Node::Step(next));
+                            self.interpreter.arrive(Node::Step(next));
                         }
                     }
                     None => self.after_turn(then),
@@ -410,6 +411,7 @@ impl Interpreter {
         let chat_owner = self.stack.chat_owner_mut();
         chat_owner.n_failures = 0;
         chat_owner.n_idle_turns = 0;
+        chat_owner.told_left_out.clear();
         match self.stack.settings.on_protocol_failure {
             OnProtocolFailure::Speak => {
                 self.report(Fact::Degraded { cause: problem.into() });

@@ -55,6 +55,7 @@ fn write_action(action: &Action, members: &mut Map) {
             return;
         }
         Action::Think(text) => ("think", Value::from(text.as_str())),
+        Action::Skip(reason) => ("skip", Value::Str(reason.clone())),
         Action::Wait(WaitFor::Calls) => ("wait", Value::from("calls")),
         Action::Wait(WaitFor::User) => ("wait", Value::from("user")),
         Action::Wait(WaitFor::Timer(text)) => ("wait", Value::from(format!("timer:{text}"))),

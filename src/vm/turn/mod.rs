@@ -11,6 +11,7 @@ mod judge;
 mod messages;
 mod pointer;
 mod region;
+mod skipped;
 mod speech;
 mod start;
 pub(crate) mod state;
@@ -152,7 +153,8 @@ impl TurnStep<'_> {
     fn step_todo(&mut self, todo: Todo) -> TurnResult {
         let is_over = self.turn.is_line_over;
         match todo {
-            Todo::SayText(_) | Todo::SayParts(_) | Todo::CloseSay | Todo::Act(Action::Think(_)) if is_over => {}
+            Todo::SayText(_) | Todo::SayParts(_) | Todo::CloseSay | Todo::Act(Action::Think(_) | Action::Skip(_))
+                if is_over => {}
             Todo::OpenSay | Todo::Set(..) | Todo::Act(_) if is_over => self.report_done(),
             Todo::At(label) => return self.at(&label),
             Todo::Move(goal) => return self.move_towards(goal),
@@ -291,10 +293,12 @@ impl TurnStep<'_> {
     }
 
     fn act_on(&mut self, action: Action) -> TurnResult {
-        if matches!(action, Action::Return(_)) && self.leave_to_return() {
-            return self.todo_after_leaving(action);
+        if let Action::Return(value) = &action
+            && self.leave_to_return()
+        {
+            return self.todo_after_leaving(value.clone());
         }
-        if !matches!(action, Action::Think(_)) {
+        if !matches!(action, Action::Think(_) | Action::Skip(_) | Action::Return(_) | Action::End(_)) {
             self.touch_line();
         }
         match action {
@@ -310,6 +314,7 @@ impl TurnStep<'_> {
             }
             Action::Call { name, arguments, each, result } => return self.call(name, arguments, each, result),
             Action::Think(_) => {}
+            Action::Skip(reason) => return self.skip(reason),
             Action::Wait(WaitFor::Calls) => return Err(TurnOver::Yielded(TurnEnd::Wait, Then::GoOn)),
             Action::Wait(WaitFor::User) => return Err(TurnOver::Yielded(TurnEnd::Wait, Then::WaitUser)),
             Action::Wait(WaitFor::Timer(text)) => {
@@ -327,21 +332,23 @@ impl TurnStep<'_> {
             }
             Action::Return(_) if self.has_returned() => self.report_done(),
             Action::Return(value) => {
-                let value = match self.interpreter.resolve(&value) {
+                let returned = match self.interpreter.resolve(&value) {
                     Ok(resolved) => ReturnValue::Value(resolved),
                     Err(EvalFault::Unset(name)) if self.interpreter.stack.top().pending(&name).is_some() => {
-                        ReturnValue::Pending(value)
+                        ReturnValue::Pending(value.clone())
                     }
                     Err(fault) => return mistake(format!("\"return\": {fault}")),
                 };
+                self.leave_lines(Some(&value))?;
                 self.turn.progress = true;
-                let then = Then::Return { value, failed: false };
+                let then = Then::Return { value: returned, failed: false };
                 if self.interpreter.stack.top().inside.is_some() {
                     return self.yield_inside(then);
                 }
                 return Err(TurnOver::Yielded(TurnEnd::Return, then));
             }
             Action::End(reason) => {
+                self.leave_lines(reason.as_deref().map(Value::from).as_ref())?;
                 self.turn.progress = true;
                 return Err(TurnOver::Yielded(TurnEnd::End, Then::End { reason: reason.map(Arc::from) }));
             }

@@ -18,6 +18,13 @@ use crate::walk::way::JumpOutcome;
 impl TurnStep<'_> {
     /// `at`: the model says which line it is at.
     pub(super) fn at(&mut self, label: &Arc<str>) -> TurnResult {
+        self.turn.is_way_known = false;
+        let stack = &self.interpreter.stack;
+        if self.skips()
+            && let Some(step) = stack.body(stack.top()).find_step(label)
+        {
+            self.refuse_skip(step)?;
+        }
         let stack = &mut self.interpreter.stack;
         let frame = stack.top();
         let (playbook, body) = (stack.program.playbook(frame.playbook), stack.body(frame));
@@ -134,30 +141,41 @@ impl TurnStep<'_> {
             }
         }
         if is_there {
+            self.interpreter.stack.top_mut().here.is_named = true;
             return Ok(());
         }
+        let way = self.interpreter.stack.way(target);
+        // Which way leads over lines that nobody has decided is not known: they have been looked at from its beginning.
+        if self.returns_at(target, &way) {
+            return Ok(());
+        }
+        let (stack, is_known) = (&self.interpreter.stack, self.turn.is_way_known);
+        if (!is_known || stack.top().here.left_to_model)
+            && !matches!(way, JumpOutcome::Over(_) if self.returned().is_some())
+            && let Ok(target) = stack.forward(stack.body(stack.top()), pointer, target)
+        {
+            self.pass_lines(target, matches!(way, JumpOutcome::Through(_)))?;
+        }
+        self.turn.is_way_known = self.interpreter.stack.top().here.performed.is_none();
         let stack = &self.interpreter.stack;
-        match stack.way(target) {
+        match way {
             JumpOutcome::Through(next) if stack.leaves_region(next) => return self.walk_out(goal),
-            JumpOutcome::Through(next) => self.interpreter.pass_to(next),
+            JumpOutcome::Through(next) => {
+                let is_reached =
+                    if next == target { !self.skips() } else { !next.step().is_some_and(|next| stack.is_undone(next)) };
+                if is_reached {
+                    self.interpreter.arrive(next);
+                } else {
+                    self.interpreter.pass_to(next);
+                }
+            }
             JumpOutcome::Back(to) => {
                 if stack.leaves_region(Node::Step(to)) {
                     self.walk_back_out()?;
                 }
                 self.interpreter.move_back(to);
             }
-            JumpOutcome::NotDone(step) => {
-                let line = stack.body(stack.top()).step(step);
-                let (label, text) = (&line.label, first_line(&line.text));
-                let unseen = stack.top().inside.as_ref().filter(|_| step == pointer && stack.leaves_region(target));
-                return mistake(match unseen {
-                    Some(inside) => format!(
-                        "you leave line {} before line {label} is done: {text}. End your reply before it",
-                        stack.label(inside.region.line)
-                    ),
-                    None => format!("line {label} is not done: {text}"),
-                });
-            }
+            JumpOutcome::NotDone(line) => return mistake(stack.not_done(&[line])),
             JumpOutcome::Over(between) => {
                 // A reply cannot go on beyond lines that do something and are the interpreter's. What the model meant
                 // is not known: it is asked again where it was, and decides whether they are to be done.
@@ -219,9 +237,9 @@ impl Stack {
             .collect();
         let (from, to) = (self.label(pointer), self.label_of(target));
         format!(
-            "before {to} come lines of the interpreter: {}. To have them done, end your reply at line {from}; to \
-             leave the playbook without them, write {{\"at\":\"{from}\",\"return\":VALUE}}",
-            lines.join("; ")
+            "before {to} come lines of the interpreter: {}. To have them done, end your reply at line {from}{}",
+            lines.join("; "),
+            self.how_to_leave(pointer)
         )
     }
 

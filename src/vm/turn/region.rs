@@ -1,6 +1,7 @@
 //! A reply and the playbook that runs inside one of its lines ([`crate::walk`]'s regions).
 
 use playhouse_lang::program::flow_graph::Node;
+use playhouse_lang::value::Value;
 
 use crate::calls::call::{Called, Callee};
 use crate::machine::frame_core::{ReturnValue, Then};
@@ -94,15 +95,21 @@ impl TurnStep<'_> {
 
     /// The region is left, then its caller does what the reply says. If lines inside are not done, they are not done
     /// any more: a playbook can be left early from wherever it is.
-    pub(super) fn todo_after_leaving(&mut self, action: Action) -> TurnResult {
-        self.turn.todo_first(Todo::Act(action));
+    pub(super) fn todo_after_leaving(&mut self, value: Value) -> TurnResult {
         let stack = &self.interpreter.stack;
         let next = stack.top().inside.as_ref().map(|inside| inside.region.next);
-        if next.is_some_and(|next| matches!(stack.way(next), JumpOutcome::Through(_))) {
+        let is_done = |next| matches!(stack.way(next), JumpOutcome::Through(_)) && stack.left_out(next).is_empty();
+        if next.is_some_and(is_done) {
+            self.turn.todo_first(Todo::Act(Action::Return(value)));
             self.turn.todo_first(Todo::Move(Goal::Out));
             return Ok(());
         }
-        match stack.core().queue.first().map(|call| call.id) {
+        let call = stack.core().queue.first().map(|call| call.id);
+        if call.is_none() {
+            self.leave_lines(Some(&value))?;
+        }
+        self.turn.todo_first(Todo::Act(Action::Return(value)));
+        match call {
             Some(call) => self.hold_for_call(call),
             None => {
                 self.interpreter.drop_region();

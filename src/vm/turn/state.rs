@@ -51,6 +51,8 @@ pub(crate) struct Turn {
     pub(super) is_time_up: bool,
     /// The interpreter has done the line in hand and left it: what else the line says has no effect.
     pub(super) is_line_over: bool,
+    /// The lines between the pointer and where it is going have been looked at.
+    pub(super) is_way_known: bool,
     /// The line in hand has taken effect, as far as it is no yield.
     pub(super) is_line_applied: bool,
     /// The process was restarted while it was being read.
@@ -133,6 +135,7 @@ impl Turn {
             is_cut_short: false,
             is_time_up: false,
             is_line_over: false,
+            is_way_known: false,
             is_line_applied: false,
             reopened: false,
             horizon: 0,

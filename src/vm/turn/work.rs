@@ -57,7 +57,7 @@ impl Turn {
                         match action {
                             Action::Set(members) => sets.extend(members.clone()),
                             Action::Wait(_) | Action::Return(_) | Action::End(_) => return sets,
-                            Action::Say(_) | Action::Call { .. } | Action::Think(_) => {}
+                            Action::Say(_) | Action::Call { .. } | Action::Think(_) | Action::Skip(_) => {}
                         }
                     }
                 }

@@ -28,3 +28,11 @@ pub(crate) fn shorten(value: &Tracked, limit: usize) -> String {
 pub(crate) fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or("")
 }
+
+/// A text that is remembered, not needed word for word.
+pub(crate) fn shorten_text(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    format!("{}… ({} bytes in all)", &text[..text.floor_char_boundary(limit)], text.len())
+}

@@ -318,7 +318,8 @@ impl Stack {
             | StepKind::Free => false,
         };
         let [only] = body.flow.successors(step) else { return None };
-        (is_work && frame.work.is_done(line)).then_some(only.to)
+        let is_left_out = frame.pointer == Some(step) && frame.here.skipped.is_some();
+        (is_left_out || is_work && frame.work.is_done(line)).then_some(only.to)
     }
 
     /// The first line that a frame has not done with: after its pointer's line, if the frame is going to leave
@@ -343,6 +344,9 @@ impl Stack {
     pub(crate) fn has_done_work(&self, step: StepId, strictly: bool) -> bool {
         let frame = self.top();
         let line = self.body(frame).step(step);
+        if frame.pointer == Some(step) && frame.here.skipped.is_some() {
+            return true;
+        }
         if let StepKind::Ask { targets } = &line.kind
             && !strictly
             && frame.work.is_first_pass()

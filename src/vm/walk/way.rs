@@ -33,18 +33,6 @@ impl Interpreter {
         frame.work.start_afresh();
         self.arrive(Node::Step(target));
     }
-
-    /// The pointer leaves its line for `next` on the way to an `at`.
-    pub(crate) fn pass_to(&mut self, next: Node) {
-        if let Some(from) = self.stack.top().pointer
-            && self.stack.top().here.performed.is_none()
-            && !self.stack.has_done_work(from, false)
-        {
-            // Only a playbook that is not strict lets a line be passed undone.
-            self.ignore(format!("line {} was passed and is not done", self.stack.label(from)));
-        }
-        self.arrive(next);
-    }
 }
 
 impl Stack {
@@ -58,16 +46,11 @@ impl Stack {
         if is_unseen && frame.here.performed.is_none() && !self.performs_here(frame) && self.leaves_region(target) {
             return JumpOutcome::NotDone(from);
         }
-        if let Node::Step(line) = target {
-            // Into a region leads only the call of its line.
-            let inside = frame.inside.as_ref().map(|inside| inside.region.line);
-            let region = self.region_of(line).map(|region| region.line).filter(|line| inside != Some(*line));
-            let line = region.unwrap_or(line);
-            if line != from && self.is_before(line, from) {
-                let Some(header) = self.next_round(body, from, line) else { return JumpOutcome::Back(line) };
-                return self.way_along(body, from, Node::Step(header));
-            }
-        }
+        let target = match self.forward(body, from, target) {
+            Ok(round) if round != target => return self.way_along(body, from, round),
+            Ok(target) => target,
+            Err(line) => return JumpOutcome::Back(line),
+        };
         // What the interpreter decided at this line is no longer open.
         if let Some(performed) = &frame.here.performed {
             let next = performed.next;
@@ -85,10 +68,24 @@ impl Stack {
         if self.leads_inside(from, target) {
             return JumpOutcome::NotDone(from);
         }
-        if !self.playbook_of(from).strict || self.has_done_work(from, false) {
+        if self.may_leave(from) {
             return self.way_along(body, from, target);
         }
         JumpOutcome::NotDone(from)
+    }
+
+    /// Where the way to `target` leads forward to: of a line above that begins the next round the header of its loop.
+    /// An error is the line that it leads back to.
+    pub(crate) fn forward(&self, body: &Body, from: StepId, target: Node) -> Result<Node, StepId> {
+        let Node::Step(line) = target else { return Ok(target) };
+        // Into a region leads only the call of its line.
+        let inside = self.top().inside.as_ref().map(|inside| inside.region.line);
+        let region = self.region_of(line).map(|region| region.line).filter(|line| inside != Some(*line));
+        let line = region.unwrap_or(line);
+        if line == from || !self.is_before(line, from) {
+            return Ok(target);
+        }
+        self.next_round(body, from, line).map(Node::Step).ok_or(line)
     }
 
     /// The way over lines that may be passed, where the pointer's own line may be left.
@@ -189,7 +186,7 @@ impl Stack {
     }
 
     /// Whether the graph leads from `from` to `target` at all, without passing `avoid`.
-    fn reaches(&self, body: &Body, from: StepId, target: Node, avoid: Option<StepId>) -> bool {
+    pub(crate) fn reaches(&self, body: &Body, from: StepId, target: Node, avoid: Option<StepId>) -> bool {
         let mut seen = vec![false; body.steps.len()];
         let mut stack = vec![from];
         while let Some(step) = stack.pop() {
@@ -221,7 +218,17 @@ impl Stack {
         if self.is_interpreters(body, step) {
             return !self.stops_reply(body, step);
         }
-        !self.playbook_of(step).strict || self.has_done_work(step, false)
+        self.may_leave(step)
+    }
+
+    /// Whether the way leads over a line of the model's: its work is done, or nobody insists on it.
+    fn may_leave(&self, step: StepId) -> bool {
+        !self.is_strict(step) || self.has_done_work(step, false)
+    }
+
+    /// Whether a line may not be left out without a word.
+    pub(crate) fn is_strict(&self, step: StepId) -> bool {
+        self.settings.strict && self.playbook_of(step).strict
     }
 
     /// Whether a line is the interpreter's and does something: a reply that named a later line would decide that it

@@ -18,6 +18,8 @@ pub(crate) struct LineWork {
     is_afresh: bool,
     n_calls: u32,
     done: Vec<(StepId, Effect)>,
+    /// The names of all calls, for lines in words that name one.
+    called: Vec<Arc<str>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +51,7 @@ impl LineWork {
     /// A call was queued at the line `at`. What is called on a free line is what that line wants.
     pub(crate) fn note_call(&mut self, body: &Body, at: StepId, called: &Called) {
         self.n_calls += 1;
+        self.called.push(called.name.clone());
         let is_open = |line: &Step| {
             let is_it = matches!(&line.kind, StepKind::Call(site) if called.is_of(site));
             is_it && !self.has_called(line.id)
@@ -79,7 +82,7 @@ impl LineWork {
         let has_set = |name: &Arc<str>| {
             self.done.iter().any(|(done, effect)| *done == line.id && matches!(effect, Effect::Set(set) if set == name))
         };
-        match &line.kind {
+        let is_done = match &line.kind {
             StepKind::Ask { targets } => targets.iter().all(|target| has_set(&target.name)),
             StepKind::Assign { target, .. } => has_set(&target.name),
             StepKind::Call(_) => self.has_called(line.id),
@@ -91,7 +94,14 @@ impl LineWork {
             | StepKind::Continue
             | StepKind::Say { .. }
             | StepKind::Free => true,
-        }
+        };
+        is_done && (matches!(line.kind, StepKind::Call(_)) || line.due_call.as_ref().is_none_or(|due| self.names(due)))
+    }
+
+    /// Whether a callable was called that is written so, with the name of its agent or without.
+    fn names(&self, due: &str) -> bool {
+        let last = |name: &str| name.rsplit('.').next().map(str::to_owned);
+        self.called.iter().any(|name| **name == *due || last(name) == last(due))
     }
 
     fn has_called(&self, line: StepId) -> bool {
@@ -107,6 +117,7 @@ impl LineWork {
     pub(crate) fn start_afresh(&mut self) {
         self.is_afresh = true;
         self.done.clear();
+        self.called.clear();
     }
 
     /// What has been set is taken back to what it was; calls stay made.

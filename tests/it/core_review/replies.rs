@@ -183,5 +183,5 @@ strict: false
 {"at":"01>02","say":"And then?"}
 {"at":"01>02","wait":"user"}
 "#;
-    ran(program).assert_has("repair 1: line 01>01 is not done");
+    ran(program).assert_has("repair 1: not done: 01>01 ");
 }

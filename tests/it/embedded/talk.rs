@@ -54,7 +54,18 @@ pub(crate) fn talk(
 
 /// What people would notice of a log, and what went wrong.
 pub(crate) fn transcript(log: &[String]) -> String {
-    let kept = ["say ", "user ", "set ", "queued ", "finished ", "repair", "degraded", "retry", "waits for the timer"];
+    let kept = [
+        "say ",
+        "user ",
+        "set ",
+        "queued ",
+        "finished ",
+        "repair",
+        "skipped",
+        "degraded",
+        "retry",
+        "waits for the timer",
+    ];
     let is_kept =
         |line: &&String| kept.iter().any(|start| line.starts_with(start)) && !line.starts_with("set $user_message");
     log.iter().filter(is_kept).map(|line| format!("{line}\n")).collect()

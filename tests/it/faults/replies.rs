@@ -82,7 +82,7 @@ fn repaired() {
         ),
         (
             "an unknown argument",
-            format!("{set}\n{}\n{say}\n", call.replace("\"number\":", "\"numbr\":")),
+            format!("{set}\n{say}\n{}\n", call.replace("\"number\":", "\"numbr\":")),
             "it has no parameter `numbr`; `number` is missing",
         ),
         (
@@ -136,7 +136,7 @@ fn past_a_line_not_done() {
     desk.write("desk.md", &program);
     let ran = desk.run(&server, "");
     ran.check_whole("not done");
-    assert!(problem(&server.requests()).contains("line 03 is not done"), "{}", problem(&server.requests()));
+    assert!(problem(&server.requests()).contains("not done: 03! "), "{}", problem(&server.requests()));
     assert_eq!(server.requests().len(), 2);
 }
 

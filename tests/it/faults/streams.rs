@@ -156,7 +156,9 @@ fn ten_megabytes_of_speech() {
     let text = format!("{LINES_BEFORE}\n{{\"at\":\"02\",\"say\":\"{long}\"}}\n");
     let answers = vec![
         Answer::events(sse(&[&text], Some("stop"), None)),
-        reply("{\"at\":\"02\",\"say\":\"Enough.\"}\n{\"at\":\"04\",\"return\":null}\n"),
+        reply(
+            "{\"at\":\"02\",\"say\":\"Enough.\"}\n{\"at\":\"03\",\"skip\":\"enough\"}\n{\"at\":\"04\",\"return\":null}\n",
+        ),
     ];
     let server = server(answers);
     let ran = Desk::new().run(&server, "");

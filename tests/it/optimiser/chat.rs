@@ -81,6 +81,7 @@ impl Chat {
     fn add_row(&mut self, line: &str, meanings: &HashMap<String, Action>) {
         let Some((label, text)) = line.trim().split_once(' ') else { return };
         let (label, is_marked) = label.strip_suffix('=').map_or((label, false), |label| (label, true));
+        let label = label.strip_suffix('!').unwrap_or(label);
         if !label.starts_with(|c: char| c.is_ascii_digit()) {
             return;
         }

@@ -9,10 +9,10 @@ use crate::value::Value;
 use crate::vm::protocol::USER_MESSAGE;
 
 use super::answer::{self, Found};
-use super::english::{bare, find_any, mentions, name_words, strip_any, without_end, words};
+use super::english::{bare, find_any, mentions, name_words, strip_any, words};
 use super::executor::{Executor, Next};
 use super::kinds::Kind;
-use super::phrases::{self, Instead, Trouble, again};
+use super::phrases::{self, Trouble, again};
 use super::question::{open_question, question};
 use super::say::Said;
 use super::slots::{Extraction, SpeechAct};
@@ -42,8 +42,7 @@ impl Executor<'_> {
             && matches!(wanted.phrase, Phrase::Open(_))
             && self.filler.name().is_none()
         {
-            self.admit(line, &phrases::cannot(&plain(without_end(text)), Instead::LeaveOut));
-            return Next::Done;
+            return self.leave_out(line, text, None);
         }
         let questions: Vec<String> = wants.iter().map(|(_, wanted, _)| self.question(line, wanted)).collect();
         let label = self.label(line.id);

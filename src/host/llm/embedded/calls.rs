@@ -69,8 +69,13 @@ impl Executor<'_> {
     fn call(&mut self, line: &Step, callee: &str, site: Option<&CallSite>, text: &str, result: Option<String>) -> Next {
         let signature = self.signature(callee).filter(|_| !self.is_careful);
         let Some(signature) = signature else {
-            self.admit(line, &phrases::cannot(&plain(without_end(text)), Instead::LeaveOut));
-            return self.undone(line);
+            // A call may not be passed, unless the author says so.
+            if !self.playbook.strict || line.is_free() {
+                return self.leave_out(line, text, None);
+            }
+            self.admit(line, &phrases::cannot(&plain(without_end(text)), Instead::Stop));
+            self.give_up(line);
+            return Next::Over;
         };
         // Another value is never put in the place of one that the author names and that is not there.
         if let Some(sentence) = self.missing_arguments(line, site) {
@@ -120,15 +125,6 @@ impl Executor<'_> {
             }
             Node::End => Next::Go(Node::End),
         }
-    }
-
-    /// A call that cannot be made: the line may not be passed, unless the author says so or it is free text.
-    fn undone(&mut self, line: &Step) -> Next {
-        if !self.playbook.strict || line.is_free() {
-            return Next::Done;
-        }
-        self.give_up(line);
-        Next::Over
     }
 
     /// That arguments which stand between the brackets have no value, if that is so.

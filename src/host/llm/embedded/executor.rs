@@ -319,7 +319,12 @@ impl<'a> Executor<'a> {
     pub(super) fn give_up(&mut self, line: &Step) {
         let nothing = nothing_of(self.playbook.returns.unwrap_or(Type::ANY)).filter(|_| !self.is_careful);
         match nothing {
-            Some(value) => self.write(line, json!({ "return": literal_json(&value) })),
+            Some(value) => {
+                if !line.explicit && !line.must_be_done() {
+                    self.write(line, json!({ "skip": phrases::BEYOND }));
+                }
+                self.write(line, json!({ "return": literal_json(&value) }));
+            }
             None => {
                 let reason = phrases::dead_end(&self.playbook.name);
                 self.write(line, json!({ "end": reason }));

@@ -19,11 +19,22 @@ impl Executor<'_> {
     pub(super) fn act_say(&mut self, line: &Step, text: &str) -> Next {
         if !self.say_parts(line, text) {
             let sentence = self.missing(line);
-            let sentence = sentence.unwrap_or_else(|| phrases::cannot(&plain(without_end(text)), Instead::LeaveOut));
-            self.admit(line, &sentence);
-            return Next::Done;
+            return self.leave_out(line, text, sentence);
         }
         self.after_parts(line, text)
+    }
+
+    /// Leaves a line out that cannot be done, and says so; one that must be done is not passed.
+    pub(super) fn leave_out(&mut self, line: &Step, text: &str, sentence: Option<String>) -> Next {
+        let must_be_done = line.must_be_done() && self.playbook.strict;
+        let instead = if must_be_done { Instead::Stop } else { Instead::LeaveOut };
+        self.admit(line, &sentence.unwrap_or_else(|| phrases::cannot(&plain(without_end(text)), instead)));
+        if must_be_done {
+            self.give_up(line);
+            return Next::Over;
+        }
+        self.write(line, json!({ "skip": phrases::BEYOND }));
+        Next::Done
     }
 
     /// Says what can be said of a line; false: nothing.
@@ -151,8 +162,7 @@ impl Executor<'_> {
             return self.after_parts(line, text);
         }
         // What only asks to be careful has nothing that could be left out.
-        self.admit(line, &phrases::cannot(&plain(without_end(text)), Instead::LeaveOut));
-        Next::Done
+        self.leave_out(line, text, None)
     }
 
     /// Free lines of forms that are known.

@@ -1,6 +1,9 @@
 //! What the executor says in its own name: every sentence that is no line's, in one place. All of them are texts of a
 //! `say`; what is put in must be [`super::wording::literal`] already.
 
+/// Why a line is left out.
+pub(super) const BEYOND: &str = "it needs a real model";
+
 /// What is done about a line that cannot be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Instead {
@@ -8,6 +11,8 @@ pub(super) enum Instead {
     NotSo,
     /// The line is left out.
     LeaveOut,
+    /// The playbook is left.
+    Stop,
     /// The loop is left.
     GoOn,
     /// A value stays empty.
@@ -19,6 +24,7 @@ pub(super) fn cannot(line: &str, instead: Instead) -> String {
     let (verb, so) = match instead {
         Instead::NotSo => ("judge", "go on as if it were not so"),
         Instead::LeaveOut => ("do", "leave it out"),
+        Instead::Stop => ("do", "stop here"),
         Instead::GoOn => ("judge", "do this once and go on"),
         Instead::Nothing => ("work out", "go on without it"),
     };

@@ -1,0 +1,146 @@
+//! Findings about names and values of lines and triggers: misspelt variables, triggers on variables that nothing sets,
+//! comparisons that can never be true.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::spelling::Spelling;
+use crate::expr::{BinaryOperator as Op, Expr, ExprKind};
+use crate::program::{Agent, Loop, Mode, Playbook, Program, Step, StepKind, TriggerKind, Type, TypeKind, USER_MESSAGE};
+use crate::span::Span;
+use crate::value::Value;
+
+/// Adds the findings of all agents.
+pub(crate) fn check_lines(program: &Program, diagnostics: &mut Vec<Diagnostic>) {
+    for agent in &program.agents {
+        let playbooks: Vec<&Playbook> = agent.playbooks.iter().map(|id| program.playbook(*id)).collect();
+        Variables::new(agent, &playbooks).check(&playbooks, diagnostics);
+        for playbook in playbooks {
+            let compared = playbook.steps.iter().filter_map(|step| Some((condition(step)?, step.span)));
+            let watched = playbook.triggers.iter().filter_map(|trigger| {
+                if let TriggerKind::Condition(condition) = &trigger.kind {
+                    Some((condition, trigger.span))
+                } else {
+                    None
+                }
+            });
+            for (condition, place) in compared.chain(watched) {
+                never_equal(playbook, agent, condition, place, diagnostics);
+            }
+        }
+    }
+}
+
+fn condition(step: &Step) -> Option<&Expr> {
+    if let StepKind::Branch { condition, .. }
+    | StepKind::Loop(Loop::While { condition } | Loop::Until { condition, .. }) = &step.kind
+    {
+        condition.as_ref()
+    } else {
+        None
+    }
+}
+
+/// The variables of an agent: those that something sets for certain, and in how many lines each is named.
+struct Variables<'a> {
+    set: HashSet<&'a str>,
+    n_lines: HashMap<&'a str, usize>,
+    has_goal: bool,
+    spelling: Spelling,
+}
+
+impl<'a> Variables<'a> {
+    fn new(agent: &'a Agent, playbooks: &[&'a Playbook]) -> Self {
+        let (mut set, mut n_lines) = (HashSet::from([USER_MESSAGE, "call", "event"]), HashMap::new());
+        set.extend(agent.variables.iter().map(|variable| &*variable.name));
+        for playbook in playbooks {
+            set.extend(playbook.parameters.iter().map(|parameter| &*parameter.name));
+            for step in &playbook.steps {
+                set.extend(step.kind.targets().iter().map(|target| &*target.name));
+                let names: BTreeSet<&str> = step.reads.iter().chain(&step.writes).map(|name| &**name).collect();
+                names.into_iter().for_each(|name| *n_lines.entry(name).or_default() += 1);
+            }
+        }
+        let has_goal = playbooks.iter().any(|playbook| playbook.mode == Mode::Goal);
+        Variables { set, n_lines, has_goal, spelling: Spelling::default() }
+    }
+
+    fn nearest(&self, name: &str) -> Option<&'a str> {
+        self.spelling.nearest(name, self.set.iter().copied().filter(|known| known.len() > 2))
+    }
+
+    fn check(&self, playbooks: &[&Playbook], diagnostics: &mut Vec<Diagnostic>) {
+        for playbook in playbooks {
+            for step in playbook.steps.iter().filter(|step| !step.explicit) {
+                let once = |name: &&Arc<str>| self.n_lines.get(&***name) == Some(&1) && !self.set.contains(&***name);
+                for name in step.reads.iter().filter(once) {
+                    // A model may set it; but a name that is nearly another one is a slip.
+                    let Some(meant) = self.nearest(name) else { continue };
+                    let message = format!("nothing sets `${name}`");
+                    let warning = Diagnostic::warning("unknown-variable", step.span, message);
+                    diagnostics.push(warning.with_note(format!("did you mean `${meant}`?")));
+                }
+            }
+            for trigger in &playbook.triggers {
+                let exact = matches!(trigger.kind, TriggerKind::Condition(_) | TriggerKind::Changes(_));
+                let unknown = |name: &&Arc<str>| !self.set.contains(&***name) && !self.n_lines.contains_key(&***name);
+                for name in trigger.names.iter().filter(unknown).filter(|_| exact && !self.has_goal) {
+                    let message = format!("no line sets `${name}`, so this trigger can't match");
+                    let warning = Diagnostic::warning("unknown-variable", trigger.span, message);
+                    let advice = match self.nearest(name) {
+                        Some(meant) => format!("did you mean `${meant}`?"),
+                        None => format!("declare it (`variables: {{{name}: …}}`) if it comes from outside"),
+                    };
+                    diagnostics.push(warning.with_note(advice));
+                }
+            }
+        }
+    }
+}
+
+/// Comparisons of a variable with a value that its type does not have.
+fn never_equal(playbook: &Playbook, agent: &Agent, condition: &Expr, place: Span, diagnostics: &mut Vec<Diagnostic>) {
+    let type_of = |name: &str| {
+        let parameter = playbook.parameters.iter().find(|parameter| &*parameter.name == name).map(|known| known.ty);
+        let declared = || agent.variables.iter().find(|variable| &*variable.name == name).map(|known| known.ty);
+        parameter.or_else(|| playbook.types.get(name).copied()).or_else(declared)
+    };
+    condition.for_each(&mut |expr| {
+        let ExprKind::Binary(Op::Equal | Op::NotEqual | Op::In, left, right) = &expr.kind else { return };
+        let ExprKind::Reference(reference) = &plain(left).kind else { return };
+        let Some(ty) = type_of(&reference.name).filter(|_| reference.path.is_empty()) else { return };
+        let values = if let ExprKind::List(items) = &right.kind { &items[..] } else { std::slice::from_ref(&**right) };
+        for value in values.iter().filter_map(|value| plain(value).as_constant()) {
+            if !can_be(ty, &value) {
+                let message = format!("`${}` is of type {ty}, so it is never {}", reference.name, value.to_json());
+                let warning = Diagnostic::warning("never-equal", place, message);
+                diagnostics.push(warning.with_note("compare it with a value of its type, or declare another type"));
+            }
+        }
+    });
+}
+
+/// What is compared, whatever its case.
+fn plain(expr: &Expr) -> &Expr {
+    if let ExprKind::Unary(crate::expr::UnaryOperator::Lowercase, inner) = &expr.kind { inner } else { expr }
+}
+
+/// Whether a value of this type can be equal to `value`: as docs/language.md, "Comparisons", has it.
+fn can_be(ty: Type, value: &Value) -> bool {
+    if ty.accepts(value) || *value == Value::Null {
+        return true;
+    }
+    let Value::Str(text) = value else {
+        let is_plain = matches!(value, Value::Bool(_) | Value::Int(_) | Value::Float(_));
+        return ty.kind == TypeKind::Str && is_plain;
+    };
+    match ty.kind {
+        TypeKind::Int | TypeKind::Float => text.trim().parse::<f64>().is_ok(),
+        TypeKind::Bool => matches!(text.trim().to_lowercase().as_str(), "yes" | "no" | "true" | "false"),
+        TypeKind::Any | TypeKind::Str => true,
+        // Texts of another form, in any case.
+        TypeKind::Email => text.contains('@'),
+        TypeKind::Date | TypeKind::Time | TypeKind::List | TypeKind::Dict => false,
+    }
+}
