@@ -9,8 +9,8 @@ use crate::analysis::inlining::INLINE_LINES;
 use crate::analysis::tail_calls::NoTailCall;
 use crate::plan::outline;
 use crate::program::{
-    Agent, AgentKind, Arm, Entry, Loop, Mode, OnLimit, Playbook, PlaybookId, Program, Returned, Signature, Step,
-    StepKind, Target, Trigger, TriggerKind, Type,
+    Agent, AgentKind, Arm, Entry, LAST_CALL_FAILED, Loop, Mode, OnLimit, Playbook, PlaybookId, Program, Returned,
+    Signature, Step, StepKind, Target, Trigger, TriggerKind, Type,
 };
 use crate::value::json::quoted;
 
@@ -173,8 +173,9 @@ fn explain_step(text: &mut String, analysis: &Analysis<&Program>, playbook: &Pla
         let _ = write!(text, " ({})", savings.join("; "));
     }
     let names = |names: &[Arc<str>]| names.iter().map(|name| format!(" ${name}")).collect::<String>();
-    if !step.reads.is_empty() {
-        let _ = write!(text, "; reads{}", names(&step.reads));
+    let reads: Vec<Arc<str>> = step.reads.iter().filter(|name| ***name != *LAST_CALL_FAILED).cloned().collect();
+    if !reads.is_empty() {
+        let _ = write!(text, "; reads{}", names(&reads));
     }
     if !step.writes.is_empty() {
         let _ = write!(text, "; writes{}", names(&step.writes));

@@ -111,11 +111,13 @@ fn misspelt<'a>(line: Phrase<'a>, around: Surroundings<'a>) -> impl Iterator<Ite
 
 /// Signs that look like an operator.
 fn signs(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
-    const SIGNS: [(&str, &str); 16] = [
+    const SIGNS: [(&str, &str); 18] = [
         (" more then ", " more than "),
         (" less then ", " less than "),
         (" greater then ", " greater than "),
         (" fewer then ", " fewer than "),
+        (" it failed", " the last call failed"),
+        (" that failed", " the last call failed"),
         ("=>", ">="),
         ("=<", "<="),
         ("===", "=="),

@@ -153,6 +153,23 @@ pub(super) static PREDICATES: LazyLock<Vocabulary> = LazyLock::new(|| {
     Vocabulary::new(alone.filter(|word| word.len() > 4).map(str::to_owned))
 });
 
+/// The call whose result came last, and whether what is said of it is that it failed.
+pub(super) const LAST_CALL: &[&str] = &["the last call", "the call", "that call", "this call", "the last tool call"];
+pub(super) const CALL_ENDS: &[(&str, bool)] = &[
+    ("failed", true),
+    ("has failed", true),
+    ("fails", true),
+    ("went wrong", true),
+    ("did not work", true),
+    ("was refused", true),
+    ("gave an error", true),
+    ("worked", false),
+    ("succeeded", false),
+    ("has worked", false),
+    ("has succeeded", false),
+    ("did not fail", false),
+];
+
 /// What is counted after a number; of anything else the number may be another matter.
 pub(super) const ITEMS: &str = "items item elements element entries entry members member characters letters words";
 

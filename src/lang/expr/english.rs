@@ -3,13 +3,14 @@
 
 use crate::expr::comparisons::Says::{self, Compares, Tests, TestsNot};
 use crate::expr::comparisons::{
-    ACTION_VERBS, AFTER_IS, ANY_CASE, COMPARATIVES, DEGREES, HAS_BEEN, ITEMS, JUDGEMENTS, MAX_JOINED, MAX_TEXT_WORDS,
-    NO_TEXT, PREDICATES, UNITS, VERBS, is_one_of,
+    ACTION_VERBS, AFTER_IS, ANY_CASE, CALL_ENDS, COMPARATIVES, DEGREES, HAS_BEEN, ITEMS, JUDGEMENTS, LAST_CALL,
+    MAX_JOINED, MAX_TEXT_WORDS, NO_TEXT, PREDICATES, UNITS, VERBS, is_one_of,
 };
 use crate::expr::lexer::{Lexed, Token, next_token, number_word};
 use crate::expr::parser::{COMPARISON, ExprError, Parsed, Parser};
 use crate::expr::tree::{BinaryOperator as Op, Expr, ExprKind, Test, UnaryOperator};
-use crate::value::Value;
+use crate::program::LAST_CALL_FAILED;
+use crate::value::{Reference, Value};
 
 pub(super) fn lowercase(side: Parsed) -> Parsed {
     if let ExprKind::Unary(UnaryOperator::Lowercase, _) = side.expr.kind {
@@ -339,6 +340,25 @@ impl Parser<'_> {
         let span = items[0].expr.span.to(items[items.len() - 1].expr.span);
         let items: Vec<Expr> = items.into_iter().map(|item| item.expr).collect();
         self.node(ExprKind::List(items), span, 2)
+    }
+
+    /// `the last call failed`, `the call worked`.
+    pub(super) fn parse_last_call(&mut self) -> Result<Option<Parsed>, ExprError> {
+        let (mark, start) = (self.mark(), self.next.start);
+        if !self.in_sentence() || !LAST_CALL.iter().any(|words| self.eat_phrase(words)) {
+            return Ok(None);
+        }
+        let Some((_, failed)) = CALL_ENDS.iter().find(|(words, _)| self.eat_phrase(words)) else {
+            self.reset(mark);
+            return Ok(None);
+        };
+        let reference = Reference { name: LAST_CALL_FAILED.into(), path: Vec::new() };
+        let said = self.node(ExprKind::Reference(reference), self.span(start, self.end), 1)?;
+        if *failed {
+            return Ok(Some(said));
+        }
+        let kind = ExprKind::Unary(UnaryOperator::Not, Box::new(said.expr));
+        self.node(kind, self.span(start, self.end), 2).map(Some)
     }
 
     /// Whether an `or` joins what comes, after a comma and more texts at most.

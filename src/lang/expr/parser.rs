@@ -282,8 +282,9 @@ impl<'a> Parser<'a> {
             return Err(ExprError { span: self.span(self.next.start, self.next.end), message: too_deep_message() });
         }
         let plural = if power < COMPARISON { self.parse_plural_subjects(depth)? } else { None };
-        let left = match plural {
-            Some(compared) => compared,
+        let failed = if power < COMPARISON && plural.is_none() { self.parse_last_call()? } else { None };
+        let left = match plural.or(failed) {
+            Some(said) => said,
             None => self.unary(depth)?,
         };
         self.climb(left, power, depth)

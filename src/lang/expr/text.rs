@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::expr::tree::{BinaryOperator, Expr, ExprKind, Test, UnaryOperator};
+use crate::program::LAST_CALL_FAILED;
 use crate::value::Value;
 use crate::value::json::quoted;
 
@@ -10,6 +11,9 @@ impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             ExprKind::Literal(value) => write!(f, "{value}"),
+            ExprKind::Reference(reference) if *reference.name == *LAST_CALL_FAILED => {
+                f.write_str("the last call failed")
+            }
             ExprKind::Reference(reference) => write!(f, "{reference}"),
             ExprKind::List(items) => {
                 let items: Vec<String> = items.iter().map(Expr::to_string).collect();

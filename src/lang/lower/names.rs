@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::program::flow_graph::{FlowGraph, Node};
-use crate::program::{Mode, Playbook, Step, StepId, StepKind};
+use crate::program::{LAST_CALL_FAILED, Mode, Playbook, Step, StepId, StepKind};
 
 /// Per line the names that a later line may read before any line writes them, for the names that some line of
 /// the playbook is certain to write.
@@ -123,6 +123,6 @@ pub(crate) fn sort_names(
     }
     let mentioned = playbook.steps.iter().flat_map(|step| step.reads.iter().chain(&step.writes));
     let all = mentioned.chain(in_triggers).chain(in_texts);
-    playbook.outer = all.filter(|name| !own.contains(*name)).cloned().collect();
+    playbook.outer = all.filter(|name| !own.contains(*name) && ***name != *LAST_CALL_FAILED).cloned().collect();
     playbook.own = own;
 }

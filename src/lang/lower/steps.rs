@@ -316,9 +316,12 @@ fn fill_names(step: &mut Step, source: &str, pieces: &[Span]) {
             add(&mention.name);
         }
     }
-    // A built-in that was read as an assignment names its variable without a `$`.
-    if let StepKind::Assign { value: Some(value), .. } = &step.kind {
-        value.for_each_reference(&mut |reference| add(&reference.name));
+    // A built-in that was read as an assignment names its variable without a `$`, and so does `the last call failed`.
+    if let StepKind::Assign { value: Some(expr), .. }
+    | StepKind::Branch { condition: Some(expr), .. }
+    | StepKind::Loop(Loop::While { condition: Some(expr) } | Loop::Until { condition: Some(expr), .. }) = &step.kind
+    {
+        expr.for_each_reference(&mut |reference| add(&reference.name));
     }
     let mut seen = BTreeSet::new();
     let targets = step.kind.targets().iter().map(|target| &target.name).filter(|name| seen.insert(*name));

@@ -6,6 +6,7 @@ use playhouse_lang::program::TriggerId;
 
 use crate::calls::call::{CallState, QueuedCall};
 use crate::protocol::CallId;
+use playhouse_lang::program::LAST_CALL_FAILED;
 
 /// A frame's queue of calls. A guard stands before the call that it guards.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +48,9 @@ impl CallQueue {
 
     /// The call whose result will set `name`, if one is on its way.
     pub(crate) fn pending(&self, name: &str) -> Option<&QueuedCall> {
-        self.calls.iter().rev().find(|queued| queued.result_name.as_deref() == Some(name))
+        // Any call may be the one that is asked about.
+        let is_last = name == LAST_CALL_FAILED;
+        self.calls.iter().rev().find(|queued| is_last || queued.result_name.as_deref() == Some(name))
     }
 
     /// The call that must be over before another one is queued; `None` if there is room.

@@ -146,6 +146,7 @@ impl Interpreter {
             return self.take_plan_call(self.stack.frames.len() - 1, id);
         }
         let Some((queued, result)) = self.stack.core_mut().queue.take_done(id) else { return };
+        self.stack.core_mut().last_call_failed = Tracked::new(Value::Bool(result.is_err()), Origin::CODE);
         let line = describe_call(&queued.name, &queued.arguments);
         let shown = self.stack.settings.shown_value_bytes;
         let whole = queued.one_of.and_then(|one_of| Some((one_of.n_all, self.stack.collect(one_of, &result)?)));

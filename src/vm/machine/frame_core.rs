@@ -6,7 +6,7 @@ use playhouse_lang::program::{AgentId, TriggerId};
 use playhouse_lang::value::Value;
 
 use crate::calls::call_queue::CallQueue;
-use crate::protocol::{CallId, FrameId, FrameOrigin, TimerId, Tracked};
+use crate::protocol::{CallId, FrameId, FrameOrigin, Origin, TimerId, Tracked};
 use crate::triggers::watch::Watch;
 use crate::variables::scope::Scope;
 
@@ -21,6 +21,8 @@ pub(crate) struct FrameCore {
     pub(crate) depth: usize,
     pub(crate) scope: Scope,
     pub(crate) queue: CallQueue,
+    /// Whether the last call whose result came has failed.
+    pub(crate) last_call_failed: Tracked,
     pub(crate) phase: Phase,
     pub(crate) spent: Spent,
     /// What triggers want of the frame.
@@ -38,6 +40,7 @@ impl FrameCore {
             depth,
             scope: Scope::default(),
             queue: CallQueue::default(),
+            last_call_failed: Tracked::new(Value::Bool(false), Origin::CODE),
             phase: Phase::Ready,
             spent: Spent::default(),
             watch: Watch::default(),

@@ -11,6 +11,7 @@ use crate::machine::stack::Stack;
 use crate::protocol::{FrameId, Tracked};
 use crate::variables::eval::Lookup;
 use crate::variables::scope::{Scope, Variable};
+use playhouse_lang::program::LAST_CALL_FAILED;
 
 /// Where a variable is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +92,9 @@ impl<'a> Visible<'a> {
 
 impl Lookup for Visible<'_> {
     fn lookup(&self, name: &str) -> Option<&Tracked> {
+        if name == LAST_CALL_FAILED {
+            return self.stack.frames.last().map(|frame| &frame.core().last_call_failed);
+        }
         self.variable(name).map(|variable| &variable.value)
     }
 

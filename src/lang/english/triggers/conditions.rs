@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::english::triggers::patterns::{match_whole, strip_pattern};
 use crate::english::words::Phrase;
 use crate::expr::{BinaryOperator, Expr, ExprKind, Style, Test, UnaryOperator, is_one_of};
-use crate::program::{TriggerKind, Type, USER_MESSAGE};
+use crate::program::{LAST_CALL_FAILED, TriggerKind, Type, USER_MESSAGE};
 use crate::span::{FileId, Span};
 use crate::value::{Reference, Value};
 
@@ -205,9 +205,13 @@ fn is_bare(expr: &Expr) -> bool {
 }
 
 fn has_reference(expr: &Expr) -> bool {
-    let mut found = false;
-    expr.for_each_reference(&mut |_| found = true);
-    found
+    let (mut found, mut asks_for_call) = (false, false);
+    // No update tells that a call has failed; a trigger on calls does.
+    expr.for_each_reference(&mut |reference| {
+        found = true;
+        asks_for_call |= *reference.name == *LAST_CALL_FAILED;
+    });
+    found && !asks_for_call
 }
 
 /// What stands at the place of `expr`, a part of `words`.

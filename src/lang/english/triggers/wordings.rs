@@ -174,7 +174,7 @@ pub(super) const GROUPS: &[(&str, &str)] = &[
     ("each", "each|every|any {tool}?"),
     ("tool", "the? tool|playbook|function|plan"),
     ("before", "right|just|immediately|shortly? before"),
-    ("anything", "{any_call}|something|anything"),
+    ("anything", "{any_call}|something|anything|the_last_call|the_call|the_last_tool_call"),
     ("any_call", "any|a|some|one_of_the tool|tools|call|calls|function|tool_call"),
     ("failure", "failure|failures|error|errors"),
     ("end", "end|exit|ending|close"),
