@@ -7,10 +7,11 @@ use std::sync::Arc;
 use crate::analysis::Analysis;
 use crate::analysis::inlining::INLINE_LINES;
 use crate::analysis::tail_calls::NoTailCall;
+use crate::expr::LAST_CALL_FAILED;
 use crate::plan::outline;
 use crate::program::{
-    Agent, AgentKind, Arm, Entry, LAST_CALL_FAILED, Loop, Mode, OnLimit, Playbook, PlaybookId, Program, Returned,
-    Signature, Step, StepKind, Target, Trigger, TriggerKind, Type,
+    Agent, AgentKind, Arm, Entry, Loop, Mode, OnLimit, Playbook, PlaybookId, Program, Returned, Signature, Step,
+    StepKind, Target, Trigger, TriggerKind, Type,
 };
 use crate::value::json::quoted;
 

@@ -7,9 +7,9 @@ use crate::expr::comparisons::{
     MAX_JOINED, MAX_TEXT_WORDS, NO_TEXT, PREDICATES, UNITS, VERBS, is_one_of,
 };
 use crate::expr::lexer::{Lexed, Token, next_token, number_word};
+use crate::expr::names::LAST_CALL_FAILED;
 use crate::expr::parser::{COMPARISON, ExprError, Parsed, Parser};
 use crate::expr::tree::{BinaryOperator as Op, Expr, ExprKind, Test, UnaryOperator};
-use crate::program::LAST_CALL_FAILED;
 use crate::value::{Reference, Value};
 
 pub(super) fn lowercase(side: Parsed) -> Parsed {

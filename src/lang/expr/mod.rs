@@ -19,7 +19,7 @@ pub(crate) use crate::expr::english::bare_text;
 pub(crate) use crate::expr::lexer::number_word;
 pub use crate::expr::lexer::read_number;
 pub(crate) use crate::expr::names::identifier;
-pub use crate::expr::names::{begins_name, continues_name, scan_name, scan_reference};
+pub use crate::expr::names::{LAST_CALL_FAILED, begins_name, continues_name, scan_name, scan_reference};
 pub(crate) use crate::expr::parser::{
     Arguments, Style, parse_arguments, parse_as, parse_operand, parse_prefix, too_deep_message,
 };

@@ -2,6 +2,10 @@
 
 use crate::value::{PathStep, Reference};
 
+/// Whether the call of a playbook whose result came last has failed. Lines say it in words (`If the last call failed`);
+/// nothing sets it, and it is listed nowhere.
+pub const LAST_CALL_FAILED: &str = "_last_call_failed";
+
 /// Whether a variable's name may begin with `character`.
 pub fn begins_name(character: char) -> bool {
     character == '_' || character.is_alphabetic()

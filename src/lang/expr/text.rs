@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use crate::expr::names::LAST_CALL_FAILED;
 use crate::expr::tree::{BinaryOperator, Expr, ExprKind, Test, UnaryOperator};
-use crate::program::LAST_CALL_FAILED;
 use crate::value::Value;
 use crate::value::json::quoted;
 

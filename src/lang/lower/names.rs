@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::expr::LAST_CALL_FAILED;
 use crate::program::flow_graph::{FlowGraph, Node};
-use crate::program::{LAST_CALL_FAILED, Mode, Playbook, Step, StepId, StepKind};
+use crate::program::{Mode, Playbook, Step, StepId, StepKind};
 
 /// Per line the names that a later line may read before any line writes them, for the names that some line of
 /// the playbook is certain to write.

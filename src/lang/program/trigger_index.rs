@@ -109,10 +109,6 @@ pub const CALL: &str = "call";
 /// The variable that the playbook of a trigger on events from outside is given: the event's data.
 pub const EVENT: &str = "event";
 
-/// Whether the call of a playbook whose result came last has failed. Lines say it in words (`If the last call failed`);
-/// nothing sets it, and it is listed nowhere.
-pub const LAST_CALL_FAILED: &str = "_last_call_failed";
-
 /// The triggers of one agent by what concerns them; every list is in program order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TriggerIndex {

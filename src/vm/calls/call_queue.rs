@@ -6,7 +6,7 @@ use playhouse_lang::program::TriggerId;
 
 use crate::calls::call::{CallState, QueuedCall};
 use crate::protocol::CallId;
-use playhouse_lang::program::LAST_CALL_FAILED;
+use playhouse_lang::expr::LAST_CALL_FAILED;
 
 /// A frame's queue of calls. A guard stands before the call that it guards.
 #[derive(Clone, Debug, Default)]

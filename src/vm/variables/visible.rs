@@ -11,7 +11,7 @@ use crate::machine::stack::Stack;
 use crate::protocol::{FrameId, Tracked};
 use crate::variables::eval::Lookup;
 use crate::variables::scope::{Scope, Variable};
-use playhouse_lang::program::LAST_CALL_FAILED;
+use playhouse_lang::expr::LAST_CALL_FAILED;
 
 /// Where a variable is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::english::triggers::patterns::{match_whole, strip_pattern};
 use crate::english::words::Phrase;
+use crate::expr::LAST_CALL_FAILED;
 use crate::expr::{BinaryOperator, Expr, ExprKind, Style, Test, UnaryOperator, is_one_of};
-use crate::program::{LAST_CALL_FAILED, TriggerKind, Type, USER_MESSAGE};
+use crate::program::{TriggerKind, Type, USER_MESSAGE};
 use crate::span::{FileId, Span};
 use crate::value::{Reference, Value};
 
