@@ -79,6 +79,7 @@ pub(crate) async fn play(steps: Vec<TestStep>, registry: Registry, root: SourceT
     for step in steps {
         match step.kind {
             TestStepKind::User(line) => lines.push(line),
+            TestStepKind::Event(signal) => return Err(format!("the event {} is not played here", signal.name)),
             TestStepKind::Reply(reply) => replies.push(ScriptEntry::reply(reply.text)),
             TestStepKind::ExpectSay(_)
             | TestStepKind::ExpectVariables(_)

@@ -216,6 +216,16 @@ pub enum PublicBody {
     UserMessage {
         text: Arc<str>,
     },
+    /// An event from outside.
+    EventArrived {
+        event: Arc<str>,
+        data: Value,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<Arc<str>>,
+        /// `taken`, `passed_over` (no trigger waits for it), `repeated` (one with the same id has come before),
+        /// `too_large`.
+        fate: &'static str,
+    },
     Waiting {
         /// `user`, `approval`, `timer`, `reply`, `call`.
         #[serde(rename = "for")]
@@ -491,6 +501,9 @@ fn fact_body(program: &Program, fact: &Fact) -> PublicBody {
         }
         Fact::ApprovalGiven { call } => PublicBody::ApprovalGiven { call: call.0 },
         Fact::UserMessage { text } => PublicBody::UserMessage { text: text.clone() },
+        Fact::SignalArrived { name, data, id, fate } => {
+            PublicBody::EventArrived { event: name.clone(), data: data.clone(), id: id.clone(), fate: fate.into() }
+        }
         Fact::Waiting { wait } => waiting_body(wait),
     }
 }

@@ -30,6 +30,8 @@ pub struct Summary {
     /// Lines that the model has left out, the oldest first; no more than the first 1,000.
     pub skipped: Vec<SkippedWire>,
     pub updates: u64,
+    /// From outside.
+    pub events: u64,
     pub trigger_evaluations: u64,
     pub classifier_calls: u64,
     pub classifier_ms: u64,
@@ -88,6 +90,7 @@ impl Summary {
             early_starts: counters.early_starts,
             explicit_lines: counters.explicit_lines,
             updates: counters.updates,
+            events: counters.signals,
             trigger_evaluations: counters.trigger_evaluations,
             classifier_calls: counters.classifier_calls,
             classifier_ms: counters.classifier_ms,

@@ -14,8 +14,8 @@ use crate::lang::program::{Program, Trigger, TriggerId};
 use crate::vm::migrate::Migration;
 use crate::vm::protocol::view::{TriggerView, View, place_name};
 use crate::vm::protocol::{
-    Effect, Evaluation, Fact, Judge, Location, Place, Progress, QuestionId, Ruling, Timestamp, TurnId, USER_MESSAGE,
-    Update,
+    Effect, Evaluation, Fact, Judge, Location, Place, Progress, QuestionId, Ruling, SignalFate, Timestamp, TurnId,
+    USER_MESSAGE, Update,
 };
 
 /// What a machine reported: when, where, what.
@@ -142,7 +142,11 @@ pub fn history(records: &[Record]) -> Result<History, SessionError> {
 fn concerns_triggers(fact: &Fact) -> bool {
     matches!(
         fact,
-        Fact::TriggerEvaluated(_) | Fact::TriggerMatched { .. } | Fact::VariableSet { .. } | Fact::UserMessage { .. }
+        Fact::TriggerEvaluated(_)
+            | Fact::TriggerMatched { .. }
+            | Fact::VariableSet { .. }
+            | Fact::UserMessage { .. }
+            | Fact::SignalArrived { .. }
     )
 }
 
@@ -208,6 +212,19 @@ pub fn explain<'t>(
         judged,
         passed_over: passed_over.into_iter().map(|((reason, name), n)| PassedOver { name, reason, n }).collect(),
     }
+}
+
+/// The names of the events that no trigger waited for when they came, in order, and how often each came.
+pub fn passed_over_events(told: &[Told]) -> Vec<(Arc<str>, usize)> {
+    let mut events: Vec<(Arc<str>, usize)> = Vec::new();
+    for (_, _, fact) in told {
+        let Fact::SignalArrived { name, fate: SignalFate::PassedOver, .. } = fact else { continue };
+        match events.iter_mut().find(|(known, _)| known == name) {
+            Some((_, n)) => *n += 1,
+            None => events.push((name.clone(), 1)),
+        }
+    }
+    events
 }
 
 impl Why {

@@ -261,6 +261,7 @@ async fn play(path: &Path) -> (PathBuf, Conversation) {
         match &step.kind {
             TestStepKind::Reply(reply) => entries.push(ScriptEntry::reply(reply.text.clone())),
             TestStepKind::User(text) => messages.push(text.clone()),
+            TestStepKind::Event(signal) => panic!("the event {} is of no use here", signal.name),
             TestStepKind::ExpectSay(_)
             | TestStepKind::ExpectVariables(_)
             | TestStepKind::ExpectCalls(_)

@@ -155,6 +155,7 @@ fn a_second_process_is_told_who_holds_the_session() {
     let done = first.beside().args(RUN).args(["--session", "s"]).stdin("Mina\n").code(1);
     let done = done.stdout("").stderr_contains(&holder);
     done.then().line("sessions list").code(0);
+    done.then().line("sessions send s --event photo").code(1).stdout("").stderr_contains(&holder);
     done.then().line("sessions show s").code(0).stdout_contains(&holder);
     drop(child.stdin.take());
     assert_eq!(child.wait().unwrap().code(), Some(3));
@@ -216,7 +217,7 @@ fn a_summary_has_all_keys_and_events_are_counted() {
     let summary: serde_json::Value = serde_json::from_str(done.stderr.lines().last().unwrap()).unwrap();
     let keys: Vec<&str> = summary.as_object().unwrap().keys().map(String::as_str).collect();
     let expected = "turns prompt_tokens cached_tokens completion_tokens discarded_tokens cost tool_calls playbook_calls \
-                    plan_calls model_questions tail_calls inlined_calls early_starts explicit_lines skipped updates trigger_evaluations classifier_calls \
+                    plan_calls model_questions tail_calls inlined_calls early_starts explicit_lines skipped updates events trigger_evaluations classifier_calls \
                     classifier_ms classifier_tokens verdict_ms trigger_matches match_discarded_tokens cancels cancel_us \
                     cancel_max_us repairs retries max_depth wall_ms model_ms outcome";
     assert_eq!(keys, expected.split_whitespace().collect::<Vec<_>>());

@@ -139,6 +139,7 @@ impl Conversation {
         for step in file.steps {
             match step.kind {
                 TestStepKind::User(line) => conversation.lines.push(line),
+                TestStepKind::Event(signal) => panic!("the event {} is of no use here", signal.name),
                 TestStepKind::ExpectSay(said) => conversation.expected.extend(said),
                 TestStepKind::Reply(reply) => {
                     let error = reply.error.map(|error| match error.as_str() {

@@ -231,6 +231,7 @@ impl Guide {
         for step in &test.steps {
             match &step.kind {
                 TestStepKind::User(words) => told.push_str(&format!("> {words}\n")),
+                TestStepKind::Event(signal) => told.push_str(&format!("event {} {}\n", signal.name, signal.data)),
                 TestStepKind::ExpectSay(utterances) => {
                     utterances.iter().for_each(|utterance| told.push_str(&format!("{utterance}\n")));
                 }
@@ -256,7 +257,8 @@ impl Guide {
                 if let Some(arguments) = arguments.strip_prefix("playhouse ") {
                     commands += 1;
                     let (stdout, stderr, code) = self.playhouse(arguments);
-                    if code != Some(0) {
+                    // A program that waits for the user is none that fails.
+                    if !matches!(code, Some(0 | 3)) {
                         return Err(format!("`{line}` ends with {code:?}:\n{stdout}{stderr}"));
                     }
                     happened = Some(stdout);

@@ -12,8 +12,8 @@ use playhouse::lang::program::{Parameter, Signature, Type, TypeKind};
 use playhouse::value::{Map, Value};
 use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::protocol::{
-    CallId, CallOutcome, EffectClass, Event, Finish, FrameId, ReplyEnd, TimerId, Timestamp, ToolSignature, TurnId,
-    Usage,
+    CallId, CallOutcome, EffectClass, Event, Finish, FrameId, ReplyEnd, Signal, TimerId, Timestamp, ToolSignature,
+    TurnId, Usage,
 };
 
 fn tool() -> ToolSignature {
@@ -144,6 +144,8 @@ fn every_event_survives_the_wire() {
         Event::Message { text: "hello\n\"you\" \u{2028}".into() },
         Event::TimerFired { timer: TimerId(4) },
         Event::Approved { call: CallId(1), answer: Value::Bool(true) },
+        Event::Signal(Signal::new("photo", Value::from(7), None).unwrap()),
+        Event::Signal(Signal::new("photo", Value::Null, Some("a\n1".into())).unwrap()),
         Event::Interrupted,
         Event::Edited { frame: Some(FrameId(2)), name: "x".into(), value: Value::list(vec![Value::Int(i64::MAX)]) },
         Event::Edited { frame: None, name: "x".into(), value: Value::Float(1.0) },

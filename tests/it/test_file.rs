@@ -271,7 +271,7 @@ fn errors_of_headings_and_their_order() {
         "a.test.md:10:1: there is no heading `## Sayz` [unknown-heading]
   did you mean `## Says`?
 a.test.md:14:1: there is no heading `## Stage directions` [unknown-heading]
-  headings are `## User`, `## Model`, `## Says`, `## Calls`, `## Variables` and `## Outcome`
+  headings are `## User`, `## Event`, `## Model`, `## Says`, `## Calls`, `## Variables` and `## Outcome`
 a.test.md:18:1: there is no heading `### Calls` [unknown-heading]
   did you mean `## Calls`?",
     );

@@ -9,7 +9,7 @@ use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::protocol::view::{FrameView, VariableView};
 use playhouse::vm::protocol::{
     CallId, CallOutcome, Effect, Event, Fact, Finish, FrameOrigin, Judge, NewProgram, Outcome, Progress, Question,
-    ReplyEnd, StartTurn, TimerId, Timestamp, ToolSignature, TurnId, Update, Verdict, Wait,
+    ReplyEnd, Signal, StartTurn, TimerId, Timestamp, ToolSignature, TurnId, Update, Verdict, Wait,
 };
 use playhouse::vm::{Begin, Machine};
 
@@ -20,11 +20,15 @@ use crate::world_parts::{read_program, setting};
 #[derive(Clone, Debug)]
 pub(crate) enum Happening {
     /// The model answers the open turn.
-    Reply { text: String, end: ReplyEnd },
+    Reply {
+        text: String,
+        end: ReplyEnd,
+    },
     /// More of the open turn's reply arrives.
     Chunk(String),
     /// The user speaks.
     User(String),
+    Signal(Signal),
     /// The oldest running call of this tool ends.
     Result(String, Result<Value, String>),
     /// It asks for approval.
@@ -119,6 +123,7 @@ pub(crate) fn parse(text: &str) -> Case {
                 Happening::Reply { text: body, end }
             }
             "chunk" => Happening::Chunk(body),
+            "event" => Happening::Signal(crate::world_parts::signal(rest, &body)),
             "user" => Happening::User(rest.to_owned()),
             "result" => Happening::Result(rest.to_owned(), Ok(Value::from_json(&body).unwrap())),
             "error" => Happening::Result(rest.to_owned(), Err(body)),
@@ -388,6 +393,7 @@ impl World {
             Fact::ApprovalAsked { question, .. } => format!("asks: {question}"),
             Fact::ApprovalGiven { .. } => "approved".to_owned(),
             Fact::UserMessage { text } => format!("user {}", Value::Str(text.clone())),
+            Fact::SignalArrived { name, data, fate, .. } => format!("event {name} {data}: {fate}"),
             Fact::Waiting { wait: Wait::User } => "waits for the user".to_owned(),
             Fact::Waiting { wait } => format!("waits for {wait:?}"),
         })
@@ -421,6 +427,7 @@ impl World {
                     let _ = self.settle();
                 }
             }
+            Happening::Signal(signal) => self.handle(Event::Signal(signal.clone())),
             Happening::User(text) => self.handle(Event::Message { text: text.as_str().into() }),
             Happening::Result(name, result) => {
                 let call = self.take(name);

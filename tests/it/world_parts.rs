@@ -4,8 +4,15 @@ use std::sync::Arc;
 
 use playhouse::lang::program::{Program, Signature};
 use playhouse::lang::{LoadOptions, SourceText, load};
-use playhouse::vm::protocol::ToolSignature;
+use playhouse::value::Value;
 use playhouse::vm::protocol::settings::{Barrier, OnProtocolFailure, OnUserMessage, Settings};
+use playhouse::vm::protocol::{Signal, ToolSignature};
+
+/// `--- event NAME`, or `--- event NAME ID`, and its data as JSON.
+pub(crate) fn signal(words: &str, data: &str) -> Signal {
+    let (name, id) = words.split_once(' ').map_or((words, None), |(name, id)| (name, Some(id.into())));
+    Signal::new(name, Value::from_json(data).unwrap(), id).unwrap()
+}
 
 /// One line of `--- settings`: `key = value # why`. Whoever switches off what users have says why.
 pub(crate) fn setting(settings: &mut Settings, line: &str) {

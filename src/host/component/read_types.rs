@@ -16,12 +16,13 @@ use crate::value::Value;
 use crate::vm::protocol::Origin;
 
 /// Where values come from, as `accepts` names it.
-const ORIGINS: [(&str, Origin); 5] = [
+const ORIGINS: [(&str, Origin); 6] = [
     ("user", Origin::USER),
     ("code", Origin::CODE),
     ("argument", Origin::ARGUMENT),
     ("model", Origin::MODEL),
     ("tool", Origin::TOOL),
+    ("event", Origin::EVENT),
 ];
 
 /// Names of types elsewhere, and ours.

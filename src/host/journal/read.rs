@@ -119,6 +119,7 @@ impl Found {
             | RecordBody::CallStarted { .. }
             | RecordBody::CallEnded { .. }
             | RecordBody::Message { .. }
+            | RecordBody::Signal { .. }
             | RecordBody::Verdict { .. }
             | RecordBody::TimerFired { .. }
             | RecordBody::Approved { .. }

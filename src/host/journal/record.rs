@@ -16,8 +16,8 @@ use crate::lang::program::{PlaybookId, TriggerId};
 use crate::value::{Map, Value};
 use crate::vm::protocol::settings::Settings;
 use crate::vm::protocol::{
-    CallId, CallOutcome, Event, Finish, FrameId, Judge, QuestionId, ReplyEnd, TimerId, Timestamp, TurnId, Usage,
-    Verdict,
+    CallId, CallOutcome, Event, Finish, FrameId, Judge, QuestionId, ReplyEnd, Signal, TimerId, Timestamp, TurnId,
+    Usage, Verdict,
 };
 
 /// The version of the records' form, and of what the machine makes of them. A session is what its records make of its
@@ -69,6 +69,12 @@ pub enum RecordBody {
     },
     Message {
         text: Arc<str>,
+    },
+    Signal {
+        name: Arc<str>,
+        data: Value,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<Arc<str>>,
     },
     Verdict {
         question: u64,
@@ -362,6 +368,9 @@ impl RecordBody {
                 },
             },
             Event::Message { text } => RecordBody::Message { text: text.clone() },
+            Event::Signal(Signal { name, data, id }) => {
+                RecordBody::Signal { name: name.clone(), data: data.clone(), id: id.clone() }
+            }
             Event::Verdict { question, verdict, ms } => {
                 RecordBody::Verdict { question: question.0, ms: *ms, verdict: VerdictWire::from_verdict(verdict) }
             }
@@ -420,6 +429,9 @@ impl RecordBody {
                 },
             },
             RecordBody::Message { text } => Event::Message { text: text.clone() },
+            RecordBody::Signal { name, data, id } => {
+                Event::Signal(Signal { name: name.clone(), data: data.clone(), id: id.clone() })
+            }
             RecordBody::Verdict { question, ms, verdict } => {
                 Event::Verdict { question: QuestionId(*question), ms: *ms, verdict: verdict.to_verdict() }
             }
@@ -472,6 +484,7 @@ impl Record {
             | RecordBody::CallStarted { .. }
             | RecordBody::CallEnded { .. }
             | RecordBody::Message { .. }
+            | RecordBody::Signal { .. }
             | RecordBody::Verdict { .. }
             | RecordBody::TimerFired { .. }
             | RecordBody::Approved { .. }

@@ -125,6 +125,7 @@ fn secret_values<'r>(body: &'r RecordBody, is_secret: &dyn Fn(&str) -> bool) -> 
         | RecordBody::ReplyEnded { .. }
         | RecordBody::CallStarted { .. }
         | RecordBody::Message { .. }
+        | RecordBody::Signal { .. }
         | RecordBody::Verdict { .. }
         | RecordBody::TimerFired { .. }
         | RecordBody::Approved { .. }

@@ -14,7 +14,7 @@ use crate::host::session::listeners::{Interest, Publisher, Subscription};
 use crate::host::session::{SessionError, SessionGone};
 use crate::value::Value;
 use crate::vm::protocol::view::View;
-use crate::vm::protocol::{CallId, FrameId, Outcome, ToolSignature};
+use crate::vm::protocol::{CallId, FrameId, Outcome, Signal, ToolSignature};
 
 /// How a session's task ended.
 #[derive(Clone, Debug)]
@@ -53,6 +53,14 @@ impl SessionHandle {
     /// The session has ended.
     pub async fn send(&self, text: impl Into<Arc<str>>) -> Result<(), SessionGone> {
         self.put(Input::Message(text.into())).await
+    }
+
+    /// An event from outside comes, for triggers that wait for its name. A session that has come to its end takes none.
+    ///
+    /// # Errors
+    /// The session has ended.
+    pub async fn signal(&self, signal: Signal) -> Result<(), SessionGone> {
+        self.put(Input::Signal(Box::new(signal))).await
     }
 
     /// Cancels what is going on: the reply is closed and the program waits for the user.

@@ -11,13 +11,17 @@ use crate::host::session::listeners::Publisher;
 use crate::host::tool::registry::EndedCall;
 use crate::value::Value;
 use crate::vm::protocol::view::View;
-use crate::vm::protocol::{CallId, FrameId, QuestionId, ReplyEnd, TimerId, ToolSignature, TurnId, Usage, Verdict};
+use crate::vm::protocol::{
+    CallId, FrameId, QuestionId, ReplyEnd, Signal, TimerId, ToolSignature, TurnId, Usage, Verdict,
+};
 
 /// One reason to wake up. Kept small (channels hold blocks of 32): what is large or rare is boxed.
 #[derive(Debug)]
 pub(crate) enum Input {
     /// The user said something.
     Message(Arc<str>),
+    /// An event from outside.
+    Signal(Box<Signal>),
     /// The user cancels what is going on.
     Interrupt,
     /// A person's answer to a call's question.

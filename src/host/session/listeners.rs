@@ -173,6 +173,7 @@ fn is_conversation(body: &PublicBody) -> bool {
         | PublicBody::Retry { .. }
         | PublicBody::ApprovalAsked { .. }
         | PublicBody::CallProgress { .. }
+        | PublicBody::EventArrived { .. }
         | PublicBody::Waiting { .. }
         | PublicBody::Finished { .. }
         | PublicBody::Failed { .. } => true,

@@ -423,7 +423,11 @@ impl Follower {
                 }
             }
             Event::Reopened => self.forget_asked(),
-            Event::Message { .. } | Event::Approved { .. } | Event::Interrupted | Event::Edited { .. } => {}
+            Event::Message { .. }
+            | Event::Signal(_)
+            | Event::Approved { .. }
+            | Event::Interrupted
+            | Event::Edited { .. } => {}
         }
         Ok(())
     }

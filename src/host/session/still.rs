@@ -52,6 +52,7 @@ impl Task {
                 }
                 Input::View(_) | Input::Records(_) | Input::Subscribe(_) | Input::Edit(_) => self.take(input)?,
                 Input::Message(_)
+                | Input::Signal(_)
                 | Input::Interrupt
                 | Input::Approve(_)
                 | Input::SignaturesChanged(_)

@@ -376,6 +376,7 @@ impl Task {
                 self.turns.forget_last_bytes();
                 self.happened(Event::Message { text })
             }
+            Input::Signal(signal) => self.happened(Event::Signal(*signal)),
             Input::Interrupt => {
                 self.turns.forget_last_bytes();
                 self.happened(Event::Interrupted)

@@ -106,6 +106,7 @@ fn essence(body: &PublicBody) -> PublicBody {
         | PublicBody::ApprovalGiven { .. }
         | PublicBody::CallProgress { .. }
         | PublicBody::UserMessage { .. }
+        | PublicBody::EventArrived { .. }
         | PublicBody::Waiting { .. }
         | PublicBody::Finished { .. }
         | PublicBody::Failed { .. } => {}

@@ -179,6 +179,7 @@ impl Branch {
             RecordBody::Verdict { question, .. } => remove(&mut open.questions, &QuestionId(*question)),
             RecordBody::Begun(_)
             | RecordBody::Message { .. }
+            | RecordBody::Signal { .. }
             | RecordBody::TimerFired { .. }
             | RecordBody::Approved { .. }
             | RecordBody::Interrupted

@@ -19,8 +19,8 @@ use crate::lower::{LoadOptions, with_plans};
 use crate::plan::check_plan;
 use crate::program::builtins::{Builtin, LOAD_FILE};
 use crate::program::{
-    Agent, AgentKind, Argument, CallSite, Entry, Loop, Mode, OnLimit, Parameter, Playbook, PlaybookId, Program,
-    Returned, Signature, Step, StepKind, USER_MESSAGE,
+    Agent, AgentKind, Argument, CALL, CallSite, EVENT, Entry, Loop, Mode, OnLimit, Parameter, Playbook, PlaybookId,
+    Program, Returned, Signature, Step, StepKind, USER_MESSAGE,
 };
 use crate::span::Span;
 
@@ -316,7 +316,7 @@ impl Check<'_> {
 
 /// Names that exist without being set by a line.
 fn is_given(name: &str) -> bool {
-    matches!(name, USER_MESSAGE | "call") || name.starts_with('_')
+    matches!(name, USER_MESSAGE | CALL | EVENT) || name.starts_with('_')
 }
 
 /// The names that a line may set: a model that is asked to do a line can set whatever the line mentions.

@@ -225,6 +225,7 @@ pub fn trigger_kind(trigger: &Trigger) -> String {
         TriggerKind::CallFails(None) => "any call fails".to_owned(),
         TriggerKind::Every { period_ms } => format!("every {}", time_text(*period_ms)),
         TriggerKind::Silence { after_ms } => format!("after {} of silence", time_text(*after_ms)),
+        TriggerKind::Signal(name) => format!("event {name} arrives"),
         TriggerKind::Condition(condition) => format!("condition: {condition}"),
         TriggerKind::Changes(changed) => format!("changes: {}", names(changed)),
         TriggerKind::Semantic if trigger.at_turn_end => {

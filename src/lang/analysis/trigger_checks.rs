@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::diagnostic::Diagnostic;
 use crate::english::triggers::conditions::near_condition;
-use crate::program::{Playbook, Program, Trigger, TriggerKind};
+use crate::program::{CALL, Playbook, Program, Trigger, TriggerKind};
 use crate::span::Span;
 
 /// Adds the findings of all agents.
@@ -47,7 +47,7 @@ fn parameters(playbook: &Playbook, diagnostics: &mut Vec<Diagnostic>) {
         let is_without = |trigger: &&Trigger| fires(trigger) && !trigger.names.contains(&parameter.name);
         let Some(trigger) = playbook.triggers.iter().find(is_without) else { continue };
         // The variables of a call and of a message are always there.
-        let is_given = trigger.kind.waits_for_call(|_| true) && &*parameter.name == "call";
+        let is_given = trigger.kind.waits_for_call(|_| true) && &*parameter.name == CALL;
         if is_given {
             continue;
         }

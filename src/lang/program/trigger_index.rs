@@ -47,6 +47,8 @@ pub enum TriggerKind {
         /// The time since the last utterance, in milliseconds; never 0.
         after_ms: u64,
     },
+    /// `When photo_uploaded arrives`: an event from outside with this name.
+    Signal(Arc<str>),
     /// Becomes true (false -> true fires).
     Condition(Expr),
     /// `When $order_id changes`: the names, any of which changing fires.
@@ -77,7 +79,7 @@ impl Trigger {
 }
 
 impl TriggerKind {
-    /// Whether it is evaluated when a variable gets another value: not on beginnings, calls and time.
+    /// Whether it is evaluated when a variable gets another value: not on beginnings, calls, time and events.
     pub fn waits_for_updates(&self) -> bool {
         matches!(self, TriggerKind::Condition(_) | TriggerKind::Changes(_) | TriggerKind::Semantic)
     }
@@ -90,6 +92,7 @@ impl TriggerKind {
             TriggerKind::Beginning
             | TriggerKind::Every { .. }
             | TriggerKind::Silence { .. }
+            | TriggerKind::Signal(_)
             | TriggerKind::Condition(_)
             | TriggerKind::Changes(_)
             | TriggerKind::Semantic => false,
@@ -99,6 +102,12 @@ impl TriggerKind {
 
 /// The variable that holds the user's last words; each message is an update of it.
 pub const USER_MESSAGE: &str = "user_message";
+
+/// The variable that the playbook of a trigger on calls is given.
+pub const CALL: &str = "call";
+
+/// The variable that the playbook of a trigger on events from outside is given: the event's data.
+pub const EVENT: &str = "event";
 
 /// The triggers of one agent by what concerns them; every list is in program order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -110,6 +119,8 @@ pub struct TriggerIndex {
     pub calls: Vec<TriggerId>,
     /// Triggers on time: periods and silence.
     pub timers: Vec<TriggerId>,
+    /// Triggers on events from outside.
+    pub signals: Vec<TriggerId>,
 }
 
 impl TriggerIndex {
@@ -123,6 +134,7 @@ impl TriggerIndex {
                     index.calls.push(trigger.id);
                 }
                 TriggerKind::Every { .. } | TriggerKind::Silence { .. } => index.timers.push(trigger.id),
+                TriggerKind::Signal(_) => index.signals.push(trigger.id),
                 TriggerKind::Semantic | TriggerKind::Condition(_) | TriggerKind::Changes(_) => {
                     index.at_turn_end.extend(trigger.at_turn_end.then_some(trigger.id));
                     for name in &trigger.names {

@@ -16,14 +16,14 @@ use crate::lang::program::Program;
 use crate::serve::cli::console::{Console, Exit, Failure, clean, put};
 use crate::serve::cli::ending::{self, Told};
 use crate::serve::cli::events_file;
+use crate::serve::cli::sessions_send::event_remark;
 use crate::serve::cli::terminal::thinking::Thinking;
 use crate::serve::cli::terminal::watch::{Reloaded, Watch};
 use crate::serve::cli::terminal::{Asked, Input, Names, Typed, answers};
 use crate::serve::show;
 use crate::serve::show::commands::{self, Command, Line, approval};
 use crate::serve::show::unjudged::Unjudged;
-use crate::vm::protocol::Tracked;
-use crate::vm::protocol::{CallId, Outcome};
+use crate::vm::protocol::{CallId, Outcome, Signal, Tracked};
 
 /// A second Ctrl-C within this time leaves, where the first one has cancelled something.
 const LEAVE_WITHIN: Duration = Duration::from_secs(2);
@@ -93,6 +93,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) input: &'a mut Input,
     /// The program's files, with `--watch`.
     pub(crate) watch: Option<&'a mut Watch>,
+    /// An event from outside, which is what the session goes on for; standard input is not read then.
+    pub(crate) signal: Option<Signal>,
 }
 
 /// Talks with a session until it ends, or has to wait for somebody who is not there, or a person wants to leave.
@@ -102,7 +104,8 @@ pub(crate) async fn converse(
     events: Option<File>,
     mut session: Session,
 ) -> Result<(Exit, After), Failure> {
-    let Surroundings { console, arguments, input, watch } = surroundings;
+    let Surroundings { console, arguments, input, watch, signal } = surroundings;
+    let has_signal = signal.is_some();
     let all = || Interest::Everything { capacity: events_file::CAPACITY };
     let events = events.map(|file| tokio::spawn(events_file::write(session.subscribe(all()), file)));
     let speech = session.subscribe(Interest::Speech);
@@ -122,13 +125,18 @@ pub(crate) async fn converse(
         cleans: std::io::stdout().is_terminal(),
         is_warned: false,
         interrupted: None,
-        input_ended: false,
+        input_ended: has_signal,
+        awaits_event: has_signal,
         is_resumed: false,
         is_estimated: false,
         unjudged: Unjudged::new(subject.program.clone()),
     };
     if console.is_conversation && subject.is_resumed {
         talk.show_history().await;
+    }
+    if let Some(signal) = signal {
+        // A session that has ended says so by its last event.
+        let _ = talk.handle.signal(signal).await;
     }
     let talked = talk.run(speech, activity).await;
     talk.make_room().await;
@@ -154,7 +162,7 @@ pub(crate) async fn converse(
     }
     let told = Told {
         question: talk.question.as_deref(),
-        input_ended: talk.input_ended,
+        input_ended: talk.input_ended && !has_signal,
         is_estimated: talk.is_estimated,
         wants_summary: arguments.summary,
     };
@@ -201,6 +209,8 @@ struct Talk<'a> {
     is_warned: bool,
     interrupted: Option<Instant>,
     input_ended: bool,
+    /// The event that was given has not come yet: what is told before is of the time before.
+    awaits_event: bool,
     /// The session was resumed.
     is_resumed: bool,
     /// A server did not count its tokens: the numbers are estimates.
@@ -224,7 +234,9 @@ impl Talk<'_> {
     async fn run(&mut self, mut speech: Subscription, activity: Option<Subscription>) -> Result<After, Failure> {
         let mut activity = activity;
         // A person may speak at any time; what becomes of it is `on_user_message`'s matter.
-        self.input.listen();
+        if !self.input_ended {
+            self.input.listen();
+        }
         loop {
             if self.wanted.is_some() && self.open.is_none() && !self.input_ended {
                 self.invite().await;
@@ -285,6 +297,14 @@ impl Talk<'_> {
                 }
             }
             PublicBody::ApprovalAsked { question, .. } => self.question = Some(question.clone()),
+            PublicBody::EventArrived { event, fate, .. } => {
+                self.awaits_event = false;
+                if let Some(remark) = event_remark(event, fate) {
+                    self.end_line().await?;
+                    self.console.warning(&remark);
+                }
+            }
+            PublicBody::Waiting { .. } if self.awaits_event => {}
             PublicBody::Waiting { whom, call } => match (*whom, call) {
                 ("user", _) => return self.want(Wanted::Message).await,
                 ("approval", Some(call)) => return self.want(Wanted::Approval(CallId(*call))).await,

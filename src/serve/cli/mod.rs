@@ -29,6 +29,7 @@ mod sessions;
 mod sessions_delete;
 mod sessions_diff;
 mod sessions_export;
+mod sessions_send;
 mod sessions_travel;
 mod terminal;
 mod test;

@@ -32,6 +32,7 @@ use crate::serve::cli::terminal::watch::{Watch, is_wanted_again};
 use crate::serve::cli::test_file::json_or_text;
 use crate::serve::cli::world::{self, BegunWith, WorldArguments};
 use crate::value::{Map, Value};
+use crate::vm::protocol::Signal;
 use crate::vm::protocol::settings::Settings;
 
 const EXAMPLES: &str = "\
@@ -125,7 +126,8 @@ async fn run_sessions(console: &Console, arguments: &RunArguments) -> Result<Exi
                 if events.is_none() {
                     events = arguments.talk.open_events()?;
                 }
-                let surroundings = Surroundings { console, arguments: &arguments.talk, input, watch: watch.as_mut() };
+                let surroundings =
+                    Surroundings { console, arguments: &arguments.talk, input, watch: watch.as_mut(), signal: None };
                 begin(surroundings, ready, events.as_ref(), true, listening.as_ref()).await?
             }
             // The findings have been told, and the next save may mend them.
@@ -329,7 +331,7 @@ pub(crate) async fn run_plan(
     let ready = Ready { about, equipment, open: Box::new(open) };
     let mut input = Input::open(console).await;
     let talk = TalkArguments::default();
-    let surroundings = Surroundings { console, arguments: &talk, input: &mut input, watch: None };
+    let surroundings = Surroundings { console, arguments: &talk, input: &mut input, watch: None, signal: None };
     Ok(begin(surroundings, ready, None, false, None).await?.0)
 }
 
@@ -343,20 +345,22 @@ pub(crate) struct Stored<'a> {
     pub(crate) is_elsewhere: bool,
 }
 
-/// Goes on with a session; with the text of the files `migrate`, if there are any.
+/// Goes on with a session; with the text of the files `migrate`, if there are any, and for an event from outside, if
+/// there is one.
 pub(crate) fn resume(
     console: &Console,
     world: &WorldArguments,
     talk: &TalkArguments,
     stored: &Stored<'_>,
     migrate: &[PathBuf],
+    signal: Option<Signal>,
 ) -> Result<Exit, Failure> {
     runtime()?.block_on(async {
         let given = Given { files: migrate, migrate: !migrate.is_empty() };
         let ready = prepare_resume(console, world, stored, given, None).await?;
         let events = talk.open_events()?;
         let mut input = Input::open(console).await;
-        let surroundings = Surroundings { console, arguments: talk, input: &mut input, watch: None };
+        let surroundings = Surroundings { console, arguments: talk, input: &mut input, watch: None, signal };
         Ok(begin(surroundings, ready, events.as_ref(), false, None).await?.0)
     })
 }

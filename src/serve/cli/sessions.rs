@@ -17,23 +17,24 @@ use crate::serve::cli::run::{Stored, journal_failure, resume, session_failure};
 use crate::serve::cli::sessions_delete::{DeleteArguments, delete};
 use crate::serve::cli::sessions_diff::{self, DiffArguments};
 use crate::serve::cli::sessions_export::{ExportArguments, export};
+use crate::serve::cli::sessions_send::{SendArguments, send};
 use crate::serve::cli::sessions_travel::{self, ForkArguments, ReplayArguments};
 use crate::serve::cli::world::{self, WorldArguments};
 use crate::serve::show::{self, WireView, why};
 use crate::vm::protocol::{Outcome, Timestamp};
 
-const EXAMPLES: &str = "\
-Examples:
+const EXAMPLES: &str = r#"Examples:
   playhouse sessions list
   playhouse sessions show 20261121-224805-k3f9
   playhouse sessions why 20261121-224805-k3f9 Calm:T1
   playhouse sessions resume 20261121-224805-k3f9
+  playhouse sessions send 20261121-224805-k3f9 --event photo_uploaded --data '{"id": 7}'
   playhouse sessions list --journal sessions.sqlite
   playhouse sessions export 20261121-224805-k3f9 --format md --output talk.md
   playhouse sessions delete 20261121-224805-k3f9
   playhouse sessions replay 20261121-224805-k3f9 --to 17
   playhouse sessions fork 20261121-224805-k3f9 --at 17 --set city=Rome
-  playhouse sessions diff 20261121-224805-k3f9 20261121-231502-m2rw";
+  playhouse sessions diff 20261121-224805-k3f9 20261121-231502-m2rw"#;
 
 /// Lists and shows the sessions that are kept, and goes on with them
 #[derive(Args)]
@@ -82,6 +83,8 @@ enum SessionsCommand {
     },
     /// Goes on with a session, as `run` does
     Resume(Box<ResumeArguments>),
+    /// Tells a session of an event from outside, and goes on with it until it waits again
+    Send(Box<SendArguments>),
     /// All that happened in a session, or where it stood at an earlier point
     Replay(ReplayArguments),
     /// Makes a new session that goes its own way from an earlier point of another one
@@ -118,8 +121,9 @@ pub(crate) fn sessions(console: &Console, arguments: &SessionsArguments) -> Resu
         SessionsCommand::Resume(arguments) => {
             let address = kept.find(&arguments.id)?;
             let stored = Stored { address: &address, id: &arguments.id, is_elsewhere: !kept.is_default };
-            resume(console, &arguments.world, &arguments.talk, &stored, &arguments.migrate)
+            resume(console, &arguments.world, &arguments.talk, &stored, &arguments.migrate, None)
         }
+        SessionsCommand::Send(arguments) => send(console, &kept, arguments),
         SessionsCommand::Replay(arguments) => sessions_travel::replay(&kept, arguments),
         SessionsCommand::Fork(arguments) => sessions_travel::fork(console, &kept, arguments),
         SessionsCommand::Diff(arguments) => sessions_diff::diff(&kept, arguments),

@@ -200,6 +200,12 @@ fn words_of(body: &PublicBody) -> Option<String> {
             Some(format!("`{callable}` gave {}", result.as_ref().map_or_else(|| "`null`".to_owned(), short)))
         }
         PublicBody::TriggerMatched { trigger, .. } => Some(format!("trigger `{trigger}` matched")),
+        PublicBody::EventArrived { event, data, fate: "taken", .. } => {
+            Some(format!("event `{event}`: {}", short(data)))
+        }
+        PublicBody::EventArrived { event, data, fate, .. } => {
+            Some(format!("event `{event}`, {}: {}", fate.replace('_', " "), short(data)))
+        }
         PublicBody::ApprovalAsked { question, .. } => Some(format!("approval asked: {}", cut(question))),
         PublicBody::ApprovalGiven { .. } => Some("approval answered".to_owned()),
         PublicBody::PlanFault { fault, message, .. } => Some(format!("`{fault}`: {}", cut(message))),

@@ -12,7 +12,7 @@ pub(crate) fn compare(name: &str, test: &TestFile, stretches: &[Stretch]) -> Str
     for (index, range) in test.stretches().into_iter().enumerate() {
         for step in &test.steps[range] {
             let (expected, actual) = match (stretches.get(index), &step.kind) {
-                (_, TestStepKind::User(_) | TestStepKind::Reply(_)) => continue,
+                (_, TestStepKind::User(_) | TestStepKind::Event(_) | TestStepKind::Reply(_)) => continue,
                 (_, TestStepKind::ExpectOutcome(expected)) => match outcome {
                     Some(actual) if expected.covers(actual) => continue,
                     actual => (vec![outcome_text(expected)], actual.map(outcome_text).into_iter().collect()),

@@ -25,7 +25,8 @@ use crate::lang::program::Program;
 use crate::serve::cli::console::Failure;
 use crate::serve::cli::run::find_entry;
 use crate::serve::cli::test_file::{
-    Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStepKind, instant,
+    Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStep, TestStepKind,
+    instant,
 };
 use crate::serve::cli::world::{Outfit, add_plan_tools, declared_by, inventory, open_classifier};
 use crate::serve::show::commands::approval;
@@ -244,26 +245,29 @@ impl Stage<'_> {
     async fn perform(&mut self, mut session: Session) -> Result<Vec<String>, String> {
         let mut events = session.subscribe(Interest::Everything { capacity: EVENTS });
         let handle = session.spawn();
-        let mut messages = self.test.steps.iter().filter_map(|step| match &step.kind {
-            TestStepKind::User(text) => Some((step.line, text)),
-            TestStepKind::Reply(_)
-            | TestStepKind::ExpectSay(_)
-            | TestStepKind::ExpectVariables(_)
-            | TestStepKind::ExpectCalls(_)
-            | TestStepKind::ExpectOutcome(_) => None,
-        });
+        let is_given = |step: &&TestStep| matches!(step.kind, TestStepKind::User(_) | TestStepKind::Event(_));
+        let mut given = self.test.steps.iter().filter(is_given);
         while let Some(notice) = events.next().await {
             let Notice::Event(event) = notice else { continue };
             let Some(wanted) = self.note(&event) else { continue };
-            let Some((_, text)) = messages.next() else {
+            let Some(step) = given.next() else {
                 handle.stop().await;
                 continue;
             };
             let before = self.stretches.last().map(|stretch| stretch.variables.clone()).unwrap_or_default();
             self.stretches.push(Stretch { variables: before, ..Stretch::default() });
-            let sent = match wanted {
-                Wanted::Message => handle.send(text.as_str()).await,
-                Wanted::Approval(call) => handle.approve(call, approval(text)).await,
+            let sent = match (&step.kind, wanted) {
+                (TestStepKind::Event(signal), _) => handle.signal(signal.clone()).await,
+                (TestStepKind::User(text), Wanted::Message) => handle.send(text.as_str()).await,
+                (TestStepKind::User(text), Wanted::Approval(call)) => handle.approve(call, approval(text)).await,
+                (
+                    TestStepKind::Reply(_)
+                    | TestStepKind::ExpectSay(_)
+                    | TestStepKind::ExpectVariables(_)
+                    | TestStepKind::ExpectCalls(_)
+                    | TestStepKind::ExpectOutcome(_),
+                    _,
+                ) => Ok(()),
             };
             // A session that has ended says so by its last event.
             let _ = sent;
@@ -280,8 +284,9 @@ impl Stage<'_> {
         if let Some(last) = self.stretches.last_mut() {
             last.outcome = Some(outcome);
         }
-        let unheard = messages.map(|(line, _)| {
-            format!("{}:{line}: the program was over before this user line; remove it, or look at its end", self.name)
+        let unheard = given.map(|TestStep { line, kind }| {
+            let what = if matches!(kind, TestStepKind::Event(_)) { "event" } else { "user line" };
+            format!("{}:{line}: the program was over before this {what}; remove it, or look at its end", self.name)
         });
         Ok(unheard.collect())
     }
@@ -347,6 +352,7 @@ impl Stage<'_> {
             | PublicBody::ApprovalAsked { .. }
             | PublicBody::CallProgress { .. }
             | PublicBody::ApprovalGiven { .. }
+            | PublicBody::EventArrived { .. }
             | PublicBody::UserMessage { .. }
             | PublicBody::Finished { .. }
             | PublicBody::Failed { .. } => {}

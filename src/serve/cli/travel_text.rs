@@ -28,6 +28,7 @@ pub(crate) fn record_text(record: &Record) -> String {
             OutcomeWire::Needs { question, .. } => format!("call {call} asks: {}", one_line(question)),
         },
         RecordBody::Message { text } => format!("message: {}", quoted(text)),
+        RecordBody::Signal { name, data, .. } => format!("event {name}: {}", short_value(data)),
         RecordBody::Verdict { question, verdict, .. } => {
             format!("verdict on question {question}: {}", verdict_text(verdict))
         }
@@ -120,10 +121,10 @@ pub(crate) fn step_text(step: &Step) -> Option<String> {
         PublicBody::TriggerEvaluated { trigger, by, verdict, reason, update, .. } => {
             let reason = reason.as_ref().map_or(String::new(), |reason| format!(": {}", one_line(reason)));
             let verdict = verdict.replace('_', " ");
-            format!("trigger {trigger}: {verdict} (by {by}, because of {}){reason}", updates_text(update))
+            format!("trigger {trigger}: {verdict} (by {by}{}){reason}", because(",", update))
         }
         PublicBody::TriggerMatched { trigger, update } => {
-            format!("trigger {trigger} fires because of {}", updates_text(update))
+            format!("trigger {trigger} fires{}", because("", update))
         }
         PublicBody::StreamCancelled { reason, .. } => format!("the reply is cut off: {}", one_line(reason)),
         PublicBody::FramePushed { origin } => format!("enters {} ({origin})", frame()),
@@ -158,6 +159,9 @@ pub(crate) fn step_text(step: &Step) -> Option<String> {
         PublicBody::ApprovalGiven { call } => format!("call {call} has its answer"),
         PublicBody::CallProgress { call, value } => format!("call {call}: {}", short_value(value)),
         PublicBody::UserMessage { text } => format!("the user says {}", quoted(text)),
+        PublicBody::EventArrived { event, data, fate, .. } => {
+            format!("the event {event} comes ({}): {}", fate.replace('_', " "), short_value(data))
+        }
         PublicBody::Waiting { whom, call: Some(call) } => format!("waits for {} {call}", waited_for(whom)),
         PublicBody::Waiting { whom, call: None } => format!("waits for {}", waited_for(whom)),
         PublicBody::Finished { value } => format!("finished with {}", short_value(value)),
@@ -194,6 +198,8 @@ fn arguments_text(arguments: &Value) -> String {
     }
 }
 
-fn updates_text(updates: &[UpdateWire]) -> String {
-    updates.iter().map(|update| format!("${}", update.name)).collect::<Vec<_>>().join(", ")
+/// ` because of $x, $y`, after `mark`; nothing where no update is the cause.
+fn because(mark: &str, updates: &[UpdateWire]) -> String {
+    let names = updates.iter().map(|update| format!("${}", update.name)).collect::<Vec<_>>().join(", ");
+    if names.is_empty() { names } else { format!("{mark} because of {names}") }
 }

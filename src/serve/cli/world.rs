@@ -436,6 +436,7 @@ fn recorded_replies(records: &[Record]) -> Vec<RecordedReply> {
             Event::CallStarted { .. }
             | Event::CallEnded { .. }
             | Event::Message { .. }
+            | Event::Signal(_)
             | Event::Verdict { .. }
             | Event::TimerFired { .. }
             | Event::Approved { .. }

@@ -18,9 +18,9 @@ use crate::host::travel;
 use crate::lang::program::Program;
 use crate::serve::show::variables::variables;
 use crate::value::Value;
-use crate::vm::protocol::Tracked;
 use crate::vm::protocol::view::{CallView, FrameView, TriggerView, Utterance, VariableView, View};
 use crate::vm::protocol::{Location, Outcome, Wait};
+use crate::vm::protocol::{Signal, Tracked};
 
 /// A longer value is cut: the whole one is in `--format json`, and in `/vars NAME`.
 const MAX_SHOWN: usize = 200;
@@ -78,6 +78,12 @@ pub(crate) fn all(view: &View, program: &Program) -> String {
         let _ = writeln!(text, "\nMessages that nobody has read yet");
         for message in &view.messages {
             let _ = writeln!(text, "  > {message}");
+        }
+    }
+    if !view.signals.is_empty() {
+        let _ = writeln!(text, "\nEvents that wait");
+        for Signal { name, data, .. } in &view.signals {
+            let _ = writeln!(text, "  {name} {}", short_value(data));
         }
     }
     text
@@ -206,6 +212,8 @@ pub(crate) struct WireView {
     others: Vec<WireVariable>,
     conversation: Vec<WireUtterance>,
     messages: Vec<String>,
+    /// The names of the events from outside whose triggers' playbooks have not been called yet.
+    events: Vec<String>,
     triggers: Vec<WireTrigger>,
     /// The triggers that the classifier is being asked about.
     asked: Vec<String>,
@@ -292,6 +300,7 @@ pub(crate) fn to_wire(view: &View) -> WireView {
             })
             .collect(),
         messages: view.messages.iter().map(|message| message.to_string()).collect(),
+        events: view.signals.iter().map(|signal| signal.name.to_string()).collect(),
         triggers: view.triggers.iter().map(to_wire_trigger).collect(),
         skipped: SkippedWire::of(view),
         asked: view.question.iter().flat_map(|question| &question.candidates).map(|c| c.name.to_string()).collect(),

@@ -146,6 +146,7 @@ pub(crate) fn kind_and_origin(value: &Tracked) -> String {
         "model" => "from the model",
         "tool" => "from a tool",
         "user" => "from the user",
+        "event" => "from an event",
         other => other,
     };
     format!("{}, {origin}", value.value().kind())

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::host::clock::iso_text;
 use crate::host::events::{UpdateWire, ruling_name};
 use crate::host::summary::SkippedWire;
-use crate::host::why::{History, Judged, PassedOver, PassedOverReason, Why, find_trigger};
+use crate::host::why::{History, Judged, PassedOver, PassedOverReason, Why, find_trigger, passed_over_events};
 use crate::serve::show::{count, short_value, skipped};
 use crate::vm::protocol::{Evaluation, Judge, Ruling, USER_MESSAGE, Update};
 
@@ -19,7 +19,7 @@ use crate::vm::protocol::{Evaluation, Judge, Ruling, USER_MESSAGE, Update};
 /// What can be asked for, in words: no trigger is meant, or several.
 pub fn answer(history: &History, wanted: Option<&str>, zone: &TimeZone) -> Result<String, String> {
     match wanted {
-        None => Ok(all(&history.explain_all()) + &left_out(history)),
+        None => Ok(all(&history.explain_all()) + &passed_over(history) + &left_out(history)),
         Some(wanted) => Ok(one(&find(history, wanted)?, zone)),
     }
 }
@@ -95,6 +95,15 @@ pub fn all(all: &[Why]) -> String {
         let _ = writeln!(text, "{:width$}  {}{stands}: {last}", why.name, one_line(&why.text));
     }
     text
+}
+
+/// The events from outside that no trigger waited for, one line each.
+fn passed_over(history: &History) -> String {
+    let line = |(name, n): (Arc<str>, usize)| {
+        let come = format!("the event {name} has come {}, and no trigger waited for it", times(n as u64));
+        format!("{come}; `When the event {name} arrives` is one\n")
+    };
+    passed_over_events(&history.told).into_iter().map(line).collect()
 }
 
 /// One trigger: what it is, every evaluation, the updates it was not evaluated on, and the sum of it all.

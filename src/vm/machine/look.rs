@@ -25,6 +25,7 @@ impl Machine {
             wait: self.blocked.clone(),
             outcome: self.interpreter.outcome.clone(),
             messages: self.messages.iter().cloned().collect(),
+            signals: watcher.signals().cloned().collect(),
             conversation: stack.conversation.utterances.iter().cloned().collect(),
             triggers: watcher.view(&stack.program),
             question: watcher.question().cloned(),

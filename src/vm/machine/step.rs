@@ -29,6 +29,11 @@ impl Machine {
             Event::CallEnded { call, outcome, usage } => self.interpreter.handle_call_ended(call, outcome, usage),
             Event::Verdict { question, verdict, ms } => self.handle_verdict(question, &verdict, ms),
             Event::Message { text } => self.handle_message(text),
+            Event::Signal(signal) => {
+                // Whoever sent it is told when the machine waits again.
+                self.blocked = None;
+                self.interpreter.tell_watcher(|watcher, context| watcher.signal_arrived(context, signal));
+            }
             Event::TimerFired { timer } => self.handle_timer(timer),
             Event::Approved { call, answer } => self.interpreter.handle_approved(call, answer),
             Event::Interrupted => self.handle_interrupted(),

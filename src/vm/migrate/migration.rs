@@ -94,6 +94,7 @@ impl Migration {
             | Fact::ApprovalAsked { .. }
             | Fact::ApprovalGiven { .. }
             | Fact::UserMessage { .. }
+            | Fact::SignalArrived { .. }
             | Fact::Waiting { .. } => fact.clone(),
         })
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use playhouse_lang::expr::scan_name;
 use playhouse_lang::program::Program;
 use playhouse_lang::value::Value;
 
@@ -61,6 +62,8 @@ pub enum Event {
         /// The user's words.
         text: Arc<str>,
     },
+    /// An event from outside.
+    Signal(Signal),
     /// A timer that [`crate::protocol::Effect::StartTimer`] started has run out.
     TimerFired {
         /// The timer.
@@ -103,6 +106,32 @@ pub enum Event {
     GoOn,
     /// The process was restarted: what was in progress must be taken up again.
     Reopened,
+}
+
+/// An event from outside: what users know as an event. It is data, for triggers that wait for its name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signal {
+    /// Its name, an identifier.
+    pub name: Arc<str>,
+    /// What it tells.
+    pub data: Value,
+    /// What the sender calls this very event. One that is sent again with the same id has no effect.
+    pub id: Option<Arc<str>>,
+}
+
+impl Signal {
+    /// An event with this name.
+    ///
+    /// # Errors
+    /// The name is no identifier; what to write.
+    pub fn new(name: &str, data: Value, id: Option<Arc<str>>) -> Result<Signal, String> {
+        if name.is_empty() || scan_name(name) != name.len() {
+            return Err(format!(
+                "`{name}` is no name of an event; write letters, digits and `_`, a letter first, as in `photo_uploaded`"
+            ));
+        }
+        Ok(Signal { name: name.into(), data, id })
+    }
 }
 
 /// A program that takes the place of another one. Equal to one of the same texts.

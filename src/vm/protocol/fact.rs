@@ -195,11 +195,36 @@ pub enum Fact {
         /// The user's words.
         text: Arc<str>,
     },
+    /// An event from outside has come.
+    SignalArrived {
+        /// Its name.
+        name: Arc<str>,
+        /// What it tells.
+        data: Value,
+        /// What the sender calls it.
+        id: Option<Arc<str>>,
+        /// What becomes of it.
+        fate: SignalFate,
+    },
     /// The machine waits for somebody.
     Waiting {
         /// For whom.
         wait: Wait,
     },
+}
+
+/// What becomes of an event from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum SignalFate {
+    /// Triggers wait for it: their playbooks are called as soon as nothing else is in hand.
+    Taken,
+    /// No trigger waits for it.
+    PassedOver,
+    /// One with the same id has come before.
+    Repeated,
+    /// Its data is larger than a variable may be.
+    TooLarge,
 }
 
 /// What went wrong in a plan, and where (spec `plans.md`, section 1.7).

@@ -23,8 +23,11 @@ impl Origin {
     pub const MODEL: Origin = Origin(8);
     /// A tool's result.
     pub const TOOL: Origin = Origin(16);
+    /// The data of an event from outside.
+    pub const EVENT: Origin = Origin(32);
 
-    const NAMES: [(Origin, &'static str); 5] = [
+    const NAMES: [(Origin, &'static str); 6] = [
+        (Origin::EVENT, "event"),
         (Origin::TOOL, "tool"),
         (Origin::MODEL, "model"),
         (Origin::USER, "user"),
@@ -33,7 +36,7 @@ impl Origin {
     ];
 
     /// Every source there is.
-    pub const ALL: Origin = Origin(31);
+    pub const ALL: Origin = Origin(63);
 
     /// The source with this name, as people write it (`user`).
     pub fn named(name: &str) -> Option<Origin> {

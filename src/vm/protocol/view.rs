@@ -6,6 +6,7 @@ use playhouse_lang::plan::{Plan, PlanId, PlanLanguage};
 use playhouse_lang::program::{Program, TriggerId};
 
 use crate::protocol::effect::{ChatMessage, Outcome};
+use crate::protocol::event::Signal;
 use crate::protocol::ids::{CallId, CallKind, FrameId, Location, TurnId, Usage, Wait};
 use crate::protocol::tracked::Tracked;
 use crate::protocol::trigger::Question;
@@ -23,6 +24,8 @@ pub struct View {
     pub outcome: Option<Outcome>,
     /// User messages that wait for a frame to ask.
     pub messages: Vec<Arc<str>>,
+    /// Events from outside whose triggers' playbooks have not been called yet.
+    pub signals: Vec<Signal>,
     /// The last utterances of the session.
     pub conversation: Vec<Utterance>,
     /// All triggers but beginnings, in program order.
@@ -193,6 +196,8 @@ pub struct Counters {
     pub explicit_lines: u64,
     /// Values that changed, user messages included.
     pub updates: u64,
+    /// Events from outside.
+    pub signals: u64,
     /// Triggers evaluated, by whomever.
     pub trigger_evaluations: u64,
     /// Questions to the classifier.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use playhouse_lang::program::TriggerKind;
+use playhouse_lang::program::{CALL, TriggerKind};
 use playhouse_lang::value::{Map, Value};
 
 use crate::calls::call::QueuedCall;
@@ -44,7 +44,7 @@ impl Watcher {
         let is_after = |kind: &TriggerKind| was_made && matches!(kind, TriggerKind::AfterCall(_));
         let is_failure = |kind: &TriggerKind| result.is_err() && matches!(kind, TriggerKind::CallFails(_));
         for trigger in context.triggers_on(queued, |kind| is_after(kind) || is_failure(kind)) {
-            let found = self.match_now(trigger, Some(describe(queued, Some(result))));
+            let found = self.match_now(trigger, Some((CALL, describe(queued, Some(result)))));
             self.rule(context, found, Ruling::Match, &[].into());
         }
     }

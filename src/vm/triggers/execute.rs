@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use playhouse_lang::program::{TriggerId, TriggerKind};
+use playhouse_lang::program::{CALL, TriggerId, TriggerKind};
 use playhouse_lang::value::Value;
 
 use crate::calls::call::{Callee, Guard, QueuedCall};
@@ -43,7 +43,7 @@ impl Interpreter {
             WatcherRequest::Call(found) => self.stack.core_mut().watch.call(found),
             WatcherRequest::CallNow(found, bound) => {
                 let Some(from) = self.stack.frames.last().map(Frame::location) else { return };
-                self.push_triggered(found.trigger, bound, from, found.call);
+                self.push_triggered(found.trigger, bound, from, found.given);
             }
             WatcherRequest::Guard(trigger, bound, call) => {
                 let Some(place) = self.stack.core().queue.get(call).map(|guarded| guarded.place) else { return };
@@ -86,7 +86,11 @@ impl Interpreter {
         if self.ask_classifier(Vec::new) {
             return Ok(true);
         }
-        let Some(found) = self.stack.core_mut().watch.next_match() else { return Ok(false) };
+        let Some(found) = self.stack.core_mut().watch.next_match() else {
+            let mut has_signal = false;
+            self.tell_watcher(|watcher, context| has_signal = watcher.take_signal(context));
+            return Ok(has_signal);
+        };
         self.tell_watcher(|watcher, context| watcher.call_due(context, found));
         Ok(true)
     }
@@ -97,15 +101,15 @@ impl Interpreter {
         trigger: TriggerId,
         bound: Vec<(Arc<str>, Tracked)>,
         from: Location,
-        call: Option<Tracked>,
+        given: Option<(&'static str, Tracked)>,
     ) {
         self.push_frame(trigger.playbook, bound, FrameOrigin::Trigger { trigger, from });
         if self.outcome.is_some() {
             return;
         }
         self.stack.core_mut().trigger = Some(trigger);
-        if let Some(call) = call {
-            self.bind_variable(&"call".into(), call, false);
+        if let Some((name, value)) = given {
+            self.bind_variable(&name.into(), value, false);
         }
     }
 
@@ -142,7 +146,7 @@ impl Interpreter {
     /// A guard's turn in the queue has come.
     pub(crate) fn run_guard(&mut self, id: CallId, guard: Guard) {
         let queue = &mut self.stack.core_mut().queue;
-        let call = queue.get(guard.call).map(|queued| describe(queued, None));
+        let call = queue.get(guard.call).map(|queued| (CALL, describe(queued, None)));
         let Some(queued) = queue.get_mut(id) else { return };
         queued.begin_guard();
         let (bound, from) = (queued.arguments.clone(), queued.place.location);

@@ -4,6 +4,7 @@ mod calls;
 mod execute;
 mod questions;
 mod request;
+mod signals;
 mod timers;
 pub mod trial;
 mod truths;

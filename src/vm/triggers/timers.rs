@@ -42,6 +42,7 @@ impl Timers {
                 | TriggerKind::BeforeCall(_)
                 | TriggerKind::AfterCall(_)
                 | TriggerKind::CallFails(_)
+                | TriggerKind::Signal(_)
                 | TriggerKind::Condition(_)
                 | TriggerKind::Changes(_)
                 | TriggerKind::Semantic => continue,

@@ -49,7 +49,8 @@ impl Truths {
             | TriggerKind::AfterCall(_)
             | TriggerKind::CallFails(_)
             | TriggerKind::Every { .. }
-            | TriggerKind::Silence { .. } => None,
+            | TriggerKind::Silence { .. }
+            | TriggerKind::Signal(_) => None,
         }
     }
 

@@ -31,15 +31,15 @@ pub(crate) struct Match {
     /// The update, among all of the session.
     pub(super) seq: u64,
     pub(super) trigger: TriggerId,
-    /// `$call`, for triggers on calls.
-    pub(super) call: Option<Tracked>,
+    /// The variable that its playbook is given, `$call` or `$event`.
+    pub(super) given: Option<(&'static str, Tracked)>,
     /// It is a timer's: a reply in progress is not worth throwing away for the clock.
     pub(super) is_timed: bool,
 }
 
 impl Match {
-    pub(super) fn new(seq: u64, trigger: TriggerId, call: Option<Tracked>) -> Match {
-        Match { seq, trigger, call, is_timed: false }
+    pub(super) fn new(seq: u64, trigger: TriggerId, given: Option<(&'static str, Tracked)>) -> Match {
+        Match { seq, trigger, given, is_timed: false }
     }
 }
 

@@ -9,15 +9,16 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use playhouse_lang::program::{Program, Trigger, TriggerId, TriggerKind};
+use playhouse_lang::program::{EVENT, Program, Trigger, TriggerId, TriggerKind};
 
 use crate::protocol::view::{Counters, TriggerView};
 use crate::protocol::{
-    Candidate, Evaluation, Fact, FrameId, Judge, Question, QuestionId, Ruling, TimerId, Tracked, USER_MESSAGE, Update,
-    Verdict,
+    Candidate, Evaluation, Fact, FrameId, Judge, Question, QuestionId, Ruling, Signal, TimerId, Tracked, USER_MESSAGE,
+    Update, Verdict,
 };
 use crate::triggers::questions::{AHEAD, OpenQuestion, candidate, ruling_of, tokens_of};
 use crate::triggers::request::{WatcherContext, WatcherRequest};
+use crate::triggers::signals::Signals;
 use crate::triggers::timers::Timers;
 use crate::triggers::truths::{Truths, is_update};
 use crate::triggers::verdicts::Verdicts;
@@ -36,6 +37,7 @@ pub(crate) struct Watcher {
     active: BTreeMap<TriggerId, u32>,
     verdicts: Verdicts,
     timers: Timers,
+    signals: Signals,
     n_updates: u64,
     n_questions: u64,
     n_evaluations: u64,
@@ -79,6 +81,23 @@ impl Watcher {
             let found = Match { is_timed: true, ..self.match_now(trigger, None) };
             self.rule(context, found, Ruling::Match, &[].into());
         }
+    }
+
+    /// An event from outside has come.
+    pub(crate) fn signal_arrived(&mut self, context: &WatcherContext<'_>, signal: Signal) {
+        let Signal { name, data, id } = signal.clone();
+        let fate = self.signals.arrive(&context.stack.program, context.stack.settings.bounds(), signal);
+        self.requests.push(WatcherRequest::Tell(Fact::SignalArrived { name, data, id, fate }));
+    }
+
+    /// Nothing else is in hand: the playbooks of an event's triggers are called. Answers whether there was one.
+    pub(crate) fn take_signal(&mut self, context: &WatcherContext<'_>) -> bool {
+        let found = self.signals.take(&context.stack.program, |trigger| self.active.contains_key(&trigger));
+        let has_signal = !found.is_empty();
+        for (trigger, data) in found {
+            self.rule(context, self.match_now(trigger, Some((EVENT, data))), Ruling::Match, &[].into());
+        }
+        has_signal
     }
 
     /// A variable has got a value, as the top frame sees it (spec `triggers.md`, "Update").
@@ -380,6 +399,11 @@ impl Watcher {
         self.question.as_ref().map(|open| (open.frame, open.updates[..open.n_taken()].to_vec()))
     }
 
+    /// Events whose triggers' playbooks have not been called yet.
+    pub(crate) fn signals(&self) -> impl Iterator<Item = &Signal> {
+        self.signals.waiting()
+    }
+
     pub(crate) fn mark(&self) -> WatcherMark {
         WatcherMark { truths: self.truths.clone(), n_updates: self.n_updates }
     }
@@ -388,6 +412,7 @@ impl Watcher {
     pub(crate) fn count(&self, others: Counters) -> Counters {
         Counters {
             updates: self.n_updates,
+            signals: self.signals.n,
             trigger_evaluations: self.n_evaluations,
             classifier_calls: self.n_questions,
             classifier_ms: self.classifier_ms,
@@ -413,8 +438,8 @@ impl Watcher {
 /// Its rules.
 impl Watcher {
     /// A match with the last update.
-    pub(super) fn match_now(&self, trigger: TriggerId, call: Option<Tracked>) -> Match {
-        Match::new(self.n_updates, trigger, call)
+    pub(super) fn match_now(&self, trigger: TriggerId, given: Option<(&'static str, Tracked)>) -> Match {
+        Match::new(self.n_updates, trigger, given)
     }
 
     /// A ruling of the interpreter's; a match fires if nothing stands against it.

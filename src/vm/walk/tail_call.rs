@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use playhouse_lang::program::flow_graph::Node;
-use playhouse_lang::program::{PlaybookId, Returned, StepKind};
+use playhouse_lang::program::{CALL, EVENT, PlaybookId, Returned, StepKind};
 
 use crate::calls::arguments::Resolved;
 use crate::calls::call::{Called, Callee};
@@ -137,12 +137,10 @@ impl Stack {
         let is_owned = |name: &Arc<str>| {
             self.program.playbooks.iter().any(|playbook| playbook.agent == agent && playbook.own.contains(name))
         };
-        // `$call` of a trigger's playbook is bound, and no parameter: nobody could see it any more.
-        let call: Arc<str> = "call".into();
-        if frame.core.trigger.is_some()
-            && frame.core.scope.contains(&call)
-            && self.analysis.looks_up(callee, &(agent, call))
-        {
+        // `$call` or `$event` of a trigger's playbook is bound, and no parameter: nobody could see it any more.
+        let is_given =
+            |name: &Arc<str>| frame.core.scope.contains(name) && self.analysis.looks_up(callee, &(agent, name.clone()));
+        if frame.core.trigger.is_some() && [CALL, EVENT].map(Arc::from).iter().any(is_given) {
             return true;
         }
         frame.core.scope.iter().filter(|(_, variable)| !variable.bound).any(|(name, variable)| {

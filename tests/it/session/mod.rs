@@ -4,6 +4,7 @@ mod barrier;
 mod classifier;
 mod conversation;
 mod listeners;
+mod signals;
 mod stored;
 mod streams;
 

@@ -107,6 +107,11 @@ fn kind_of(
         Waits::AfterCall => TriggerKind::AfterCall(call()?),
         Waits::CallFails => TriggerKind::CallFails(Some(call()?)),
         Waits::AnyCallFails => TriggerKind::CallFails(None),
+        // What is not said to be an event may be a call.
+        Waits::Signal if found.call.is_some_and(|call| around.names.is_callable(around.agent, call.text)) => {
+            return None;
+        }
+        Waits::Signal => TriggerKind::Signal(found.signal?.text.into()),
     })
 }
 

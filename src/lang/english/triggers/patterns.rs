@@ -3,7 +3,7 @@
 use crate::english::triggers::time::{read_beat, read_time, read_unit};
 use crate::english::triggers::wordings::GROUPS;
 use crate::english::words::{Phrase, scan_path};
-use crate::expr::{Expr, ExprKind};
+use crate::expr::{Expr, ExprKind, scan_name};
 
 /// What was read where a pattern has a place for it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,6 +12,8 @@ pub(super) struct Found<'a> {
     pub(super) ms: Option<u64>,
     /// The name of a playbook or tool, or words that may be one.
     pub(super) call: Option<Phrase<'a>>,
+    /// The name of an event from outside.
+    pub(super) signal: Option<Phrase<'a>>,
 }
 
 /// What goes on with a pattern: whether what follows fits, too.
@@ -68,6 +70,12 @@ fn matches_choice<'a>(choice: &str, words: Phrase<'a>, found: Found<'a>, then: T
         }
         "beat" => read_beat(words).is_some_and(&mut with_time),
         "call" => calls(words).any(|(call, behind)| then(behind, Found { call: Some(call), ..found })),
+        "event" => {
+            read_event(words).is_some_and(|(event, behind)| then(behind, Found { signal: Some(event), ..found }))
+        }
+        "plain_event" => read_event(words)
+            .filter(|(event, _)| event.text.contains('_') || words.text.starts_with('`'))
+            .is_some_and(|(event, behind)| then(behind, Found { signal: Some(event), call: Some(event), ..found })),
         group => match GROUPS.iter().find(|(name, _)| *name == group) {
             Some((_, pattern)) => matches(pattern, words, found, then),
             None => false,
@@ -80,6 +88,18 @@ fn strip_words<'a>(choice: &str, words: Phrase<'a>) -> Option<Phrase<'a>> {
     choice.split('_').try_fold(words, |rest, word| {
         rest.strip(word).or_else(|| word.contains('\'').then(|| rest.strip(&word.replace('\'', "’"))).flatten())
     })
+}
+
+/// The name of an event, perhaps in backticks or quotation marks, and what follows.
+fn read_event(words: Phrase<'_>) -> Option<(Phrase<'_>, Phrase<'_>)> {
+    let mark = words.text.chars().next().filter(|first| matches!(first, '`' | '"'));
+    let name = if mark.is_some() { words.from(1) } else { words };
+    let (name, behind) = (name.until(scan_name(name.text)), name.from(scan_name(name.text)));
+    let behind = match mark {
+        Some(mark) => behind.text.starts_with(mark).then(|| behind.from(1))?,
+        None => behind,
+    };
+    (!name.is_empty() && !behind.text.starts_with(['.', '(', '-', '\''])).then(|| (name, behind.trim()))
 }
 
 /// What may be the name of something that can be called, with what follows: an identifier, or so many words.

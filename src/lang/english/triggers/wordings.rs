@@ -3,7 +3,8 @@
 //! A pattern is a row of elements with one space between them. An element is a word, or a choice of words (`a|b`);
 //! `_` stands for the space in a choice of several words (`is_called|runs`), and an element that ends in `?` may be
 //! missing. `{name}` is one of the [`GROUPS`], or something that is read: `{time}` (`30 seconds`), `{unit}` (`hour`),
-//! `{beat}` (`hourly`), `{number}` (digits), and `{call}` (the name of a playbook or tool, or its words). `...` at the end: nothing more, or a
+//! `{beat}` (`hourly`), `{number}` (digits), `{call}` (the name of a playbook or tool, or its words), `{event}` (the name
+//! of an event), and `{plain_event}` (one that looks like a name: `photo_uploaded`). `...` at the end: nothing more, or a
 //! mark and after it anything; `*`: anything.
 
 /// What a trigger of a row waits for.
@@ -16,6 +17,7 @@ pub(super) enum Waits {
     AfterCall,
     CallFails,
     AnyCallFails,
+    Signal,
 }
 
 /// A way to word a trigger.
@@ -79,6 +81,10 @@ pub(super) const WORDINGS: &[Wording] = &[
     row(Waits::CallFails, "{when} {calling} {thing}? {call} {fails}", "When calling Save fails"),
     row(Waits::CallFails, "{when} there is an error in|with|from {thing}? {call}", "When there is an error in Save"),
     row(Waits::CallFails, "on|upon {failure} of|in|from|with {thing}? {call}", "On failure of Save"),
+    row(Waits::Signal, "{when} {the}? event {event} {arrives}", "When the event photo arrives"),
+    row(Waits::Signal, "{when} {the}? {plain_event} event? {arrives}", "When photo_uploaded arrives"),
+    row(Waits::Signal, "on|upon {the}? event {event}", "On the event photo"),
+    row(Waits::Signal, "on|upon {plain_event}", "On photo_uploaded"),
 ];
 
 /// What looks like a wording and is none, with what can be written.
@@ -108,7 +114,8 @@ pub(super) const NEAR: &[(&str, &str)] = &[
 ];
 
 const CALENDAR: &str = "no trigger waits for a time of day or a day: let a scheduler start a session then, or wait for periods: `Every day`";
-const EVENT: &str = "nothing reports events: wait for the variable in which it is noted, `When $photo changes`";
+const EVENT: &str =
+    "an event from outside has a name of letters, digits and `_`: `When the event photo_uploaded arrives`";
 
 /// What patterns use by name.
 pub(super) const GROUPS: &[(&str, &str)] = &[
@@ -158,6 +165,8 @@ pub(super) const GROUPS: &[(&str, &str)] = &[
     ("is_changed", "{is} {changed}"),
     ("is", "is|was|has|has_been|are|were|have|have_been"),
     ("changed", "changed|updated|modified"),
+    // Events from outside.
+    ("arrives", "arrives|has_arrived|comes|comes_in|has_come|happens|has_happened|occurs|is_received|is_sent"),
     // Calls.
     ("calling", "calling|using|running|executing|invoking|{a_call}"),
     ("a_call", "a|each|every|any call of|to"),

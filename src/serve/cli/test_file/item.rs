@@ -3,6 +3,7 @@
 use super::{ExpectedCall, ExpectedOutcome, ExpectedResult};
 use crate::lang::expr::scan_name;
 use crate::value::{Map, Value};
+use crate::vm::protocol::Signal;
 
 /// The ways to write an outcome.
 pub(super) const OUTCOMES: &str = "write `waits for the user`, `finished`, `finished: JSON`, `failed: KIND`, `failed: KIND: TEXT`, `refused` or \
@@ -53,6 +54,14 @@ pub(super) fn variable(item: &str) -> Result<(String, Option<Value>), Wrong> {
         let value = rest.strip_prefix('=').ok_or_else(form)?;
         Ok((name.to_owned(), Some(json(value)?)))
     }
+}
+
+/// `name JSON`, or `name`.
+pub(super) fn event(text: &str) -> Result<Signal, Wrong> {
+    let (name, data) = text.split_once(char::is_whitespace).unwrap_or((text, "null"));
+    Signal::new(name, json(data)?, None).map_err(|message| {
+        wrong("bad-event", message, "write its name and what it tells: `photo_uploaded {\"id\": 7}`")
+    })
 }
 
 /// `Name(argument: JSON, …)`, with ` -> JSON` or ` !! error` after it.

@@ -1,6 +1,6 @@
 //! Scripted conversations (`*.test.md`): text to [`TestFile`] and back. Pure; the format is `docs/testing.md`.
 //!
-//! The steps of a file fall into *stretches*: a stretch begins with a user line (the first one with the program)
+//! The steps of a file fall into *stretches*: a stretch begins with a user line or an event (the first one with the program)
 //! and ends where the program waits for the user again or is over. Replies are given in the order written, unless
 //! the file names a model; expected parts are compared at the end of their stretch.
 
@@ -16,6 +16,7 @@ pub(crate) use self::read::instant;
 use crate::diagnostic::Diagnostic;
 use crate::span::FileId;
 use crate::value::{Map, Value};
+use crate::vm::protocol::Signal;
 
 /// One scripted conversation. Paths are relative to the file's folder.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +58,8 @@ pub struct TestStep {
 pub enum TestStepKind {
     /// `## User`: one message.
     User(String),
+    /// `## Event`: an event from outside.
+    Event(Signal),
     /// `## Model`: one reply, used once. A request that finds no reply fails the test, a reply left over too.
     Reply(ScriptedReply),
     /// `## Says`: all utterances of the stretch.
@@ -167,8 +170,8 @@ impl TestFile {
     /// The stretches as ranges of [`TestFile::steps`]; never empty, though the first one may be.
     pub fn stretches(&self) -> Vec<Range<usize>> {
         let mut starts = vec![0];
-        let is_user = |step: &TestStep| matches!(step.kind, TestStepKind::User(_));
-        starts.extend(self.steps.iter().enumerate().filter(|(_, step)| is_user(step)).map(|(index, _)| index));
+        let begins = |step: &TestStep| matches!(step.kind, TestStepKind::User(_) | TestStepKind::Event(_));
+        starts.extend(self.steps.iter().enumerate().filter(|(_, step)| begins(step)).map(|(index, _)| index));
         let ends = starts[1..].iter().copied().chain([self.steps.len()]);
         starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
     }
@@ -201,7 +204,7 @@ impl TestStepKind {
     /// Whether the section says what is expected, not what happens.
     pub fn is_expected(&self) -> bool {
         match self {
-            TestStepKind::User(_) | TestStepKind::Reply(_) => false,
+            TestStepKind::User(_) | TestStepKind::Event(_) | TestStepKind::Reply(_) => false,
             TestStepKind::ExpectSay(_)
             | TestStepKind::ExpectVariables(_)
             | TestStepKind::ExpectCalls(_)
@@ -213,6 +216,7 @@ impl TestStepKind {
     pub fn heading(&self) -> &'static str {
         match self {
             TestStepKind::User(_) => "User",
+            TestStepKind::Event(_) => "Event",
             TestStepKind::Reply(_) => "Model",
             TestStepKind::ExpectSay(_) => "Says",
             TestStepKind::ExpectVariables(_) => "Variables",
@@ -224,7 +228,7 @@ impl TestStepKind {
     /// The same section with what `actual` holds; what was not compared is left out again.
     fn blessed(&self, actual: &Stretch) -> TestStepKind {
         match self {
-            TestStepKind::User(_) | TestStepKind::Reply(_) => self.clone(),
+            TestStepKind::User(_) | TestStepKind::Event(_) | TestStepKind::Reply(_) => self.clone(),
             TestStepKind::ExpectSay(_) => TestStepKind::ExpectSay(actual.said.clone()),
             TestStepKind::ExpectVariables(expected) => TestStepKind::ExpectVariables(
                 expected.iter().map(|(name, _)| (name.clone(), actual.variables.get(&**name).cloned())).collect(),

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use jiff::fmt::temporal::Pieces;
 use jiff::tz::Offset;
 
-use super::item::{OUTCOMES, Wrong, call, json_or_text, outcome, variable};
+use super::item::{OUTCOMES, Wrong, call, event, json_or_text, outcome, variable};
 use super::lines::{Fence, Line, Section, Top, TopItem, finding, split};
-use super::{Chunks, ExpectedOutcome, ScriptedReply, TestFile, TestStep, TestStepKind};
+use super::{Chunks, ScriptedReply, TestFile, TestStep, TestStepKind};
 use crate::diagnostic::{Diagnostic, Note};
 use crate::lang::spelling::nearest;
 use crate::span::{FileId, Span};
@@ -15,7 +15,7 @@ use crate::value::Map;
 use crate::vm::protocol::Timestamp;
 
 /// The headings there are.
-const HEADINGS: [&str; 6] = ["User", "Model", "Says", "Calls", "Variables", "Outcome"];
+const HEADINGS: [&str; 7] = ["User", "Event", "Model", "Says", "Calls", "Variables", "Outcome"];
 
 /// What can stand in the list at the top.
 const KEYS: &str = "`program`, `tools`, `model`, `playbook`, `now`, `argument NAME` and `setting NAME`";
@@ -140,11 +140,15 @@ impl Reader {
         let lines: Vec<Line<'_>> = section.lines.clone();
         match heading.text().trim_start_matches('#').trim() {
             "User" => self.read_user(heading, &lines).map(TestStepKind::User),
+            "Event" => {
+                let form = "write its name and what it tells: `photo_uploaded {\"id\": 7}`";
+                self.read_line(heading, &lines, form, event).map(TestStepKind::Event)
+            }
             "Model" => self.read_reply(heading, &lines).map(TestStepKind::Reply),
             "Says" => self.read_quotes(heading, &lines).map(TestStepKind::ExpectSay),
             "Calls" => self.read_items(heading, &lines, call).map(TestStepKind::ExpectCalls),
             "Variables" => self.read_items(heading, &lines, variable).map(TestStepKind::ExpectVariables),
-            "Outcome" => self.read_outcome(heading, &lines).map(TestStepKind::ExpectOutcome),
+            "Outcome" => self.read_line(heading, &lines, OUTCOMES, outcome).map(TestStepKind::ExpectOutcome),
             _ => {
                 self.unknown_heading(heading, heading.text());
                 None
@@ -161,7 +165,7 @@ impl Reader {
             return;
         }
         match kind {
-            TestStepKind::User(_) => stretch.expected.clear(),
+            TestStepKind::User(_) | TestStepKind::Event(_) => stretch.expected.clear(),
             TestStepKind::Reply(_) => {
                 if let Some((first, &span)) = stretch.expected.iter().min_by_key(|(_, span)| span.start) {
                     let message = format!("`## Model` stands behind the `## {first}` of the same stretch");
@@ -194,7 +198,8 @@ impl Reader {
         let next = match nearest(words, HEADINGS.into_iter()) {
             Some(known) => format!("did you mean `## {known}`?"),
             None => {
-                "headings are `## User`, `## Model`, `## Says`, `## Calls`, `## Variables` and `## Outcome`".to_owned()
+                "headings are `## User`, `## Event`, `## Model`, `## Says`, `## Calls`, `## Variables` and `## Outcome`"
+                    .to_owned()
             }
         };
         self.report(line, "unknown-heading", format!("there is no heading `{text}`"), next);
@@ -387,18 +392,25 @@ impl Reader {
         (self.findings.len() == n_findings).then_some(items)
     }
 
-    fn read_outcome(&mut self, heading: Line<'_>, lines: &[Line<'_>]) -> Option<ExpectedOutcome> {
+    /// The only line of a section; `form` says how it is written.
+    fn read_line<T>(
+        &mut self,
+        heading: Line<'_>,
+        lines: &[Line<'_>],
+        form: &str,
+        read: fn(&str) -> Result<T, Wrong>,
+    ) -> Option<T> {
         let mut filled = lines.iter().copied().filter(|line| !line.text().is_empty());
         let Some(line) = filled.next() else {
-            self.empty(heading, OUTCOMES);
+            self.empty(heading, form);
             return None;
         };
         if let Some(second) = filled.next() {
-            self.unexpected(second, "`## Outcome`", "an outcome is one line");
+            self.unexpected(second, &in_ticks(heading), "it is one line");
             return None;
         }
-        match outcome(line.text().trim()) {
-            Ok(outcome) => Some(outcome),
+        match read(line.text().trim()) {
+            Ok(item) => Some(item),
             Err(wrong) => {
                 self.report(line, wrong.code, wrong.message, wrong.next);
                 None

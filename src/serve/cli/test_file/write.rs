@@ -2,6 +2,7 @@
 
 use super::{Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, TestFile, TestStepKind, comparable};
 use crate::value::Value;
+use crate::vm::protocol::Signal;
 
 /// Writes the file: headings and sections separated by one empty line.
 pub(super) fn write(file: &TestFile) -> String {
@@ -26,6 +27,8 @@ pub(super) fn write(file: &TestFile) -> String {
         text.push_str(&format!("\n## {}\n\n", step.kind.heading()));
         match &step.kind {
             TestStepKind::User(message) => write_quote(&mut text, message),
+            TestStepKind::Event(Signal { name, data: Value::Null, .. }) => text.push_str(&format!("{name}\n")),
+            TestStepKind::Event(Signal { name, data, .. }) => text.push_str(&format!("{name} {data}\n")),
             TestStepKind::Reply(reply) => write_reply(&mut text, reply),
             TestStepKind::ExpectSay(utterances) => {
                 write_list(&mut text, utterances, |text, utterance| write_quote(text, utterance), "\n");

@@ -82,6 +82,7 @@ impl Adapter {
             | PublicBody::SessionRenewed { .. }
             | PublicBody::LinesSkipped { .. }
             | PublicBody::ApprovalGiven { .. }
+            | PublicBody::EventArrived { .. }
             | PublicBody::UserMessage { .. } => {}
         }
     }
