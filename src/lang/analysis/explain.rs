@@ -16,8 +16,13 @@ use crate::program::{
 use crate::value::json::quoted;
 
 /// Describes every agent and playbook: signature, mode, names, triggers, each line with what it was read as
-/// (`=` marks explicit ones), and who calls whom. Ends with a line break.
+/// (`=` marks explicit ones, `!` those that must be done), and who calls whom. Ends with a line break.
 pub fn explain(program: &Program) -> String {
+    explain_with(program, &|_| Vec::new())
+}
+
+/// The same, with what `about` tells of the tools that lines call.
+pub fn explain_with(program: &Program, about: &dyn Fn(&str) -> Vec<String>) -> String {
     let mut text = String::new();
     // Writing to a `String` can't fail.
     let _ = writeln!(text, "entry: {}", entry(program));
@@ -35,7 +40,7 @@ pub fn explain(program: &Program) -> String {
         let implicit = program.playbooks.iter().rev().take_while(|playbook| playbook.implicit);
         let implicit = implicit.filter(|playbook| playbook.agent == agent.id);
         for playbook in agent.playbooks.iter().map(|id| program.playbook(*id)).chain(implicit) {
-            explain_playbook(&mut text, &analysis, playbook, &callers[playbook.id.0 as usize]);
+            explain_playbook(&mut text, &analysis, about, playbook, &callers[playbook.id.0 as usize]);
         }
     }
     for plan in &program.plans {
@@ -89,6 +94,7 @@ fn explain_agent(text: &mut String, agent: &Agent) {
 fn explain_playbook(
     text: &mut String,
     analysis: &Analysis<&Program>,
+    about: &dyn Fn(&str) -> Vec<String>,
     playbook: &Playbook,
     callers: &BTreeSet<PlaybookId>,
 ) {
@@ -136,7 +142,7 @@ fn explain_playbook(
         let _ = writeln!(text, "    {} ({kind}): {}", program.trigger_name(trigger.id), quoted(&trigger.text));
     }
     for step in &playbook.steps {
-        explain_step(text, analysis, playbook, step);
+        explain_step(text, analysis, about, playbook, step);
     }
     if !playbook.notes.is_empty() {
         let _ = writeln!(text, "    notes: {}", quoted(&playbook.notes));
@@ -154,7 +160,13 @@ fn explain_names(text: &mut String, what: &str, names: &BTreeSet<Arc<str>>) {
     }
 }
 
-fn explain_step(text: &mut String, analysis: &Analysis<&Program>, playbook: &Playbook, step: &Step) {
+fn explain_step(
+    text: &mut String,
+    analysis: &Analysis<&Program>,
+    about: &dyn Fn(&str) -> Vec<String>,
+    playbook: &Playbook,
+    step: &Step,
+) {
     let mark = if step.explicit {
         '='
     } else if step.must_be_done() {
@@ -169,7 +181,9 @@ fn explain_step(text: &mut String, analysis: &Analysis<&Program>, playbook: &Pla
         return;
     }
     let _ = write!(text, "\n       {indent}{}", step_kind(analysis.program(), &step.kind));
-    let savings = savings(analysis, playbook, step);
+    let mut savings = savings(analysis, playbook, step);
+    let tool = step.call().filter(|call| call.playbook.is_none()).map(|call| &*call.callee);
+    savings.extend(tool.or(step.due_call.as_deref()).map(about).unwrap_or_default());
     if !savings.is_empty() {
         let _ = write!(text, " ({})", savings.join("; "));
     }

@@ -7,10 +7,11 @@ use serde::Serialize;
 
 use crate::diagnostic::{Diagnostic, Severity, render};
 use crate::host::program::load_files;
-use crate::lang::analysis::explain::explain;
+use crate::lang::analysis::explain::explain_with;
 use crate::serve::cli::console::{Console, Exit, Failure, count, put};
 use crate::serve::cli::world::{self, Outfit};
 use crate::span::{Sources, Span};
+use crate::vm::protocol::{Approval, Origin, ToolSignature};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -75,7 +76,9 @@ pub(crate) fn check(console: &Console, arguments: &CheckArguments) -> Result<Exi
         Format::Json => put(&to_json(&loaded.diagnostics, sources))?,
         Format::Text => {
             if arguments.explain {
-                put(&explain(&loaded.program))?;
+                let signatures = equipment.tools.signatures();
+                let about = |name: &str| ToolSignature::find(&signatures, name).map(about_tool).unwrap_or_default();
+                put(&explain_with(&loaded.program, &about))?;
             }
             let findings = render(&loaded.diagnostics, sources, console.color);
             if !findings.is_empty() {
@@ -89,6 +92,16 @@ pub(crate) fn check(console: &Console, arguments: &CheckArguments) -> Result<Exi
     }
     configured?;
     Ok(if n_errors > 0 { Exit::Wrong } else { Exit::Finished })
+}
+
+/// What stands between a call of a tool and what it does, for people.
+fn about_tool(tool: &ToolSignature) -> Vec<String> {
+    let asks = (tool.approval == Approval::Ask).then(|| "a person is asked".to_owned());
+    let rules = tool.rules.iter().filter(|rule| rule.accepts != Origin::ALL && !rule.parameter.is_empty());
+    let sources = |accepts: Origin| accepts.names().collect::<Vec<_>>().join(", ");
+    asks.into_iter()
+        .chain(rules.map(|rule| format!("`{}` only from {}", rule.parameter, sources(rule.accepts))))
+        .collect()
 }
 
 /// One finding in `--format json`. A public interface: fields are added, never changed or removed.

@@ -66,7 +66,7 @@ impl ToolSignature {
     }
 
     /// The tool of this name.
-    pub(crate) fn find<'t>(tools: &'t [ToolSignature], name: &str) -> Option<&'t ToolSignature> {
+    pub fn find<'t>(tools: &'t [ToolSignature], name: &str) -> Option<&'t ToolSignature> {
         tools.iter().find(|tool| &*tool.signature.name == name)
     }
 
