@@ -8,7 +8,7 @@ use crate::english::near::{find_near, understood};
 use crate::english::reading::{Action, ItemReading, Reading, Surroundings};
 use crate::english::words::Phrase;
 use crate::expr::{BinaryOperator, Expr, ExprKind, UnaryOperator};
-use crate::program::{Arm, StepKind};
+use crate::program::{Arm, Returned, StepKind};
 
 /// How many places of a line are tried as the end of its condition; a bound for hostile lines only.
 const MAX_SPLITS: usize = 16;
@@ -109,14 +109,32 @@ fn read_condition_at_end<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> Opti
     let ends = [("if", true), ("unless", false)];
     let (at, holds) =
         ends.into_iter().find_map(|(word, holds)| Some((line.find_word(word).filter(|&at| at > 0)?, holds)))?;
-    let head = line.from(at);
+    let (head, otherwise) = split_otherwise(line.from(at), around);
     let condition = head.strip_any(&["if", "unless"])?.trim_end_marks().condition()?;
     let words = strip_end_separators(line.until(at));
     let reading = read_action(words, around);
+    let otherwise =
+        otherwise.map(|other| Action { reading: instead(&reading.kind, other.words, other.reading), ..other });
+    // What is not understood of the other arm may be more of the condition.
+    if otherwise.as_ref().is_some_and(|other| !other.reading.explicit) {
+        return None;
+    }
     let condition = Some(if holds { condition } else { negated(condition) });
     let branch = Reading::new(StepKind::Branch { arm: Arm::If, condition }, true);
     let action = Some(Action { condition: head, words, reading }).filter(|action| action.reading.explicit)?;
-    Some(ItemReading { line: branch, action: Some(action), otherwise: None })
+    Some(ItemReading { line: branch, action: Some(action), otherwise })
+}
+
+/// What is done in the other arm, where only its value stands there: `Return 1 if $x is empty, otherwise 2`.
+fn instead(done: &StepKind, words: Phrase<'_>, reading: Reading) -> Reading {
+    // A text by itself is said elsewhere; here it is the value.
+    let is_value = !reading.explicit || matches!(reading.kind, StepKind::Say { .. });
+    let Some(value) = words.trim_end_marks().expr().filter(|_| is_value) else { return reading };
+    if let StepKind::Return(_) = done {
+        return Reading::new(StepKind::Return(Returned::Value(value)), true);
+    }
+    let StepKind::Assign { target, .. } = done else { return reading };
+    Reading::new(StepKind::Assign { target: target.clone(), value: Some(value) }, true)
 }
 
 /// A condition turned round: that of an `Unless`.

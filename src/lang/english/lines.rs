@@ -12,7 +12,7 @@ use crate::english::rules::{Change, Means};
 use crate::english::words::{Mention, Phrase, split_camel_case};
 use crate::expr::lexer::{scan_curly_quotes, scan_string};
 use crate::expr::{BinaryOperator, Expr, ExprKind, Style, bare_text};
-use crate::program::{Argument, Returned, StepKind, Target};
+use crate::program::{Argument, Returned, StepKind, Target, Type, TypeKind};
 use crate::value::{Reference, Value};
 
 /// Reads what can stand on a line of its own or after a condition.
@@ -101,8 +101,12 @@ fn read_row(line: Phrase<'_>, means: Means, holes: &[Phrase<'_>], around: Surrou
             set(target, value)
         }
         Means::Keep => {
-            let (line, target) = (holes.first()?.trim_end_marks(), target(1)?);
-            Some(keep(read_action(strip_joint(line), around), target))
+            let (line, target) = (strip_joint(holes.first()?.trim_end_marks()), target(1)?);
+            // `What is your name? → $name` asks.
+            if line.text.trim_end_matches(['"', '”']).ends_with('?') {
+                return Some(Reading::new(StepKind::Ask { targets: vec![target] }, false));
+            }
+            Some(keep(read_action(line, around), target))
         }
         Means::CallInSentence => read_call(*holes.get(1)?, None, around),
         Means::CallWith => read_call_with(*holes.first()?, *holes.get(1)?, around),
@@ -330,7 +334,14 @@ fn read_ask(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
     if line.strip_any(&["ask politely", "ask only", "ask one", "ask kindly", "ask questions"]).is_some() {
         return None;
     }
-    let ask = |targets| Some(Reading::new(StepKind::Ask { targets }, false));
+    let ask = |mut targets: Vec<Target>| {
+        if let [target] = &mut targets[..]
+            && target.ty == Type::ANY
+        {
+            target.ty = type_in_words(line).unwrap_or(Type::ANY);
+        }
+        Some(Reading::new(StepKind::Ask { targets }, false))
+    };
     if let Some(rest) = line.strip_any(&ASKS) {
         if line.strip("request").is_some() {
             return ask(targets_of(rest.until(find_from_user(rest)?)));
@@ -368,6 +379,29 @@ fn read_ask(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
     }
     let rest = line.strip_any(&["get", "collect", "obtain", "receive", "gather", "read"])?;
     ask(targets_of(rest.until(find_from_user(rest)?)))
+}
+
+/// The type that a question says in words: `(yes/no)`, `as a whole number`, `Ask whether …`.
+fn type_in_words(line: Phrase<'_>) -> Option<Type> {
+    const WORDS: [(&str, TypeKind); 10] = [
+        ("yes/no", TypeKind::Bool),
+        ("yes or no", TypeKind::Bool),
+        ("whole number", TypeKind::Int),
+        ("(a number)", TypeKind::Float),
+        ("(number)", TypeKind::Float),
+        ("(a date)", TypeKind::Date),
+        (", a date)", TypeKind::Date),
+        ("(a time)", TypeKind::Time),
+        ("(email)", TypeKind::Email),
+        ("(an email)", TypeKind::Email),
+    ];
+    let text = line.text.to_lowercase();
+    let said = WORDS.iter().find(|(words, _)| text.contains(words)).map(|(_, kind)| *kind);
+    // `whether they want tea or coffee` is answered otherwise, and so may be `whether $name is right, for $name`.
+    let is_open = line.find_word("or").is_some() || line.mentions().len() > 1;
+    let is_yes_no = || line.strip_any(&["ask whether", "ask the user whether", "ask if", "ask the user if"]).is_some();
+    let kind = said.or_else(|| (!is_open && is_yes_no()).then_some(TypeKind::Bool))?;
+    Some(Type { kind, optional: false })
 }
 
 /// Verbs that find something out by asking, and those of somebody who is asked to choose.
