@@ -52,7 +52,7 @@ pub(super) fn find_near<'a>(
     around: Surroundings<'_>,
     read: impl Fn(Phrase<'_>) -> usize,
 ) -> Option<Near> {
-    if line.text.len() > MAX_LINE {
+    if line.text.len() > MAX_LINE || !may_be_more(line, item) {
         return None;
     }
     let before = understood(item);
@@ -66,7 +66,29 @@ pub(super) fn find_near<'a>(
             return Some(Near { place, message: why, wording: repaired.trim().to_owned() });
         }
     }
-    two_actions(line, before, &read)
+    if line.text.contains(['$', '"', '“', '(']) { two_actions(line, before, &read) } else { None }
+}
+
+/// Whether a small change could make more of a line: prose that is said or found out is what it is, but for a quote or a
+/// bracket, and so is a long sentence.
+fn may_be_more(line: Phrase<'_>, item: &ItemReading<'_>) -> bool {
+    const MAX_WORDS: usize = 12;
+    let reading = item.action.as_ref().map_or(&item.line, |action| &action.reading);
+    let is_prose = match &reading.kind {
+        StepKind::Say { .. } => item.line.explicit || item.action.is_none(),
+        StepKind::Ask { targets } => !targets.is_empty(),
+        StepKind::Assign { .. }
+        | StepKind::Free
+        | StepKind::Branch { .. }
+        | StepKind::Loop(_)
+        | StepKind::Return(_)
+        | StepKind::Call(_)
+        | StepKind::End
+        | StepKind::Break
+        | StepKind::Continue => false,
+    };
+    let is_long = || line.words().nth(MAX_WORDS).is_some();
+    line.text.contains(['"', '“', '(', '[']) || !(is_prose || is_long())
 }
 
 /// How much of an item is the interpreter's, or said exactly enough to be.
