@@ -7,7 +7,6 @@ use crate::english::pattern::{Hole, Matched, Pattern};
 use crate::english::reading::Near;
 use crate::english::rules::{Means, RULES, Rule};
 use crate::english::words::{Phrase, bare_words};
-use crate::expr::number_word;
 
 /// A row of the grammar as people see it, for docs/language.md.
 pub struct Wording {
@@ -60,11 +59,11 @@ pub(crate) enum Found<'a> {
 
 /// The rows of a sense that is `wanted` whose words stand in `line`, in order.
 fn candidates<'a>(line: Phrase<'a>, wanted: impl Fn(Means) -> bool + 'a) -> impl Iterator<Item = usize> + 'a {
-    let first = line.words().next().filter(|(at, _)| *at == 0).map(|(_, word)| word.to_ascii_lowercase());
+    let first = line.first_word().map(str::to_ascii_lowercase);
     let named = first.as_deref().and_then(|word| GRAMMAR.by_word.get(word)).map_or(&[][..], Vec::as_slice);
     let begins_otherwise = line.text.starts_with(['$', '"', '\'', '“', '„', '«', '‘'])
         || line.text.starts_with(|c: char| c.is_ascii_digit())
-        || first.as_deref().is_some_and(|word| number_word(word).is_some());
+        || line.leading_number().is_some();
     // A row that begins with any words ends in a variable.
     let is_open = begins_otherwise || line.text.contains('$');
     let (mut named, mut open) =
@@ -98,12 +97,11 @@ pub(crate) fn words() -> impl Iterator<Item = &'static str> {
 
 /// Whether a loop can begin as `line` does.
 pub(crate) fn begins_loop(line: Phrase<'_>) -> bool {
-    let first = line.words().next().filter(|(at, _)| *at == 0).map(|(_, word)| word.to_ascii_lowercase());
-    let Some(first) = first else { return false };
+    let Some(first) = line.first_word() else { return false };
     let is_loop = |&index: &usize| matches!(RULES[index].means, Means::Loop(_));
-    number_word(&first).is_some()
+    line.leading_number().is_some()
         || first.starts_with(|c: char| c.is_ascii_digit())
-        || GRAMMAR.by_word.get(&*first).is_some_and(|rows| rows.iter().any(is_loop))
+        || GRAMMAR.by_word.get(&*first.to_ascii_lowercase()).is_some_and(|rows| rows.iter().any(is_loop))
 }
 
 impl Near {

@@ -264,16 +264,8 @@ fn read_return(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
     if value.strip("to").is_some() {
         return None;
     }
-    if let Some(expr) = value.expr() {
+    if let Some(expr) = exact_value(value) {
         return returned(Returned::Value(expr), !around.has_children);
-    }
-    let truth = value.is("yes").then_some(true).or_else(|| value.is("no").then_some(false));
-    if let Some(truth) = truth {
-        let literal = Expr { kind: ExprKind::Literal(Value::Bool(truth)), span: value.span() };
-        return returned(Returned::Value(literal), !around.has_children);
-    }
-    if let Some(condition) = value.strip("whether").and_then(|rest| rest.condition()) {
-        return returned(Returned::Value(condition), !around.has_children);
     }
     let call = value.strip_any(&["the result of", "result of", "what", "the outcome of"]).unwrap_or(value);
     let call = call.strip_end("gives").or_else(|| call.strip_end("returns")).unwrap_or(call);
@@ -287,6 +279,15 @@ fn read_return(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
     returned(Returned::Words, false)
 }
 
+/// A value that is said exactly: an expression, `yes` or `no`, `whether $x is 3`.
+fn exact_value(value: Phrase<'_>) -> Option<Expr> {
+    let truth = || {
+        let truth = value.is("yes").then_some(true).or_else(|| value.is("no").then_some(false))?;
+        Some(Expr { kind: ExprKind::Literal(Value::Bool(truth)), span: value.span() })
+    };
+    value.expr().or_else(truth).or_else(|| value.strip("whether")?.condition())
+}
+
 /// The value that a variable gets, in whatever form.
 fn read_assign(target: Target, value: Phrase<'_>, in_words: bool, around: Surroundings<'_>) -> Option<Reading> {
     // `$a == 3` assigns nothing.
@@ -294,7 +295,7 @@ fn read_assign(target: Target, value: Phrase<'_>, in_words: bool, around: Surrou
         return None;
     }
     let value = value.trim_end_marks();
-    if let Some(expr) = value.expr() {
+    if let Some(expr) = exact_value(value) {
         return Some(Reading::new(StepKind::Assign { target, value: Some(expr) }, true));
     }
     let called = value.strip_any(&["the result of", "result of", "the result from"]).unwrap_or(value);
@@ -312,17 +313,9 @@ fn read_assign(target: Target, value: Phrase<'_>, in_words: bool, around: Surrou
         targets.insert(0, target);
         return Some(Reading::new(StepKind::Ask { targets }, false));
     }
-    // `yes`, `no` and single words without quotes are texts here as after `is`.
-    if let Some(condition) = value.strip("whether").and_then(|rest| rest.condition()) {
-        return Some(Reading::new(StepKind::Assign { target, value: Some(condition) }, true));
-    }
+    // Words without quotes are a text here as after `is`.
     if let Some(text) = bare_text(value.text).filter(|_| in_words) {
         let literal = Expr { kind: ExprKind::Literal(Value::from(text)), span: value.span() };
-        return Some(Reading::new(StepKind::Assign { target, value: Some(literal) }, true));
-    }
-    let truth = value.is("yes").then_some(true).or_else(|| value.is("no").then_some(false));
-    if let Some(truth) = truth {
-        let literal = Expr { kind: ExprKind::Literal(Value::Bool(truth)), span: value.span() };
         return Some(Reading::new(StepKind::Assign { target, value: Some(literal) }, true));
     }
     Some(Reading::new(StepKind::Assign { target, value: None }, false))

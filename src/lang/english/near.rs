@@ -56,7 +56,7 @@ pub(super) fn find_near<'a>(
         return None;
     }
     let before = understood(item);
-    let repairs = misspelt(line, around).chain(signs(line)).chain(unclosed(line)).chain(calls(line, around));
+    let repairs = misspelt(line, around).chain(slips(line)).chain(unclosed(line)).chain(calls(line, around));
     let repairs = repairs.chain(unfinished(line)).chain(without_sign(line, around)).chain(remark(line));
     for (from, to, text, why) in repairs.take(MAX_REPAIRS) {
         let repaired = format!("{}{text}{}", &line.text[..from], &line.text[to..]);
@@ -131,9 +131,9 @@ fn misspelt<'a>(line: Phrase<'a>, around: Surroundings<'a>) -> impl Iterator<Ite
     })
 }
 
-/// Signs that look like an operator.
-fn signs(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
-    const SIGNS: [(&str, &str); 18] = [
+/// Signs that look like an operator, and words that are often taken for others.
+fn slips(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
+    const SLIPS: [(&str, &str); 18] = [
         (" more then ", " more than "),
         (" less then ", " less than "),
         (" greater then ", " greater than "),
@@ -153,9 +153,14 @@ fn signs(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
         ("=-", "-="),
         ("$ ", "$"),
     ];
-    SIGNS.into_iter().filter_map(move |(sign, meant)| {
+    SLIPS.into_iter().filter_map(move |(sign, meant)| {
         let at = line.text.find(sign)?;
-        Some((at, at + sign.len(), meant.to_owned(), format!("`{sign}` means nothing here; `{meant}` does")))
+        Some((
+            at,
+            at + sign.len(),
+            meant.to_owned(),
+            format!("`{}` is not read here; `{}` is", sign.trim(), meant.trim()),
+        ))
     })
 }
 

@@ -6,8 +6,8 @@
 //! nothing else: where it goes on otherwise it was nearly understood.
 
 use crate::english::words::{Phrase, closing_bracket, scan_path};
+use crate::expr::Style;
 use crate::expr::lexer::{scan_curly_quotes, scan_string};
-use crate::expr::{Style, number_word};
 
 /// How many words a hole for words is tried with; a bound for hostile texts only.
 const MAX_WORDS: usize = 60;
@@ -76,13 +76,10 @@ impl Hole {
             }
             Hole::Value => split(text.leading_operand()?.1),
             Hole::Condition => split(text.leading(Style::Sentence)?.1),
-            Hole::Count => {
-                let word = text.words().next().filter(|(at, _)| *at == 0).map(|(_, word)| word);
-                match word.filter(|word| number_word(word).is_some()) {
-                    Some(word) => split(word.len()),
-                    None => split(text.leading_operand()?.1),
-                }
-            }
+            Hole::Count => match text.leading_number() {
+                Some((word, _)) => split(word.len()),
+                None => split(text.leading_operand()?.1),
+            },
             Hole::Call => {
                 let length = scan_path(text.text);
                 let inside = text.from(length).strip_bracket().filter(|_| length > 0)?;

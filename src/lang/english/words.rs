@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::expr::{
-    ACTION_VERBS, Arguments, Expr, ExprError, Style, continues_name, is_one_of, parse, parse_arguments, parse_as,
-    parse_operand, parse_prefix, scan_name, scan_reference,
+    ACTION_VERBS, Arguments, Expr, ExprError, Style, continues_name, is_one_of, number_word, parse, parse_arguments,
+    parse_as, parse_operand, parse_prefix, scan_name, scan_reference,
 };
 use crate::program::{Target, Type, TypeKind};
 use crate::signature::read_type;
@@ -171,7 +171,7 @@ impl<'a> Phrase<'a> {
 
     /// Whether it begins with a verb of an action.
     pub(crate) fn begins_action(self) -> bool {
-        self.words().next().is_some_and(|(at, word)| at == 0 && is_one_of(ACTION_VERBS, word))
+        self.first_word().is_some_and(|word| is_one_of(ACTION_VERBS, word))
     }
 
     /// What stands before `word` at the end.
@@ -188,6 +188,16 @@ impl<'a> Phrase<'a> {
     /// Where the words of `phrase` (one word) begin, outside of quotes.
     pub(crate) fn find_word(self, word: &str) -> Option<usize> {
         self.words().find(|(_, found)| found.eq_ignore_ascii_case(word)).map(|(at, _)| at)
+    }
+
+    /// The word that it begins with.
+    pub(crate) fn first_word(self) -> Option<&'a str> {
+        self.words().next().filter(|(at, _)| *at == 0).map(|(_, word)| word)
+    }
+
+    /// The number that its first word says, with that word.
+    pub(crate) fn leading_number(self) -> Option<(&'a str, i64)> {
+        self.first_word().and_then(|word| Some((word, number_word(word)?)))
     }
 
     /// Its words with their places: runs of letters and digits outside of quotes, and not variables.

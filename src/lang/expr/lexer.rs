@@ -177,31 +177,42 @@ pub(crate) fn scan_string(text: &str) -> Option<(String, usize)> {
     read_string(text).ok()
 }
 
-/// The number that a word says.
-pub(crate) fn number_word(word: &str) -> Option<i64> {
-    const NUMBERS: [(&str, i64); 22] = [
-        ("zero", 0),
-        ("one", 1),
-        ("two", 2),
-        ("three", 3),
-        ("four", 4),
-        ("five", 5),
-        ("six", 6),
-        ("seven", 7),
-        ("eight", 8),
-        ("nine", 9),
-        ("ten", 10),
-        ("eleven", 11),
-        ("twelve", 12),
-        ("fifteen", 15),
-        ("twenty", 20),
+/// The number that an English word says, in any case.
+pub fn number_word(word: &str) -> Option<i64> {
+    const UP_TO_TWENTY: [&str; 21] = [
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "seventeen",
+        "eighteen",
+        "nineteen",
+        "twenty",
+    ];
+    const LARGER: [(&str, i64); 9] = [
         ("thirty", 30),
         ("forty", 40),
         ("fifty", 50),
         ("sixty", 60),
+        ("seventy", 70),
+        ("eighty", 80),
         ("ninety", 90),
         ("hundred", 100),
         ("thousand", 1000),
     ];
-    NUMBERS.iter().find(|(known, _)| word.eq_ignore_ascii_case(known)).map(|(_, number)| *number)
+    let small = (0..).zip(UP_TO_TWENTY).map(|(number, known)| (known, number));
+    small.chain(LARGER).find(|(known, _)| word.eq_ignore_ascii_case(known)).map(|(_, number)| number)
 }

@@ -16,8 +16,7 @@ mod tree;
 
 pub(crate) use crate::expr::comparisons::{ACTION_VERBS, condition_words, is_one_of};
 pub(crate) use crate::expr::english::bare_text;
-pub(crate) use crate::expr::lexer::number_word;
-pub use crate::expr::lexer::read_number;
+pub use crate::expr::lexer::{number_word, read_number};
 pub(crate) use crate::expr::names::identifier;
 pub use crate::expr::names::{LAST_CALL_FAILED, begins_name, continues_name, scan_name, scan_reference};
 pub(crate) use crate::expr::parser::{

@@ -20,7 +20,7 @@ use crate::host::equipment::{Equipment, Models, Reach, Surroundings, for_author}
 use crate::host::journal::address::Place;
 use crate::host::journal::record::{GivenFiles, Record};
 use crate::host::llm::Llm;
-use crate::host::llm::embedded::Embedded;
+use crate::host::llm::embedded::{self as embedded_model, Embedded};
 use crate::host::llm::openai::OpenAi;
 use crate::host::llm::replay::{RecordedReply, Replay};
 use crate::host::llm::script::Script;
@@ -33,7 +33,7 @@ use crate::host::tool::plugin::{self, Packages};
 use crate::host::tool::registry::Registry;
 use crate::host::tool::retrieval::Retrieval;
 use crate::host::tool::{self, Tool};
-use crate::lang::program::{Arm, FrontMatter, Mode, Program, Step, StepKind};
+use crate::lang::program::{FrontMatter, Program};
 use crate::serve::cli::console::{Console, Failure};
 use crate::serve::cli::embedded::{self, RunWeights};
 use crate::serve::cli::going_on::to_keep;
@@ -152,7 +152,7 @@ impl WorldArguments {
         let llm: Arc<dyn Llm> = match id {
             ModelId::Embedded(named) => {
                 let opened = embedded::open(console, &config, named.as_deref())?;
-                (remark, weights, beyond) = (opened.remark, opened.weights, beyond_embedded(program));
+                (remark, weights, beyond) = (opened.remark, opened.weights, embedded_model::beyond(program));
                 Arc::new(opened.llm)
             }
             ModelId::OpenAi(_) | ModelId::Script(_) | ModelId::Replay(_) => open_model(&config, id)?,
@@ -311,29 +311,6 @@ pub(crate) fn declared_by(files: &[PathBuf]) -> Result<Vec<Written>, Failure> {
 
 fn first_file(program: &Program) -> Option<PathBuf> {
     program.sources.iter().next().map(|(_, file)| PathBuf::from(&*file.name))
-}
-
-/// The lines in free words of a program, which the embedded model may have to leave out.
-fn beyond_embedded(program: &Program) -> Option<String> {
-    const MAX_SHOWN: usize = 6;
-    let written = program.playbooks.iter().filter(|playbook| playbook.mode == Mode::Steps);
-    let lines = written.flat_map(|playbook| playbook.steps.iter().map(move |step| (playbook, step)));
-    let in_words = |step: &Step| {
-        let condition = matches!(&step.kind, StepKind::Branch { arm, condition: None } if *arm != Arm::Else);
-        condition || matches!(step.kind, StepKind::Free | StepKind::Assign { value: None, .. })
-    };
-    let (n_lines, found): (usize, Vec<String>) = lines.fold((0, Vec::new()), |(n, mut found), (playbook, step)| {
-        found.extend((!step.explicit && in_words(step)).then(|| format!("{}:{}", playbook.name, step.label)));
-        (n + 1, found)
-    });
-    let more = found.len().saturating_sub(MAX_SHOWN);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let shown = found.iter().take(MAX_SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
-    (!found.is_empty()).then(|| {
-        format!(
-            "the embedded model understands free words only in part; of {n_lines} lines it may leave out {shown}{more}"
-        )
-    })
 }
 
 /// What the compiler needs to know of all tools, those for plans among them.

@@ -176,6 +176,11 @@ impl Stack {
         let frame = self.top();
         let Some(from) = frame.pointer.filter(|from| target != Node::Step(*from)) else { return Vec::new() };
         let body = self.body(frame);
+        if body.flow.successors(from).iter().any(|edge| edge.to == target) {
+            // Nothing lies between.
+            let is_left = is_wanted(from) && !self.leaves_loop(body, from, target);
+            return if is_left { vec![from] } else { Vec::new() };
+        }
         // The header of a loop stands above the rest of its round.
         let is_below = |line| target.step().is_none_or(|to| self.is_before(to, from) || self.is_before(line, to));
         let is_passed = |line: StepId| {

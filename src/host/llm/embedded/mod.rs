@@ -38,6 +38,7 @@ use tokio::task::JoinHandle;
 use tokio_stream::Stream;
 
 use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
+use crate::lang::program::{Arm, Mode, Program, Step, StepKind};
 use crate::vm::protocol::{Finish, ReplyEnd, Usage};
 
 pub use executor::reply;
@@ -129,4 +130,27 @@ impl Drop for Reply {
     fn drop(&mut self) {
         self.stop.stop();
     }
+}
+
+/// Which lines of a program are in free words, so that the embedded model may have to leave them out, for people.
+pub fn beyond(program: &Program) -> Option<String> {
+    const MAX_SHOWN: usize = 6;
+    let written = program.playbooks.iter().filter(|playbook| playbook.mode == Mode::Steps);
+    let lines = written.flat_map(|playbook| playbook.steps.iter().map(move |step| (playbook, step)));
+    let in_words = |step: &Step| {
+        let condition = matches!(&step.kind, StepKind::Branch { arm, condition: None } if *arm != Arm::Else);
+        condition || matches!(step.kind, StepKind::Free | StepKind::Assign { value: None, .. })
+    };
+    let (n_lines, found): (usize, Vec<String>) = lines.fold((0, Vec::new()), |(n, mut found), (playbook, step)| {
+        found.extend((!step.explicit && in_words(step)).then(|| format!("{}:{}", playbook.name, step.label)));
+        (n + 1, found)
+    });
+    let more = found.len().saturating_sub(MAX_SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let shown = found.iter().take(MAX_SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    (!found.is_empty()).then(|| {
+        format!(
+            "the embedded model understands free words only in part; of {n_lines} lines it may leave out {shown}{more}"
+        )
+    })
 }

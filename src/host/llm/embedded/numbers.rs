@@ -5,40 +5,13 @@ use std::sync::OnceLock;
 use regex::Regex;
 
 use crate::host::classify::patterns::{Thing, places};
+use crate::lang::expr::number_word;
 use crate::value::Value;
 
 use super::english::{Piece, find_any, pieces};
 
-/// Words for small numbers: English, and one to ten in a few neighbouring languages.
-const SMALL: [(&str, i64); 74] = [
-    ("zero", 0),
-    ("one", 1),
-    ("two", 2),
-    ("three", 3),
-    ("four", 4),
-    ("five", 5),
-    ("six", 6),
-    ("seven", 7),
-    ("eight", 8),
-    ("nine", 9),
-    ("ten", 10),
-    ("eleven", 11),
-    ("twelve", 12),
-    ("thirteen", 13),
-    ("fourteen", 14),
-    ("fifteen", 15),
-    ("sixteen", 16),
-    ("seventeen", 17),
-    ("eighteen", 18),
-    ("nineteen", 19),
-    ("twenty", 20),
-    ("thirty", 30),
-    ("forty", 40),
-    ("fifty", 50),
-    ("sixty", 60),
-    ("seventy", 70),
-    ("eighty", 80),
-    ("ninety", 90),
+/// Words for small numbers besides the English ones ([`number_word`]): one to ten in a few neighbouring languages.
+const FOREIGN: [(&str, i64); 46] = [
     ("couple", 2),
     ("eins", 1),
     ("eine", 1),
@@ -164,7 +137,9 @@ fn read_digits(text: &str) -> Option<Value> {
 
 fn small(word: &str) -> Option<i64> {
     let word = word.to_lowercase();
-    SMALL.iter().find(|(known, _)| *known == word).map(|(_, value)| *value)
+    // What scales others is no small number.
+    let english = number_word(&word).filter(|number| *number < 100);
+    english.or_else(|| FOREIGN.iter().find(|(known, _)| *known == word).map(|(_, value)| *value))
 }
 
 fn scale(word: &str) -> Option<i64> {

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use crate::english::triggers::patterns::{match_whole, strip_pattern};
 use crate::english::words::Phrase;
-use crate::expr::LAST_CALL_FAILED;
-use crate::expr::{BinaryOperator, Expr, ExprKind, Style, Test, UnaryOperator, is_one_of};
+use crate::expr::{BinaryOperator, Expr, ExprKind, LAST_CALL_FAILED, Style, Test, UnaryOperator, is_one_of};
 use crate::program::{TriggerKind, Type, USER_MESSAGE};
 use crate::span::{FileId, Span};
 use crate::value::{Reference, Value};
@@ -135,7 +134,7 @@ pub(crate) fn near_condition(text: &str) -> Option<String> {
 
 /// `x > 3`: the condition that it is with a `$`.
 fn without_dollar(rest: Phrase<'_>) -> Option<String> {
-    let (_, name) = rest.words().next().filter(|(at, word)| *at == 0 && word.starts_with(char::is_alphabetic))?;
+    let name = rest.first_word().filter(|word| word.starts_with(char::is_alphabetic))?;
     let compares = rest.from(name.len()).trim().text.starts_with(['<', '>', '=', '!']);
     let wording = compares.then(|| format!("${}", rest.text))?;
     read_condition(Phrase::at(&wording, Span::new(FileId(0), 0, wording.len())))?;

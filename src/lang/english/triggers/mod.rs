@@ -14,7 +14,6 @@ use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::english::callables::Meaning;
-
 use crate::english::reading::Surroundings;
 use crate::english::triggers::conditions::read_watched;
 use crate::english::triggers::patterns::{Found, match_whole};

@@ -20,29 +20,8 @@ const UNITS: [(u64, &str, &[&str]); 5] = [
 
 const BEATS: [(&str, u64); 3] = [("hourly", HOUR_MS), ("daily", DAY_MS), ("weekly", 7 * DAY_MS)];
 
-const NUMBERS: [(&str, u64); 21] = [
-    ("a", 1),
-    ("an", 1),
-    ("one", 1),
-    ("two", 2),
-    ("other", 2),
-    ("second", 2),
-    ("three", 3),
-    ("four", 4),
-    ("five", 5),
-    ("six", 6),
-    ("seven", 7),
-    ("eight", 8),
-    ("nine", 9),
-    ("ten", 10),
-    ("twelve", 12),
-    ("fifteen", 15),
-    ("twenty", 20),
-    ("thirty", 30),
-    ("forty", 40),
-    ("sixty", 60),
-    ("ninety", 90),
-];
+/// Words before a unit that say how many, besides numbers: `every other day`.
+const COUNTS: [(&str, u64); 4] = [("a", 1), ("an", 1), ("other", 2), ("second", 2)];
 
 /// `30 seconds`, `two hours`: the time in milliseconds, never 0, and what follows.
 pub(super) fn read_time<'a>(words: Phrase<'a>) -> Option<(u64, Phrase<'a>)> {
@@ -53,8 +32,10 @@ pub(super) fn read_time<'a>(words: Phrase<'a>) -> Option<(u64, Phrase<'a>)> {
     let n_digits = words.text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, rest) = if n_digits > 0 {
         (words.text[..n_digits].parse::<u64>().ok()?, words.from(n_digits))
+    } else if let Some((word, number)) = words.leading_number() {
+        (u64::try_from(number).ok()?, words.from(word.len()))
     } else {
-        NUMBERS.iter().find_map(|(word, number)| Some((*number, words.strip(word)?)))?
+        COUNTS.iter().find_map(|(word, number)| Some((*number, words.strip(word)?)))?
     };
     let (unit_ms, behind) = read_unit(rest.trim(), false)?;
     let time = number.checked_mul(unit_ms).filter(|time| (1..=MAX_WAIT_MS).contains(time))?;
