@@ -390,8 +390,10 @@ fn type_in_words(line: Phrase<'_>) -> Option<Type> {
     ];
     let text = line.text.to_lowercase();
     let said = WORDS.iter().find(|(words, _)| text.contains(words)).map(|(_, kind)| *kind);
-    // `whether they want tea or coffee` is answered otherwise, and so may be `whether $name is right, for $name`.
-    let is_open = line.find_word("or").is_some() || line.mentions().len() > 1;
+    // `whether they want tea or coffee` is answered otherwise, and so may be `whether there is anything else` and
+    // `whether $name is right, for $name`.
+    let is_open = ["or", "any", "anything", "else"].iter().any(|word| line.find_word(word).is_some())
+        || line.mentions().len() > 1;
     let is_yes_no = || line.strip_any(&["ask whether", "ask the user whether", "ask if", "ask the user if"]).is_some();
     let kind = said.or_else(|| (!is_open && is_yes_no()).then_some(TypeKind::Bool))?;
     Some(Type { kind, optional: false })

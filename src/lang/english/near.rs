@@ -73,6 +73,7 @@ pub(super) fn find_near<'a>(
 /// bracket, and so is a long sentence.
 fn may_be_more(line: Phrase<'_>, item: &ItemReading<'_>) -> bool {
     const MAX_WORDS: usize = 12;
+    const MAX_PLAIN_WORDS: usize = 6;
     let reading = item.action.as_ref().map_or(&item.line, |action| &action.reading);
     let is_prose = match &reading.kind {
         StepKind::Say { .. } => item.line.explicit || item.action.is_none(),
@@ -87,8 +88,11 @@ fn may_be_more(line: Phrase<'_>, item: &ItemReading<'_>) -> bool {
         | StepKind::Break
         | StepKind::Continue => false,
     };
-    let is_long = || line.words().nth(MAX_WORDS).is_some();
-    line.text.contains(['"', '“', '(', '[']) || !(is_prose || is_long())
+    // Of a branch whose action is understood only the condition is left.
+    let open = item.action.as_ref().filter(|action| action.reading.explicit).map_or(line, |action| action.condition);
+    let is_plain = !open.text.contains(|c: char| c == '$' || c.is_ascii_digit());
+    let is_long = || line.words().nth(if is_plain { MAX_PLAIN_WORDS } else { MAX_WORDS }).is_some();
+    open.text.contains(['"', '“', '(', '[']) || !(is_prose || is_long())
 }
 
 /// How much of an item is the interpreter's, or said exactly enough to be.

@@ -331,7 +331,9 @@ fn fill_names(step: &mut Step, source: &str, pieces: &[Span]) {
     step.writes = writes;
 }
 
-/// Gives every target without a type the one written beside the name elsewhere in the playbook.
+/// Gives every target without a type the one written beside the name elsewhere in the playbook. A type that only a
+/// question's words say holds where every line that sets the name agrees: `Ask whether they need more, as $request`
+/// says nothing of what another line puts there.
 pub(crate) fn spread_types(
     steps: &mut [Step],
     parameters: &[Parameter],
@@ -354,17 +356,18 @@ pub(crate) fn spread_types(
             }
         }
     }
-    if types.is_empty() {
-        return;
+    let mut agreed: HashMap<&Arc<str>, Type> = HashMap::new();
+    for target in steps.iter().flat_map(|step| step.kind.targets()) {
+        let ty = agreed.entry(&target.name).or_insert(target.ty);
+        if *ty != target.ty {
+            *ty = Type::ANY;
+        }
+    }
+    for (name, ty) in agreed {
+        types.entry(name.clone()).or_insert(ty);
     }
     for step in steps {
-        for_each_target(&mut step.kind, &mut |target| {
-            if target.ty == Type::ANY
-                && let Some(ty) = types.get(&target.name)
-            {
-                target.ty = *ty;
-            }
-        });
+        for_each_target(&mut step.kind, &mut |target| target.ty = types.get(&target.name).copied().unwrap_or(target.ty));
     }
 }
 
