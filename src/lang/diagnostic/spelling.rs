@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What all comparisons of one [`Spelling`] may cost together, in bytes of one name times bytes of the other.
 const MAX_WORK: usize = 20_000_000;
@@ -65,14 +66,15 @@ fn letters(text: &str) -> u32 {
 /// Words, each found by what it is without one of its letters.
 #[derive(Debug, Default)]
 pub(crate) struct Vocabulary {
-    by_rest: HashMap<String, Vec<String>>,
+    /// By the hash of that; what merely has the same hash is sorted out by a comparison.
+    by_rest: HashMap<u64, Vec<Arc<str>>>,
 }
 
 impl Vocabulary {
     /// Of words in small letters.
     pub(crate) fn new(words: impl Iterator<Item = String>) -> Vocabulary {
-        let mut by_rest: HashMap<String, Vec<String>> = HashMap::new();
-        for word in words {
+        let mut by_rest: HashMap<u64, Vec<Arc<str>>> = HashMap::new();
+        for word in words.map(Arc::from) {
             for rest in rests(&word) {
                 let known = by_rest.entry(rest).or_default();
                 if !known.contains(&word) {
@@ -85,18 +87,24 @@ impl Vocabulary {
 
     /// Whether `word` is one of them.
     pub(crate) fn has(&self, word: &str) -> bool {
-        self.by_rest.get(word).is_some_and(|known| known.iter().any(|known| known == word))
+        self.by_rest.get(&hash(word, "")).is_some_and(|known| known.iter().any(|known| **known == *word))
     }
 
     /// The words that differ from `word` by one letter, or by two that changed places.
     pub(crate) fn like<'v>(&'v self, word: &'v str) -> impl Iterator<Item = &'v str> {
         let found = rests(word).filter_map(|rest| self.by_rest.get(&rest)).flatten();
-        found.map(String::as_str).filter(move |known| strsim::osa_distance(word, known) == 1)
+        found.map(|known| &**known).filter(move |known| strsim::osa_distance(word, known) == 1)
     }
 }
 
-/// A word, and what it is without each of its letters.
-fn rests(word: &str) -> impl Iterator<Item = String> {
-    let without = |(at, letter): (usize, char)| format!("{}{}", &word[..at], &word[at + letter.len_utf8()..]);
-    std::iter::once(word.to_owned()).chain(word.char_indices().map(without))
+/// The hashes of a word, and of what it is without each of its letters.
+fn rests(word: &str) -> impl Iterator<Item = u64> {
+    let without = |(at, letter): (usize, char)| hash(&word[..at], &word[at + letter.len_utf8()..]);
+    std::iter::once(hash(word, "")).chain(word.char_indices().map(without))
+}
+
+/// The hash of a text in two pieces (FNV-1a, which costs a multiplication a byte and no memory).
+fn hash(first: &str, second: &str) -> u64 {
+    let bytes = first.bytes().chain(second.bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }

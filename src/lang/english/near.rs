@@ -157,7 +157,9 @@ fn slips(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
         ("=-", "-="),
         ("$ ", "$"),
     ];
-    SLIPS.into_iter().filter_map(move |(sign, meant)| {
+    let has_sign = line.text.contains(['=', '>', '<', '$']);
+    let may_have = has_sign || line.text.contains(" then ") || line.text.contains(" failed");
+    SLIPS.into_iter().filter(move |_| may_have).filter_map(move |(sign, meant)| {
         let at = line.text.find(sign)?;
         Some((
             at,

@@ -81,19 +81,28 @@ impl<'a> Phrase<'a> {
     /// What follows `phrase` (words of small letters, one space between them), if it begins so; case and kind of
     /// white space do not matter.
     pub(crate) fn strip(self, phrase: &str) -> Option<Phrase<'a>> {
-        let (mut rest, mut wanted) = (self.text.trim_start(), phrase);
-        loop {
-            let (word, more) = wanted.split_once(' ').map_or((wanted, None), |(word, more)| (word, Some(more)));
-            let is_next = rest.as_bytes().get(..word.len())?.eq_ignore_ascii_case(word.as_bytes());
-            rest = rest.get(word.len()..).filter(|rest| is_next && !rest.starts_with(continues_name))?;
-            let Some(more) = more else { return Some(self.from(self.text.len() - rest.len()).trim()) };
-            (rest, wanted) = (rest.trim_start(), more);
+        let is_trimmed = self.text.starts_with(|first: char| first.is_ascii_graphic());
+        let text = if is_trimmed { self.text } else { self.text.trim_start() };
+        let mut at = 0;
+        for wanted in phrase.bytes() {
+            // Most phrases are no beginning of a line, and their first letter tells.
+            if wanted != b' ' {
+                text.as_bytes().get(at).filter(|byte| byte.eq_ignore_ascii_case(&wanted))?;
+                at += 1;
+                continue;
+            }
+            let rest = &text[at..];
+            let n_spaces = rest.len() - rest.trim_start().len();
+            at += Some(n_spaces).filter(|n| *n > 0)?;
         }
+        let rest = text.get(at..).filter(|rest| !rest.starts_with(continues_name))?;
+        Some(self.from(self.text.len() - rest.len()).trim())
     }
 
     /// What follows the first of `phrases` that it begins with.
     pub(crate) fn strip_any(self, phrases: &[&str]) -> Option<Phrase<'a>> {
-        phrases.iter().find_map(|phrase| self.strip(phrase))
+        let first = self.text.trim_start().bytes().next()?.to_ascii_lowercase();
+        phrases.iter().filter(|phrase| phrase.as_bytes().first() == Some(&first)).find_map(|phrase| self.strip(phrase))
     }
 
     /// What follows `prefix`, a mark and no word.
@@ -176,7 +185,9 @@ impl<'a> Phrase<'a> {
 
     /// What stands before `word` at the end.
     pub(crate) fn strip_end(self, word: &str) -> Option<Phrase<'a>> {
-        let (at, last) = self.words().last()?;
+        // Most lines end otherwise, and the last bytes tell.
+        let end = self.text.len().checked_sub(word.len()).and_then(|at| self.text.get(at..))?;
+        let (at, last) = end.eq_ignore_ascii_case(word).then(|| self.words().last())??;
         (last.eq_ignore_ascii_case(word) && at + last.len() == self.text.len()).then(|| self.until(at).trim())
     }
 
@@ -204,11 +215,16 @@ impl<'a> Phrase<'a> {
     pub(crate) fn words(self) -> impl Iterator<Item = (usize, &'a str)> {
         let text = self.text;
         let (mut at, mut quote) = (0, false);
+        let end_of_name = move |from: usize| {
+            let n_plain = text.as_bytes()[from..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+            let rest = &text[from + n_plain..];
+            from + n_plain + rest.find(|c| !continues_name(c)).unwrap_or(rest.len())
+        };
         std::iter::from_fn(move || {
             while let Some(character) = text[at..].chars().next() {
                 let here = at;
                 if continues_name(character) {
-                    at += text[at..].find(|c| !continues_name(c)).unwrap_or(text.len() - at);
+                    at = end_of_name(at);
                     if !quote {
                         return Some((here, &text[here..at]));
                     }
@@ -387,9 +403,11 @@ pub(crate) fn bare_words(text: &str) -> Vec<&str> {
 
 /// Whether the words of `phrase` (small letters) stand in `words`, one after the other.
 pub(crate) fn phrase_in(words: &[&str], phrase: &str) -> bool {
-    (0..words.len()).any(|start| {
-        let mut rest = words[start..].iter();
-        phrase.split(' ').all(|wanted| rest.next().is_some_and(|word| word.eq_ignore_ascii_case(wanted)))
+    let (first, more) = phrase.split_once(' ').unwrap_or((phrase, ""));
+    let mut starts = (1..=words.len()).filter(|&at| words[at - 1].eq_ignore_ascii_case(first));
+    starts.any(|at| {
+        let mut rest = words[at..].iter();
+        more.split_terminator(' ').all(|wanted| rest.next().is_some_and(|word| word.eq_ignore_ascii_case(wanted)))
     })
 }
 
@@ -416,6 +434,11 @@ pub(crate) fn plain_words(text: &str) -> Option<Vec<String>> {
 /// Adds the words of an identifier: `HTTPServer2` is `http`, `server2`.
 pub(crate) fn split_camel_case(identifier: &str, words: &mut Vec<String>) {
     for part in identifier.split('_').filter(|part| !part.is_empty()) {
+        // Most words of a text are one word of small letters.
+        if part.bytes().all(|byte| byte.is_ascii_lowercase()) {
+            words.push(part.to_owned());
+            continue;
+        }
         let characters: Vec<char> = part.chars().collect();
         let mut word = String::new();
         for (index, &character) in characters.iter().enumerate() {

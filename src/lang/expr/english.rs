@@ -45,7 +45,7 @@ impl Parser<'_> {
                 .iter()
                 .any(|word| self.at_word(word))
             || self.at_negation().is_some()
-            || VERBS.iter().any(|(verb, ..)| self.at_word(verb.split(' ').next().unwrap_or(verb)))
+            || VERBS.iter().any(|(verb, ..)| self.at_first_of(verb))
     }
 
     /// The verb in `isn't`, `doesn't`, ….

@@ -206,7 +206,14 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn at_word(&self, word: &str) -> bool {
-        self.next.token == Token::Word && self.text[self.next.start..self.next.end].eq_ignore_ascii_case(word)
+        matches!(self.next.token, Token::Word) && self.text[self.next.start..self.next.end].eq_ignore_ascii_case(word)
+    }
+
+    /// Whether the next word is the first of `phrase`.
+    pub(super) fn at_first_of(&self, phrase: &str) -> bool {
+        let length = self.next.end - self.next.start;
+        let is_over = matches!(phrase.as_bytes().get(length), None | Some(b' '));
+        is_over && phrase.get(..length).is_some_and(|first| self.at_word(first))
     }
 
     pub(super) fn eat_word(&mut self, word: &str) -> bool {
@@ -219,13 +226,12 @@ impl<'a> Parser<'a> {
 
     /// Consumes the words of `phrase`, one space between them, if all of them come.
     pub(super) fn eat_phrase(&mut self, phrase: &str) -> bool {
-        let mut words = phrase.split(' ');
-        if !words.next().is_some_and(|first| self.at_word(first)) {
+        if !self.at_first_of(phrase) {
             return false;
         }
         let mark = self.mark();
         self.advance();
-        let found = words.all(|word| match word {
+        let found = phrase.split(' ').skip(1).all(|word| match word {
             "/" => self.eat_symbol("/"),
             word => word.split('-').all(|part| {
                 let _ = self.eat_symbol("-");
