@@ -215,7 +215,8 @@ async fn equipped(root: &SourceText, answers: &Path) -> Result<Registry, String>
     let folder = Path::new(&root.name).parent().unwrap_or(Path::new("."));
     let mut read = |_: &Path| Err("only the library is imported here".into());
     let (_, loaded) = load_texts(vec![root.clone()], &[] as &[Signature], &mut read);
-    let declared = Declarations::read(&[], &of_program(&loaded.program)).map_err(|error| error.to_string())?;
+    let declared = Declarations::read(&[], &of_program(&loaded.program.settings, &loaded.program.sources))
+        .map_err(|error| error.to_string())?;
     let around = Surroundings {
         working_directory: folder,
         canned: &[],

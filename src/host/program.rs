@@ -7,8 +7,9 @@ use std::sync::Arc;
 use crate::host::journal::record::text_hash;
 use crate::host::journal::wire::FileWire;
 use crate::host::library;
-use crate::lang::program::Signature;
-use crate::lang::{ImportRequest, LoadOptions, Loaded, SourceText, load};
+use crate::lang::program::{FrontMatter, Signature};
+use crate::lang::{ImportRequest, LoadOptions, Loaded, SourceText, load, load_settings};
+use crate::span::Sources;
 
 /// All texts of a program: enough to load it again without any file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,24 +107,53 @@ pub(crate) fn load_files_by<'a>(
     tools: impl Into<KnownTools<'a>>,
     read: &mut dyn FnMut(&Path) -> std::io::Result<String>,
 ) -> Result<(ProgramText, Loaded), ProgramFileError> {
-    let mut roots = Vec::new();
-    let mut failure = None;
-    for path in paths {
+    let roots = read_roots(paths, read)?;
+    Ok(load_texts(roots, tools, &mut |path| read(path).map_err(|cause| cause.to_string())))
+}
+
+/// What the front matter of these files and of what they import sets, with the files' texts. Nothing else of them is
+/// read: other mistakes in them are found when they are loaded.
+///
+/// # Errors
+/// A given file cannot be read.
+pub fn load_settings_of(paths: &[PathBuf]) -> Result<(FrontMatter, Sources), ProgramFileError> {
+    let mut read = |path: &Path| std::fs::read_to_string(path);
+    let roots = read_roots(paths, &mut read)?;
+    let mut read = |path: &Path| read(path).map_err(|cause| cause.to_string());
+    Ok(load_settings(roots, &mut |request| fetch(request, &mut read)))
+}
+
+/// The texts of the given files.
+fn read_roots(
+    paths: &[PathBuf],
+    read: &mut dyn FnMut(&Path) -> std::io::Result<String>,
+) -> Result<Vec<SourceText>, ProgramFileError> {
+    let root = |path: &PathBuf| {
         if let Some(path) = path.to_str().filter(|path| library::is_library(path)) {
             library::find(path).map_err(|cause| ProgramFileError::Library { path: path.to_owned(), cause })?;
             let (name, text) = library::stand_in(path);
-            roots.push(SourceText { name, text });
-            continue;
+            return Ok(SourceText { name, text });
         }
         match read(path) {
-            Ok(text) => roots.push(SourceText { name: name_of(path), text }),
-            Err(cause) => failure = Some(ProgramFileError::File { path: path.clone(), cause }),
+            Ok(text) => Ok(SourceText { name: name_of(path), text }),
+            Err(cause) => Err(ProgramFileError::File { path: path.clone(), cause }),
         }
+    };
+    paths.iter().map(root).collect()
+}
+
+/// A file that is imported. `read` gets a path that is relative to where the process is.
+fn fetch(
+    request: &ImportRequest<'_>,
+    read: &mut dyn FnMut(&Path) -> Result<String, String>,
+) -> Result<SourceText, String> {
+    if library::is_library(request.path) {
+        let file = library::find(request.path)?;
+        return Ok(SourceText { name: file.path.to_owned(), text: file.text.to_owned() });
     }
-    match failure {
-        Some(failure) => Err(failure),
-        None => Ok(load_texts(roots, tools, &mut |path| read(path).map_err(|cause| cause.to_string()))),
-    }
+    let folder = Path::new(request.from).parent().unwrap_or(Path::new(""));
+    let path = plain(&folder.join(request.path));
+    Ok(SourceText { name: name_of(&path), text: read(&path)? })
 }
 
 /// Loads a program from texts. `read` fetches imported files by path (relative to the importing file, made
@@ -135,23 +165,14 @@ pub fn load_texts<'a>(
 ) -> (ProgramText, Loaded) {
     let root_names = roots.iter().map(|root| Arc::from(root.name.as_str())).collect();
     let mut imports: BTreeMap<String, BTreeMap<String, Arc<str>>> = BTreeMap::new();
-    let mut fetch = |request: &ImportRequest<'_>| {
-        if library::is_library(request.path) {
-            let file = library::find(request.path)?;
-            let meant = imports.entry(request.from.to_owned()).or_default();
-            meant.insert(request.path.to_owned(), file.path.into());
-            return Ok(SourceText { name: file.path.to_owned(), text: file.text.to_owned() });
-        }
-        let folder = Path::new(request.from).parent().unwrap_or(Path::new(""));
-        let path = plain(&folder.join(request.path));
-        let name = name_of(&path);
-        let text = read(&path)?;
-        imports.entry(request.from.to_owned()).or_default().insert(request.path.to_owned(), name.as_str().into());
-        Ok(SourceText { name, text })
+    let mut follow = |request: &ImportRequest<'_>| {
+        let file = fetch(request, read)?;
+        imports.entry(request.from.to_owned()).or_default().insert(request.path.to_owned(), file.name.as_str().into());
+        Ok(file)
     };
     let known = tools.into();
     let options = LoadOptions { tools: known.signatures, open_world: known.are_more, others: known.others };
-    let mut loaded = load(roots, &mut fetch, &options);
+    let mut loaded = load(roots, &mut follow, &options);
     let sources = &loaded.program.sources;
     loaded.diagnostics.retain(|finding| library::concerns_author(finding, sources));
     let files = loaded.program.sources.iter().map(|(_, file)| FileWire {

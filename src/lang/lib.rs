@@ -8,8 +8,9 @@ pub use crate::diagnostic::spelling;
 pub use crate::english::grammar::{Wording, wordings};
 pub use crate::english::triggers::examples as trigger_examples;
 pub use crate::lower::LoadOptions;
-use crate::program::Program;
+use crate::program::{FrontMatter, Program};
 pub use crate::source::{ImportRequest, SourceText};
+use crate::span::Sources;
 
 // What the language and all above it speak about; the rest of the crate is built on it.
 pub mod diagnostic;
@@ -41,6 +42,16 @@ pub struct Loaded {
     pub program: Program,
     /// What was found, by place.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What the front matter of the files that [`load`] would read sets, and the files. Their lines are not read, which is
+/// most of the work; what is wrong with the files [`load`] tells.
+pub fn load_settings(
+    roots: Vec<SourceText>,
+    read: &mut dyn FnMut(&ImportRequest<'_>) -> Result<SourceText, String>,
+) -> (FrontMatter, Sources) {
+    let files = lower::load::load_files(roots, read);
+    (lower::read_settings(&files, &mut Vec::new()), files.sources)
 }
 
 /// Loads a program from its given files. `read` fetches what they import; its error says why it can't.

@@ -19,7 +19,8 @@ fn declared(toml: &str, front: &str) -> Result<Declarations, String> {
     let text = format!("---\n{front}---\n\n# A\n\n## Main\n\n- Say \"x\"\n");
     let root = SourceText { name: "dir/program.md".to_owned(), text };
     let loaded = load(vec![root], &mut |_| Err("none".to_owned()), &LoadOptions::default());
-    Declarations::read(&file.declared, &of_program(&loaded.program)).map_err(|error| error.to_string())
+    Declarations::read(&file.declared, &of_program(&loaded.program.settings, &loaded.program.sources))
+        .map_err(|error| error.to_string())
 }
 
 const TOML: &str = r#"

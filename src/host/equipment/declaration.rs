@@ -11,9 +11,9 @@ use crate::host::config_file::unknown_key;
 use crate::host::resource::prices::{Price, PriceTable};
 use crate::host::tool::policy::{ApprovalPolicy, Policies, ToolPolicy};
 use crate::lang::expr::scan_name;
-use crate::lang::program::{Program, ToolList};
+use crate::lang::program::{FrontMatter, ToolList};
 use crate::lang::source::front_matter::DECLARATIONS;
-use crate::span::LineIndex;
+use crate::span::{LineIndex, Sources};
 use crate::value::{Map, Value};
 use crate::vm::protocol::EffectClass;
 use crate::vm::protocol::Origin;
@@ -245,10 +245,10 @@ pub fn prices(configured: &[Written]) -> Result<PriceTable, ConfigError> {
 }
 
 /// What the front matter of a program declares.
-pub fn of_program(program: &Program) -> Vec<Written> {
-    let settings = program.settings.other.iter().filter(|(key, ..)| DECLARATIONS.contains(&key.as_str()));
+pub fn of_program(settings: &FrontMatter, sources: &Sources) -> Vec<Written> {
+    let settings = settings.other.iter().filter(|(key, ..)| DECLARATIONS.contains(&key.as_str()));
     let written = settings.map(|(key, value, span)| {
-        let file = program.sources.get(span.file);
+        let file = sources.get(span.file);
         let name = file.map_or("front matter", |file| &*file.name);
         let line = file.map_or(1, |file| LineIndex::new(&file.text).line_column(span.start as usize).0);
         Written {

@@ -259,7 +259,7 @@ fn read_tool_list(files: &Files, tools: &ToolNames<'_>, diagnostics: &mut Vec<Di
 }
 
 /// The front matter of all files together; of a key that stands in several files the first counts.
-fn read_settings(files: &Files, diagnostics: &mut Vec<Diagnostic>) -> FrontMatter {
+pub(crate) fn read_settings(files: &Files, diagnostics: &mut Vec<Diagnostic>) -> FrontMatter {
     let mut settings = FrontMatter::default();
     let mut first: HashMap<&str, Span> = HashMap::new();
     for setting in files.files.iter().flat_map(|file| &file.settings) {

@@ -24,7 +24,7 @@ use crate::host::llm::embedded::{self as embedded_model, Embedded};
 use crate::host::llm::openai::OpenAi;
 use crate::host::llm::replay::{RecordedReply, Replay};
 use crate::host::llm::script::Script;
-use crate::host::program::{KnownTools, ToolInventory, load_files};
+use crate::host::program::{ToolInventory, load_settings_of};
 use crate::host::resource::model::ModelOptions;
 use crate::host::secrets::Secrets;
 use crate::host::session::{SessionOptions, World};
@@ -100,7 +100,9 @@ impl WorldArguments {
     /// The same for a program that is loaded.
     pub(crate) async fn open_for(&self, console: &Console, program: &Program) -> Result<Equipment, Failure> {
         let first = first_file(program);
-        self.outfit(console).open(&declaration::of_program(program), first.as_deref(), Reach::Open).await
+        self.outfit(console)
+            .open(&declaration::of_program(&program.settings, &program.sources), first.as_deref(), Reach::Open)
+            .await
     }
 
     /// The same for a program that is not there yet: what the configuration beside its file declares.
@@ -304,9 +306,8 @@ fn models(file: FileConfig, environment: Environment) -> Models {
 
 /// What the front matter of these files declares; other mistakes in them are found later.
 pub(crate) fn declared_by(files: &[PathBuf]) -> Result<Vec<Written>, Failure> {
-    let open = KnownTools { are_more: true, ..KnownTools::default() };
-    let (_, loaded) = load_files(files, open).map_err(|error| Failure::wrong(error.to_string()))?;
-    Ok(declaration::of_program(&loaded.program))
+    let (settings, sources) = load_settings_of(files).map_err(|error| Failure::wrong(error.to_string()))?;
+    Ok(declaration::of_program(&settings, &sources))
 }
 
 fn first_file(program: &Program) -> Option<PathBuf> {
