@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::english::pattern::{Hole, Matched, Pattern};
+use crate::english::holes::Hole;
+use crate::english::pattern::{Matched, Pattern};
 use crate::english::reading::Near;
 use crate::english::rules::{Means, RULES, Rule};
 use crate::english::words::{Phrase, bare_words};
@@ -33,7 +34,7 @@ struct Grammar {
 static GRAMMAR: LazyLock<Grammar> = LazyLock::new(|| {
     let mut grammar = Grammar { patterns: Vec::new(), by_word: HashMap::new(), open: Vec::new() };
     for (index, rule) in RULES.iter().enumerate() {
-        let pattern = Pattern::new(rule.pattern);
+        let pattern = Pattern::new(rule.pattern, &[]);
         let words = pattern.first_words();
         if words.is_empty() {
             grammar.open.push(index);

@@ -3,6 +3,7 @@
 pub(crate) mod callables;
 pub(crate) mod calls;
 pub(crate) mod grammar;
+mod holes;
 pub(crate) mod items;
 pub(crate) mod lines;
 pub(crate) mod loops;
@@ -10,5 +11,6 @@ mod near;
 pub(crate) mod pattern;
 pub(crate) mod reading;
 pub(crate) mod rules;
+mod time;
 pub(crate) mod triggers;
 pub(crate) mod words;

@@ -137,13 +137,15 @@ fn misspelt<'a>(line: Phrase<'a>, around: Surroundings<'a>) -> impl Iterator<Ite
 
 /// Signs that look like an operator, and words that are often taken for others.
 fn slips(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
-    const SLIPS: [(&str, &str); 18] = [
+    const WORDS: [(&str, &str); 6] = [
         (" more then ", " more than "),
         (" less then ", " less than "),
         (" greater then ", " greater than "),
         (" fewer then ", " fewer than "),
         (" it failed", " the last call failed"),
         (" that failed", " the last call failed"),
+    ];
+    const SIGNS: [(&str, &str); 11] = [
         ("=>", ">="),
         ("=<", "<="),
         ("===", "=="),
@@ -155,18 +157,14 @@ fn slips(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
         ("- =", "-="),
         ("=+", "+="),
         ("=-", "-="),
-        ("$ ", "$"),
     ];
-    let has_sign = line.text.contains(['=', '>', '<', '$']);
-    let may_have = has_sign || line.text.contains(" then ") || line.text.contains(" failed");
-    SLIPS.into_iter().filter(move |_| may_have).filter_map(move |(sign, meant)| {
+    // Most lines have none of them.
+    let words = if line.text.contains(" then ") || line.text.contains(" failed") { &WORDS[..] } else { &[] };
+    let signs = if line.text.contains(['=', '>']) { &SIGNS[..] } else { &[] };
+    words.iter().chain(signs).chain(&[("$ ", "$")]).filter_map(move |(sign, meant)| {
         let at = line.text.find(sign)?;
-        Some((
-            at,
-            at + sign.len(),
-            meant.to_owned(),
-            format!("`{}` is not read here; `{}` is", sign.trim(), meant.trim()),
-        ))
+        let why = format!("`{}` is not read here; `{}` is", sign.trim(), meant.trim());
+        Some((at, at + sign.len(), (*meant).to_owned(), why))
     })
 }
 
@@ -215,8 +213,8 @@ fn calls<'a>(line: Phrase<'a>, around: Surroundings<'a>) -> impl Iterator<Item =
     let why = "the arguments of a call stand in brackets, with a comma between them";
     let separate =
         |text: &str| text.replace("\" \"", "\", \"").replace(" \"", ", \"").replace(" $", ", $").replace(",,", ",");
-    let texts = [arguments.to_owned(), separate(arguments)];
-    let texts = texts.into_iter().filter(move |text| is_known && text.starts_with(['$', '"']));
+    let texts = is_known.then(|| [arguments.to_owned(), separate(arguments)]);
+    let texts = texts.into_iter().flatten().filter(|text| text.starts_with(['$', '"']));
     texts.map(move |text| (end, whole, format!("({text})"), why.to_owned()))
 }
 
@@ -288,8 +286,9 @@ fn two_actions(line: Phrase<'_>, before: usize, read: &impl Fn(Phrase<'_>) -> us
     let (first, at, second) = places.map(|(at, joint)| (line.until(at), at, line.from(at + joint.len()).trim())).find(
         |(first, _, second)| {
             let is_quoted = first.text.matches(['"', '“', '”']).count() % 2 == 1;
-            let (one, other) = (read(*first), read(*second));
-            !is_quoted && one > 0 && other > 0 && one + other > before
+            let one = if is_quoted { 0 } else { read(*first) };
+            let other = if one > 0 { read(*second) } else { 0 };
+            other > 0 && one + other > before
         },
     )?;
     let message = "two things to do stand on one line, so the model does both; give each a line of its own".to_owned();

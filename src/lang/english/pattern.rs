@@ -2,15 +2,12 @@
 //!
 //! `word`, `one|other`, `(some words|other words)`, `[words that may be there]`, and holes: `{target}` is `$x` or
 //! `$x:int`, `{value}` an expression, `{condition}` one as in a sentence, `{count}` a number in digits or words, `{call}`
-//! is `Name(…)`, `{quoted}` a text in quotes, `{words}` any words, `{rest}` whatever remains. After `!` the text can mean
-//! nothing else: where it goes on otherwise it was nearly understood.
+//! is `Name(…)`, `{quoted}` a text in quotes, `{words}` any words, `{rest}` whatever remains. Triggers have some of their own (see [`HOLES`]). After `!` the text can mean
+//! nothing else: where it goes on otherwise it was nearly understood. Any other name in braces is one of the groups that
+//! a table has, patterns of which others are made.
 
-use crate::english::words::{Phrase, closing_bracket, scan_path};
-use crate::expr::Style;
-use crate::expr::lexer::{scan_curly_quotes, scan_string};
-
-/// How many words a hole for words is tried with; a bound for hostile texts only.
-const MAX_WORDS: usize = 60;
+use crate::english::holes::{HOLES, Hole};
+use crate::english::words::Phrase;
 
 #[derive(Debug)]
 enum Node {
@@ -19,80 +16,6 @@ enum Node {
     OneOf(Vec<Vec<Node>>),
     Hole(Hole),
     Sure,
-}
-
-/// What stands in a hole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hole {
-    Target,
-    Value,
-    Condition,
-    Count,
-    Call,
-    Quoted,
-    Words,
-    Rest,
-}
-
-const HOLES: [(&str, Hole); 8] = [
-    ("{target}", Hole::Target),
-    ("{value}", Hole::Value),
-    ("{condition}", Hole::Condition),
-    ("{count}", Hole::Count),
-    ("{call}", Hole::Call),
-    ("{quoted}", Hole::Quoted),
-    ("{words}", Hole::Words),
-    ("{rest}", Hole::Rest),
-];
-
-impl Hole {
-    /// What is expected there, for people.
-    pub(crate) fn describe(self) -> &'static str {
-        match self {
-            Hole::Target => "a variable such as `$name`",
-            Hole::Value => "a value: a number, a text in quotes, `$name`, or a list of them",
-            Hole::Condition => "a condition such as `$n is 3`",
-            Hole::Count => "a number",
-            Hole::Call => "a call such as `Name($x)`",
-            Hole::Quoted => "a text in quotes",
-            Hole::Words | Hole::Rest => "something else",
-        }
-    }
-
-    /// What it takes from the beginning of `text`: the shortest first.
-    fn take<'a>(self, text: Phrase<'a>, attempt: usize) -> Option<(Phrase<'a>, Phrase<'a>)> {
-        let split = |n_bytes: usize| Some((text.until(n_bytes), text.from(n_bytes).trim()));
-        match self {
-            Hole::Words => {
-                let mut ends = text.text.char_indices().filter(|(_, c)| c.is_whitespace() || matches!(c, ',' | ':'));
-                let end = ends.nth(attempt).map(|(at, _)| at).filter(|&at| at > 0)?;
-                (attempt < MAX_WORDS).then(|| split(end)).flatten()
-            }
-            _ if attempt > 0 => None,
-            Hole::Rest => (!text.trim_end_marks().is_empty()).then(|| (text, text.from(text.text.len()))),
-            Hole::Target => {
-                let (_, rest) = text.target()?;
-                split(text.text.len() - rest.text.len()).map(|(taken, rest)| (taken.trim(), rest))
-            }
-            Hole::Value => split(text.leading_operand()?.1),
-            Hole::Condition => split(text.leading(Style::Sentence)?.1),
-            Hole::Count => match text.leading_number() {
-                Some((word, _)) => split(word.len()),
-                None => split(text.leading_operand()?.1),
-            },
-            Hole::Call => {
-                let length = scan_path(text.text);
-                let inside = text.from(length).strip_bracket().filter(|_| length > 0)?;
-                split(length + 1 + closing_bracket(inside.text)? + 1)
-            }
-            Hole::Quoted => {
-                let plain = || text.text.starts_with(['"', '\'']).then(|| scan_string(text.text)).flatten();
-                let length =
-                    plain().map(|found| found.1).or_else(|| scan_curly_quotes(text.text).map(|found| found.1))?;
-                split(length)
-            }
-        }
-    }
 }
 
 /// A pattern, ready to be matched.
@@ -119,8 +42,12 @@ struct Rest<'p> {
     then: Option<&'p Rest<'p>>,
 }
 
+#[derive(Default)]
 struct State<'a> {
     holes: Vec<Phrase<'a>>,
+    /// Whether anything may follow the pattern; where that begins.
+    is_prefix: bool,
+    behind: Option<Phrase<'a>>,
     sure: bool,
     stuck: Option<(Hole, Phrase<'a>)>,
 }
@@ -135,10 +62,12 @@ impl<'a> State<'a> {
 }
 
 impl Pattern {
-    /// Reads a pattern of the grammar, which is known to be well formed (a test reads them all).
-    pub(crate) fn new(text: &'static str) -> Pattern {
-        let mut rest = text;
-        let nodes: Vec<Node> = read_nodes(&mut rest).into_iter().flatten().collect();
+    /// Reads a pattern of a table, which is known to be well formed (a test reads them all).
+    pub(crate) fn new(text: &'static str, groups: Groups) -> Pattern {
+        let nodes = match read_nodes(&mut { text }, groups) {
+            mut choices if choices.len() == 1 => choices.remove(0),
+            choices => vec![Node::OneOf(choices)],
+        };
         let surely = nodes.iter().take_while(|node| !matches!(node, Node::Sure));
         let needs = surely.map(needed).filter(|group| !group.is_empty()).collect();
         Pattern { nodes, needs }
@@ -163,11 +92,17 @@ impl Pattern {
 
     /// Matches the whole of `text`, but for the marks at its end.
     pub(crate) fn matches<'a>(&self, text: Phrase<'a>) -> Matched<'a> {
-        let mut state = State { holes: Vec::new(), sure: false, stuck: None };
+        let mut state = State::default();
         if run(&Rest { nodes: &self.nodes, then: None }, text.trim(), &mut state) {
             return Matched::Whole(state.holes);
         }
         state.stuck.map_or(Matched::Not, |(hole, place)| Matched::Nearly(hole, place))
+    }
+
+    /// What follows it, if `text` begins so.
+    pub(crate) fn strip<'a>(&self, text: Phrase<'a>) -> Option<Phrase<'a>> {
+        let mut state = State { is_prefix: true, ..State::default() };
+        run(&Rest { nodes: &self.nodes, then: None }, text, &mut state).then_some(state.behind)?
     }
 }
 
@@ -211,7 +146,10 @@ fn run<'a>(rest: &Rest<'_>, text: Phrase<'a>, state: &mut State<'a>) -> bool {
     let Some((node, nodes)) = rest.nodes.split_first() else {
         return match rest.then {
             Some(then) => run(then, text, state),
-            None => text.trim_end_marks().is_empty(),
+            None => {
+                state.behind = Some(text);
+                state.is_prefix || text.trim_end_marks().is_empty()
+            }
         };
     };
     let next = Rest { nodes, then: rest.then };
@@ -255,8 +193,11 @@ fn run<'a>(rest: &Rest<'_>, text: Phrase<'a>, state: &mut State<'a>) -> bool {
     }
 }
 
+/// Patterns that others use, each with its name.
+pub(crate) type Groups = &'static [(&'static str, &'static str)];
+
 /// Choices up to the end or a closing bracket.
-fn read_nodes(rest: &mut &'static str) -> Vec<Vec<Node>> {
+fn read_nodes(rest: &mut &'static str, groups: Groups) -> Vec<Vec<Node>> {
     let mut choices = vec![Vec::new()];
     loop {
         *rest = rest.trim_start();
@@ -265,7 +206,7 @@ fn read_nodes(rest: &mut &'static str) -> Vec<Vec<Node>> {
         match first {
             '[' | '(' => {
                 *rest = &rest[1..];
-                let mut inner = read_nodes(rest);
+                let mut inner = read_nodes(rest, groups);
                 if first == '[' {
                     inner.push(Vec::new());
                 }
@@ -283,13 +224,23 @@ fn read_nodes(rest: &mut &'static str) -> Vec<Vec<Node>> {
                 let end = rest.find([' ', ']', ')', '|', '[', '(']).unwrap_or(rest.len());
                 let (word, after) = rest.split_at(end);
                 *rest = after;
-                choices[nodes].push(match HOLES.iter().find(|(name, _)| *name == word) {
-                    Some((_, hole)) => Node::Hole(*hole),
-                    None if word == "!" => Node::Sure,
-                    None if word.starts_with(char::is_alphabetic) => Node::Word(word),
-                    None => Node::Mark(word),
-                });
+                choices[nodes].push(read_node(word, groups));
             }
         }
+    }
+}
+
+fn read_node(word: &'static str, groups: Groups) -> Node {
+    if let Some((_, hole)) = HOLES.iter().find(|(name, _)| *name == word) {
+        return Node::Hole(*hole);
+    }
+    let name = word.strip_prefix('{').and_then(|name| name.strip_suffix('}'));
+    if let Some((_, pattern)) = name.and_then(|name| groups.iter().find(|(known, _)| *known == name)) {
+        return Node::OneOf(read_nodes(&mut { *pattern }, groups));
+    }
+    match word {
+        "!" => Node::Sure,
+        _ if word.starts_with(char::is_alphabetic) => Node::Word(word),
+        _ => Node::Mark(word),
     }
 }

@@ -78,14 +78,18 @@ impl<'a> Phrase<'a> {
         }
     }
 
-    /// What follows `phrase` (words of small letters, one space between them), if it begins so; case and kind of
-    /// white space do not matter.
+    /// What follows `phrase` (words of small letters, one space between them), if it begins so; case, kind of
+    /// white space and form of an apostrophe do not matter.
     pub(crate) fn strip(self, phrase: &str) -> Option<Phrase<'a>> {
         let is_trimmed = self.text.starts_with(|first: char| first.is_ascii_graphic());
         let text = if is_trimmed { self.text } else { self.text.trim_start() };
         let mut at = 0;
         for wanted in phrase.bytes() {
             // Most phrases are no beginning of a line, and their first letter tells.
+            if wanted == b'\'' && text[at..].starts_with('’') {
+                at += '’'.len_utf8();
+                continue;
+            }
             if wanted != b' ' {
                 text.as_bytes().get(at).filter(|byte| byte.eq_ignore_ascii_case(&wanted))?;
                 at += 1;
@@ -198,7 +202,13 @@ impl<'a> Phrase<'a> {
 
     /// Where the words of `phrase` (one word) begin, outside of quotes.
     pub(crate) fn find_word(self, word: &str) -> Option<usize> {
-        self.words().find(|(_, found)| found.eq_ignore_ascii_case(word)).map(|(at, _)| at)
+        // Most words that are looked for stand nowhere, and bytes tell that at less cost.
+        let first = word.bytes().next()?;
+        let mut places = self.text.as_bytes().windows(word.len());
+        let may_stand =
+            places.any(|place| place[0].eq_ignore_ascii_case(&first) && place.eq_ignore_ascii_case(word.as_bytes()));
+        let mut words = may_stand.then(|| self.words())?;
+        words.find(|(_, found)| found.eq_ignore_ascii_case(word)).map(|(at, _)| at)
     }
 
     /// The word that it begins with.

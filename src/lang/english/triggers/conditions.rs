@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::english::triggers::patterns::{match_whole, strip_pattern};
+use crate::english::triggers::wordings::{is_group, strip_group};
 use crate::english::words::Phrase;
 use crate::expr::{BinaryOperator, Expr, ExprKind, LAST_CALL_FAILED, Style, Test, UnaryOperator, is_one_of};
 use crate::program::{TriggerKind, Type, USER_MESSAGE};
@@ -17,11 +17,11 @@ pub(super) fn read_watched(words: Phrase<'_>) -> Option<TriggerKind> {
         return Some(TriggerKind::Condition(Expr { kind, span: rest.span() }));
     }
     let Some(rest) = strip_when(words).map(Phrase::without_ticks) else {
-        let changes = strip_pattern("on|upon {the}? change|changes of|to|in", words).and_then(read_one);
+        let changes = strip_group("on_change", words).and_then(read_one);
         let bare = || read_condition(words).filter(|expr| !is_bare(expr)).map(TriggerKind::Condition);
         return changes.or_else(bare);
     };
-    let by_person = || strip_pattern("{person} {changes} {the}?", rest).and_then(read_one);
+    let by_person = || strip_group("person_changes", rest).and_then(read_one);
     let condition = || read_said(rest).or_else(|| read_given(rest)).or_else(|| read_condition(rest));
     let changes = read_changes(rest).map(TriggerKind::Changes).or_else(by_person);
     changes.or_else(|| condition().map(TriggerKind::Condition))
@@ -29,7 +29,7 @@ pub(super) fn read_watched(words: Phrase<'_>) -> Option<TriggerKind> {
 
 /// What follows the word that stands in front of something that comes to be true.
 fn strip_when(words: Phrase<'_>) -> Option<Phrase<'_>> {
-    strip_pattern("{when}", words)
+    strip_group("when", words)
 }
 
 /// The variable that `rest` is: its changes.
@@ -40,10 +40,10 @@ fn read_one(rest: Phrase<'_>) -> Option<TriggerKind> {
 
 /// `the user says "stop" or "quit"`, `the message contains "refund"`: a condition about the last message.
 fn read_said(rest: Phrase<'_>) -> Option<Expr> {
-    let said = |pattern, operator| Some((strip_pattern(pattern, rest)?, operator));
-    let (mut rest, operator) = said("{person} {says} exactly|only|just", BinaryOperator::Equal)
-        .or_else(|| said("{person} {says}|{mentions}", BinaryOperator::Contains))
-        .or_else(|| said("{the}? message|text|input {mentions}", BinaryOperator::Contains))?;
+    let said = |group, operator| Some((strip_group(group, rest)?, operator));
+    let (mut rest, operator) = said("says_exactly", BinaryOperator::Equal)
+        .or_else(|| said("says_or_mentions", BinaryOperator::Contains))
+        .or_else(|| said("message_mentions", BinaryOperator::Contains))?;
     let mut whole: Option<Expr> = None;
     loop {
         let (text, length) = rest.leading_operand()?;
@@ -77,10 +77,10 @@ fn binary(operator: BinaryOperator, left: Expr, right: Expr) -> Expr {
 
 /// `the user has provided $email`, `we know $name and $email`.
 fn read_given(rest: Phrase<'_>) -> Option<Expr> {
-    let given = |pattern, negated| Some((strip_pattern(pattern, rest)?, negated));
-    let (values, negated) = given("{person} {gives}", false)
-        .or_else(|| given("we|you know|have|got", false))
-        .or_else(|| given("{person} {has_not} {given}", true))?;
+    let given = |group, negated| Some((strip_group(group, rest)?, negated));
+    let (values, negated) = given("person_gives", false)
+        .or_else(|| given("we_know", false))
+        .or_else(|| given("person_has_not_given", true))?;
     let values = values.strip_end("yet").unwrap_or(values).listed_values()?;
     if negated && values.len() > 1 {
         return None;
@@ -261,7 +261,7 @@ fn read_changes(rest: Phrase<'_>) -> Option<Vec<Arc<str>>> {
             names.push(target.name);
         }
         let behind = behind.trim();
-        if match_whole("{change}", behind).is_some() {
+        if is_group("change", behind) {
             return Some(names);
         }
         // `$x and $y change` may mean both at once.

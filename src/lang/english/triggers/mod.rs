@@ -4,8 +4,6 @@
 //! that costs a model call.
 
 pub(crate) mod conditions;
-mod patterns;
-mod time;
 pub(crate) mod topics;
 mod wordings;
 
@@ -14,10 +12,11 @@ use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::english::callables::Meaning;
+use crate::english::pattern::{Matched, Pattern};
 use crate::english::reading::Surroundings;
+use crate::english::time::{read_beat, read_time, read_unit};
 use crate::english::triggers::conditions::read_watched;
-use crate::english::triggers::patterns::{Found, match_whole};
-use crate::english::triggers::wordings::{NEAR, WORDINGS, Waits};
+use crate::english::triggers::wordings::{NEAR_ROWS, ROWS, WORDINGS, Waits};
 use crate::english::words::{Phrase, scan_path, without_emphasis};
 use crate::program::{CallName, TriggerKind};
 
@@ -63,8 +62,19 @@ pub(crate) fn read_trigger(
 }
 
 fn is_beginning(words: Phrase<'_>) -> bool {
-    let beginnings = WORDINGS.iter().filter(|wording| wording.waits == Waits::Beginning);
-    beginnings.into_iter().any(|wording| match_whole(wording.pattern, words).is_some())
+    rows(words, |waits| waits == Waits::Beginning).next().is_some()
+}
+
+/// The rows that the whole of `words` fits, each with what stands in its hole.
+fn rows<'a>(words: Phrase<'a>, wanted: impl Fn(Waits) -> bool) -> impl Iterator<Item = (Waits, Option<Phrase<'a>>)> {
+    let found: Vec<&str> = words.words().map(|(_, word)| word).collect();
+    let rows = ROWS.iter().filter(move |(waits, pattern)| wanted(*waits) && pattern.may_match(words.text, &found));
+    rows.filter_map(move |(waits, pattern)| Some((*waits, in_hole(pattern, words)?)))
+}
+
+/// What stands in the hole of a pattern that the whole of `words` fits.
+fn in_hole<'a>(pattern: &Pattern, words: Phrase<'a>) -> Option<Option<Phrase<'a>>> {
+    if let Matched::Whole(holes) = pattern.matches(words) { Some(holes.first().copied()) } else { None }
 }
 
 /// The wordings of the table by themselves: a text that each reads.
@@ -76,41 +86,47 @@ fn classify(words: Phrase<'_>, around: Surroundings<'_>, diagnostics: &mut Vec<D
     if let Some(kind) = read_watched(words) {
         return kind;
     }
-    let fits = WORDINGS.iter().filter(|wording| wording.waits != Waits::Beginning);
-    let mut fits = fits.filter_map(|wording| Some((wording.waits, match_whole(wording.pattern, words)?)));
-    if let Some(kind) = fits.find_map(|(waits, found)| kind_of(waits, found, around, diagnostics)) {
+    let mut fits = rows(words, |waits| waits != Waits::Beginning);
+    if let Some(kind) = fits.find_map(|(waits, hole)| kind_of(waits, hole, around, diagnostics)) {
         return kind;
     }
     let is_callable = |call: Phrase<'_>| around.names.is_callable(around.agent, call.text);
-    let near = |pattern| match_whole(pattern, words).is_some_and(|found| found.call.is_none_or(is_callable));
-    if let Some((_, note)) = NEAR.iter().find(|(pattern, _)| near(pattern)) {
+    let is_near = |(pattern, calls, _): &&(Pattern, bool, &str)| {
+        in_hole(pattern, words).is_some_and(|hole| !calls || hole.is_some_and(is_callable))
+    };
+    if let Some((.., note)) = NEAR_ROWS.iter().find(is_near) {
         let message = "no trigger waits for this, so it is judged by the classifier";
         diagnostics.push(Diagnostic::warning("nearly-understood", words.span(), message).with_note(*note));
     }
     TriggerKind::Semantic
 }
 
-/// What a row of the table means with what was found in it; none: what is called there is unknown.
+/// What a row of the table means with what stands in its hole; none: what is called there is unknown.
 fn kind_of(
     waits: Waits,
-    found: Found<'_>,
+    hole: Option<Phrase<'_>>,
     around: Surroundings<'_>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<TriggerKind> {
-    let mut call = || read_call(found.call?, around, diagnostics);
+    let mut call = || read_call(hole?, around, diagnostics);
+    let time = || {
+        let words = hole?;
+        let time = read_time(words).or_else(|| read_unit(words, true)).or_else(|| read_beat(words));
+        Some(time?.0)
+    };
     Some(match waits {
         Waits::Beginning => TriggerKind::Beginning,
-        Waits::Silence => TriggerKind::Silence { after_ms: found.ms? },
-        Waits::Period => TriggerKind::Every { period_ms: found.ms? },
+        Waits::Silence => TriggerKind::Silence { after_ms: time()? },
+        Waits::Period => TriggerKind::Every { period_ms: time()? },
         Waits::BeforeCall => TriggerKind::BeforeCall(call()?),
         Waits::AfterCall => TriggerKind::AfterCall(call()?),
         Waits::CallFails => TriggerKind::CallFails(Some(call()?)),
         Waits::AnyCallFails => TriggerKind::CallFails(None),
         // What is not said to be an event may be a call.
-        Waits::Signal if found.call.is_some_and(|call| around.names.is_callable(around.agent, call.text)) => {
+        Waits::NamedSignal if hole.is_some_and(|name| around.names.is_callable(around.agent, name.text)) => {
             return None;
         }
-        Waits::Signal => TriggerKind::Signal(found.signal?.text.into()),
+        Waits::Signal | Waits::NamedSignal => TriggerKind::Signal(hole?.text.into()),
     })
 }
 

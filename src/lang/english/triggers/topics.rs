@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::english::triggers::patterns::strip_pattern;
+use crate::english::triggers::wordings::strip_group;
 use crate::english::words::{Phrase, bare_words, split_camel_case};
 use crate::expr::is_one_of;
 use crate::program::USER_MESSAGE;
@@ -117,16 +117,16 @@ fn clauses(line: &str) -> Vec<Phrase<'_>> {
 
 /// The person that a clause is about: what they say makes it true. What belongs to them may be anything.
 fn about_person(clause: Phrase<'_>) -> Option<Phrase<'_>> {
-    let rest = strip_pattern("{when}? {person}", clause).filter(|rest| !rest.text.starts_with(['\'', '’']))?;
+    let rest = strip_group("when_person", clause).filter(|rest| !rest.text.starts_with(['\'', '’']))?;
     Some(clause.until(clause.text.len() - rest.text.len()))
 }
 
 fn speaks_of_person(clause: Phrase<'_>) -> bool {
-    clause.words().any(|(at, _)| strip_pattern("{people}", clause.from(at)).is_some())
+    clause.words().any(|(at, _)| strip_group("people", clause.from(at)).is_some())
 }
 
 /// Whether it says something by itself, and not more of what was spoken of.
 fn is_sentence(clause: Phrase<'_>) -> bool {
-    strip_pattern("{the}|it|there|nothing|everything|{nobody}", clause).is_some()
+    strip_group("subject", clause).is_some()
         && clause.words().any(|(_, word)| is_one_of("is are was were has have", word))
 }

@@ -1,11 +1,11 @@
-//! How people word the triggers that need no classifier: one table, with an example beside each row.
-//!
-//! A pattern is a row of elements with one space between them. An element is a word, or a choice of words (`a|b`);
-//! `_` stands for the space in a choice of several words (`is_called|runs`), and an element that ends in `?` may be
-//! missing. `{name}` is one of the [`GROUPS`], or something that is read: `{time}` (`30 seconds`), `{unit}` (`hour`),
-//! `{beat}` (`hourly`), `{number}` (digits), `{call}` (the name of a playbook or tool, or its words), `{event}` (the name
-//! of an event), and `{plain_event}` (one that looks like a name: `photo_uploaded`). `...` at the end: nothing more, or a
-//! mark and after it anything; `*`: anything.
+//! How people word the triggers that need no classifier: one table, with an example beside each row, in the patterns of
+//! [`crate::english::pattern`].
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::english::pattern::{Groups, Matched, Pattern};
+use crate::english::words::Phrase;
 
 /// What a trigger of a row waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub(super) enum Waits {
     CallFails,
     AnyCallFails,
     Signal,
+    /// The same, if no playbook or tool has this name.
+    NamedSignal,
 }
 
 /// A way to word a trigger.
@@ -35,13 +37,13 @@ const fn row(waits: Waits, pattern: &'static str, example: &'static str) -> Word
 
 /// Every wording; of several that fit a text the first counts.
 pub(super) const WORDINGS: &[Wording] = &[
-    row(Waits::Beginning, "{at} {the}? very? {beginning} {of}? ...", "At the start of the conversation"),
-    row(Waits::Beginning, "{when} {the}? {session} {begins} {running}? ...", "When the chat opens"),
-    row(Waits::Beginning, "{when} {person} {begins} {the}? {session} ...", "When the customer opens the chat"),
-    row(Waits::Beginning, "first_of_all|to_begin_with ...", "First of all"),
-    row(Waits::Beginning, "before anything|everything else ...", "Before anything else"),
-    row(Waits::Silence, "after {time} {without}?", "After 20 seconds without an answer"),
-    row(Waits::Silence, "after {time} of|with {silence} {from}?", "After 30 seconds of silence"),
+    row(Waits::Beginning, "{at} [{the}] [very] {beginning} [{of}] {tail}", "At the start of the conversation"),
+    row(Waits::Beginning, "{when} [{the}] {session} {begins} [{running}] {tail}", "When the chat opens"),
+    row(Waits::Beginning, "{when} {person} {begins} [{the}] {session} {tail}", "When the customer opens the chat"),
+    row(Waits::Beginning, "(first of all|to begin with) {tail}", "First of all"),
+    row(Waits::Beginning, "before (anything|everything) else {tail}", "Before anything else"),
+    row(Waits::Silence, "after {time} [{without}]", "After 20 seconds without an answer"),
+    row(Waits::Silence, "after {time} (of|with) {silence} [{from}]", "After 30 seconds of silence"),
     row(
         Waits::Silence,
         "{when} {person} {has_not} {answered} {for_time}",
@@ -55,62 +57,66 @@ pub(super) const WORDINGS: &[Wording] = &[
     row(Waits::Silence, "{when} {person} {says} nothing {for_time}", "When the guest says nothing for 30 s"),
     row(Waits::Silence, "{when} {person} {stays} {silent} {for_time}", "When the user has been silent for 2 min"),
     row(Waits::Silence, "{when} {nobody} {answers} {for_time}", "When nobody has answered for one minute"),
-    row(Waits::Silence, "{when} {there_is} {silence} {from}? {for_time}", "If there is no answer for 30 s"),
-    row(Waits::Silence, "{when} no {sign} {from}? {comes} {for_time}", "When no reply comes within a minute"),
-    row(Waits::Silence, "{when} {time} {pass} {without}|{since}?", "When 20 seconds have passed without an answer"),
+    row(Waits::Silence, "{when} {there_is} {silence} [{from}] {for_time}", "If there is no answer for 30 s"),
+    row(Waits::Silence, "{when} no {sign} [{from}] {comes} {for_time}", "When no reply comes within a minute"),
+    row(Waits::Silence, "{when} {time} {pass} [{without}|{since}]", "When 20 seconds have passed without an answer"),
     row(Waits::Silence, "{time} of {silence}", "30 seconds of silence"),
-    row(Waits::Period, "every|each {unit}", "Each hour"),
-    row(Waits::Period, "every|each {time}", "Every two hours"),
-    row(Waits::Period, "once a|an|per|every|each {unit}", "Once a day"),
-    row(Waits::Period, "once every|each {time}", "Once every 20 minutes"),
+    row(Waits::Period, "(every|each) {unit}", "Each hour"),
+    row(Waits::Period, "(every|each) {time}", "Every two hours"),
+    row(Waits::Period, "once (a|an|per|every|each) {unit}", "Once a day"),
+    row(Waits::Period, "once (every|each) {time}", "Once every 20 minutes"),
     row(Waits::Period, "{beat}", "Hourly"),
-    row(Waits::BeforeCall, "{before} {calling} {thing}? {call}", "Before using Save"),
-    row(Waits::BeforeCall, "{before} {thing}? {call} is|gets {called}", "Before Save is called"),
-    row(Waits::BeforeCall, "{before} {thing}? {call} runs|starts|begins", "Before Save runs"),
-    row(Waits::BeforeCall, "{when} {thing}? {call} is about to {about_to}", "When Save is about to run"),
-    row(Waits::BeforeCall, "{when} {thing}? {call} is|gets {called}", "Whenever Save is called"),
-    row(Waits::BeforeCall, "{when} you|we call|use|run|invoke {thing}? {call}", "Each time you call Save"),
-    row(Waits::BeforeCall, "{before} {thing}? {call}", "Before Save"),
-    row(Waits::AfterCall, "after {calling} {thing}? {call}", "After calling Save"),
-    row(Waits::AfterCall, "after|{when} {thing}? {call} {was} {called}|{done}", "When Save is done"),
-    row(Waits::AfterCall, "after|{when} {thing}? {call} {returns}", "When Save has returned"),
-    row(Waits::AfterCall, "after {thing}? {call}", "After Save"),
+    row(Waits::BeforeCall, "{before} {calling} [{thing}] {callable}", "Before using Save"),
+    row(Waits::BeforeCall, "{before} [{thing}] {callable} (is|gets) {called}", "Before Save is called"),
+    row(Waits::BeforeCall, "{before} [{thing}] {callable} (runs|starts|begins)", "Before Save runs"),
+    row(Waits::BeforeCall, "{when} [{thing}] {callable} is about to {about_to}", "When Save is about to run"),
+    row(Waits::BeforeCall, "{when} [{thing}] {callable} (is|gets) {called}", "Whenever Save is called"),
+    row(Waits::BeforeCall, "{when} (you|we) (call|use|run|invoke) [{thing}] {callable}", "Each time you call Save"),
+    row(Waits::BeforeCall, "{before} [{thing}] {callable}", "Before Save"),
+    row(Waits::AfterCall, "after {calling} [{thing}] {callable}", "After calling Save"),
+    row(Waits::AfterCall, "(after|{when}) [{thing}] {callable} {was} ({called}|{done})", "When Save is done"),
+    row(Waits::AfterCall, "(after|{when}) [{thing}] {callable} {returns}", "When Save has returned"),
+    row(Waits::AfterCall, "after [{thing}] {callable}", "After Save"),
     row(Waits::AnyCallFails, "{when} {anything} {fails}", "When any tool fails"),
-    row(Waits::AnyCallFails, "on|upon any|an? {failure}", "On any error"),
-    row(Waits::CallFails, "after|{when} {thing}? {call} {fails}", "When Save goes wrong"),
-    row(Waits::CallFails, "{when} {calling} {thing}? {call} {fails}", "When calling Save fails"),
-    row(Waits::CallFails, "{when} there is an error in|with|from {thing}? {call}", "When there is an error in Save"),
-    row(Waits::CallFails, "on|upon {failure} of|in|from|with {thing}? {call}", "On failure of Save"),
-    row(Waits::Signal, "{when} {the}? event {event} {arrives}", "When the event photo arrives"),
-    row(Waits::Signal, "{when} {the}? {plain_event} event? {arrives}", "When photo_uploaded arrives"),
-    row(Waits::Signal, "on|upon {the}? event {event}", "On the event photo"),
-    row(Waits::Signal, "on|upon {plain_event}", "On photo_uploaded"),
+    row(Waits::AnyCallFails, "(on|upon) [any|an] {failure}", "On any error"),
+    row(Waits::CallFails, "(after|{when}) [{thing}] {callable} {fails}", "When Save goes wrong"),
+    row(Waits::CallFails, "{when} {calling} [{thing}] {callable} {fails}", "When calling Save fails"),
+    row(
+        Waits::CallFails,
+        "{when} there is an error (in|with|from) [{thing}] {callable}",
+        "When there is an error in Save",
+    ),
+    row(Waits::CallFails, "(on|upon) {failure} (of|in|from|with) [{thing}] {callable}", "On failure of Save"),
+    row(Waits::Signal, "{when} [{the}] event {event} {arrives}", "When the event photo arrives"),
+    row(Waits::NamedSignal, "{when} [{the}] {named_event} [event] {arrives}", "When photo_uploaded arrives"),
+    row(Waits::Signal, "(on|upon) [{the}] event {event}", "On the event photo"),
+    row(Waits::NamedSignal, "(on|upon) {named_event}", "On photo_uploaded"),
 ];
 
 /// What looks like a wording and is none, with what can be written.
 pub(super) const NEAR: &[(&str, &str)] = &[
-    ("before|after|on {calling}", "name what is called: `Before calling GetOrder`"),
+    ("(before|after|on) {calling}", "name what is called: `Before calling GetOrder`"),
     (
-        "on|upon|at {thing}? {call}",
+        "(on|upon|at) [{thing}] {callable}",
         "say when: `Before calling GetOrder`, `After calling GetOrder`, `When GetOrder fails`",
     ),
     (
-        "every|each {number} {units}?",
+        "(every|each) {number} [{units}]",
         "a period is a number that is not 0 and a unit, and shorter than a year: `Every 10 minutes`",
     ),
-    ("after {number} {without}|{of_silence}", "a time has a unit: `After 20 seconds of silence`"),
+    ("after {number} ({without}|{of_silence})", "a time has a unit: `After 20 seconds of silence`"),
     (
-        "at|on|before|after {the}? {end} {of}? ...",
+        "(at|on|before|after) [{the}] {end} [{of}] {tail}",
         "nothing waits for the end: put what is to be done into the last lines",
     ),
     (
-        "{when}|before|after {the}? {session} {ends} ...",
+        "({when}|before|after) [{the}] {session} {ends} {tail}",
         "nothing waits for the end: put what is to be done into the last lines",
     ),
-    ("{daily}? at|by {number}|noon|midnight *", CALENDAR),
-    ("{daily} {number}? *", CALENDAR),
-    ("on|upon {the}? event *", EVENT),
-    ("{when} {the}? event *", EVENT),
+    ("[{daily}] (at|by) ({number}|noon|midnight) [{rest}]", CALENDAR),
+    ("{daily} [{number}] [{rest}]", CALENDAR),
+    ("(on|upon) [{the}] event [{rest}]", EVENT),
+    ("{when} [{the}] event [{rest}]", EVENT),
 ];
 
 const CALENDAR: &str = "no trigger waits for a time of day or a day: let a scheduler start a session then, or wait for periods: `Every day`";
@@ -118,84 +124,120 @@ const EVENT: &str =
     "an event from outside has a name of letters, digits and `_`: `When the event photo_uploaded arrives`";
 
 /// What patterns use by name.
-pub(super) const GROUPS: &[(&str, &str)] = &[
-    ("when", "when|whenever|if|once|while|as_soon_as|each_time|every_time|any_time|in_case"),
+const GROUPS: Groups = &[
+    ("when", "when|whenever|if|once|while|as soon as|each time|every time|any time|in case"),
     ("the", "the|a|an|this|each|every|any|our|my"),
     // Who talks with the program.
-    ("person", "{the}? {people}"),
+    ("person", "[{the}] {people}"),
+    ("when_person", "[{when}] {person}"),
+    ("subject", "{the}|it|there|nothing|everything|{nobody}"),
     ("people", "user|guest|customer|caller|client|patient|visitor|student|person|player|they|{anyone}"),
     ("anyone", "someone|somebody|anyone|anybody"),
-    ("nobody", "nobody|no_one|no-one"),
+    ("nobody", "nobody|no one|no-one"),
     // Beginning.
     ("at", "at|in|on|from"),
     ("beginning", "beginning|begining|start|startup|start-up|outset|launch|opening|begin"),
-    ("of", "of|to? {the}? {session}|running"),
+    ("of", "[of|to] [{the}] ({session}|running)"),
     ("session", "program|session|conversation|chat|agent|call|dialogue|dialog|execution|app"),
-    ("begins", "begins|begin|starts|start|opens|open|has_begun|has_started|is_started|is_opened"),
-    ("running", "running|execution|to_run|up"),
+    ("begins", "begins|begin|starts|start|opens|open|has begun|has started|is started|is opened"),
+    ("running", "running|execution|to run|up"),
     // Silence.
-    ("silence", "silence|inactivity|idleness|idle_time|{no_sign}"),
+    ("silence", "silence|inactivity|idleness|idle time|{no_sign}"),
     ("no_sign", "no {sign}"),
     ("silent", "silent|quiet|idle|inactive"),
     ("sign", "answer|answers|reply|replies|response|input|message|messages|reaction|activity|word|speech"),
-    ("from", "from|by {person}"),
-    ("without", "without {the}? {sign} {from}?"),
-    ("since", "since {the}? question|answer|message|last_message|last_answer"),
+    ("from", "(from|by) {person}"),
+    ("without", "without [{the}] {sign} [{from}]"),
+    ("since", "since [{the}] (question|answer|message|last message|last answer)"),
     ("of_silence", "of {silence}"),
-    ("for_time", "for|in|within|after more_than|at_least|longer_than|over? {time}"),
-    ("has_not", "has_not|hasn't|have_not|haven't"),
-    ("does_not", "does_not|doesn't|do_not|don't|did_not|didn't"),
-    ("answered", "answered|replied|responded|reacted|spoken|written|typed|said_anything|written_anything"),
-    ("answer", "answer|reply|respond|react|speak|write|type|say_anything|say_a_word|write_anything"),
-    ("answers", "answers|has_answered|replies|has_replied|responds|has_responded|speaks|has_spoken|writes|has_written"),
-    ("says", "say|says|said|has_said|writes|has_written|types|has_typed"),
-    ("stays", "is|are|was|stays|stay|remains|remain|keeps|keep|goes|falls|has_been|have_been|has_gone"),
-    ("there_is", "there_is|there's|there_was|there_has_been|there_comes"),
-    ("comes", "comes|comes_in|arrives|is_given|has_come|has_arrived"),
-    ("pass", "pass|passes|passed|have_passed|has_passed|elapse|have_elapsed|has_elapsed|have_gone_by|has_gone_by"),
+    ("for_time", "(for|in|within|after) [more than|at least|longer than|over] {time}"),
+    ("has_not", "has not|hasn't|have not|haven't"),
+    ("does_not", "does not|doesn't|do not|don't|did not|didn't"),
+    ("answered", "answered|replied|responded|reacted|spoken|written|typed|said anything|written anything"),
+    ("answer", "answer|reply|respond|react|speak|write|type|say anything|say a word|write anything"),
+    ("answers", "answers|has answered|replies|has replied|responds|has responded|speaks|has spoken|writes|has written"),
+    ("says", "say|says|said|has said|writes|has written|types|has typed"),
+    ("stays", "is|are|was|stays|stay|remains|remain|keeps|keep|goes|falls|has been|have been|has gone"),
+    ("there_is", "there is|there's|there was|there has been|there comes"),
+    ("comes", "comes|comes in|arrives|is given|has come|has arrived"),
+    ("pass", "pass|passes|passed|have passed|has passed|elapse|have elapsed|has elapsed|have gone by|has gone by"),
     // What the user says and gives, and what changes.
+    ("says_exactly", "{person} {says} (exactly|only|just)"),
+    ("says_or_mentions", "{person} ({says}|{mentions})"),
+    ("message_mentions", "[{the}] (message|text|input) {mentions}"),
+    ("person_gives", "{person} {gives}"),
+    ("we_know", "(we|you) (know|have|got)"),
+    ("person_has_not_given", "{person} {has_not} {given}"),
+    ("person_changes", "{person} {changes} [{the}]"),
+    ("on_change", "(on|upon) [{the}] (change|changes) (of|to|in)"),
     ("mentions", "mentions|contains|includes|has"),
     ("gives", "{provides}|{has_given}"),
-    ("has_given", "{has}? {given}"),
+    ("has_given", "[{has}] {given}"),
     ("provides", "provides|gives|enters|supplies|specifies"),
-    ("given", "provided|given|entered|supplied|specified|told_us"),
-    ("changes", "{has}? changes|changed|updates|updated|modifies|modified"),
+    ("given", "provided|given|entered|supplied|specified|told us"),
+    ("changes", "[{has}] (changes|changed|updates|updated|modifies|modified)"),
     ("has", "has|have"),
-    ("change", "change|changes|{is_changed}|gets_a_new_value"),
+    ("change", "change|changes|{is_changed}|gets a new value"),
     ("is_changed", "{is} {changed}"),
-    ("is", "is|was|has|has_been|are|were|have|have_been"),
+    ("is", "is|was|has|has been|are|were|have|have been"),
     ("changed", "changed|updated|modified"),
     // Events from outside.
-    ("arrives", "arrives|has_arrived|comes|comes_in|has_come|happens|has_happened|occurs|is_received|is_sent"),
+    ("arrives", "arrives|has arrived|comes|comes in|has come|happens|has happened|occurs|is received|is sent"),
     // Calls.
     ("calling", "calling|using|running|executing|invoking|{a_call}"),
-    ("a_call", "a|each|every|any call of|to"),
+    ("a_call", "(a|each|every|any) call (of|to)"),
     ("thing", "{each}|{tool}"),
-    ("each", "each|every|any {tool}?"),
-    ("tool", "the? tool|playbook|function|plan"),
-    ("before", "right|just|immediately|shortly? before"),
-    ("anything", "{any_call}|something|anything|the_last_call|the_call|the_last_tool_call"),
-    ("any_call", "any|a|some|one_of_the tool|tools|call|calls|function|tool_call"),
+    ("each", "(each|every|any) [{tool}]"),
+    ("tool", "[the] (tool|playbook|function|plan)"),
+    ("before", "[right|just|immediately|shortly] before"),
+    ("anything", "{any_call}|something|anything|the last call|the call|the last tool call"),
+    ("any_call", "(any|a|some|one of the) (tool|tools|call|calls|function|tool call)"),
     ("failure", "failure|failures|error|errors"),
     ("end", "end|exit|ending|close"),
     ("ends", "ends|end|closes|stops|exits|{is_over}"),
-    ("is_over", "is|was over|finished|closed|done"),
+    ("is_over", "(is|was) (over|finished|closed|done)"),
     ("daily", "{each_day}|daily|weekly|{on_day}|{once_a_week}"),
-    ("each_day", "every|each day|morning|noon|afternoon|evening|night|{weekday}"),
+    ("each_day", "(every|each) (day|morning|noon|afternoon|evening|night|{weekday})"),
     ("on_day", "on {weekday}"),
-    ("once_a_week", "once_a_day|once_a_week ,? on|at"),
+    ("once_a_week", "(once a day|once a week) [,] (on|at)"),
     (
         "weekday",
         "monday|tuesday|wednesday|thursday|friday|saturday|sunday|mondays|tuesdays|wednesdays|thursdays|fridays|saturdays|sundays|weekday|weekdays|weekend|weekends",
     ),
     ("units", "seconds|minutes|hours|days|weeks|second|minute|hour|day|week"),
     ("called", "called|run|used|executed|invoked"),
-    ("about_to", "run|start|begin|be_called|be_run|be_used"),
-    ("was", "is|was|gets|has_been|had_been"),
+    ("about_to", "run|start|begin|be called|be run|be used"),
+    ("was", "is|was|gets|has been|had been"),
     ("done", "done|finished|completed|over"),
     ("returns", "{returned}|returns|finishes|completes|ends|runs|ran|succeeds|succeeded"),
-    ("returned", "has? returned|finished|completed|ended|run"),
-    ("fails", "{error}|{breaks}|fails|fail|failed|has_failed|goes_wrong|went_wrong|has_gone_wrong"),
-    ("breaks", "{does_not} work|go_through|succeed"),
-    ("error", "returns|returned|gives|gave|throws|threw|raises|raised an_error"),
+    ("returned", "[has] (returned|finished|completed|ended|run)"),
+    ("fails", "{error}|{breaks}|fails|fail|failed|has failed|goes wrong|went wrong|has gone wrong"),
+    ("breaks", "{does_not} (work|go through|succeed)"),
+    ("error", "(returns|returned|gives|gave|throws|threw|raises|raised) an error"),
 ];
+
+/// The patterns by name.
+static PATTERNS: LazyLock<HashMap<&str, Pattern>> =
+    LazyLock::new(|| GROUPS.iter().map(|(name, pattern)| (*name, Pattern::new(pattern, GROUPS))).collect());
+
+/// The rows, ready to be matched.
+pub(super) static ROWS: LazyLock<Vec<(Waits, Pattern)>> =
+    LazyLock::new(|| WORDINGS.iter().map(|row| (row.waits, Pattern::new(row.pattern, GROUPS))).collect());
+
+/// What looks like a row, whether something that can be called stands in it, and what can be written.
+pub(super) static NEAR_ROWS: LazyLock<Vec<(Pattern, bool, &str)>> = LazyLock::new(|| {
+    let row = |(pattern, note): &(&'static str, &'static str)| {
+        (Pattern::new(pattern, GROUPS), pattern.contains("{callable}"), *note)
+    };
+    NEAR.iter().map(row).collect()
+});
+
+/// What follows one of the [`GROUPS`], if `words` begins so.
+pub(super) fn strip_group<'a>(name: &str, words: Phrase<'a>) -> Option<Phrase<'a>> {
+    PATTERNS.get(name)?.strip(words)
+}
+
+/// Whether `words` is one of the [`GROUPS`] and nothing else.
+pub(super) fn is_group(name: &str, words: Phrase<'_>) -> bool {
+    PATTERNS.get(name).is_some_and(|pattern| matches!(pattern.matches(words), Matched::Whole(_)))
+}

@@ -24,7 +24,7 @@ const BEATS: [(&str, u64); 3] = [("hourly", HOUR_MS), ("daily", DAY_MS), ("weekl
 const COUNTS: [(&str, u64); 4] = [("a", 1), ("an", 1), ("other", 2), ("second", 2)];
 
 /// `30 seconds`, `two hours`: the time in milliseconds, never 0, and what follows.
-pub(super) fn read_time<'a>(words: Phrase<'a>) -> Option<(u64, Phrase<'a>)> {
+pub(crate) fn read_time<'a>(words: Phrase<'a>) -> Option<(u64, Phrase<'a>)> {
     if let Some(unit) = words.strip_any(&["half an", "half a", "half"]) {
         let (unit_ms, behind) = read_unit(unit, true)?;
         return Some((unit_ms / 2, behind));
@@ -43,7 +43,7 @@ pub(super) fn read_time<'a>(words: Phrase<'a>) -> Option<(u64, Phrase<'a>)> {
 }
 
 /// A unit of time in milliseconds, and what follows; `single`: only words for one.
-pub(super) fn read_unit<'a>(words: Phrase<'a>, single: bool) -> Option<(u64, Phrase<'a>)> {
+pub(crate) fn read_unit<'a>(words: Phrase<'a>, single: bool) -> Option<(u64, Phrase<'a>)> {
     UNITS.iter().find_map(|(ms, one, many)| {
         let many = if single { None } else { words.strip_any(many) };
         Some((*ms, many.or_else(|| words.strip(one))?))
@@ -51,6 +51,6 @@ pub(super) fn read_unit<'a>(words: Phrase<'a>, single: bool) -> Option<(u64, Phr
 }
 
 /// `hourly`: how long it is from one to the next, and what follows.
-pub(super) fn read_beat<'a>(words: Phrase<'a>) -> Option<(u64, Phrase<'a>)> {
+pub(crate) fn read_beat<'a>(words: Phrase<'a>) -> Option<(u64, Phrase<'a>)> {
     BEATS.iter().find_map(|(word, ms)| Some((*ms, words.strip(word)?)))
 }
