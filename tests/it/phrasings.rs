@@ -163,17 +163,17 @@ fn read(family: &str, phrasing: &Phrasing<'_>) -> String {
     };
     let Some(step) = playbook.steps.iter().filter(inside).nth(place - 1) else { return "no line".to_owned() };
     let n_nested = usize::from(has_children);
-    let mut shown = kind(&loaded.program, step);
+    let mut shown = kind(&loaded.program, playbook, step);
     let is_block = matches!(step.kind, StepKind::Branch { .. } | StepKind::Loop(_));
     if is_block && step.children.len() > n_nested && !shown_child_is_ours(playbook, step) {
         let child = playbook.step(step.children[0]);
-        let _ = write!(shown, " -> {}", kind(&loaded.program, child));
+        let _ = write!(shown, " -> {}", kind(&loaded.program, playbook, child));
     }
     let after = playbook.steps.iter().find(|other| other.parent == step.parent && other.id.0 > step.id.0);
     if let Some(arm) = after.filter(|arm| matches!(arm.kind, StepKind::Branch { arm: Arm::Else, .. }))
         && let Some(child) = arm.children.first()
     {
-        let _ = write!(shown, " ; else -> {}", kind(&loaded.program, playbook.step(*child)));
+        let _ = write!(shown, " ; else -> {}", kind(&loaded.program, playbook, playbook.step(*child)));
     }
     match (is_near(&loaded), phrasing.meant.starts_with("near")) {
         (true, true) => phrasing.meant.to_owned(),
@@ -188,11 +188,11 @@ fn shown_child_is_ours(playbook: &Playbook, step: &Step) -> bool {
     step.children.len() == 1 && &*child.text == "Say \"x\"" && child.span.start > step.span.end
 }
 
-fn kind(program: &Program, step: &Step) -> String {
+fn kind(program: &Program, playbook: &Playbook, step: &Step) -> String {
     if matches!(step.kind, StepKind::Free) {
         return "words".to_owned();
     }
-    if matches!(step.kind, StepKind::End) { "end program".to_owned() } else { step_kind(program, &step.kind) }
+    if matches!(step.kind, StepKind::End) { "end program".to_owned() } else { step_kind(program, playbook, &step.kind) }
 }
 
 fn case(program: &Program) -> &Playbook {

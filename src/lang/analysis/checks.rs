@@ -12,7 +12,7 @@ use crate::analysis::unused::check_unused;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::nearest;
 use crate::english::callables::{Callable, Meaning, Names};
-use crate::english::words::mentioned_names;
+use crate::english::phrase::mentioned_names;
 use crate::expr::{Expr, ExprKind};
 use crate::lower::names::Liveness;
 use crate::lower::{LoadOptions, with_plans};

@@ -11,7 +11,7 @@ use crate::expr::LAST_CALL_FAILED;
 use crate::plan::outline;
 use crate::program::{
     Agent, AgentKind, Arm, Entry, Loop, Mode, OnLimit, Playbook, PlaybookId, Program, Returned, Signature, Step,
-    StepKind, Target, Trigger, TriggerKind, Type,
+    StepKind, Target, Trigger, TriggerKind, Type, one_of,
 };
 use crate::value::json::quoted;
 
@@ -180,7 +180,7 @@ fn explain_step(
         text.push('\n');
         return;
     }
-    let _ = write!(text, "\n       {indent}{}", step_kind(analysis.program(), &step.kind));
+    let _ = write!(text, "\n       {indent}{}", step_kind(analysis.program(), playbook, &step.kind));
     let mut savings = savings(analysis, playbook, step);
     let tool = step.call().filter(|call| call.playbook.is_none()).map(|call| &*call.callee);
     savings.extend(tool.or(step.due_call.as_deref()).map(about).unwrap_or_default());
@@ -278,7 +278,7 @@ fn edge_text(playbook: &Playbook, edge: &crate::program::flow_graph::Edge) -> St
 }
 
 /// What a line was read as: `branch if $n > 3`, `ask $name`, `free`.
-pub fn step_kind(program: &Program, step: &StepKind) -> String {
+pub fn step_kind(program: &Program, playbook: &Playbook, step: &StepKind) -> String {
     let read = |found: bool| if found { "an expression" } else { "in words" };
     match step {
         StepKind::Branch { arm, condition } => {
@@ -326,7 +326,12 @@ pub fn step_kind(program: &Program, step: &StepKind) -> String {
             None => format!("assign {}, value {}", target(variable), read(false)),
         },
         StepKind::Ask { targets } => {
-            format!("ask{}", targets.iter().map(|variable| format!(" {}", target(variable))).collect::<String>())
+            let choices = |variable: &Target| match playbook.choices.get(&variable.name) {
+                Some(choices) => format!(": {}", one_of(choices)),
+                None => String::new(),
+            };
+            let variables = targets.iter().map(|variable| format!(" {}{}", target(variable), choices(variable)));
+            format!("ask{}", variables.collect::<String>())
         }
         StepKind::Say { literal: Some(literal) } => format!("say {}", quoted(literal)),
         StepKind::Say { literal: None } => "say in words".to_owned(),

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::Spelling;
 use crate::expr::{BinaryOperator as Op, Expr, ExprKind};
-use crate::program::{Agent, Loop, Mode, Playbook, Program, Step, StepKind, TriggerKind, Type, TypeKind, USER_MESSAGE};
+use crate::program::{
+    Agent, Loop, Mode, Playbook, Program, Step, StepKind, TriggerKind, Type, TypeKind, USER_MESSAGE, one_of,
+};
 use crate::span::Span;
 use crate::value::Value;
 
@@ -109,16 +111,36 @@ fn never_equal(playbook: &Playbook, agent: &Agent, condition: &Expr, place: Span
     condition.for_each(&mut |expr| {
         let ExprKind::Binary(Op::Equal | Op::NotEqual | Op::In, left, right) = &expr.kind else { return };
         let ExprKind::Reference(reference) = &plain(left).kind else { return };
-        let Some(ty) = type_of(&reference.name).filter(|_| reference.path.is_empty()) else { return };
+        if !reference.path.is_empty() {
+            return;
+        }
+        let ty = type_of(&reference.name).unwrap_or(Type::ANY);
+        let choices = playbook.choices.get(&reference.name);
         let values = if let ExprKind::List(items) = &right.kind { &items[..] } else { std::slice::from_ref(&**right) };
         for value in values.iter().filter_map(|value| plain(value).as_constant()) {
             if !can_be(ty, &value) {
                 let message = format!("`${}` is of type {ty}, so it is never {}", reference.name, value.to_json());
                 let warning = Diagnostic::warning("never-equal", place, message);
                 diagnostics.push(warning.with_note("compare it with a value of its type, or declare another type"));
+            } else if let Some(choices) =
+                choices.filter(|choices| !choices.iter().any(|choice| is_alike(choice, &value)))
+                && value != Value::Null
+            {
+                let (name, choices) = (&reference.name, one_of(choices));
+                let message = format!("`${name}` is {choices}, so it is never {}", value.to_json());
+                let warning = Diagnostic::warning("never-equal", place, message);
+                diagnostics.push(warning.with_note("compare it with one of them, or let the question list this, too"));
             }
         }
     });
+}
+
+/// Whether two values are the same but for the case of letters.
+fn is_alike(one: &Value, other: &Value) -> bool {
+    match (one.as_str(), other.as_str()) {
+        (Some(one), Some(other)) => one.eq_ignore_ascii_case(other),
+        _ => one == other,
+    }
 }
 
 /// What is compared, whatever its case.

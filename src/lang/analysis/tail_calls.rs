@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::analysis::call_graph::{AgentName, Lookups};
-use crate::english::words::mentioned_names;
+use crate::english::phrase::mentioned_names;
 use crate::expr::ExprKind;
 use crate::program::flow_graph::Node;
 use crate::program::{Playbook, PlaybookId, Program, Returned, Step, StepKind, Target, Type};

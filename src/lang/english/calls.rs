@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use crate::english::callables::Meaning;
+use crate::english::phrase::Phrase;
 use crate::english::reading::{Reading, Surroundings};
-use crate::english::words::{Phrase, closing_bracket, scan_path};
+use crate::english::words::{closing_bracket, scan_path};
 use crate::expr::{Expr, ExprKind, scan_name};
 use crate::program::builtins::Builtin;
 use crate::program::{Argument, CallSite, StepKind, Target, Type, builtins};

@@ -5,8 +5,8 @@ use crate::english::lines::{
 };
 use crate::english::loops::read_line;
 use crate::english::near::{find_near, understood};
+use crate::english::phrase::Phrase;
 use crate::english::reading::{Action, ItemReading, Reading, Surroundings};
-use crate::english::words::Phrase;
 use crate::expr::{BinaryOperator, Expr, ExprKind, UnaryOperator};
 use crate::program::{Arm, Returned, StepKind};
 
@@ -81,6 +81,16 @@ fn read_branch<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> Option<ItemRea
     if let Some(rest) = line.strip_any(&ELSE_IFS) {
         return Some(read_condition(Arm::ElseIf, line, rest, true, around));
     }
+    if let Some(rest) = line.strip_any(&ELSES).and_then(after_remark) {
+        let rest = strip_separators(rest);
+        // Whether an else arm is explicit depends on the arms above it; the chain decides that.
+        let branch = Reading::new(StepKind::Branch { arm: Arm::Else, condition: None }, true);
+        if rest.trim_end_marks().is_empty() {
+            return Some(ItemReading::line(branch));
+        }
+        let reading = read_action(rest, around);
+        return Some(ItemReading { line: branch, action: action(line, rest, reading, around), otherwise: None });
+    }
     for (words, holds) in IFS {
         let Some(rest) = line.strip(words).filter(|rest| rest.strip("of").is_none()) else { continue };
         // A bare `if` says nothing.
@@ -91,17 +101,16 @@ fn read_branch<'a>(line: Phrase<'a>, around: Surroundings<'_>) -> Option<ItemRea
         let read = read_condition(Arm::If, line, rest, true, around);
         return read.line.explicit.then_some(read);
     }
-    let Some(rest) = line.strip_any(&ELSES).filter(|rest| !rest.text.starts_with('(')) else {
-        return read_condition_at_end(line, around);
-    };
-    let rest = strip_separators(rest);
-    // Whether an else arm is explicit depends on the arms above it; the chain decides that.
-    let branch = Reading::new(StepKind::Branch { arm: Arm::Else, condition: None }, true);
-    if rest.trim_end_marks().is_empty() {
-        return Some(ItemReading::line(branch));
-    }
-    let reading = read_action(rest, around);
-    Some(ItemReading { line: branch, action: action(line, rest, reading, around), otherwise: None })
+    read_condition_at_end(line, around)
+}
+
+/// What follows a remark in brackets that ends in a mark: `(new patients): ask for $birthday`.
+fn after_remark(rest: Phrase<'_>) -> Option<Phrase<'_>> {
+    let Some(inside) = rest.strip_bracket() else { return Some(rest) };
+    let end = inside.text.find(')')?;
+    let (remark, after) = (inside.until(end), inside.from(end + 1).trim());
+    let is_remark = !remark.text.contains(['$', '"']) && after.text.starts_with([':', ',']);
+    is_remark.then_some(after)
 }
 
 /// `Return false if $x is empty`, `Say "Hello." unless $known`: both sides are exact, or it is no branch.
@@ -192,17 +201,19 @@ fn read_condition<'a>(
 /// What stands before `, otherwise …` or `; else …` on the same line, and that as an arm of its own.
 fn split_otherwise<'a>(words: Phrase<'a>, around: Surroundings<'_>) -> (Phrase<'a>, Option<Action<'a>>) {
     let ends_before = |at: usize| words.text[..at].trim_end().ends_with([',', ';', '.', '—', '–']);
-    let mut ends =
-        words.words().filter(|(_, word)| word.eq_ignore_ascii_case("otherwise") || word.eq_ignore_ascii_case("else"));
-    let Some((at, word)) = ends.find(|(at, _)| ends_before(*at)).filter(|_| !around.has_children) else {
+    let mut arms = words.words().filter_map(|(at, _)| {
+        let length = ["otherwise", "else", "if not"].iter().find(|arm| words.from(at).strip(arm).is_some())?.len();
+        Some((at, length))
+    });
+    let Some((at, length)) = arms.find(|(at, _)| ends_before(*at)).filter(|_| !around.has_children) else {
         return (words, None);
     };
-    let rest = strip_separators(words.from(at + word.len()).trim());
+    let rest = strip_separators(words.from(at + length).trim());
     if rest.trim_end_marks().is_empty() || rest.strip("if").is_some() {
         return (words, None);
     }
     let before = words.until(words.text[..at].trim_end_matches([',', ';', '.', '—', '–', ' ']).len());
-    let condition = words.from(at).until(word.len());
+    let condition = words.from(at).until(length);
     (before, Some(Action { condition, words: rest, reading: read_action(rest, around) }))
 }
 

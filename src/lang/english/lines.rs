@@ -6,10 +6,11 @@
 use std::sync::Arc;
 
 use crate::english::calls::{read_call, read_call_of};
+use crate::english::grammar::rules::{Change, Means};
 use crate::english::grammar::{Found, rows};
+use crate::english::phrase::{Mention, Phrase};
 use crate::english::reading::{Near, Reading, Surroundings};
-use crate::english::rules::{Change, Means};
-use crate::english::words::{Mention, Phrase, split_camel_case};
+use crate::english::words::split_camel_case;
 use crate::expr::lexer::{scan_curly_quotes, scan_string};
 use crate::expr::{BinaryOperator, Expr, ExprKind, Style, bare_text};
 use crate::program::{Argument, Returned, StepKind, Target, Type, TypeKind};
@@ -109,6 +110,13 @@ fn read_row(line: Phrase<'_>, means: Means, holes: &[Phrase<'_>], around: Surrou
             Some(keep(read_action(line, around), target))
         }
         Means::CallInSentence => read_call(*holes.get(1)?, None, around),
+        // A word that is also a playbook's title (`Check the order with Care`) names nothing here.
+        Means::CallNamed => {
+            let name = *holes.get(1)?;
+            let looks_like_a_name = name.text.contains(['_', '.']) || name.text.chars().skip(1).any(char::is_uppercase);
+            let is_name = looks_like_a_name && !name.text.contains(char::is_whitespace);
+            read_call_in_plain_words(name, around).filter(|_| is_name)
+        }
         Means::CallWith => read_call_with(*holes.first()?, *holes.get(1)?, around),
         Means::Say => {
             let literal = read_quoted(*holes.first()?)?;
@@ -225,13 +233,22 @@ pub(super) fn strip_separators(mut rest: Phrase<'_>) -> Phrase<'_> {
 
 /// The longest expression at the beginning, if something that can end a condition follows it.
 pub(super) fn read_leading_condition(rest: Phrase<'_>) -> Option<(Expr, Phrase<'_>)> {
-    let (condition, length) = rest.leading(Style::Sentence)?;
-    let behind = rest.from(length).trim();
-    let ends = behind.trim_end_marks().is_empty()
-        || MARKS.iter().any(|mark| behind.text.starts_with(mark))
-        || behind.strip("then").is_some()
-        || behind.begins_action();
-    ends.then_some((condition, behind))
+    let whole = rest.leading(Style::Sentence).and_then(|(condition, length)| {
+        let behind = rest.from(length).trim();
+        let ends = behind.trim_end_marks().is_empty()
+            || MARKS.iter().any(|mark| behind.text.starts_with(mark))
+            || behind.strip("then").is_some()
+            || behind.begins_action();
+        ends.then_some((condition, behind))
+    });
+    // `If $a is 1 - say "one"`: a sign that could belong to the condition, before a verb.
+    let apart = || {
+        let acts = |at: usize, sign: &str| rest.from(at + sign.len()).trim().begins_action();
+        let places = [" - ", " => ", " -> "].iter().filter_map(|sign| Some((rest.text.find(sign)?, sign)));
+        let at = places.filter(|(at, sign)| acts(*at, sign)).map(|(at, _)| at).min()?;
+        Some((rest.until(at).trim().condition()?, rest.from(at).trim()))
+    };
+    whole.or_else(apart)
 }
 
 /// What follows words that only point to the nested items.

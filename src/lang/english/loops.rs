@@ -1,10 +1,10 @@
 //! Reads the loop that a line is, and what each round does on the same line.
 
+use crate::english::grammar::rules::{Means, Rounds};
 use crate::english::grammar::{Found, begins_loop, rows};
 use crate::english::lines::{read_action, strip_separators};
+use crate::english::phrase::Phrase;
 use crate::english::reading::{Action, ItemReading, Reading, Surroundings};
-use crate::english::rules::{Means, Rounds};
-use crate::english::words::Phrase;
 use crate::expr::{ACTION_VERBS, Expr, ExprKind, is_one_of};
 use crate::program::{Loop, StepKind};
 use crate::value::Value;
@@ -91,6 +91,7 @@ fn read_loop(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
             }
             Rounds::Count => (Loop::Repeat { count: Some(count(&hole(0)?)?) }, exact),
             Rounds::Times(n) => (Loop::Repeat { count: Some(number(n, line)) }, exact),
+            Rounds::AtMost if holds => (Loop::Until { condition: None, at_most: Some(count(&hole(0)?)?) }, false),
             Rounds::InWords if holds => (Loop::Repeat { count: None }, false),
             Rounds::UntilAtMost | Rounds::AtMostUntil => {
                 let is_first = rounds == Rounds::UntilAtMost;
@@ -113,7 +114,7 @@ fn read_loop(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
                 None => continue,
             },
             Rounds::Forever | Rounds::Own if holds => (Loop::While { condition: None }, false),
-            Rounds::InWords | Rounds::Forever | Rounds::Own => continue,
+            Rounds::AtMost | Rounds::InWords | Rounds::Forever | Rounds::Own => continue,
         };
         return Some(Reading::new(StepKind::Loop(header), explicit));
     }

@@ -2,15 +2,13 @@
 
 pub(crate) mod callables;
 pub(crate) mod calls;
+pub(crate) mod choices;
 pub(crate) mod grammar;
-mod holes;
 pub(crate) mod items;
 pub(crate) mod lines;
 pub(crate) mod loops;
 mod near;
-pub(crate) mod pattern;
+pub(crate) mod phrase;
 pub(crate) mod reading;
-pub(crate) mod rules;
-mod time;
 pub(crate) mod triggers;
 pub(crate) mod words;

@@ -6,14 +6,15 @@ use std::sync::LazyLock;
 
 use crate::diagnostic::spelling::Vocabulary;
 use crate::english::grammar;
+use crate::english::phrase::Phrase;
 use crate::english::reading::{ItemReading, Near, Reading, Surroundings};
-use crate::english::words::{Phrase, scan_path};
+use crate::english::words::scan_path;
 use crate::expr::{condition_words, scan_name};
 use crate::program::{Loop, StepKind};
 use crate::span::{FileId, Span};
 
 /// How many repairs of one line are tried; a bound for hostile lines only.
-const MAX_REPAIRS: usize = 24;
+pub(super) const MAX_REPAIRS: usize = 24;
 
 /// Lines longer than this are prose.
 const MAX_LINE: usize = 400;
@@ -38,12 +39,16 @@ const HEADS: [&str; 16] = [
     "ago",
 ];
 
-/// The words of the language.
-static LANGUAGE: LazyLock<Vocabulary> =
-    LazyLock::new(|| Vocabulary::new(grammar::words().chain(condition_words()).chain(HEADS).map(str::to_owned)));
+/// The words of lines.
+static LANGUAGE: LazyLock<Vocabulary> = LazyLock::new(|| vocabulary(grammar::words()));
+
+/// The words of a table with those that conditions and lines begin with or are joined by.
+pub(super) fn vocabulary(words: impl Iterator<Item = &'static str>) -> Vocabulary {
+    Vocabulary::new(words.chain(condition_words()).chain(HEADS).map(str::to_owned))
+}
 
 /// A change of a line: from where to where, what stands there then, and why.
-type Repair = (usize, usize, String, String);
+pub(super) type Repair = (usize, usize, String, String);
 
 /// What `line`, which was read as `item`, was probably meant to be, if the reader (`read`) understands more of that.
 pub(super) fn find_near<'a>(
@@ -56,17 +61,21 @@ pub(super) fn find_near<'a>(
         return None;
     }
     let before = understood(item);
-    let repairs = misspelt(line, around).chain(slips(line)).chain(unclosed(line)).chain(calls(line, around));
+    let repairs = misspelt(line, &LANGUAGE, around).chain(slips(line)).chain(unclosed(line)).chain(calls(line, around));
     let repairs = repairs.chain(unfinished(line)).chain(without_sign(line, around)).chain(remark(line));
     for (from, to, text, why) in repairs.take(MAX_REPAIRS) {
         let repaired = format!("{}{text}{}", &line.text[..from], &line.text[to..]);
-        let whole = Span::new(FileId(0), 0, repaired.len());
-        if read(Phrase::new(&repaired, whole)) > before {
+        if read(by_itself(&repaired)) > before {
             let place = line.from(from).until(to - from).span();
             return Some(Near { place, message: why, wording: repaired.trim().to_owned() });
         }
     }
     if line.text.contains(['$', '"', '“', '(']) { two_actions(line, before, &read) } else { None }
+}
+
+/// A text that stands in no file.
+pub(super) fn by_itself(text: &str) -> Phrase<'_> {
+    Phrase::new(text, Span::new(FileId(0), 0, text.len()))
 }
 
 /// Whether a small change could make more of a line: prose that is said or found out is what it is, but for a quote or a
@@ -118,12 +127,16 @@ fn exactness(reading: &Reading) -> usize {
 }
 
 /// A word that is nearly one of the language, or of the name of a playbook.
-fn misspelt<'a>(line: Phrase<'a>, around: Surroundings<'a>) -> impl Iterator<Item = Repair> + 'a {
+pub(super) fn misspelt<'a>(
+    line: Phrase<'a>,
+    language: &'a Vocabulary,
+    around: Surroundings<'a>,
+) -> impl Iterator<Item = Repair> + 'a {
     let words = line.words().filter(|(_, word)| word.len() > 1 && word.len() < 24);
     let unknown = words.map(|(at, word)| (at, word, word.to_lowercase()));
-    let unknown = unknown.filter(move |(_, _, lower)| !LANGUAGE.has(lower) && !around.names.title_words().has(lower));
+    let unknown = unknown.filter(move |(_, _, lower)| !language.has(lower) && !around.names.title_words().has(lower));
     unknown.flat_map(move |(at, word, lower)| {
-        let known = LANGUAGE.like(&lower).chain(around.names.title_words().like(&lower));
+        let known = language.like(&lower).chain(around.names.title_words().like(&lower));
         let repair = |known: &str| {
             let capital = word.starts_with(char::is_uppercase);
             let first = known.chars().next().map_or(0, char::len_utf8);
@@ -136,7 +149,7 @@ fn misspelt<'a>(line: Phrase<'a>, around: Surroundings<'a>) -> impl Iterator<Ite
 }
 
 /// Signs that look like an operator, and words that are often taken for others.
-fn slips(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
+pub(super) fn slips(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
     const WORDS: [(&str, &str); 6] = [
         (" more then ", " more than "),
         (" less then ", " less than "),

@@ -1,7 +1,7 @@
 //! What a reading depends on, and what it gives.
 
 use crate::english::callables::Names;
-use crate::english::words::Phrase;
+use crate::english::phrase::Phrase;
 use crate::program::{AgentId, StepKind};
 use crate::span::Span;
 

@@ -40,6 +40,7 @@ pub(super) const AFTER_IS: &[(&str, Says)] = &[
     ("yes", Says::Is(true)),
     ("no", Says::Is(false)),
     ("between", Says::Between),
+    ("from", Says::Between),
     ("one of", Compares(Op::In)),
     ("among", Compares(Op::In)),
     ("anything but", Compares(Op::NotEqual)),

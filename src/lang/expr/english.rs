@@ -192,13 +192,13 @@ impl Parser<'_> {
         if negated { self.negate(counted) } else { Ok(counted) }
     }
 
-    fn eat_items(&mut self) -> Result<(), ExprError> {
+    pub(super) fn eat_items(&mut self) -> Result<(), ExprError> {
         let found = self.eat_one_of(ITEMS);
         found.then_some(()).ok_or_else(|| self.error("expected `items` after the number"))
     }
 
     /// `at least`, `more than`, `less than or equal to`, ….
-    fn eat_degree(&mut self) -> Option<Op> {
+    pub(super) fn eat_degree(&mut self) -> Option<Op> {
         if let Some((words, operator)) = COMPARATIVES.iter().find(|(words, _)| self.at_word(words)) {
             let than = format!("{words} than");
             if self.eat_phrase(&than) {
@@ -240,7 +240,7 @@ impl Parser<'_> {
             }
             Says::Between => {
                 let low = self.binary(COMPARISON, depth + 1)?;
-                if !self.eat_word("and") {
+                if !self.eat_word("and") && !self.eat_word("to") {
                     return Err(self.error("expected `and` and the larger number after `between`"));
                 }
                 let high = self.binary(COMPARISON, depth + 1)?;
@@ -270,11 +270,17 @@ impl Parser<'_> {
         if negated { self.negate(compared) } else { Ok(compared) }
     }
 
+    /// Whether a `%` comes that measures: in a sentence, with nothing after it that could be divided by.
+    pub(super) fn at_percent(&self) -> bool {
+        let after = || next_token(self.text, self.next.end).token;
+        self.in_sentence()
+            && matches!(self.next.token, Token::Symbol("%"))
+            && !matches!(after(), Token::Number(_) | Token::Reference(_) | Token::Symbol("("))
+    }
+
     /// What is counted or measured, which changes nothing: `20 euros`, `50%`, `18 years old`.
     fn eat_unit(&mut self) {
-        let is_percent = matches!(self.next.token, Token::Symbol("%"));
-        let after = next_token(self.text, self.next.end);
-        if is_percent && !matches!(after.token, Token::Number(_) | Token::Reference(_) | Token::Symbol("(")) {
+        if self.at_percent() {
             self.advance();
         }
         if self.eat_one_of(UNITS) {
@@ -304,7 +310,14 @@ impl Parser<'_> {
         let takes_text =
             matches!(operator, Op::Equal | Op::NotEqual | Op::In | Op::Contains | Op::StartsWith | Op::EndsWith);
         let Some(first) = self.alternative(takes_text, lists)? else { return self.binary(COMPARISON, depth + 1) };
-        let goes_on = matches!(self.next.token, Token::Symbol("+" | "-" | "*" | "/" | "%"));
+        // `"P1"/"P2"` divides nothing.
+        let is_text = matches!(first.expr.kind, ExprKind::Literal(Value::Str(_)));
+        let goes_on = match self.next.token {
+            Token::Symbol("/") => !is_text,
+            Token::Symbol("%") => !self.at_percent(),
+            Token::Symbol("+" | "-" | "*") => true,
+            _ => false,
+        };
         if !lists || goes_on {
             return self.climb(first, COMPARISON, depth);
         }
@@ -316,7 +329,9 @@ impl Parser<'_> {
             }
             let comma = self.eat_symbol(",");
             let joint = self.joint;
-            let or = self.eat_word(joint) || (operator == Op::In && !comma && self.eat_word("and"));
+            let or = self.eat_word(joint)
+                || (is_text && self.eat_symbol("/"))
+                || (operator == Op::In && !comma && self.eat_word("and"));
             if !comma && !or {
                 break;
             }

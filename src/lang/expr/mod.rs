@@ -5,6 +5,7 @@
 
 mod comparisons;
 mod english;
+mod existence;
 pub(crate) mod lexer;
 mod literals;
 mod names;

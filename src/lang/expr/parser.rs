@@ -289,7 +289,9 @@ impl<'a> Parser<'a> {
         }
         let plural = if power < COMPARISON { self.parse_plural_subjects(depth)? } else { None };
         let failed = if power < COMPARISON && plural.is_none() { self.parse_last_call()? } else { None };
-        let left = match plural.or(failed) {
+        let said = plural.or(failed);
+        let said = if power < COMPARISON && said.is_none() { self.parse_existence(depth)? } else { said };
+        let left = match said {
             Some(said) => said,
             None => self.unary(depth)?,
         };
@@ -315,6 +317,9 @@ impl<'a> Parser<'a> {
                     Ok(compared) => compared,
                     Err(left) => return Ok(left),
                 };
+                if let Some(chained) = self.parse_chained(&left, depth)? {
+                    left = chained;
+                }
                 if self.at_comparison() {
                     return Err(self.error("comparisons can't be chained; join two with `and`"));
                 }
@@ -333,7 +338,7 @@ impl<'a> Parser<'a> {
                 "-" => Some((BinaryOperator::Subtract, SUM)),
                 "*" => Some((BinaryOperator::Multiply, PRODUCT)),
                 "/" => Some((BinaryOperator::Divide, PRODUCT)),
-                "%" => Some((BinaryOperator::Remainder, PRODUCT)),
+                "%" if !self.at_percent() => Some((BinaryOperator::Remainder, PRODUCT)),
                 _ => None,
             };
         }

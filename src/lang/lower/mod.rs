@@ -14,9 +14,9 @@ use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::english::callables::{Callable, Names};
+use crate::english::phrase::mentioned_names;
 use crate::english::reading::Surroundings;
 use crate::english::triggers::topics::Topics;
-use crate::english::words::mentioned_names;
 use crate::lower::agents::{AgentPlan, empty_agent, plan_agents};
 use crate::lower::load::Files;
 use crate::lower::names::sort_names;

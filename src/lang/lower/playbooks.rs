@@ -2,15 +2,15 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::nearest;
+use crate::english::phrase::Phrase;
 use crate::english::reading::Surroundings;
 use crate::english::triggers::read_trigger;
-use crate::english::words::Phrase;
 use crate::lower::agents::AgentPlan;
 use crate::lower::flow::flow_graph;
 use crate::lower::heading::{Heading, read_heading};
 use crate::lower::load::Files;
 use crate::lower::settings::{ToolsOf, is_true, read_limits, read_metadata, read_tools};
-use crate::lower::steps::{join_paragraphs, join_pieces, lower_steps, spread_types, types_of};
+use crate::lower::steps::{choices_of, join_paragraphs, join_pieces, lower_steps, spread_types, types_of};
 use crate::program::flow_graph::FlowGraph;
 use crate::program::{AgentId, Body, Mode, Playbook, PlaybookId, ToolNames, Trigger, TriggerId};
 use crate::source::ast::{ItemTree, PlaybookTree, Section, SectionKind};
@@ -128,6 +128,7 @@ impl<'a> PlaybookDraft<'a> {
             triggers: self.triggers(source, around, diagnostics),
             mode,
             types: types_of(&steps),
+            choices: choices_of(&steps, source),
             body: Body { steps, flow },
             notes: join_paragraphs(source, &notes).into(),
             ..self.playbook.clone()

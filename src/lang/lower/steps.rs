@@ -6,15 +6,17 @@ use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::english::calls::find_due_call;
+use crate::english::choices::choices_in;
 use crate::english::items::{read_item, strip_always};
+use crate::english::phrase::{Mention, Phrase, without_emphasis};
 use crate::english::reading::{Action, Near, Reading, Surroundings};
-use crate::english::words::{Mention, Phrase, without_emphasis};
 use crate::expr::too_deep_message;
 use crate::lower::heading::unknown_type;
 use crate::program::{Arm, CallSite, Loop, Mode, Parameter, Returned, Step, StepId, StepKind, Target, Type};
 use crate::source::ast::ItemTree;
 use crate::source::markdown::MAX_NESTING;
 use crate::span::Span;
+use crate::value::Value;
 
 /// An item that becomes a line, or a branch and its action.
 struct Draft<'a> {
@@ -380,6 +382,16 @@ pub(crate) fn types_of(steps: &[Step]) -> BTreeMap<Arc<str>, Type> {
         types.entry(target.name.clone()).or_insert(target.ty);
     }
     types
+}
+
+/// The values that questions allow, by name. Two questions that list others allow what one of them does.
+pub(crate) fn choices_of(steps: &[Step], source: &str) -> BTreeMap<Arc<str>, Vec<Value>> {
+    let mut choices: BTreeMap<Arc<str>, Vec<Value>> = BTreeMap::new();
+    let questions = steps.iter().filter(|step| matches!(step.kind, StepKind::Ask { .. }));
+    for (name, values) in questions.filter_map(|step| choices_in(Phrase::new(source, step.span))) {
+        choices.entry(name).or_default().extend(values);
+    }
+    choices
 }
 
 fn for_each_target(kind: &mut StepKind, visit: &mut dyn FnMut(&mut Target)) {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use crate::plan::{Plan, PlanId};
 pub use crate::program::agent::{Agent, AgentKind, DeclaredVariable};
 pub use crate::program::ids::{AgentId, PlaybookId, StepId, TriggerId};
-pub use crate::program::playbook::{Body, FrameLimits, Mode, OnLimit, Playbook};
+pub use crate::program::playbook::{Body, FrameLimits, Mode, OnLimit, Playbook, one_of};
 pub use crate::program::step::{Argument, Arm, CallSite, Loop, Returned, Step, StepKind, Target};
 pub use crate::program::tool_list::{ToolList, ToolNames, fits};
 pub use crate::program::trigger_index::{CALL, CallName, EVENT, Trigger, TriggerIndex, TriggerKind, USER_MESSAGE};

@@ -56,6 +56,8 @@ pub struct Playbook {
     pub outer: BTreeSet<Arc<str>>,
     /// The types that lines give to names they set.
     pub types: BTreeMap<Arc<str>, Type>,
+    /// The values that questions allow for names they set.
+    pub choices: BTreeMap<Arc<str>, Vec<Value>>,
     /// `meeting: true`: recognised, not supported; a call of it is an error.
     pub meeting: bool,
     /// Made by us (the implicit root), not written by the author.
@@ -69,6 +71,11 @@ pub struct Body {
     pub steps: Vec<Step>,
     /// Which line can follow which; in goal mode without edges.
     pub flow: FlowGraph,
+}
+
+/// What a value must be that is one of `choices`, for people and models: `one of "S", "M", 3`.
+pub fn one_of(choices: &[Value]) -> String {
+    format!("one of {}", choices.iter().map(|choice| choice.to_json().to_string()).collect::<Vec<_>>().join(", "))
 }
 
 impl Deref for Playbook {

@@ -163,16 +163,16 @@ impl Interpreter {
                 self.stack.chat_owner_mut().told.push_result(text);
                 if let Some(name) = &queued.result_name {
                     let playbook = self.stack.top().executed();
-                    match self.stack.type_of(playbook, name) {
-                        Some(ty) if !ty.accepts(value.value()) => {
+                    match self.stack.wanted(playbook, name, value.value()) {
+                        Some(wanted) => {
                             let problem = format!(
-                                "${name} was not set: it must be {ty}, but {} gave {}",
+                                "${name} was not set: it must be {wanted}, but {} gave {}",
                                 queued.name,
                                 value.value().kind()
                             );
                             self.stack.chat_owner_mut().told.set_problem(problem);
                         }
-                        _ => {
+                        None => {
                             if !self.set_variable_at(queued.place.location, name, value.clone()) {
                                 return;
                             }

@@ -69,10 +69,8 @@ impl Machine {
                 self.arguments.insert(name, value);
                 continue;
             }
-            if let Some(ty) = self.interpreter.stack.type_of(first.id, &name)
-                && !ty.accepts(&value)
-            {
-                return Err(format!("--arg {name}: ${name} must be {ty}, not {}", value.kind()));
+            if let Some(wanted) = self.interpreter.stack.wanted(first.id, &name, &value) {
+                return Err(format!("--arg {name}: ${name} must be {wanted}, not {}", value.kind()));
             }
             self.interpreter.set_global_silently(first.agent, &name, Tracked::new(value, Origin::ARGUMENT));
         }

@@ -184,7 +184,7 @@ impl Stack {
             let is_secret = variable.is_some_and(|variable| variable.value.is_secret());
             if is_secret
                 || self.is_declared_secret(self.core().agent, name)
-                || self.type_of(self.top().executed(), name).is_some_and(|ty| !ty.accepts(&new))
+                || self.wanted(self.top().executed(), name, &new).is_some()
             {
                 break;
             }

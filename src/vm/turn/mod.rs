@@ -279,12 +279,9 @@ impl TurnStep<'_> {
             self.interpreter.ignore(format!("the model's value of ${name} differs from the interpreter's"));
             return Err(self.cut_without_line("a value differs from the interpreter's"));
         }
-        if let Some(ty) = stack.type_of(stack.top().executed(), name)
-            && !ty.accepts(resolved.value())
-        {
+        if let Some(wanted) = stack.wanted(stack.top().executed(), name, resolved.value()) {
             let shown = shorten(&resolved, 80);
-            let form = ty.kind.form().map(|form| format!(": {form}")).unwrap_or_default();
-            return mistake(format!("${name} must be {ty}, not {} {shown}{form}", resolved.value().kind()));
+            return mistake(format!("${name} must be {wanted}, not {} {shown}", resolved.value().kind()));
         }
         let changed = stack.reader().variable(name).is_none_or(|variable| variable.value.value() != resolved.value());
         self.interpreter.set_variable(name, resolved);

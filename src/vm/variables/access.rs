@@ -6,7 +6,7 @@ use std::sync::Arc;
 use playhouse_lang::analysis::layout::Region;
 use playhouse_lang::expr::Expr;
 use playhouse_lang::program::flow_graph::Node;
-use playhouse_lang::program::{AgentId, PlaybookId, TriggerKind, Type};
+use playhouse_lang::program::{AgentId, PlaybookId, TriggerKind, Type, one_of};
 use playhouse_lang::value::Value;
 
 use crate::calls::call::Callee;
@@ -276,7 +276,7 @@ impl Stack {
     }
 
     /// The type a name was declared with, as the lines of `playbook` see it.
-    pub(crate) fn type_of(&self, playbook: PlaybookId, name: &str) -> Option<Type> {
+    fn type_of(&self, playbook: PlaybookId, name: &str) -> Option<Type> {
         let playbook = self.program.playbook(playbook);
         if let Some(parameter) = playbook.parameters.iter().find(|parameter| &*parameter.name == name) {
             return Some(parameter.ty);
@@ -286,6 +286,19 @@ impl Stack {
             return Some(declared.ty);
         }
         playbook.types.get(name).copied()
+    }
+
+    /// What a value of `name` must be, as the lines of `playbook` see it, where `value` is not: its type, or one of the
+    /// values that a question allows.
+    pub(crate) fn wanted(&self, playbook: PlaybookId, name: &str, value: &Value) -> Option<String> {
+        if let Some(ty) = self.type_of(playbook, name).filter(|ty| !ty.accepts(value)) {
+            return Some(match ty.kind.form() {
+                Some(form) => format!("{ty} ({form})"),
+                None => ty.to_string(),
+            });
+        }
+        let choices = self.program.playbook(playbook).choices.get(name);
+        choices.filter(|choices| !choices.contains(value)).map(|choices| one_of(choices))
     }
 
     /// A value for a name of the top frame's agent, secret if the name is declared so: before anybody is told of it.

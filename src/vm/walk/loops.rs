@@ -2,7 +2,7 @@
 //! pointer").
 
 use playhouse_lang::program::flow_graph::EdgeKind;
-use playhouse_lang::program::{Loop, StepId, StepKind, Type};
+use playhouse_lang::program::{Loop, StepId, StepKind};
 use playhouse_lang::value::Value;
 
 use crate::machine::frame::LoopState;
@@ -43,9 +43,9 @@ impl Interpreter {
         let mut item = None;
         if let (Loop::ForEach { variable, .. }, Some(value)) = (header, state.item()) {
             let value = self.stack.as_declared(&variable.name, value);
-            if !variable.ty.accepts(value.value()) && variable.ty != Type::ANY {
-                let (name, ty, kind) = (&variable.name, variable.ty, value.value().kind());
-                return Err(EvalFault::words(format!("${name} must be {ty}, not {kind}")));
+            if let Some(wanted) = self.stack.wanted(self.stack.top().executed(), &variable.name, value.value()) {
+                let (name, kind) = (&variable.name, value.value().kind());
+                return Err(EvalFault::words(format!("${name} must be {wanted}, not {kind}")));
             }
             text = format!("{text}: ${} = {}", variable.name, shorten(&value, self.stack.settings.shown_value_bytes));
             item = Some((&variable.name, value));

@@ -162,13 +162,10 @@ impl Interpreter {
         match kind {
             StepKind::Assign { target, value: Some(value) } => {
                 let value = self.stack.as_declared(&target.name, eval(value, &self.stack.reader())?);
-                let ty = self.stack.type_of(self.stack.top().executed(), &target.name).unwrap_or(target.ty);
-                if !ty.accepts(value.value()) {
-                    return Err(EvalFault::words(format!(
-                        "${} must be {ty}, not {}",
-                        target.name,
-                        value.value().kind()
-                    )));
+                let executed = self.stack.top().executed();
+                if let Some(wanted) = self.stack.wanted(executed, &target.name, value.value()) {
+                    let (name, kind) = (&target.name, value.value().kind());
+                    return Err(EvalFault::words(format!("${name} must be {wanted}, not {kind}")));
                 }
                 let shown = shorten(&value, self.stack.settings.shown_value_bytes);
                 let assigned = (target.name.clone(), value.value().clone());

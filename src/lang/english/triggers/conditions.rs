@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::english::phrase::Phrase;
 use crate::english::triggers::wordings::{is_group, strip_group};
-use crate::english::words::Phrase;
 use crate::expr::{BinaryOperator, Expr, ExprKind, LAST_CALL_FAILED, Style, Test, UnaryOperator, is_one_of};
 use crate::program::{TriggerKind, Type, USER_MESSAGE};
 use crate::span::{FileId, Span};

@@ -12,12 +12,14 @@ use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::english::callables::Meaning;
-use crate::english::pattern::{Matched, Pattern};
+use crate::english::grammar::pattern::{Matched, Pattern};
+use crate::english::grammar::time::{read_beat, read_time, read_unit};
+use crate::english::near::{MAX_REPAIRS, by_itself, misspelt, slips};
+use crate::english::phrase::{Phrase, without_emphasis};
 use crate::english::reading::Surroundings;
-use crate::english::time::{read_beat, read_time, read_unit};
 use crate::english::triggers::conditions::read_watched;
-use crate::english::triggers::wordings::{NEAR_ROWS, ROWS, WORDINGS, Waits};
-use crate::english::words::{Phrase, scan_path, without_emphasis};
+use crate::english::triggers::wordings::{NEAR_ROWS, ROWS, VOCABULARY, WORDINGS, Waits};
+use crate::english::words::scan_path;
 use crate::program::{CallName, TriggerKind};
 
 /// What was read of a trigger.
@@ -82,12 +84,15 @@ pub fn examples() -> impl Iterator<Item = &'static str> {
     WORDINGS.iter().map(|wording| wording.example)
 }
 
-fn classify(words: Phrase<'_>, around: Surroundings<'_>, diagnostics: &mut Vec<Diagnostic>) -> TriggerKind {
-    if let Some(kind) = read_watched(words) {
-        return kind;
-    }
+/// What it waits for that the interpreter can tell.
+fn read_exact(words: Phrase<'_>, around: Surroundings<'_>, diagnostics: &mut Vec<Diagnostic>) -> Option<TriggerKind> {
     let mut fits = rows(words, |waits| waits != Waits::Beginning);
-    if let Some(kind) = fits.find_map(|(waits, hole)| kind_of(waits, hole, around, diagnostics)) {
+    read_watched(words).or_else(|| fits.find_map(|(waits, hole)| kind_of(waits, hole, around, diagnostics)))
+}
+
+fn classify(words: Phrase<'_>, around: Surroundings<'_>, diagnostics: &mut Vec<Diagnostic>) -> TriggerKind {
+    let n_before = diagnostics.len();
+    if let Some(kind) = read_exact(words, around, diagnostics) {
         return kind;
     }
     let is_callable = |call: Phrase<'_>| around.names.is_callable(around.agent, call.text);
@@ -97,8 +102,24 @@ fn classify(words: Phrase<'_>, around: Surroundings<'_>, diagnostics: &mut Vec<D
     if let Some((.., note)) = NEAR_ROWS.iter().find(is_near) {
         let message = "no trigger waits for this, so it is judged by the classifier";
         diagnostics.push(Diagnostic::warning("nearly-understood", words.span(), message).with_note(*note));
+    } else if diagnostics.len() == n_before {
+        diagnostics.extend(misspelt_trigger(words, around));
     }
     TriggerKind::Semantic
+}
+
+/// A trigger with one word or sign that is nearly another, with which it would need no classifier.
+fn misspelt_trigger(words: Phrase<'_>, around: Surroundings<'_>) -> Option<Diagnostic> {
+    let repairs = misspelt(words, &VOCABULARY, around).chain(slips(words)).take(MAX_REPAIRS);
+    let mut repaired = repairs.map(|(from, to, text, why)| {
+        (format!("{}{text}{}", &words.text[..from], &words.text[to..]), words.from(from).until(to - from).span(), why)
+    });
+    let (wording, place, why) = repaired.find(|(wording, ..)| {
+        let words = by_itself(wording);
+        is_beginning(words) || read_exact(words, around, &mut Vec::new()).is_some()
+    })?;
+    let warning = Diagnostic::warning("nearly-understood", place, why);
+    Some(warning.with_fix(format!("write `{wording}`"), words.span(), wording))
 }
 
 /// What a row of the table means with what stands in its hole; none: what is called there is unknown.

@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::english::phrase::Phrase;
 use crate::english::triggers::wordings::strip_group;
-use crate::english::words::{Phrase, bare_words, split_camel_case};
+use crate::english::words::{bare_words, split_camel_case};
 use crate::expr::is_one_of;
 use crate::program::USER_MESSAGE;
 use crate::span::{FileId, Span};

@@ -1,11 +1,15 @@
 //! How people word the triggers that need no classifier: one table, with an example beside each row, in the patterns of
-//! [`crate::english::pattern`].
+//! [`crate::english::grammar::pattern`].
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::english::pattern::{Groups, Matched, Pattern};
-use crate::english::words::Phrase;
+use crate::diagnostic::spelling::Vocabulary;
+use crate::english::grammar::pattern::{Groups, Matched, Pattern};
+use crate::english::grammar::time::unit_words;
+use crate::english::near::vocabulary;
+use crate::english::phrase::Phrase;
+use crate::english::words::bare_words;
 
 /// What a trigger of a row waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,6 +234,12 @@ pub(super) static NEAR_ROWS: LazyLock<Vec<(Pattern, bool, &str)>> = LazyLock::ne
         (Pattern::new(pattern, GROUPS), pattern.contains("{callable}"), *note)
     };
     NEAR.iter().map(row).collect()
+});
+
+/// The words of all patterns.
+pub(super) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
+    let patterns = WORDINGS.iter().map(|row| row.pattern).chain(GROUPS.iter().map(|(_, pattern)| *pattern));
+    vocabulary(patterns.flat_map(bare_words).chain(unit_words()))
 });
 
 /// What follows one of the [`GROUPS`], if `words` begins so.

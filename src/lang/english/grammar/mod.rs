@@ -1,13 +1,19 @@
 //! How a line is matched with the rows of the grammar.
 
+mod holes;
+pub(crate) mod pattern;
+pub(crate) mod rules;
+pub(crate) mod time;
+
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::english::holes::Hole;
-use crate::english::pattern::{Matched, Pattern};
+use crate::english::grammar::holes::Hole;
+use crate::english::grammar::pattern::{Matched, Pattern};
+use crate::english::grammar::rules::{Means, RULES, Rule};
+use crate::english::phrase::Phrase;
 use crate::english::reading::Near;
-use crate::english::rules::{Means, RULES, Rule};
-use crate::english::words::{Phrase, bare_words};
+use crate::english::words::bare_words;
 
 /// A row of the grammar as people see it, for docs/language.md.
 pub struct Wording {

@@ -6,8 +6,8 @@
 //! nothing else: where it goes on otherwise it was nearly understood. Any other name in braces is one of the groups that
 //! a table has, patterns of which others are made.
 
-use crate::english::holes::{HOLES, Hole};
-use crate::english::words::Phrase;
+use crate::english::grammar::holes::{HOLES, Hole};
+use crate::english::phrase::Phrase;
 
 #[derive(Debug)]
 enum Node {

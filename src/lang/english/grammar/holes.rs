@@ -1,7 +1,8 @@
 //! What stands in the holes of patterns, and how much of a text each takes.
 
-use crate::english::time::{read_beat, read_time, read_unit};
-use crate::english::words::{Phrase, closing_bracket, scan_path};
+use crate::english::grammar::time::{read_beat, read_time, read_unit};
+use crate::english::phrase::Phrase;
+use crate::english::words::{closing_bracket, scan_path};
 use crate::expr::lexer::{scan_curly_quotes, scan_string};
 use crate::expr::{Expr, ExprKind, Style, scan_name};
 

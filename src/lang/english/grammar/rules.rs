@@ -1,5 +1,5 @@
 //! The grammar of lines: one row for each wording, with its examples. What a row means is one of [`Means`]; what it
-//! accepts is its pattern (see [`crate::english::pattern`]). docs/language.md shows the rows; to teach Playhouse a
+//! accepts is its pattern (see [`crate::english::grammar::pattern`]). docs/language.md shows the rows; to teach Playhouse a
 //! wording, add one.
 
 /// What a row of the grammar means; the holes of its pattern stand in the order that is given here.
@@ -37,6 +37,8 @@ pub(crate) enum Means {
     Keep,
     /// A call in a sentence: its words, the call.
     CallInSentence,
+    /// A call whose arguments are in the words of a sentence: its words, the callee.
+    CallNamed,
     /// A call whose arguments follow: the callee, the arguments.
     CallWith,
     /// A text is said: the text.
@@ -68,6 +70,8 @@ pub(crate) enum Rounds {
     Times(i64),
     /// A loop of so many rounds, said in words.
     InWords,
+    /// A loop of the model's with a bound: the number.
+    AtMost,
     /// A loop with a bound: the condition, the number.
     UntilAtMost,
     /// A loop with a bound: the number, the condition.
@@ -106,8 +110,8 @@ const fn rule(means: Means, pattern: &'static str, examples: &'static [&'static 
 }
 
 use Means::{
-    Assign, Break, CallInSentence, CallWith, Continue, EndPlaybook, EndProgram, Keep, Loop, Nearly, Put, Say,
-    SayInWords, Speak, Store,
+    Assign, Break, CallInSentence, CallNamed, CallWith, Continue, EndPlaybook, EndProgram, Keep, Loop, Nearly, Put,
+    Say, SayInWords, Speak, Store,
 };
 
 /// The rows, by what they mean; of two that fit a line the first counts.
@@ -180,8 +184,13 @@ pub(crate) const RULES: &[Rule] = &[
     rule(Loop(Rounds::Times(1)), "(repeat|do) [this|that|the following|the following steps] once", &["Do this once"]),
     rule(Loop(Rounds::Times(2)), "(repeat|do) [this|that|the following|the following steps] twice", &["Repeat twice"]),
     rule(
+        Loop(Rounds::AtMost),
+        "(try|retry) [this|that|the following|the following steps|these steps|the steps below] [,] [for] (up to|at most|no more than|a maximum of) {count} times [in all|in total]",
+        &["Try up to 3 times"],
+    ),
+    rule(
         Loop(Rounds::Count),
-        "(repeat|loop|do|try) [this|that|the following|the following steps|these steps|the steps below] [for|up to|at most] {count} times",
+        "(repeat|loop|do|try) [this|that|the following|the following steps|these steps|the steps below] [,] [for|up to|at most] {count} (times|x) [in all|in total|altogether]",
         &["Repeat 3 times", "Do this $n times"],
     ),
     rule(Loop(Rounds::Count), "{count} times", &["Three times"]),
@@ -209,7 +218,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule(Loop(Rounds::InWords), "(repeat|loop|do) [this|that|the following] {words} times", &["Repeat several times"]),
     rule(
         Loop(Rounds::Forever),
-        "(repeat|loop) [this|that|the following|the following steps|the steps below|these steps|these lines] [forever|endlessly|again and again]",
+        "((repeat|loop) [this|that|the following|the following steps|the steps below|these steps|these lines] [forever|endlessly|again and again]|again and again)",
         &["Repeat", "Repeat the following"],
     ),
     rule(Means::Change(Change::Add), "{target} += ! {value}", &["$score += 10"]),
@@ -313,8 +322,13 @@ pub(crate) const RULES: &[Rule] = &[
         &["Look up free rooms with FindRooms($a, $b, 2)", "Create a ticket: CreateTicket($room, $text)"],
     ),
     rule(
+        CallNamed,
+        "(look|find|search|get|fetch|load|create|make|open|book|send|save|store|submit|update|check|calculate|compute|register|file|order|reserve|cancel|close|delete|add|notify|log|post|write|record) {words} (with|using|via|through|by calling|by running) [the] [tool|playbook|function] {callable}",
+        &["Create a ticket with CreateTicket"],
+    ),
+    rule(
         CallWith,
-        "(call|run|use|execute|invoke|start|do) [the] [tool|playbook|function|procedure] {words} (with|for|on|using|passing) ! {rest}",
+        "(call|run|use|execute|invoke|start|do) [the] [tool|playbook|function|procedure] {words} (with|for|on|using|passing|to) ! {rest}",
         &["Call GetOrder with $id", "Call the tool CallEmergency with the room number"],
     ),
     rule(
@@ -404,7 +418,7 @@ impl Means {
             Means::Append | Means::AppendTexts => "a list gets more items",
             Means::Change(_) | Means::Put(_) | Means::Step(_) => "a number changes",
             Means::Keep => "a variable keeps what comes of the line",
-            Means::CallInSentence | Means::CallWith => "a call",
+            Means::CallInSentence | Means::CallNamed | Means::CallWith => "a call",
             Means::Say | Means::SayValue => "a text is said",
             Means::SayInWords | Means::Speak => "the model says something",
             Means::Nearly(..) => "not read: `check` says what to write",
@@ -418,6 +432,7 @@ impl Rounds {
             Rounds::ForEach | Rounds::ForEachOf | Rounds::Over => "a loop over a list",
             Rounds::Range => "a loop over numbers",
             Rounds::Count | Rounds::Times(_) | Rounds::InWords => "so many rounds",
+            Rounds::AtMost => "rounds until the model says that it is enough, with a bound",
             Rounds::UntilAtMost | Rounds::AtMostUntil => "rounds until something is true, with a bound",
             Rounds::Until => "rounds until something is true",
             Rounds::While => "rounds while something is true",

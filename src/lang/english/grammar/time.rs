@@ -1,6 +1,6 @@
 //! Times in words: `30 seconds`, `two hours`, `half an hour`.
 
-use crate::english::words::Phrase;
+use crate::english::phrase::Phrase;
 
 /// How long a time may be that a trigger waits for; longer ones are mistakes, and sums of them would overflow.
 const MAX_WAIT_MS: u64 = 366 * DAY_MS;
@@ -53,4 +53,9 @@ pub(crate) fn read_unit<'a>(words: Phrase<'a>, single: bool) -> Option<(u64, Phr
 /// `hourly`: how long it is from one to the next, and what follows.
 pub(crate) fn read_beat<'a>(words: Phrase<'a>) -> Option<(u64, Phrase<'a>)> {
     BEATS.iter().find_map(|(word, ms)| Some((*ms, words.strip(word)?)))
+}
+
+/// All words for units.
+pub(crate) fn unit_words() -> impl Iterator<Item = &'static str> {
+    UNITS.iter().flat_map(|(_, one, many)| std::iter::once(*one).chain(many.iter().copied()))
 }

@@ -1,0 +1,59 @@
+//! What a question can be answered with, where its words list that.
+
+use std::sync::Arc;
+
+use crate::english::phrase::Phrase;
+use crate::expr::bare_text;
+use crate::expr::lexer::{scan_curly_quotes, scan_string};
+use crate::value::Value;
+
+/// More than any question lists; a bound for hostile lines only.
+const MAX_CHOICES: usize = 64;
+
+/// The variable of a question and its possible values: `$kind: one of water, fire or theft`,
+/// `$size: "small", "medium" or "large"`, `$subject: maths | art`. Words without quotes are values only where `one of` or
+/// `|` says that they are: `$phone: home or mobile` may ask for a number.
+pub(crate) fn choices_in(line: Phrase<'_>) -> Option<(Arc<str>, Vec<Value>)> {
+    let mentions = line.mentions();
+    let [mention] = &mentions[..] else { return None };
+    // `$x: str | None` is a type.
+    if mention.ty.is_some() {
+        return None;
+    }
+    let after = line.from(mention.span.end as usize - line.start()).trim().strip_mark(':')?.trim_end_marks();
+    let named = after.strip_any(&["one of these", "one of", "either"]);
+    let mut rest = named.map_or(after, |rest| rest.strip_mark(':').unwrap_or(rest));
+    let takes_words = named.is_some() || rest.text.contains('|');
+    let mut choices = Vec::new();
+    loop {
+        let (choice, after) = read_choice(rest, takes_words)?;
+        choices.push(choice);
+        let after = after.trim();
+        if after.is_empty() {
+            return (choices.len() > 1).then(|| (mention.name.clone(), choices));
+        }
+        let joined = after.strip_mark(',').or_else(|| after.strip_mark('|'));
+        rest = joined.and_then(|rest| rest.strip("or")).or(joined).or_else(|| after.strip("or"))?;
+        if choices.len() >= MAX_CHOICES {
+            return None;
+        }
+    }
+}
+
+fn read_choice<'a>(rest: Phrase<'a>, takes_words: bool) -> Option<(Value, Phrase<'a>)> {
+    if rest.text.starts_with(['"', '\'']) {
+        let (text, length) = scan_string(rest.text)?;
+        return Some((Value::from(text), rest.from(length)));
+    }
+    if let Some((text, length)) = scan_curly_quotes(rest.text) {
+        return Some((Value::from(text), rest.from(length)));
+    }
+    let mark = rest.text.find([',', '|']).unwrap_or(rest.text.len());
+    let end = rest.until(mark).find_word("or").filter(|at| *at > 0).unwrap_or(mark);
+    let words = rest.until(end).trim();
+    let value = match words.text.parse() {
+        Ok(number) => Value::Int(number),
+        Err(_) => Value::from(bare_text(words.text)?),
+    };
+    takes_words.then(|| (value, rest.from(end)))
+}
