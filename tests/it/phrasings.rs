@@ -114,13 +114,14 @@ fn load_text(text: String) -> Loaded {
 }
 
 /// The codes of findings that say what a text was probably meant to be.
-const NEAR: [&str; 6] = [
+const NEAR: [&str; 7] = [
     "nearly-understood",
     "semantic-could-be-condition",
     "unknown-trigger-call",
     "unknown-callee",
     "wrong-arguments",
     "unknown-type",
+    "unfilled-name",
 ];
 
 fn is_near(loaded: &Loaded) -> bool {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::spelling::Spelling;
-use crate::expr::{BinaryOperator as Op, Expr, ExprKind};
+use crate::expr::{BinaryOperator as Op, Expr, ExprKind, scan_name};
 use crate::program::{
     Agent, Loop, Mode, Playbook, Program, Step, StepKind, TriggerKind, Type, TypeKind, USER_MESSAGE, one_of,
 };
@@ -72,8 +72,36 @@ impl<'a> Variables<'a> {
         self.spelling.nearest(name, self.set.iter().copied().filter(|known| known.len() > 2))
     }
 
+    /// A name in braces that is said as it stands: `{name}` for a variable, `{$name` that is not closed.
+    fn unfilled(&self, step: &Step) -> Option<Diagnostic> {
+        let StepKind::Say { literal: Some(text) } = &step.kind else { return None };
+        let warn = |name: &str, message: String| {
+            let warning = Diagnostic::warning("unfilled-name", step.span, message);
+            Some(warning.with_note(format!("write `{{${name}}}` for its value")))
+        };
+        let mut inside = text.split('{').skip(1);
+        inside.find_map(|piece| {
+            let name = piece.strip_prefix('$').unwrap_or(piece);
+            let (name, after) = name.split_at(scan_name(name));
+            let has_sign = piece.starts_with('$');
+            if name.is_empty() || (has_sign && after.contains('}')) {
+                return None;
+            }
+            match has_sign {
+                true => warn(name, format!("`{{${name}` is not closed, so it is said as it stands")),
+                false if after.starts_with('}') && self.set.contains(name) => {
+                    warn(name, format!("`{{{name}}}` is said as it stands"))
+                }
+                false => None,
+            }
+        })
+    }
+
     fn check(&self, playbooks: &[&Playbook], diagnostics: &mut Vec<Diagnostic>) {
         for playbook in playbooks {
+            for step in &playbook.steps {
+                diagnostics.extend(self.unfilled(step));
+            }
             for step in playbook.steps.iter().filter(|step| !step.explicit) {
                 let once = |name: &&Arc<str>| self.n_lines.get(&***name) == Some(&1) && !self.set.contains(&***name);
                 for name in step.reads.iter().filter(once) {

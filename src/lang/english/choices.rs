@@ -1,10 +1,11 @@
-//! What a question can be answered with, where its words list that.
+//! What a question can be answered with, where its words say that: one of some values, or a type.
 
 use std::sync::Arc;
 
 use crate::english::phrase::Phrase;
 use crate::expr::bare_text;
 use crate::expr::lexer::{scan_curly_quotes, scan_string};
+use crate::program::{Type, TypeKind};
 use crate::value::Value;
 
 /// More than any question lists; a bound for hostile lines only.
@@ -56,4 +57,29 @@ fn read_choice<'a>(rest: Phrase<'a>, takes_words: bool) -> Option<(Value, Phrase
         Err(_) => Value::from(bare_text(words.text)?),
     };
     takes_words.then(|| (value, rest.from(end)))
+}
+
+/// The type that a question says in words: `(yes/no)`, `as a whole number`, `Ask whether …`.
+pub(super) fn type_in_words(line: Phrase<'_>) -> Option<Type> {
+    const WORDS: [(&str, TypeKind); 10] = [
+        ("yes/no", TypeKind::Bool),
+        ("yes or no", TypeKind::Bool),
+        ("whole number", TypeKind::Int),
+        ("(a number)", TypeKind::Float),
+        ("(number)", TypeKind::Float),
+        ("(a date)", TypeKind::Date),
+        (", a date)", TypeKind::Date),
+        ("(a time)", TypeKind::Time),
+        ("(email)", TypeKind::Email),
+        ("(an email)", TypeKind::Email),
+    ];
+    let text = line.text.to_lowercase();
+    let said = WORDS.iter().find(|(words, _)| text.contains(words)).map(|(_, kind)| *kind);
+    // `whether they want tea or coffee` is answered otherwise, and so may be `whether there is anything else` and
+    // `whether $name is right, for $name`.
+    let is_open = ["or", "any", "anything", "else"].iter().any(|word| line.find_word(word).is_some())
+        || line.mentions().len() > 1;
+    let is_yes_no = || line.strip_any(&["ask whether", "ask the user whether", "ask if", "ask the user if"]).is_some();
+    let kind = said.or_else(|| (!is_open && is_yes_no()).then_some(TypeKind::Bool))?;
+    Some(Type { kind, optional: false })
 }

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use crate::english::calls::{read_call, read_call_of};
+use crate::english::choices::type_in_words;
 use crate::english::grammar::rules::{Change, Means};
 use crate::english::grammar::{Found, rows};
 use crate::english::phrase::{Mention, Phrase};
@@ -13,7 +14,7 @@ use crate::english::reading::{Near, Reading, Surroundings};
 use crate::english::words::split_camel_case;
 use crate::expr::lexer::{scan_curly_quotes, scan_string};
 use crate::expr::{BinaryOperator, Expr, ExprKind, Style, bare_text};
-use crate::program::{Argument, Returned, StepKind, Target, Type, TypeKind};
+use crate::program::{Argument, Returned, StepKind, Target, Type};
 use crate::value::{Reference, Value};
 
 /// Reads what can stand on a line of its own or after a condition.
@@ -123,9 +124,8 @@ fn read_row(line: Phrase<'_>, means: Means, holes: &[Phrase<'_>], around: Surrou
             exact(StepKind::Say { literal: Some(literal) })
         }
         Means::SayValue => {
-            let value = holes.first()?.expr()?;
-            let ExprKind::Reference(reference) = &value.kind else { return None };
-            exact(StepKind::Say { literal: Some(format!("{{{reference}}}").into()) })
+            let literal = spoken(&holes.first()?.expr()?)?;
+            exact(StepKind::Say { literal: Some(literal.into()) })
         }
         // `Greet the guest and ask how you can help` is a question.
         Means::Speak if holes.last().is_some_and(|rest| rest.find_word("ask").is_some()) => None,
@@ -135,6 +135,20 @@ fn read_row(line: Phrase<'_>, means: Means, holes: &[Phrase<'_>], around: Surrou
             Some(Reading { near: Some(Box::new(near)), ..Reading::free() })
         }
         Means::Loop(_) => None,
+    }
+}
+
+/// What is said of a value: `$x`, `"Total: " + $total`.
+fn spoken(value: &Expr) -> Option<String> {
+    match &value.kind {
+        ExprKind::Reference(_) => Some(value.as_piece()),
+        ExprKind::Literal(Value::Str(text)) => Some(text.to_string()),
+        ExprKind::Text(pieces) => Some(pieces.iter().map(Expr::as_piece).collect()),
+        // Two numbers would be added; a text with something is one text.
+        ExprKind::Binary(BinaryOperator::Add, left, right) if is_text(left) || is_text(right) => {
+            Some(spoken(left)? + &spoken(right)?)
+        }
+        _ => None,
     }
 }
 
@@ -389,31 +403,6 @@ fn read_ask(line: Phrase<'_>, around: Surroundings<'_>) -> Option<Reading> {
     }
     let rest = line.strip_any(&["get", "collect", "obtain", "receive", "gather", "read"])?;
     ask(targets_of(rest.until(find_from_user(rest)?)))
-}
-
-/// The type that a question says in words: `(yes/no)`, `as a whole number`, `Ask whether …`.
-fn type_in_words(line: Phrase<'_>) -> Option<Type> {
-    const WORDS: [(&str, TypeKind); 10] = [
-        ("yes/no", TypeKind::Bool),
-        ("yes or no", TypeKind::Bool),
-        ("whole number", TypeKind::Int),
-        ("(a number)", TypeKind::Float),
-        ("(number)", TypeKind::Float),
-        ("(a date)", TypeKind::Date),
-        (", a date)", TypeKind::Date),
-        ("(a time)", TypeKind::Time),
-        ("(email)", TypeKind::Email),
-        ("(an email)", TypeKind::Email),
-    ];
-    let text = line.text.to_lowercase();
-    let said = WORDS.iter().find(|(words, _)| text.contains(words)).map(|(_, kind)| *kind);
-    // `whether they want tea or coffee` is answered otherwise, and so may be `whether there is anything else` and
-    // `whether $name is right, for $name`.
-    let is_open = ["or", "any", "anything", "else"].iter().any(|word| line.find_word(word).is_some())
-        || line.mentions().len() > 1;
-    let is_yes_no = || line.strip_any(&["ask whether", "ask the user whether", "ask if", "ask the user if"]).is_some();
-    let kind = said.or_else(|| (!is_open && is_yes_no()).then_some(TypeKind::Bool))?;
-    Some(Type { kind, optional: false })
 }
 
 /// Verbs that find something out by asking, and those of somebody who is asked to choose.

@@ -182,7 +182,7 @@ pub(super) fn slips(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
 }
 
 /// A bracket or a quote that is not closed: closed before a joint, or at the end; or one that closes nothing.
-fn unclosed(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
+pub(super) fn unclosed(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
     let (mut open, mut quote) = (Vec::new(), None);
     let mut too_many = None;
     for (at, sign) in line.text.char_indices() {
@@ -232,7 +232,7 @@ fn calls<'a>(line: Phrase<'a>, around: Surroundings<'a>) -> impl Iterator<Item =
 }
 
 /// What ends where more must follow.
-fn unfinished(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
+pub(super) fn unfinished(line: Phrase<'_>) -> impl Iterator<Item = Repair> {
     const ENDS: [(&str, &str, &str); 15] = [
         ("if", " $x is 1", "a condition"),
         ("unless", " $x is 1", "a condition"),

@@ -3,10 +3,9 @@
 
 use crate::expr::comparisons::Says::{self, Compares, Tests, TestsNot};
 use crate::expr::comparisons::{
-    ACTION_VERBS, AFTER_IS, ANY_CASE, CALL_ENDS, COMPARATIVES, DEGREES, HAS_BEEN, ITEMS, JUDGEMENTS, LAST_CALL,
-    MAX_JOINED, MAX_TEXT_WORDS, NO_TEXT, PREDICATES, UNITS, VERBS, is_one_of,
+    AFTER_IS, ANY_CASE, CALL_ENDS, COMPARATIVES, DEGREES, HAS_BEEN, ITEMS, LAST_CALL, UNITS, VERBS, is_one_of,
 };
-use crate::expr::lexer::{Lexed, Token, next_token, number_word};
+use crate::expr::lexer::{Token, next_token};
 use crate::expr::names::LAST_CALL_FAILED;
 use crate::expr::parser::{COMPARISON, ExprError, Parsed, Parser};
 use crate::expr::tree::{BinaryOperator as Op, Expr, ExprKind, Test, UnaryOperator};
@@ -22,11 +21,11 @@ pub(super) fn lowercase(side: Parsed) -> Parsed {
 }
 
 impl Parser<'_> {
-    fn at_one_of(&self, list: &str) -> bool {
+    pub(super) fn at_one_of(&self, list: &str) -> bool {
         self.next.token == Token::Word && is_one_of(list, self.word())
     }
 
-    fn eat_one_of(&mut self, list: &str) -> bool {
+    pub(super) fn eat_one_of(&mut self, list: &str) -> bool {
         let found = self.at_one_of(list);
         if found {
             self.advance();
@@ -123,12 +122,14 @@ impl Parser<'_> {
         let (is_length, before) = (self.at_word("longer") || self.at_word("shorter"), self.mark());
         if let Some(operator) = self.eat_degree() {
             let right = self.mark();
+            let subject = Parsed { expr: left.expr.clone(), height: left.height };
             if is_length && self.binary(COMPARISON, depth + 1).is_ok() && self.eat_items().is_ok() {
                 self.reset(before);
                 return self.count_items(left, negated, depth);
             }
             self.reset(right);
-            return self.say(left, Compares(operator), negated, depth);
+            let compared = self.say(left, Compares(operator), negated, depth)?;
+            return self.and_degree(subject, compared, negated, depth);
         }
         if let Some((_, says)) = AFTER_IS.iter().find(|(words, _)| self.eat_phrase(words)) {
             return self.say(left, *says, negated, depth);
@@ -144,6 +145,28 @@ impl Parser<'_> {
             return compared;
         }
         self.say(left, Compares(Op::Equal), negated, depth)
+    }
+
+    /// `is more than 3 and less than 5`: the second is said of the same `subject`.
+    fn and_degree(
+        &mut self,
+        subject: Parsed,
+        compared: Parsed,
+        negated: bool,
+        depth: usize,
+    ) -> Result<Parsed, ExprError> {
+        let mark = self.mark();
+        let joint = match () {
+            _ if self.eat_word("and") || self.eat_word("but") => Op::And,
+            _ if self.eat_word("or") => Op::Or,
+            _ => return Ok(compared),
+        };
+        let Some(operator) = self.eat_degree().filter(|_| !negated) else {
+            self.reset(mark);
+            return Ok(compared);
+        };
+        let second = self.say(subject, Compares(operator), false, depth)?;
+        self.combine(joint, compared, second)
     }
 
     fn after_has(&mut self, left: Parsed, negated: bool, depth: usize) -> Result<Parsed, ExprError> {
@@ -209,14 +232,14 @@ impl Parser<'_> {
         DEGREES.iter().find(|(words, _)| self.eat_phrase(words)).map(|(_, operator)| *operator)
     }
 
-    fn at_or_degree(&self) -> bool {
+    pub(super) fn at_or_degree(&self) -> bool {
         let degree = next_token(self.text, self.next.end);
         let is = |(words, _): &(&str, Op)| self.text[degree.start..degree.end].eq_ignore_ascii_case(words);
         self.at_word("or") && COMPARATIVES.iter().any(is)
     }
 
     /// `3 or more`, `3 or less`.
-    fn eat_or_degree(&mut self) -> Option<Op> {
+    pub(super) fn eat_or_degree(&mut self) -> Option<Op> {
         COMPARATIVES
             .iter()
             .find(|(words, _)| self.eat_phrase(&format!("or {words}")))
@@ -248,6 +271,12 @@ impl Parser<'_> {
                 let least = self.combine(Op::GreaterOrEqual, left, low)?;
                 let most = self.combine(Op::LessOrEqual, again, high)?;
                 self.combine(Op::And, least, most)?
+            }
+            Compares(operator @ (Op::Contains | Op::StartsWith | Op::EndsWith)) => {
+                let right = self.right_side(operator, depth)?;
+                let any_case = self.eat_any_case() || std::mem::take(&mut self.any_case);
+                let left = if any_case { lowercase(left) } else { left };
+                self.any_of(operator, left, right, any_case)?
             }
             Compares(operator) => {
                 let right = self.right_side(operator, depth)?;
@@ -289,7 +318,7 @@ impl Parser<'_> {
     }
 
     /// `ignoring case`, with or without a comma in front of it.
-    fn eat_any_case(&mut self) -> bool {
+    pub(super) fn eat_any_case(&mut self) -> bool {
         let mark = self.mark();
         let _ = self.eat_symbol(",");
         let found = ANY_CASE.iter().any(|words| self.eat_phrase(words));
@@ -297,64 +326,6 @@ impl Parser<'_> {
             self.reset(mark);
         }
         found
-    }
-
-    /// What a comparison compares with: a value, in a sentence also words without quotes, and several joined by `or`.
-    fn right_side(&mut self, operator: Op, depth: usize) -> Result<Parsed, ExprError> {
-        self.listed = false;
-        self.any_case = false;
-        let lists = matches!(operator, Op::Equal | Op::NotEqual | Op::In);
-        if operator == Op::Equal || operator == Op::In {
-            let _ = self.eat_word("either");
-        }
-        let takes_text =
-            matches!(operator, Op::Equal | Op::NotEqual | Op::In | Op::Contains | Op::StartsWith | Op::EndsWith);
-        let Some(first) = self.alternative(takes_text, lists)? else { return self.binary(COMPARISON, depth + 1) };
-        // `"P1"/"P2"` divides nothing.
-        let is_text = matches!(first.expr.kind, ExprKind::Literal(Value::Str(_)));
-        let goes_on = match self.next.token {
-            Token::Symbol("/") => !is_text,
-            Token::Symbol("%") => !self.at_percent(),
-            Token::Symbol("+" | "-" | "*") => true,
-            _ => false,
-        };
-        if !lists || goes_on {
-            return self.climb(first, COMPARISON, depth);
-        }
-        let mut items = vec![first];
-        while items.len() < MAX_JOINED {
-            let (mark, any_case) = (self.mark(), self.any_case);
-            if self.at_or_degree() {
-                break;
-            }
-            let comma = self.eat_symbol(",");
-            let joint = self.joint;
-            let or = self.eat_word(joint)
-                || (is_text && self.eat_symbol("/"))
-                || (operator == Op::In && !comma && self.eat_word("and"));
-            if !comma && !or {
-                break;
-            }
-            let acts = comma && !or && self.at_one_of(ACTION_VERBS);
-            match self.alternative(takes_text, lists)? {
-                // `"a" or $b`, `"a", say "b"`: what follows is something else. A comma joins only what an `or` ends.
-                Some(item) if !acts && !self.at_comparison() && (or || operator == Op::In || self.or_follows()) => {
-                    items.push(item);
-                }
-                _ => {
-                    self.reset(mark);
-                    self.any_case = any_case;
-                    break;
-                }
-            }
-        }
-        if items.len() == 1 {
-            return Ok(items.remove(0));
-        }
-        self.listed = true;
-        let span = items[0].expr.span.to(items[items.len() - 1].expr.span);
-        let items: Vec<Expr> = items.into_iter().map(|item| item.expr).collect();
-        self.node(ExprKind::List(items), span, 2)
     }
 
     /// `the last call failed`, `the call worked`.
@@ -375,107 +346,8 @@ impl Parser<'_> {
         let kind = ExprKind::Unary(UnaryOperator::Not, Box::new(said.expr));
         self.node(kind, self.span(start, self.end), 2).map(Some)
     }
-
-    /// Whether an `or` joins what comes, after a comma and more texts at most.
-    fn or_follows(&self) -> bool {
-        let mut at = self.next.clone();
-        for _ in 0..MAX_JOINED * MAX_TEXT_WORDS {
-            let is_or = at.token == Token::Word && self.text[at.start..at.end].eq_ignore_ascii_case("or");
-            if is_or {
-                return true;
-            }
-            let is_text = matches!(at.token, Token::Symbol(",") | Token::Str(_) | Token::Number(_));
-            if !(is_text || at.token == Token::Word && self.bare_text_at(&at, true).is_some()) {
-                return false;
-            }
-            at = next_token(self.text, at.end);
-        }
-        false
-    }
-
-    /// A text or number, in quotes or not, that may be one of several.
-    fn alternative(&mut self, takes_text: bool, judges: bool) -> Result<Option<Parsed>, ExprError> {
-        let start = self.next.start;
-        let value = if self.next.token == Token::Word {
-            if let Some(number) = number_word(self.word()) {
-                Value::Int(number)
-            } else {
-                let Some(end) = self.bare_text_at(&self.next, judges).filter(|_| takes_text && self.in_sentence())
-                else {
-                    return Ok(None);
-                };
-                let words: Vec<&str> = self.text[start..end].split_whitespace().collect();
-                while self.next.start < end {
-                    self.advance();
-                }
-                self.any_case = true;
-                let kind = ExprKind::Literal(Value::from(words.join(" ")));
-                return self.node(kind, self.span(start, end), 1).map(Some);
-            }
-        } else if let Token::Number(_) = self.next.token {
-            return self.number().map(Some);
-        } else {
-            let Token::Str(text) = self.next.token.clone() else { return Ok(None) };
-            if text.contains("{$") {
-                return Ok(None);
-            }
-            Value::Str(text)
-        };
-        self.advance();
-        self.node(ExprKind::Literal(value), self.span(start, self.end), 1).map(Some)
-    }
-
-    /// Where the words without quotes end that begin at `from`, if they can be a text: up to a mark, a joint or the end.
-    /// Where it may be a judgement (`judges`), words that judge are no text.
-    fn bare_text_at(&self, from: &Lexed, judges: bool) -> Option<usize> {
-        let (mut at, mut end) = (from.clone(), None);
-        for n_words in 0..=MAX_TEXT_WORDS {
-            let word = &self.text[at.start..at.end];
-            let known = |list: &str| is_one_of(list, word);
-            let is_over = match at.token {
-                Token::Word => {
-                    known("and or nor then but ignoring regardless whatever") || (n_words > 0 && known(ACTION_VERBS))
-                }
-                Token::End | Token::Symbol("," | ":" | ")" | "-") => true,
-                Token::Bad(_) => matches!(word, ";" | "." | "—" | "–" | "?" | "!" | "→" | "&"),
-                Token::Reference(_) | Token::Number(_) | Token::Str(_) | Token::Symbol(_) => return None,
-            };
-            if is_over || n_words == MAX_TEXT_WORDS {
-                return end.filter(|_| is_over);
-            }
-            let literal = known("true false null none");
-            // `grade is A` is no article.
-            let is_letter = word.len() == 1 && word != "I" && word.chars().all(char::is_uppercase);
-            let judged = judges && known(JUDGEMENTS);
-            let is_typo = n_words == 0 && PREDICATES.like(&word.to_lowercase()).next().is_some();
-            if at.token != Token::Word || literal || (known(NO_TEXT) && !is_letter) || judged || is_typo {
-                return None;
-            }
-            end = Some(at.end);
-            at = next_token(self.text, at.end);
-            // `in-progress` is one word.
-            while at.token == Token::Symbol("-") && Some(at.start) == end {
-                let part = next_token(self.text, at.end);
-                if part.token != Token::Word || part.start != at.end {
-                    break;
-                }
-                end = Some(part.end);
-                at = next_token(self.text, part.end);
-            }
-        }
-        None
-    }
 }
 
 fn or_the_same(operator: Op) -> Op {
     if operator == Op::Greater { Op::GreaterOrEqual } else { Op::LessOrEqual }
-}
-
-/// A text without quotes, if `text` is one: a state or kind, as after `is`.
-pub(crate) fn bare_text(text: &str) -> Option<String> {
-    let parser = Parser::new(crate::expr::parser::Style::Sentence, text, crate::span::FileId(0), 0);
-    let is_value = ["yes", "no", "true", "false", "null", "none"].iter().any(|word| parser.at_word(word));
-    let end = parser.bare_text_at(&parser.next, true).filter(|&end| end == text.len() && !is_value)?;
-    let is_number = number_word(text).is_some();
-    (!is_number).then(|| text[..end].split_whitespace().collect::<Vec<_>>().join(" "))
 }

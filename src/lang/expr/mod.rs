@@ -3,6 +3,7 @@
 //! The grammar is that of spec `language.md`, "Expressions"; it is read by `lexer` and `parser`. Evaluation is
 //! `vm::variables::eval`.
 
+mod alternatives;
 mod comparisons;
 mod english;
 mod existence;
@@ -15,8 +16,8 @@ pub mod template;
 mod text;
 mod tree;
 
+pub(crate) use crate::expr::alternatives::bare_text;
 pub(crate) use crate::expr::comparisons::{ACTION_VERBS, condition_words, is_one_of};
-pub(crate) use crate::expr::english::bare_text;
 pub use crate::expr::lexer::{number_word, read_number};
 pub(crate) use crate::expr::names::identifier;
 pub use crate::expr::names::{LAST_CALL_FAILED, begins_name, continues_name, scan_name, scan_reference};

@@ -14,7 +14,7 @@ use crate::diagnostic::Diagnostic;
 use crate::english::callables::Meaning;
 use crate::english::grammar::pattern::{Matched, Pattern};
 use crate::english::grammar::time::{read_beat, read_time, read_unit};
-use crate::english::near::{MAX_REPAIRS, by_itself, misspelt, slips};
+use crate::english::near::{MAX_REPAIRS, by_itself, misspelt, slips, unclosed, unfinished};
 use crate::english::phrase::{Phrase, without_emphasis};
 use crate::english::reading::Surroundings;
 use crate::english::triggers::conditions::read_watched;
@@ -110,7 +110,8 @@ fn classify(words: Phrase<'_>, around: Surroundings<'_>, diagnostics: &mut Vec<D
 
 /// A trigger with one word or sign that is nearly another, with which it would need no classifier.
 fn misspelt_trigger(words: Phrase<'_>, around: Surroundings<'_>) -> Option<Diagnostic> {
-    let repairs = misspelt(words, &VOCABULARY, around).chain(slips(words)).take(MAX_REPAIRS);
+    let repairs = misspelt(words, &VOCABULARY, around).chain(slips(words)).chain(unclosed(words));
+    let repairs = repairs.chain(unfinished(words)).take(MAX_REPAIRS);
     let mut repaired = repairs.map(|(from, to, text, why)| {
         (format!("{}{text}{}", &words.text[..from], &words.text[to..]), words.from(from).until(to - from).span(), why)
     });
