@@ -58,6 +58,7 @@ pub(crate) fn setting(settings: &mut Settings, line: &str) {
             );
         }
         "strict" => settings.strict = value == "true",
+        "zone" => settings.zone = value.into(),
         "early_start" => settings.early_start = value == "true",
         "starts_in_think" => settings.starts_in_think = value == "true",
         "on_protocol_failure" => settings.on_protocol_failure = OnProtocolFailure::Stop,

@@ -11,7 +11,7 @@ use crate::expr::LAST_CALL_FAILED;
 use crate::plan::outline;
 use crate::program::{
     Agent, AgentKind, Arm, Entry, Loop, Mode, OnLimit, Playbook, PlaybookId, Program, Returned, Signature, Step,
-    StepKind, Target, Trigger, TriggerKind, Type, one_of,
+    StepKind, Target, Trigger, TriggerKind, Type, WEEKDAYS, one_of,
 };
 use crate::value::json::quoted;
 
@@ -233,11 +233,21 @@ pub fn trigger_kind(trigger: &Trigger) -> String {
     let names = |names: &[Arc<str>]| names.iter().map(|name| format!("${name}")).collect::<Vec<_>>().join(", ");
     match &trigger.kind {
         TriggerKind::Beginning => "beginning".to_owned(),
+        TriggerKind::Ending => "end of the program".to_owned(),
         TriggerKind::BeforeCall(call) => format!("before a call of {}", call.name),
         TriggerKind::AfterCall(call) => format!("after a call of {}", call.name),
         TriggerKind::CallFails(Some(call)) => format!("a call of {} fails", call.name),
         TriggerKind::CallFails(None) => "any call fails".to_owned(),
         TriggerKind::Every { period_ms } => format!("every {}", time_text(*period_ms)),
+        TriggerKind::Clock { days, minute } => {
+            let at = format!("at {:02}:{:02}", minute / 60, minute % 60);
+            if *days == crate::program::Days::ALL {
+                return format!("daily {at}");
+            }
+            let named = WEEKDAYS.iter().zip(0..).filter(|(_, number)| days.has(*number)).map(|(name, _)| *name);
+            let on = format!("weekly on {}", named.collect::<Vec<_>>().join(", "));
+            if *minute == 0 { on } else { format!("{on} {at}") }
+        }
         TriggerKind::Silence { after_ms } => format!("after {} of silence", time_text(*after_ms)),
         TriggerKind::Signal(name) => format!("event {name} arrives"),
         TriggerKind::Condition(condition) => format!("condition: {condition}"),

@@ -18,7 +18,9 @@ pub use crate::program::ids::{AgentId, PlaybookId, StepId, TriggerId};
 pub use crate::program::playbook::{Body, FrameLimits, Mode, OnLimit, Playbook, one_of};
 pub use crate::program::step::{Argument, Arm, CallSite, Loop, Returned, Step, StepKind, Target};
 pub use crate::program::tool_list::{ToolList, ToolNames, fits};
-pub use crate::program::trigger_index::{CALL, CallName, EVENT, Trigger, TriggerIndex, TriggerKind, USER_MESSAGE};
+pub use crate::program::trigger_index::{
+    CALL, CallName, Days, EVENT, Trigger, TriggerIndex, TriggerKind, USER_MESSAGE, WEEKDAYS,
+};
 pub use crate::signature::{Parameter, Signature, Type, TypeKind};
 use crate::span::{Sources, Span};
 use crate::value::Value;

@@ -31,6 +31,8 @@ pub struct Trigger {
 pub enum TriggerKind {
     /// `At the beginning`, `When the program starts`, `When the agent starts running`.
     Beginning,
+    /// `At the end`, `When the conversation ends`: the program is done, or a line ends it.
+    Ending,
     /// `Before calling X`.
     BeforeCall(CallName),
     /// `After calling X`.
@@ -41,6 +43,13 @@ pub enum TriggerKind {
     Every {
         /// The time between two beats, in milliseconds; never 0.
         period_ms: u64,
+    },
+    /// `Every day at 9:00`, `On Mondays`: in the session's time zone.
+    Clock {
+        /// On which days.
+        days: Days,
+        /// The minute of the day, from 0 to 1439.
+        minute: u16,
     },
     /// `After 30 seconds of silence`.
     Silence {
@@ -55,6 +64,33 @@ pub enum TriggerKind {
     Changes(Vec<Arc<str>>),
     /// Anything else: the classifier judges it.
     Semantic,
+}
+
+/// The names of the days of the week, in small letters.
+pub const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+
+/// Days of the week.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Days(u8);
+
+impl Days {
+    /// All seven.
+    pub const ALL: Days = Days(0b111_1111);
+
+    /// These: of each its number, 0 for Monday.
+    pub fn of(numbers: impl IntoIterator<Item = u8>) -> Days {
+        Days(numbers.into_iter().fold(0, |days, number| days | 1 << (number % 7)))
+    }
+
+    /// Both these and those.
+    pub fn and(self, other: Days) -> Days {
+        Days(self.0 | other.0)
+    }
+
+    /// Whether the day of this number, 0 for Monday, is one of them.
+    pub fn has(self, number: u8) -> bool {
+        self.0 & 1 << (number % 7) != 0
+    }
 }
 
 /// A callable that a trigger watches.
@@ -90,7 +126,9 @@ impl TriggerKind {
             TriggerKind::BeforeCall(call) | TriggerKind::AfterCall(call) => is_it(call),
             TriggerKind::CallFails(call) => call.as_ref().is_none_or(is_it),
             TriggerKind::Beginning
+            | TriggerKind::Ending
             | TriggerKind::Every { .. }
+            | TriggerKind::Clock { .. }
             | TriggerKind::Silence { .. }
             | TriggerKind::Signal(_)
             | TriggerKind::Condition(_)
@@ -117,7 +155,7 @@ pub struct TriggerIndex {
     pub at_turn_end: Vec<TriggerId>,
     /// Triggers on calls: before, after, failed.
     pub calls: Vec<TriggerId>,
-    /// Triggers on time: periods and silence.
+    /// Triggers on time: periods, times of day and silence.
     pub timers: Vec<TriggerId>,
     /// Triggers on events from outside.
     pub signals: Vec<TriggerId>,
@@ -129,11 +167,13 @@ impl TriggerIndex {
         let mut index = TriggerIndex::default();
         for trigger in triggers {
             match &trigger.kind {
-                TriggerKind::Beginning => {}
+                TriggerKind::Beginning | TriggerKind::Ending => {}
                 TriggerKind::BeforeCall(_) | TriggerKind::AfterCall(_) | TriggerKind::CallFails(_) => {
                     index.calls.push(trigger.id);
                 }
-                TriggerKind::Every { .. } | TriggerKind::Silence { .. } => index.timers.push(trigger.id),
+                TriggerKind::Every { .. } | TriggerKind::Clock { .. } | TriggerKind::Silence { .. } => {
+                    index.timers.push(trigger.id);
+                }
                 TriggerKind::Signal(_) => index.signals.push(trigger.id),
                 TriggerKind::Semantic | TriggerKind::Condition(_) | TriggerKind::Changes(_) => {
                     index.at_turn_end.extend(trigger.at_turn_end.then_some(trigger.id));

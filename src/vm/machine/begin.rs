@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use playhouse_lang::plan::{Plan, PlanBody};
-use playhouse_lang::program::{AgentId, Entry, EntryId, Parameter, Program};
+use playhouse_lang::program::{AgentId, Entry, EntryId, Parameter, Program, Trigger, TriggerKind};
 use playhouse_lang::value::{Map, Value};
 
 use crate::machine::frame_core::{Phase, Then};
@@ -27,6 +27,7 @@ impl Machine {
             time_limit: None,
             unwinding: None,
             entries,
+            ended: None,
             arguments,
             messages: VecDeque::new(),
             blocked: None,
@@ -94,11 +95,26 @@ impl Machine {
         Ok(())
     }
 
+    /// The program is done: first those playbooks run that wait for its end, once. What they give is not its result.
+    pub(crate) fn end_with(&mut self, value: Tracked) {
+        if let Some(value) = &self.ended {
+            self.interpreter.outcome = Some(Outcome::Done { value: value.clone() });
+            return;
+        }
+        let waits = |trigger: &Trigger| trigger.kind == TriggerKind::Ending;
+        let playbooks = &self.interpreter.stack.program.playbooks;
+        let endings = playbooks.iter().filter(|playbook| playbook.triggers.iter().any(waits));
+        self.entries = endings.map(|playbook| EntryId::Playbook(playbook.id)).collect();
+        if self.entries.is_empty() {
+            self.interpreter.outcome = Some(Outcome::Done { value: value.clone() });
+        }
+        self.ended = Some(value);
+    }
+
     /// The stack is empty: the next beginning, or the end.
     pub(crate) fn step_empty_stack(&mut self) {
         let Some(entry) = self.entries.pop_front() else {
-            self.interpreter.outcome = Some(Outcome::Done { value: self.interpreter.last_value.clone() });
-            return;
+            return self.end_with(self.interpreter.last_value.clone());
         };
         let arguments = std::mem::take(&mut self.arguments);
         let program = self.interpreter.stack.program.clone();

@@ -31,7 +31,8 @@ impl Machine {
                     self.interpreter.drop_frame();
                 }
                 let value = Tracked::new(reason.map_or(Value::Null, Value::Str), Origin::MODEL);
-                self.interpreter.outcome = Some(Outcome::Done { value });
+                self.entries.clear();
+                self.end_with(value);
             }
             AfterUnwinding::Limit { what, on_limit } => self.interpreter.apply_limit(unwinding.depth, &what, on_limit),
         }

@@ -45,10 +45,12 @@ impl Truths {
             TriggerKind::Changes(_) => Some(if was_set { Ruling::Match } else { Ruling::NoMatch }),
             TriggerKind::Semantic
             | TriggerKind::Beginning
+            | TriggerKind::Ending
             | TriggerKind::BeforeCall(_)
             | TriggerKind::AfterCall(_)
             | TriggerKind::CallFails(_)
             | TriggerKind::Every { .. }
+            | TriggerKind::Clock { .. }
             | TriggerKind::Silence { .. }
             | TriggerKind::Signal(_) => None,
         }

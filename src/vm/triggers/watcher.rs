@@ -60,7 +60,7 @@ pub(crate) struct WatcherMark {
 impl Watcher {
     /// The session begins, or its program is another one.
     pub(crate) fn begun(&mut self, context: &WatcherContext<'_>) {
-        self.timers.start(&context.stack.program, context.stack.now, context.last_timer, &mut self.requests);
+        self.timers.start(context.stack, context.last_timer, &mut self.requests);
     }
 
     /// The process was restarted: the classifier is asked again, and timers go on.
@@ -76,7 +76,7 @@ impl Watcher {
 
     /// A timer has run out that may be a trigger's.
     pub(crate) fn timer_fired(&mut self, context: &WatcherContext<'_>, timer: TimerId) {
-        let Some(trigger) = self.timers.run_out(timer, context.stack.now, &mut self.requests) else { return };
+        let Some(trigger) = self.timers.run_out(timer, context.stack, &mut self.requests) else { return };
         if !context.is_over {
             let found = Match { is_timed: true, ..self.match_now(trigger, None) };
             self.rule(context, found, Ruling::Match, &[].into());

@@ -1,6 +1,6 @@
 //! What stands in the holes of patterns, and how much of a text each takes.
 
-use crate::english::grammar::time::{read_beat, read_time, read_unit};
+use crate::english::grammar::time::{read_beat, read_clock, read_days, read_time, read_unit};
 use crate::english::phrase::Phrase;
 use crate::english::words::{closing_bracket, scan_path};
 use crate::expr::lexer::{scan_curly_quotes, scan_string};
@@ -24,6 +24,8 @@ pub(crate) enum Hole {
     Time,
     Unit,
     Beat,
+    Clock,
+    Days,
     Number,
     Callable,
     Event,
@@ -31,7 +33,7 @@ pub(crate) enum Hole {
 }
 
 /// What patterns call them.
-pub(crate) const HOLES: [(&str, Hole); 16] = [
+pub(crate) const HOLES: [(&str, Hole); 18] = [
     ("{target}", Hole::Target),
     ("{value}", Hole::Value),
     ("{condition}", Hole::Condition),
@@ -46,6 +48,9 @@ pub(crate) const HOLES: [(&str, Hole); 16] = [
     ("{time}", Hole::Time),
     ("{unit}", Hole::Unit),
     ("{beat}", Hole::Beat),
+    // `9:00`, `Mondays`.
+    ("{clock}", Hole::Clock),
+    ("{days}", Hole::Days),
     ("{number}", Hole::Number),
     // The name of a playbook or tool, or words that may be one.
     ("{callable}", Hole::Callable),
@@ -66,6 +71,8 @@ impl Hole {
             Hole::Quoted => "a text in quotes",
             Hole::Words | Hole::Rest | Hole::Tail => "something else",
             Hole::Time => "a time such as `30 seconds`",
+            Hole::Clock => "a time of day such as `9:00`",
+            Hole::Days => "a day of the week",
             Hole::Unit | Hole::Beat => "a unit of time",
             Hole::Callable => "the name of a playbook or tool",
             Hole::Event | Hole::NamedEvent => "the name of an event",
@@ -100,6 +107,8 @@ impl Hole {
             Hole::Time => until(read_time(text)?.1),
             Hole::Unit => until(read_unit(text, true)?.1),
             Hole::Beat => until(read_beat(text)?.1),
+            Hole::Clock => until(read_clock(text)?.1),
+            Hole::Days => until(read_days(text)?.1),
             Hole::Number => {
                 let n_digits = text.text.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b':').count();
                 (n_digits > 0).then(|| split(n_digits)).flatten()

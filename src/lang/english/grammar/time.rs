@@ -1,6 +1,7 @@
 //! Times in words: `30 seconds`, `two hours`, `half an hour`.
 
 use crate::english::phrase::Phrase;
+use crate::program::{Days, WEEKDAYS};
 
 /// How long a time may be that a trigger waits for; longer ones are mistakes, and sums of them would overflow.
 const MAX_WAIT_MS: u64 = 366 * DAY_MS;
@@ -55,7 +56,62 @@ pub(crate) fn read_beat<'a>(words: Phrase<'a>) -> Option<(u64, Phrase<'a>)> {
     BEATS.iter().find_map(|(word, ms)| Some((*ms, words.strip(word)?)))
 }
 
-/// All words for units.
-pub(crate) fn unit_words() -> impl Iterator<Item = &'static str> {
-    UNITS.iter().flat_map(|(_, one, many)| std::iter::once(*one).chain(many.iter().copied()))
+const MONDAYS: [&str; 7] = ["mondays", "tuesdays", "wednesdays", "thursdays", "fridays", "saturdays", "sundays"];
+
+/// `9:00`, `9`, `9 am`, `5 p.m.`, `noon`: the minute of the day, and what follows.
+pub(crate) fn read_clock<'a>(words: Phrase<'a>) -> Option<(u16, Phrase<'a>)> {
+    const NAMED: [(&str, u16); 3] = [("noon", 12 * 60), ("midday", 12 * 60), ("midnight", 0)];
+    const MORNING: [&str; 2] = ["am", "a.m"];
+    const AFTERNOON: [&str; 2] = ["pm", "p.m"];
+    if let Some(named) = NAMED.iter().find_map(|(word, minute)| Some((*minute, words.strip(word)?))) {
+        return Some(named);
+    }
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let n_hours = digits(words.text);
+    let hour: u16 = words.text[..n_hours].parse().ok()?;
+    let mut rest = words.from(n_hours);
+    let mut minute: u16 = 0;
+    if let Some(after) = rest.text.strip_prefix(':') {
+        let n_minutes = digits(after);
+        minute = after[..n_minutes].parse().ok().filter(|_| n_minutes == 2)?;
+        rest = rest.from(1 + n_minutes);
+    }
+    let rest = rest.trim();
+    let half = rest.strip_any(&MORNING).map(|rest| (0, rest)).or_else(|| Some((12, rest.strip_any(&AFTERNOON)?)));
+    let (hour, rest) = match half {
+        Some((half, rest)) if (1..=12).contains(&hour) => (hour % 12 + half, rest.strip_mark('.').unwrap_or(rest)),
+        Some(_) => return None,
+        None => (hour, rest.strip("o'clock").unwrap_or(rest)),
+    };
+    (hour < 24 && minute < 60).then_some((hour * 60 + minute, rest))
+}
+
+/// `Mondays`, `Monday, Wednesday and Friday`, `weekdays`: the days, and what follows.
+pub(crate) fn read_days<'a>(words: Phrase<'a>) -> Option<(Days, Phrase<'a>)> {
+    let (mut days, mut rest) = read_day(words)?;
+    loop {
+        let joined = rest.strip_mark(',').or_else(|| rest.strip_mark('&')).unwrap_or(rest);
+        let next = joined.strip_any(&["and", "or"]).or((joined.start() != rest.start()).then_some(joined));
+        match next.and_then(read_day) {
+            Some((more, after)) => (days, rest) = (days.and(more), after),
+            None => return Some((days, rest)),
+        }
+    }
+}
+
+fn read_day<'a>(words: Phrase<'a>) -> Option<(Days, Phrase<'a>)> {
+    let word = words.first_word()?.to_ascii_lowercase();
+    let one = word.strip_suffix('s').unwrap_or(&word);
+    let days = match one {
+        "weekday" => Days::of(0..5),
+        "weekend" => Days::of(5..7),
+        _ => Days::of([WEEKDAYS.iter().zip(0..).find(|(day, _)| **day == one)?.1]),
+    };
+    Some((days, words.from(word.len()).trim()))
+}
+
+/// All words for units, days and times of day.
+pub(crate) fn time_words() -> impl Iterator<Item = &'static str> {
+    let units = UNITS.iter().flat_map(|(_, one, many)| std::iter::once(*one).chain(many.iter().copied()));
+    units.chain(WEEKDAYS).chain(MONDAYS).chain(["noon", "midday", "midnight", "weekdays", "weekends"])
 }

@@ -13,14 +13,17 @@ use std::sync::Arc;
 use crate::diagnostic::Diagnostic;
 use crate::english::callables::Meaning;
 use crate::english::grammar::pattern::{Matched, Pattern};
-use crate::english::grammar::time::{read_beat, read_time, read_unit};
+use crate::english::grammar::time::{read_beat, read_clock, read_days, read_time, read_unit};
 use crate::english::near::{MAX_REPAIRS, by_itself, misspelt, slips, unclosed, unfinished};
 use crate::english::phrase::{Phrase, without_emphasis};
 use crate::english::reading::Surroundings;
 use crate::english::triggers::conditions::read_watched;
 use crate::english::triggers::wordings::{NEAR_ROWS, ROWS, VOCABULARY, WORDINGS, Waits};
 use crate::english::words::scan_path;
-use crate::program::{CallName, TriggerKind};
+use crate::program::{CallName, Days, TriggerKind};
+
+/// Minutes from midnight to noon.
+const NOON: u16 = 12 * 60;
 
 /// What was read of a trigger.
 pub(crate) struct ReadTrigger {
@@ -68,15 +71,15 @@ fn is_beginning(words: Phrase<'_>) -> bool {
 }
 
 /// The rows that the whole of `words` fits, each with what stands in its hole.
-fn rows<'a>(words: Phrase<'a>, wanted: impl Fn(Waits) -> bool) -> impl Iterator<Item = (Waits, Option<Phrase<'a>>)> {
+fn rows<'a>(words: Phrase<'a>, wanted: impl Fn(Waits) -> bool) -> impl Iterator<Item = (Waits, Vec<Phrase<'a>>)> {
     let found: Vec<&str> = words.words().map(|(_, word)| word).collect();
     let rows = ROWS.iter().filter(move |(waits, pattern)| wanted(*waits) && pattern.may_match(words.text, &found));
-    rows.filter_map(move |(waits, pattern)| Some((*waits, in_hole(pattern, words)?)))
+    rows.filter_map(move |(waits, pattern)| Some((*waits, in_holes(pattern, words)?)))
 }
 
-/// What stands in the hole of a pattern that the whole of `words` fits.
-fn in_hole<'a>(pattern: &Pattern, words: Phrase<'a>) -> Option<Option<Phrase<'a>>> {
-    if let Matched::Whole(holes) = pattern.matches(words) { Some(holes.first().copied()) } else { None }
+/// What stands in the holes of a pattern that the whole of `words` fits.
+fn in_holes<'a>(pattern: &Pattern, words: Phrase<'a>) -> Option<Vec<Phrase<'a>>> {
+    if let Matched::Whole(holes) = pattern.matches(words) { Some(holes) } else { None }
 }
 
 /// The wordings of the table by themselves: a text that each reads.
@@ -87,7 +90,7 @@ pub fn examples() -> impl Iterator<Item = &'static str> {
 /// What it waits for that the interpreter can tell.
 fn read_exact(words: Phrase<'_>, around: Surroundings<'_>, diagnostics: &mut Vec<Diagnostic>) -> Option<TriggerKind> {
     let mut fits = rows(words, |waits| waits != Waits::Beginning);
-    read_watched(words).or_else(|| fits.find_map(|(waits, hole)| kind_of(waits, hole, around, diagnostics)))
+    read_watched(words).or_else(|| fits.find_map(|(waits, holes)| kind_of(waits, words, &holes, around, diagnostics)))
 }
 
 fn classify(words: Phrase<'_>, around: Surroundings<'_>, diagnostics: &mut Vec<Diagnostic>) -> TriggerKind {
@@ -97,7 +100,7 @@ fn classify(words: Phrase<'_>, around: Surroundings<'_>, diagnostics: &mut Vec<D
     }
     let is_callable = |call: Phrase<'_>| around.names.is_callable(around.agent, call.text);
     let is_near = |(pattern, calls, _): &&(Pattern, bool, &str)| {
-        in_hole(pattern, words).is_some_and(|hole| !calls || hole.is_some_and(is_callable))
+        in_holes(pattern, words).is_some_and(|holes| !calls || holes.first().copied().is_some_and(is_callable))
     };
     if let Some((.., note)) = NEAR_ROWS.iter().find(is_near) {
         let message = "no trigger waits for this, so it is judged by the classifier";
@@ -123,13 +126,15 @@ fn misspelt_trigger(words: Phrase<'_>, around: Surroundings<'_>) -> Option<Diagn
     Some(warning.with_fix(format!("write `{wording}`"), words.span(), wording))
 }
 
-/// What a row of the table means with what stands in its hole; none: what is called there is unknown.
+/// What a row of the table means with what stands in its holes; none: what is called there is unknown.
 fn kind_of(
     waits: Waits,
-    hole: Option<Phrase<'_>>,
+    words: Phrase<'_>,
+    holes: &[Phrase<'_>],
     around: Surroundings<'_>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<TriggerKind> {
+    let hole = holes.first().copied();
     let mut call = || read_call(hole?, around, diagnostics);
     let time = || {
         let words = hole?;
@@ -138,6 +143,14 @@ fn kind_of(
     };
     Some(match waits {
         Waits::Beginning => TriggerKind::Beginning,
+        Waits::Ending => TriggerKind::Ending,
+        Waits::Clock => {
+            let days = holes.iter().find_map(|hole| read_days(*hole)).map_or(Days::ALL, |(days, _)| days);
+            let minute = holes.iter().find_map(|hole| read_clock(*hole)).map_or(0, |(minute, _)| minute);
+            // `Every evening at 6`.
+            let is_late = ["afternoon", "evening", "night"].iter().any(|part| words.find_word(part).is_some());
+            TriggerKind::Clock { days, minute: if is_late && minute < NOON { minute + NOON } else { minute } }
+        }
         Waits::Silence => TriggerKind::Silence { after_ms: time()? },
         Waits::Period => TriggerKind::Every { period_ms: time()? },
         Waits::BeforeCall => TriggerKind::BeforeCall(call()?),

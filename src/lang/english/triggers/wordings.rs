@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use crate::diagnostic::spelling::Vocabulary;
 use crate::english::grammar::pattern::{Groups, Matched, Pattern};
-use crate::english::grammar::time::unit_words;
+use crate::english::grammar::time::time_words;
 use crate::english::near::vocabulary;
 use crate::english::phrase::Phrase;
 use crate::english::words::bare_words;
@@ -15,8 +15,10 @@ use crate::english::words::bare_words;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waits {
     Beginning,
+    Ending,
     Silence,
     Period,
+    Clock,
     BeforeCall,
     AfterCall,
     CallFails,
@@ -46,6 +48,12 @@ pub(super) const WORDINGS: &[Wording] = &[
     row(Waits::Beginning, "{when} {person} {begins} [{the}] {session} {tail}", "When the customer opens the chat"),
     row(Waits::Beginning, "(first of all|to begin with) {tail}", "First of all"),
     row(Waits::Beginning, "before (anything|everything) else {tail}", "Before anything else"),
+    row(
+        Waits::Ending,
+        "[{just}] (at|on|before|after) [{the}] [very] {end} [{of}] {tail}",
+        "At the end of the conversation",
+    ),
+    row(Waits::Ending, "[{just}] ({when}|before|after) [{the}] {session} {ends} {tail}", "When the conversation ends"),
     row(Waits::Silence, "after {time} [{without}]", "After 20 seconds without an answer"),
     row(Waits::Silence, "after {time} (of|with) {silence} [{from}]", "After 30 seconds of silence"),
     row(
@@ -70,6 +78,14 @@ pub(super) const WORDINGS: &[Wording] = &[
     row(Waits::Period, "once (a|an|per|every|each) {unit}", "Once a day"),
     row(Waits::Period, "once (every|each) {time}", "Once every 20 minutes"),
     row(Waits::Period, "{beat}", "Hourly"),
+    row(Waits::Clock, "(at|by) {clock} [{each_day}|on {days}|(every|each) {days}|daily]", "At 9:00"),
+    row(
+        Waits::Clock,
+        "({each_day}|daily|(every|each) {days}|[weekly] on {days}) [,] (at|by) {clock}",
+        "Every day at 9:00",
+    ),
+    row(Waits::Clock, "((every|each) {days}|[weekly] on {days}|once a week [,] on {days})", "On Mondays"),
+    row(Waits::Clock, "on {days} {clock}", "On Mondays 9:00"),
     row(Waits::BeforeCall, "{before} {calling} [{thing}] {callable}", "Before using Save"),
     row(Waits::BeforeCall, "{before} [{thing}] {callable} (is|gets) {called}", "Before Save is called"),
     row(Waits::BeforeCall, "{before} [{thing}] {callable} (runs|starts|begins)", "Before Save runs"),
@@ -109,21 +125,14 @@ pub(super) const NEAR: &[(&str, &str)] = &[
         "a period is a number that is not 0 and a unit, and shorter than a year: `Every 10 minutes`",
     ),
     ("after {number} ({without}|{of_silence})", "a time has a unit: `After 20 seconds of silence`"),
-    (
-        "(at|on|before|after) [{the}] {end} [{of}] {tail}",
-        "nothing waits for the end: put what is to be done into the last lines",
-    ),
-    (
-        "({when}|before|after) [{the}] {session} {ends} {tail}",
-        "nothing waits for the end: put what is to be done into the last lines",
-    ),
     ("[{daily}] (at|by) ({number}|noon|midnight) [{rest}]", CALENDAR),
     ("{daily} [{number}] [{rest}]", CALENDAR),
     ("(on|upon) [{the}] event [{rest}]", EVENT),
     ("{when} [{the}] event [{rest}]", EVENT),
 ];
 
-const CALENDAR: &str = "no trigger waits for a time of day or a day: let a scheduler start a session then, or wait for periods: `Every day`";
+const CALENDAR: &str =
+    "a time of day is written `Every day at 9:00`, `On Mondays at 17:30`; or wait for periods: `Every day`";
 const EVENT: &str =
     "an event from outside has a name of letters, digits and `_`: `When the event photo_uploaded arrives`";
 
@@ -193,21 +202,17 @@ const GROUPS: Groups = &[
     ("thing", "{each}|{tool}"),
     ("each", "(each|every|any) [{tool}]"),
     ("tool", "[the] (tool|playbook|function|plan)"),
-    ("before", "[right|just|immediately|shortly] before"),
+    ("just", "right|just|immediately|shortly"),
+    ("before", "[{just}] before"),
     ("anything", "{any_call}|something|anything|the last call|the call|the last tool call"),
     ("any_call", "(any|a|some|one of the) (tool|tools|call|calls|function|tool call)"),
     ("failure", "failure|failures|error|errors"),
     ("end", "end|exit|ending|close"),
     ("ends", "ends|end|closes|stops|exits|{is_over}"),
     ("is_over", "(is|was) (over|finished|closed|done)"),
-    ("daily", "{each_day}|daily|weekly|{on_day}|{once_a_week}"),
-    ("each_day", "(every|each) (day|morning|noon|afternoon|evening|night|{weekday})"),
-    ("on_day", "on {weekday}"),
-    ("once_a_week", "(once a day|once a week) [,] (on|at)"),
-    (
-        "weekday",
-        "monday|tuesday|wednesday|thursday|friday|saturday|sunday|mondays|tuesdays|wednesdays|thursdays|fridays|saturdays|sundays|weekday|weekdays|weekend|weekends",
-    ),
+    ("daily", "{each_day}|daily|weekly|on {weekday}|once a week [,] (on|at)"),
+    ("each_day", "(every|each) (day|morning|noon|afternoon|evening|night)"),
+    ("weekday", "{days}|weekday|weekend"),
     ("units", "seconds|minutes|hours|days|weeks|second|minute|hour|day|week"),
     ("called", "called|run|used|executed|invoked"),
     ("about_to", "run|start|begin|be called|be run|be used"),
@@ -239,7 +244,7 @@ pub(super) static NEAR_ROWS: LazyLock<Vec<(Pattern, bool, &str)>> = LazyLock::ne
 /// The words of all patterns.
 pub(super) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
     let patterns = WORDINGS.iter().map(|row| row.pattern).chain(GROUPS.iter().map(|(_, pattern)| *pattern));
-    vocabulary(patterns.flat_map(bare_words).chain(unit_words()))
+    vocabulary(patterns.flat_map(bare_words).chain(time_words()))
 });
 
 /// What follows one of the [`GROUPS`], if `words` begins so.
