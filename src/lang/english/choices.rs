@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::english::phrase::Phrase;
-use crate::expr::bare_text;
 use crate::expr::lexer::{scan_curly_quotes, scan_string};
 use crate::program::{Type, TypeKind};
 use crate::value::Value;
@@ -41,6 +40,15 @@ pub(crate) fn choices_in(line: Phrase<'_>) -> Option<(Arc<str>, Vec<Value>)> {
     }
 }
 
+/// A name of a state or kind: one to four words.
+fn plain(words: Phrase<'_>) -> Option<String> {
+    const MAX_WORDS: usize = 4;
+    let is_plain = |c: char| c.is_alphanumeric() || c.is_whitespace() || matches!(c, '-' | '_' | '\'' | '’');
+    let parts: Vec<&str> = words.text.split_whitespace().collect();
+    let is_name = words.text.chars().all(is_plain) && (1..=MAX_WORDS).contains(&parts.len());
+    is_name.then(|| parts.join(" "))
+}
+
 fn read_choice<'a>(rest: Phrase<'a>, takes_words: bool) -> Option<(Value, Phrase<'a>)> {
     if rest.text.starts_with(['"', '\'']) {
         let (text, length) = scan_string(rest.text)?;
@@ -54,7 +62,7 @@ fn read_choice<'a>(rest: Phrase<'a>, takes_words: bool) -> Option<(Value, Phrase
     let words = rest.until(end).trim();
     let value = match words.text.parse() {
         Ok(number) => Value::Int(number),
-        Err(_) => Value::from(bare_text(words.text)?),
+        Err(_) => Value::from(plain(words)?),
     };
     takes_words.then(|| (value, rest.from(end)))
 }

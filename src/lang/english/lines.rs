@@ -459,7 +459,9 @@ fn targets_behind_for(rest: Phrase<'_>) -> Vec<Target> {
         let is_last = after.is_empty() || after.starts_with([',', '.', ':', ')', ';']) || after.starts_with("and ");
         let is_theirs = is_last
             && ["their", "user's", "guest's", "caller's", "customer's"].iter().any(|word| before.ends_with(word));
-        let is_whole = (before.is_empty() && is_last) || is_theirs;
+        // `the type of damage, $kind: one of water or fire`
+        let lists = || after.strip_prefix(':').is_some_and(|rest| rest.trim_start().starts_with("one of "));
+        let is_whole = (before.is_empty() && is_last) || is_theirs || lists();
         if wanted || mention.ty.is_some() || is_marked || is_whole {
             wanted = true;
             targets.push(mention.into_target());

@@ -9,12 +9,15 @@ use crate::english::grammar;
 use crate::english::phrase::Phrase;
 use crate::english::reading::{ItemReading, Near, Reading, Surroundings};
 use crate::english::words::scan_path;
-use crate::expr::{condition_words, scan_name};
+use crate::expr::{condition_words, is_one_of, scan_name};
 use crate::program::{Loop, StepKind};
 use crate::span::{FileId, Span};
 
 /// How many repairs of one line are tried; a bound for hostile lines only.
 pub(super) const MAX_REPAIRS: usize = 24;
+
+/// What a line begins with that ends something.
+const ENDS: &str = "end exit hang stop finish return break continue quit leave";
 
 /// Lines longer than this are prose.
 const MAX_LINE: usize = 400;
@@ -70,7 +73,8 @@ pub(super) fn find_near<'a>(
             return Some(Near { place, message: why, wording: repaired.trim().to_owned() });
         }
     }
-    if line.text.contains(['$', '"', '“', '(']) { two_actions(line, before, &read) } else { None }
+    let may_be_two = line.text.contains(['$', '"', '“', '(']) || line.words().any(|(_, word)| is_one_of(ENDS, word));
+    if may_be_two { two_actions(line, before, &read) } else { None }
 }
 
 /// A text that stands in no file.
@@ -268,7 +272,10 @@ fn without_sign<'a>(line: Phrase<'a>, around: Surroundings<'a>) -> impl Iterator
         let is_first = std::mem::replace(&mut first, false);
         let after = line.from(at + word.len()).text.trim_start();
         let is_assigned = is_first && (after.starts_with("= ") || after.starts_with("+= ") || after.starts_with("-= "));
-        let is_known = if asks { has_type(after) } else { around.names.is_variable(word) };
+        // `For each dish in $menu`
+        let before = line.text[..at].trim_end();
+        let is_loops = after.starts_with("in $") && (before.ends_with("each") || before.ends_with("every"));
+        let is_known = if asks { has_type(after) } else { is_loops || around.names.is_variable(word) };
         let is_name = scan_name(word) == word.len() && !line.text[..at].ends_with(['$', '.']);
         let why = || (at, at, "$".to_owned(), format!("without `$` this is no variable: `${word}`"));
         (is_name && (is_assigned || is_known)).then(why)
@@ -299,8 +306,10 @@ fn two_actions(line: Phrase<'_>, before: usize, read: &impl Fn(Phrase<'_>) -> us
     let (first, at, second) = places.map(|(at, joint)| (line.until(at), at, line.from(at + joint.len()).trim())).find(
         |(first, _, second)| {
             let is_quoted = first.text.matches(['"', '“', '”']).count() % 2 == 1;
+            // Whatever stands before it, an end is what must not be left out.
+            let ends = second.first_word().is_some_and(|word| is_one_of(ENDS, word));
             let one = if is_quoted { 0 } else { read(*first) };
-            let other = if one > 0 { read(*second) } else { 0 };
+            let other = if !is_quoted && (one > 0 || ends) { read(*second) } else { 0 };
             other > 0 && one + other > before
         },
     )?;

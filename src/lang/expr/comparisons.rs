@@ -143,8 +143,11 @@ pub(crate) fn condition_words() -> impl Iterator<Item = &'static str> {
     let verbs = VERBS.iter().flat_map(|(plain, negated, _)| [*plain, *negated]);
     let tables =
         AFTER_IS.iter().map(|row| row.0).chain(DEGREES.iter().chain(COMPARATIVES).chain(SAME).map(|row| row.0));
-    let words =
-        tables.chain(verbs).chain(HAS_BEEN.iter().chain(ANY_CASE).copied()).chain([ITEMS, ACTION_VERBS, "than is"]);
+    let words = tables.chain(verbs).chain(HAS_BEEN.iter().chain(ANY_CASE).copied()).chain([
+        ITEMS,
+        ACTION_VERBS,
+        "than is becomes",
+    ]);
     words.flat_map(|words| words.split(' ')).filter(|word| !word.is_empty())
 }
 
