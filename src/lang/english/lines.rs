@@ -140,16 +140,17 @@ fn read_row(line: Phrase<'_>, means: Means, holes: &[Phrase<'_>], around: Surrou
 
 /// What is said of a value: `$x`, `"Total: " + $total`.
 fn spoken(value: &Expr) -> Option<String> {
-    match &value.kind {
-        ExprKind::Reference(_) => Some(value.as_piece()),
-        ExprKind::Literal(Value::Str(text)) => Some(text.to_string()),
-        ExprKind::Text(pieces) => Some(pieces.iter().map(Expr::as_piece).collect()),
-        // Two numbers would be added; a text with something is one text.
-        ExprKind::Binary(BinaryOperator::Add, left, right) if is_text(left) || is_text(right) => {
-            Some(spoken(left)? + &spoken(right)?)
-        }
-        _ => None,
+    if let ExprKind::Text(pieces) = &value.kind {
+        return Some(pieces.iter().map(Expr::as_piece).collect());
     }
+    // Two numbers would be added; a text with something is one text.
+    if let ExprKind::Binary(BinaryOperator::Add, left, right) = &value.kind
+        && (is_text(left) || is_text(right))
+    {
+        return Some(spoken(left)? + &spoken(right)?);
+    }
+    let is_piece = matches!(value.kind, ExprKind::Reference(_) | ExprKind::Literal(Value::Str(_)));
+    is_piece.then(|| value.as_piece())
 }
 
 fn is_text(value: &Expr) -> bool {

@@ -23,12 +23,9 @@ impl Parser<'_> {
         };
         // `"P1"/"P2"` divides nothing.
         let is_text = matches!(first.expr.kind, ExprKind::Literal(Value::Str(_)));
-        let goes_on = match self.next.token {
-            Token::Symbol("/") => !is_text,
-            Token::Symbol("%") => !self.at_percent(),
-            Token::Symbol("+" | "-" | "*") => true,
-            _ => false,
-        };
+        let goes_on = matches!(self.next.token, Token::Symbol("+" | "-" | "*"))
+            || (!is_text && matches!(self.next.token, Token::Symbol("/")))
+            || (matches!(self.next.token, Token::Symbol("%")) && !self.at_percent());
         if !lists || goes_on {
             return self.climb(first, COMPARISON, depth);
         }
@@ -77,14 +74,14 @@ impl Parser<'_> {
         any_case: bool,
     ) -> Result<Parsed, ExprError> {
         let cased = |side: Parsed| if any_case { lowercase(side) } else { side };
-        let items = match right.expr.kind {
-            ExprKind::List(items) if self.listed => items,
-            kind => return self.combine(operator, left, cased(Parsed { expr: Expr { kind, ..right.expr }, ..right })),
-        };
+        let ExprKind::List(items) = &right.expr.kind else { return self.combine(operator, left, cased(right)) };
+        if !self.listed {
+            return self.combine(operator, left, cased(right));
+        }
         let mut whole: Option<Parsed> = None;
         for item in items {
             let again = Parsed { expr: left.expr.clone(), height: left.height };
-            let one = self.combine(operator, again, cased(Parsed { expr: item, height: 1 }))?;
+            let one = self.combine(operator, again, cased(Parsed { expr: item.clone(), height: 1 }))?;
             whole = Some(match whole {
                 Some(before) => self.combine(Op::Or, before, one)?,
                 None => one,
