@@ -188,6 +188,11 @@ impl Interpreter {
                 }
             }
             Err(error) => {
+                if let Some(name) =
+                    queued.result_name.as_ref().filter(|name| self.stack.reader().variable(name).is_some())
+                {
+                    self.stack.core_mut().outdated.push((name.clone(), queued.name.clone()));
+                }
                 let error = Value::Str(error).to_json();
                 self.stack.chat_owner_mut().told.push_result(format!("{line} !! {error}"));
                 if let Phase::Draining(Then::Return { failed, .. }) = &mut self.stack.core_mut().phase {

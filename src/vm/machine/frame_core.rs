@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use playhouse_lang::program::{AgentId, TriggerId};
+use playhouse_lang::program::{AgentId, Step, TriggerId};
 use playhouse_lang::value::Value;
 
 use crate::calls::call_queue::CallQueue;
@@ -23,6 +23,8 @@ pub(crate) struct FrameCore {
     pub(crate) queue: CallQueue,
     /// Whether the last call whose result came has failed.
     pub(crate) last_call_failed: Tracked,
+    /// Variables that a call was to set and did not, as it failed: their values are from before. With what was called.
+    pub(crate) outdated: Vec<(Arc<str>, Arc<str>)>,
     pub(crate) phase: Phase,
     pub(crate) spent: Spent,
     /// What triggers want of the frame.
@@ -41,11 +43,19 @@ impl FrameCore {
             scope: Scope::default(),
             queue: CallQueue::default(),
             last_call_failed: Tracked::new(Value::Bool(false), Origin::CODE),
+            outdated: Vec::new(),
             phase: Phase::Ready,
             spent: Spent::default(),
             watch: Watch::default(),
             trigger: None,
         }
+    }
+
+    /// A variable that a line reads whose value a call that failed was to replace, and what was called: nothing is said
+    /// or done as if it had not failed. A line that sets it again (`$page = Next($page)`) may read it.
+    pub(crate) fn outdated_value(&self, line: &Step) -> Option<(Arc<str>, Arc<str>)> {
+        let reads = |(name, _): &&(Arc<str>, Arc<str>)| line.reads.contains(name) && !line.writes.contains(name);
+        self.outdated.iter().find(reads).cloned()
     }
 }
 

@@ -104,7 +104,12 @@ impl Interpreter {
         change: Change,
     ) -> Option<(Tracked, Option<Tracked>)> {
         match admit(value, self.stack.is_declared_secret(agent, name), self.stack.settings.bounds()) {
-            Ok(admitted) => Some(self.stack.scope_mut(home).set(name, admitted, change)),
+            Ok(admitted) => {
+                if let Some(frame) = self.stack.frames.last_mut() {
+                    frame.core_mut().outdated.retain(|(outdated, _)| outdated != name);
+                }
+                Some(self.stack.scope_mut(home).set(name, admitted, change))
+            }
             Err(excess) => {
                 self.fail(FaultKind::Limit, format!("${name} would be {}", describe_excess(excess)));
                 None

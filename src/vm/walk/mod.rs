@@ -128,6 +128,11 @@ impl Interpreter {
             return LineOutcome::NeedsCalls;
         }
         self.stack.touch(line.reads.iter());
+        if let Some((name, callee)) = self.stack.core().outdated_value(line) {
+            self.stack.top_mut().here.left_to_model = true;
+            self.stack.note_done_line(step, format_args!("is left to you: ${name} is from before, {callee} failed"));
+            return LineOutcome::Left;
+        }
         match self.act(step, &line.kind) {
             Ok(act) => {
                 self.counters.explicit_lines += 1;
