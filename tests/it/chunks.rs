@@ -248,7 +248,7 @@ async fn play(path: &Path) -> (PathBuf, Conversation) {
     add_builtins(&tools, &directory, clock.clone(), 1 << 20).unwrap();
     if let Some(name) = &test.tools {
         for tool in canned::load(&path.with_file_name(name), &directory).unwrap() {
-            tools.replace(tool);
+            tools.replace(tool).unwrap();
         }
     }
     let signatures: Vec<_> = tools.signatures().iter().map(|tool| tool.signature.clone()).collect();

@@ -46,6 +46,7 @@ async fn call(registry: &Registry, start: &StartCall) -> Result<Value, String> {
         CallOutcome::Value { value, .. } => Ok(value),
         CallOutcome::Error(text) => Err(text.to_string()),
         CallOutcome::Needs { question, .. } => Err(format!("needs {question}")),
+        CallOutcome::Interrupted => Err("interrupted".into()),
     }
 }
 

@@ -4,6 +4,7 @@
 //! blocked or finished and performs what it says; only then is *one* event written to the journal and handled.
 
 mod branch;
+mod calls;
 
 mod change;
 
@@ -38,8 +39,9 @@ use crate::host::journal::{Journal, JournalError};
 use crate::host::llm::Llm;
 use crate::host::program::ProgramText;
 use crate::host::resource::prices::PriceTable;
+use crate::host::session::calls::Calls;
 use crate::host::session::replay::{Stop, Witnesses, load_text};
-use crate::host::session::task::{Calls, Task};
+use crate::host::session::task::Task;
 use crate::host::session::turns::{Schemas, Turns};
 use crate::host::tool::registry::Registry;
 use crate::lang::program::{EntryId, Program};

@@ -335,7 +335,7 @@ fn masked((outcome, usage): EndedCall, secrets: &Secrets, is_secret: bool) -> En
         CallOutcome::Needs { question, takes_no } => {
             CallOutcome::Needs { question: secrets.mask(&question).into(), takes_no }
         }
-        whole @ CallOutcome::Value { secret: true, .. } => whole,
+        whole @ (CallOutcome::Value { secret: true, .. } | CallOutcome::Interrupted) => whole,
     };
     (outcome, usage)
 }

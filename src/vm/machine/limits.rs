@@ -112,7 +112,13 @@ impl Machine {
 
     /// The user cancelled: the reply is closed and the frame waits to be told how to go on.
     pub(crate) fn handle_interrupted(&mut self) {
-        if self.interpreter.outcome.is_some() || self.unwinding.is_some() || self.interpreter.stack.frames.is_empty() {
+        if self.interpreter.outcome.is_some() {
+            return;
+        }
+        for call in self.interpreter.stack.started_calls() {
+            self.interpreter.emit(Effect::CancelCall { call });
+        }
+        if self.unwinding.is_some() || self.interpreter.stack.frames.is_empty() {
             return;
         }
         let frames = &mut self.interpreter.stack.frames;
