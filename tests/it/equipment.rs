@@ -245,3 +245,18 @@ fn secrets_come_from_the_environment() {
     let error = resolve_secrets(&missing, &variable, &mut |_| {}).unwrap_err();
     assert_eq!(error, "the environment variable OTHER is not set");
 }
+
+#[cfg(feature = "sqlite")]
+#[test]
+fn a_resource_that_cannot_be_acquired_is_named_where_it_is_declared() {
+    let toml = "[[resources]]\ntype = \"sqlite\"\nid = \"good\"\nconfig = { path = \"good.db\", write = true }\n\n\
+                [[resources]]\ntype = \"sqlite\"\nid = \"bad\"\nconfig = { path = \"no/such/bad.db\" }\n";
+    let program = "# A\n\n## Main\n\n### Steps\n\n- Say \"x\"\n";
+    crate::run::Run::new()
+        .program(program)
+        .file("playhouse.toml", toml)
+        .file("none.json", "[]")
+        .line("run program.md --model script:none.json")
+        .code(2)
+        .stderr_contains("playhouse.toml:6: the resource `bad`");
+}

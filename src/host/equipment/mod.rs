@@ -178,8 +178,8 @@ impl Equipment {
         add_sql_tools(&self.tools, &made.databases)?;
         if reach == Reach::Open {
             self.resources.acquire_all().await.map_err(|error| {
-                let kind = |declared: &&declaration::ResourceDeclaration| error.resource.contains(&*declared.kind);
-                let place = declared.resources.iter().find(kind).map_or_else(String::new, |one| one.place.clone());
+                // Whoever opens has made all that are declared.
+                let place = declared.resources.get(error.index).map_or_else(String::new, |one| one.place.clone());
                 EquipmentError::Declared { place, message: error.to_string() }
             })?;
         }

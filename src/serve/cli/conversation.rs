@@ -46,7 +46,7 @@ impl TalkArguments {
     /// Opens the file of `--events`: before a session is begun, so that a wrong path costs nothing.
     pub(crate) fn open_events(&self) -> Result<Option<File>, Failure> {
         let Some(path) = &self.events else { return Ok(None) };
-        File::create(path).map(Some).map_err(|cause| {
+        events_file::create(path).map(Some).map_err(|cause| {
             Failure::wrong(format!("{}: cannot write: {cause}; check the path given with --events", path.display()))
         })
     }

@@ -335,6 +335,27 @@ async fn plugin_that_is_deaf_for_cancelling_is_stopped_before_the_next_call() {
 }
 
 #[tokio::test]
+async fn plugin_that_is_deaf_for_cancelling_is_stopped_though_other_calls_come() {
+    let script = "[ -e once ] && { next; answer 3; next; }; touch once; \
+                  next; tell begun; next; sleep 0.3; answer 2; next; answer 9; next";
+    let mut demo = Demo::new(script);
+    demo.options.concurrency = 2;
+    demo.options.limits.cancel_grace = Duration::from_millis(50);
+    let plugin = Arc::new(demo.plugin());
+    let (context, mut news) = context("s1/1", LONG);
+    let cancels = async {
+        assert_eq!(news.recv().await, Some("begun".into()));
+        context.cancel.cancel();
+    };
+    let (result, ()) = tokio::join!(plugin.command("go", Value::Null, &context), cancels);
+    assert!(result.is_err());
+    // The second call keeps the process busy until the first one's time is over, and the third waits for room.
+    let (second, third) = tokio::join!(call(&plugin), call(&plugin));
+    assert_eq!((second, third), (Ok(Value::Int(2)), Ok(Value::Int(3))), "each from a process of its own");
+    assert_eq!(demo.n_starts(), 2);
+}
+
+#[tokio::test]
 async fn plugin_shows_nothing_that_is_secret() {
     let script = "next; tell \"with hunter22\"; fail 'hunter22 was refused' 'key=hunter22'; \
                   next; answer '{\"key\":\"hunter22\",\"hunter22\":[\"a hunter22 b\"]}'; \

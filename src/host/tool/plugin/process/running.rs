@@ -167,8 +167,13 @@ impl Running {
 
     async fn serve(&mut self) -> Cause {
         loop {
-            // A call that nobody waits for may hold the process up for some time, not for ever.
-            let due = if self.calls.is_empty() { self.given_up.iter().map(|(_, due)| *due).min() } else { None };
+            // A call that nobody waits for may hold the process up for some time, not for ever. Then the process gets
+            // no more calls, and is stopped when those that it works on have ended.
+            let due = self.given_up.iter().map(|(_, due)| *due).min();
+            let hangs = self.hangs();
+            if hangs && self.calls.is_empty() {
+                return Cause::Hangs;
+            }
             let next = tokio::select! {
                 request = self.requests.recv() => match request {
                     Some(Request::Call(asked)) => self.ask(*asked),
@@ -189,7 +194,7 @@ impl Running {
                     return self.read_rest().await;
                 }
                 _ = self.writer.join_next() => Err(Cause::DoesNotRead),
-                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Err(Cause::Hangs),
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() && !hangs => Ok(()),
             };
             if let Err(cause) = next {
                 return cause;
@@ -213,22 +218,28 @@ impl Running {
         timeout(END_OF_PIPES, reading).await.unwrap_or(Cause::Ended)
     }
 
-    /// Makes a call, at once or when the process has room for it.
-    fn ask(&mut self, asked: Asked) -> Result<(), Cause> {
-        if self.calls.len() + self.given_up.len() >= self.options.concurrency.max(1) {
-            self.waiting.push_back(asked);
-            return Ok(());
-        }
-        let message = asked.message.clone();
-        self.calls.push(asked);
-        self.tell(message)
+    /// Whether a call that was given up has had its time.
+    fn hangs(&self) -> bool {
+        let now = Instant::now();
+        self.given_up.iter().any(|(_, due)| *due <= now)
     }
 
+    /// Makes a call, at once or when the process has room for it.
+    fn ask(&mut self, asked: Asked) -> Result<(), Cause> {
+        self.waiting.push_back(asked);
+        self.ask_waiting()
+    }
+
+    /// Makes the calls that wait, as far as the process has room for them.
     fn ask_waiting(&mut self) -> Result<(), Cause> {
-        match self.waiting.pop_front() {
-            Some(asked) => self.ask(asked),
-            None => Ok(()),
+        let n_most = self.options.concurrency.max(1);
+        while self.calls.len() + self.given_up.len() < n_most && !self.hangs() {
+            let Some(asked) = self.waiting.pop_front() else { break };
+            let message = asked.message.clone();
+            self.calls.push(asked);
+            self.tell(message)?;
         }
+        Ok(())
     }
 
     fn give_up(&mut self, thrd_id: &Arc<str>, is_late: bool) -> Result<(), Cause> {
@@ -250,7 +261,7 @@ impl Running {
         if self.n_bytes > limits.unanswered_bytes {
             return Err(Cause::Floods(format!("more than {} bytes without an answer", limits.unanswered_bytes)));
         }
-        let Err(kind) = self.understand(line) else { return self.ask_waiting_if_free() };
+        let Err(kind) = self.understand(line) else { return self.ask_waiting() };
         if self.counts.add(kind) {
             let plugin = &*self.options.name;
             tracing::warn!(plugin, "it sent {}; dropped, and so is whatever more comes of it", kind.text());
@@ -261,11 +272,6 @@ impl Running {
             return Err(Cause::Floods(format!("more than {n_lines} lines that nobody has asked for")));
         }
         Ok(())
-    }
-
-    fn ask_waiting_if_free(&mut self) -> Result<(), Cause> {
-        let n_busy = self.calls.len() + self.given_up.len();
-        if n_busy < self.options.concurrency.max(1) { self.ask_waiting() } else { Ok(()) }
     }
 
     /// Finds the call that a line belongs to.
