@@ -323,9 +323,14 @@ impl Session {
 
     /// Runs the session until it ends ([`SessionHandle::outcome`] tells how).
     pub async fn run(self) {
+        self.run_in(()).await;
+    }
+
+    /// The same, in a place that is free before anybody hears of the end.
+    pub(crate) async fn run_in<T>(self, place: T) {
         let Session { task, handle } = self;
         // Only other people's handles keep a session alive.
         drop(handle);
-        task.run().await;
+        task.run(place).await;
     }
 }

@@ -90,7 +90,7 @@ impl Timer {
 
 impl Task {
     /// Runs the session to its end and tells all who wait for it.
-    pub(crate) async fn run(mut self: Box<Self>) {
+    pub(crate) async fn run<T>(mut self: Box<Self>, place: T) {
         let result = self.drive().await;
         self.calls.cancel();
         self.turns.clear();
@@ -102,9 +102,10 @@ impl Task {
                 Err(Arc::new(error))
             }
         };
-        // The journal's file is free for others before anybody hears of the end.
+        // The journal's file and the session's place are free for others before anybody hears of the end.
         let Task { journal, end: ended, listeners, .. } = *self;
         drop(journal);
+        drop(place);
         ended.send_replace(Some(end));
         drop(listeners);
     }
