@@ -81,8 +81,7 @@ impl Tool for Chatty {
 
 #[tokio::test(start_paused = true)]
 async fn of_news_about_a_call_that_nobody_reads_the_last_is_kept() {
-    const TALK: &str =
-        "# Desk\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- $x = Chatty()\n- $y = Chatty()\n- Return $y\n";
+    const TALK: &str = "# Desk\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- $x = Chatty()\n- $y = Chatty()\n- Return $y\n";
     let setup = Setup { extra_tools: vec![Arc::new(Chatty)], ..Setup::scripted(TALK, "{}", Vec::new()) };
     let mut session = setup.start(MemoryJournal::new()).unwrap();
     let (mut speech, mut all) =
@@ -102,7 +101,8 @@ async fn of_news_about_a_call_that_nobody_reads_the_last_is_kept() {
 
 #[tokio::test(start_paused = true)]
 async fn a_conversation_that_nobody_reads_is_bounded() {
-    const TALK: &str = "# Desk\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- Repeat 12000 times\n  - Say \"x\"\n";
+    const TALK: &str =
+        "# Desk\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- Repeat 12000 times\n  - Say \"x\"\n";
     let mut session = Setup::scripted(TALK, "{}", Vec::new()).start(MemoryJournal::new()).unwrap();
     let mut speech = session.subscribe(Interest::Speech);
     session.spawn().outcome().await.unwrap();
