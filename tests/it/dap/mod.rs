@@ -5,6 +5,7 @@ mod accept;
 mod attach;
 
 mod client;
+mod late;
 
 pub(crate) mod framing;
 

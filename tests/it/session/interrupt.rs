@@ -140,3 +140,34 @@ async fn a_program_that_ends_does_not_wait_for_an_interrupted_call() {
     assert_eq!(told, ["Some(\"interrupted by the user\")"]);
     assert_eq!(done(&ending), Some("enough".into()));
 }
+
+#[tokio::test]
+async fn a_plugin_is_told_that_its_call_was_interrupted() {
+    const ASKS: &str = "# Desk\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- $x = Demo.go()\n\
+                        - Ask the user for $name:str\n- $y = Demo.go()\n- Return $y\n";
+    let script =
+        "next; tell begun; IFS= read -r cancel; echo \"$cancel\" >cancelled; fail cancelled ''; next; answer 2; next";
+    let folder = tempfile::tempdir().unwrap();
+    crate::plugin::write_folder(folder.path(), "- command_name: go\n", script);
+    let plugin = crate::plugin::open(folder.path()).unwrap();
+    let replies = vec![ScriptEntry::reply("{\"at\":\"02\",\"set\":{\"name\":\"Ida\"}}\n")];
+    let setup = Setup { extra_tools: plugin.tools().to_vec(), ..Setup::scripted(ASKS, "{}", replies) };
+    let mut session = setup.start(MemoryJournal::new()).unwrap();
+    let mut events = session.subscribe(Interest::Everything { capacity: 100_000 });
+    let handle = session.spawn();
+    let mut failed = Vec::new();
+    while let Some(Notice::Event(event)) = events.next().await {
+        if let PublicBody::CallProgress { .. } = &event.body {
+            handle.interrupt().await.unwrap();
+        } else if let PublicBody::CallFinished { error: Some(error), .. } = &event.body {
+            failed.push(error.to_string());
+        } else if let PublicBody::Waiting { whom: "user", .. } = &event.body {
+            handle.send("I am Ida").await.unwrap();
+        }
+    }
+    assert_eq!(failed, ["interrupted by the user"]);
+    assert_eq!(done(&handle.outcome().await.unwrap()), Some(Value::Int(2)));
+    let told = std::fs::read_to_string(folder.path().join("cancelled")).unwrap();
+    assert!(told.contains(r#""content":{"event":"cancel","thrd_id":"s1/1#1"}"#), "{told}");
+    plugin.close().await;
+}
