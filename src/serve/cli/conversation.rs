@@ -252,8 +252,7 @@ impl Talk<'_> {
                             return Ok(After::Ended);
                         }
                     }
-                    // Speech is never missed, only joined.
-                    Some(Notice::Missed(_)) => {}
+                    Some(Notice::Missed(n_events)) => self.console.remark(&show::lost(n_events)),
                 },
                 notice = next_of(&mut activity) => self.note(&notice),
                 typed = self.input.next() => {
