@@ -216,9 +216,14 @@ impl Message {
     /// It is no call.
     pub fn failure(&self, error: &str, detail: &str) -> Result<Message, String> {
         self.called()?;
+        Ok(self.refusal(error, detail))
+    }
+
+    /// What the system tells the sender of a message that nobody takes.
+    pub fn refusal(&self, error: &str, detail: &str) -> Message {
         let content = members([("error", Value::str(error)), ("detail", Value::str(detail))]);
         let reply = Message::between(Party::new(Role::System), self.sender.clone(), "<class 'dict'>", content);
-        Ok(Message { thrd_id: self.thrd_id.clone(), ..reply })
+        Message { thrd_id: self.thrd_id.clone(), ..reply }
     }
 
     /// What it is to somebody who waits for answers.

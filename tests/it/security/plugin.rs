@@ -274,6 +274,25 @@ fn plugin_messages_with_wrong_roles_are_dropped() {
     drops(to_user, Unasked::WrongRoles);
 }
 
+#[tokio::test]
+async fn plugin_that_writes_to_another_plugin_is_told_that_it_may_not() {
+    let to_other = "echo '{\"sender\":{\"role\":\"plugin\",\"name\":\"demo\"},\"receiver\":{\"role\":\"plugin\",\"name\":\
+                    \"mail\"},\"content_type\":\"command\",\"content\":{\"command\":\"go\",\"response\":1},\"thrd_id\":\"'\"$id\"'\"}'";
+    let script = format!("next; {to_other}; IFS= read -r refused; echo \"$refused\" >refused; answer 2; next");
+    let demo = Demo::new(&script);
+    let plugin = demo.plugin();
+    assert_eq!(call(&plugin).await, Ok(Value::Int(2)), "what was for another one is no answer");
+    let refused = demo.read("refused");
+    for part in [
+        r#"{"sender":{"role":"system"},"receiver":{"role":"plugin","name":"demo"}"#,
+        r#""content":{"error":"plugins send messages to the cerebrum only","detail":"the message was for the plugin `mail`"}"#,
+        r#""thrd_id":"s1/1#1""#,
+    ] {
+        assert!(refused.contains(part), "no {part} in {refused}");
+    }
+    assert_eq!(plugin.dropped(), [(Unasked::OtherPlugin, 1)]);
+}
+
 #[test]
 fn plugin_answers_to_nobody_are_dropped() {
     let forged = "\"content_type\":\"command\",\"content\":{\"command\":\"go\",\"response\":\"forged\"}";

@@ -261,7 +261,9 @@ impl Running {
         if self.n_bytes > limits.unanswered_bytes {
             return Err(Cause::Floods(format!("more than {} bytes without an answer", limits.unanswered_bytes)));
         }
-        let Err(kind) = self.understand(line) else { return self.ask_waiting() };
+        let message = read(line);
+        let understood = message.as_ref().map_err(|kind| *kind).and_then(|message| self.understand(message));
+        let Err(kind) = understood else { return self.ask_waiting() };
         if self.counts.add(kind) {
             let plugin = &*self.options.name;
             tracing::warn!(plugin, "it sent {}; dropped, and so is whatever more comes of it", kind.text());
@@ -271,14 +273,21 @@ impl Running {
             let n_lines = self.options.limits.unasked_lines;
             return Err(Cause::Floods(format!("more than {n_lines} lines that nobody has asked for")));
         }
-        Ok(())
+        match &message {
+            Ok(message) if kind == Unasked::OtherPlugin => {
+                let name = message.receiver.name.as_ref().map_or_else(String::new, |name| format!(" `{name}`"));
+                let detail = format!("the message was for the plugin{name}");
+                self.tell(message.refusal("plugins send messages to the cerebrum only", &detail))
+            }
+            Ok(_) | Err(_) => Ok(()),
+        }
     }
 
-    /// Finds the call that a line belongs to.
-    fn understand(&mut self, line: &[u8]) -> Result<(), Unasked> {
-        let text = std::str::from_utf8(line).map_err(|_| Unasked::NotText)?;
-        let json = Value::from_json(text).map_err(|_| Unasked::NotJson)?;
-        let message = Message::from_json(&json).map_err(|_| Unasked::NotMessage)?;
+    /// Finds the call that a message belongs to.
+    fn understand(&mut self, message: &Message) -> Result<(), Unasked> {
+        if (message.sender.role, message.receiver.role) == (Role::Plugin, Role::Plugin) {
+            return Err(Unasked::OtherPlugin);
+        }
         if !matches!(message.sender.role, Role::Plugin | Role::System) || message.receiver.role != Role::Cerebrum {
             return Err(Unasked::WrongRoles);
         }
@@ -287,7 +296,7 @@ impl Running {
             // Nobody waits for it, but it is asked for: the process has heard of its end too late.
             let index = self.given_up.iter().position(|(given_up, _)| *given_up == thrd_id);
             let index = index.ok_or(Unasked::NoSuchCall)?;
-            if matches!(message.exchange(), Exchange::Response(..)) || is_error(&message) {
+            if matches!(message.exchange(), Exchange::Response(..)) || is_error(message) {
                 self.given_up.swap_remove(index);
                 (self.n_unasked, self.n_bytes) = (0, 0);
             }
@@ -302,7 +311,7 @@ impl Running {
                 }
                 Ok(secrets.mask_value(response.clone()))
             }
-            (Role::System, Exchange::Other, content) if is_error(&message) => {
+            (Role::System, Exchange::Other, content) if is_error(message) => {
                 Err(ComponentError::Failed(secrets.mask(&error_text(content)).into_owned()))
             }
             (Role::Plugin, Exchange::Other, Value::Str(text)) if message.content_type.starts_with("text/plain") => {
@@ -382,6 +391,13 @@ impl Running {
         }
         text
     }
+}
+
+/// The message that a line of the process holds.
+fn read(line: &[u8]) -> Result<Message, Unasked> {
+    let text = std::str::from_utf8(line).map_err(|_| Unasked::NotText)?;
+    let json = Value::from_json(text).map_err(|_| Unasked::NotJson)?;
+    Message::from_json(&json).map_err(|_| Unasked::NotMessage)
 }
 
 async fn write(mut stdin: ChildStdin, mut lines: mpsc::Receiver<Vec<u8>>) {
