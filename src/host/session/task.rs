@@ -372,6 +372,7 @@ impl Task {
             }
             Input::CallEnded(ended) => {
                 let (call, (outcome, usage)) = *ended;
+                let outcome = self.machine.bounded(outcome);
                 self.happened(Event::CallEnded { call, outcome, usage })
             }
             Input::Verdict(judged) => {

@@ -14,7 +14,7 @@ use crate::machine::frame_core::{Phase, ReturnValue, Then};
 use crate::machine::interpreter::Interpreter;
 use crate::machine::stack::Stack;
 use crate::protocol::{CallId, CallKind, CallOutcome, EffectClass, Fact, FrameOrigin, Origin, Tracked, Usage};
-use crate::variables::bounds::describe_excess;
+use crate::variables::bounds::bound_outcome;
 use crate::variables::display::shorten;
 
 /// What the program is told of a call that the user has interrupted.
@@ -233,10 +233,7 @@ impl Interpreter {
             return self.report(asked);
         }
         queued.is_interrupted = outcome == CallOutcome::Interrupted;
-        let mut result = result_of(outcome, queued.callee);
-        if let Some(excess) = result.as_ref().ok().and_then(|value| value.value().check_bounds(bounds).err()) {
-            result = Err(format!("the result is {}", describe_excess(excess)).into());
-        }
+        let result = result_of(bound_outcome(outcome, bounds), queued.callee);
         let finished = queued.finish(now, result);
         if let Fact::CallFinished { kind: CallKind::Model, ms, .. } = finished {
             self.counters.model_ms += ms;
