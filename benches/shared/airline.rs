@@ -237,10 +237,11 @@ async fn equipped(root: &SourceText, answers: &Path) -> Result<Registry, String>
         let name = &signature.signature.name;
         let declared = equipment.tools.get(name).ok_or("a tool without itself")?;
         let answers = answers.iter().find(|tool| tool.signature().signature.name == *name).cloned();
-        registry.replace(match answers {
+        let tool: Arc<dyn Tool> = match answers {
             Some(answers) => Arc::new(Recorded { declared, answers }),
             None => declared,
-        });
+        };
+        registry.replace(tool).map_err(|error| error.to_string())?;
     }
     Ok(registry)
 }

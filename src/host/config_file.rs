@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::host::config::ConfigError;
-use crate::host::equipment::declaration::{self, Written};
+use crate::host::equipment::declaration::{self, Source, Written};
 use crate::host::journal::wire::SettingsWire;
 use crate::host::models::config::{self as embedded, EmbeddedKeys};
 use crate::lang::spelling::nearest;
@@ -218,7 +218,7 @@ impl FileConfig {
                 value: serde_json::from_value(value).unwrap_or_default(),
                 place,
                 folder: self.path.parent().unwrap_or(Path::new("")).to_owned(),
-                is_programs: false,
+                source: Source::Operator,
             });
         };
         match value.get_ref() {

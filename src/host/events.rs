@@ -342,6 +342,7 @@ impl EventMaker {
             Effect::StartTurn(_)
             | Effect::CloseReply { close: Close::Grace | Close::Now, .. }
             | Effect::StartCall(_)
+            | Effect::CancelCall { .. }
             | Effect::Classify(_)
             | Effect::StartTimer { .. } => None,
         }

@@ -245,10 +245,10 @@ async fn play(path: &Path) -> (PathBuf, Conversation) {
     let clock = Arc::new(TestClock::new(Timestamp(1_795_301_285_000)));
     let directory = WorkingDirectory::open(path.parent().unwrap()).unwrap();
     let tools = Registry::new();
-    add_builtins(&tools, &directory, clock.clone(), 1 << 20);
+    add_builtins(&tools, &directory, clock.clone(), 1 << 20).unwrap();
     if let Some(name) = &test.tools {
         for tool in canned::load(&path.with_file_name(name), &directory).unwrap() {
-            tools.replace(tool);
+            tools.replace(tool).unwrap();
         }
     }
     let signatures: Vec<_> = tools.signatures().iter().map(|tool| tool.signature.clone()).collect();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use playhouse::host::config::FileConfig;
 use playhouse::host::equipment::declaration::{Declarations, of_program, resolve_secrets};
-use playhouse::host::tool::policy::{ApprovalPolicy, Policies, ToolPolicy};
+use playhouse::host::tool::policy::{ApprovalPolicy, Operator, Policies, Program, ToolPolicy};
 use playhouse::lang::program::{Signature, Type};
 use playhouse::lang::{LoadOptions, SourceText, load};
 use playhouse::value::Value;
@@ -134,7 +134,7 @@ fn the_closest_name_counts_and_of_two_sources_the_stricter() {
     let policies = declared(TOML, FRONT).unwrap().policies;
     let of = |name: &str, effect| {
         let mut tool = signature(name, effect);
-        policies.apply(&mut tool);
+        policies.of(name).apply(&mut tool);
         tool
     };
     assert_eq!(of("mail.read", EffectClass::ReadOnly).approval, Approval::Never);
@@ -144,8 +144,8 @@ fn the_closest_name_counts_and_of_two_sources_the_stricter() {
     assert_eq!(send.approval, Approval::Ask);
     let accepts = send.rule("to").unwrap().accepts;
     assert_eq!(accepts, Origin::USER.with(Origin::CODE));
-    assert_eq!(policies.of("mail.list").retries, Some(0));
-    assert_eq!(policies.of("mail.list").timeout, Some(std::time::Duration::from_secs(5)));
+    assert_eq!(policies.of("mail.list").retries(), Some(0));
+    assert_eq!(policies.of("mail.list").timeout(), Some(std::time::Duration::from_secs(5)));
     assert!(!policies.list.permits("SaveFile"));
     // A program's list holds in the machine.
     assert!(policies.list.permits("ListFiles"));
@@ -155,13 +155,82 @@ fn the_closest_name_counts_and_of_two_sources_the_stricter() {
             ToolPolicy { approval: Some(approval), accepts: vec![("to".into(), accepts)], ..Default::default() };
         vec![("*".into(), policy)]
     };
-    let sources = vec![
-        one(ApprovalPolicy::Ask, Origin::USER.with(Origin::MODEL)),
-        one(ApprovalPolicy::Never, Origin::USER.with(Origin::TOOL)),
+    let both = Policies {
+        operator: Operator(one(ApprovalPolicy::Ask, Origin::USER.with(Origin::MODEL))),
+        program: Program(one(ApprovalPolicy::Never, Origin::USER.with(Origin::TOOL))),
+        ..Policies::default()
+    };
+    let mut tool = signature("any", EffectClass::ReadOnly);
+    both.of("any").apply(&mut tool);
+    assert_eq!(tool.approval, Approval::Ask);
+    assert_eq!(tool.rule("to").unwrap().accepts, Origin::USER);
+}
+
+/// What becomes of a tool by the words of its author, of the operator and of the program.
+fn decided(own: (EffectClass, Approval), operator: &str, program: &str) -> (EffectClass, Approval, bool) {
+    let toml = if operator.is_empty() { String::new() } else { format!("[tools]\nt = {{ {operator} }}\n") };
+    let front = if program.is_empty() { "title: x\n".into() } else { format!("tools: {{t: {{{program}}}}}\n") };
+    let ruling = declared(&toml, &front).unwrap().policies.of("t");
+    let mut tool = signature("t", own.0);
+    tool.approval = own.1;
+    ruling.apply(&mut tool);
+    (tool.effect, tool.approval, !ruling.without_effect(&tool).is_empty())
+}
+
+#[test]
+fn only_the_operators_word_lowers_an_effect() {
+    use EffectClass::{Idempotent, ReadOnly, Write};
+    let word = |effect: EffectClass| <&str>::from(effect);
+    for own in [ReadOnly, Idempotent, Write] {
+        for operator in [None, Some(ReadOnly), Some(Idempotent), Some(Write)] {
+            for program in [None, Some(ReadOnly), Some(Idempotent), Some(Write)] {
+                let toml = operator.map(|effect| format!("effect = \"{}\"", word(effect))).unwrap_or_default();
+                let front = program.map(|effect| format!("effect: {}", word(effect))).unwrap_or_default();
+                let (effect, _, is_idle) = decided((own, Approval::Never), &toml, &front);
+                let without_program = operator.unwrap_or(own);
+                let expected = match (without_program, program) {
+                    (Write, _) | (_, Some(Write)) => Write,
+                    (Idempotent, _) | (_, Some(Idempotent)) => Idempotent,
+                    (ReadOnly, Some(ReadOnly) | None) => ReadOnly,
+                };
+                assert_eq!(effect, expected, "{own:?} {toml} {front}");
+                assert_eq!(is_idle, program.is_some_and(|program| program != expected), "{own:?} {toml} {front}");
+            }
+        }
+    }
+}
+
+#[test]
+fn of_two_words_about_approval_the_stricter_counts() {
+    use Approval::{Ask, Never};
+    use EffectClass::{Idempotent, ReadOnly, Write};
+    let table = [
+        // The tool's own word, the operator's, the program's; whether a person is asked.
+        ((Write, Never), "", "", Never),
+        ((Write, Ask), "", "", Ask),
+        ((Write, Ask), "", "approval: never", Ask),
+        ((Write, Ask), "", "approval: never, effect: read_only", Ask),
+        ((Write, Never), "", "approval: writes", Ask),
+        ((Write, Never), "", "approval: writes, effect: read_only", Ask),
+        ((ReadOnly, Never), "", "approval: writes", Never),
+        ((ReadOnly, Never), "", "approval: writes, effect: write", Ask),
+        ((ReadOnly, Never), "", "approval: ask", Ask),
+        ((Write, Ask), "approval = \"never\"", "", Never),
+        ((Write, Never), "approval = \"never\"", "approval: writes", Ask),
+        ((Write, Ask), "approval = \"never\"", "approval: ask", Ask),
+        ((Write, Never), "approval = \"writes\"", "effect: read_only", Ask),
+        ((Idempotent, Never), "approval = \"writes\"", "effect: read_only, approval: never", Ask),
+        ((Write, Never), "approval = \"writes\", effect = \"read_only\"", "", Never),
+        ((Write, Never), "approval = \"writes\", effect = \"read_only\"", "effect: write", Ask),
+        ((ReadOnly, Ask), "approval = \"writes\"", "", Ask),
+        ((ReadOnly, Never), "approval = \"ask\"", "approval: never", Ask),
     ];
-    let both = Policies { sources, ..Policies::default() }.of("any");
-    assert_eq!(both.approval, Some(ApprovalPolicy::Ask));
-    assert_eq!(both.accepts, [("to".into(), Origin::USER)]);
+    for (own, operator, program, expected) in table {
+        let (_, approval, is_idle) = decided(own, operator, program);
+        assert_eq!(approval, expected, "{own:?} {operator} | {program}");
+        let is_lowering = program.contains("approval: never") || program.contains("effect: read_only");
+        assert_eq!(is_idle, is_lowering, "{own:?} {operator} | {program}");
+    }
 }
 
 #[test]
@@ -176,4 +245,19 @@ fn secrets_come_from_the_environment() {
     let missing = Value::from_json(r#"{"from_env":"OTHER"}"#).unwrap();
     let error = resolve_secrets(&missing, &variable, &mut |_| {}).unwrap_err();
     assert_eq!(error, "the environment variable OTHER is not set");
+}
+
+#[cfg(feature = "sqlite")]
+#[test]
+fn a_resource_that_cannot_be_acquired_is_named_where_it_is_declared() {
+    let toml = "[[resources]]\ntype = \"sqlite\"\nid = \"good\"\nconfig = { path = \"good.db\", write = true }\n\n\
+                [[resources]]\ntype = \"sqlite\"\nid = \"bad\"\nconfig = { path = \"no/such/bad.db\" }\n";
+    let program = "# A\n\n## Main\n\n### Steps\n\n- Say \"x\"\n";
+    crate::run::Run::new()
+        .program(program)
+        .file("playhouse.toml", toml)
+        .file("none.json", "[]")
+        .line("run program.md --model script:none.json")
+        .code(2)
+        .stderr_contains("playhouse.toml:6: the resource `bad`");
 }

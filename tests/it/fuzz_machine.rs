@@ -200,6 +200,8 @@ fn happening(world: &mut World, byte: u8, rest: &mut impl Iterator<Item = u8>, l
         11 => Happening::Reopen,
         12 => Happening::Pass(i64::from(byte) * 100),
         _ => match world.running_tool() {
+            // An interrupt has ended it, or the world says so for no reason.
+            Some(name) if choice == 15 && byte < 64 => Happening::Interrupted(name),
             Some(name) => Happening::Result(name, result(byte)),
             None => Happening::User("seven".to_owned()),
         },

@@ -293,7 +293,10 @@ impl Monitor {
                     let is_in_turn = report.place.is_some_and(|place| place.turn.is_some());
                     self.report(&report.fact, is_in_turn && !is_edited);
                 }
-                Effect::StartTurn(_) | Effect::CloseReply { .. } | Effect::StartTimer { .. } => {}
+                Effect::StartTurn(_)
+                | Effect::CloseReply { .. }
+                | Effect::CancelCall { .. }
+                | Effect::StartTimer { .. } => {}
             }
         }
         assert!(self.is_unwound || self.dropped_now.is_empty(), "{:?} dropped for nothing", self.dropped_now);

@@ -136,6 +136,7 @@ fn every_event_survives_the_wire() {
             usage: None,
         },
         Event::CallEnded { call: CallId(1), outcome: CallOutcome::Error("no".into()), usage: None },
+        Event::CallEnded { call: CallId(1), outcome: CallOutcome::Interrupted, usage: None },
         Event::CallEnded {
             call: CallId(1),
             outcome: CallOutcome::Needs { question: "sure?".into(), takes_no: true },

@@ -25,7 +25,7 @@ fn machine(name: &str) -> Machine {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let directory = WorkingDirectory::open(root).unwrap();
     let registry = Registry::new();
-    add_builtins(&registry, &directory, Arc::new(SystemClock), 1 << 20);
+    add_builtins(&registry, &directory, Arc::new(SystemClock), 1 << 20).unwrap();
     let tools = root.join(format!("examples/{name}.tools.json"));
     if tools.exists() {
         canned::load(&tools, &directory).unwrap().into_iter().for_each(|tool| registry.add(tool).unwrap());

@@ -218,6 +218,7 @@ impl Stage {
             Effect::StartTurn(start) => Some(request_text(start)),
             Effect::CloseReply { .. }
             | Effect::StartCall(_)
+            | Effect::CancelCall { .. }
             | Effect::Say { .. }
             | Effect::StartTimer { .. }
             | Effect::Classify(_)
@@ -259,7 +260,7 @@ impl Stage {
                 self.question = Some((**question).clone());
                 self.tally.n_questions += 1;
             }
-            Effect::Say { .. } | Effect::Report(_) => {}
+            Effect::CancelCall { .. } | Effect::Say { .. } | Effect::Report(_) => {}
         }
         self.effects.push(effect);
     }
@@ -279,7 +280,7 @@ impl Stage {
                 self.count(&report.fact);
                 self.hide("an event", &text);
             }
-            Effect::CloseReply { .. } | Effect::StartTimer { .. } => {}
+            Effect::CloseReply { .. } | Effect::CancelCall { .. } | Effect::StartTimer { .. } => {}
         }
     }
 
@@ -330,7 +331,11 @@ impl Stage {
                 }
             }
             Effect::Report(report) => self.count(&report.fact),
-            Effect::CloseReply { .. } | Effect::StartCall(_) | Effect::StartTimer { .. } | Effect::Say { .. } => {}
+            Effect::CloseReply { .. }
+            | Effect::StartCall(_)
+            | Effect::CancelCall { .. }
+            | Effect::StartTimer { .. }
+            | Effect::Say { .. } => {}
         }
     }
 

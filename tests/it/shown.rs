@@ -39,9 +39,11 @@ pub(crate) fn effect_text(events: &mut EventMaker, effect: &Effect) -> String {
         Effect::Classify(question) => question_text(question),
         Effect::Say { text, .. } => text.clone(),
         // A tool is handed the values themselves.
-        Effect::StartCall(_) | Effect::CloseReply { .. } | Effect::StartTimer { .. } | Effect::Report(_) => {
-            String::new()
-        }
+        Effect::StartCall(_)
+        | Effect::CancelCall { .. }
+        | Effect::CloseReply { .. }
+        | Effect::StartTimer { .. }
+        | Effect::Report(_) => String::new(),
     };
     if let Some(event) = events.of_progress(&Progress::Emit(effect.clone())) {
         text.push('\n');

@@ -2,13 +2,15 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use jiff::tz::{Offset, TimeZone};
 use playhouse::host::clock::TestClock;
 use playhouse::host::tool::builtin::{WorkingDirectory, add_builtins};
-use playhouse::host::tool::registry::{Registry, check_arguments};
-use playhouse::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome, canned};
+use playhouse::host::tool::policy::{Operator, Policies, Program, ToolPolicy};
+use playhouse::host::tool::registry::{AddToolError, Registry, check_arguments};
+use playhouse::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome, canned};
 use playhouse::lang::program::{AgentId, Parameter, PlaybookId, Signature, Type, TypeKind};
 use playhouse::value::{Map, Value};
 use playhouse::vm::protocol::{
@@ -44,6 +46,7 @@ async fn call(registry: &Registry, start: &StartCall) -> Result<Value, String> {
         CallOutcome::Value { value, .. } => Ok(value),
         CallOutcome::Error(text) => Err(text.to_string()),
         CallOutcome::Needs { question, .. } => Err(format!("needs {question}")),
+        CallOutcome::Interrupted => Err("interrupted".into()),
     }
 }
 
@@ -52,7 +55,7 @@ fn builtins(folder: &Path, max_bytes: usize) -> Registry {
     let zone = TimeZone::fixed(Offset::from_hours(-8).unwrap());
     let clock = TestClock::new(Timestamp(1_795_301_285_000)).in_zone(zone);
     let directory = WorkingDirectory::open(folder).unwrap();
-    add_builtins(&registry, &directory, Arc::new(clock), max_bytes);
+    add_builtins(&registry, &directory, Arc::new(clock), max_bytes).unwrap();
     registry
 }
 
@@ -154,6 +157,7 @@ struct Odd(&'static str);
 
 impl Tool for Odd {
     fn signature(&self) -> ToolSignature {
+        assert!(self.0 != "PanicSignature", "who am I");
         let number = |name: &str, default| Parameter {
             name: name.into(),
             ty: Type { kind: TypeKind::Int, optional: false },
@@ -172,6 +176,19 @@ impl Tool for Odd {
 
     fn timeout(&self) -> Duration {
         Duration::from_secs(2)
+    }
+
+    fn check(&self, arguments: Map) -> Result<Map, Vec<ArgumentFault>> {
+        assert!(self.0 != "PanicCheck", "what is this");
+        check_arguments(&self.signature().signature, arguments)
+    }
+
+    fn begun(&self, _: &str, call: &StartCall) {
+        assert!(self.0 != "PanicBegun", "so soon, with {:?}", call.argument_map());
+    }
+
+    fn replayed(&self, _: &str, _: &StartCall) {
+        assert!(self.0 != "PanicBegun", "so late");
     }
 
     fn call(&self, context: CallContext, arguments: Map) -> ToolFuture<'_> {
@@ -204,7 +221,7 @@ impl Tool for Odd {
 
 fn odd() -> Registry {
     let registry = Registry::new();
-    for name in ["PanicEarly", "PanicLate", "Hang", "Asks", "Chatty", "Echo", "Count"] {
+    for name in ["PanicEarly", "PanicLate", "PanicCheck", "PanicBegun", "Hang", "Asks", "Chatty", "Echo", "Count"] {
         registry.add(Arc::new(Odd(name))).unwrap();
     }
     registry
@@ -216,6 +233,55 @@ async fn a_panic_is_an_error_of_the_call() {
     let fault = |name: &str, cause: &str| Err(format!("`{name}` failed because of a bug in it: {cause}"));
     assert_eq!(call(&tools, &start(1, "PanicEarly", &[])).await, fault("PanicEarly", "early"));
     assert_eq!(call(&tools, &start(2, "PanicLate", &[])).await, fault("PanicLate", "late 1"));
+    assert_eq!(call(&tools, &start(3, "PanicCheck", &[])).await, fault("PanicCheck", "what is this"));
+    assert_eq!(call(&tools, &start(4, "PanicBegun", &[])).await, fault("PanicBegun", "so soon, with {}"));
+    // Nor is it the end of a session that is resumed.
+    tools.replayed("s1", &start(4, "PanicBegun", &[]));
+}
+
+#[test]
+fn a_tool_that_panics_when_it_is_asked_what_it_is_is_refused() {
+    let tools = odd();
+    let before = tools.signatures();
+    let broken = || Arc::new(Odd("PanicSignature"));
+    let refused = AddToolError::Broken("who am I".into());
+    assert_eq!(tools.add(broken()), Err(refused.clone()));
+    assert_eq!(tools.replace(broken()), Err(refused.clone()));
+    assert_eq!(tools.signatures(), before);
+    // Of several the others are added.
+    assert_eq!(tools.replace_all("Other", vec![broken(), Arc::new(Odd("Other"))]), Err(refused));
+    assert_eq!(tools.signatures().len(), before.len() + 1);
+}
+
+/// Cannot be reached, and counts how often that was tried.
+#[derive(Default)]
+struct Away(AtomicUsize);
+
+impl Tool for Away {
+    fn signature(&self) -> ToolSignature {
+        let signature =
+            Signature { name: "Away".into(), parameters: Vec::new(), returns: Type::ANY, summary: "".into() };
+        ToolSignature::new(signature, EffectClass::Write)
+    }
+
+    fn call(&self, _: CallContext, _: Map) -> ToolFuture<'_> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async { ToolOutcome::Unavailable("away".into()) })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_an_operator_can_have_a_writing_tool_called_again() {
+    let safe = || vec![("*".into(), ToolPolicy { effect: Some(EffectClass::ReadOnly), ..ToolPolicy::default() })];
+    let by_program = Policies { program: Program(safe()), ..Policies::default() };
+    let by_operator = Policies { operator: Operator(safe()), ..Policies::default() };
+    for (policies, n_attempts) in [(by_program, 1), (by_operator, 3)] {
+        let away = Arc::new(Away::default());
+        let tools = Registry::with_policies(policies);
+        tools.add(away.clone()).unwrap();
+        assert_eq!(call(&tools, &start(1, "Away", &[])).await, Err("away".into()));
+        assert_eq!(away.0.load(Ordering::Relaxed), n_attempts);
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -275,9 +341,10 @@ async fn a_secret_that_a_tool_sends_back_is_masked() {
 #[test]
 fn two_tools_cannot_have_one_name() {
     let tools = odd();
+    let n_tools = tools.signatures().len();
     let error = tools.add(Arc::new(Odd("Count"))).unwrap_err();
     assert_eq!(error.to_string(), "there are two tools named `Count`; rename or leave out one of them");
-    assert_eq!(tools.signatures().len(), 7);
+    assert_eq!(tools.signatures().len(), n_tools);
 }
 
 fn canned_tools(text: &str, folder: &Path) -> Result<Registry, String> {

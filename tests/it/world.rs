@@ -9,12 +9,12 @@ use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::protocol::view::{FrameView, VariableView};
 use playhouse::vm::protocol::{
     CallId, CallOutcome, Effect, Event, Fact, Finish, FrameOrigin, Judge, NewProgram, Outcome, Progress, Question,
-    ReplyEnd, Signal, StartTurn, TimerId, Timestamp, ToolSignature, TurnId, Update, Verdict, Wait,
+    ReplyEnd, Signal, StartTurn, TimerId, Timestamp, ToolSignature, TurnId, Verdict, Wait,
 };
 use playhouse::vm::{Begin, Machine};
 
 use crate::declared_tool::tool;
-use crate::world_parts::{read_program, setting};
+use crate::world_parts::{read_program, setting, write_updates};
 
 /// What the world does next.
 #[derive(Clone, Debug)]
@@ -37,6 +37,8 @@ pub(crate) enum Happening {
     Approve(Value),
     /// The user cancels.
     Interrupt,
+    /// The call of this tool has ended because of that.
+    Interrupted(String),
     /// A debugger changes one of the others.
     Edit(String, Value),
     /// The process is restarted.
@@ -130,6 +132,7 @@ pub(crate) fn parse(text: &str) -> Case {
             "asks" => Happening::Asks(rest.to_owned(), body),
             "approve" => Happening::Approve(Value::from_json(rest).unwrap()),
             "interrupt" => Happening::Interrupt,
+            "interrupted" => Happening::Interrupted(rest.to_owned()),
             "edit" => {
                 let (name, value) = rest.split_once('=').unwrap();
                 Happening::Edit(name.to_owned(), Value::from_json(value).unwrap())
@@ -308,6 +311,7 @@ impl World {
                 ));
                 self.to_start.push_back((start.call, start.attempt, start.name));
             }
+            Effect::CancelCall { call } => self.log.push(format!("cancel {}", call.0)),
             Effect::Say { utterance, text, last, .. } => {
                 self.speech.push_str(&text);
                 if last {
@@ -458,6 +462,10 @@ impl World {
                 let (name, value) = (name.as_str().into(), value.clone());
                 self.handle(Event::Edited { frame: None, name, value });
             }
+            Happening::Interrupted(name) => {
+                let call = self.take(name);
+                self.handle(Event::CallEnded { call, outcome: CallOutcome::Interrupted, usage: None });
+            }
             Happening::Interrupt => self.handle(Event::Interrupted),
             Happening::Reopen => {
                 self.turn = None;
@@ -536,15 +544,6 @@ impl World {
         let index = index.unwrap_or_else(|| panic!("{name} does not run\n{}", self.log.join("\n")));
         self.running.remove(index).unwrap().0
     }
-}
-
-fn write_updates(updates: &[Update]) -> String {
-    let write = |update: &Update| {
-        let old = update.old.as_ref().map_or(String::new(), |old| format!(" was {old}"));
-        format!("${} = {}{old}", update.name, update.new)
-    };
-    let written: Vec<String> = updates.iter().map(write).collect();
-    if written.is_empty() { "an event".to_owned() } else { written.join(", ") }
 }
 
 fn cut(bytes: &[u8], chunking: Chunking) -> Vec<&[u8]> {

@@ -6,7 +6,7 @@ use playhouse::lang::program::{Program, Signature};
 use playhouse::lang::{LoadOptions, SourceText, load};
 use playhouse::value::Value;
 use playhouse::vm::protocol::settings::{Barrier, OnProtocolFailure, OnUserMessage, Settings};
-use playhouse::vm::protocol::{Signal, ToolSignature};
+use playhouse::vm::protocol::{Signal, ToolSignature, Update};
 
 /// `--- event NAME`, or `--- event NAME ID`, and its data as JSON.
 pub(crate) fn signal(words: &str, data: &str) -> Signal {
@@ -79,4 +79,14 @@ pub(crate) fn read_program(text: &str, tools: &[ToolSignature]) -> Arc<Program> 
     }
     let options = LoadOptions { tools: &tools, open_world: true, ..LoadOptions::default() };
     Arc::new(load(roots, &mut |request| Err(format!("no {}", request.path)), &options).program)
+}
+
+/// Updates as the log of a case tells them.
+pub(crate) fn write_updates(updates: &[Update]) -> String {
+    let write = |update: &Update| {
+        let old = update.old.as_ref().map_or(String::new(), |old| format!(" was {old}"));
+        format!("${} = {}{old}", update.name, update.new)
+    };
+    let written: Vec<String> = updates.iter().map(write).collect();
+    if written.is_empty() { "an event".to_owned() } else { written.join(", ") }
 }

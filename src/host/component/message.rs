@@ -197,11 +197,12 @@ impl Message {
         Message { thrd_id: Some(thrd_id.into()), ..message }
     }
 
-    /// The answer to this call.
+    /// The answer of the plugin of this name to this call.
     ///
     /// # Errors
-    /// It is no call.
+    /// It is no call, or one for somebody else.
     pub fn reply(&self, plugin_name: &str, returned: Value) -> Result<Message, String> {
+        self.check_is_for(plugin_name)?;
         let command = self.called()?;
         let content = members([("command", Value::str(command)), ("response", returned)]);
         let sender = Party::named(Role::Plugin, plugin_name);
@@ -215,9 +216,14 @@ impl Message {
     /// It is no call.
     pub fn failure(&self, error: &str, detail: &str) -> Result<Message, String> {
         self.called()?;
+        Ok(self.refusal(error, detail))
+    }
+
+    /// What the system tells the sender of a message that nobody takes.
+    pub fn refusal(&self, error: &str, detail: &str) -> Message {
         let content = members([("error", Value::str(error)), ("detail", Value::str(detail))]);
         let reply = Message::between(Party::new(Role::System), self.sender.clone(), "<class 'dict'>", content);
-        Ok(Message { thrd_id: self.thrd_id.clone(), ..reply })
+        Message { thrd_id: self.thrd_id.clone(), ..reply }
     }
 
     /// What it is to somebody who waits for answers.
@@ -229,6 +235,16 @@ impl Message {
             (None, Some(response)) => Exchange::Response(command, response),
             (Some(_), Some(_)) | (None, None) => Exchange::Other,
         }
+    }
+
+    /// Nobody answers what is for another plugin. A receiver that has no name is whoever gets the message.
+    fn check_is_for(&self, plugin_name: &str) -> Result<(), String> {
+        let Party { role, name, .. } = &self.receiver;
+        if *role == Role::Plugin && name.as_ref().is_none_or(|name| **name == *plugin_name) {
+            return Ok(());
+        }
+        let name = name.as_ref().map_or_else(String::new, |name| format!(" `{name}`"));
+        Err(format!("it is for the {}{name}, not for the plugin `{plugin_name}`", role.name()))
     }
 
     fn called(&self) -> Result<&str, String> {

@@ -43,7 +43,29 @@ pub(crate) struct Attached {
     /// What stops the program.
     pub(crate) debugger: Debugger,
     /// Who is told.
-    pub(crate) notices: mpsc::UnboundedSender<DebugNotice>,
+    pub(crate) notices: mpsc::Sender<DebugNotice>,
+}
+
+/// Notices that may wait to be read.
+const NOTICES: usize = 1_024;
+
+/// So many of them are kept for stops, of which there are two for each command.
+const FOR_STOPS: usize = 64;
+
+/// Where a debugger is told, and where it hears.
+pub(crate) fn notices() -> (mpsc::Sender<DebugNotice>, mpsc::Receiver<DebugNotice>) {
+    mpsc::channel(NOTICES)
+}
+
+impl Attached {
+    /// Tells the debugger. Messages of log points that nobody reads in time are lost.
+    pub(crate) fn tell(&self, notice: DebugNotice) {
+        let is_log = matches!(notice, DebugNotice::Log(_));
+        if !is_log || self.notices.capacity() > FOR_STOPS {
+            // Whoever listened may have gone.
+            let _ = self.notices.try_send(notice);
+        }
+    }
 }
 
 /// What a debugger is told.

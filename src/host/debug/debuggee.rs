@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::host::debug::breakpoint::{Breakpoint, Exceptions, expression};
-use crate::host::debug::control::{Attached, Command, DebugNotice, Stopped};
+use crate::host::debug::control::{Attached, Command, DebugNotice, Stopped, notices};
 use crate::host::debug::stepping::{Debugger, Mode, Reason};
 use crate::host::journal::record::Record;
 use crate::host::journal::{Journal, JournalError};
@@ -94,7 +94,7 @@ enum Standing {
 /// A program that is debugged.
 pub struct Debuggee {
     handle: SessionHandle,
-    notices: mpsc::UnboundedReceiver<DebugNotice>,
+    notices: mpsc::Receiver<DebugNotice>,
     /// What has happened in the past, and has not been told yet.
     told: VecDeque<DebugNotice>,
     /// What stops a walk through the past.
@@ -111,7 +111,7 @@ impl Debuggee {
     /// Begins to debug a session from its first line on, and lets it run. The debugger says where it stops first
     /// ([`Debugger::go_to_entry`]).
     pub fn launch(mut session: Session, debugger: Debugger, launcher: Arc<dyn Launcher>) -> Debuggee {
-        let (sender, notices) = mpsc::unbounded_channel();
+        let (sender, notices) = notices();
         session.attach(Attached { debugger: debugger.clone(), notices: sender });
         Debuggee::new(session.spawn(), notices, debugger, Some(launcher))
     }
@@ -121,7 +121,7 @@ impl Debuggee {
     /// # Errors
     /// It has ended.
     pub async fn attach(handle: SessionHandle, debugger: Debugger) -> Result<Debuggee, DebugError> {
-        let (sender, notices) = mpsc::unbounded_channel();
+        let (sender, notices) = notices();
         let attached = Attached { debugger: debugger.clone(), notices: sender };
         handle.debug(Command::Attach(Box::new(attached))).await?;
         Ok(Debuggee::new(handle, notices, debugger, None))
@@ -129,7 +129,7 @@ impl Debuggee {
 
     fn new(
         handle: SessionHandle,
-        notices: mpsc::UnboundedReceiver<DebugNotice>,
+        notices: mpsc::Receiver<DebugNotice>,
         debugger: Debugger,
         launcher: Option<Arc<dyn Launcher>>,
     ) -> Debuggee {
@@ -418,7 +418,7 @@ impl Debuggee {
         let ground = launcher.ground().await.map_err(DebugError::Refused)?;
         let changes = Changes { edits, records: Vec::new() };
         let fork = travel::fork(timeline, moment.point, &changes, ground.id.clone())?;
-        let (sender, notices) = mpsc::unbounded_channel();
+        let (sender, notices) = notices();
         let attached = Attached { debugger: self.debugger.clone(), notices: sender };
         let session = Session::branch(ground.world, ground.journal, &fork, attached, reason)?;
         self.handle.stop().await;

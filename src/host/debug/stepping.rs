@@ -187,6 +187,7 @@ impl Debugger {
                 Effect::StartTurn(_)
                 | Effect::CloseReply { .. }
                 | Effect::StartCall(_)
+                | Effect::CancelCall { .. }
                 | Effect::Say { .. }
                 | Effect::StartTimer { .. }
                 | Effect::Classify(_),

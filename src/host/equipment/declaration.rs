@@ -35,8 +35,17 @@ pub struct Written {
     pub place: String,
     /// What its paths are relative to.
     pub folder: PathBuf,
-    /// Whether a program's text says so; else the person who configures.
-    pub is_programs: bool,
+    /// Whose word it is.
+    pub source: Source,
+}
+
+/// Who declares something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The person who configures.
+    Operator,
+    /// A program's text.
+    Program,
 }
 
 /// A plugin that a program uses.
@@ -139,8 +148,6 @@ impl Declarations {
     /// The first key or value that is wrong, with its place.
     pub fn read(configured: &[Written], program: &[Written]) -> Result<Declarations, ConfigError> {
         let mut all = Declarations::default();
-        // One source each: inside of one the closest name counts, of the two the stricter.
-        all.policies.sources = vec![Vec::new(), Vec::new()];
         for written in configured.iter().chain(program) {
             all.add(written).map_err(|message| ConfigError::File { place: written.place.clone(), message })?;
         }
@@ -200,7 +207,7 @@ impl Declarations {
 
     fn add_policies(&mut self, written: &Written) -> Result<(), String> {
         // A program's lists hold in the machine.
-        let reads_lists = !written.is_programs;
+        let reads_lists = written.source == Source::Operator;
         let mut list = ToolList::default();
         let nothing = Map::new();
         let members = if let Value::Map(members) = &written.value { members } else { &nothing };
@@ -214,9 +221,12 @@ impl Declarations {
                 "allow" | "deny" => {}
                 _ => {
                     let policy = read_policy(value).map_err(|fault| format!("tool `{name}`: {fault}"))?;
-                    self.policies.sources[usize::from(written.is_programs)].push((name.clone(), policy));
-                    if !written.is_programs {
-                        self.rules.push((name.clone(), written.place.clone()));
+                    match written.source {
+                        Source::Operator => {
+                            self.policies.operator.0.push((name.clone(), policy));
+                            self.rules.push((name.clone(), written.place.clone()));
+                        }
+                        Source::Program => self.policies.program.0.push((name.clone(), policy)),
                     }
                 }
             }
@@ -256,7 +266,7 @@ pub fn of_program(settings: &FrontMatter, sources: &Sources) -> Vec<Written> {
             value: value.clone(),
             place: format!("{name}:{line}"),
             folder: Path::new(name).parent().unwrap_or(Path::new("")).to_owned(),
-            is_programs: true,
+            source: Source::Program,
         }
     });
     written.collect()

@@ -24,7 +24,7 @@ use crate::host::tool::builtin::{WorkingDirectory, add_builtins};
 use crate::host::tool::canned::{self, CannedError};
 use crate::host::tool::http::{HTTP_GET, HTTP_POST, add_http_tools};
 use crate::host::tool::plugin::{self, Packages, Plugin, PluginOptions};
-use crate::host::tool::registry::{DuplicateTool, Registry};
+use crate::host::tool::registry::{AddToolError, Registry};
 use crate::host::tool::sql::{SQL_QUERY, add_sql_tools};
 use crate::host::tool::{self, Tool};
 use crate::lang::program::ToolNames;
@@ -122,9 +122,9 @@ pub enum EquipmentError {
         /// What is wrong, and what can be done.
         message: String,
     },
-    /// A name is taken.
+    /// A tool cannot be added.
     #[error(transparent)]
-    Duplicate(#[from] DuplicateTool),
+    Tool(#[from] AddToolError),
 }
 
 impl Equipment {
@@ -173,13 +173,13 @@ impl Equipment {
         made: &Made,
         stand_ins: Vec<Arc<dyn Tool>>,
     ) -> Result<(), EquipmentError> {
-        add_builtins(&self.tools, folder, around.clock.clone(), around.max_bytes);
+        add_builtins(&self.tools, folder, around.clock.clone(), around.max_bytes)?;
         add_http_tools(&self.tools, &made.http)?;
         add_sql_tools(&self.tools, &made.databases)?;
         if reach == Reach::Open {
             self.resources.acquire_all().await.map_err(|error| {
-                let kind = |declared: &&declaration::ResourceDeclaration| error.resource.contains(&*declared.kind);
-                let place = declared.resources.iter().find(kind).map_or_else(String::new, |one| one.place.clone());
+                // Whoever opens has made all that are declared.
+                let place = declared.resources.get(error.index).map_or_else(String::new, |one| one.place.clone());
                 EquipmentError::Declared { place, message: error.to_string() }
             })?;
         }
@@ -210,8 +210,26 @@ impl Equipment {
         if reach == Reach::Open {
             self.connect(&wanted, around).await?;
         }
-        stand_ins.iter().for_each(|tool| self.tools.replace(tool.clone()));
-        self.check_rules(declared)
+        for tool in &stand_ins {
+            self.tools.replace(tool.clone())?;
+        }
+        self.check_rules(declared)?;
+        self.warn_of_lowering(declared);
+        Ok(())
+    }
+
+    /// Whoever writes a program and would lower what a tool says of itself relies on a word that has no effect.
+    fn warn_of_lowering(&mut self, declared: &Declarations) {
+        for tool in self.tools.signatures().iter() {
+            let name = &tool.signature.name;
+            let words = declared.policies.of(name).without_effect(tool);
+            self.warnings.extend(words.iter().map(|word| {
+                format!(
+                    "`{word}` of the program for `{name}` has no effect: a program makes things stricter; \
+                     `[tools]` of playhouse.toml can lower them"
+                )
+            }));
+        }
     }
 
     /// A rule for a tool that is not there holds for nothing, and whoever wrote it relies on it.

@@ -7,21 +7,18 @@
 //! that were written with its number or a higher one.
 
 use std::cell::RefCell;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
-
-use crate::host::journal::lock::is_still;
+use crate::host::journal::lock::{self, is_still, process_in, write_process};
+use crate::host::journal::private::{make_folder_of, sync_folder_of};
 use crate::host::journal::read::{self, Tail};
 use crate::host::journal::record::{ChunkText, Record, RecordBody};
+use crate::host::journal::sync::Unsynced;
 use crate::host::journal::{Journal, JournalError, SyncFuture, secrets};
 use crate::vm::protocol::Timestamp;
-
-/// Synchronisations at one time in a process: more do not make a disk faster, but each costs a thread.
-pub(super) static SYNCS: Semaphore = Semaphore::const_new(8);
 
 thread_local! {
     /// Where records are put together before they are written: one for each thread, so that an idle session
@@ -38,7 +35,7 @@ pub struct FileJournal {
     end: u64,
     next_seq: u64,
     tail: Option<Box<Tail>>,
-    dirty: bool,
+    unsynced: Unsynced,
     /// What opening has found, until somebody wants it.
     found: Option<Vec<Record>>,
     /// The file's name has not been synced into its folder yet.
@@ -55,21 +52,19 @@ impl FileJournal {
     pub fn open(path: impl Into<PathBuf>) -> Result<FileJournal, JournalError> {
         let path = path.into();
         let error = |action, cause| io_error(&path, action, cause);
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(|cause| error("make the folder of", cause))?;
-        }
+        make_folder_of(&path).map_err(|cause| error("make the folder of", cause))?;
         let file = loop {
             let file = open_private(&path).map_err(|cause| error("open", cause))?;
-            match file.try_lock() {
-                // Somebody may have deleted it since it was opened: then nobody would find what is written.
-                Ok(()) if is_still(&path, &file).map_err(|cause| error("open", cause))? => break file,
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Err(locked(&path)),
-                Err(TryLockError::Error(cause)) => return Err(error("lock", cause)),
+            if !lock::try_lock(&file).map_err(|cause| error("lock", cause))? {
+                return Err(locked(&path));
+            }
+            // Somebody may have deleted it since it was opened: then nobody would find what is written.
+            if is_still(&path, &file).map_err(|cause| error("open", cause))? {
+                break file;
             }
         };
         // Only to tell others who holds it: nothing depends on this file.
-        let _ = std::fs::write(lock_path(&path), std::process::id().to_string());
+        let _ = write_process(&lock_path(&path));
         let file = Arc::new(file);
         let mut journal = FileJournal {
             path,
@@ -77,7 +72,7 @@ impl FileJournal {
             end: 0,
             next_seq: 1,
             tail: None,
-            dirty: false,
+            unsynced: Unsynced::default(),
             found: None,
             is_new: false,
             secret_names: Vec::new(),
@@ -163,7 +158,7 @@ impl Journal for FileJournal {
             lines.clear();
             lines.shrink_to(1 << 16);
             self.found = None;
-            self.dirty = true;
+            self.unsynced.note();
             if let RecordBody::Chunk { turn, text } = &body {
                 let goes_on = self.tail.as_ref().is_some_and(|tail| tail.turn == *turn);
                 if let Some(tail) = self.tail.take_if(|tail| !goes_on && tail.n_chunks > 1) {
@@ -208,25 +203,14 @@ impl Journal for FileJournal {
     }
 
     fn sync(&mut self) -> SyncFuture {
-        if !std::mem::take(&mut self.dirty) {
-            return Box::pin(std::future::ready(Ok(())));
-        }
         let (file, path) = (self.file.clone(), self.path.clone());
-        let is_new = std::mem::take(&mut self.is_new);
-        Box::pin(async move {
-            // Closed never: the error cannot happen, and without a permit nothing is lost but restraint.
-            let _permit = SYNCS.acquire().await;
-            let work = tokio::task::spawn_blocking(move || {
-                file.sync_data().map_err(|cause| io_error(&path, "sync", cause))?;
-                if is_new {
-                    sync_folder(&path);
-                }
-                Ok(())
-            });
-            match work.await {
-                Ok(result) => result,
-                Err(cause) => Err(io_error(Path::new("journal"), "sync", io::Error::other(cause))),
+        let is_new = self.is_new && !self.unsynced.has_synced();
+        self.unsynced.sync(move || {
+            file.sync_data().map_err(|cause| io_error(&path, "sync", cause))?;
+            if is_new {
+                sync_folder_of(&path);
             }
+            Ok(())
         })
     }
 }
@@ -266,17 +250,7 @@ pub fn read_first(path: &Path) -> Result<Vec<Record>, JournalError> {
 
 /// Whether a process has the journal open, and its id where known.
 pub fn holder(path: &Path) -> Option<String> {
-    let file = File::open(path).ok()?;
-    match file.try_lock_shared() {
-        Err(TryLockError::WouldBlock) => {
-            Some(std::fs::read_to_string(lock_path(path)).unwrap_or_default().trim().to_owned())
-        }
-        Ok(()) => {
-            let _ = file.unlock();
-            None
-        }
-        Err(TryLockError::Error(_)) => None,
-    }
+    lock::holder(path, &lock_path(path))
 }
 
 /// Removes a journal with all that stands beside it, readable or not.
@@ -286,10 +260,8 @@ pub fn holder(path: &Path) -> Option<String> {
 pub fn delete(path: &Path) -> Result<(), JournalError> {
     let error = |cause| io_error(path, "delete", cause);
     let file = OpenOptions::new().read(true).write(true).open(path).map_err(error)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(locked(path)),
-        Err(TryLockError::Error(cause)) => return Err(error(cause)),
+    if !lock::try_lock(&file).map_err(error)? {
+        return Err(locked(path));
     }
     let gone = |path: &Path| match std::fs::remove_file(path) {
         Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(error(cause)),
@@ -302,8 +274,7 @@ pub fn delete(path: &Path) -> Result<(), JournalError> {
 }
 
 fn locked(path: &Path) -> JournalError {
-    let holder = std::fs::read_to_string(lock_path(path)).unwrap_or_default();
-    JournalError::Locked { path: path.to_owned(), holder: holder_text(holder.trim()) }
+    JournalError::Locked { path: path.to_owned(), holder: holder_text(&process_in(&lock_path(path))) }
 }
 
 /// ` (process id 4711)`, or nothing where it is not known.
@@ -326,6 +297,7 @@ fn lock_path(path: &Path) -> PathBuf {
 fn open_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
+    // A link is followed: it is the user's, who names the path.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)
@@ -347,14 +319,6 @@ fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
 fn write_all_at(mut file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     file.seek(SeekFrom::Start(offset))?;
     io::Write::write_all(&mut file, bytes)
-}
-
-/// A new file's name outlives a power cut only once its folder is synced; where folders cannot be, nothing is lost
-/// that could be kept.
-fn sync_folder(path: &Path) {
-    if let Some(folder) = path.parent().and_then(|folder| File::open(folder).ok()) {
-        let _ = folder.sync_all();
-    }
 }
 
 pub(crate) fn io_error(path: &Path, action: &'static str, cause: io::Error) -> JournalError {

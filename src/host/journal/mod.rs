@@ -13,6 +13,10 @@ mod read;
 
 mod lock;
 
+mod private;
+
+mod sync;
+
 pub mod memory;
 
 pub mod file;

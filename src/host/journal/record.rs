@@ -263,6 +263,7 @@ pub enum OutcomeWire {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         takes_no: bool,
     },
+    Interrupted,
 }
 
 /// [`Verdict`] as JSON.
@@ -365,6 +366,7 @@ impl RecordBody {
                     CallOutcome::Needs { question, takes_no } => {
                         OutcomeWire::Needs { question: question.clone(), takes_no: *takes_no }
                     }
+                    CallOutcome::Interrupted => OutcomeWire::Interrupted,
                 },
             },
             Event::Message { text } => RecordBody::Message { text: text.clone() },
@@ -426,6 +428,7 @@ impl RecordBody {
                     OutcomeWire::Needs { question, takes_no } => {
                         CallOutcome::Needs { question: question.clone(), takes_no: *takes_no }
                     }
+                    OutcomeWire::Interrupted => CallOutcome::Interrupted,
                 },
             },
             RecordBody::Message { text } => Event::Message { text: text.clone() },

@@ -11,6 +11,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::host::journal::private::{private, sync_folder_of};
 use crate::host::journal::record::{OutcomeWire, Record, RecordBody};
 use crate::value::Value;
 
@@ -43,17 +44,21 @@ pub(crate) fn declare(names: &mut Vec<Arc<str>>, body: &RecordBody) {
 
 /// Keeps a whole record; it is on disk when this returns. They are few: the time does not matter.
 pub(crate) fn keep(path: &Path, record: &Record) -> io::Result<()> {
+    let path = path_of(path);
+    let is_new = !path.exists();
     let mut options = OpenOptions::new();
-    options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path_of(path))?;
+    let mut file = private(options.append(true).create(true)).open(&path)?;
     // A record that a killed process left unfinished must not take this one with it.
     let mut line = b"\n".to_vec();
     serde_json::to_writer(&mut line, record).map_err(io::Error::other)?;
     line.push(b'\n');
     file.write_all(&line)?;
-    file.sync_data()
+    file.sync_data()?;
+    // A journal whose secrets are gone cannot go on.
+    if is_new {
+        sync_folder_of(&path);
+    }
+    Ok(())
 }
 
 /// Puts the whole records into the place of the masked ones, as far as they are there. Gives the number of the first

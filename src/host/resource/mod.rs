@@ -67,6 +67,8 @@ impl ResourceError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the resource {resource} cannot be used: {error}")]
 pub struct AcquireError {
+    /// Which of those that are declared.
+    pub index: usize,
     /// Which, as people know it.
     pub resource: String,
     /// Why.
@@ -117,7 +119,7 @@ impl Resources {
     /// # Errors
     /// One could not be acquired; those before it have been released.
     pub async fn acquire_all(&self) -> Result<(), AcquireError> {
-        for resource in &self.declared {
+        for (index, resource) in self.declared.iter().enumerate() {
             // A resource that panics is one that cannot be acquired.
             let error = match AssertUnwindSafe(async { resource.acquire().await }).catch_unwind().await {
                 Ok(Ok(())) => {
@@ -131,7 +133,7 @@ impl Resources {
                 ),
             };
             self.release_all().await;
-            return Err(AcquireError { resource: shown(&**resource), error });
+            return Err(AcquireError { index, resource: shown(&**resource), error });
         }
         Ok(())
     }

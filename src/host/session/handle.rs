@@ -63,7 +63,8 @@ impl SessionHandle {
         self.put(Input::Signal(Box::new(signal))).await
     }
 
-    /// Cancels what is going on: the reply is closed and the program waits for the user.
+    /// Cancels what is going on: the reply is closed, calls of tools end and have failed for the program, which waits
+    /// for the user.
     ///
     /// # Errors
     /// The session has ended.

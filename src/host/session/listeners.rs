@@ -1,5 +1,6 @@
-//! Listeners of a session: bounded queues. A slow listener misses events and is told how many, or, where it
-//! listens to speech, gets the pieces of an utterance joined; it never slows the session.
+//! Listeners of a session: bounded queues. A slow listener misses events and is told how many; where it listens to
+//! speech, pieces of an utterance are joined first, and of news about a call the newest counts. It never slows the
+//! session.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,6 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use crate::host::events::{PublicBody, PublicEvent};
+
+/// Events of a conversation that may wait to be read. A person reads a few in a minute; this is for programs that talk
+/// to nobody.
+const CONVERSATION: usize = 10_000;
 
 /// What a listener wants to hear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,8 +21,9 @@ pub enum Interest {
         /// How many events may wait; at least 1.
         capacity: usize,
     },
-    /// What a conversation needs (speech, waiting, approvals, trouble, the end), without loss: pieces of one
-    /// utterance that wait to be read are joined.
+    /// What a conversation needs (speech, waiting, approvals, trouble, the end): pieces of one utterance that wait to
+    /// be read are joined, and of news about a call the last is kept. Of more than 10 000 that still wait the oldest
+    /// are lost.
     Speech,
 }
 
@@ -83,6 +89,15 @@ struct QueueState {
 }
 
 impl QueueState {
+    /// Adds an event; of more than `capacity` the oldest goes.
+    fn add(&mut self, event: &Arc<PublicEvent>, capacity: usize) {
+        if self.events.len() >= capacity.max(1) {
+            self.events.pop_front();
+            self.n_missed += 1;
+        }
+        self.events.push_back(event.clone());
+    }
+
     fn take(&mut self) -> Option<Notice> {
         if self.n_missed > 0 {
             return Some(Notice::Missed(std::mem::take(&mut self.n_missed)));
@@ -111,19 +126,14 @@ impl Publisher {
         {
             let mut state = self.queue.state();
             match self.queue.interest {
-                Interest::Everything { capacity } => {
-                    if state.events.len() >= capacity.max(1) {
-                        state.events.pop_front();
-                        state.n_missed += 1;
-                    }
-                    state.events.push_back(event.clone());
-                }
+                Interest::Everything { capacity } => state.add(event, capacity),
                 Interest::Speech => {
                     if !is_conversation(&event.body) {
                         return true;
                     }
                     if !joined(&mut state.events, event) {
-                        state.events.push_back(event.clone());
+                        drop_old_news(&mut state.events, event);
+                        state.add(event, CONVERSATION);
                     }
                 }
             }
@@ -158,6 +168,18 @@ fn joined(events: &mut VecDeque<Arc<PublicEvent>>, event: &PublicEvent) -> bool 
         text.push_str(more);
     }
     true
+}
+
+/// News of a call make those old that wait to be read, if nothing else has happened since.
+fn drop_old_news(events: &mut VecDeque<Arc<PublicEvent>>, event: &PublicEvent) {
+    let call_of =
+        |event: &PublicEvent| if let PublicBody::CallProgress { call, .. } = &event.body { Some(*call) } else { None };
+    let Some(call) = call_of(event) else { return };
+    let waiting = events.iter().rev().map(|event| call_of(event)).take_while(Option::is_some);
+    let old = waiting.enumerate().find(|(_, waiting)| *waiting == Some(call)).map(|(from_end, _)| from_end);
+    if let Some(from_end) = old {
+        events.remove(events.len() - 1 - from_end);
+    }
 }
 
 fn is_conversation(body: &PublicBody) -> bool {

@@ -4,6 +4,7 @@
 //! blocked or finished and performs what it says; only then is *one* event written to the journal and handled.
 
 mod branch;
+mod calls;
 
 mod change;
 
@@ -38,8 +39,9 @@ use crate::host::journal::{Journal, JournalError};
 use crate::host::llm::Llm;
 use crate::host::program::ProgramText;
 use crate::host::resource::prices::PriceTable;
+use crate::host::session::calls::Calls;
 use crate::host::session::replay::{Stop, Witnesses, load_text};
-use crate::host::session::task::{Calls, Task};
+use crate::host::session::task::Task;
 use crate::host::session::turns::{Schemas, Turns};
 use crate::host::tool::registry::Registry;
 use crate::lang::program::{EntryId, Program};
@@ -321,9 +323,14 @@ impl Session {
 
     /// Runs the session until it ends ([`SessionHandle::outcome`] tells how).
     pub async fn run(self) {
+        self.run_in(()).await;
+    }
+
+    /// The same, in a place that is free before anybody hears of the end.
+    pub(crate) async fn run_in<T>(self, place: T) {
         let Session { task, handle } = self;
         // Only other people's handles keep a session alive.
         drop(handle);
-        task.run().await;
+        task.run(place).await;
     }
 }

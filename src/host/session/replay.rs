@@ -349,7 +349,8 @@ impl Follower {
             }
             Effect::Classify(question) => self.questions.push(Question::clone(question)),
             Effect::CloseReply { turn, close } => self.closing.push((*turn, *close)),
-            Effect::Say { .. } | Effect::Report(_) => {}
+            // That a call has ended stands in the journal, whatever ended it.
+            Effect::CancelCall { .. } | Effect::Say { .. } | Effect::Report(_) => {}
         }
     }
 

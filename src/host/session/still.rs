@@ -24,8 +24,7 @@ impl Task {
         let Some(attached) = &mut self.debug else { return Vec::new() };
         let seen = attached.debugger.observe(&self.machine, progress);
         for log in seen.logs {
-            // Whoever listened may have gone.
-            let _ = attached.notices.send(DebugNotice::Log(log));
+            attached.tell(DebugNotice::Log(log));
         }
         seen.reasons
     }
@@ -108,8 +107,7 @@ impl Task {
 
     fn notify(&self, notice: DebugNotice) {
         if let Some(attached) = &self.debug {
-            // Whoever listened may have gone.
-            let _ = attached.notices.send(notice);
+            attached.tell(notice);
         }
     }
 }

@@ -3,14 +3,11 @@
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep};
-use tokio_util::sync::CancellationToken;
 
 use crate::host::classify::questions::Questions;
 use crate::host::debug::control::{Attached, Command};
@@ -18,8 +15,7 @@ use crate::host::debug::stepping::Reason;
 use crate::host::events::{EventMaker, PublicEvent, Summary};
 use crate::host::journal::Journal;
 use crate::host::journal::record::RecordBody;
-use crate::host::llm::answer;
-use crate::host::secrets::Secrets;
+use crate::host::session::calls::Calls;
 use crate::host::session::handle::{EndResult, Ending};
 use crate::host::session::input::{Due, Input};
 use crate::host::session::listeners::Publisher;
@@ -27,12 +23,10 @@ use crate::host::session::replay::{Stop, tells_waiting};
 use crate::host::session::turns::{self, Schemas, Turns, moment_after};
 use crate::host::session::{SessionError, World};
 use crate::host::summary::SkippedWire;
-use crate::host::tool::registry::EndedCall;
-use crate::value::Value;
 use crate::vm::Machine;
 use crate::vm::protocol::{
-    CallId, CallKind, CallOutcome, Close, Effect, EffectClass, Event, Outcome, Progress, QuestionId, ReplyEnd,
-    StartCall, StartTurn, TimerId, Timestamp, TurnId, Usage, Verdict, Wait,
+    Close, Effect, Event, Outcome, Progress, QuestionId, ReplyEnd, StartTurn, TimerId, Timestamp, TurnId, Usage,
+    Verdict, Wait,
 };
 
 /// A session's state, outside the machine.
@@ -79,17 +73,6 @@ pub(crate) struct Task {
     pub(crate) sleep: Option<Pin<Box<Sleep>>>,
 }
 
-/// The calls of tools.
-#[derive(Default)]
-pub(crate) struct Calls {
-    /// Asked for by the machine; `CallStarted` has not been handled.
-    asked: VecDeque<StartCall>,
-    /// `CallStarted` has been handled; the tool does not run yet.
-    begun: Vec<StartCall>,
-    running: Vec<Running>,
-    tasks: JoinSet<EndedCall>,
-}
-
 /// A timer of the machine.
 pub(crate) struct Timer {
     id: TimerId,
@@ -105,17 +88,9 @@ impl Timer {
     }
 }
 
-struct Running {
-    task: tokio::task::Id,
-    call: CallId,
-    cancel: CancellationToken,
-    /// Its news, and what must not be seen in them; none: there will be none.
-    progress: Option<(mpsc::Receiver<Value>, Arc<Secrets>)>,
-}
-
 impl Task {
     /// Runs the session to its end and tells all who wait for it.
-    pub(crate) async fn run(mut self: Box<Self>) {
+    pub(crate) async fn run<T>(mut self: Box<Self>, place: T) {
         let result = self.drive().await;
         self.calls.cancel();
         self.turns.clear();
@@ -127,9 +102,10 @@ impl Task {
                 Err(Arc::new(error))
             }
         };
-        // The journal's file is free for others before anybody hears of the end.
+        // The journal's file and the session's place are free for others before anybody hears of the end.
         let Task { journal, end: ended, listeners, .. } = *self;
         drop(journal);
+        drop(place);
         ended.send_replace(Some(end));
         drop(listeners);
     }
@@ -153,9 +129,8 @@ impl Task {
                 self.happened(event)?;
                 continue;
             }
-            if let Some(call) = self.calls.asked.pop_front() {
-                self.happened(Event::CallStarted { call: call.call, attempt: call.attempt })?;
-                self.calls.begun.push(call);
+            if let Some((call, attempt)) = self.calls.begin() {
+                self.happened(Event::CallStarted { call, attempt })?;
                 continue;
             }
             self.start_calls().await?;
@@ -254,7 +229,8 @@ impl Task {
                     self.pending.push_back(Event::ReplyEnded { turn, end: ReplyEnd::Closed, usage: None });
                 }
             }
-            Effect::StartCall(call) => self.calls.asked.push_back(*call),
+            Effect::StartCall(call) => self.calls.ask(*call),
+            Effect::CancelCall { call } => self.calls.interrupt(call),
             Effect::Classify(question) => {
                 let id = question.question;
                 let World { classifier, options, .. } = &self.world;
@@ -310,23 +286,10 @@ impl Task {
 
     /// Starts the tools whose `CallStarted` stands in the journal. Never a writing one before that is on disk.
     async fn start_calls(&mut self) -> Result<(), SessionError> {
-        if self.calls.begun.is_empty() {
-            return Ok(());
-        }
-        if self.calls.begun.iter().any(|call| call.effect != EffectClass::ReadOnly) {
+        if self.calls.are_any_writing() {
             self.journal.sync().await?;
         }
-        for call in std::mem::take(&mut self.calls.begun) {
-            tracing::debug!(session = &*self.id, call = call.call.0, tool = &*call.name, "starts a call");
-            let cancel = CancellationToken::new();
-            let (task, progress) = if call.kind == CallKind::Model {
-                (self.calls.tasks.spawn(answer::outcome_of(self.world.llm.clone(), &call)).id(), None)
-            } else {
-                let begun = self.world.tools.begin(&self.id, &call, cancel.clone());
-                (self.calls.tasks.spawn(begun.outcome).id(), Some((begun.progress, begun.hidden)))
-            };
-            self.calls.running.push(Running { task, call: call.call, cancel, progress });
-        }
+        self.calls.start(&self.id, &self.world);
         Ok(())
     }
 
@@ -356,7 +319,7 @@ impl Task {
             // People first, then what is finished; a fast model cannot keep either waiting.
             biased;
             input = inbox.recv(), if !*abandoned => input.unwrap_or(Input::Abandoned),
-            input = calls.next_input(), if !calls.running.is_empty() => input,
+            input = calls.next_input(), if calls.are_any_running() => input,
             Ok(()) = tool_changes.changed() => Input::ToolsChanged,
             judged = std::future::poll_fn(|context| questions.poll(context)) => Input::Verdict(Box::new(judged)),
             input = moment => input,
@@ -409,6 +372,7 @@ impl Task {
             }
             Input::CallEnded(ended) => {
                 let (call, (outcome, usage)) = *ended;
+                let outcome = self.machine.bounded(outcome);
                 self.happened(Event::CallEnded { call, outcome, usage })
             }
             Input::Verdict(judged) => {
@@ -478,7 +442,7 @@ impl Task {
     /// Nothing is under way that could wake the machine, but for timers of triggers.
     fn is_idle(&self) -> bool {
         self.turns.is_empty()
-            && self.calls.running.is_empty()
+            && !self.calls.are_any_running()
             && self.questions.is_empty()
             && self.timers.iter().all(|timer| timer.is_background)
     }
@@ -534,53 +498,5 @@ impl Task {
         let mut left_over = self.world.llm.left_over();
         left_over.extend(self.world.classifier.left_over());
         Ending { outcome, view, summary, left_over }
-    }
-}
-
-impl Calls {
-    /// What the calls have to tell: their news, then their ends.
-    async fn next_input(&mut self) -> Input {
-        std::future::poll_fn(|context| match self.poll_progress(context) {
-            Poll::Ready(input) => Poll::Ready(input),
-            Poll::Pending => self.poll_ended(context),
-        })
-        .await
-    }
-
-    fn poll_progress(&mut self, context: &mut Context<'_>) -> Poll<Input> {
-        for running in &mut self.running {
-            let Some((progress, hidden)) = &mut running.progress else { continue };
-            match progress.poll_recv(context) {
-                Poll::Ready(Some(value)) => {
-                    return Poll::Ready(Input::CallProgress(running.call, hidden.mask_value(value)));
-                }
-                Poll::Ready(None) => running.progress = None,
-                Poll::Pending => {}
-            }
-        }
-        Poll::Pending
-    }
-
-    fn poll_ended(&mut self, context: &mut Context<'_>) -> Poll<Input> {
-        let (task, outcome) = match self.tasks.poll_join_next_with_id(context) {
-            Poll::Ready(Some(Ok((task, outcome)))) => (task, outcome),
-            Poll::Ready(Some(Err(error))) => {
-                // Panics are caught before; this is a future whose very dropping panicked, or a runtime at its end.
-                (error.id(), (CallOutcome::Error(format!("the call was lost: {error}").into()), None))
-            }
-            Poll::Ready(None) | Poll::Pending => return Poll::Pending,
-        };
-        let Some(index) = self.running.iter().position(|running| running.task == task) else {
-            return Poll::Pending;
-        };
-        let call = self.running.swap_remove(index).call;
-        Poll::Ready(Input::CallEnded(Box::new((call, outcome))))
-    }
-
-    fn cancel(&mut self) {
-        for running in self.running.drain(..) {
-            running.cancel.cancel();
-        }
-        self.tasks.abort_all();
     }
 }

@@ -12,7 +12,7 @@ use cap_std::fs::Dir;
 
 use crate::host::clock::{Clock, iso_text};
 use crate::host::component::sandbox::{PathRefused, resolve};
-use crate::host::tool::registry::Registry;
+use crate::host::tool::registry::{AddToolError, Registry};
 use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::{Parameter, Signature, Type, TypeKind};
 use crate::value::{Map, Value};
@@ -58,11 +58,19 @@ impl WorkingDirectory {
 }
 
 /// Adds all built-in tools. Files may have up to `max_bytes`.
-pub fn add_builtins(registry: &Registry, directory: &WorkingDirectory, clock: Arc<dyn Clock>, max_bytes: usize) {
+///
+/// # Errors
+/// One cannot be added.
+pub fn add_builtins(
+    registry: &Registry,
+    directory: &WorkingDirectory,
+    clock: Arc<dyn Clock>,
+    max_bytes: usize,
+) -> Result<(), AddToolError> {
     for work in [Work::Load, Work::Save, Work::List] {
-        registry.replace(Arc::new(FileTool { work, directory: directory.clone(), max_bytes }));
+        registry.replace(Arc::new(FileTool { work, directory: directory.clone(), max_bytes }))?;
     }
-    registry.replace(Arc::new(Now { clock }));
+    registry.replace(Arc::new(Now { clock }))
 }
 
 /// `LoadFile`, `SaveFile` or `ListFiles`.

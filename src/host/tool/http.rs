@@ -8,7 +8,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
 use crate::host::resource::Resource;
 use crate::host::resource::http::{Http, HttpError, HttpRequest};
-use crate::host::tool::registry::{DuplicateTool, Registry, check_arguments};
+use crate::host::tool::registry::{AddToolError, Registry, check_arguments};
 use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::{Parameter, Signature, Type, TypeKind};
 use crate::value::{Map, Value};
@@ -46,7 +46,7 @@ pub const HTTP_POST: &str = "HttpPost";
 ///
 /// # Errors
 /// One of the names is taken.
-pub fn add_http_tools(registry: &Registry, resources: &[Arc<Http>]) -> Result<(), DuplicateTool> {
+pub fn add_http_tools(registry: &Registry, resources: &[Arc<Http>]) -> Result<(), AddToolError> {
     let Some(first) = resources.first() else { return Ok(()) };
     for work in [Work::Get, Work::Post] {
         registry.add(Arc::new(HttpTool { work, first: first.clone(), all: resources.into() }))?;

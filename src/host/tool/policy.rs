@@ -36,69 +36,112 @@ pub struct ToolPolicy {
     pub accepts: Vec<(Arc<str>, Origin)>,
 }
 
+/// What one of the two sources says: by the name of a tool, or by a beginning with `*`. Of one source the closest name
+/// counts that says something.
+pub type Rules = Vec<(Arc<str>, ToolPolicy)>;
+
+/// The word of the person who configures. It is the last one about a tool: it also lowers what the tool says of itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Operator(pub Rules);
+
+/// The word of a program's text. It makes things stricter, and never lowers anything.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Program(pub Rules);
+
 /// All that is decided about tools.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Policies {
     /// Which tools there are at all. (What a program's front matter says of this holds in the machine, and is not
     /// among it.)
     pub list: ToolList,
-    /// By name, or by beginning with `*`; each list is one source, and each may make things stricter.
-    pub sources: Vec<Vec<(Arc<str>, ToolPolicy)>>,
+    /// What `playhouse.toml` says.
+    pub operator: Operator,
+    /// What front matter says.
+    pub program: Program,
+}
+
+/// What both sources say about one tool.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ruling {
+    operator: ToolPolicy,
+    program: ToolPolicy,
 }
 
 impl Policies {
-    /// What is decided about the tool of this name. In one source the longest beginning that says something counts; of
-    /// several sources the strictest.
-    pub fn of(&self, name: &str) -> ToolPolicy {
-        let mut all = ToolPolicy::default();
-        for source in &self.sources {
-            let one = of_source(source, name);
-            all.approval = all.approval.max(one.approval);
-            all.timeout = shorter(all.timeout, one.timeout);
-            all.retries = shorter(all.retries, one.retries);
-            all.concurrency = shorter(all.concurrency, one.concurrency);
-            all.effect = all.effect.or(one.effect);
-            for (parameter, origin) in one.accepts {
-                match all.accepts.iter_mut().find(|(known, _)| *known == parameter) {
-                    Some((_, accepted)) => *accepted = accepted.and(origin),
-                    None => all.accepts.push((parameter, origin)),
-                }
+    /// What is decided about the tool of this name.
+    pub fn of(&self, name: &str) -> Ruling {
+        Ruling { operator: closest(&self.operator.0, name), program: closest(&self.program.0, name) }
+    }
+}
+
+impl Ruling {
+    /// The signature of a tool as it counts for programs, made of what the tool says of itself.
+    pub fn apply(&self, signature: &mut ToolSignature) {
+        let Ruling { operator, program } = self;
+        // The operator's word stands in the place of the tool's own; the program's stands beside what came of that.
+        let effect = operator.effect.unwrap_or(signature.effect);
+        signature.effect = program.effect.map_or(effect, |wanted| wanted.max(effect));
+        let is_reading = signature.effect == EffectClass::ReadOnly;
+        let asks = |policy: ApprovalPolicy| match policy {
+            ApprovalPolicy::Never => false,
+            ApprovalPolicy::Writes => !is_reading,
+            ApprovalPolicy::Ask => true,
+        };
+        if operator.approval == Some(ApprovalPolicy::Never) {
+            signature.approval = Approval::Never;
+        }
+        if [operator.approval, program.approval].into_iter().flatten().any(asks) {
+            signature.approval = Approval::Ask;
+        }
+        for (parameter, accepts) in operator.accepts.iter().chain(&program.accepts) {
+            match signature.rules.iter_mut().find(|rule| rule.parameter == *parameter) {
+                Some(rule) => rule.accepts = rule.accepts.and(*accepts),
+                None => signature.rules.push(ParameterRule {
+                    parameter: parameter.clone(),
+                    accepts: *accepts,
+                    takes_assets: false,
+                }),
             }
         }
-        all
     }
 
-    /// The signature of a tool as it counts for programs.
-    pub fn apply(&self, signature: &mut ToolSignature) {
-        let policy = self.of(&signature.signature.name);
-        signature.effect = policy.effect.unwrap_or(signature.effect);
-        let is_reading = signature.effect == EffectClass::ReadOnly;
-        match policy.approval {
-            Some(ApprovalPolicy::Ask) => signature.approval = Approval::Ask,
-            Some(ApprovalPolicy::Writes) if !is_reading => signature.approval = Approval::Ask,
-            Some(ApprovalPolicy::Never) => signature.approval = Approval::Never,
-            Some(ApprovalPolicy::Writes) | None => {}
-        }
-        for (parameter, accepts) in policy.accepts {
-            match signature.rules.iter_mut().find(|rule| rule.parameter == parameter) {
-                Some(rule) => rule.accepts = rule.accepts.and(accepts),
-                None => signature.rules.push(ParameterRule { parameter, accepts, takes_assets: false }),
-            }
-        }
+    /// How long a call may take, with all its attempts.
+    pub fn timeout(&self) -> Option<Duration> {
+        smaller(self.operator.timeout, self.program.timeout)
+    }
+
+    /// How often a call that could not be made is made again.
+    pub fn retries(&self) -> Option<u32> {
+        smaller(self.operator.retries, self.program.retries)
+    }
+
+    /// How many calls may run at a time.
+    pub fn concurrency(&self) -> Option<usize> {
+        smaller(self.operator.concurrency, self.program.concurrency)
+    }
+
+    /// What the program says and what has no effect, because it would lower something; as it is written.
+    pub fn without_effect(&self, applied: &ToolSignature) -> Vec<String> {
+        let lowers = self.program.effect.filter(|effect| *effect < applied.effect);
+        let effect = lowers.map(|effect| format!("effect: {}", <&str>::from(effect)));
+        let is_asked = applied.approval == Approval::Ask;
+        let never =
+            (is_asked && self.program.approval == Some(ApprovalPolicy::Never)).then(|| "approval: never".to_owned());
+        effect.into_iter().chain(never).collect()
     }
 }
 
 /// The smaller of two bounds.
-fn shorter<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
+fn smaller<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),
     }
 }
 
-fn of_source(source: &[(Arc<str>, ToolPolicy)], name: &str) -> ToolPolicy {
-    let mut found: Vec<&(Arc<str>, ToolPolicy)> = source.iter().filter(|(pattern, _)| fits(pattern, name)).collect();
-    // The exact name first, then the longest beginning; of two that are the same the later one.
+fn closest(rules: &Rules, name: &str) -> ToolPolicy {
+    let mut found: Vec<&(Arc<str>, ToolPolicy)> = rules.iter().filter(|(pattern, _)| fits(pattern, name)).collect();
+    // The exact name first, then the longest beginning; of two that are the same the earlier one.
     found.sort_by_key(|(pattern, _)| std::cmp::Reverse((!pattern.ends_with('*'), pattern.len())));
     let mut policy = ToolPolicy::default();
     for (_, one) in found {

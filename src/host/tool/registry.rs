@@ -23,10 +23,16 @@ const PROGRESS: usize = 8;
 /// How often a call that could not be made is made again, if nobody has said otherwise.
 const RETRIES: u32 = 2;
 
-/// A name is taken.
+/// Why a tool is not added.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there are two tools named `{0}`; rename or leave out one of them")]
-pub struct DuplicateTool(pub Arc<str>);
+pub enum AddToolError {
+    /// Its name is taken.
+    #[error("there are two tools named `{0}`; rename or leave out one of them")]
+    Duplicate(Arc<str>),
+    /// It panics when it is asked what it is.
+    #[error("a tool cannot say what it is because of a bug in it: {0}; leave it out and report the bug")]
+    Broken(String),
+}
 
 /// The tools there are. Sessions share it; tools may come and go while they run (servers do that).
 #[derive(Default)]
@@ -55,6 +61,9 @@ struct Entry {
     room: Option<Arc<Semaphore>>,
 }
 
+/// A tool as it is kept, with its name; none: the policies deny it.
+type Permitted = Option<(Arc<str>, Arc<Entry>)>;
+
 /// What came of a call, and the tokens of a model that it took.
 pub type EndedCall = (CallOutcome, Option<Usage>);
 
@@ -82,11 +91,11 @@ impl Registry {
     /// Adds a tool; one that the policies deny is left out.
     ///
     /// # Errors
-    /// Its name is taken.
-    pub fn add(&self, tool: Arc<dyn Tool>) -> Result<(), DuplicateTool> {
-        let Some((name, entry)) = self.entry(tool) else { return Ok(()) };
+    /// Its name is taken, or it panics.
+    pub fn add(&self, tool: Arc<dyn Tool>) -> Result<(), AddToolError> {
+        let Some((name, entry)) = self.entry(tool)? else { return Ok(()) };
         self.change(|tools| match tools.entry(name) {
-            indexmap::map::Entry::Occupied(taken) => Err(DuplicateTool(taken.key().clone())),
+            indexmap::map::Entry::Occupied(taken) => Err(AddToolError::Duplicate(taken.key().clone())),
             indexmap::map::Entry::Vacant(place) => {
                 place.insert(entry);
                 Ok(())
@@ -95,29 +104,36 @@ impl Registry {
     }
 
     /// Adds a tool in place of the one that has its name, if there is one (a canned tool hides the real one).
-    pub fn replace(&self, tool: Arc<dyn Tool>) {
-        if let Some((name, entry)) = self.entry(tool) {
+    ///
+    /// # Errors
+    /// It panics.
+    pub fn replace(&self, tool: Arc<dyn Tool>) -> Result<(), AddToolError> {
+        if let Some((name, entry)) = self.entry(tool)? {
             self.change(|tools| tools.insert(name, entry));
         }
+        Ok(())
     }
 
     /// Puts `tools` into the place of all whose names begin with `prefix`: a server has others now.
     ///
     /// # Errors
-    /// The first name that another tool has; it stays, and the rest is added.
-    pub fn replace_all(&self, prefix: &str, tools: Vec<Arc<dyn Tool>>) -> Result<(), DuplicateTool> {
-        let entries: Vec<_> = tools.into_iter().filter_map(|tool| self.entry(tool)).collect();
+    /// The first tool that panics or whose name another tool has, which stays; the rest is added.
+    pub fn replace_all(&self, prefix: &str, tools: Vec<Arc<dyn Tool>>) -> Result<(), AddToolError> {
+        let entries: Vec<_> = tools.into_iter().filter_map(|tool| self.entry(tool).transpose()).collect();
         self.change(|tools| {
             tools.retain(|name, _| !name.starts_with(prefix));
-            let mut taken = Ok(());
-            for (name, entry) in entries {
-                if tools.contains_key(&name) {
-                    taken = taken.and(Err(DuplicateTool(name)));
-                } else {
-                    tools.insert(name, entry);
-                }
+            let mut added = Ok(());
+            for entry in entries {
+                added = added.and(match entry {
+                    Ok((name, _)) if tools.contains_key(&name) => Err(AddToolError::Duplicate(name)),
+                    Ok((name, entry)) => {
+                        tools.insert(name, entry);
+                        Ok(())
+                    }
+                    Err(error) => Err(error),
+                });
             }
-            taken
+            added
         })
     }
 
@@ -150,9 +166,14 @@ impl Registry {
 
     /// Tells a tool of a call that began before this process did.
     pub fn replayed(&self, session: &str, call: &StartCall) {
-        if let Some(entry) = self.find(&call.name) {
+        let Some(entry) = self.find(&call.name) else { return };
+        let tell = || {
             entry.tool.begun(session, call);
             entry.tool.replayed(session, call);
+        };
+        if let Err(cause) = guarded(tell) {
+            // What came of the call stands in the journal.
+            tracing::error!(tool = &*call.name, "a tool panicked when it was told of an earlier call: {cause}");
         }
     }
 
@@ -165,14 +186,22 @@ impl Registry {
             let outcome = refused(format!("there is no tool named `{}` now", call.name));
             return BegunCall { outcome, progress, hidden };
         };
-        let arguments = match entry.tool.check(call.argument_map()) {
-            Ok(arguments) => arguments,
-            Err(faults) => {
-                let outcome = refused(describe_faults(&entry.signature.signature, &faults));
-                return BegunCall { outcome, progress, hidden };
-            }
+        // Both run on the session's own task.
+        let checked = guarded(|| {
+            let arguments = entry.tool.check(call.argument_map())?;
+            entry.tool.begun(session, call);
+            Ok::<_, Vec<ArgumentFault>>(arguments)
+        });
+        let fault = match checked {
+            Ok(Ok(arguments)) => Ok(arguments),
+            Ok(Err(faults)) => Err(describe_faults(&entry.signature.signature, &faults)),
+            Err(cause) => Err(describe_panic(&call.name, &cause)),
         };
-        entry.tool.begun(session, call);
+        let arguments = match fault {
+            Ok(arguments) => arguments,
+            // A tool may put what it was sent into what it says of it.
+            Err(fault) => return BegunCall { outcome: refused(hidden.mask(&fault).into_owned()), progress, hidden },
+        };
         let context = CallContext {
             session: session.clone(),
             call_id: format!("{session}/{}", call.call.0).into(),
@@ -192,24 +221,25 @@ impl Registry {
         self.tools.read().unwrap_or_else(PoisonError::into_inner).entries.get(name).cloned()
     }
 
-    fn entry(&self, tool: Arc<dyn Tool>) -> Option<(Arc<str>, Arc<Entry>)> {
-        let mut signature = tool.signature();
+    fn entry(&self, tool: Arc<dyn Tool>) -> Result<Permitted, AddToolError> {
+        let told = guarded(|| (tool.signature(), tool.timeout(), tool.concurrency()));
+        let (mut signature, timeout, concurrency) = told.map_err(AddToolError::Broken)?;
         let name = signature.signature.name.clone();
         if !self.policies.list.permits(&name) {
             self.expect(name);
-            return None;
+            return Ok(None);
         }
-        self.policies.apply(&mut signature);
-        let policy = self.policies.of(&name);
-        let room = policy.concurrency.or_else(|| tool.concurrency());
+        let ruling = self.policies.of(&name);
+        ruling.apply(&mut signature);
+        let room = ruling.concurrency().or(concurrency);
         let entry = Entry {
-            timeout: policy.timeout.unwrap_or_else(|| tool.timeout()),
-            retries: policy.retries.unwrap_or(RETRIES),
+            timeout: ruling.timeout().unwrap_or(timeout),
+            retries: ruling.retries().unwrap_or(RETRIES),
             room: room.map(|n_calls| Arc::new(Semaphore::new(n_calls.clamp(1, Semaphore::MAX_PERMITS)))),
             tool,
             signature,
         };
-        Some((name, Arc::new(entry)))
+        Ok(Some((name, Arc::new(entry))))
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut IndexMap<Arc<str>, Arc<Entry>>) -> T) -> T {
@@ -251,9 +281,7 @@ impl Entry {
                     }
                     Ok(outcome) => return call_outcome(outcome),
                     Err(panic) => {
-                        let cause = panic_text(&*panic);
-                        tracing::error!(tool = &**name, "a tool panicked: {cause}");
-                        return failed(format!("`{name}` failed because of a bug in it: {cause}"));
+                        return failed(describe_panic(name, &panic_text(&*panic)));
                     }
                 }
             }
@@ -307,7 +335,7 @@ fn masked((outcome, usage): EndedCall, secrets: &Secrets, is_secret: bool) -> En
         CallOutcome::Needs { question, takes_no } => {
             CallOutcome::Needs { question: secrets.mask(&question).into(), takes_no }
         }
-        whole @ CallOutcome::Value { secret: true, .. } => whole,
+        whole @ (CallOutcome::Value { secret: true, .. } | CallOutcome::Interrupted) => whole,
     };
     (outcome, usage)
 }
@@ -368,6 +396,16 @@ fn call_outcome(outcome: ToolOutcome) -> EndedCall {
         ToolOutcome::Needs(question) => (CallOutcome::Needs { question: question.into(), takes_no: false }, None),
         ToolOutcome::Asks(question) => (CallOutcome::Needs { question: question.into(), takes_no: true }, None),
     }
+}
+
+/// A tool's own code; its panic in words. (What state the tool is in after one is its own affair.)
+fn guarded<T>(code: impl FnOnce() -> T) -> Result<T, String> {
+    std::panic::catch_unwind(AssertUnwindSafe(code)).map_err(|panic| panic_text(&*panic))
+}
+
+fn describe_panic(name: &str, cause: &str) -> String {
+    tracing::error!(tool = name, "a tool panicked: {cause}");
+    format!("`{name}` failed because of a bug in it: {cause}")
 }
 
 fn failed(text: String) -> EndedCall {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::host::resource::sql::{Database, SqlError};
-use crate::host::tool::registry::{DuplicateTool, Registry, check_arguments};
+use crate::host::tool::registry::{AddToolError, Registry, check_arguments};
 use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::{Parameter, Signature, Type, TypeKind};
 use crate::value::{Map, Value};
@@ -19,7 +19,7 @@ pub const SQL_QUERY: &str = "SqlQuery";
 ///
 /// # Errors
 /// The name is taken.
-pub fn add_sql_tools(registry: &Registry, databases: &[Arc<dyn Database>]) -> Result<(), DuplicateTool> {
+pub fn add_sql_tools(registry: &Registry, databases: &[Arc<dyn Database>]) -> Result<(), AddToolError> {
     let Some(first) = databases.first() else { return Ok(()) };
     registry.add(Arc::new(SqlQuery { first: first.clone(), all: databases.into() }))
 }

@@ -46,7 +46,7 @@ impl TalkArguments {
     /// Opens the file of `--events`: before a session is begun, so that a wrong path costs nothing.
     pub(crate) fn open_events(&self) -> Result<Option<File>, Failure> {
         let Some(path) = &self.events else { return Ok(None) };
-        File::create(path).map(Some).map_err(|cause| {
+        events_file::create(path).map(Some).map_err(|cause| {
             Failure::wrong(format!("{}: cannot write: {cause}; check the path given with --events", path.display()))
         })
     }
@@ -252,8 +252,7 @@ impl Talk<'_> {
                             return Ok(After::Ended);
                         }
                     }
-                    // Speech is never missed, only joined.
-                    Some(Notice::Missed(_)) => {}
+                    Some(Notice::Missed(n_events)) => self.console.remark(&show::lost(n_events)),
                 },
                 notice = next_of(&mut activity) => self.note(&notice),
                 typed = self.input.next() => {

@@ -18,6 +18,7 @@ use crate::serve::cli::conversation::TalkArguments;
 use crate::serve::cli::debug_listen::{bind, to_subject};
 use crate::serve::cli::run::{RunArguments, prepare, runtime};
 use crate::serve::cli::world::{self, BegunWith, WorldArguments};
+use crate::serve::dap::accept::accept;
 use crate::serve::dap::{AttachArguments, Door, LaunchArguments, Launched, Reached, serve};
 use crate::value::Value;
 
@@ -60,15 +61,12 @@ pub(crate) fn debug(console: &Console, arguments: &DebugArguments) -> Result<Exi
         };
         let listener = bind(console, address, "--listen").await?;
         loop {
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
+            let (stream, _) = tokio::select! {
+                accepted = accept(|| listener.accept()) => accepted,
                 _ = tokio::signal::ctrl_c() => return Ok(Exit::Finished),
             };
-            // One connection that fails is no reason to listen to nobody.
-            if let Ok((stream, _)) = accepted {
-                let (reader, writer) = stream.into_split();
-                tokio::spawn(serve(reader, writer, door.clone()));
-            }
+            let (reader, writer) = stream.into_split();
+            tokio::spawn(serve(reader, writer, door.clone()));
         }
     });
     // Whoever reads standard input cannot be stopped; the process ends without them.

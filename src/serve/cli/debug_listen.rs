@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 use crate::host::session::Session;
 use crate::serve::cli::console::{Console, Failure};
 use crate::serve::cli::conversation;
+use crate::serve::dap::accept::accept;
 use crate::serve::dap::{AttachArguments, Door, LaunchArguments, Launched, Reached, Running, Subject, serve};
 
 /// Debuggers hear that the program has ended; they have so long to take leave.
@@ -33,7 +34,7 @@ impl Listening {
         let accepted = connections.clone();
         let accepting = tokio::spawn(async move {
             loop {
-                let Ok((stream, _)) = listener.accept().await else { continue };
+                let (stream, _) = accept(|| listener.accept()).await;
                 let (reader, writer) = stream.into_split();
                 let mut accepted = accepted.lock().unwrap_or_else(PoisonError::into_inner);
                 while accepted.try_join_next().is_some() {}

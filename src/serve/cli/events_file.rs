@@ -2,11 +2,21 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::path::Path;
 
 use crate::host::session::{Notice, Subscription};
 
 /// Events that may wait to be written. More than one budget of the machine's directives can make.
 pub(crate) const CAPACITY: usize = 100_000;
+
+/// Makes the file, or empties it. A new one is for its owner only: it tells what the journal tells.
+pub(crate) fn create(path: &Path) -> std::io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
 
 /// Writes all events; gives the number of those that were missed.
 pub(crate) async fn write(mut subscription: Subscription, file: File) -> std::io::Result<u64> {

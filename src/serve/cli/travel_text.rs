@@ -26,6 +26,7 @@ pub(crate) fn record_text(record: &Record) -> String {
             OutcomeWire::Value { value, .. } => format!("call {call} ended: {}", short_value(value)),
             OutcomeWire::Error { error } => format!("call {call} failed: {}", one_line(error)),
             OutcomeWire::Needs { question, .. } => format!("call {call} asks: {}", one_line(question)),
+            OutcomeWire::Interrupted => format!("call {call} was interrupted"),
         },
         RecordBody::Message { text } => format!("message: {}", quoted(text)),
         RecordBody::Signal { name, data, .. } => format!("event {name}: {}", short_value(data)),

@@ -36,6 +36,7 @@ pub(crate) async fn relay(
         }
     }
     loop {
+        outbox.flush().await;
         tokio::select! {
             came = incoming.recv() => match came {
                 Some(Incoming::Request(_, message)) => {

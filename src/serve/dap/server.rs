@@ -1,7 +1,7 @@
 //! One connection. Requests are answered in the order in which they come; what happens in between is told as it
 //! happens, so that a program that runs can be paused and asked.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
@@ -17,6 +17,9 @@ use crate::serve::dap::wire::{Event, Refusal, RefusalKind, Request, Response};
 
 /// So many requests may wait; then the client does.
 const INBOX: usize = 64;
+
+/// So many messages may wait for a client that does not read; then nothing more is done for it.
+const OUTBOX: usize = 1_024;
 
 /// What a connection brings.
 #[derive(Debug)]
@@ -40,11 +43,17 @@ where
 {
     let (sender, mut incoming) = mpsc::channel(INBOX);
     let cancelled = Cancelled::default();
-    let reading = tokio::spawn(read(reader, sender, cancelled.clone()));
+    let mut reading = tokio::spawn(read(reader, sender, cancelled.clone()));
     let (outbox, messages) = Outbox::new();
     let writing = tokio::spawn(write(writer, messages));
     let mut adapter = Adapter::new(door, outbox);
     loop {
+        tokio::select! {
+            biased;
+            () = adapter.outbox.flush() => {}
+            // A client that neither reads nor says anything any more has gone.
+            _ = &mut reading => break,
+        }
         let flow = tokio::select! {
             came = incoming.recv() => match came {
                 Some(Incoming::Request(request, bytes)) => {
@@ -80,6 +89,7 @@ where
         }
     }
     adapter.leave().await;
+    adapter.outbox.flush().await;
     drop(adapter);
     // What has been said arrives, unless nobody reads any more.
     let _ = writing.await;
@@ -126,7 +136,7 @@ fn understood(message: Vec<u8>) -> Incoming {
     }
 }
 
-async fn write<W: AsyncWrite + Unpin>(mut writer: W, mut messages: mpsc::UnboundedReceiver<Vec<u8>>) {
+async fn write<W: AsyncWrite + Unpin>(mut writer: W, mut messages: mpsc::Receiver<Vec<u8>>) {
     while let Some(message) = messages.recv().await {
         let is_written = writer.write_all(&framed(&message)).await.is_ok() && writer.flush().await.is_ok();
         if !is_written {
@@ -140,14 +150,27 @@ async fn write<W: AsyncWrite + Unpin>(mut writer: W, mut messages: mpsc::Unbound
 /// What goes to the client, numbered.
 #[derive(Debug)]
 pub(crate) struct Outbox {
-    messages: mpsc::UnboundedSender<Vec<u8>>,
+    messages: mpsc::Sender<Vec<u8>>,
+    /// What one request or event has made, until [`Outbox::flush`].
+    unsent: VecDeque<Vec<u8>>,
     seq: i64,
 }
 
 impl Outbox {
-    fn new() -> (Outbox, mpsc::UnboundedReceiver<Vec<u8>>) {
-        let (messages, receiver) = mpsc::unbounded_channel();
-        (Outbox { messages, seq: 0 }, receiver)
+    fn new() -> (Outbox, mpsc::Receiver<Vec<u8>>) {
+        let (messages, receiver) = mpsc::channel(OUTBOX);
+        (Outbox { messages, unsent: VecDeque::new(), seq: 0 }, receiver)
+    }
+
+    /// Hands all messages on, when there is room for them. May be dropped while it waits: none is lost.
+    pub(crate) async fn flush(&mut self) {
+        while !self.unsent.is_empty() {
+            // Whoever read may have gone.
+            let Ok(room) = self.messages.reserve().await else { return self.unsent.clear() };
+            if let Some(message) = self.unsent.pop_front() {
+                room.send(message);
+            }
+        }
     }
 
     fn next_seq(&mut self) -> i64 {
@@ -156,8 +179,8 @@ impl Outbox {
     }
 
     fn put(&mut self, message: &impl Serialize) {
-        // Types of ours and JSON values: writing them cannot fail. Whoever read may have gone.
-        let _ = self.messages.send(serde_json::to_vec(message).unwrap_or_default());
+        // Types of ours and JSON values: writing them cannot fail.
+        self.unsent.push_back(serde_json::to_vec(message).unwrap_or_default());
     }
 
     /// Answers a request.

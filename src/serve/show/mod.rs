@@ -130,6 +130,11 @@ pub(crate) fn words_of(program: &Program, location: Location) -> Option<String> 
     travel::words_of(program, location).map(|text| one_line(&text))
 }
 
+/// So many events were not read in time.
+pub(crate) fn lost(n_events: u64) -> String {
+    format!("{n_events} events are lost, what was said among them: too many waited to be shown")
+}
+
 /// Text on one line; of a long one the beginning.
 pub(crate) fn one_line(text: &str) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");

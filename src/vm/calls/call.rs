@@ -110,6 +110,8 @@ pub(crate) struct QueuedCall {
     pub(crate) one_of: Option<OneOf>,
     /// Whether that variable is declared secret.
     pub(crate) is_result_secret: bool,
+    /// Whether it has ended because the user interrupted it.
+    pub(crate) is_interrupted: bool,
     /// It is the playbook of a `Before calling …`, and may refuse another call.
     pub(crate) guards: Option<Guard>,
     /// Where it was queued.
@@ -158,7 +160,7 @@ impl QueuedCall {
         place: Place,
     ) -> QueuedCall {
         let (state, guards, started, answers) = (CallState::Queued, None, None, Vec::new());
-        let (is_result_secret, one_of) = (false, None);
+        let (is_result_secret, is_interrupted, one_of) = (false, false, None);
         QueuedCall {
             id,
             name,
@@ -167,6 +169,7 @@ impl QueuedCall {
             result_name,
             one_of,
             is_result_secret,
+            is_interrupted,
             guards,
             place,
             state,

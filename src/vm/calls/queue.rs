@@ -14,8 +14,11 @@ use crate::machine::frame_core::{Phase, ReturnValue, Then};
 use crate::machine::interpreter::Interpreter;
 use crate::machine::stack::Stack;
 use crate::protocol::{CallId, CallKind, CallOutcome, EffectClass, Fact, FrameOrigin, Origin, Tracked, Usage};
-use crate::variables::bounds::describe_excess;
+use crate::variables::bounds::bound_outcome;
 use crate::variables::display::shorten;
+
+/// What the program is told of a call that the user has interrupted.
+const INTERRUPTED: &str = "interrupted by the user";
 
 /// What the program is told of a call that a person did not want.
 const REFUSED: &str = "the person who was asked refused this call";
@@ -197,6 +200,11 @@ impl Interpreter {
                 self.stack.chat_owner_mut().told.push_result(format!("{line} !! {error}"));
                 if let Phase::Draining(Then::Return { failed, .. }) = &mut self.stack.core_mut().phase {
                     *failed = true;
+                    if queued.is_interrupted {
+                        // Whoever interrupts says how it goes on; the return does not come about.
+                        self.drain(Then::WaitUser);
+                        self.stack.top_mut().ask_model_again();
+                    }
                 }
             }
         }
@@ -229,10 +237,8 @@ impl Interpreter {
             let asked = queued.ask(attempt, question, AskedBy::Tool { takes_no });
             return self.report(asked);
         }
-        let mut result = result_of(outcome, queued.callee);
-        if let Some(excess) = result.as_ref().ok().and_then(|value| value.value().check_bounds(bounds).err()) {
-            result = Err(format!("the result is {}", describe_excess(excess)).into());
-        }
+        queued.is_interrupted = outcome == CallOutcome::Interrupted;
+        let result = result_of(bound_outcome(outcome, bounds), queued.callee);
         let finished = queued.finish(now, result);
         if let Fact::CallFinished { kind: CallKind::Model, ms, .. } = finished {
             self.counters.model_ms += ms;
@@ -296,6 +302,15 @@ impl Stack {
         Callees::new(&self.program, &self.tools, &self.prompts, agent, caller).find(name)
     }
 
+    /// The calls, of whatever frame, that the world was told to start and that have not ended.
+    pub(crate) fn started_calls(&self) -> Vec<CallId> {
+        let queues = self.frames.iter().flat_map(|frame| frame.core().queue.iter());
+        queues
+            .filter(|queued| queued.callee.effect().is_some() && queued.is_running())
+            .map(|queued| queued.id)
+            .collect()
+    }
+
     /// The call that must be over before another one is queued, because the top frame's queue is full.
     pub(crate) fn call_in_the_way(&self) -> Option<CallId> {
         self.core().queue.in_the_way(self.settings.queue)
@@ -309,5 +324,6 @@ fn result_of(outcome: CallOutcome, callee: Callee) -> Result<Tracked, Arc<str>> 
         CallOutcome::Value { value, secret } => Ok(Tracked::new(value, origin).secret_if(secret)),
         CallOutcome::Error(error) => Err(error),
         CallOutcome::Needs { question, .. } => Err(question),
+        CallOutcome::Interrupted => Err(INTERRUPTED.into()),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use playhouse_lang::plan::{Plan, PlanBody};
-use playhouse_lang::program::{AgentId, Entry, EntryId, Parameter, Program, Trigger, TriggerKind};
+use playhouse_lang::program::{AgentId, Entry, EntryId, Parameter, Playbook, Program, Trigger, TriggerKind};
 use playhouse_lang::value::{Map, Value};
 
 use crate::machine::frame_core::{Phase, Then};
@@ -13,6 +13,30 @@ use crate::machine::stack::Stack;
 use crate::machine::state::{Begin, Machine};
 use crate::protocol::fault::FaultKind;
 use crate::protocol::{FrameOrigin, Origin, Outcome, Tracked};
+
+/// What the program ends with, once it is done: playbooks that wait for its end may still run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ending(Option<Tracked>);
+
+impl Ending {
+    /// The program is done. First those playbooks run that wait for its end, once; what they give is not its result.
+    pub(crate) fn begin(
+        &mut self,
+        value: Tracked,
+        program: &Program,
+        entries: &mut VecDeque<EntryId>,
+    ) -> Option<Outcome> {
+        let waits = |trigger: &Trigger| trigger.kind == TriggerKind::Ending;
+        let of_end = |playbook: &&Playbook| playbook.triggers.iter().any(waits);
+        entries.clear();
+        if self.0.is_none() {
+            let playbooks = program.playbooks.iter().filter(of_end);
+            entries.extend(playbooks.map(|playbook| EntryId::Playbook(playbook.id)));
+        }
+        let value = self.0.get_or_insert(value).clone();
+        entries.is_empty().then_some(Outcome::Done { value })
+    }
+}
 
 impl Machine {
     /// A machine at its beginning: nothing has been done yet. What cannot be begun (no such playbook, wrong
@@ -27,7 +51,7 @@ impl Machine {
             time_limit: None,
             unwinding: None,
             entries,
-            ended: None,
+            ending: Ending::default(),
             arguments,
             messages: VecDeque::new(),
             blocked: None,
@@ -95,26 +119,12 @@ impl Machine {
         Ok(())
     }
 
-    /// The program is done: first those playbooks run that wait for its end, once. What they give is not its result.
-    pub(crate) fn end_with(&mut self, value: Tracked) {
-        if let Some(value) = &self.ended {
-            self.interpreter.outcome = Some(Outcome::Done { value: value.clone() });
-            return;
-        }
-        let waits = |trigger: &Trigger| trigger.kind == TriggerKind::Ending;
-        let playbooks = &self.interpreter.stack.program.playbooks;
-        let endings = playbooks.iter().filter(|playbook| playbook.triggers.iter().any(waits));
-        self.entries = endings.map(|playbook| EntryId::Playbook(playbook.id)).collect();
-        if self.entries.is_empty() {
-            self.interpreter.outcome = Some(Outcome::Done { value: value.clone() });
-        }
-        self.ended = Some(value);
-    }
-
     /// The stack is empty: the next beginning, or the end.
     pub(crate) fn step_empty_stack(&mut self) {
         let Some(entry) = self.entries.pop_front() else {
-            return self.end_with(self.interpreter.last_value.clone());
+            let (value, program) = (self.interpreter.last_value.clone(), &self.interpreter.stack.program);
+            self.interpreter.outcome = self.ending.begin(value, program, &mut self.entries);
+            return;
         };
         let arguments = std::mem::take(&mut self.arguments);
         let program = self.interpreter.stack.program.clone();

@@ -237,6 +237,12 @@ impl PlaybookFrame {
         }
     }
 
+    /// Its line was not done by what the interpreter did for it: the model is asked there.
+    pub(crate) fn ask_model_again(&mut self) {
+        self.here.performed = None;
+        self.here.ask_model = true;
+    }
+
     /// What runs inside is over for this frame: the pointer is on the line again that called it, whose work is done.
     pub(crate) fn close_inside(&mut self) -> Option<Inside> {
         let mut inside = self.inside.take()?;

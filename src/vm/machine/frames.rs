@@ -158,8 +158,7 @@ impl Interpreter {
     fn ask_again(&mut self) {
         let frame = self.stack.top_mut();
         frame.core.phase = Phase::Ready;
-        frame.here.performed = None;
-        frame.here.ask_model = true;
+        frame.ask_model_again();
     }
 
     /// A return did not come about, for it was a mistake, of which the model is told.

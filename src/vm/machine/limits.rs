@@ -31,8 +31,8 @@ impl Machine {
                     self.interpreter.drop_frame();
                 }
                 let value = Tracked::new(reason.map_or(Value::Null, Value::Str), Origin::MODEL);
-                self.entries.clear();
-                self.end_with(value);
+                let program = &self.interpreter.stack.program;
+                self.interpreter.outcome = self.ending.begin(value, program, &mut self.entries);
             }
             AfterUnwinding::Limit { what, on_limit } => self.interpreter.apply_limit(unwinding.depth, &what, on_limit),
         }
@@ -113,7 +113,13 @@ impl Machine {
 
     /// The user cancelled: the reply is closed and the frame waits to be told how to go on.
     pub(crate) fn handle_interrupted(&mut self) {
-        if self.interpreter.outcome.is_some() || self.unwinding.is_some() || self.interpreter.stack.frames.is_empty() {
+        if self.interpreter.outcome.is_some() {
+            return;
+        }
+        for call in self.interpreter.stack.started_calls() {
+            self.interpreter.emit(Effect::CancelCall { call });
+        }
+        if self.unwinding.is_some() || self.interpreter.stack.frames.is_empty() {
             return;
         }
         let frames = &mut self.interpreter.stack.frames;

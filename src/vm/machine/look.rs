@@ -7,9 +7,16 @@ use crate::machine::frame::{Frame, PlaybookFrame};
 use crate::machine::stack::Stack;
 use crate::machine::state::Machine;
 use crate::protocol::view::{CallView, FrameView, View};
-use crate::protocol::{FrameOrigin, Location, TurnId};
+use crate::protocol::{CallOutcome, FrameOrigin, Location, TurnId};
+use crate::variables::bounds::bound_outcome;
 
 impl Machine {
+    /// What came of a call, as the machine takes it. Whoever writes it down asks first: a journal keeps no result that
+    /// is too large for the session.
+    pub fn bounded(&self, outcome: CallOutcome) -> CallOutcome {
+        bound_outcome(outcome, self.interpreter.stack.settings.bounds())
+    }
+
     /// The whole state as plain data.
     pub fn view(&self) -> View {
         let (stack, watcher) = (&self.interpreter.stack, &self.interpreter.watcher);

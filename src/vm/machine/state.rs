@@ -6,9 +6,10 @@ use std::sync::Arc;
 use playhouse_lang::program::{EntryId, OnLimit, Program};
 use playhouse_lang::value::Map;
 
+use crate::machine::begin::Ending;
 use crate::machine::interpreter::Interpreter;
 use crate::protocol::settings::Settings;
-use crate::protocol::{TimerId, Timestamp, ToolSignature, Tracked, Wait};
+use crate::protocol::{TimerId, Timestamp, ToolSignature, Wait};
 use crate::turn::state::{ClosingTurn, Turn};
 
 /// All that a session begins with; the journal's first record holds it as text.
@@ -44,8 +45,7 @@ pub struct Machine {
     pub(crate) unwinding: Option<Unwinding>,
     /// Playbooks still to begin with, and the arguments for them.
     pub(crate) entries: VecDeque<EntryId>,
-    /// The program is done, with this; playbooks that wait for its end may still run.
-    pub(crate) ended: Option<Tracked>,
+    pub(crate) ending: Ending,
     pub(crate) arguments: Map,
     /// What the user has said and nobody has heard yet.
     pub(crate) messages: VecDeque<Arc<str>>,

@@ -131,7 +131,7 @@ impl Migration {
                 Effect::StartTurn(Box::new(StartTurn { place, data, ..StartTurn::clone(start) }))
             }
             Effect::Classify(question) => Effect::Classify(Box::new(self.question(question)?)),
-            Effect::CloseReply { .. } | Effect::StartTimer { .. } => effect.clone(),
+            Effect::CloseReply { .. } | Effect::CancelCall { .. } | Effect::StartTimer { .. } => effect.clone(),
         })
     }
 

@@ -52,6 +52,13 @@ pub enum Effect {
     /// Start a tool. The world answers with [`crate::protocol::Event::CallStarted`] when it is about to, then
     /// [`crate::protocol::Event::CallEnded`].
     StartCall(Box<StartCall>),
+    /// End a call that was started: its result is not wanted any more. The world answers with
+    /// [`crate::protocol::Event::CallEnded`] as ever, which says [`crate::protocol::CallOutcome::Interrupted`] unless
+    /// the call came to its end before.
+    CancelCall {
+        /// The call.
+        call: CallId,
+    },
     /// A piece of speech for the user.
     Say {
         /// Which utterance it belongs to.

@@ -77,7 +77,8 @@ pub enum Event {
         /// may be made at all is answered with true.
         answer: Value,
     },
-    /// The user cancelled what is going on: the reply is closed, the frame waits for the user.
+    /// The user cancelled what is going on: the reply is closed, running calls are cancelled, the frame waits for the
+    /// user.
     Interrupted,
     /// A debugger changed a variable.
     Edited {
@@ -201,4 +202,7 @@ pub enum CallOutcome {
         /// Whether "no" is an answer like any other, which the tool is handed; else it refuses the call.
         takes_no: bool,
     },
+    /// It was ended before it had an outcome, as [`crate::protocol::Effect::CancelCall`] wanted; the program is told
+    /// that it failed.
+    Interrupted,
 }

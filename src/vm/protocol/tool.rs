@@ -6,8 +6,10 @@ use playhouse_lang::program::Signature;
 
 use crate::protocol::tracked::Origin;
 
-/// What a tool does to the world (spec `architecture.md`, "After a crash").
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::EnumString, strum::IntoStaticStr)]
+/// What a tool does to the world (spec `architecture.md`, "After a crash"). The more dangerous is the greater.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, strum::EnumString, strum::IntoStaticStr,
+)]
 #[strum(serialize_all = "snake_case")]
 pub enum EffectClass {
     /// It changes nothing: may be called again, and needs no sync of the journal first.

@@ -2,7 +2,7 @@
 
 use playhouse_lang::value::{Bounds, Excess};
 
-use crate::protocol::Tracked;
+use crate::protocol::{CallOutcome, Tracked};
 
 /// What a value would have too much of, for a sentence that begins with `it would be`.
 pub(crate) fn describe_excess(excess: Excess) -> String {
@@ -11,6 +11,18 @@ pub(crate) fn describe_excess(excess: Excess) -> String {
             "larger than the limit `value_bytes` of {limit} bytes of JSON; keep large texts in files, or raise the limit"
         ),
         Excess::Depth(limit) => format!("nested deeper than {limit} levels"),
+    }
+}
+
+/// What came of a call, as it is taken: in the place of a result that is too large, what is too much.
+pub(crate) fn bound_outcome(outcome: CallOutcome, bounds: Bounds) -> CallOutcome {
+    let excess = match &outcome {
+        CallOutcome::Value { value, .. } => value.check_bounds(bounds).err(),
+        CallOutcome::Error(_) | CallOutcome::Needs { .. } | CallOutcome::Interrupted => None,
+    };
+    match excess {
+        Some(excess) => CallOutcome::Error(format!("the result is {}", describe_excess(excess)).into()),
+        None => outcome,
     }
 }
 

@@ -44,9 +44,9 @@ pub(crate) fn file_name(system: System) -> &'static str {
 pub(crate) fn tools(system: System, case: &Case, text: &str, llm: &Arc<Script>, seen: &Shared) -> Registry {
     let registry = Registry::new();
     if system == System::Branch {
-        registry.replace(Arc::new(generate::LlmGenerate::new(llm.clone())));
+        registry.replace(Arc::new(generate::LlmGenerate::new(llm.clone()))).unwrap();
         for retrieval in Retrieval::ALL {
-            registry.replace(Arc::new(retrieval));
+            registry.replace(Arc::new(retrieval)).unwrap();
         }
     }
     let replies = case.llm.iter().filter_map(|answer| answer.reply.as_deref());
@@ -65,13 +65,15 @@ pub(crate) fn tools(system: System, case: &Case, text: &str, llm: &Arc<Script>, 
         given.extend(tool.required.iter().cloned());
         given.sort();
         given.dedup();
-        registry.replace(Arc::new(Scripted {
-            name: name.clone(),
-            parameters: given,
-            tool: tool.clone(),
-            n_given: Mutex::new(0),
-            seen: seen.clone(),
-        }));
+        registry
+            .replace(Arc::new(Scripted {
+                name: name.clone(),
+                parameters: given,
+                tool: tool.clone(),
+                n_given: Mutex::new(0),
+                seen: seen.clone(),
+            }))
+            .unwrap();
     }
     registry
 }

@@ -44,7 +44,9 @@ fn drive(machine: &mut Machine, reply: impl Fn(usize) -> Option<String>) {
                 },
                 ms: 1,
             }),
-            Progress::Emit(Effect::Report(_) | Effect::Say { .. } | Effect::StartTimer { .. })
+            Progress::Emit(
+                Effect::Report(_) | Effect::Say { .. } | Effect::CancelCall { .. } | Effect::StartTimer { .. },
+            )
             | Progress::Reached(_) => {}
             Progress::Blocked(Wait::Budget) => machine.handle(Timestamp(0), Event::GoOn),
             Progress::Blocked(_) if !pending.is_empty() => {

@@ -1,9 +1,11 @@
 //! The debug adapter: the real binary, as a client sees it. A case is files, a command line and what the client sends;
 //! the golden file is all that comes.
 
+mod accept;
 mod attach;
 
 mod client;
+mod late;
 
 pub(crate) mod framing;
 

@@ -312,6 +312,32 @@ async fn a_server_that_is_started_again_over_there_is_found_again() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn closing_does_not_wait_for_the_pause_before_another_start() {
+    let (server, _events) = TestServer::new(vec![tool("one", json!({}), 0)]);
+    let (working, n_dialled) = (server.dial(), std::sync::atomic::AtomicUsize::new(0));
+    let dial: playhouse::host::tool::mcp::Dial = Arc::new(move || {
+        if n_dialled.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 0 {
+            return working();
+        }
+        Box::pin(async { Err(std::io::Error::other("nobody is there")) })
+    });
+    let world = World::new(McpOptions::new("test", Transport::Stream(dial))).await;
+    server.hang_up();
+    // The first call may be the one that sees it.
+    while !matches!(world.call("test.one", "{}").await, Came::Error(words) if words.contains("nobody is there")) {}
+    let began = tokio::time::Instant::now();
+    let calling = world.call("test.one", "{}");
+    let closing = async {
+        // The other one has the state now, and waits.
+        tokio::task::yield_now().await;
+        world.server.close().await;
+    };
+    let (came, ()) = tokio::join!(calling, closing);
+    assert!(matches!(&came, Came::Error(words) if words.contains("has been closed")), "{came:?}");
+    assert_eq!(began.elapsed(), Duration::ZERO);
+}
+
 #[tokio::test]
 async fn closing_does_not_wait_for_a_server_that_is_being_started() {
     let (server, _events) = TestServer::new(vec![tool("one", json!({}), 0)]);

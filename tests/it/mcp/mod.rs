@@ -78,6 +78,7 @@ async fn came(call: BegunCall) -> Came {
             assert!(takes_no, "a no is an answer too");
             Came::Asks(question.to_string())
         }
+        CallOutcome::Interrupted => panic!("nobody interrupts it"),
     }
 }
 

@@ -39,15 +39,8 @@ pub(super) struct Run {
     pub(super) value: Option<Value>,
 }
 
-/// Runs a program with these tools until it ends or the person leaves.
-pub(super) async fn run(
-    registry: &Arc<Registry>,
-    journal: &MemoryJournal,
-    program: &str,
-    script: Vec<ScriptEntry>,
-    person: Vec<Person>,
-    before_answer: impl AsyncFn(),
-) -> Run {
+/// Begins a session, or takes up the one that the journal holds.
+fn begin(registry: &Arc<Registry>, journal: &MemoryJournal, program: &str, script: Vec<ScriptEntry>) -> Session {
     let world = playhouse::host::session::World {
         llm: Arc::new(Script::from_entries("test", script)),
         classifier: Arc::new(Off),
@@ -72,7 +65,19 @@ pub(super) async fn run(
     } else {
         Session::resume(world, Box::new(journal.clone()))
     };
-    let mut session = session.unwrap();
+    session.unwrap()
+}
+
+/// Runs a program with these tools until it ends or the person leaves.
+pub(super) async fn run(
+    registry: &Arc<Registry>,
+    journal: &MemoryJournal,
+    program: &str,
+    script: Vec<ScriptEntry>,
+    person: Vec<Person>,
+    before_answer: impl AsyncFn(),
+) -> Run {
+    let mut session = begin(registry, journal, program, script);
     let mut events = session.subscribe(Interest::Everything { capacity: 10_000 });
     let handle = session.spawn();
     let mut person = VecDeque::from(person);
@@ -166,6 +171,32 @@ async fn a_running_session_calls_a_tool_that_came_while_it_ran() {
         let person = vec![Person::Says("go on")];
         let run = run(&world.registry, &MemoryJournal::new(), program, script, person, before_answer).await;
         assert_eq!(run.value, Some(r#"{"n":1}"#.into()), "{:?}", run.events);
+    }
+}
+
+#[tokio::test]
+async fn a_server_is_told_that_a_call_was_interrupted() {
+    for generation in GENERATIONS {
+        let (server, mut seen) = TestServer::new(vec![tool("slow", json!({}), 0)]);
+        let world = World::new(server.options(generation)).await;
+        let program = "# A\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- $x = test.slow()\n- Ask the user \
+                       for $name\n";
+        let mut session = begin(&world.registry, &MemoryJournal::new(), program, Vec::new());
+        let mut events = session.subscribe(Interest::Everything { capacity: 10_000 });
+        let handle = session.spawn();
+        while seen.recv().await.unwrap() != "slow runs" {}
+        handle.interrupt().await.unwrap();
+        let mut failed = Vec::new();
+        while let Some(Notice::Event(event)) = events.next().await {
+            if let PublicBody::CallFinished { error: Some(error), .. } = &event.body {
+                failed.push(error.to_string());
+            } else if let PublicBody::Waiting { whom: "user", .. } = &event.body {
+                break;
+            }
+        }
+        assert_eq!(failed, ["interrupted by the user"]);
+        assert_eq!(seen.recv().await.unwrap(), "slow was cancelled");
+        handle.stop().await;
     }
 }
 

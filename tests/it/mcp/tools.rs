@@ -252,6 +252,24 @@ async fn a_server_needs_a_name_that_programs_can_use() {
 }
 
 #[tokio::test]
+async fn a_change_between_the_first_list_and_the_beginning_of_following_is_seen() {
+    for generation in GENERATIONS {
+        let (server, mut events) = TestServer::new(vec![tool("one", json!({}), 0)]);
+        let world = World::new(server.options(generation)).await;
+        if generation == Generation::Discover {
+            while events.recv().await.unwrap() != "listens" {}
+        }
+        server.change(vec![tool("one", json!({}), 0), tool("two", json!({}), 0)]).await;
+        // Whatever was sent before the answer has come with it.
+        assert_eq!(world.call("test.one", "{}").await, text("{}"));
+        let mut changes = world.registry.changes();
+        world.server.follow(&world.registry);
+        changes.changed().await.unwrap();
+        assert_eq!(world.names(), ["test.one", "test.two"]);
+    }
+}
+
+#[tokio::test]
 async fn a_running_registry_sees_that_tools_have_changed() {
     for generation in GENERATIONS {
         let (server, mut events) = TestServer::new(vec![tool("one", json!({}), 0)]);

@@ -122,6 +122,27 @@ fn answers_carry_whatever_was_given_back() {
 }
 
 #[test]
+fn a_call_is_answered_by_the_plugin_it_is_for() {
+    let call = |receiver: &str| {
+        let text = format!(
+            r#"{{"sender": {{"role": "cerebrum"}}, "receiver": {receiver}, "content_type": "command",
+                "content": {{"command": "go", "param": {{}}}}, "thrd_id": "t9"}}"#
+        );
+        Message::from_json(&json(&text)).unwrap().reply("demo", Value::Null)
+    };
+    assert!(call(r#"{"role": "plugin", "name": "demo"}"#).is_ok());
+    assert!(call(r#"{"role": "plugin"}"#).is_ok());
+    for (receiver, shown) in [
+        (r#"{"role": "plugin", "name": "other"}"#, "plugin `other`"),
+        (r#"{"role": "plugin", "name": "Demo"}"#, "plugin `Demo`"),
+        (r#"{"role": "user", "name": "demo"}"#, "user `demo`"),
+        (r#"{"role": "cerebrum"}"#, "cerebrum"),
+    ] {
+        assert_eq!(call(receiver).unwrap_err(), format!("it is for the {shown}, not for the plugin `demo`"));
+    }
+}
+
+#[test]
 fn what_we_send_is_sound() {
     for message in [
         Message::call("demo", "go", Value::Null),

@@ -11,7 +11,7 @@ use playhouse::host::resource::http::resolver::Resolver;
 use playhouse::host::resource::http::{Http, HttpConfig};
 use playhouse::host::resource::{Label, Resource};
 use playhouse::host::tool::http::add_http_tools;
-use playhouse::host::tool::policy::{Policies, ToolPolicy};
+use playhouse::host::tool::policy::{Operator, Policies, ToolPolicy};
 use playhouse::host::tool::registry::Registry;
 use playhouse::value::Value;
 use playhouse::vm::protocol::EffectClass;
@@ -76,7 +76,7 @@ async fn tools_of(configs: Vec<(&str, HttpConfig)>, names: Arc<Names>) -> Regist
         all.push(Arc::new(http));
     }
     let once = ToolPolicy { retries: Some(0), ..ToolPolicy::default() };
-    let policies = Policies { sources: vec![vec![("*".into(), once)]], ..Policies::default() };
+    let policies = Policies { operator: Operator(vec![("*".into(), once)]), ..Policies::default() };
     let registry = Registry::with_policies(policies);
     add_http_tools(&registry, &all).unwrap();
     registry

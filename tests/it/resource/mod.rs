@@ -31,6 +31,7 @@ pub(crate) async fn outcome(begun: BegunCall) -> Result<Value, String> {
         CallOutcome::Value { value, .. } => Ok(value),
         CallOutcome::Error(text) => Err(text.to_string()),
         CallOutcome::Needs { question, .. } => Err(format!("needs {question}")),
+        CallOutcome::Interrupted => Err("interrupted".into()),
     }
 }
 

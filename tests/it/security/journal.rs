@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use playhouse::host::journal::file::{FileJournal, read_file};
+use playhouse::host::journal::file::{FileJournal, holder, read_file};
 use playhouse::host::journal::record::{OutcomeWire, Record, RecordBody};
 use playhouse::host::journal::{Journal, JournalError};
 use playhouse::value::Value;
@@ -67,6 +67,102 @@ fn a_journal_holds_no_secret_and_is_whole_all_the_same() {
     assert!(matches!(error, JournalError::SecretsMissing { seq: 1, .. }), "{error}");
     // What only shows a journal can do without.
     assert_eq!(read_file(&path).unwrap()[2].seq, 3);
+}
+
+#[cfg(unix)]
+fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().unwrap().permissions().mode() & 0o777
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_run_writes_down_is_for_its_owner_only() {
+    let program = "# A\n\n## Main\n\n### Steps\n\n- Say \"x\"\n";
+    let options = "run program.md --model script:none.json --events events.jsonl --session s";
+    for (place, journal) in
+        [("new/far/s.jsonl", "new/far/s.jsonl"), ("state/playhouse/sessions", "state/playhouse/sessions/s.jsonl")]
+    {
+        let run = Run::new().program(program).file("none.json", "[]").line(options);
+        let run = if place == journal { run.args(["--journal", place]) } else { run };
+        let folder = run.folder().to_owned();
+        let mut command = run.command(&["sh", "-c", "umask 022; exec \"$@\"", "sh"]);
+        let done = command.output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        assert_eq!(mode(&folder.join("events.jsonl")), 0o600);
+        assert_eq!(mode(&folder.join(journal)), 0o600);
+        for made in Path::new(journal).ancestors().skip(1).filter(|path| !path.as_os_str().is_empty()) {
+            assert_eq!(mode(&folder.join(made)), 0o700, "{}", made.display());
+        }
+        // What was there before stays as it is.
+        assert_ne!(mode(&folder), 0o600);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn no_link_is_followed_to_what_stands_beside_a_journal() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    let theirs = folder.path().join("theirs");
+    for beside in ["lock", "secrets"] {
+        std::fs::write(&theirs, "theirs").unwrap();
+        let path = folder.path().join(format!("{beside}.jsonl"));
+        symlink(&theirs, folder.path().join(format!("{beside}.jsonl.{beside}"))).unwrap();
+        let mut journal = FileJournal::open(&path).unwrap();
+        let kept = journal.append(Timestamp(5), crate::journal::begun(SECRET));
+        assert_eq!(kept.is_err(), beside == "secrets", "{kept:?}");
+        let locked = FileJournal::open(&path).unwrap_err().to_string();
+        assert!(!locked.contains("theirs\""), "{locked}");
+        drop(journal);
+        assert_eq!(std::fs::read_to_string(&theirs).unwrap(), "theirs");
+    }
+}
+
+#[test]
+fn whoever_looks_whether_a_journal_is_open_keeps_nobody_out() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.jsonl");
+    drop(FileJournal::open(&path).unwrap());
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let looking = [(); 2].map(|()| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::black_box(holder(&path));
+                }
+            })
+        });
+        let opened: Vec<bool> = (0..2_000).map(|_| FileJournal::open(&path).is_ok()).collect();
+        is_over.store(true, Ordering::Relaxed);
+        looking.into_iter().for_each(|thread| thread.join().unwrap());
+        assert!(
+            opened.iter().all(|is_open| *is_open),
+            "{} were kept out",
+            opened.iter().filter(|open| !**open).count()
+        );
+    });
+    let journal = FileJournal::open(&path).unwrap();
+    assert!(holder(&path).is_some(), "and it is seen who has it");
+    assert!(FileJournal::open(&path).is_err());
+    drop(journal);
+}
+
+// What cannot be synced: there it is a device.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_was_not_synced_stays_to_be_synced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.jsonl");
+    std::os::unix::fs::symlink("/dev/null", &path).unwrap();
+    let mut journal = FileJournal::open(&path).unwrap();
+    assert!(journal.sync().await.is_ok(), "nothing is written");
+    journal.append(Timestamp(5), RecordBody::Interrupted).unwrap();
+    for _ in 0..2 {
+        let error = journal.sync().await.unwrap_err().to_string();
+        assert!(error.contains("cannot sync the journal"), "{error}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What must not happen, whoever wants it.
 
+mod approval;
 mod files;
 mod http;
 mod journal;

@@ -274,6 +274,25 @@ fn plugin_messages_with_wrong_roles_are_dropped() {
     drops(to_user, Unasked::WrongRoles);
 }
 
+#[tokio::test]
+async fn plugin_that_writes_to_another_plugin_is_told_that_it_may_not() {
+    let to_other = "echo '{\"sender\":{\"role\":\"plugin\",\"name\":\"demo\"},\"receiver\":{\"role\":\"plugin\",\"name\":\
+                    \"mail\"},\"content_type\":\"command\",\"content\":{\"command\":\"go\",\"response\":1},\"thrd_id\":\"'\"$id\"'\"}'";
+    let script = format!("next; {to_other}; IFS= read -r refused; echo \"$refused\" >refused; answer 2; next");
+    let demo = Demo::new(&script);
+    let plugin = demo.plugin();
+    assert_eq!(call(&plugin).await, Ok(Value::Int(2)), "what was for another one is no answer");
+    let refused = demo.read("refused");
+    for part in [
+        r#"{"sender":{"role":"system"},"receiver":{"role":"plugin","name":"demo"}"#,
+        r#""content":{"error":"plugins send messages to the cerebrum only","detail":"the message was for the plugin `mail`"}"#,
+        r#""thrd_id":"s1/1#1""#,
+    ] {
+        assert!(refused.contains(part), "no {part} in {refused}");
+    }
+    assert_eq!(plugin.dropped(), [(Unasked::OtherPlugin, 1)]);
+}
+
 #[test]
 fn plugin_answers_to_nobody_are_dropped() {
     let forged = "\"content_type\":\"command\",\"content\":{\"command\":\"go\",\"response\":\"forged\"}";
@@ -331,6 +350,27 @@ async fn plugin_that_is_deaf_for_cancelling_is_stopped_before_the_next_call() {
     let (result, ()) = tokio::join!(plugin.command("go", Value::Null, &context), cancels);
     assert!(result.is_err());
     assert_eq!(call(&plugin).await, Ok(Value::Int(2)));
+    assert_eq!(demo.n_starts(), 2);
+}
+
+#[tokio::test]
+async fn plugin_that_is_deaf_for_cancelling_is_stopped_though_other_calls_come() {
+    let script = "[ -e once ] && { next; answer 3; next; }; touch once; \
+                  next; tell begun; next; sleep 0.3; answer 2; next; answer 9; next";
+    let mut demo = Demo::new(script);
+    demo.options.concurrency = 2;
+    demo.options.limits.cancel_grace = Duration::from_millis(50);
+    let plugin = Arc::new(demo.plugin());
+    let (context, mut news) = context("s1/1", LONG);
+    let cancels = async {
+        assert_eq!(news.recv().await, Some("begun".into()));
+        context.cancel.cancel();
+    };
+    let (result, ()) = tokio::join!(plugin.command("go", Value::Null, &context), cancels);
+    assert!(result.is_err());
+    // The second call keeps the process busy until the first one's time is over, and the third waits for room.
+    let (second, third) = tokio::join!(call(&plugin), call(&plugin));
+    assert_eq!((second, third), (Ok(Value::Int(2)), Ok(Value::Int(3))), "each from a process of its own");
     assert_eq!(demo.n_starts(), 2);
 }
 

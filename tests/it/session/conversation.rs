@@ -253,6 +253,40 @@ async fn an_approval_outlives_the_process() {
     assert!(shop().resume(journal).is_ok());
 }
 
+/// Gives back more than a session keeps.
+struct Huge;
+
+impl Tool for Huge {
+    fn signature(&self) -> ToolSignature {
+        let signature =
+            Signature { name: "Huge".into(), parameters: Vec::new(), returns: Type::ANY, summary: "".into() };
+        ToolSignature::new(signature, EffectClass::ReadOnly)
+    }
+
+    fn call(&self, _: CallContext, _: Map) -> ToolFuture<'_> {
+        Box::pin(async { ToolOutcome::Value("x".repeat(100_000).into()) })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_is_too_large_is_not_in_the_journal() {
+    const TAKES: &str =
+        "# A\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- $x = Huge()\n- Say \"done\"\n- Return 1\n";
+    let settings = Settings { value_bytes: 10_000, ..Settings::default() };
+    let setup = || Setup {
+        extra_tools: vec![Arc::new(Huge)],
+        settings: settings.clone(),
+        ..Setup::scripted(TAKES, "{}", vec![ScriptEntry::reply("{\"return\":1}\n")])
+    };
+    let journal = MemoryJournal::new();
+    let (ending, events) = converse(setup().start(journal.clone()).unwrap(), &[]).await;
+    assert_eq!((done(&ending), said(&events)), (Some(Value::Int(1)), vec!["done".to_owned()]));
+    let text = serde_json::to_string(&journal.snapshot()).unwrap();
+    assert!(text.contains("the result is larger than the limit `value_bytes` of 10000 bytes") && text.len() < 10_000);
+    let (again, _) = converse(setup().resume(journal).unwrap(), &[]).await;
+    assert_eq!(done(&again), Some(Value::Int(1)));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_debugger_can_change_a_variable() {
     let journal = MemoryJournal::new();

@@ -59,6 +59,63 @@ async fn a_terminal_hears_every_word() {
     assert_eq!(speech.next().await, None);
 }
 
+/// Tells more news than anybody wants to hear.
+struct Chatty;
+
+impl Tool for Chatty {
+    fn signature(&self) -> ToolSignature {
+        let signature =
+            Signature { name: "Chatty".into(), parameters: Vec::new(), returns: Type::ANY, summary: "".into() };
+        ToolSignature::new(signature, EffectClass::ReadOnly)
+    }
+
+    fn call(&self, context: CallContext, _: Map) -> ToolFuture<'_> {
+        Box::pin(async move {
+            for number in 0..5_000 {
+                let _ = context.progress.send(Value::Int(number)).await;
+            }
+            ToolOutcome::Value(Value::Null)
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_news_about_a_call_that_nobody_reads_the_last_is_kept() {
+    const TALK: &str = "# Desk\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- $x = Chatty()\n- $y = Chatty()\n- Return $y\n";
+    let setup = Setup { extra_tools: vec![Arc::new(Chatty)], ..Setup::scripted(TALK, "{}", Vec::new()) };
+    let mut session = setup.start(MemoryJournal::new()).unwrap();
+    let (mut speech, mut all) =
+        (session.subscribe(Interest::Speech), session.subscribe(Interest::Everything { capacity: 100_000 }));
+    session.spawn().outcome().await.unwrap();
+    let mut heard = Vec::new();
+    while let Some(Notice::Event(event)) = speech.next().await {
+        heard.push(event.name);
+    }
+    assert_eq!(heard.iter().filter(|name| **name == "call_progress").count(), 2, "{heard:?}");
+    let mut n_news = 0;
+    while let Some(Notice::Event(event)) = all.next().await {
+        n_news += usize::from(event.name == "call_progress");
+    }
+    assert_eq!(n_news, 10_000, "whoever wants everything gets everything");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_that_nobody_reads_is_bounded() {
+    const TALK: &str =
+        "# Desk\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- Repeat 12000 times\n  - Say \"x\"\n";
+    let mut session = Setup::scripted(TALK, "{}", Vec::new()).start(MemoryJournal::new()).unwrap();
+    let mut speech = session.subscribe(Interest::Speech);
+    session.spawn().outcome().await.unwrap();
+    let Some(Notice::Missed(n_missed)) = speech.next().await else { panic!("it holds everything") };
+    let mut n_heard = 0;
+    let mut last = "";
+    while let Some(Notice::Event(event)) = speech.next().await {
+        (n_heard, last) = (n_heard + 1, event.name);
+    }
+    assert_eq!((n_heard, last), (10_000, "finished"));
+    assert!(n_missed > 10_000, "a delta and its whole for each: {n_missed}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn sessions_of_a_process() {
     let sessions = Sessions::new(1);
@@ -70,12 +127,34 @@ async fn sessions_of_a_process() {
     assert_eq!(error, "1 sessions are open already; end one, or raise max_sessions in playhouse.toml");
     handle.send("4334").await.unwrap();
     handle.outcome().await.unwrap();
-    tokio::task::yield_now().await;
-    assert!(sessions.is_empty());
+    assert!(sessions.is_empty(), "who has heard of the end can take its place");
     let both = Sessions::new(2);
     let _first = both.spawn(start()).unwrap();
     let error = both.spawn(start()).err().unwrap().to_string();
     assert!(error.starts_with("session s1 is open already in this process"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_written_of_a_session_for_which_there_is_no_room() {
+    let sessions = Sessions::new(1);
+    let place = sessions.reserve(&"s1".into()).unwrap();
+    assert_eq!((sessions.len(), sessions.ids(), sessions.get("s1").is_some()), (1, Vec::new(), false));
+    for id in ["s1", "s2"] {
+        assert!(sessions.reserve(&id.into()).is_err(), "{id}: before it begins");
+    }
+    let journal = MemoryJournal::new();
+    let handle = place.spawn(Setup::desk().start(journal.clone()).unwrap()).unwrap();
+    assert_eq!(sessions.ids(), ["s1".into()]);
+    handle.stop().await;
+    handle.outcome().await.unwrap();
+    // The very same session goes on in the place that is free now.
+    let place = sessions.reserve(&"s1".into()).unwrap();
+    drop(place);
+    assert!(sessions.is_empty(), "one that does not begin leaves its place");
+    // A session with another id than was said takes a place of its own.
+    let handle = sessions.reserve(&"s9".into()).unwrap().spawn(Setup::desk().resume(journal).unwrap()).unwrap();
+    assert_eq!((sessions.ids(), sessions.len()), (vec!["s1".into()], 1));
+    handle.stop().await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,6 +3,7 @@
 mod barrier;
 mod classifier;
 mod conversation;
+mod interrupt;
 mod listeners;
 mod signals;
 mod stored;
@@ -18,7 +19,7 @@ use playhouse::host::classify::off::Off;
 use playhouse::host::clock::TestClock;
 use playhouse::host::events::{PublicBody, PublicEvent};
 use playhouse::host::journal::memory::MemoryJournal;
-use playhouse::host::journal::record::{Record, RecordBody};
+use playhouse::host::journal::record::{OutcomeWire, Record, RecordBody};
 use playhouse::host::journal::{Journal, JournalError, SyncFuture};
 use playhouse::host::llm::script::{Script, ScriptEntry, ScriptError};
 use playhouse::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};

@@ -1,11 +1,12 @@
 //! Files that are locked as long as somebody holds something, and say who: the process id stands in them. The lock of a
 //! process that was killed is given up by the system; the file that it leaves after means nothing.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::host::journal::lock::is_still;
+use crate::host::journal::lock::{is_still, try_lock};
+use crate::host::journal::private::private;
 
 /// A lock, until it is dropped.
 #[derive(Debug)]
@@ -20,11 +21,7 @@ impl Lock {
     /// # Errors
     /// The file cannot be made or locked.
     pub(crate) fn take(path: &Path) -> io::Result<Option<Lock>> {
-        Lock::obtain(path, &|file| match file.try_lock() {
-            Ok(()) => Ok(true),
-            Err(TryLockError::WouldBlock) => Ok(false),
-            Err(TryLockError::Error(cause)) => Err(cause),
-        })
+        Lock::obtain(path, &try_lock)
     }
 
     /// Takes the lock as soon as nobody else has it. For what is held for a moment only.
@@ -42,10 +39,7 @@ impl Lock {
     fn obtain(path: &Path, lock: &dyn Fn(&File) -> io::Result<bool>) -> io::Result<Option<Lock>> {
         loop {
             let mut options = OpenOptions::new();
-            options.read(true).write(true).create(true).truncate(false);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            let mut file = options.open(path)?;
+            let mut file = private(options.read(true).write(true).create(true).truncate(false)).open(path)?;
             if !lock(&file)? {
                 return Ok(None);
             }

@@ -89,7 +89,8 @@ pub fn is_store(path: &Path) -> bool {
 
 /// Whether a process has a session open, and its id where known.
 pub fn holder(path: &Path, session: &str) -> Option<String> {
-    journal::lock::holder(&lock_path(path, session).ok()?)
+    let path = lock_path(path, session).ok()?;
+    journal::lock::holder(&path, &path)
 }
 
 /// Whether a text can be a session's id: part of a file's name, without any surprise.

@@ -14,6 +14,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 
 use crate::host::journal::JournalError;
 use crate::host::journal::file::io_error;
+use crate::host::journal::private::{make_folder_of, private, sync_folder_of};
 use crate::host::journal::store::beside;
 use crate::host::journal::store::lock::Lock;
 
@@ -89,8 +90,8 @@ pub(super) const VERSION: u32 = STEPS.len() as u32;
 /// It cannot be opened, is no store, or one of a newer program.
 pub(super) fn open(path: &Path, create: bool) -> Result<Connection, JournalError> {
     let error = |action, cause| io_error(path, action, cause);
-    if create && let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder).map_err(|cause| error("make the folder of", cause))?;
+    if create {
+        make_folder_of(path).map_err(|cause| error("make the folder of", cause))?;
     }
     let opening = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
     if create {
@@ -168,12 +169,13 @@ fn apply(transaction: &Transaction<'_>, version: u32) -> rusqlite::Result<()> {
 /// a process that closes any handle of a file loses the locks that SQLite has on it.
 fn make_private(path: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
-        Err(cause) if cause.kind() != io::ErrorKind::AlreadyExists => Err(cause),
-        Ok(_) | Err(_) => Ok(()),
+    match private(options.write(true).create_new(true)).open(path) {
+        Ok(_) => {
+            sync_folder_of(path);
+            Ok(())
+        }
+        Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(cause) => Err(cause),
     }
 }
 

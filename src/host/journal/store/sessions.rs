@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use crate::host::journal::JournalError;
 use crate::host::journal::file::{holder_text, io_error};
-use crate::host::journal::lock::holder;
+use crate::host::journal::lock::process_in;
 use crate::host::journal::store::lock::Lock;
 use crate::host::journal::store::schema::{self, fault};
 use crate::host::journal::store::{Found, Listed, Standing, lock_path};
@@ -107,7 +107,7 @@ pub fn delete(path: &Path, session: &str) -> Result<(), JournalError> {
     let lock_path = lock_path(path, session)?;
     let mut connection = schema::open(path, false)?;
     let Some(_lock) = Lock::take(&lock_path).map_err(|cause| io_error(&lock_path, "lock", cause))? else {
-        let holder = holder_text(&holder(&lock_path).unwrap_or_default());
+        let holder = holder_text(&process_in(&lock_path));
         return Err(JournalError::Locked { path: path.to_owned(), holder });
     };
     match remove(&mut connection, session).map_err(|cause| fault(path, "delete", cause))? {

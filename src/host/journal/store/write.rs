@@ -1,17 +1,17 @@
 //! The journal of one session in a store.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
-use crate::host::journal::file::{SYNCS, holder_text, io_error};
-use crate::host::journal::lock::holder;
+use crate::host::journal::file::{holder_text, io_error};
+use crate::host::journal::lock::process_in;
 use crate::host::journal::record::{ChunkText, Record, RecordBody};
 use crate::host::journal::store::lock::Lock;
 use crate::host::journal::store::schema::{self, MAX_LOG_PAGES, fault};
 use crate::host::journal::store::{check_session_id, lock_path, read};
+use crate::host::journal::sync::Unsynced;
 use crate::host::journal::{Journal, JournalError, SyncFuture, secrets};
 use crate::vm::protocol::Timestamp;
 
@@ -28,7 +28,7 @@ struct StoreJournal {
     number: Option<i64>,
     next_seq: u64,
     tail: Option<Tail>,
-    dirty: bool,
+    unsynced: Unsynced,
     /// What opening has found, until somebody wants it.
     found: Option<Vec<Record>>,
     /// The variables that are declared secret.
@@ -68,7 +68,7 @@ pub fn open(path: &Path, session: &str) -> Result<Box<dyn Journal>, JournalError
     let lock = match Lock::take(&lock_path).map_err(|cause| io_error(&lock_path, "lock", cause))? {
         Some(lock) => lock,
         None => {
-            let holder = holder_text(&holder(&lock_path).unwrap_or_default());
+            let holder = holder_text(&process_in(&lock_path));
             return Err(JournalError::Locked { path: path.to_owned(), holder });
         }
     };
@@ -84,7 +84,7 @@ pub fn open(path: &Path, session: &str) -> Result<Box<dyn Journal>, JournalError
         number: found.number,
         next_seq: found.records.len() as u64 + 1,
         tail,
-        dirty: false,
+        unsynced: Unsynced::default(),
         secret_names: secrets::names_of(&found.records),
         found: Some(found.records),
         _lock: lock,
@@ -109,7 +109,7 @@ impl Journal for StoreJournal {
 
     fn append(&mut self, time: Timestamp, body: RecordBody) -> Result<u64, JournalError> {
         self.found = None;
-        self.dirty = true;
+        self.unsynced.note();
         let fault = |cause| fault(&self.path, "write", cause);
         let connection = &mut *lock(&self.connection);
         if let RecordBody::Chunk { turn, text } = &body {
@@ -144,21 +144,9 @@ impl Journal for StoreJournal {
     }
 
     fn sync(&mut self) -> SyncFuture {
-        let Some(number) = self.number.filter(|_| std::mem::take(&mut self.dirty)) else {
-            return Box::pin(std::future::ready(Ok(())));
-        };
+        let Some(number) = self.number else { return Box::pin(std::future::ready(Ok(()))) };
         let (connection, path) = (self.connection.clone(), self.path.clone());
-        Box::pin(async move {
-            // Closed never: the error cannot happen, and without a permit nothing is lost but restraint.
-            let _permit = SYNCS.acquire().await;
-            let work = tokio::task::spawn_blocking(move || {
-                sync(&lock(&connection), number).map_err(|cause| fault(&path, "sync", cause))
-            });
-            match work.await {
-                Ok(result) => result,
-                Err(cause) => Err(io_error(Path::new("journal"), "sync", io::Error::other(cause))),
-            }
-        })
+        self.unsynced.sync(move || sync(&lock(&connection), number).map_err(|cause| fault(&path, "sync", cause)))
     }
 }
 

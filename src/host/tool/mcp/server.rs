@@ -1,6 +1,7 @@
 //! A server: its connection, begun again when it is lost, and its tools.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex as Lock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -43,6 +44,8 @@ pub struct McpServer {
     state: Mutex<State>,
     /// Counts the changes of its tools.
     changes: watch::Sender<u64>,
+    /// That count before the tools were last read.
+    n_read: AtomicU64,
     /// Calls that wait for a person's answer.
     pub(super) talks: Talks,
     /// What has been warned of: once is enough.
@@ -70,6 +73,7 @@ impl McpServer {
             options,
             state: Mutex::default(),
             changes,
+            n_read: AtomicU64::new(0),
             talks: Talks::default(),
             warned: Lock::default(),
             closed: CancellationToken::new(),
@@ -100,7 +104,10 @@ impl McpServer {
     /// It does not give the list, or two tools would have the same name.
     pub async fn tools(self: &Arc<Self>) -> Result<Vec<Arc<dyn Tool>>, McpError> {
         let connection = self.connection().await?;
+        // What changes while the list is read may be missing in it.
+        let n_changes = *self.changes.borrow();
         let listed = self.listed(&connection).await?;
+        self.n_read.store(n_changes, Ordering::Relaxed);
         let mut names: HashMap<String, String> = HashMap::new();
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
         for tool in listed {
@@ -136,6 +143,9 @@ impl McpServer {
     /// changed, and when it was connected to again. Ends with the server or the registry.
     pub fn follow(self: &Arc<Self>, registry: &Arc<Registry>) {
         let mut changes = self.changes.subscribe();
+        if *changes.borrow() != self.n_read.load(Ordering::Relaxed) {
+            changes.mark_changed();
+        }
         let (server, registry) = (Arc::downgrade(self), Arc::downgrade(registry));
         tokio::spawn(async move {
             while changes.changed().await.is_ok() {
@@ -185,7 +195,11 @@ impl McpServer {
             return Err(self.error((McpFault::TooManyStarts, cause)));
         }
         if state.n_failed > 0 {
-            sleep(pause(state.n_failed)).await;
+            tokio::select! {
+                () = sleep(pause(state.n_failed)) => {}
+                // It waits for the state, which is held here.
+                () = self.closed.cancelled() => return Err(closed()),
+            }
         }
         state.starts.push_back(Instant::now());
         let started = tokio::select! {

@@ -21,7 +21,6 @@ use tokio::net::TcpStream;
 use crate::host::debug::breakpoint::Exceptions;
 use crate::host::debug::control::{DebugNotice, Stopped};
 use crate::host::debug::debuggee::{DebugError, Debuggee, Launcher};
-use crate::host::events::PublicEvent;
 use crate::host::session::{Notice, Session, SessionHandle, Subscription};
 use crate::serve::dap::breakpoints::Breakpoints;
 use crate::serve::dap::relay::First;
@@ -32,6 +31,7 @@ use crate::serve::dap::wire::{
     InitializeArguments, LaunchArguments, OutputBody, Refusal, RefusalKind, Request, StoppedBody,
 };
 use crate::serve::dap::{Door, Subject};
+use crate::serve::show::lost;
 use crate::serve::show::unjudged::Unjudged;
 use crate::vm::protocol::CallId;
 
@@ -51,7 +51,7 @@ pub(crate) enum Flow {
 /// What happens between requests.
 pub(crate) enum Happened {
     /// The program has said something, or waits.
-    Said(Arc<PublicEvent>),
+    Said(Notice),
     /// The debugger has something to tell.
     Told(DebugNotice),
 }
@@ -203,27 +203,22 @@ impl Adapter {
 
     /// What happens next, whatever the client does. May be dropped while it waits: nothing is lost.
     pub(crate) async fn happened(&mut self) -> Happened {
-        loop {
-            let live = self.program.as_mut().and_then(|opened| opened.live.as_mut()).filter(|live| !live.has_ended);
-            let Some(live) = live else { return std::future::pending().await };
-            tokio::select! {
-                // What was said before the program stopped comes before that it has.
-                biased;
-                Some(notice) = live.speech.next() => match notice {
-                    Notice::Event(event) => return Happened::Said(event),
-                    // Speech is never missed, only joined.
-                    Notice::Missed(_) => {}
-                },
-                Some(notice) = live.debuggee.next() => return Happened::Told(notice),
-                else => return std::future::pending().await,
-            }
+        let live = self.program.as_mut().and_then(|opened| opened.live.as_mut()).filter(|live| !live.has_ended);
+        let Some(live) = live else { return std::future::pending().await };
+        tokio::select! {
+            // What was said before the program stopped comes before that it has.
+            biased;
+            Some(notice) = live.speech.next() => Happened::Said(notice),
+            Some(notice) = live.debuggee.next() => Happened::Told(notice),
+            else => std::future::pending().await,
         }
     }
 
     /// Tells the client what has happened.
     pub(crate) async fn tell(&mut self, happened: Happened) {
         match happened {
-            Happened::Said(event) => self.hear(&event).await,
+            Happened::Said(Notice::Event(event)) => self.hear(&event).await,
+            Happened::Said(Notice::Missed(n_events)) => self.remark(&format!("{}\n", lost(n_events))),
             Happened::Told(notice) => self.note(notice).await,
         }
     }

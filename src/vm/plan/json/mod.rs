@@ -142,6 +142,10 @@ impl JsonExecution {
         context: &PlanContext<'_>,
     ) -> Vec<PlanRequest> {
         let Some(node) = context.node else { return Vec::new() };
+        if let (true, Err(error)) = (queued.is_interrupted, result) {
+            // Whoever interrupts a plan wants no other one.
+            return vec![PlanRequest::Fail(self.stopped.take().unwrap_or_else(|| error.clone()))];
+        }
         let instruction = json_of(context.source).instruction(node);
         let wanted = match (std::mem::take(&mut self.doing), &instruction.kind) {
             (Doing::Replan { n_asked, told }, _) => return self.replanned(result, n_asked, &told, context),

@@ -167,8 +167,13 @@ impl Running {
 
     async fn serve(&mut self) -> Cause {
         loop {
-            // A call that nobody waits for may hold the process up for some time, not for ever.
-            let due = if self.calls.is_empty() { self.given_up.iter().map(|(_, due)| *due).min() } else { None };
+            // A call that nobody waits for may hold the process up for some time, not for ever. Then the process gets
+            // no more calls, and is stopped when those that it works on have ended.
+            let due = self.given_up.iter().map(|(_, due)| *due).min();
+            let hangs = self.hangs();
+            if hangs && self.calls.is_empty() {
+                return Cause::Hangs;
+            }
             let next = tokio::select! {
                 request = self.requests.recv() => match request {
                     Some(Request::Call(asked)) => self.ask(*asked),
@@ -189,7 +194,7 @@ impl Running {
                     return self.read_rest().await;
                 }
                 _ = self.writer.join_next() => Err(Cause::DoesNotRead),
-                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Err(Cause::Hangs),
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() && !hangs => Ok(()),
             };
             if let Err(cause) = next {
                 return cause;
@@ -213,22 +218,28 @@ impl Running {
         timeout(END_OF_PIPES, reading).await.unwrap_or(Cause::Ended)
     }
 
-    /// Makes a call, at once or when the process has room for it.
-    fn ask(&mut self, asked: Asked) -> Result<(), Cause> {
-        if self.calls.len() + self.given_up.len() >= self.options.concurrency.max(1) {
-            self.waiting.push_back(asked);
-            return Ok(());
-        }
-        let message = asked.message.clone();
-        self.calls.push(asked);
-        self.tell(message)
+    /// Whether a call that was given up has had its time.
+    fn hangs(&self) -> bool {
+        let now = Instant::now();
+        self.given_up.iter().any(|(_, due)| *due <= now)
     }
 
+    /// Makes a call, at once or when the process has room for it.
+    fn ask(&mut self, asked: Asked) -> Result<(), Cause> {
+        self.waiting.push_back(asked);
+        self.ask_waiting()
+    }
+
+    /// Makes the calls that wait, as far as the process has room for them.
     fn ask_waiting(&mut self) -> Result<(), Cause> {
-        match self.waiting.pop_front() {
-            Some(asked) => self.ask(asked),
-            None => Ok(()),
+        let n_most = self.options.concurrency.max(1);
+        while self.calls.len() + self.given_up.len() < n_most && !self.hangs() {
+            let Some(asked) = self.waiting.pop_front() else { break };
+            let message = asked.message.clone();
+            self.calls.push(asked);
+            self.tell(message)?;
         }
+        Ok(())
     }
 
     fn give_up(&mut self, thrd_id: &Arc<str>, is_late: bool) -> Result<(), Cause> {
@@ -250,7 +261,9 @@ impl Running {
         if self.n_bytes > limits.unanswered_bytes {
             return Err(Cause::Floods(format!("more than {} bytes without an answer", limits.unanswered_bytes)));
         }
-        let Err(kind) = self.understand(line) else { return self.ask_waiting_if_free() };
+        let message = read(line);
+        let understood = message.as_ref().map_err(|kind| *kind).and_then(|message| self.understand(message));
+        let Err(kind) = understood else { return self.ask_waiting() };
         if self.counts.add(kind) {
             let plugin = &*self.options.name;
             tracing::warn!(plugin, "it sent {}; dropped, and so is whatever more comes of it", kind.text());
@@ -260,19 +273,21 @@ impl Running {
             let n_lines = self.options.limits.unasked_lines;
             return Err(Cause::Floods(format!("more than {n_lines} lines that nobody has asked for")));
         }
-        Ok(())
+        match &message {
+            Ok(message) if kind == Unasked::OtherPlugin => {
+                let name = message.receiver.name.as_ref().map_or_else(String::new, |name| format!(" `{name}`"));
+                let detail = format!("the message was for the plugin{name}");
+                self.tell(message.refusal("plugins send messages to the cerebrum only", &detail))
+            }
+            Ok(_) | Err(_) => Ok(()),
+        }
     }
 
-    fn ask_waiting_if_free(&mut self) -> Result<(), Cause> {
-        let n_busy = self.calls.len() + self.given_up.len();
-        if n_busy < self.options.concurrency.max(1) { self.ask_waiting() } else { Ok(()) }
-    }
-
-    /// Finds the call that a line belongs to.
-    fn understand(&mut self, line: &[u8]) -> Result<(), Unasked> {
-        let text = std::str::from_utf8(line).map_err(|_| Unasked::NotText)?;
-        let json = Value::from_json(text).map_err(|_| Unasked::NotJson)?;
-        let message = Message::from_json(&json).map_err(|_| Unasked::NotMessage)?;
+    /// Finds the call that a message belongs to.
+    fn understand(&mut self, message: &Message) -> Result<(), Unasked> {
+        if (message.sender.role, message.receiver.role) == (Role::Plugin, Role::Plugin) {
+            return Err(Unasked::OtherPlugin);
+        }
         if !matches!(message.sender.role, Role::Plugin | Role::System) || message.receiver.role != Role::Cerebrum {
             return Err(Unasked::WrongRoles);
         }
@@ -281,7 +296,7 @@ impl Running {
             // Nobody waits for it, but it is asked for: the process has heard of its end too late.
             let index = self.given_up.iter().position(|(given_up, _)| *given_up == thrd_id);
             let index = index.ok_or(Unasked::NoSuchCall)?;
-            if matches!(message.exchange(), Exchange::Response(..)) || is_error(&message) {
+            if matches!(message.exchange(), Exchange::Response(..)) || is_error(message) {
                 self.given_up.swap_remove(index);
                 (self.n_unasked, self.n_bytes) = (0, 0);
             }
@@ -296,7 +311,7 @@ impl Running {
                 }
                 Ok(secrets.mask_value(response.clone()))
             }
-            (Role::System, Exchange::Other, content) if is_error(&message) => {
+            (Role::System, Exchange::Other, content) if is_error(message) => {
                 Err(ComponentError::Failed(secrets.mask(&error_text(content)).into_owned()))
             }
             (Role::Plugin, Exchange::Other, Value::Str(text)) if message.content_type.starts_with("text/plain") => {
@@ -376,6 +391,13 @@ impl Running {
         }
         text
     }
+}
+
+/// The message that a line of the process holds.
+fn read(line: &[u8]) -> Result<Message, Unasked> {
+    let text = std::str::from_utf8(line).map_err(|_| Unasked::NotText)?;
+    let json = Value::from_json(text).map_err(|_| Unasked::NotJson)?;
+    Message::from_json(&json).map_err(|_| Unasked::NotMessage)
 }
 
 async fn write(mut stdin: ChildStdin, mut lines: mpsc::Receiver<Vec<u8>>) {

@@ -13,6 +13,8 @@ pub enum Unasked {
     NotMessage,
     /// It is not from the plugin, or not for the interpreter.
     WrongRoles,
+    /// It is for another plugin, which it does not reach: the plugin is told so.
+    OtherPlugin,
     /// It belongs to no call that runs: the id is unknown or stale, or the call has been answered.
     NoSuchCall,
     /// It answers another command than the one that was called.
@@ -24,11 +26,12 @@ pub enum Unasked {
 }
 
 impl Unasked {
-    const ALL: [Unasked; 8] = [
+    const ALL: [Unasked; 9] = [
         Unasked::NotText,
         Unasked::NotJson,
         Unasked::NotMessage,
         Unasked::WrongRoles,
+        Unasked::OtherPlugin,
         Unasked::NoSuchCall,
         Unasked::OtherCommand,
         Unasked::Call,
@@ -42,6 +45,7 @@ impl Unasked {
             Unasked::NotJson => "a line that is not JSON",
             Unasked::NotMessage => "a line that is no message",
             Unasked::WrongRoles => "a message with roles that are not its own",
+            Unasked::OtherPlugin => "a message for another plugin",
             Unasked::NoSuchCall => "a message for a call that does not run",
             Unasked::OtherCommand => "the answer of another command than the one that was called",
             Unasked::Call => "a call of its own",
