@@ -4,39 +4,16 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use playhouse_lang::plan::{Plan, PlanBody};
-use playhouse_lang::program::{AgentId, Entry, EntryId, Parameter, Playbook, Program, Trigger, TriggerKind};
+use playhouse_lang::program::{AgentId, Entry, EntryId, Parameter, Program};
 use playhouse_lang::value::{Map, Value};
 
+use crate::machine::ending::Ending;
 use crate::machine::frame_core::{Phase, Then};
 use crate::machine::interpreter::Interpreter;
 use crate::machine::stack::Stack;
 use crate::machine::state::{Begin, Machine};
 use crate::protocol::fault::FaultKind;
-use crate::protocol::{FrameOrigin, Origin, Outcome, Tracked};
-
-/// What the program ends with, once it is done: playbooks that wait for its end may still run.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Ending(Option<Tracked>);
-
-impl Ending {
-    /// The program is done. First those playbooks run that wait for its end, once; what they give is not its result.
-    pub(crate) fn begin(
-        &mut self,
-        value: Tracked,
-        program: &Program,
-        entries: &mut VecDeque<EntryId>,
-    ) -> Option<Outcome> {
-        let waits = |trigger: &Trigger| trigger.kind == TriggerKind::Ending;
-        let of_end = |playbook: &&Playbook| playbook.triggers.iter().any(waits);
-        entries.clear();
-        if self.0.is_none() {
-            let playbooks = program.playbooks.iter().filter(of_end);
-            entries.extend(playbooks.map(|playbook| EntryId::Playbook(playbook.id)));
-        }
-        let value = self.0.get_or_insert(value).clone();
-        entries.is_empty().then_some(Outcome::Done { value })
-    }
-}
+use crate::protocol::{FrameOrigin, Origin, Tracked};
 
 impl Machine {
     /// A machine at its beginning: nothing has been done yet. What cannot be begun (no such playbook, wrong

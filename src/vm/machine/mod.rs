@@ -2,6 +2,7 @@
 
 pub(crate) mod begin;
 pub(crate) mod conversation;
+pub(crate) mod ending;
 pub(crate) mod frame;
 pub(crate) mod frame_core;
 mod frames;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use playhouse_lang::program::{EntryId, OnLimit, Program};
 use playhouse_lang::value::Map;
 
-use crate::machine::begin::Ending;
+use crate::machine::ending::Ending;
 use crate::machine::interpreter::Interpreter;
 use crate::protocol::settings::Settings;
 use crate::protocol::{TimerId, Timestamp, ToolSignature, Wait};
