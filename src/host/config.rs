@@ -13,8 +13,6 @@ use crate::host::config_file as file;
 use crate::host::equipment::declaration;
 use crate::host::journal::address::Place;
 use crate::host::llm::openai::{OpenAiConfig, Secret};
-use crate::host::models::catalogue;
-use crate::host::models::config::EmbeddedConfig;
 use crate::host::resource::model::ModelOptions;
 use crate::host::session::SessionOptions;
 use crate::lang::program::FrontMatter;
@@ -48,12 +46,8 @@ pub struct Environment {
     pub state_home: Option<PathBuf>,
     /// `PLAYHOUSE_SESSIONS`: where sessions are kept that have no place of their own, a folder or a store.
     pub sessions: Option<PathBuf>,
-    /// `XDG_CACHE_HOME`, or `$HOME/.cache`.
-    pub cache_home: Option<PathBuf>,
     /// The system's time zone, by its name in the IANA database; none: it is not known.
     pub zone: Option<String>,
-    /// `PLAYHOUSE_NO_DOWNLOAD` is set and not empty: no run fetches weights of its own accord.
-    pub no_download: bool,
 }
 
 /// What the command line says that is configuration.
@@ -105,7 +99,6 @@ pub struct Config {
     /// The file that says some of it, if there is one.
     pub file: Option<PathBuf>,
     sessions_place: Option<Place>,
-    embedded: EmbeddedConfig,
 }
 
 /// A model, by what runs it.
@@ -117,8 +110,8 @@ pub enum ModelId {
     Script(PathBuf),
     /// `replay:SESSION`.
     Replay(String),
-    /// `embedded`: the guided executor inside the binary; `embedded:NAME` or `embedded:PATH` with these weights.
-    Embedded(Option<String>),
+    /// `embedded`: the guided executor inside the binary.
+    Embedded,
 }
 
 /// A trigger classifier, by what judges (spec `triggers.md`, "The classifier").
@@ -204,8 +197,6 @@ impl Environment {
             no_color: get("NO_COLOR").is_some(),
             state_home: folder("XDG_STATE_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/state"))),
             sessions: get("PLAYHOUSE_SESSIONS").map(PathBuf::from),
-            cache_home: folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache"))),
-            no_download: get("PLAYHOUSE_NO_DOWNLOAD").is_some(),
             zone: None,
         }
     }
@@ -298,7 +289,7 @@ impl Config {
         let base_url = base_url.into_iter().flatten().next().cloned();
         let defaults = SessionOptions::default();
         let mut config = Config {
-            model: (ModelId::Embedded(None), String::new()),
+            model: (ModelId::Embedded, String::new()),
             classifier: (ClassifierId::Rules, String::new()),
             base_url,
             api_key: environment.api_key.clone(),
@@ -322,12 +313,6 @@ impl Config {
             max_sessions: file.max_sessions.unwrap_or(10_000),
             file: Some(file.path.clone()).filter(|path| !path.as_os_str().is_empty()),
             sessions_place: environment.sessions_place(),
-            embedded: EmbeddedConfig::resolve(
-                &file.embedded,
-                &folder_of(Some(&file.path)),
-                environment.no_download,
-                environment.cache_home.as_deref(),
-            ),
         };
         config.model = choose_model(&config, command_line, front_matter, file, environment)?;
         config.classifier = choose_classifier(&config, command_line, front_classifier.as_ref(), file)?;
@@ -374,11 +359,6 @@ impl Config {
         config
     }
 
-    /// Where the weights of the embedded model come from; `named` is what stands after `embedded:`.
-    pub fn embedded(&self, named: Option<&str>) -> EmbeddedConfig {
-        EmbeddedConfig { named: named.map(str::to_owned), ..self.embedded.clone() }
-    }
-
     /// The machine's settings for a session with this model: what the model knows of itself fills what nobody
     /// has configured.
     pub fn settings_for(&self, llm: &dyn crate::host::llm::Llm) -> Settings {
@@ -418,8 +398,7 @@ impl std::fmt::Display for ModelId {
             ModelId::OpenAi(name) => write!(f, "openai:{name}"),
             ModelId::Script(path) => write!(f, "script:{}", path.display()),
             ModelId::Replay(session) => write!(f, "replay:{session}"),
-            ModelId::Embedded(None) => write!(f, "embedded"),
-            ModelId::Embedded(Some(weights)) => write!(f, "embedded:{weights}"),
+            ModelId::Embedded => write!(f, "embedded"),
         }
     }
 }
@@ -445,7 +424,7 @@ fn choose_classifier(
         ModelId::OpenAi(_) => (ClassifierId::Model(None), "classifier model (the session's own)".to_owned()),
         // What a script or a stored session would answer to questions of ours is anybody's guess, and the embedded
         // model judges nothing.
-        ModelId::Script(_) | ModelId::Replay(_) | ModelId::Embedded(_) => {
+        ModelId::Script(_) | ModelId::Replay(_) | ModelId::Embedded => {
             (ClassifierId::Rules, "classifier rules (the default without a live model)".to_owned())
         }
     })
@@ -497,7 +476,7 @@ fn choose_model(
     let reason = match (&config.api_key, &config.base_url) {
         (_, Some(url)) => format!("a base URL is set: {url}"),
         (Some(_), None) => "OPENAI_API_KEY is set".to_owned(),
-        (None, None) => return Ok((ModelId::Embedded(None), EMBEDDED_REASON.to_owned())),
+        (None, None) => return Ok((ModelId::Embedded, EMBEDDED_REASON.to_owned())),
     };
     let id = ModelId::OpenAi(DEFAULT_OPENAI_MODEL.to_owned());
     let reason = format!("model {id} ({reason})");
@@ -513,17 +492,13 @@ fn read_model(id: &str, reason: &str, folder: &Path) -> Result<ModelId, ConfigEr
     };
     let (kind, rest) = id.split_once(':').unwrap_or((id, ""));
     match (kind, rest) {
-        ("embedded", "") if id == kind => Ok(ModelId::Embedded(None)),
-        ("embedded", "") => {
-            Err(wrong("a GGUF file must stand behind the colon, as in embedded:PATH, or no colon at all"))
-        }
-        ("embedded", name) if catalogue::by_name(name).is_some() => Ok(ModelId::Embedded(Some(name.to_owned()))),
-        ("embedded", path) => Ok(ModelId::Embedded(Some(folder.join(path).to_string_lossy().into_owned()))),
+        ("embedded", "") if id == kind => Ok(ModelId::Embedded),
+        ("embedded", _) => Err(wrong("the embedded model has no weights any more; write embedded, without a colon")),
         ("openai" | "script" | "replay", "") => Err(wrong("something must stand behind the colon, as in openai:NAME")),
         ("openai", name) => Ok(ModelId::OpenAi(name.to_owned())),
         ("script", path) => Ok(ModelId::Script(folder.join(path))),
         ("replay", session) => Ok(ModelId::Replay(session.to_owned())),
-        _ => Err(wrong("write openai:NAME, embedded, embedded:PATH, script:FILE or replay:SESSION")),
+        _ => Err(wrong("write openai:NAME, embedded, script:FILE or replay:SESSION")),
     }
 }
 

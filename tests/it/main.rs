@@ -39,7 +39,6 @@ mod library;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod migrate;
-mod models;
 mod openai;
 mod optimiser;
 mod packages;
@@ -74,8 +73,6 @@ mod travel;
 mod trigger_tests;
 mod vm;
 mod watcher;
-#[cfg(feature = "embedded")]
-mod weights;
 mod why;
 mod world;
 mod world_parts;

@@ -367,7 +367,9 @@ pub(crate) fn spread_types(
         types.entry(name.clone()).or_insert(ty);
     }
     for step in steps {
-        for_each_target(&mut step.kind, &mut |target| target.ty = types.get(&target.name).copied().unwrap_or(target.ty));
+        for_each_target(&mut step.kind, &mut |target| {
+            target.ty = types.get(&target.name).copied().unwrap_or(target.ty)
+        });
     }
 }
 

@@ -115,7 +115,7 @@ impl Door for CommandLineDoor {
                 world: about.world,
                 opened: Mutex::new(vec![ready.equipment]),
             });
-            let (launcher, weights) = (grounds.clone(), about.weights);
+            let launcher = grounds.clone();
             Ok(Launched {
                 session,
                 subject: to_subject(&about.subject),
@@ -127,7 +127,6 @@ impl Door for CommandLineDoor {
                     for equipment in opened {
                         equipment.close().await;
                     }
-                    weights.end().await
                 }),
             })
         })

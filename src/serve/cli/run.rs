@@ -25,7 +25,6 @@ use crate::serve::cli::changed::Given;
 use crate::serve::cli::console::{Console, Exit, Failure, count};
 use crate::serve::cli::conversation::{After, Subject, Surroundings, TalkArguments, converse};
 use crate::serve::cli::debug_listen::Listening;
-use crate::serve::cli::embedded::RunWeights;
 use crate::serve::cli::going_on::{check_tools, with_kept};
 use crate::serve::cli::terminal::Input;
 use crate::serve::cli::terminal::watch::{Watch, is_wanted_again};
@@ -169,7 +168,6 @@ async fn begin(
         surroundings.console.warning(warning);
     }
     let subject = Subject { can_restart, ..about.subject };
-    let console = surroundings.console;
     let talked = match open() {
         Ok(session) => {
             if let Some(listening) = listening {
@@ -183,9 +181,6 @@ async fn begin(
         listening.hide().await;
     }
     equipment.close().await;
-    if let Some(remark) = about.weights.end().await {
-        console.remark(&remark);
-    }
     talked
 }
 
@@ -218,8 +213,6 @@ pub(crate) struct About {
     pub(crate) choices: Vec<String>,
     /// What is odd.
     pub(crate) warning: Option<&'static str>,
-    /// The weights of the embedded model.
-    pub(crate) weights: RunWeights,
     /// The ids of the model and of the trigger classifier.
     pub(crate) ids: (String, String),
     /// What it was opened with.
@@ -298,7 +291,7 @@ fn prepare_world<'a>(
         let journal = address.open().map_err(journal_failure)?;
         Session::start(equipped.world, journal, begun).map_err(session_failure)
     };
-    let about = About { subject, choices: equipped.choices, warning: None, weights: equipped.weights, ids, world };
+    let about = About { subject, choices: equipped.choices, warning: None, ids, world };
     Ok((about, Box::new(open)))
 }
 
@@ -326,8 +319,7 @@ pub(crate) async fn run_plan(
         let journal = address.open().map_err(journal_failure)?;
         Session::start(world, journal, begun).map_err(session_failure)
     };
-    let weights = RunWeights::default();
-    let about = About { subject, choices: Vec::new(), warning: None, weights, ids, world: WorldArguments::default() };
+    let about = About { subject, choices: Vec::new(), warning: None, ids, world: WorldArguments::default() };
     let ready = Ready { about, equipment, open: Box::new(open) };
     let mut input = Input::open(console).await;
     let talk = TalkArguments::default();
@@ -445,7 +437,7 @@ fn prepare_old_world(
     let is_plan = begun.entry.as_ref().map_or_else(|| is_plan(program, None), |entry| entry.is_plan);
     let subject = Subject { is_resumed: true, is_plan, ..subject };
     let (ids, world) = (ids(&equipped.world), world.clone());
-    let about = About { subject, choices: equipped.choices, warning, weights: equipped.weights, ids, world };
+    let about = About { subject, choices: equipped.choices, warning, ids, world };
     Ok((about, equipped.world, changed.map(|(text, _)| text)))
 }
 

@@ -35,7 +35,6 @@ use crate::host::tool::retrieval::Retrieval;
 use crate::host::tool::{self, Tool};
 use crate::lang::program::{FrontMatter, Program};
 use crate::serve::cli::console::{Console, Failure};
-use crate::serve::cli::embedded::{self, RunWeights};
 use crate::serve::cli::going_on::to_keep;
 use crate::value::Map;
 use crate::vm::protocol::settings::Settings;
@@ -44,7 +43,7 @@ use crate::vm::protocol::{Event, ReplyEnd, ToolSignature, TurnId};
 /// Options that say with what a program runs.
 #[derive(Args, Clone, Default)]
 pub(crate) struct WorldArguments {
-    /// The model: openai:NAME, embedded, embedded:PATH, script:FILE or replay:SESSION [default: openai if a key or a base URL is set, else
+    /// The model: openai:NAME, embedded, script:FILE or replay:SESSION [default: openai if a key or a base URL is set, else
     /// embedded]
     #[arg(long, value_name = "ID")]
     pub(crate) model: Option<String>,
@@ -79,8 +78,6 @@ pub(crate) struct Equipped {
     pub(crate) choices: Vec<String>,
     /// Whether the program has such triggers.
     pub(crate) has_classifier: bool,
-    /// The weights of the embedded model.
-    pub(crate) weights: RunWeights,
 }
 
 /// What a session was begun with, which is what it goes on with if the command line says nothing else.
@@ -147,16 +144,8 @@ impl WorldArguments {
             (Some(_), None) => format!("classifier {classifier_id} (as the session began)"),
             _ => reason.to_owned(),
         };
-        let (mut remark, mut beyond) = (None, None);
-        let mut weights = RunWeights::default();
-        let llm: Arc<dyn Llm> = match id {
-            ModelId::Embedded(named) => {
-                let opened = embedded::open(console, &config, named.as_deref())?;
-                (remark, weights, beyond) = (opened.remark, opened.weights, embedded_model::beyond(program));
-                Arc::new(opened.llm)
-            }
-            ModelId::OpenAi(_) | ModelId::Script(_) | ModelId::Replay(_) => open_model(&config, id)?,
-        };
+        let beyond = matches!(id, ModelId::Embedded).then(|| embedded_model::beyond(program)).flatten();
+        let llm = open_model(&config, id)?;
         add_plan_tools(&tools, program, &llm);
         let options = SessionOptions { constrain: config.constrain, ..config.session.clone() };
         let settings = config.settings_for(&*llm);
@@ -164,9 +153,9 @@ impl WorldArguments {
         let world = World { llm, classifier, tools, clock: Arc::new(SystemClock), options };
         let has_classifier = has_semantic_triggers(program);
         let classifier_reason = has_classifier.then_some(classifier_reason);
-        let choices = [Some(model_reason), remark, beyond, classifier_reason].into_iter().flatten().collect();
+        let choices = [Some(model_reason), beyond, classifier_reason].into_iter().flatten().collect();
         let given = to_keep(self, config.file.as_deref());
-        Ok(Equipped { world, settings, given, choices, has_classifier, weights })
+        Ok(Equipped { world, settings, given, choices, has_classifier })
     }
 
     /// The model for questions outside of a session, with the configuration beside `beside`: nothing is fetched for
@@ -348,8 +337,7 @@ fn open_model(config: &Config, id: &ModelId) -> Result<Arc<dyn Llm>, Failure> {
         ModelId::OpenAi(name) => {
             Arc::new(OpenAi::new(config.openai(name)).map_err(|error| Failure::wrong(error.to_string()))?)
         }
-        // Where weights are loaded for it, nobody else asks for it ([`embedded::open`]).
-        ModelId::Embedded(_) => Arc::new(Embedded::without_weights()),
+        ModelId::Embedded => Arc::new(Embedded),
         ModelId::Script(path) => Arc::new(Script::load(path).map_err(|error| Failure::wrong(error.to_string()))?),
         ModelId::Replay(session) => {
             let place = config.sessions_place().map_err(|error| Failure::wrong(error.to_string()))?;
@@ -370,7 +358,7 @@ pub(crate) fn open_classifier(
 ) -> Result<Arc<dyn TriggerClassifier>, Failure> {
     let is_embedded = |llm: &dyn Llm| llm.id().starts_with("embedded");
     let judges_nothing = match (id, own) {
-        (ClassifierId::Model(Some(id)), _) => matches!(id, ModelId::Embedded(_)),
+        (ClassifierId::Model(Some(id)), _) => matches!(id, ModelId::Embedded),
         (ClassifierId::Model(None), Some(own)) => is_embedded(&**own),
         (ClassifierId::Off | ClassifierId::Rules | ClassifierId::Script(_) | ClassifierId::Model(None), _) => false,
     };

@@ -89,7 +89,6 @@ fn embedded_is_the_default() {
     assert!(done.stdout.ends_with("What is your name?\nHello, Ada! Have a good day!\n"), "{}", done.stdout);
     assert_eq!(
         done.stderr,
-        "model embedded: a small guided executor, no key needed; for a real model see README \"Which model\"\n\
-         the embedded model has no weights and speaks in templates; `playhouse model pull` fetches them\n"
+        "model embedded: a small guided executor, no key needed; for a real model see README \"Which model\"\n"
     );
 }

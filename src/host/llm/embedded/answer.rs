@@ -21,8 +21,6 @@ pub(super) const MAX_READ: usize = 4_000;
 pub(super) enum Found {
     /// The value.
     Value(Value),
-    /// The words fit, but are long: a model may know which part is meant. What they are as a whole.
-    Long(Value),
     /// The user does not want to answer; a word that stands for what they do not say.
     Without(Value),
     /// Nothing that fits.
@@ -37,10 +35,7 @@ pub(super) fn find(wanted: &Wanted, ty: Type, said: &str, is_again: bool) -> Fou
         return Found::Trouble(Trouble::Empty);
     }
     if said.len() > MAX_READ && matches!(wanted.kind, Kind::Text) {
-        return match fitting(Value::str(said), ty, Trouble::Kind(Need::Words)) {
-            Found::Value(value) => Found::Long(value),
-            found @ (Found::Long(_) | Found::Without(_) | Found::Trouble(_)) => found,
-        };
+        return fitting(Value::str(said), ty, Trouble::Kind(Need::Words));
     }
     if wanted.kind == Kind::Anything {
         return fitting(Value::str(said), ty, Trouble::Kind(Need::Words));
@@ -188,11 +183,7 @@ fn text(wanted: &Wanted, ty: Type, said: &str, is_again: bool) -> Found {
     let likes = find_any(&wanted.words, &["like", "likes", "love", "enjoy", "prefer"]).is_some();
     let rest = if likes { without_liking(rest) } else { rest };
     let value = Value::str(bare(rest));
-    let fits = fitting(value.clone(), ty, Trouble::Kind(Need::Words));
-    match fits {
-        Found::Value(value) if words(said).len() > 8 => Found::Long(value),
-        Found::Value(_) | Found::Long(_) | Found::Without(_) | Found::Trouble(_) => fits,
-    }
+    fitting(value, ty, Trouble::Kind(Need::Words))
 }
 
 /// `I like to walk` is `walk`, where the question was what somebody likes.

@@ -13,11 +13,9 @@ use super::english::{bare, find_any, mentions, name_words, strip_any, words};
 use super::executor::{Executor, Next};
 use super::kinds::Kind;
 use super::phrases::{self, Trouble, again};
-use super::question::{open_question, question};
-use super::say::Said;
-use super::slots::{Extraction, SpeechAct};
+use super::question::question;
 use super::wanted::{self, Phrase, Wanted};
-use super::wording::{Values, plain};
+use super::wording::Values;
 
 impl Executor<'_> {
     /// A line that asks: one variable after the other.
@@ -40,11 +38,11 @@ impl Executor<'_> {
         // A question that nobody here can word, for no variable.
         if let [(None, wanted, _)] = wants.as_slice()
             && matches!(wanted.phrase, Phrase::Open(_))
-            && self.filler.name().is_none()
         {
             return self.leave_out(line, text, None);
         }
-        let questions: Vec<String> = wants.iter().map(|(_, wanted, _)| self.question(line, wanted)).collect();
+        let questions: Vec<String> =
+            wants.iter().map(|(_, wanted, _)| question(wanted, &self.scope).unwrap_or_default()).collect();
         let label = self.label(line.id);
         let mut index = 0;
         if self.is_answered(line) {
@@ -143,26 +141,6 @@ impl Executor<'_> {
         }
     }
 
-    /// The question of a line; empty: it only waits.
-    fn question(&mut self, line: &Step, wanted: &Wanted) -> String {
-        if let Some(question) = question(wanted, &self.scope) {
-            return question;
-        }
-        match &wanted.phrase {
-            Phrase::Open(_) => {
-                let template = open_question();
-                let said = Said { act: Some(SpeechAct::Ask), direction: plain(&line.text), text: template };
-                self.phrased(&said)
-            }
-            Phrase::Exact(_)
-            | Phrase::Clause(_)
-            | Phrase::To(_)
-            | Phrase::Noun(_)
-            | Phrase::About(_)
-            | Phrase::Unsaid => String::new(),
-        }
-    }
-
     /// Takes an answer; false: it does not fit, and the user was asked again.
     #[allow(clippy::too_many_arguments, reason = "all of them belong to one answer")]
     fn answered(
@@ -176,21 +154,18 @@ impl Executor<'_> {
         is_again: bool,
     ) -> bool {
         let found = answer::find(wanted, ty, said, is_again);
-        let is_long = matches!(&found, Found::Long(_))
-            || (matches!(&found, Found::Trouble(Trouble::Kind(_))) && words(said).len() > 4);
-        let quoted = if is_long { self.quoted(target, wanted, ty, said, question, line) } else { None };
-        let value = match (quoted, found) {
-            (Some(value), _) | (None, Found::Value(value) | Found::Long(value)) => value,
-            (None, Found::Without(value)) => {
+        let value = match found {
+            Found::Value(value) => value,
+            Found::Without(value) => {
                 self.say(line, phrases::WITHOUT_ANSWER);
                 value
             }
             // The program has asked itself, and judges the answer itself: it is told what was said.
-            (None, Found::Trouble(Trouble::Kind(_))) if question.is_empty() && ty.accepts(&Value::str(bare(said))) => {
+            Found::Trouble(Trouble::Kind(_)) if question.is_empty() && ty.accepts(&Value::str(bare(said))) => {
                 Value::str(bare(said))
             }
-            (None, Found::Trouble(Trouble::Kind(_))) if question.is_empty() && ty.optional => Value::Null,
-            (None, Found::Trouble(trouble)) => {
+            Found::Trouble(Trouble::Kind(_)) if question.is_empty() && ty.optional => Value::Null,
+            Found::Trouble(trouble) => {
                 let remark = if question.is_empty() { phrases::LISTENING } else { again(trouble) };
                 self.say(line, format!("{remark} {question}").trim_end());
                 self.write(line, json!({ "wait": "user" }));
@@ -199,31 +174,6 @@ impl Executor<'_> {
         };
         self.set(line, target, value);
         true
-    }
-
-    /// What the filler quotes of the user's words, if it fits.
-    fn quoted(
-        &self,
-        target: &Target,
-        wanted: &Wanted,
-        ty: Type,
-        said: &str,
-        question: &str,
-        line: &Step,
-    ) -> Option<Value> {
-        if !matches!(wanted.kind, Kind::Name | Kind::Place | Kind::Text) {
-            return None;
-        }
-        let slot = Extraction { variable: &target.name, ty, line: &line.text, question, words: said };
-        let quote = self.filler.extract(&slot, self.stop)?;
-        let quote = quote.trim();
-        if quote.is_empty() || !said.contains(quote) {
-            return None;
-        }
-        match answer::find(wanted, ty, quote, true) {
-            Found::Value(value) | Found::Long(value) => Some(value),
-            Found::Without(_) | Found::Trouble(_) => None,
-        }
     }
 
     /// Of a line that asks only where something is not clear: whether it is, from the last words or from before.

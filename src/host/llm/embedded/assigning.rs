@@ -10,7 +10,6 @@ use super::executor::{Executor, Next, literal_json, nothing_of};
 use super::kinds::{Kind, kind_of_name, kind_of_type};
 use super::phrases::{self, Instead};
 use super::reckon::{Worth, plain_words, worth};
-use super::slots::Extraction;
 use super::wanted;
 use super::wording::{Values, plain};
 
@@ -66,17 +65,6 @@ impl Executor<'_> {
         if let Some(value) = plain_words(words).filter(|value| ty.accepts(value)) {
             self.set(line, target, value);
             return Next::Done;
-        }
-        if let Some(said) = self.last_words().filter(|_| !self.is_careful) {
-            let slot = Extraction { variable: &target.name, ty, line: &line.text, question: "", words: &said };
-            let quote = self
-                .filler
-                .extract(&slot, self.stop)
-                .filter(|quote| !quote.trim().is_empty() && said.contains(quote.trim()));
-            if let Some(value) = quote.map(|quote| Value::str(quote.trim())).filter(|value| ty.accepts(value)) {
-                self.set(line, target, value);
-                return Next::Done;
-            }
         }
         // What it was before it stays.
         if let Some(value) = self.scope.value(&target.name).filter(|value| **value != Value::Null && ty.accepts(value))

@@ -210,7 +210,7 @@ impl Executor<'_> {
         let label = self.label(line.id);
         let is_again = self.earlier.last_said(&label).is_some_and(|last| last != question);
         match answer::find(&wanted, parameter.ty, &said, is_again) {
-            Found::Value(value) | Found::Long(value) | Found::Without(value) => {
+            Found::Value(value) | Found::Without(value) => {
                 let target = Target { name: parameter.name.clone(), ty: parameter.ty, span: line.span };
                 self.set(line, &target, value.clone());
                 Some(value)

@@ -19,7 +19,6 @@ use super::english::{name_words, one_line, strip, strip_any, without_end};
 use super::judge::judge;
 use super::phrases::{self, Instead};
 use super::scope::Scope;
-use super::slots::{SlotFiller, Stop};
 use super::wording::{Values, enumerated, plain};
 
 /// Lines that one reply walks over at most; a loop that asks for nothing goes on in the next.
@@ -30,8 +29,8 @@ const REFUSED_BYTES: usize = 200;
 
 /// The reply to a turn, as JSON Lines. `messages` are those of the turn's request: of them only what the executor has
 /// written itself is read.
-pub fn reply(turn: &TurnAsData, messages: &[ChatMessage], filler: &dyn SlotFiller, stop: &Stop) -> String {
-    let mut executor = Executor::new(turn, messages, filler, stop);
+pub fn reply(turn: &TurnAsData, messages: &[ChatMessage]) -> String {
+    let mut executor = Executor::new(turn, messages);
     executor.run();
     executor.drop_refused();
     executor.written.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
@@ -56,8 +55,6 @@ pub(super) struct Executor<'a> {
     /// The user's words that this turn brings, until a line has used them.
     pub(super) words: Option<Arc<str>>,
     pub(super) earlier: Earlier,
-    pub(super) filler: &'a dyn SlotFiller,
-    pub(super) stop: &'a Stop,
     written: Vec<serde_json::Value>,
     /// Of an inlined playbook: the line it runs inside, as it stands before its own line ids.
     prefix: String,
@@ -66,7 +63,7 @@ pub(super) struct Executor<'a> {
 }
 
 impl<'a> Executor<'a> {
-    fn new(turn: &'a TurnAsData, messages: &[ChatMessage], filler: &'a dyn SlotFiller, stop: &'a Stop) -> Executor<'a> {
+    fn new(turn: &'a TurnAsData, messages: &[ChatMessage]) -> Executor<'a> {
         let program = &turn.program;
         let playbook = program.playbook(turn.data.playbook);
         let inside = turn.data.inside;
@@ -78,8 +75,6 @@ impl<'a> Executor<'a> {
             scope: Scope::new(&turn.data.variables),
             words: turn.data.user.clone(),
             earlier: Earlier::of(messages),
-            filler,
-            stop,
             written: Vec::new(),
             prefix: prefix.unwrap_or_default(),
             is_careful: turn.data.problem.is_some(),
@@ -99,7 +94,7 @@ impl<'a> Executor<'a> {
             self.is_careful = false;
             match next {
                 Node::End => return self.return_nothing(step),
-                Node::Step(next) if self.playbook.step(next).explicit || self.stop.is_stopped() => {
+                Node::Step(next) if self.playbook.step(next).explicit => {
                     return self.name(next);
                 }
                 Node::Step(next) => step = next,

@@ -10,8 +10,7 @@ use super::english::{find_any, mentions, name_words, strip, strip_any, without_e
 use super::executor::{Executor, Next, literal_json};
 use super::phrases::{self, Instead};
 use super::reckon::{Worth, worth};
-use super::say::{Part, Said, parts};
-use super::slots::Phrasing;
+use super::say::{Part, parts};
 use super::wording::{Values, plain};
 
 impl Executor<'_> {
@@ -44,9 +43,8 @@ impl Executor<'_> {
         }
         let parts = self.parts(text);
         for part in &parts {
-            if let Part::Say(said) = part {
-                let text = self.phrased(said);
-                self.say(line, &text);
+            if let Part::Say(text) = part {
+                self.say(line, text);
             }
         }
         !parts.is_empty()
@@ -80,45 +78,6 @@ impl Executor<'_> {
             }
         }
         Next::Done
-    }
-
-    /// A sentence as the filler words it, else its template.
-    pub(super) fn phrased(&self, said: &Said) -> String {
-        let Some(act) = said.act else { return said.text.clone() };
-        let references = mentions(&said.text);
-        let is_secret =
-            |name: &str| self.agent.variables.iter().any(|variable| variable.secret && &*variable.name == name);
-        if references.iter().any(|reference| is_secret(&reference.name)) {
-            return said.text.clone();
-        }
-        let values: Vec<String> =
-            references.iter().filter_map(|reference| self.scope.told(reference)).map(Value::to_text).collect();
-        let resolve = |text: &str| {
-            let mut text = text.to_owned();
-            for (reference, value) in references.iter().zip(&values) {
-                text = text.replace(&format!("{{{reference}}}"), value).replace(&reference.to_string(), value);
-            }
-            text.replace("$$", "$")
-        };
-        let (direction, template) = (resolve(&said.direction), resolve(&said.text));
-        let slot = Phrasing { act, direction: &direction, must_hold: &values, template: &template };
-        let Some(phrase) = self.filler.phrase(&slot, self.stop) else { return said.text.clone() };
-        let phrase = phrase.trim();
-        let is_good = !phrase.is_empty()
-            && phrase.len() <= 300
-            && !phrase.contains(['\n', '{', '}'])
-            && values.iter().all(|value| phrase.contains(value.as_str()));
-        if !is_good {
-            return said.text.clone();
-        }
-        // Values go in as references, so that the machine puts them there.
-        let mut text = phrase.replace('$', "$$");
-        for (reference, value) in
-            references.iter().zip(&values).filter(|(_, value)| !value.trim().is_empty() && !value.contains('$'))
-        {
-            text = text.replacen(value.as_str(), &format!("{{{reference}}}"), 1);
-        }
-        text
     }
 
     /// A line that returns.

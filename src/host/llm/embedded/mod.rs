@@ -1,4 +1,4 @@
-//! The model inside the binary: a guided executor, and what fills the places it leaves open.
+//! The model inside the binary: a guided executor.
 //!
 //! It reads the turn as data, never the prompt. Lines are executed by patterns and templates; what needs judgement is
 //! named in one honest sentence and passed over.
@@ -23,11 +23,8 @@ mod question;
 mod reckon;
 mod say;
 mod scope;
-pub mod slots;
 mod tell;
 mod wanted;
-#[cfg(feature = "embedded")]
-pub mod weights;
 mod wording;
 
 use std::pin::Pin;
@@ -42,36 +39,14 @@ use crate::lang::program::{Arm, Mode, Program, Step, StepKind};
 use crate::vm::protocol::{Finish, ReplyEnd, Usage};
 
 pub use executor::reply;
-use slots::{SlotFiller, Stop, Unfilled};
 
-/// The embedded model.
-pub struct Embedded {
-    id: Arc<str>,
-    filler: Arc<dyn SlotFiller>,
-}
-
-impl Embedded {
-    /// A model whose open places `filler` fills.
-    pub fn new(filler: Arc<dyn SlotFiller>) -> Embedded {
-        Embedded { id: "embedded".into(), filler }
-    }
-
-    /// The model with templates and patterns alone: the same everywhere.
-    pub fn without_weights() -> Embedded {
-        Embedded::new(Arc::new(Unfilled))
-    }
-
-    /// The same under another id, which names its weights (`embedded:PATH`): a session goes on with the same ones.
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<Arc<str>>) -> Embedded {
-        self.id = id.into();
-        self
-    }
-}
+/// The embedded model: the same everywhere, and at every time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Embedded;
 
 impl Llm for Embedded {
     fn id(&self) -> Arc<str> {
-        self.id.clone()
+        "embedded".into()
     }
 
     fn request(&self, request: LlmRequest) -> ReplyStream {
@@ -79,20 +54,15 @@ impl Llm for Embedded {
             let end = ReplyEnd::Refused { reason: phrases::ONLY_TURNS.into() };
             return Box::pin(tokio_stream::once(ReplyPart::End { end, usage: None }));
         };
-        let (filler, stop) = (self.filler.clone(), Arc::new(Stop::default()));
         let messages = request.messages;
-        let task = {
-            let stop = stop.clone();
-            tokio::task::spawn_blocking(move || reply(&turn, &messages, &*filler, &stop))
-        };
-        Box::pin(Reply { task: Some(task), stop, end: None })
+        let task = tokio::task::spawn_blocking(move || reply(&turn, &messages));
+        Box::pin(Reply { task: Some(task), end: None })
     }
 }
 
 /// A reply that is being made on a thread of its own.
 struct Reply {
     task: Option<JoinHandle<String>>,
-    stop: Arc<Stop>,
     end: Option<ReplyPart>,
 }
 
@@ -123,12 +93,6 @@ impl Stream for Reply {
             }
             None => end,
         }))
-    }
-}
-
-impl Drop for Reply {
-    fn drop(&mut self) {
-        self.stop.stop();
     }
 }
 

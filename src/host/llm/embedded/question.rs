@@ -25,7 +25,8 @@ pub(super) fn question(wanted: &Wanted, values: &dyn Values) -> Option<String> {
         Phrase::To(action) => format!("Could you please {}?", said(&with_articles(action, values))),
         Phrase::About(what) => format!("Please tell me about {}.", said(what)),
         Phrase::Noun(noun) => of_noun(&said(noun), wanted),
-        Phrase::Open(_) | Phrase::Unsaid => return None,
+        Phrase::Open(_) => NO_QUESTION.to_owned(),
+        Phrase::Unsaid => return None,
     })
 }
 
@@ -54,11 +55,6 @@ fn with_articles(action: &str, values: &dyn Values) -> String {
         text.push_str(piece.source());
     }
     text
-}
-
-/// The question of a line that no template words.
-pub(super) fn open_question() -> String {
-    NO_QUESTION.to_owned()
 }
 
 /// Words that begin the subject of a clause.

@@ -5,25 +5,15 @@ use super::english::{
     Piece, capitalised, find, find_any, is_one_of, one_line, pieces, sentence, strip, strip_any, strip_user,
     turn_round, unquoted, without_end,
 };
-use super::slots::SpeechAct;
 use super::tell;
 use super::wanted::without_types;
 use super::wording::{Values, spoken, with_values};
 
-/// A sentence, as text of a `say`.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Said {
-    /// What it does; none: it tells a fact, which is never left to a model.
-    pub(super) act: Option<SpeechAct>,
-    /// The words of the line that it stands for.
-    pub(super) direction: String,
-    pub(super) text: String,
-}
-
 /// A part of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Part {
-    Say(Said),
+    /// A sentence, as text of a `say`.
+    Say(String),
     /// What follows asks for something.
     Ask(String),
     /// The program is to end.
@@ -167,9 +157,9 @@ fn without_adverbs(mut text: &str) -> &str {
 }
 
 fn said(direction: &str, agent: &str, values: &dyn Values, judge: Judge<'_>) -> Option<Part> {
-    let act = |act, text: String| Some(Part::Say(Said { act: Some(act), direction: direction.to_owned(), text }));
+    let act = |text: String| Some(Part::Say(text));
     if let Some(text) = greeting(direction, values) {
-        return act(SpeechAct::Greet, text);
+        return act(text);
     }
     if let Some(rest) = strip_any(
         direction,
@@ -187,16 +177,16 @@ fn said(direction: &str, agent: &str, values: &dyn Values, judge: Judge<'_>) -> 
             "wave goodbye",
         ],
     ) {
-        return act(SpeechAct::Farewell, with_name("Goodbye", rest, values));
+        return act(with_name("Goodbye", rest, values));
     }
     if let Some(rest) = strip_any(
         direction,
         &["thank", "express thanks to", "say thank you to", "say thanks to", "say thank you", "say thanks"],
     ) {
-        return act(SpeechAct::Thank, thanks(rest, values));
+        return act(thanks(rest, values));
     }
     if let Some(text) = apology(direction, values) {
-        return act(SpeechAct::Apologise, text);
+        return act(text);
     }
     if let Some(rest) = strip(direction, "wish") {
         let wish = strip_user(rest).or_else(|| behind_name(rest)).unwrap_or(rest);
@@ -209,36 +199,33 @@ fn said(direction: &str, agent: &str, values: &dyn Values, judge: Judge<'_>) -> 
             )
             .is_some();
         if is_day {
-            return act(SpeechAct::Farewell, format!("Have {wish}!"));
+            return act(format!("Have {wish}!"));
         }
-        return act(SpeechAct::Remark, sentence(&format!("I wish you {wish}")));
+        return act(sentence(&format!("I wish you {wish}")));
     }
     if let Some(rest) = strip(direction, "congratulate") {
         if let Some(name) = super::english::mentions(rest).into_iter().next().filter(|_| rest.starts_with('$')) {
             let called = values.told(&name).map(|value| format!(", {}", spoken(&name, value))).unwrap_or_default();
-            return act(SpeechAct::Remark, format!("Congratulations{called}!"));
+            return act(format!("Congratulations{called}!"));
         }
         let what = strip_any(strip_user(rest).unwrap_or(rest), &["on", "for"]).unwrap_or("");
         let what = with_values(&turn_round(what), values).unwrap_or_default();
-        return act(
-            SpeechAct::Remark,
-            if what.is_empty() { "Congratulations!".to_owned() } else { format!("Congratulations on {what}!") },
-        );
+        return act(if what.is_empty() {
+            "Congratulations!".to_owned()
+        } else {
+            format!("Congratulations on {what}!")
+        });
     }
     if strip_any(direction, &["introduce yourself", "say who you are", "tell the user who you are", "present yourself"])
         .is_some()
     {
-        return Some(Part::Say(Said {
-            act: None,
-            direction: direction.to_owned(),
-            text: format!("This is {}.", super::wording::literal(agent)),
-        }));
+        return act(format!("This is {}.", super::wording::literal(agent)));
     }
     if let Some(text) = remark(direction, values) {
-        return act(SpeechAct::Remark, text);
+        return act(text);
     }
     let text = appeal(direction, values).or_else(|| tell::fact(direction, values, judge))?;
-    Some(Part::Say(Said { act: None, direction: direction.to_owned(), text }))
+    act(text)
 }
 
 /// What follows a variable at the beginning.
@@ -410,9 +397,8 @@ fn join_greetings(parts: Vec<Part>) -> Vec<Part> {
     for part in parts {
         match (joined.last_mut(), part) {
             (Some(Part::Say(last)), Part::Say(said)) => {
-                last.text = format!("{} {}", last.text, said.text);
-                last.direction = format!("{} and {}", last.direction, said.direction);
-                last.act = last.act.filter(|_| said.act.is_some());
+                last.push(' ');
+                last.push_str(&said);
             }
             (_, part) => joined.push(part),
         }
