@@ -23,6 +23,7 @@ mod fewer_calls;
 mod fuzz;
 mod fuzz_component;
 mod fuzz_dataflow;
+mod fuzz_embedded;
 mod fuzz_machine;
 mod fuzz_plans;
 mod fuzz_reply;

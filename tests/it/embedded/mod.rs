@@ -1,5 +1,6 @@
 //! The embedded model: what it makes of single lines, of answers and conditions, and whole conversations with it.
 
+mod answers;
 mod examples;
 mod lines;
 mod model;
@@ -55,6 +56,11 @@ impl Chat {
         let text = reply(&self.turn, &self.messages);
         self.messages.push(ChatMessage { role: Role::Assistant, text: text.as_str().into() });
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// Whether the playbook has lines.
+    pub(crate) fn has_lines(&self) -> bool {
+        self.turn.data.pointer.is_some()
     }
 
     /// The first line of the playbook is read as this.

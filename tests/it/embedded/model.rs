@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::StreamExt;
-use playhouse::host::llm::embedded::Embedded;
+use playhouse::host::llm::embedded::{Embedded, guarded};
 use playhouse::host::llm::{Llm, LlmRequest, Purpose, ReplyPart, TurnAsData};
 use playhouse::vm::protocol::{Finish, ReplyEnd, TurnData, Usage};
 
@@ -48,4 +48,18 @@ async fn embedded_refuses_what_is_no_turn() {
         panic!("{parts:?}")
     };
     assert!(reason.contains("--model openai:NAME"), "{reason}");
+}
+
+/// What somebody types ends no session, whatever is wrong with the executor.
+#[test]
+fn embedded_panics_are_replies() {
+    let mut at_line = turn("Ask the user for $name");
+    let told = guarded(&at_line, || panic!("a mistake"));
+    let lines: Vec<serde_json::Value> = told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let [say, wait] = lines.as_slice() else { panic!("{told}") };
+    assert!(say["say"].as_str().unwrap().contains("please report it"), "{told}");
+    assert_eq!((&wait["at"], &wait["wait"]), (&"01".into(), &"user".into()));
+    at_line.data.pointer = None;
+    let told: serde_json::Value = serde_json::from_str(&guarded(&at_line, || panic!("a mistake"))).unwrap();
+    assert!(told["end"].as_str().unwrap().contains("please report it"), "{told}");
 }

@@ -109,7 +109,8 @@ pub(super) fn strip<'t>(text: &'t str, phrase: &str) -> Option<&'t str> {
     let mut rest = text;
     for word in phrase.split(' ') {
         rest = rest.trim_start();
-        let length = word_length(rest).max(usize::from(rest.starts_with(['\'', '’'])));
+        let mark = || rest.chars().next().filter(|first| matches!(first, '\'' | '’')).map_or(0, char::len_utf8);
+        let length = Some(word_length(rest)).filter(|length| *length > 0).unwrap_or_else(mark);
         if length == 0 || !same(&rest[..length], word) {
             return None;
         }

@@ -27,14 +27,14 @@ mod tell;
 mod wanted;
 mod wording;
 
-use std::pin::Pin;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use tokio::task::JoinHandle;
-use tokio_stream::Stream;
+use futures_util::{StreamExt, stream};
+use serde_json::json;
+use tokio::task::JoinError;
 
-use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
+use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream, TurnAsData};
 use crate::lang::program::{Arm, Mode, Program, Step, StepKind};
 use crate::vm::protocol::{Finish, ReplyEnd, Usage};
 
@@ -55,45 +55,39 @@ impl Llm for Embedded {
             return Box::pin(tokio_stream::once(ReplyPart::End { end, usage: None }));
         };
         let messages = request.messages;
-        let task = tokio::task::spawn_blocking(move || reply(&turn, &messages));
-        Box::pin(Reply { task: Some(task), end: None })
+        let task = tokio::task::spawn_blocking(move || guarded(&turn, || reply(&turn, &messages)));
+        Box::pin(stream::once(task).flat_map(|done| stream::iter(parts(done))))
     }
 }
 
-/// A reply that is being made on a thread of its own.
-struct Reply {
-    task: Option<JoinHandle<String>>,
-    end: Option<ReplyPart>,
-}
-
-impl Stream for Reply {
-    type Item = ReplyPart;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<ReplyPart>> {
-        if let Some(end) = self.end.take() {
-            return Poll::Ready(Some(end));
+/// What is streamed of a reply. Nothing is paid for: no tokens were sent anywhere.
+fn parts(done: Result<String, JoinError>) -> Vec<ReplyPart> {
+    let usage = Some(Usage::default());
+    match done {
+        Ok(text) => {
+            let end = ReplyEnd::Complete(Finish::Stop);
+            vec![ReplyPart::Bytes(text.into_bytes()), ReplyPart::End { end, usage }]
         }
-        let Some(task) = self.task.as_mut() else { return Poll::Ready(None) };
-        let done = std::task::ready!(Pin::new(task).poll(context));
-        self.task = None;
-        // Nothing is paid for: no tokens were sent anywhere.
-        let usage = Some(Usage::default());
-        let (part, end) = match done {
-            Ok(text) => (Some(ReplyPart::Bytes(text.into_bytes())), ReplyEnd::Complete(Finish::Stop)),
-            Err(error) => (
-                None,
-                ReplyEnd::Refused { reason: format!("the embedded model failed: {error}; please report it").into() },
-            ),
-        };
-        let end = ReplyPart::End { end, usage };
-        Poll::Ready(Some(match part {
-            Some(part) => {
-                self.end = Some(end);
-                part
-            }
-            None => end,
-        }))
+        // The process is being ended.
+        Err(error) => {
+            let reason = format!("the embedded model was stopped: {error}").into();
+            vec![ReplyPart::End { end: ReplyEnd::Refused { reason }, usage }]
+        }
     }
+}
+
+/// The reply that `make` gives. Where it panics the user is told so and may say it in other words: what somebody types
+/// ends no session.
+pub fn guarded(turn: &TurnAsData, make: impl FnOnce() -> String) -> String {
+    let made = catch_unwind(AssertUnwindSafe(make));
+    made.unwrap_or_else(|_| match turn.data.pointer {
+        Some(pointer) => {
+            let at = &turn.program.playbook(turn.data.playbook).step(pointer).label;
+            let (say, wait) = (json!({ "at": at, "say": phrases::PANICKED }), json!({ "at": at, "wait": "user" }));
+            format!("{say}\n{wait}")
+        }
+        None => json!({ "end": phrases::PANICKED }).to_string(),
+    })
 }
 
 /// Which lines of a program are in free words, so that the embedded model may have to leave them out, for people.

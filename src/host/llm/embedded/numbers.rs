@@ -10,62 +10,6 @@ use crate::value::Value;
 
 use super::english::{Piece, find_any, pieces};
 
-/// Words for small numbers besides the English ones ([`number_word`]): one to ten in a few neighbouring languages.
-const FOREIGN: [(&str, i64); 46] = [
-    ("couple", 2),
-    ("eins", 1),
-    ("eine", 1),
-    ("einen", 1),
-    ("zwei", 2),
-    ("drei", 3),
-    ("vier", 4),
-    ("fünf", 5),
-    ("sechs", 6),
-    ("sieben", 7),
-    ("acht", 8),
-    ("neun", 9),
-    ("zehn", 10),
-    ("elf", 11),
-    ("zwölf", 12),
-    ("deux", 2),
-    ("trois", 3),
-    ("quatre", 4),
-    ("cinq", 5),
-    ("sept", 7),
-    ("huit", 8),
-    ("neuf", 9),
-    ("dix", 10),
-    ("uno", 1),
-    ("una", 1),
-    ("dos", 2),
-    ("tres", 3),
-    ("cuatro", 4),
-    ("cinco", 5),
-    ("seis", 6),
-    ("siete", 7),
-    ("ocho", 8),
-    ("nueve", 9),
-    ("diez", 10),
-    ("due", 2),
-    ("tre", 3),
-    ("quattro", 4),
-    ("cinque", 5),
-    ("sei", 6),
-    ("sette", 7),
-    ("otto", 8),
-    ("dieci", 10),
-    ("fire", 4),
-    ("fem", 5),
-    ("seks", 6),
-    ("sju", 7),
-];
-
-/// Words that are numbers only where nothing else is said: `sei` is a verb, too.
-const ALONE: [&str; 12] = ["eine", "einen", "due", "tre", "sei", "fire", "fem", "dix", "elf", "neuf", "una", "acht"];
-
-/// Words between numbers that belong to them.
-const SCALES: [(&str, i64); 3] = [("hundred", 100), ("thousand", 1_000), ("million", 1_000_000)];
-
 /// All numbers of a text, in order; each value once.
 pub(super) fn numbers(text: &str) -> Vec<Value> {
     // `two and a half`, `half a million`: better none than a wrong one.
@@ -135,82 +79,102 @@ fn read_digits(text: &str) -> Option<Value> {
     plain.parse::<f64>().ok().filter(|float| float.is_finite()).map(Value::Float)
 }
 
+/// The number that a word says; what scales others is none of its own.
 fn small(word: &str) -> Option<i64> {
-    let word = word.to_lowercase();
-    // What scales others is no small number.
-    let english = number_word(&word).filter(|number| *number < 100);
-    english.or_else(|| FOREIGN.iter().find(|(known, _)| *known == word).map(|(_, value)| *value))
+    number_word(word).filter(|number| *number < 100)
 }
 
 fn scale(word: &str) -> Option<i64> {
-    let word = word.to_lowercase();
-    SCALES.iter().find(|(known, _)| *known == word).map(|(_, value)| *value)
+    if word == "million" { Some(1_000_000) } else { number_word(word).filter(|number| *number >= 100) }
 }
 
-/// Numbers in words: `twenty-five`, `two hundred and three`.
+/// Numbers in words: `twenty-five`, `two hundred and three`. Words that make no number of English are left out as a
+/// whole: a part of them would be another number than was meant.
 fn in_words(text: &str) -> Vec<(usize, Value)> {
-    let mut words: Vec<(usize, &str)> = Vec::new();
+    let mut words: Vec<(usize, String)> = Vec::new();
     let mut at = 0;
     for piece in pieces(text) {
         if let Piece::Word(word) = piece {
             let mut inside = at;
             for part in word.split('-') {
-                words.push((inside, part));
+                words.push((inside, part.to_lowercase()));
                 inside += part.len() + 1;
             }
         } else if !piece.source().trim().is_empty() {
-            words.push((at, ""));
+            // A mark ends a number.
+            words.push((at, String::new()));
         }
         at += piece.source().len();
     }
-    let is_alone = words.iter().filter(|(_, word)| !word.is_empty()).count() == 1;
     let mut found = Vec::new();
-    let mut open: Option<(usize, i64, i64)> = None;
-    for (index, (at, word)) in words.iter().enumerate() {
-        let lower = word.to_lowercase();
-        let before = index.checked_sub(1).map_or("", |index| words[index].1).to_lowercase();
-        // `the blue one`, `one of them`, `a couple`: only what counts.
-        let next = words.get(index + 1).map_or("", |(_, word)| *word);
-        let is_other = (lower == "one"
-            && !is_alone
-            && (["the", "this", "that", "no", "which", "any", "blue", "red", "next", "last", "first"]
-                .contains(&before.as_str())
-                || next.eq_ignore_ascii_case("of")
-                || next.eq_ignore_ascii_case("moment")))
-            || (ALONE.contains(&lower.as_str()) && !is_alone);
-        match (open, small(word), scale(word)) {
-            (Some((start, sum, part)), Some(value), _) if !is_other && fits_behind(part, value) => {
-                open = Some((start, sum, part + value));
-            }
-            (_, Some(value), _) if !is_other => {
-                found.extend(open.take().map(|(start, sum, part)| (start, sum + part)));
-                open = Some((*at, 0, value));
-            }
-            (Some((start, sum, part)), None, Some(scale)) => {
-                open = Some(if scale == 100 {
-                    (start, sum, part.max(1) * 100)
-                } else {
-                    (start, sum + part.max(1) * scale, 0)
-                });
-            }
-            (None, None, Some(100)) if before == "a" => open = Some((*at, 0, 100)),
-            (None, None, Some(scale)) if before == "a" => open = Some((*at, scale, 0)),
-            (None, None, None) if lower == "dozen" => open = Some((*at, 0, 12)),
-            (Some(_), None, None)
-                if lower == "and"
-                    && small(next).is_some()
-                    && open.is_some_and(|(_, sum, part)| sum > 0 || part >= 100) => {}
-            (Some((start, sum, part)), None, None) if lower == "dozen" => open = Some((start, sum, part * 12)),
-            _ => found.extend(open.take().map(|(start, sum, part)| (start, sum + part))),
+    let mut index = 0;
+    while index < words.len() {
+        let run = run_of_numbers(&words[index..]);
+        let next = words.get(index + run).map_or("", |(_, word)| word.as_str());
+        // `the blue one`, `one of them`: only what counts.
+        let is_other = run == 1 && words[index].1 == "one" && (index > 0 || next == "of");
+        if run > 0 && !is_other {
+            let run: Vec<&str> = words[index..index + run].iter().map(|(_, word)| word.as_str()).collect();
+            found.extend(read_words(&run).into_iter().flatten().map(|value| (words[index].0, Value::Int(value))));
         }
+        index += run.max(1);
     }
-    found.extend(open.map(|(start, sum, part)| (start, sum + part)));
-    found.into_iter().map(|(start, value)| (start, Value::Int(value))).collect()
+    found
 }
 
-/// Whether a number may stand after another as its units: `twenty five`, `two hundred three`.
-fn fits_behind(part: i64, value: i64) -> bool {
-    (part % 100 == 0 && part >= 100 && value < 100)
+/// How many words at the beginning may belong to numbers: `a` and `and` only between others.
+fn run_of_numbers(words: &[(usize, String)]) -> usize {
+    let mut length = 0;
+    for (index, (_, word)) in words.iter().enumerate() {
+        let next = words.get(index + 1).map_or("", |(_, word)| word.as_str());
+        let links = match word.as_str() {
+            "a" => length == 0 && scale(next).is_some(),
+            "and" => length > 0 && small(next).is_some(),
+            // Counted in another way: with it nothing else of the run is a number.
+            "dozen" => true,
+            word => small(word).is_some() || scale(word).is_some(),
+        };
+        if !links {
+            break;
+        }
+        length = index + 1;
+    }
+    length
+}
+
+/// The numbers that a run of words says, one after the other; none: they make none. No sum goes beyond a milliard.
+fn read_words(run: &[&str]) -> Option<Vec<i64>> {
+    let mut values = Vec::new();
+    // What is complete, what is being counted, and the last scale.
+    let mut open: Option<(i64, i64, i64)> = None;
+    for word in run {
+        open = match (*word, small(word), scale(word), open) {
+            ("a", ..) => Some((0, 1, i64::MAX)),
+            ("and", ..) => open.filter(|(sum, part, _)| *sum > 0 || *part >= 100),
+            (_, Some(value), _, Some((sum, part, last))) if fits_after(sum, part, value) => {
+                Some((sum, part + value, last))
+            }
+            (_, Some(value), _, before) => {
+                values.extend(before.map(|(sum, part, _)| sum + part));
+                Some((0, value, i64::MAX))
+            }
+            (_, None, Some(100), Some((sum, part @ 1..100, last))) => Some((sum, part * 100, last)),
+            (_, None, Some(scale), Some((sum, part @ 1..1_000, last))) if (101..last).contains(&scale) => {
+                Some((sum + part * scale, 0, scale))
+            }
+            _ => return None,
+        };
+        // `five and three` may be two numbers, or a sum.
+        open?;
+    }
+    values.extend(open.map(|(sum, part, _)| sum + part));
+    Some(values)
+}
+
+/// Whether a number may stand after another as its units: `twenty five`, `two hundred three`, `one thousand ten`.
+fn fits_after(sum: i64, part: i64, value: i64) -> bool {
+    (part == 0 && sum > 0)
+        || (part % 100 == 0 && part >= 100)
         || (part % 10 == 0 && (20..100).contains(&(part % 100)) && (1..10).contains(&value))
 }
 
@@ -221,7 +185,7 @@ pub(super) fn spelled_digits(text: &str) -> Option<String> {
         let Piece::Word(word) = piece else { continue };
         let digit = match word.to_lowercase().as_str() {
             "oh" | "o" => Some(0),
-            _ => small(word).filter(|value| *value < 10),
+            word => small(word).filter(|value| *value < 10),
         };
         match digit {
             Some(digit) => digits.push_str(&digit.to_string()),

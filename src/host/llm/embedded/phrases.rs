@@ -54,6 +54,10 @@ pub(super) fn missing(names: &str) -> String {
     format!("I am sorry, something went wrong here: there is no {names}.")
 }
 
+/// What is said where the executor has panicked.
+pub(super) const PANICKED: &str = "(Something went wrong inside me, which is a mistake of mine; please report it. You may \
+                                   go on by saying it in other words.)";
+
 /// Why anything else than a turn is refused; an error, no speech.
 pub(super) const ONLY_TURNS: &str = "the embedded model only follows playbooks; plans and the classifier `model` need a \
                                      real one: choose it with --model openai:NAME, or the classifier with --classifier rules";
