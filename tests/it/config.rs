@@ -301,7 +301,10 @@ fn nobody_chooses_the_embedded_model() {
 #[test]
 fn wrong_models_are_named() {
     for (id, expected) in [
-        ("gpt-4.1", "`gpt-4.1` (--model) is no model: write openai:NAME, embedded, script:FILE or replay:SESSION"),
+        (
+            "gpt-4.1",
+            "`gpt-4.1` (--model) is no model: write openai:NAME, embedded, script:FILE or replay:SESSION; for a run also auto",
+        ),
         ("openai:", "`openai:` (--model) is no model: something must stand behind the colon, as in openai:NAME"),
         (
             "embedded:own.gguf",

@@ -37,6 +37,7 @@ mod ideal_model;
 mod journal;
 mod lang;
 mod library;
+mod local_models;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod migrate;

@@ -3,6 +3,7 @@
 
 mod changed;
 mod check;
+mod chosen;
 mod completions;
 mod console;
 mod conversation;

@@ -5,18 +5,21 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use crate::host::config::{CommandLine, Config, FileConfig, ModelId};
+use crate::host::config::{CommandLine, Config, Environment, FileConfig, ModelId};
+use crate::host::llm::local::{self, PATIENCE_IF_ASKED};
 use crate::host::program::load_files;
 use crate::lang::program::FrontMatter;
 use crate::serve::cli::check::Format;
+use crate::serve::cli::chosen::{self, Chosen};
 use crate::serve::cli::console::{Console, Exit, Failure, put};
+use crate::serve::cli::run::runtime;
 
 const EXAMPLES: &str = "\
 Examples:
   playhouse model list
   playhouse model show program.md";
 
-/// Lists the models that need no configuration; shows which model a run would have
+/// Lists the models that are there without configuration; shows which model a run would have
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ModelArguments {
@@ -26,7 +29,7 @@ pub(crate) struct ModelArguments {
 
 #[derive(Subcommand)]
 enum ModelCommand {
-    /// The models that need no configuration
+    /// The one inside, and those of servers that run on this machine
     List {
         /// For whom: a table for people, or an array for programs
         #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -54,7 +57,7 @@ enum ModelCommand {
 /// Performs one of the commands.
 pub(crate) fn model(console: &Console, arguments: &ModelArguments) -> Result<Exit, Failure> {
     match &arguments.command {
-        ModelCommand::List { format } => list(*format),
+        ModelCommand::List { format } => list(console, *format),
         ModelCommand::Show { program, model, base_url, config, format } => {
             let command_line = CommandLine {
                 model: model.clone(),
@@ -74,20 +77,39 @@ struct WireModel {
     model: String,
     /// What it is, in words.
     title: String,
+    /// Of a model that was found: what `--base-url` takes.
+    server: Option<String>,
 }
 
-fn list(format: Format) -> Result<Exit, Failure> {
-    let models = [WireModel {
+fn list(console: &Console, format: Format) -> Result<Exit, Failure> {
+    // A mistake elsewhere in the configuration is none of this.
+    let environment = Environment { local_ports: console.environment.local_ports.clone(), ..Environment::default() };
+    let config =
+        Config::resolve(&CommandLine::default(), &FrontMatter::default(), &FileConfig::default(), &environment);
+    let servers = config.map_err(|error| Failure::wrong(error.to_string()))?.local_servers;
+    let found = runtime()?.block_on(async { local::find(&servers, tokio::time::sleep(PATIENCE_IF_ASKED)).await });
+    let mut models = vec![WireModel {
         model: ModelId::Embedded.to_string(),
         title: "a guided executor inside the program, no key needed".to_owned(),
+        server: None,
     }];
+    for server in found {
+        models.extend(server.models.into_iter().map(|model| WireModel {
+            model: ModelId::OpenAi(model).to_string(),
+            title: server.name.to_owned(),
+            server: Some(server.base_url.clone()),
+        }));
+    }
     match format {
         Format::Json => {
             let lines: Vec<String> = models.iter().map(json).collect();
             put(&format!("[\n{}\n]\n", lines.join(",\n")))?;
         }
         Format::Text => {
-            let rows = models.iter().map(|model| [model.model.clone(), model.title.clone()]);
+            let base_url = |model: &WireModel| model.server.as_ref().map(|url| format!("--base-url {url}"));
+            let rows = models
+                .iter()
+                .map(|model| [model.model.clone(), model.title.clone(), base_url(model).unwrap_or_default()]);
             put(&table(&rows.collect::<Vec<_>>()))?;
         }
     }
@@ -107,7 +129,7 @@ fn table<const N: usize>(rows: &[[String; N]]) -> String {
 }
 
 /// All layers together; `playhouse.toml` is the one beside the program, or in the current folder.
-fn configured(console: &Console, command_line: &CommandLine, file: Option<&Path>) -> Result<Config, Failure> {
+fn configured(console: &Console, command_line: &CommandLine, file: Option<&Path>) -> Result<Chosen, Failure> {
     let wrong = |message: String| Failure::wrong(message);
     let beside = command_line.program.clone().unwrap_or_else(|| PathBuf::from("program.md"));
     let file = FileConfig::find(file, Some(&beside)).map_err(|error| wrong(error.to_string()))?;
@@ -118,8 +140,8 @@ fn configured(console: &Console, command_line: &CommandLine, file: Option<&Path>
         }
         None => FrontMatter::default(),
     };
-    let config = Config::resolve(command_line, &front_matter, &file, &console.environment);
-    config.map_err(|error| wrong(error.to_string()))
+    let chosen = runtime()?.block_on(chosen::choose(console, command_line, &front_matter, &file));
+    chosen.map_err(|error| wrong(error.to_string()))
 }
 
 /// What `show --format json` writes. A public interface: fields are added, never changed or removed.
@@ -136,18 +158,14 @@ struct WireShown {
 }
 
 fn show(console: &Console, command_line: &CommandLine, file: Option<&Path>, format: Format) -> Result<Exit, Failure> {
-    let config = configured(console, command_line, file)?;
-    let (id, reason) = config.model();
+    let Chosen { config, reason, .. } = configured(console, command_line, file)?;
+    let (id, _) = config.model();
     let server = match id {
         ModelId::OpenAi(name) => Some(config.openai(name).base_url),
         ModelId::Embedded | ModelId::Script(_) | ModelId::Replay(_) => None,
     };
-    let shown = WireShown {
-        has_key: server.as_ref().map(|_| config.api_key.is_some()),
-        server,
-        model: id.to_string(),
-        reason: reason.to_owned(),
-    };
+    let shown =
+        WireShown { has_key: server.as_ref().map(|_| config.api_key.is_some()), server, model: id.to_string(), reason };
     put(&match format {
         Format::Json => json(&shown) + "\n",
         Format::Text => text(&shown),

@@ -246,7 +246,7 @@ async fn prepare_start<'a>(
 ) -> Result<Ready<'a>, Failure> {
     let equipment = arguments.world.open(console, &arguments.files).await?;
     let tools = equipment.tools.clone();
-    match prepare_world(console, arguments, is_first, watch, tools) {
+    match prepare_world(console, arguments, is_first, watch, tools).await {
         Ok((about, open)) => Ok(Ready { about, equipment, open }),
         Err(failure) => {
             equipment.close().await;
@@ -256,7 +256,7 @@ async fn prepare_start<'a>(
 }
 
 /// All that a new session needs but its equipment, which has to be closed whatever happens.
-fn prepare_world<'a>(
+async fn prepare_world<'a>(
     console: &Console,
     arguments: &RunArguments,
     is_first: bool,
@@ -265,7 +265,7 @@ fn prepare_world<'a>(
 ) -> Result<(About, Opening<'a>), Failure> {
     let (text, program) = load(console, &arguments.files, &world::inventory(&tools), watch)?;
     let entry = arguments.playbook.as_deref().map(|name| find_entry(&program, name)).transpose()?;
-    let mut equipped = arguments.world.equip(console, &program, tools, None)?;
+    let mut equipped = arguments.world.equip(console, &program, tools, None).await?;
     equipped.settings.max_replans = arguments.max_replans.unwrap_or(equipped.settings.max_replans);
     let id: Arc<str> = match arguments.session.as_ref().filter(|_| is_first) {
         Some(id) => id.as_str().into(),
@@ -387,7 +387,7 @@ async fn prepare_resume<'a>(
     }
     let tools = equipment.tools.clone();
     let files = if migrates { given.files } else { &[] };
-    match prepare_old_world(console, world, stored, files, (&text, &program, &records), begun, tools) {
+    match prepare_old_world(console, world, stored, files, (&text, &program, &records), begun, tools).await {
         Ok((mut about, session_world, changed)) => {
             drop(records);
             given.tell(console, stored.id, changes.as_ref(), &mut about.choices);
@@ -407,7 +407,7 @@ async fn prepare_resume<'a>(
 
 /// What a session that goes on acts through, what is told of it, and the text of the files with which it is to go on,
 /// if there are any.
-fn prepare_old_world(
+async fn prepare_old_world(
     console: &Console,
     world: &WorldArguments,
     stored: &Stored<'_>,
@@ -421,8 +421,9 @@ fn prepare_old_world(
         files => Some(load(console, files, &world::inventory(&tools), None)?),
     };
     let (text, program) = changed.as_ref().map_or((text, program), |(text, program)| (text, program));
-    let begun_with = BegunWith { model: &begun.model, classifier: begun.classifier.as_deref() };
-    let equipped = world.equip(console, program, tools, Some(&begun_with))?;
+    let server = begun.given.found_server.as_deref();
+    let begun_with = BegunWith { model: &begun.model, classifier: begun.classifier.as_deref(), server };
+    let equipped = world.equip(console, program, tools, Some(&begun_with)).await?;
     if changed.is_none() {
         check_tools(stored.id, program, records, &equipped.world.tools)?;
     }
