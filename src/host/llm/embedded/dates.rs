@@ -5,8 +5,6 @@ use jiff::civil::Date;
 use crate::host::classify::patterns::{Thing, places};
 
 use super::english::words;
-use super::numbers::numbers;
-use crate::value::Value;
 
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
@@ -65,24 +63,5 @@ fn without_year(month: i16, day: i16) -> Day {
     match calendar(2024, month, day) {
         Day::Of(_) | Day::Partial => Day::Partial,
         Day::Never => Day::Never,
-    }
-}
-
-/// Whether a text that gives no day is about one all the same: "some day in spring", "the 3rd", "as soon as possible".
-pub(super) fn speaks_of_time(said: &str) -> bool {
-    const TIMES: &str = "day days date week weeks weekend month months year years morning noon midday afternoon \
-                         evening night tonight spring summer autumn fall winter christmas easter holidays now soon \
-                         later possible whenever anytime sometime next first january february march april may june \
-                         july august september october november december";
-    date(said, false).is_some()
-        || said.bytes().any(|byte| byte.is_ascii_digit())
-        || words(said).iter().any(|word| TIMES.split(' ').any(|time| time.eq_ignore_ascii_case(word)))
-}
-
-/// Whether a text names a temperature or any other amount: exactly one number.
-pub(super) fn one_number(said: &str) -> Option<Value> {
-    match numbers(said).as_slice() {
-        [only] => Some(only.clone()),
-        _ => None,
     }
 }

@@ -185,16 +185,11 @@ impl<'a> Executor<'a> {
     /// Whether a condition in words holds; one that nobody here can judge does not, and that is said once.
     /// `head` is the word before the condition.
     pub(super) fn holds(&mut self, line: &Step, head: &str, condition: &str) -> bool {
-        let said = self.last_words();
-        if let Some(truth) = judge(condition, &self.scope, said.as_deref()) {
-            return truth;
-        }
-        let shown = format!("{head} {}", plain(without_end(condition)));
-        self.admit(line, &phrases::cannot(&shown, Instead::NotSo));
-        false
+        let judged = judge(condition, &self.scope, self.last_words().as_deref());
+        judged.unwrap_or_else(|| self.is_missing(line, head, condition))
     }
 
-    /// Says that what a condition needs is not there; it counts as false.
+    /// Says that what a condition needs is not there, or that nobody can judge it; it counts as false.
     pub(super) fn is_missing(&mut self, line: &Step, head: &str, condition: &str) -> bool {
         let shown = format!("{head} {}", plain(without_end(condition)));
         let sentence = self.missing(line).unwrap_or_else(|| phrases::cannot(&shown, Instead::NotSo));
@@ -371,16 +366,7 @@ pub(super) fn literal_json(value: &Value) -> serde_json::Value {
 
 /// The condition of a branch's words.
 fn condition_of(text: &str) -> &str {
-    const HEADS: [&str; 7] = ["else if", "elif", "elseif", "otherwise if", "if", "otherwise", "else"];
-    let rest = strip_any(text, &HEADS).unwrap_or(text).trim_start_matches([',', ' ']);
-    let rest = strip(rest, "if").filter(|_| strip_any(text, &["otherwise", "else"]).is_some()).unwrap_or(rest);
-    without_end(strip_then(rest))
-}
-
-fn strip_then(text: &str) -> &str {
-    let ended = without_end(text);
-    match ended.strip_suffix("then") {
-        Some(rest) if rest.ends_with(char::is_whitespace) => rest.trim_end(),
-        _ => ended,
-    }
+    const HEADS: &str = "else if|elif|elseif|otherwise if|otherwise, if|if|otherwise|else";
+    let rest = without_end(strip_any(text, HEADS).unwrap_or(text).trim_start_matches([',', ' ']));
+    without_end(rest.strip_suffix(" then").unwrap_or(rest))
 }

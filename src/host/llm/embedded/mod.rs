@@ -13,17 +13,13 @@ mod english;
 mod evasion;
 mod executor;
 mod judge;
-mod kinds;
 mod lines;
 mod loops;
 mod names;
 mod numbers;
 mod phrases;
-mod question;
-mod reckon;
 mod say;
 mod scope;
-mod tell;
 mod wanted;
 mod wording;
 
