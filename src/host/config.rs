@@ -12,9 +12,8 @@ use jiff::tz::TimeZone;
 use crate::host::config_file as file;
 use crate::host::equipment::declaration;
 use crate::host::journal::address::Place;
+use crate::host::llm::local::{self, LocalServer};
 use crate::host::llm::openai::{OpenAiConfig, Secret};
-use crate::host::models::catalogue;
-use crate::host::models::config::EmbeddedConfig;
 use crate::host::resource::model::ModelOptions;
 use crate::host::session::SessionOptions;
 use crate::lang::program::FrontMatter;
@@ -26,6 +25,9 @@ pub use crate::host::config_file::FileConfig;
 
 /// The model of `openai:` when only a key or a server is given.
 const DEFAULT_OPENAI_MODEL: &str = "gpt-4.1-mini";
+
+/// The model that is looked for on this machine.
+const AUTO: &str = "auto";
 
 /// What is said where nobody has chosen a model.
 const EMBEDDED_REASON: &str = "model embedded: a small guided executor, no key needed; for a real model see README \
@@ -48,12 +50,10 @@ pub struct Environment {
     pub state_home: Option<PathBuf>,
     /// `PLAYHOUSE_SESSIONS`: where sessions are kept that have no place of their own, a folder or a store.
     pub sessions: Option<PathBuf>,
-    /// `XDG_CACHE_HOME`, or `$HOME/.cache`.
-    pub cache_home: Option<PathBuf>,
+    /// `PLAYHOUSE_LOCAL_PORTS`: where servers of models are looked for on this machine.
+    pub local_ports: Option<String>,
     /// The system's time zone, by its name in the IANA database; none: it is not known.
     pub zone: Option<String>,
-    /// `PLAYHOUSE_NO_DOWNLOAD` is set and not empty: no run fetches weights of its own accord.
-    pub no_download: bool,
 }
 
 /// What the command line says that is configuration.
@@ -105,7 +105,21 @@ pub struct Config {
     /// The file that says some of it, if there is one.
     pub file: Option<PathBuf>,
     sessions_place: Option<Place>,
-    embedded: EmbeddedConfig,
+    /// Whether a model is looked for on this machine before [`Config::model`] is taken.
+    pub search: Search,
+    /// The servers that are asked then.
+    pub local_servers: Vec<LocalServer>,
+}
+
+/// Whether a model is looked for on this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// A model has been chosen.
+    Never,
+    /// Nobody has chosen one: where a person sees which it is.
+    OnTerminal,
+    /// The model is `auto`.
+    Always,
 }
 
 /// A model, by what runs it.
@@ -117,8 +131,8 @@ pub enum ModelId {
     Script(PathBuf),
     /// `replay:SESSION`.
     Replay(String),
-    /// `embedded`: the guided executor inside the binary; `embedded:NAME` or `embedded:PATH` with these weights.
-    Embedded(Option<String>),
+    /// `embedded`: the guided executor inside the binary.
+    Embedded,
 }
 
 /// A trigger classifier, by what judges (spec `triggers.md`, "The classifier").
@@ -173,6 +187,14 @@ pub enum ConfigError {
         /// What is wrong, and what would be right.
         message: String,
     },
+    /// The environment's ports are none.
+    #[error("PLAYHOUSE_LOCAL_PORTS={text}: {message}")]
+    Ports {
+        /// As given.
+        text: String,
+        /// What would be right.
+        message: String,
+    },
     /// There is no place for journals.
     #[error("there is no place for session journals: neither XDG_STATE_HOME nor HOME is set; name one with --journal")]
     NoStateFolder,
@@ -204,8 +226,7 @@ impl Environment {
             no_color: get("NO_COLOR").is_some(),
             state_home: folder("XDG_STATE_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/state"))),
             sessions: get("PLAYHOUSE_SESSIONS").map(PathBuf::from),
-            cache_home: folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache"))),
-            no_download: get("PLAYHOUSE_NO_DOWNLOAD").is_some(),
+            local_ports: get("PLAYHOUSE_LOCAL_PORTS"),
             zone: None,
         }
     }
@@ -298,7 +319,7 @@ impl Config {
         let base_url = base_url.into_iter().flatten().next().cloned();
         let defaults = SessionOptions::default();
         let mut config = Config {
-            model: (ModelId::Embedded(None), String::new()),
+            model: (ModelId::Embedded, String::new()),
             classifier: (ClassifierId::Rules, String::new()),
             base_url,
             api_key: environment.api_key.clone(),
@@ -322,14 +343,10 @@ impl Config {
             max_sessions: file.max_sessions.unwrap_or(10_000),
             file: Some(file.path.clone()).filter(|path| !path.as_os_str().is_empty()),
             sessions_place: environment.sessions_place(),
-            embedded: EmbeddedConfig::resolve(
-                &file.embedded,
-                &folder_of(Some(&file.path)),
-                environment.no_download,
-                environment.cache_home.as_deref(),
-            ),
+            search: Search::Never,
+            local_servers: local_servers(environment)?,
         };
-        config.model = choose_model(&config, command_line, front_matter, file, environment)?;
+        (config.model, config.search) = choose_model(&config, command_line, front_matter, file, environment)?;
         config.classifier = choose_classifier(&config, command_line, front_classifier.as_ref(), file)?;
         config.settings.classifier = config.classifier.0 != ClassifierId::Off;
         config.settings.classifier_first = config.classifier.0 == ClassifierId::Rules;
@@ -374,11 +391,6 @@ impl Config {
         config
     }
 
-    /// Where the weights of the embedded model come from; `named` is what stands after `embedded:`.
-    pub fn embedded(&self, named: Option<&str>) -> EmbeddedConfig {
-        EmbeddedConfig { named: named.map(str::to_owned), ..self.embedded.clone() }
-    }
-
     /// The machine's settings for a session with this model: what the model knows of itself fills what nobody
     /// has configured.
     pub fn settings_for(&self, llm: &dyn crate::host::llm::Llm) -> Settings {
@@ -418,8 +430,7 @@ impl std::fmt::Display for ModelId {
             ModelId::OpenAi(name) => write!(f, "openai:{name}"),
             ModelId::Script(path) => write!(f, "script:{}", path.display()),
             ModelId::Replay(session) => write!(f, "replay:{session}"),
-            ModelId::Embedded(None) => write!(f, "embedded"),
-            ModelId::Embedded(Some(weights)) => write!(f, "embedded:{weights}"),
+            ModelId::Embedded => write!(f, "embedded"),
         }
     }
 }
@@ -445,7 +456,7 @@ fn choose_classifier(
         ModelId::OpenAi(_) => (ClassifierId::Model(None), "classifier model (the session's own)".to_owned()),
         // What a script or a stored session would answer to questions of ours is anybody's guess, and the embedded
         // model judges nothing.
-        ModelId::Script(_) | ModelId::Replay(_) | ModelId::Embedded(_) => {
+        ModelId::Script(_) | ModelId::Replay(_) | ModelId::Embedded => {
             (ClassifierId::Rules, "classifier rules (the default without a live model)".to_owned())
         }
     })
@@ -470,19 +481,25 @@ fn read_classifier(id: &str, reason: &str, folder: &Path) -> Result<ClassifierId
     }
 }
 
+fn local_servers(environment: &Environment) -> Result<Vec<LocalServer>, ConfigError> {
+    let Some(text) = &environment.local_ports else { return Ok(local::SERVERS.to_vec()) };
+    local::at_ports(text).map_err(|message| ConfigError::Ports { text: text.clone(), message })
+}
+
 /// The folder that paths in a file are relative to.
 fn folder_of(path: Option<&Path>) -> PathBuf {
     path.and_then(Path::parent).unwrap_or(Path::new("")).to_owned()
 }
 
-/// The order of spec `cli.md`: `--model`, front matter, `playhouse.toml`, `PLAYHOUSE_MODEL`, a key or a base URL.
+/// The order of spec `cli.md`: `--model`, front matter, `playhouse.toml`, `PLAYHOUSE_MODEL`, a key or a base URL; and
+/// whether another one is looked for first.
 fn choose_model(
     config: &Config,
     command_line: &CommandLine,
     front_matter: &FrontMatter,
     file: &FileConfig,
     environment: &Environment,
-) -> Result<(ModelId, String), ConfigError> {
+) -> Result<((ModelId, String), Search), ConfigError> {
     let named = [
         (&command_line.model, "--model".to_owned(), PathBuf::new()),
         (&front_matter.model, front_place(command_line), folder_of(command_line.program.as_deref())),
@@ -491,17 +508,21 @@ fn choose_model(
     ];
     for (id, reason, folder) in named {
         if let Some(id) = id {
-            return Ok((read_model(id, &reason, &folder)?, format!("model {id} ({reason})")));
+            let chosen = format!("model {id} ({reason})");
+            return Ok(match id == AUTO {
+                true => ((ModelId::Embedded, chosen), Search::Always),
+                false => ((read_model(id, &reason, &folder)?, chosen), Search::Never),
+            });
         }
     }
     let reason = match (&config.api_key, &config.base_url) {
         (_, Some(url)) => format!("a base URL is set: {url}"),
         (Some(_), None) => "OPENAI_API_KEY is set".to_owned(),
-        (None, None) => return Ok((ModelId::Embedded(None), EMBEDDED_REASON.to_owned())),
+        (None, None) => return Ok(((ModelId::Embedded, EMBEDDED_REASON.to_owned()), Search::OnTerminal)),
     };
     let id = ModelId::OpenAi(DEFAULT_OPENAI_MODEL.to_owned());
     let reason = format!("model {id} ({reason})");
-    Ok((id, reason))
+    Ok(((id, reason), Search::Never))
 }
 
 /// Reads a model's id; `folder` is what its paths are relative to.
@@ -513,17 +534,13 @@ fn read_model(id: &str, reason: &str, folder: &Path) -> Result<ModelId, ConfigEr
     };
     let (kind, rest) = id.split_once(':').unwrap_or((id, ""));
     match (kind, rest) {
-        ("embedded", "") if id == kind => Ok(ModelId::Embedded(None)),
-        ("embedded", "") => {
-            Err(wrong("a GGUF file must stand behind the colon, as in embedded:PATH, or no colon at all"))
-        }
-        ("embedded", name) if catalogue::by_name(name).is_some() => Ok(ModelId::Embedded(Some(name.to_owned()))),
-        ("embedded", path) => Ok(ModelId::Embedded(Some(folder.join(path).to_string_lossy().into_owned()))),
+        ("embedded", "") if id == kind => Ok(ModelId::Embedded),
+        ("embedded", _) => Err(wrong("the embedded model has no weights any more; write embedded, without a colon")),
         ("openai" | "script" | "replay", "") => Err(wrong("something must stand behind the colon, as in openai:NAME")),
         ("openai", name) => Ok(ModelId::OpenAi(name.to_owned())),
         ("script", path) => Ok(ModelId::Script(folder.join(path))),
         ("replay", session) => Ok(ModelId::Replay(session.to_owned())),
-        _ => Err(wrong("write openai:NAME, embedded, embedded:PATH, script:FILE or replay:SESSION")),
+        _ => Err(wrong("write openai:NAME, embedded, script:FILE or replay:SESSION; for a run also auto")),
     }
 }
 

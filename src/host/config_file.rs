@@ -9,7 +9,6 @@ use toml::de::{DeTable, DeValue};
 use crate::host::config::ConfigError;
 use crate::host::equipment::declaration::{self, Source, Written};
 use crate::host::journal::wire::SettingsWire;
-use crate::host::models::config::{self as embedded, EmbeddedKeys};
 use crate::lang::spelling::nearest;
 use crate::span::LineIndex;
 use crate::vm::dataflow::date::{self, TimesOfDay};
@@ -25,7 +24,6 @@ const KEYS: &[&str] = &[
     "classifier_timeout",
     "connect_timeout",
     "constrain",
-    "embedded",
     "extra_body",
     "extra_headers",
     "limits",
@@ -46,6 +44,10 @@ const KEYS: &[&str] = &[
     "yield_grace",
     "zone",
 ];
+
+/// What is said of `[embedded]`, which named and fetched weights.
+const NO_WEIGHTS: &str = "the embedded model has no weights any more; take the table `[embedded]` out, and name a real \
+                          model with `model` if you want one";
 
 /// What a configuration file says. Times are written in seconds (`yield_grace = 1.5`).
 #[derive(Clone, Debug, Default)]
@@ -69,7 +71,6 @@ pub struct FileConfig {
     pub classifier_timeout: Option<Duration>,
     pub yield_grace: Option<Duration>,
     pub max_sessions: Option<usize>,
-    pub embedded: EmbeddedKeys,
     pub zone: Option<String>,
     pub times_of_day: TimesOfDay,
     /// `[limits]`: the fields of the machine's settings, by name; checked.
@@ -173,17 +174,8 @@ impl FileConfig {
                 }
             }
             "max_sessions" => self.max_sessions = usize::try_from(whole()?).ok(),
-            "embedded" => {
-                let DeValue::Table(keys) = value.get_ref() else { return Err(wanted("a table")) };
-                for (key, value) in keys {
-                    let name = key.get_ref().as_ref();
-                    let set = match embedded::KEYS.contains(&name) {
-                        true => self.embedded.set(name, &to_json(value.get_ref())),
-                        false => Err(unknown_key(name, embedded::KEYS.into_iter())),
-                    };
-                    set.map_err(|message| fault(key.span().start, message))?;
-                }
-            }
+            // A table of files that older versions have read.
+            "embedded" => return Err(at(NO_WEIGHTS.to_owned())),
             "limits" => {
                 let DeValue::Table(limits) = value.get_ref() else { return Err(wanted("a table")) };
                 let mut scratch = Settings::default();

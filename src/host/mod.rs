@@ -4,8 +4,6 @@ pub mod clock;
 
 pub mod llm;
 
-pub mod models;
-
 pub mod classify;
 
 pub mod component;

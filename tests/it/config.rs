@@ -155,9 +155,14 @@ fn wrong_files_name_the_line() {
         (
             "nonsense_key = 1",
             "dir/playhouse.toml:1: unknown key `nonsense_key`; known are base_url, classifier, classifier_timeout, connect_timeout, constrain, \
-             embedded, extra_body, extra_headers, limits, max_sessions, max_tokens, mcp, model, \
+             extra_body, extra_headers, limits, max_sessions, max_tokens, mcp, model, \
              plugins, prices, read_timeout, resources, resume, \
              starts_in_think, temperature, times_of_day, tools, turn_timeout, yield_grace, zone",
+        ),
+        (
+            "\n[embedded]\nweights = \"own.gguf\"",
+            "dir/playhouse.toml:2: the embedded model has no weights any more; take the table `[embedded]` out, and name \
+             a real model with `model` if you want one",
         ),
         ("model = 3", "dir/playhouse.toml:1: `model` must be text in quotes"),
         (
@@ -283,7 +288,7 @@ fn the_classifier_is_chosen_in_order() {
 #[test]
 fn nobody_chooses_the_embedded_model() {
     let config = resolve(&CommandLine::default(), &FileConfig::default(), &[]);
-    assert_eq!(config.model().0, &ModelId::Embedded(None));
+    assert_eq!(config.model().0, &ModelId::Embedded);
     assert_eq!(
         config.model().1,
         "model embedded: a small guided executor, no key needed; for a real model see README \"Which model\""
@@ -298,13 +303,13 @@ fn wrong_models_are_named() {
     for (id, expected) in [
         (
             "gpt-4.1",
-            "`gpt-4.1` (--model) is no model: write openai:NAME, embedded, embedded:PATH, script:FILE or replay:SESSION",
+            "`gpt-4.1` (--model) is no model: write openai:NAME, embedded, script:FILE or replay:SESSION; for a run also auto",
         ),
         ("openai:", "`openai:` (--model) is no model: something must stand behind the colon, as in openai:NAME"),
         (
-            "embedded:",
-            "`embedded:` (--model) is no model: a GGUF file must stand behind the colon, as in embedded:PATH, or no \
-             colon at all",
+            "embedded:own.gguf",
+            "`embedded:own.gguf` (--model) is no model: the embedded model has no weights any more; write embedded, \
+             without a colon",
         ),
     ] {
         let given = CommandLine { model: Some(id.into()), ..CommandLine::default() };

@@ -23,6 +23,7 @@ mod fewer_calls;
 mod fuzz;
 mod fuzz_component;
 mod fuzz_dataflow;
+mod fuzz_embedded;
 mod fuzz_machine;
 mod fuzz_plans;
 mod fuzz_reply;
@@ -36,10 +37,10 @@ mod ideal_model;
 mod journal;
 mod lang;
 mod library;
+mod local_models;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod migrate;
-mod models;
 mod openai;
 mod optimiser;
 mod packages;
@@ -74,8 +75,6 @@ mod travel;
 mod trigger_tests;
 mod vm;
 mod watcher;
-#[cfg(feature = "embedded")]
-mod weights;
 mod why;
 mod world;
 mod world_parts;

@@ -1,4 +1,4 @@
-//! The harnesses of `dap::framing`, `fuzz`, `fuzz_plans`, `fuzz_dataflow`, `fuzz_component` and `fuzz_reply` on many inputs that are
+//! The harnesses of `dap::framing`, `fuzz`, `fuzz_plans`, `fuzz_dataflow`, `fuzz_component`, `fuzz_embedded` and `fuzz_reply` on many inputs that are
 //! the same every time, and the properties of `properties` on as many programs. `cargo test` leaves them out; `.ci/run` runs them in release. (Bolero takes the seeds of its own inputs from
 //! the operating system.)
 
@@ -8,6 +8,7 @@ use crate::dap::framing::dap_framing_one;
 use crate::fuzz::{expr_one, lang_parse_one};
 use crate::fuzz_component::{component_check_one, component_config_one, types};
 use crate::fuzz_dataflow::{dataflow_expr_one, dataflow_read_one};
+use crate::fuzz_embedded::embedded_reads_one;
 use crate::fuzz_plans::plan_decode_one;
 use crate::fuzz_reply::reply_read_one;
 use crate::properties::{requests_are_bounded, secrets_stay_secret};
@@ -101,6 +102,15 @@ fn dap_framing() {
     for _ in 0..N_INPUTS {
         let (input, cuts) = (bytes(&mut random, 60), bytes(&mut random, 8));
         dap_framing_one(&input, &cuts);
+    }
+}
+
+#[test]
+#[ignore = "200,000 inputs: run in release by .ci/run"]
+fn embedded_reads() {
+    let mut random = Rng::with_seed(11);
+    for _ in 0..N_INPUTS {
+        embedded_reads_one(&bytes(&mut random, 20), random.u8(..));
     }
 }
 

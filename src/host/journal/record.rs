@@ -169,8 +169,8 @@ pub struct Begun {
     pub given: GivenFiles,
 }
 
-/// Files and folders beside the program with which a session begins, and with which it goes on. Their paths are
-/// absolute: it may go on from another folder.
+/// What is beside the program when a session begins, and with which it goes on: files, folders, a server that was
+/// found. Paths are absolute: it may go on from another folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GivenFiles {
     /// Files of canned tools.
@@ -182,6 +182,9 @@ pub struct GivenFiles {
     /// The folder that file tools stay below, where it was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub working_directory: Option<Arc<str>>,
+    /// The base URL of the model's server, where that was found on this machine and not configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found_server: Option<Arc<str>>,
 }
 
 impl GivenFiles {

@@ -5,6 +5,7 @@
 
 pub mod answer;
 pub mod embedded;
+pub mod local;
 pub mod openai;
 pub mod replay;
 pub mod script;

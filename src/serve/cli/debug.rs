@@ -113,7 +113,7 @@ impl Door for CommandLineDoor {
                 world: about.world,
                 opened: Mutex::new(vec![ready.equipment]),
             });
-            let (launcher, weights) = (grounds.clone(), about.weights);
+            let launcher = grounds.clone();
             Ok(Launched {
                 session,
                 subject: to_subject(&about.subject),
@@ -125,7 +125,6 @@ impl Door for CommandLineDoor {
                     for equipment in opened {
                         equipment.close().await;
                     }
-                    weights.end().await
                 }),
             })
         })
@@ -201,8 +200,10 @@ impl Launcher for Grounds {
             let equipment = self.world.open_for(&self.console, &self.program).await.map_err(in_words)?;
             let tools = equipment.tools.clone();
             self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(equipment);
-            let begun = BegunWith { model: &self.ids.0, classifier: Some(&self.ids.1) };
-            let equipped = self.world.equip(&self.console, &self.program, tools, Some(&begun)).map_err(in_words)?;
+            // What was found is looked for again: `auto` is among the arguments then.
+            let begun = BegunWith { model: &self.ids.0, classifier: Some(&self.ids.1), server: None };
+            let equipped = self.world.equip(&self.console, &self.program, tools, Some(&begun)).await;
+            let equipped = equipped.map_err(in_words)?;
             let id = new_id(&SystemClock);
             let journal = self.place.beside(&id).address(&id).and_then(|address| address.open());
             let journal = journal.map_err(|error| error.to_string())?;

@@ -12,8 +12,8 @@ use crate::serve::cli::ending::{place_of, place_of_line};
 use crate::serve::cli::world::WorldArguments;
 use crate::vm::protocol::Outcome;
 
-/// The command line, and the files beside the program, for the journal.
-pub(crate) fn to_keep(world: &WorldArguments, config: Option<&Path>) -> GivenFiles {
+/// The command line, and what is beside the program, for the journal.
+pub(crate) fn to_keep(world: &WorldArguments, config: Option<&Path>, found_server: Option<String>) -> GivenFiles {
     let absolute = |path: &Path| {
         let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         Arc::from(whole.to_string_lossy())
@@ -22,6 +22,7 @@ pub(crate) fn to_keep(world: &WorldArguments, config: Option<&Path>) -> GivenFil
         tools: world.tools.iter().map(|path| absolute(path)).collect(),
         config: config.map(absolute),
         working_directory: world.working_directory.as_deref().map(absolute),
+        found_server: found_server.map(Arc::from),
     }
 }
 

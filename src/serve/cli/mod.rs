@@ -3,12 +3,12 @@
 
 mod changed;
 mod check;
+mod chosen;
 mod completions;
 mod console;
 mod conversation;
 mod debug;
 mod debug_listen;
-mod embedded;
 mod ending;
 mod events_file;
 mod going_on;
@@ -23,7 +23,6 @@ mod plan_generate;
 mod plugin;
 mod plugin_call;
 mod plugin_new;
-mod progress;
 mod run;
 mod sessions;
 mod sessions_delete;

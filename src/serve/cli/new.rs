@@ -45,7 +45,7 @@ pub(crate) fn new(arguments: &NewArguments) -> Result<Exit, Failure> {
         "{shown}: program.md, program.test.md, playhouse.toml\n\nNext:\n  \
          playhouse check --explain {shown}/program.md   what is understood of it, line by line\n  \
          playhouse test {shown}                         its conversation, without a model\n  \
-         playhouse run {shown}/program.md               with the model that playhouse.toml names\n  \
+         playhouse run {shown}/program.md               with a model that is there, or the one inside\n  \
          playhouse library                              ready-made playbooks to import\n"
     ))?;
     Ok(Exit::Finished)

@@ -19,6 +19,7 @@ use crate::host::tool::registry::Registry;
 use crate::host::tool::retrieval::Retrieval;
 use crate::lang::plan::{PlanLanguage, outline, read_plan};
 use crate::lang::program::Signature;
+use crate::serve::cli::chosen::Chosen;
 use crate::serve::cli::console::{Console, Exit, Failure, clean, count, put};
 use crate::serve::cli::going_on::to_keep;
 use crate::serve::cli::run;
@@ -119,9 +120,9 @@ pub(crate) fn generate(console: &Console, arguments: &GenerateArguments) -> Resu
         Some(out) => out.display().to_string(),
         None => format!("plan{}", file_ending(language)),
     };
-    let (llm, config) = world.open_llm(console, Some(PathBuf::from(&name)))?;
-    let files = to_keep(&world, config.file.as_deref());
     let runtime = run::runtime()?;
+    let (llm, Chosen { config, found, .. }) = runtime.block_on(world.open_llm(console, Some(PathBuf::from(&name))))?;
+    let files = to_keep(&world, config.file.as_deref(), found);
     let equipment = runtime.block_on(world.open_beside(console, Path::new(&name)))?;
     let tools = tools(&equipment.tools, language);
     if language == PlanLanguage::Branch && !arguments.tools.is_empty() {

@@ -25,7 +25,6 @@ use crate::serve::cli::changed::Given;
 use crate::serve::cli::console::{Console, Exit, Failure, count};
 use crate::serve::cli::conversation::{After, Subject, Surroundings, TalkArguments, converse};
 use crate::serve::cli::debug_listen::Listening;
-use crate::serve::cli::embedded::RunWeights;
 use crate::serve::cli::going_on::{check_tools, with_kept};
 use crate::serve::cli::terminal::Input;
 use crate::serve::cli::terminal::watch::{Watch, is_wanted_again};
@@ -169,7 +168,6 @@ async fn begin(
         surroundings.console.warning(warning);
     }
     let subject = Subject { can_restart, ..about.subject };
-    let console = surroundings.console;
     let talked = match open() {
         Ok(session) => {
             if let Some(listening) = listening {
@@ -183,9 +181,6 @@ async fn begin(
         listening.hide().await;
     }
     equipment.close().await;
-    if let Some(remark) = about.weights.end().await {
-        console.remark(&remark);
-    }
     talked
 }
 
@@ -218,8 +213,6 @@ pub(crate) struct About {
     pub(crate) choices: Vec<String>,
     /// What is odd.
     pub(crate) warning: Option<&'static str>,
-    /// The weights of the embedded model.
-    pub(crate) weights: RunWeights,
     /// The ids of the model and of the trigger classifier.
     pub(crate) ids: (String, String),
     /// What it was opened with.
@@ -253,7 +246,7 @@ async fn prepare_start<'a>(
 ) -> Result<Ready<'a>, Failure> {
     let equipment = arguments.world.open(console, &arguments.files).await?;
     let tools = equipment.tools.clone();
-    match prepare_world(console, arguments, is_first, watch, tools) {
+    match prepare_world(console, arguments, is_first, watch, tools).await {
         Ok((about, open)) => Ok(Ready { about, equipment, open }),
         Err(failure) => {
             equipment.close().await;
@@ -263,7 +256,7 @@ async fn prepare_start<'a>(
 }
 
 /// All that a new session needs but its equipment, which has to be closed whatever happens.
-fn prepare_world<'a>(
+async fn prepare_world<'a>(
     console: &Console,
     arguments: &RunArguments,
     is_first: bool,
@@ -272,7 +265,7 @@ fn prepare_world<'a>(
 ) -> Result<(About, Opening<'a>), Failure> {
     let (text, program) = load(console, &arguments.files, &world::inventory(&tools), watch)?;
     let entry = arguments.playbook.as_deref().map(|name| find_entry(&program, name)).transpose()?;
-    let mut equipped = arguments.world.equip(console, &program, tools, None)?;
+    let mut equipped = arguments.world.equip(console, &program, tools, None).await?;
     equipped.settings.max_replans = arguments.max_replans.unwrap_or(equipped.settings.max_replans);
     let id: Arc<str> = match arguments.session.as_ref().filter(|_| is_first) {
         Some(id) => id.as_str().into(),
@@ -298,7 +291,7 @@ fn prepare_world<'a>(
         let journal = address.open().map_err(journal_failure)?;
         Session::start(equipped.world, journal, begun).map_err(session_failure)
     };
-    let about = About { subject, choices: equipped.choices, warning: None, weights: equipped.weights, ids, world };
+    let about = About { subject, choices: equipped.choices, warning: None, ids, world };
     Ok((about, Box::new(open)))
 }
 
@@ -326,8 +319,7 @@ pub(crate) async fn run_plan(
         let journal = address.open().map_err(journal_failure)?;
         Session::start(world, journal, begun).map_err(session_failure)
     };
-    let weights = RunWeights::default();
-    let about = About { subject, choices: Vec::new(), warning: None, weights, ids, world: WorldArguments::default() };
+    let about = About { subject, choices: Vec::new(), warning: None, ids, world: WorldArguments::default() };
     let ready = Ready { about, equipment, open: Box::new(open) };
     let mut input = Input::open(console).await;
     let talk = TalkArguments::default();
@@ -395,7 +387,7 @@ async fn prepare_resume<'a>(
     }
     let tools = equipment.tools.clone();
     let files = if migrates { given.files } else { &[] };
-    match prepare_old_world(console, world, stored, files, (&text, &program, &records), begun, tools) {
+    match prepare_old_world(console, world, stored, files, (&text, &program, &records), begun, tools).await {
         Ok((mut about, session_world, changed)) => {
             drop(records);
             given.tell(console, stored.id, changes.as_ref(), &mut about.choices);
@@ -415,7 +407,7 @@ async fn prepare_resume<'a>(
 
 /// What a session that goes on acts through, what is told of it, and the text of the files with which it is to go on,
 /// if there are any.
-fn prepare_old_world(
+async fn prepare_old_world(
     console: &Console,
     world: &WorldArguments,
     stored: &Stored<'_>,
@@ -429,8 +421,9 @@ fn prepare_old_world(
         files => Some(load(console, files, &world::inventory(&tools), None)?),
     };
     let (text, program) = changed.as_ref().map_or((text, program), |(text, program)| (text, program));
-    let begun_with = BegunWith { model: &begun.model, classifier: begun.classifier.as_deref() };
-    let equipped = world.equip(console, program, tools, Some(&begun_with))?;
+    let server = begun.given.found_server.as_deref();
+    let begun_with = BegunWith { model: &begun.model, classifier: begun.classifier.as_deref(), server };
+    let equipped = world.equip(console, program, tools, Some(&begun_with)).await?;
     if changed.is_none() {
         check_tools(stored.id, program, records, &equipped.world.tools)?;
     }
@@ -445,7 +438,7 @@ fn prepare_old_world(
     let is_plan = begun.entry.as_ref().map_or_else(|| is_plan(program, None), |entry| entry.is_plan);
     let subject = Subject { is_resumed: true, is_plan, ..subject };
     let (ids, world) = (ids(&equipped.world), world.clone());
-    let about = About { subject, choices: equipped.choices, warning, weights: equipped.weights, ids, world };
+    let about = About { subject, choices: equipped.choices, warning, ids, world };
     Ok((about, equipped.world, changed.map(|(text, _)| text)))
 }
 

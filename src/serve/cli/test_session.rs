@@ -143,7 +143,7 @@ async fn play_with(
     let id = chosen.of(&config, test.settings.contains_key("classifier"));
     let classifier = open_classifier(&config, id, None, &program).map_err(told)?;
     let llm: Arc<dyn Llm> = match &test.model {
-        Some(_) => Arc::new(Embedded::without_weights()),
+        Some(_) => Arc::new(Embedded),
         None => replies.clone(),
     };
     add_plan_tools(&tools, &program, &llm);

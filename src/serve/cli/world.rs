@@ -13,7 +13,8 @@ use crate::host::classify::script::ScriptClassifier;
 use crate::host::classify::{TriggerClassifier, has_semantic_triggers};
 use crate::host::clock::SystemClock;
 use crate::host::config::{
-    ClassifierId, CommandLine, Config, ConfigError, Environment, FileConfig, ModelId, child_environment, named_variable,
+    ClassifierId, CommandLine, Config, ConfigError, Environment, FileConfig, ModelId, Search, child_environment,
+    named_variable,
 };
 use crate::host::equipment::declaration::{self, Declarations, Written};
 use crate::host::equipment::{Equipment, Models, Reach, Surroundings, for_author};
@@ -34,8 +35,8 @@ use crate::host::tool::registry::Registry;
 use crate::host::tool::retrieval::Retrieval;
 use crate::host::tool::{self, Tool};
 use crate::lang::program::{FrontMatter, Program};
+use crate::serve::cli::chosen::{Chosen, at_server, choose};
 use crate::serve::cli::console::{Console, Failure};
-use crate::serve::cli::embedded::{self, RunWeights};
 use crate::serve::cli::going_on::to_keep;
 use crate::value::Map;
 use crate::vm::protocol::settings::Settings;
@@ -44,8 +45,8 @@ use crate::vm::protocol::{Event, ReplyEnd, ToolSignature, TurnId};
 /// Options that say with what a program runs.
 #[derive(Args, Clone, Default)]
 pub(crate) struct WorldArguments {
-    /// The model: openai:NAME, embedded, embedded:PATH, script:FILE or replay:SESSION [default: openai if a key or a base URL is set, else
-    /// embedded]
+    /// The model: openai:NAME, auto (one that is found on this machine), embedded, script:FILE or replay:SESSION [default:
+    /// openai if a key or a base URL is set, else on a terminal auto, else embedded]
     #[arg(long, value_name = "ID")]
     pub(crate) model: Option<String>,
     /// What judges triggers in words: off, rules, model, model:ID or script:FILE [default: model, or rules where the model
@@ -79,8 +80,6 @@ pub(crate) struct Equipped {
     pub(crate) choices: Vec<String>,
     /// Whether the program has such triggers.
     pub(crate) has_classifier: bool,
-    /// The weights of the embedded model.
-    pub(crate) weights: RunWeights,
 }
 
 /// What a session was begun with, which is what it goes on with if the command line says nothing else.
@@ -89,6 +88,8 @@ pub(crate) struct BegunWith<'a> {
     pub(crate) model: &'a str,
     /// The trigger classifier's.
     pub(crate) classifier: Option<&'a str>,
+    /// The base URL of the model's server, where that was found on this machine.
+    pub(crate) server: Option<&'a str>,
 }
 
 impl WorldArguments {
@@ -122,7 +123,7 @@ impl WorldArguments {
 
     /// Everything a session acts through. `begun` is for a session that goes on, and comes before all configuration
     /// but the command line's.
-    pub(crate) fn equip(
+    pub(crate) async fn equip(
         &self,
         console: &Console,
         program: &Program,
@@ -138,27 +139,24 @@ impl WorldArguments {
             base_url: self.base_url.clone(),
             program: first_file,
         };
-        let config = Config::resolve(&command_line, &program.settings, &file, &console.environment).map_err(wrong)?;
-        let (id, reason) = config.model();
-        let model_reason = match (begun, &self.model) {
-            (Some(begun), None) => format!("model {} (as the session began)", begun.model),
-            _ => reason.to_owned(),
+        let kept = begun.filter(|_| self.model.is_none());
+        let Chosen { config, reason, found } = match kept.and_then(|begun| begun.server) {
+            Some(server) if self.base_url.is_none() => {
+                let model = command_line.model.as_deref().unwrap_or_default();
+                let config = at_server(console, &command_line, &program.settings, &file, model, server);
+                Chosen { config: config.map_err(wrong)?, reason: String::new(), found: None }
+            }
+            _ => choose(console, &command_line, &program.settings, &file).await.map_err(wrong)?,
         };
+        let model_reason = kept.map_or(reason, |begun| format!("model {} (as the session began)", begun.model));
+        let (id, _) = config.model();
         let (classifier_id, reason) = config.classifier();
         let classifier_reason = match (begun.and_then(BegunWith::classifier), &self.classifier) {
             (Some(_), None) => format!("classifier {classifier_id} (as the session began)"),
             _ => reason.to_owned(),
         };
-        let (mut remark, mut beyond) = (None, None);
-        let mut weights = RunWeights::default();
-        let llm: Arc<dyn Llm> = match id {
-            ModelId::Embedded(named) => {
-                let opened = embedded::open(console, &config, named.as_deref())?;
-                (remark, weights, beyond) = (opened.remark, opened.weights, embedded_model::beyond(program));
-                Arc::new(opened.llm)
-            }
-            ModelId::OpenAi(_) | ModelId::Script(_) | ModelId::Replay(_) => open_model(&config, id)?,
-        };
+        let beyond = matches!(id, ModelId::Embedded).then(|| embedded_model::beyond(program)).flatten();
+        let llm = open_model(&config, id)?;
         add_plan_tools(&tools, program, &llm);
         let options = SessionOptions { constrain: config.constrain, ..config.session.clone() };
         let settings = config.settings_for(&*llm);
@@ -166,18 +164,17 @@ impl WorldArguments {
         let world = World { llm, classifier, tools, clock: Arc::new(SystemClock), options };
         let has_classifier = has_semantic_triggers(program);
         let classifier_reason = has_classifier.then_some(classifier_reason);
-        let choices = [Some(model_reason), remark, beyond, classifier_reason].into_iter().flatten().collect();
-        let given = to_keep(self, config.file.as_deref());
-        Ok(Equipped { world, settings, given, choices, has_classifier, weights })
+        let choices = [Some(model_reason), beyond, classifier_reason].into_iter().flatten().collect();
+        let given = to_keep(self, config.file.as_deref(), found);
+        Ok(Equipped { world, settings, given, choices, has_classifier })
     }
 
-    /// The model for questions outside of a session, with the configuration beside `beside`: nothing is fetched for
-    /// it. Tells which it is.
-    pub(crate) fn open_llm(
+    /// The model for questions outside of a session, with the configuration beside `beside`. Tells which it is.
+    pub(crate) async fn open_llm(
         &self,
         console: &Console,
         beside: Option<PathBuf>,
-    ) -> Result<(Arc<dyn Llm>, Config), Failure> {
+    ) -> Result<(Arc<dyn Llm>, Chosen), Failure> {
         let wrong = |error: crate::host::config::ConfigError| Failure::wrong(error.to_string());
         let file = FileConfig::find(self.config.as_deref(), beside.as_deref()).map_err(wrong)?;
         let command_line = CommandLine {
@@ -187,10 +184,9 @@ impl WorldArguments {
             program: beside,
         };
         let settings = FrontMatter::default();
-        let config = Config::resolve(&command_line, &settings, &file, &console.environment).map_err(wrong)?;
-        let (id, reason) = config.model();
-        console.remark(reason);
-        Ok((open_model(&config, id)?, config))
+        let chosen = choose(console, &command_line, &settings, &file).await.map_err(wrong)?;
+        console.remark(&chosen.reason);
+        Ok((open_model(&chosen.config, chosen.config.model().0)?, chosen))
     }
 }
 
@@ -297,6 +293,9 @@ fn models(file: FileConfig, environment: Environment) -> Models {
         let command_line = CommandLine { model: Some(id.to_owned()), ..CommandLine::default() };
         let config = Config::resolve(&command_line, &FrontMatter::default(), &file, &environment);
         let config = config.map_err(|error| error.to_string())?.with_options(options);
+        if config.search == Search::Always {
+            return Err("`auto` is for the model of a run; name the one that is meant, as in openai:NAME".to_owned());
+        }
         open_model(&config, config.model().0).map_err(|failure| match failure {
             Failure::Told { message, .. } => message,
             Failure::Quiet(_) => "it cannot be made".to_owned(),
@@ -349,8 +348,7 @@ fn open_model(config: &Config, id: &ModelId) -> Result<Arc<dyn Llm>, Failure> {
         ModelId::OpenAi(name) => {
             Arc::new(OpenAi::new(config.openai(name)).map_err(|error| Failure::wrong(error.to_string()))?)
         }
-        // Where weights are loaded for it, nobody else asks for it ([`embedded::open`]).
-        ModelId::Embedded(_) => Arc::new(Embedded::without_weights()),
+        ModelId::Embedded => Arc::new(Embedded),
         ModelId::Script(path) => Arc::new(Script::load(path).map_err(|error| Failure::wrong(error.to_string()))?),
         ModelId::Replay(session) => {
             let place = config.sessions_place().map_err(|error| Failure::wrong(error.to_string()))?;
@@ -371,7 +369,7 @@ pub(crate) fn open_classifier(
 ) -> Result<Arc<dyn TriggerClassifier>, Failure> {
     let is_embedded = |llm: &dyn Llm| llm.id().starts_with("embedded");
     let judges_nothing = match (id, own) {
-        (ClassifierId::Model(Some(id)), _) => matches!(id, ModelId::Embedded(_)),
+        (ClassifierId::Model(Some(id)), _) => matches!(id, ModelId::Embedded),
         (ClassifierId::Model(None), Some(own)) => is_embedded(&**own),
         (ClassifierId::Off | ClassifierId::Rules | ClassifierId::Script(_) | ClassifierId::Model(None), _) => false,
     };

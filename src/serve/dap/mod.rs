@@ -80,8 +80,8 @@ pub(crate) struct Launched {
     pub(crate) remarks: Vec<String>,
     /// What is odd.
     pub(crate) warnings: Vec<String>,
-    /// Closes what was opened for it; may have a last word.
-    pub(crate) closing: BoxFuture<'static, Option<String>>,
+    /// Closes what was opened for it.
+    pub(crate) closing: BoxFuture<'static, ()>,
 }
 
 /// A program that runs.

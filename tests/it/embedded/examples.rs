@@ -86,10 +86,13 @@ fn embedded_examples_with_odd_answers() {
 fn embedded_is_the_default() {
     let hello = example("hello");
     let done = Run::new().program(&hello).line("run program.md").stdin("Ada\n").code(0);
-    assert!(done.stdout.ends_with("What is your name?\nHello, Ada! Have a good day!\n"), "{}", done.stdout);
+    assert!(
+        done.stdout.ends_with("Please tell me your name.\nHello, Ada! I wish you a good day.\n"),
+        "{}",
+        done.stdout
+    );
     assert_eq!(
         done.stderr,
-        "model embedded: a small guided executor, no key needed; for a real model see README \"Which model\"\n\
-         the embedded model has no weights and speaks in templates; `playhouse model pull` fetches them\n"
+        "model embedded: a small guided executor, no key needed; for a real model see README \"Which model\"\n"
     );
 }

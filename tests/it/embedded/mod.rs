@@ -1,5 +1,6 @@
 //! The embedded model: what it makes of single lines, of answers and conditions, and whole conversations with it.
 
+mod answers;
 mod examples;
 mod lines;
 mod model;
@@ -10,7 +11,6 @@ use std::sync::Arc;
 
 use playhouse::host::llm::TurnAsData;
 use playhouse::host::llm::embedded::reply;
-use playhouse::host::llm::embedded::slots::{SlotFiller, Stop, Unfilled};
 use playhouse::lang::program::{Program, Signature};
 use playhouse::lang::{ImportRequest, LoadOptions, SourceText, load};
 use playhouse::value::Value;
@@ -48,19 +48,19 @@ impl Chat {
 
     /// The next reply; `user`: what the user has said.
     pub(crate) fn reply(&mut self, user: Option<&str>) -> Vec<serde_json::Value> {
-        self.reply_with(user, &Unfilled)
-    }
-
-    /// The same, with somebody to fill open places.
-    pub(crate) fn reply_with(&mut self, user: Option<&str>, filler: &dyn SlotFiller) -> Vec<serde_json::Value> {
         self.turn.data.user = user.map(Arc::from);
         if let Some(user) = user {
             self.turn.data.variables.retain(|(name, _)| &**name != "user_message");
             self.turn.data.variables.push(("user_message".into(), Value::from(user)));
         }
-        let text = reply(&self.turn, &self.messages, filler, &Stop::default());
+        let text = reply(&self.turn, &self.messages);
         self.messages.push(ChatMessage { role: Role::Assistant, text: text.as_str().into() });
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// Whether the playbook has lines.
+    pub(crate) fn has_lines(&self) -> bool {
+        self.turn.data.pointer.is_some()
     }
 
     /// The first line of the playbook is read as this.

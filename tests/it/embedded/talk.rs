@@ -5,7 +5,6 @@ use std::path::Path;
 
 use playhouse::host::llm::TurnAsData;
 use playhouse::host::llm::embedded::reply;
-use playhouse::host::llm::embedded::slots::{Stop, Unfilled};
 use playhouse::value::Value;
 use playhouse::vm::protocol::settings::Settings;
 use playhouse::vm::protocol::{Finish, Outcome, ReplyEnd, Wait};
@@ -31,7 +30,7 @@ pub(crate) fn talk(
                 let start = world.asked.clone().unwrap();
                 let (program, tools) = (world.machine.program().clone(), world.machine.tools().clone());
                 let turn = TurnAsData { program, tools, data: start.data.clone() };
-                let text = reply(&turn, &start.messages, &Unfilled, &Stop::default());
+                let text = reply(&turn, &start.messages);
                 world.log.push(format!("reply {}", text.replace('\n', "\n      ")));
                 let end = ReplyEnd::Complete(Finish::Stop);
                 world.happen(&Happening::Reply { text, end }, Chunking::Whole);

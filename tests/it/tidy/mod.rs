@@ -42,23 +42,11 @@ const FORBIDDEN_ITEMS: [(&str, &str); 1] = [("serve", "vm::Machine")];
 const PURE_LAYERS: [&str; 3] = ["lang", "ide", "vm"];
 
 /// Crates that enter through one place, or through one in each layer.
-const CRATE_HOMES: [(&str, &[&str]); 8] = [
+const CRATE_HOMES: [(&str, &[&str]); 4] = [
     ("granit_parser", &["src/lang/source/yaml.rs"]),
     ("pulldown_cmark", &["src/lang/source/markdown.rs"]),
     ("annotate_snippets", &["src/lang/diagnostic/mod.rs"]),
-    (
-        "minijinja",
-        &[
-            "src/vm/prompt",
-            "src/vm/plan/prompts.rs",
-            "src/host/classify/prompt.rs",
-            "src/host/llm/embedded/weights/prompts.rs",
-        ],
-    ),
-    ("candle_core", &["src/host/llm/embedded/weights/"]),
-    ("candle_transformers", &["src/host/llm/embedded/weights/"]),
-    ("tokenizers", &["src/host/llm/embedded/weights/vocabulary.rs"]),
-    ("llguidance", &["src/host/llm/embedded/weights/"]),
+    ("minijinja", &["src/vm/prompt", "src/vm/plan/prompts.rs", "src/host/classify/prompt.rs"]),
 ];
 
 /// Files of `vm` that may name serde's derives, and why.

@@ -5,19 +5,14 @@ use serde_json::json;
 use crate::lang::expr::{BinaryOperator, ExprKind};
 use crate::lang::program::flow_graph::Node;
 use crate::lang::program::{Step, StepKind, Target, Type};
-use crate::value::Value;
-use crate::vm::protocol::USER_MESSAGE;
+use crate::value::{Reference, Value};
 
 use super::answer::{self, Found};
-use super::english::{bare, find_any, mentions, name_words, strip_any, words};
+use super::english::{bare, find_any, mentions, name_words};
 use super::executor::{Executor, Next};
-use super::kinds::Kind;
 use super::phrases::{self, Trouble, again};
-use super::question::{open_question, question};
-use super::say::Said;
-use super::slots::{Extraction, SpeechAct};
-use super::wanted::{self, Phrase, Wanted};
-use super::wording::{Values, plain};
+use super::wanted::{self, Kind, Wanted, kind_of_name, kind_of_type};
+use super::wording::Values;
 
 impl Executor<'_> {
     /// A line that asks: one variable after the other.
@@ -25,31 +20,27 @@ impl Executor<'_> {
         // `Ask the user to choose a $colour`: what is mentioned and not there yet is what is asked for.
         let mentioned = self.mentioned(line, targets, text);
         let targets = mentioned.as_ref().map_or(targets, std::slice::from_ref);
-        let wants: Vec<(Option<&Target>, Wanted, Type)> = match targets {
-            [] => vec![(None, wanted::read(text, None, 0, Type::ANY), Type::ANY)],
+        let read = |target: Option<&Target>, ty| wanted::read(text, target, targets.len(), ty, &self.scope);
+        let wants: Option<Vec<(Option<&Target>, Wanted, Type)>> = match targets {
+            [] => read(None, Type::ANY).map(|wanted| vec![(None, wanted, Type::ANY)]),
             targets => targets
                 .iter()
                 .map(|target| {
                     let ty = self.type_of(target);
-                    let wanted = self.described(line, wanted::read(text, Some(target), targets.len(), ty), target, ty);
+                    let wanted = read(Some(target), ty)?;
                     let kind = self.choices(target).map_or(wanted.kind.clone(), Kind::Choice);
-                    (Some(target), Wanted { kind, ..wanted }, ty)
+                    Some((Some(target), Wanted { kind, ..wanted }, ty))
                 })
                 .collect(),
         };
-        // A question that nobody here can word, for no variable.
-        if let [(None, wanted, _)] = wants.as_slice()
-            && matches!(wanted.phrase, Phrase::Open(_))
-            && self.filler.name().is_none()
-        {
-            return self.leave_out(line, text, None);
-        }
-        let questions: Vec<String> = wants.iter().map(|(_, wanted, _)| self.question(line, wanted)).collect();
+        // A question that nobody here can word.
+        let Some(wants) = wants else { return self.leave_out(line, text, None) };
         let label = self.label(line.id);
         let mut index = 0;
         if self.is_answered(line) {
             let last = self.earlier.last_said(&label).unwrap_or("").to_owned();
-            index = questions.iter().position(|question| !question.is_empty() && last.ends_with(question)).unwrap_or(0);
+            let is_it = |wanted: &Wanted| !wanted.question.is_empty() && last.ends_with(&wanted.question);
+            index = wants.iter().position(|(_, wanted, _)| is_it(wanted)).unwrap_or(0);
             let (target, wanted, ty) = &wants[index];
             let said = self.words.take().unwrap_or_default();
             if let Some(header) = self.left_loop(line, &said) {
@@ -58,23 +49,21 @@ impl Executor<'_> {
             }
             let Some(target) = target else { return Next::Done };
             // What was said last was more than the question: it has been asked again.
-            let is_again = last.len() > questions[index].len()
-                && last.ends_with(&*questions[index])
-                && !questions[index].is_empty();
-            if !self.answered(line, target, wanted, *ty, &said, &questions[index], is_again) {
+            let is_again = is_it(wanted) && last.len() > wanted.question.len();
+            if !self.answered(line, target, wanted, *ty, &said, is_again) {
                 return Next::Over;
             }
             index += 1;
         } else if let [(Some(target), wanted, ty)] = wants.as_slice()
             && wanted.if_unclear
-            && self.is_clear(line, target, wanted, *ty)
+            && self.is_clear(line, target, *ty)
         {
             return Next::Done;
         }
-        match questions.get(index) {
-            Some(question) => {
-                if !question.is_empty() {
-                    self.say(line, question);
+        match wants.get(index) {
+            Some((_, wanted, _)) => {
+                if !wanted.question.is_empty() {
+                    self.say(line, &wanted.question);
                 }
                 self.write(line, json!({ "wait": "user" }));
                 Next::Over
@@ -83,20 +72,22 @@ impl Executor<'_> {
         }
     }
 
-    /// The one variable that a line without targets mentions and that nothing else in the program gives a value.
+    /// The one variable that a line without targets mentions, that is not there yet and that no line gives a value.
     fn mentioned(&self, line: &Step, targets: &[Target], text: &str) -> Option<Target> {
         // What is to be confirmed is there already.
-        const CONFIRMS: [&str; 8] = ["confirm", "check", "verify", "approve", "review", "accept", "agree", "about"];
-        if !targets.is_empty() || strip_any(text, &["wait"]).is_some() || find_any(text, &CONFIRMS).is_some() {
+        const CONFIRMS: &str = "confirm|check|verify|approve|review|accept|agree|about|wait";
+        if !targets.is_empty() || find_any(text, CONFIRMS).is_some() {
             return None;
         }
-        // What this line has set in an earlier round is asked for again.
-        let is_open = |name: &str| self.scope.value(name).is_none() || self.earlier.has_set(name);
-        let is_wanted = |name: &str| is_open(name) && !self.has_source(name);
-        let mut unset = mentions(text).into_iter().filter(|reference| is_wanted(&reference.name));
-        let reference = unset.next().filter(|reference| reference.path.is_empty())?;
-        let is_only = unset.all(|other| other.name == reference.name);
-        is_only.then_some(Target { name: reference.name, ty: Type::ANY, span: line.span })
+        let is_wanted = |reference: &Reference| {
+            let name = &reference.name;
+            let is_written = self.playbook.steps.iter().any(|step| step.writes.contains(name));
+            // What this line has set in an earlier round is asked for again.
+            reference.path.is_empty() && !is_written && (self.scope.value(name).is_none() || self.earlier.has_set(name))
+        };
+        let mut wanted = mentions(text).into_iter().filter(is_wanted);
+        let name = wanted.next().filter(|_| wanted.next().is_none())?.name;
+        Some(Target { name, ty: Type::ANY, span: line.span })
     }
 
     /// The texts among which the answer must be, where a condition of the playbook says so: `If $choice is in $choices`.
@@ -112,59 +103,7 @@ impl Executor<'_> {
         items.iter().map(as_text).collect::<Option<Vec<String>>>().filter(|options| !options.is_empty())
     }
 
-    /// Whether a variable gets its value elsewhere: from a line, a parameter or a declaration.
-    fn has_source(&self, name: &str) -> bool {
-        let program = &self.turn.program;
-        let is_written = program.playbooks.iter().any(|playbook| {
-            playbook.parameters.iter().any(|parameter| &*parameter.name == name)
-                || playbook.steps.iter().any(|step| step.writes.iter().any(|written| &**written == name))
-        });
-        let is_declared = || {
-            let mut declared = program.agents.iter().flat_map(|agent| &agent.variables);
-            declared.any(|variable| &*variable.name == name)
-        };
-        is_written || is_declared() || matches!(name, USER_MESSAGE | "call")
-    }
-
-    /// A line that asks once more says less than the one before it: what is wanted is said there.
-    fn described(&self, line: &Step, wanted: Wanted, target: &Target, ty: Type) -> Wanted {
-        let is_bare = matches!(&wanted.phrase, Phrase::Noun(noun) if *noun == name_words(&target.name));
-        if !is_bare {
-            return wanted;
-        }
-        let others = self.playbook.steps.iter().filter(|step| step.id != line.id && step.writes.contains(&target.name));
-        let described = others
-            .filter(|step| strip_any(&step.text, &["ask", "get", "request", "prompt"]).is_some())
-            .map(|step| wanted::read(&step.text, Some(target), 1, ty))
-            .find(|other| matches!(&other.phrase, Phrase::Noun(noun) if *noun != name_words(&target.name)));
-        match described {
-            Some(other) => Wanted { once_more: wanted.once_more, if_unclear: wanted.if_unclear, ..other },
-            None => wanted,
-        }
-    }
-
-    /// The question of a line; empty: it only waits.
-    fn question(&mut self, line: &Step, wanted: &Wanted) -> String {
-        if let Some(question) = question(wanted, &self.scope) {
-            return question;
-        }
-        match &wanted.phrase {
-            Phrase::Open(_) => {
-                let template = open_question();
-                let said = Said { act: Some(SpeechAct::Ask), direction: plain(&line.text), text: template };
-                self.phrased(&said)
-            }
-            Phrase::Exact(_)
-            | Phrase::Clause(_)
-            | Phrase::To(_)
-            | Phrase::Noun(_)
-            | Phrase::About(_)
-            | Phrase::Unsaid => String::new(),
-        }
-    }
-
     /// Takes an answer; false: it does not fit, and the user was asked again.
-    #[allow(clippy::too_many_arguments, reason = "all of them belong to one answer")]
     fn answered(
         &mut self,
         line: &Step,
@@ -172,25 +111,22 @@ impl Executor<'_> {
         wanted: &Wanted,
         ty: Type,
         said: &str,
-        question: &str,
         is_again: bool,
     ) -> bool {
-        let found = answer::find(wanted, ty, said, is_again);
-        let is_long = matches!(&found, Found::Long(_))
-            || (matches!(&found, Found::Trouble(Trouble::Kind(_))) && words(said).len() > 4);
-        let quoted = if is_long { self.quoted(target, wanted, ty, said, question, line) } else { None };
-        let value = match (quoted, found) {
-            (Some(value), _) | (None, Found::Value(value) | Found::Long(value)) => value,
-            (None, Found::Without(value)) => {
+        let question = &wanted.question;
+        let found = answer::find(&wanted.kind, ty, said, is_again);
+        let value = match found {
+            Found::Value(value) => value,
+            Found::Without(value) => {
                 self.say(line, phrases::WITHOUT_ANSWER);
                 value
             }
             // The program has asked itself, and judges the answer itself: it is told what was said.
-            (None, Found::Trouble(Trouble::Kind(_))) if question.is_empty() && ty.accepts(&Value::str(bare(said))) => {
+            Found::Trouble(Trouble::Kind(_)) if question.is_empty() && ty.accepts(&Value::str(bare(said))) => {
                 Value::str(bare(said))
             }
-            (None, Found::Trouble(Trouble::Kind(_))) if question.is_empty() && ty.optional => Value::Null,
-            (None, Found::Trouble(trouble)) => {
+            Found::Trouble(Trouble::Kind(_)) if question.is_empty() && ty.optional => Value::Null,
+            Found::Trouble(trouble) => {
                 let remark = if question.is_empty() { phrases::LISTENING } else { again(trouble) };
                 self.say(line, format!("{remark} {question}").trim_end());
                 self.write(line, json!({ "wait": "user" }));
@@ -201,60 +137,20 @@ impl Executor<'_> {
         true
     }
 
-    /// What the filler quotes of the user's words, if it fits.
-    fn quoted(
-        &self,
-        target: &Target,
-        wanted: &Wanted,
-        ty: Type,
-        said: &str,
-        question: &str,
-        line: &Step,
-    ) -> Option<Value> {
-        if !matches!(wanted.kind, Kind::Name | Kind::Place | Kind::Text) {
-            return None;
-        }
-        let slot = Extraction { variable: &target.name, ty, line: &line.text, question, words: said };
-        let quote = self.filler.extract(&slot, self.stop)?;
-        let quote = quote.trim();
-        if quote.is_empty() || !said.contains(quote) {
-            return None;
-        }
-        match answer::find(wanted, ty, quote, true) {
-            Found::Value(value) | Found::Long(value) => Some(value),
-            Found::Without(_) | Found::Trouble(_) => None,
-        }
-    }
-
     /// Of a line that asks only where something is not clear: whether it is, from the last words or from before.
-    fn is_clear(&mut self, line: &Step, target: &Target, wanted: &Wanted, ty: Type) -> bool {
-        let said = self.last_words();
-        let has_form = matches!(
-            wanted.kind,
-            Kind::Email | Kind::Phone | Kind::Date { .. } | Kind::Digits | Kind::Number | Kind::WholeNumber
-        );
-        let kind = if has_form { Some(wanted.kind.clone()) } else { kind_of_until(&target.name) };
-        let found = said.zip(kind).and_then(|(said, kind)| answer::assigned(&kind, ty, &said, &wanted.words));
-        match found {
-            Some(value) => {
-                self.set(line, target, value);
-                true
-            }
-            None => match self.scope.value(&target.name).filter(|value| **value != Value::Null).cloned() {
-                Some(value) => {
-                    let written = format!("${}", target.name).into();
-                    self.set_written(line, target, value, written);
-                    true
-                }
-                None => false,
-            },
+    fn is_clear(&mut self, line: &Step, target: &Target, ty: Type) -> bool {
+        // Only what has a form of its own can be found in other words.
+        let kind = kind_of_type(ty).or_else(|| kind_of_name(&name_words(&target.name), true));
+        let kind = kind.filter(|kind| !matches!(kind, Kind::Name | Kind::YesOrNo | Kind::List));
+        let found = self.last_words().zip(kind).and_then(|(said, kind)| answer::assigned(&kind, ty, &said));
+        if let Some(value) = found {
+            self.set(line, target, value);
+            return true;
         }
+        let Some(value) = self.scope.value(&target.name).filter(|value| **value != Value::Null).cloned() else {
+            return false;
+        };
+        self.set_written(line, target, value, format!("${}", target.name).into());
+        true
     }
-}
-
-/// `away_until` wants a day.
-fn kind_of_until(name: &str) -> Option<Kind> {
-    let name = name_words(name);
-    let is_day = words(&name).iter().any(|word| matches!(*word, "until" | "since" | "from" | "date" | "day"));
-    is_day.then_some(Kind::Date { full: false })
 }

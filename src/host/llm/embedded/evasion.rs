@@ -7,164 +7,30 @@ use super::phrases::Trouble;
 
 /// Why an answer that does not fit does not.
 pub(super) fn why_not(said: &str) -> Option<Trouble> {
-    if !said.chars().any(char::is_alphanumeric) {
-        return said.contains('?').then_some(Trouble::Question);
-    }
-    if is_greeting(said) {
-        return Some(Trouble::Greeting);
-    }
-    if is_refusal(said) {
-        return Some(Trouble::Refusal);
-    }
-    if is_question(said) {
+    const GREETINGS: &str = "hi|hello|hey|hello there|good morning|good evening|good afternoon";
+    const REFUSED: &str = "no|nope|never|skip|pass|bye|goodbye|stop|no way";
+    const REFUSALS: &str = "don't know|do not know|dunno|no idea|not sure|rather not|none of your business|prefer not|\
+        won't tell|won't say|don't want to|do not want to|don't have|do not have|can't say|\
+        can't remember|i forgot|i said no";
+    const QUESTIONS: &str = "what|why|how|who|huh|pardon|sorry|excuse me";
+    let whole = bare(said);
+    if said.trim_end().ends_with('?') || is_one_of(whole, QUESTIONS) {
         return Some(Trouble::Question);
     }
-    is_nothing(said).then_some(Trouble::Nothing)
+    if is_one_of(whole, GREETINGS) {
+        return Some(Trouble::Greeting);
+    }
+    if is_one_of(whole, REFUSED) || (words(said).len() <= 14 && find_any(said, REFUSALS).is_some()) {
+        return Some(Trouble::Refusal);
+    }
+    let is_polite = is_one_of(whole, "thanks|thank you|cool|great|nice");
+    (is_polite || (words(said).len() <= 3 && answer(said).is_some())).then_some(Trouble::Nothing)
 }
 
-fn is_greeting(said: &str) -> bool {
-    const GREETINGS: [&str; 20] = [
-        "hi",
-        "hello",
-        "hey",
-        "hiya",
-        "howdy",
-        "hello there",
-        "hi there",
-        "hey there",
-        "good morning",
-        "good evening",
-        "good afternoon",
-        "good day",
-        "hallo",
-        "guten tag",
-        "moin",
-        "hola",
-        "bonjour",
-        "salut",
-        "ciao",
-        "hei",
-    ];
-    let said = bare(said).to_lowercase();
-    GREETINGS.contains(&said.as_str())
-}
-
-/// Whether the user does not know, or does not want to say.
-pub(super) fn is_refusal(said: &str) -> bool {
-    const REFUSALS: [&str; 49] = [
-        "i don't know",
-        "i do not know",
-        "i dont know",
-        "don't know",
-        "dunno",
-        "no idea",
-        "not sure",
-        "no clue",
-        "rather not",
-        "none of your business",
-        "prefer not",
-        "not telling",
-        "won't tell",
-        "will not tell",
-        "won't say",
-        "don't want to",
-        "do not want to",
-        "i don't have",
-        "i do not have",
-        "don't have one",
-        "haven't got",
-        "have none",
-        "no comment",
-        "never mind",
-        "nevermind",
-        "i forgot",
-        "can't say",
-        "can't remember",
-        "don't remember",
-        "why should i",
-        "leave me alone",
-        "keine ahnung",
-        "weiß nicht",
-        "weiss nicht",
-        "sag ich nicht",
-        "no sé",
-        "je ne sais pas",
-        "non lo so",
-        "vet ikke",
-        "i lost it",
-        "there is none",
-        "can't find it",
-        "cannot find it",
-        "i refuse",
-        "i said no",
-        "i told you",
-        "not yet",
-        "forget it",
-        "idk",
-    ];
-    const WHOLE: [&str; 27] = [
-        "no",
-        "nope",
-        "nah",
-        "never",
-        "nein",
-        "non",
-        "nei",
-        "skip",
-        "pass",
-        "next",
-        "secret",
-        "nobody",
-        "none",
-        "nothing",
-        "bye",
-        "goodbye",
-        "good bye",
-        "stop",
-        "quit",
-        "cancel",
-        "exit",
-        "end",
-        "no thanks",
-        "no thank you",
-        "no way",
-        "enough",
-        "n/a",
-    ];
-    let whole = bare(said).to_lowercase();
-    WHOLE.contains(&whole.as_str()) || (words(said).len() <= 14 && find_any(said, &REFUSALS).is_some())
-}
-
-/// An answer that says that there is nothing, which is one where text is wanted.
-pub(super) fn is_nothing_to_tell(said: &str) -> bool {
-    is_one_of(bare(said), &["nothing", "none", "never", "nobody"])
-}
-
-/// Whether the user asks back.
-pub(super) fn is_question(said: &str) -> bool {
-    const WHOLE: [&str; 14] = [
-        "what",
-        "huh",
-        "pardon",
-        "why",
-        "sorry",
-        "come again",
-        "excuse me",
-        "how",
-        "who",
-        "eh",
-        "hä",
-        "was",
-        "wie",
-        "quoi",
-    ];
-    said.trim_end().ends_with('?') || WHOLE.contains(&bare(said).to_lowercase().as_str())
-}
-
-/// Words that answer nothing but a question of yes or no.
-fn is_nothing(said: &str) -> bool {
-    let said = bare(said);
-    let is_thanks =
-        is_one_of(said, &["thanks", "thank you", "danke", "merci", "gracias", "cool", "great", "nice", "lol", "haha"]);
-    is_thanks || (words(said).len() <= 3 && answer(said).is_some())
+/// Whether somebody takes their leave, or says that they need nothing more.
+pub(super) fn is_leaving(said: &str) -> bool {
+    const LEAVING: &str = "bye|goodbye|good bye|see you|farewell|good night|that's all|that is all|that's it|i'm done|\
+        i am done|nothing else|nothing more|no more questions|stop|quit|exit";
+    let is_denied = find_any(said, "not|don't|never").is_some();
+    words(said).len() <= 12 && !is_denied && find_any(said, LEAVING).is_some()
 }

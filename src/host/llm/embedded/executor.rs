@@ -19,7 +19,6 @@ use super::english::{name_words, one_line, strip, strip_any, without_end};
 use super::judge::judge;
 use super::phrases::{self, Instead};
 use super::scope::Scope;
-use super::slots::{SlotFiller, Stop};
 use super::wording::{Values, enumerated, plain};
 
 /// Lines that one reply walks over at most; a loop that asks for nothing goes on in the next.
@@ -30,8 +29,8 @@ const REFUSED_BYTES: usize = 200;
 
 /// The reply to a turn, as JSON Lines. `messages` are those of the turn's request: of them only what the executor has
 /// written itself is read.
-pub fn reply(turn: &TurnAsData, messages: &[ChatMessage], filler: &dyn SlotFiller, stop: &Stop) -> String {
-    let mut executor = Executor::new(turn, messages, filler, stop);
+pub fn reply(turn: &TurnAsData, messages: &[ChatMessage]) -> String {
+    let mut executor = Executor::new(turn, messages);
     executor.run();
     executor.drop_refused();
     executor.written.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
@@ -56,8 +55,6 @@ pub(super) struct Executor<'a> {
     /// The user's words that this turn brings, until a line has used them.
     pub(super) words: Option<Arc<str>>,
     pub(super) earlier: Earlier,
-    pub(super) filler: &'a dyn SlotFiller,
-    pub(super) stop: &'a Stop,
     written: Vec<serde_json::Value>,
     /// Of an inlined playbook: the line it runs inside, as it stands before its own line ids.
     prefix: String,
@@ -66,7 +63,7 @@ pub(super) struct Executor<'a> {
 }
 
 impl<'a> Executor<'a> {
-    fn new(turn: &'a TurnAsData, messages: &[ChatMessage], filler: &'a dyn SlotFiller, stop: &'a Stop) -> Executor<'a> {
+    fn new(turn: &'a TurnAsData, messages: &[ChatMessage]) -> Executor<'a> {
         let program = &turn.program;
         let playbook = program.playbook(turn.data.playbook);
         let inside = turn.data.inside;
@@ -78,8 +75,6 @@ impl<'a> Executor<'a> {
             scope: Scope::new(&turn.data.variables),
             words: turn.data.user.clone(),
             earlier: Earlier::of(messages),
-            filler,
-            stop,
             written: Vec::new(),
             prefix: prefix.unwrap_or_default(),
             is_careful: turn.data.problem.is_some(),
@@ -99,7 +94,7 @@ impl<'a> Executor<'a> {
             self.is_careful = false;
             match next {
                 Node::End => return self.return_nothing(step),
-                Node::Step(next) if self.playbook.step(next).explicit || self.stop.is_stopped() => {
+                Node::Step(next) if self.playbook.step(next).explicit => {
                     return self.name(next);
                 }
                 Node::Step(next) => step = next,
@@ -190,16 +185,11 @@ impl<'a> Executor<'a> {
     /// Whether a condition in words holds; one that nobody here can judge does not, and that is said once.
     /// `head` is the word before the condition.
     pub(super) fn holds(&mut self, line: &Step, head: &str, condition: &str) -> bool {
-        let said = self.last_words();
-        if let Some(truth) = judge(condition, &self.scope, said.as_deref()) {
-            return truth;
-        }
-        let shown = format!("{head} {}", plain(without_end(condition)));
-        self.admit(line, &phrases::cannot(&shown, Instead::NotSo));
-        false
+        let judged = judge(condition, &self.scope, self.last_words().as_deref());
+        judged.unwrap_or_else(|| self.is_missing(line, head, condition))
     }
 
-    /// Says that what a condition needs is not there; it counts as false.
+    /// Says that what a condition needs is not there, or that nobody can judge it; it counts as false.
     pub(super) fn is_missing(&mut self, line: &Step, head: &str, condition: &str) -> bool {
         let shown = format!("{head} {}", plain(without_end(condition)));
         let sentence = self.missing(line).unwrap_or_else(|| phrases::cannot(&shown, Instead::NotSo));
@@ -376,16 +366,7 @@ pub(super) fn literal_json(value: &Value) -> serde_json::Value {
 
 /// The condition of a branch's words.
 fn condition_of(text: &str) -> &str {
-    const HEADS: [&str; 7] = ["else if", "elif", "elseif", "otherwise if", "if", "otherwise", "else"];
-    let rest = strip_any(text, &HEADS).unwrap_or(text).trim_start_matches([',', ' ']);
-    let rest = strip(rest, "if").filter(|_| strip_any(text, &["otherwise", "else"]).is_some()).unwrap_or(rest);
-    without_end(strip_then(rest))
-}
-
-fn strip_then(text: &str) -> &str {
-    let ended = without_end(text);
-    match ended.strip_suffix("then") {
-        Some(rest) if rest.ends_with(char::is_whitespace) => rest.trim_end(),
-        _ => ended,
-    }
+    const HEADS: &str = "else if|elif|elseif|otherwise if|otherwise, if|if|otherwise|else";
+    let rest = without_end(strip_any(text, HEADS).unwrap_or(text).trim_start_matches([',', ' ']));
+    without_end(rest.strip_suffix(" then").unwrap_or(rest))
 }

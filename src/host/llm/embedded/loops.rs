@@ -7,12 +7,15 @@ use crate::lang::program::{Loop, Step, StepId, StepKind};
 use crate::value::Value;
 
 use super::earlier::ROUND;
-use super::english::{find, find_any, name_words, one_line, strip_any, without_end};
+use super::english::{find, one_line, strip_any, without_end};
+use super::evasion::is_leaving;
 use super::executor::{Executor, Next};
-use super::judge::{is_leaving, judge};
-use super::numbers::count;
+use super::judge::judge;
 use super::phrases::{self, Instead};
-use super::wording::{Values, plain};
+use super::wording::plain;
+
+/// How a loop begins that goes on while something is so.
+const WHILES: &str = "while|repeat while|as long as";
 
 impl Executor<'_> {
     /// A loop header: into its body, or past it.
@@ -23,10 +26,7 @@ impl Executor<'_> {
             (Next::Go(self.edge(line.id, EdgeKind::Then)), Next::Go(self.edge(line.id, EdgeKind::Else)));
         let goes_on = match header {
             Loop::ForEach { variable, list } => {
-                let items = match list {
-                    Some(list) => self.scope.eval(list).ok(),
-                    None => self.list_in_words(text),
-                };
+                let items = list.as_ref().and_then(|list| self.scope.eval(list).ok());
                 let Some(Value::List(items)) = items else {
                     let sentence = self.missing(line);
                     let cannot = || phrases::cannot(&plain(without_end(text)), Instead::LeaveOut);
@@ -39,29 +39,19 @@ impl Executor<'_> {
                 }
                 n_rounds < items.len()
             }
-            Loop::Repeat { count: times } => {
-                let times = match times {
-                    Some(times) => match self.scope.eval(times) {
-                        Ok(Value::Int(times)) => Some(times),
-                        Ok(_) | Err(_) => None,
-                    },
-                    None => find(text, "times")
-                        .and_then(|(at, _)| count(strip_any(&text[..at], &["repeat", "loop", "do"])?)),
-                };
-                match times {
-                    Some(times) => i64::try_from(n_rounds).is_ok_and(|n_rounds| n_rounds < times),
-                    None => self.goes_on_once(line, text, n_rounds),
-                }
-            }
+            Loop::Repeat { count: times } => match times.as_ref().and_then(|times| self.scope.eval(times).ok()) {
+                Some(Value::Int(times)) => i64::try_from(n_rounds).is_ok_and(|n_rounds| n_rounds < times),
+                _ => self.goes_on_once(line, text, n_rounds),
+            },
             Loop::While { condition } => match condition {
                 Some(condition) => match self.scope.eval(condition) {
                     Ok(Value::Bool(truth)) => truth,
                     Ok(_) | Err(_) => {
-                        let condition = strip_any(text, &["while", "repeat while", "as long as"]).unwrap_or(text);
+                        let condition = strip_any(text, WHILES).unwrap_or(text);
                         self.is_missing(line, "While", condition)
                     }
                 },
-                None => match strip_any(text, &["while", "repeat while", "as long as"]) {
+                None => match strip_any(text, WHILES) {
                     Some(condition) => self.holds(line, "While", condition),
                     // `Repeat`, `For each order that …`.
                     None => self.goes_on_once(line, text, n_rounds),
@@ -93,22 +83,12 @@ impl Executor<'_> {
         behind
     }
 
-    /// Of a loop that nobody here can judge: one in which the user speaks goes on until they have had enough, any
-    /// other is done once.
+    /// Of a loop that nobody here can judge: it is done once.
     fn goes_on_once(&mut self, line: &Step, text: &str, n_rounds: usize) -> bool {
-        let shown = plain(without_end(text));
-        if n_rounds == 0 {
-            return true;
+        if n_rounds > 0 {
+            self.admit(line, &phrases::cannot(&plain(without_end(text)), Instead::GoOn));
         }
-        if !self.waits_inside(line) {
-            self.admit(line, &phrases::cannot(&shown, Instead::GoOn));
-            return false;
-        }
-        let is_over = self.last_words().is_some_and(|said| is_leaving(&said));
-        if !is_over && find_any(text, &["forever"]).is_none() {
-            self.admit(line, &phrases::cannot(&shown, Instead::NotSo));
-        }
-        !is_over
+        n_rounds == 0
     }
 
     /// The loop around a line that the user's words end, if there is one: then the line need not be done.
@@ -117,51 +97,14 @@ impl Executor<'_> {
         let mut loops = around.map(|id| self.playbook.step(id)).filter(|header| !header.explicit);
         let ended = loops.find(|header| {
             let text = one_line(&header.text);
-            match &header.kind {
-                StepKind::Loop(Loop::Until { condition: None, .. }) => {
-                    let condition = find(&text, "until").map_or("", |(_, end)| text[end..].trim());
-                    judge(condition, &self.scope, Some(said)).unwrap_or_else(|| is_leaving(said))
-                }
-                StepKind::Loop(Loop::While { condition: None }) => {
-                    let condition = strip_any(&text, &["while", "repeat while", "as long as"]);
-                    match condition {
-                        Some(condition) => judge(condition, &self.scope, Some(said)) == Some(false),
-                        None => is_leaving(said),
-                    }
-                }
-                StepKind::Loop(_)
-                | StepKind::Branch { .. }
-                | StepKind::Return(_)
-                | StepKind::End
-                | StepKind::Break
-                | StepKind::Continue
-                | StepKind::Call(_)
-                | StepKind::Assign { .. }
-                | StepKind::Ask { .. }
-                | StepKind::Say { .. }
-                | StepKind::Free => false,
+            let StepKind::Loop(header) = &header.kind else { return false };
+            if let Loop::Until { condition: None, .. } = header {
+                let condition = find(&text, "until").map_or("", |(_, end)| text[end..].trim());
+                return judge(condition, &self.scope, Some(said)).unwrap_or_else(|| is_leaving(said));
             }
+            // `Repeat`, without an end.
+            matches!(header, Loop::While { condition: None }) && strip_any(&text, WHILES).is_none() && is_leaving(said)
         });
         ended.map(|header| header.id)
-    }
-
-    /// Whether a line under this one waits for the user.
-    fn waits_inside(&self, line: &Step) -> bool {
-        line.children
-            .iter()
-            .map(|&child| self.playbook.step(child))
-            .any(|child| matches!(child.kind, StepKind::Ask { .. }) || self.waits_inside(child))
-    }
-
-    /// The list that a loop over `the items in the cart` means.
-    fn list_in_words(&self, text: &str) -> Option<Value> {
-        let (_, end) = find_any(text, &["in", "of", "from"])?;
-        let noun = without_end(&text[end..]);
-        if let Some(worth) = super::reckon::worth(noun, &self.scope) {
-            return worth.value(&self.scope);
-        }
-        let bare = strip_any(noun, &["the", "their", "all", "all the"]).unwrap_or(noun);
-        let name = self.scope.names().into_iter().find(|name| name_words(name).eq_ignore_ascii_case(bare))?;
-        self.scope.value(&name).cloned()
     }
 }

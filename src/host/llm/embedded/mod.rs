@@ -1,4 +1,4 @@
-//! The model inside the binary: a guided executor, and what fills the places it leaves open.
+//! The model inside the binary: a guided executor.
 //!
 //! It reads the turn as data, never the prompt. Lines are executed by patterns and templates; what needs judgement is
 //! named in one honest sentence and passed over.
@@ -13,65 +13,36 @@ mod english;
 mod evasion;
 mod executor;
 mod judge;
-mod kinds;
 mod lines;
 mod loops;
 mod names;
 mod numbers;
 mod phrases;
-mod question;
-mod reckon;
 mod say;
 mod scope;
-pub mod slots;
-mod tell;
 mod wanted;
-#[cfg(feature = "embedded")]
-pub mod weights;
 mod wording;
 
-use std::pin::Pin;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use tokio::task::JoinHandle;
-use tokio_stream::Stream;
+use futures_util::{StreamExt, stream};
+use serde_json::json;
+use tokio::task::JoinError;
 
-use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
+use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream, TurnAsData};
 use crate::lang::program::{Arm, Mode, Program, Step, StepKind};
 use crate::vm::protocol::{Finish, ReplyEnd, Usage};
 
 pub use executor::reply;
-use slots::{SlotFiller, Stop, Unfilled};
 
-/// The embedded model.
-pub struct Embedded {
-    id: Arc<str>,
-    filler: Arc<dyn SlotFiller>,
-}
-
-impl Embedded {
-    /// A model whose open places `filler` fills.
-    pub fn new(filler: Arc<dyn SlotFiller>) -> Embedded {
-        Embedded { id: "embedded".into(), filler }
-    }
-
-    /// The model with templates and patterns alone: the same everywhere.
-    pub fn without_weights() -> Embedded {
-        Embedded::new(Arc::new(Unfilled))
-    }
-
-    /// The same under another id, which names its weights (`embedded:PATH`): a session goes on with the same ones.
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<Arc<str>>) -> Embedded {
-        self.id = id.into();
-        self
-    }
-}
+/// The embedded model: the same everywhere, and at every time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Embedded;
 
 impl Llm for Embedded {
     fn id(&self) -> Arc<str> {
-        self.id.clone()
+        "embedded".into()
     }
 
     fn request(&self, request: LlmRequest) -> ReplyStream {
@@ -79,57 +50,40 @@ impl Llm for Embedded {
             let end = ReplyEnd::Refused { reason: phrases::ONLY_TURNS.into() };
             return Box::pin(tokio_stream::once(ReplyPart::End { end, usage: None }));
         };
-        let (filler, stop) = (self.filler.clone(), Arc::new(Stop::default()));
         let messages = request.messages;
-        let task = {
-            let stop = stop.clone();
-            tokio::task::spawn_blocking(move || reply(&turn, &messages, &*filler, &stop))
-        };
-        Box::pin(Reply { task: Some(task), stop, end: None })
+        let task = tokio::task::spawn_blocking(move || guarded(&turn, || reply(&turn, &messages)));
+        Box::pin(stream::once(task).flat_map(|done| stream::iter(parts(done))))
     }
 }
 
-/// A reply that is being made on a thread of its own.
-struct Reply {
-    task: Option<JoinHandle<String>>,
-    stop: Arc<Stop>,
-    end: Option<ReplyPart>,
-}
-
-impl Stream for Reply {
-    type Item = ReplyPart;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<ReplyPart>> {
-        if let Some(end) = self.end.take() {
-            return Poll::Ready(Some(end));
+/// What is streamed of a reply. Nothing is paid for: no tokens were sent anywhere.
+fn parts(done: Result<String, JoinError>) -> Vec<ReplyPart> {
+    let usage = Some(Usage::default());
+    match done {
+        Ok(text) => {
+            let end = ReplyEnd::Complete(Finish::Stop);
+            vec![ReplyPart::Bytes(text.into_bytes()), ReplyPart::End { end, usage }]
         }
-        let Some(task) = self.task.as_mut() else { return Poll::Ready(None) };
-        let done = std::task::ready!(Pin::new(task).poll(context));
-        self.task = None;
-        // Nothing is paid for: no tokens were sent anywhere.
-        let usage = Some(Usage::default());
-        let (part, end) = match done {
-            Ok(text) => (Some(ReplyPart::Bytes(text.into_bytes())), ReplyEnd::Complete(Finish::Stop)),
-            Err(error) => (
-                None,
-                ReplyEnd::Refused { reason: format!("the embedded model failed: {error}; please report it").into() },
-            ),
-        };
-        let end = ReplyPart::End { end, usage };
-        Poll::Ready(Some(match part {
-            Some(part) => {
-                self.end = Some(end);
-                part
-            }
-            None => end,
-        }))
+        // The process is being ended.
+        Err(error) => {
+            let reason = format!("the embedded model was stopped: {error}").into();
+            vec![ReplyPart::End { end: ReplyEnd::Refused { reason }, usage }]
+        }
     }
 }
 
-impl Drop for Reply {
-    fn drop(&mut self) {
-        self.stop.stop();
-    }
+/// The reply that `make` gives. Where it panics the user is told so and may say it in other words: what somebody types
+/// ends no session.
+pub fn guarded(turn: &TurnAsData, make: impl FnOnce() -> String) -> String {
+    let made = catch_unwind(AssertUnwindSafe(make));
+    made.unwrap_or_else(|_| match turn.data.pointer {
+        Some(pointer) => {
+            let at = &turn.program.playbook(turn.data.playbook).step(pointer).label;
+            let (say, wait) = (json!({ "at": at, "say": phrases::PANICKED }), json!({ "at": at, "wait": "user" }));
+            format!("{say}\n{wait}")
+        }
+        None => json!({ "end": phrases::PANICKED }).to_string(),
+    })
 }
 
 /// Which lines of a program are in free words, so that the embedded model may have to leave them out, for people.

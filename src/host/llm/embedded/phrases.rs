@@ -46,13 +46,17 @@ pub(super) fn dead_end(playbook: &str) -> String {
 
 /// Why a program ends before a call.
 pub(super) fn no_argument(callee: &str) -> String {
-    format!("{callee} was not called: a value that it is given is not there")
+    format!("{callee} was not called: something that it needs is not there")
 }
 
 /// That what a line needs is not there.
 pub(super) fn missing(names: &str) -> String {
     format!("I am sorry, something went wrong here: there is no {names}.")
 }
+
+/// What is said where the executor has panicked.
+pub(super) const PANICKED: &str = "(Something went wrong inside me, which is a mistake of mine; please report it. You may \
+                                   go on by saying it in other words.)";
 
 /// Why anything else than a turn is refused; an error, no speech.
 pub(super) const ONLY_TURNS: &str = "the embedded model only follows playbooks; plans and the classifier `model` need a \
@@ -73,25 +77,8 @@ pub(super) enum Trouble {
     Nothing,
     /// More than one value.
     Several,
-    /// It is not of the kind that is needed.
-    Kind(Need),
-}
-
-/// What kind of answer is needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Need {
-    Name,
-    Words,
-    Place,
-    Number,
-    WholeNumber,
-    Digits,
-    Email,
-    Phone,
-    Date,
-    FullDate,
-    YesOrNo,
-    Choice,
+    /// It is not of the kind that is needed, which this says.
+    Kind(&'static str),
 }
 
 /// What stands before a question that is asked again.
@@ -103,26 +90,12 @@ pub(super) fn again(trouble: Trouble) -> &'static str {
         Trouble::Refusal => "That's all right, but I need it to go on.",
         Trouble::Nothing => "I need a little more than that.",
         Trouble::Several => "I found more than one number in that; I need just one.",
-        Trouble::Kind(Need::Name) => "I am looking for a name here, nothing else.",
-        Trouble::Kind(Need::Words) => "I need an answer in words here.",
-        Trouble::Kind(Need::Place) => "I am looking for the name of a place here.",
-        Trouble::Kind(Need::Number) => "I need a number here, such as 3 or 2.5.",
-        Trouble::Kind(Need::WholeNumber) => "I need a whole number here, such as 3.",
-        Trouble::Kind(Need::Digits) => "I need something with digits in it here.",
-        Trouble::Kind(Need::Email) => "I need an e-mail address here, such as ann@example.org.",
-        Trouble::Kind(Need::Phone) => "I need a phone number here.",
-        Trouble::Kind(Need::Date) => "I need a day here, such as 3 May.",
-        Trouble::Kind(Need::FullDate) => "I need the whole date here, such as 2026-05-03.",
-        Trouble::Kind(Need::Choice) => "I can only take one of these.",
-        Trouble::Kind(Need::YesOrNo) => "I need a yes or a no here.",
+        Trouble::Kind(need) => need,
     }
 }
 
 /// What is said when a user does not want to answer for the second time.
 pub(super) const WITHOUT_ANSWER: &str = "All right, then I go on without it.";
-
-/// A question where nothing says how to ask.
-pub(super) const NO_QUESTION: &str = "Please tell me more.";
 
 /// What is said to somebody who was only to be listened to, and said nothing.
 pub(super) const LISTENING: &str = "I am listening.";

@@ -1,421 +1,266 @@
-//! Lines that say something in words, as sentences: a small grammar of templates. What is not worded with certainty
-//! is left out.
+//! Lines that say something in words: greetings, thanks, and facts from the line's own words and from values. Nothing
+//! else is ever told; what is not understood is left out.
+
+use crate::value::{PathStep, Reference, Value};
 
 use super::english::{
-    Piece, capitalised, find, find_any, is_one_of, one_line, pieces, sentence, strip, strip_any, strip_user,
-    turn_round, unquoted, without_end,
+    Piece, find, is_one_of, mentions, name_words, one_line, pieces, sentence, strip, strip_any, strip_user, turn_round,
+    unquoted, without_end, words,
 };
-use super::slots::SpeechAct;
-use super::tell;
 use super::wanted::without_types;
-use super::wording::{Values, spoken, with_values};
-
-/// A sentence, as text of a `say`.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Said {
-    /// What it does; none: it tells a fact, which is never left to a model.
-    pub(super) act: Option<SpeechAct>,
-    /// The words of the line that it stands for.
-    pub(super) direction: String,
-    pub(super) text: String,
-}
+use super::wording::{Values, literal, spoken, with_values};
 
 /// A part of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Part {
-    Say(Said),
+    /// A sentence, as text of a `say`.
+    Say(String),
     /// What follows asks for something.
     Ask(String),
     /// The program is to end.
     End,
 }
 
-/// The conditions after a fact: whether one holds.
+/// Whether a condition holds; none: nobody can judge it.
 pub(super) type Judge<'a> = &'a dyn Fn(&str) -> Option<bool>;
 
-/// What a line's words say; empty if no part of it can be worded. `agent` is who speaks.
-pub(super) fn parts(line: &str, agent: &str, values: &dyn Values, judge: Judge<'_>) -> Vec<Part> {
+/// Verbs that tell.
+const TELLS: &str = "say|tell|inform|let|report|announce|explain|confirm|repeat|mention|read out|show|give|name|\
+    remind|warn|assure|answer|point out|read";
+
+/// Other verbs that begin something to say.
+const OTHERS: &str = "thank|greet|welcome|wish|apologise|apologize|ask|end the|end program|exit|\
+    hang up";
+
+/// What a line's words say, in order; what cannot be worded is left out.
+pub(super) fn parts(line: &str, values: &dyn Values, judge: Judge<'_>) -> Vec<Part> {
     let text = without_types(&one_line(line));
     let mut parts: Vec<Part> = Vec::new();
     for direction in directions(&text) {
-        let direction = without_adverbs(without_end(direction));
-        let part = if strip_any(direction, &["ask", "prompt"]).is_some() {
-            Some(Part::Ask(direction.to_owned()))
-        } else if is_one_of(
-            direction,
-            &[
-                "end the program",
-                "end program",
-                "end the conversation",
-                "end conversation",
-                "hang up",
-                "end the session",
-                "exit",
-            ],
-        ) {
-            Some(Part::End)
+        let direction = without_end(direction);
+        let part = if strip_any(direction, "ask|prompt").is_some() {
+            Part::Ask(direction.to_owned())
+        } else if is_one_of(direction, "end the program|end program|end the conversation|hang up|exit") {
+            Part::End
         } else {
-            said(direction, agent, values, judge)
+            let Some(text) = said(direction, values, judge) else { continue };
+            // `Hello, Ada! I wish you a good day.` is said in one breath.
+            match parts.last_mut() {
+                Some(Part::Say(last)) => {
+                    last.push(' ');
+                    last.push_str(&text);
+                    continue;
+                }
+                _ => Part::Say(text),
+            }
         };
-        parts.extend(part);
+        parts.push(part);
     }
-    join_greetings(parts)
+    parts
 }
 
-/// Verbs that begin another thing to say, after `and`.
-const VERBS: [&str; 38] = [
-    "say",
-    "tell",
-    "thank",
-    "greet",
-    "wish",
-    "give them",
-    "give the user",
-    "ask",
-    "welcome",
-    "apologise",
-    "apologize",
-    "inform",
-    "let",
-    "remind",
-    "congratulate",
-    "show",
-    "explain",
-    "introduce",
-    "mention",
-    "invite",
-    "warn",
-    "end the",
-    "end program",
-    "name",
-    "read out",
-    "exit",
-    "hang up",
-    "bid",
-    "point out",
-    "assure",
-    "report",
-    "confirm",
-    "promise",
-    "announce",
-    "offer",
-    "present",
-    "suggest",
-    "recommend",
-];
-
-/// The things a line says to say, one after the other.
+/// The things that a line says to do, one after the other.
 fn directions(text: &str) -> Vec<&str> {
+    let begins_one = |rest: &str| {
+        let rest = rest.trim_start();
+        let rest = strip_any(rest, "then|also|finally").unwrap_or(rest);
+        strip_any(rest, TELLS).or_else(|| strip_any(rest, OTHERS)).is_some()
+    };
     let mut directions = Vec::new();
     let (mut from, mut at) = (0, 0);
     for piece in pieces(text) {
         let start = at;
         at += piece.source().len();
-        let begins = match piece {
-            Piece::Word(word) if is_one_of(word, &["and", "then"]) => {
-                let rest = text[at..].trim_start();
-                let rest = strip_any(rest, &["then", "also", "finally", "kindly", "politely"]).unwrap_or(rest);
-                let before = text[from..start].trim_end();
-                // `what you can say and tell`: only where something stands before it.
-                !before.is_empty() && strip_any(rest, &VERBS).is_some()
-            }
-            Piece::Word(_) | Piece::Mention(..) | Piece::Quoted(_) => false,
-            Piece::Other(marks) => {
-                marks.contains(['.', ';', ',']) && strip_any(text[at..].trim_start(), &VERBS).is_some()
-            }
+        let is_link = match piece {
+            Piece::Word(word) => is_one_of(word, "and|then"),
+            Piece::Other(marks) => marks.contains(['.', ';', ',']),
+            Piece::Mention(..) | Piece::Quoted(_) => false,
         };
-        if begins {
+        // `what you can say and tell`: only where something stands before it.
+        if is_link && !without_end(&text[from..start]).is_empty() && begins_one(&text[at..]) {
             directions.push(&text[from..start]);
             from = at;
         }
     }
     directions.push(&text[from..]);
-    directions.into_iter().filter(|direction| !without_end(direction).is_empty()).collect()
+    let starts = "then|also|finally|please|and|politely|briefly";
+    let directions = directions.into_iter().map(|direction| strip_any(direction, starts).unwrap_or(direction));
+    directions.filter(|direction| !without_end(direction).is_empty()).collect()
 }
 
-fn without_adverbs(mut text: &str) -> &str {
-    const ADVERBS: [&str; 24] = [
-        "politely",
-        "kindly",
-        "warmly",
-        "briefly",
-        "then",
-        "finally",
-        "also",
-        "please",
-        "now",
-        "first",
-        "next",
-        "gently",
-        "cheerfully",
-        "clearly",
-        "simply",
-        "just",
-        "and",
-        "immediately",
-        "honestly",
-        "shortly",
-        "once more",
-        "again",
-        "carefully",
-        "always",
-    ];
-    while let Some(rest) = strip_any(text, &ADVERBS).filter(|rest| !rest.is_empty()) {
-        text = rest.trim_start_matches([',', ' ']);
-    }
-    text
-}
-
-fn said(direction: &str, agent: &str, values: &dyn Values, judge: Judge<'_>) -> Option<Part> {
-    let act = |act, text: String| Some(Part::Say(Said { act: Some(act), direction: direction.to_owned(), text }));
-    if let Some(text) = greeting(direction, values) {
-        return act(SpeechAct::Greet, text);
-    }
-    if let Some(rest) = strip_any(
-        direction,
-        &[
-            "say goodbye",
-            "say good bye",
-            "say bye",
-            "say farewell",
-            "bid farewell",
-            "take your leave",
-            "bid the user farewell",
-            "bid them farewell",
-            "bid the user goodbye",
-            "end with a goodbye",
-            "wave goodbye",
-        ],
-    ) {
-        return act(SpeechAct::Farewell, with_name("Goodbye", rest, values));
-    }
-    if let Some(rest) = strip_any(
-        direction,
-        &["thank", "express thanks to", "say thank you to", "say thanks to", "say thank you", "say thanks"],
-    ) {
-        return act(SpeechAct::Thank, thanks(rest, values));
-    }
-    if let Some(text) = apology(direction, values) {
-        return act(SpeechAct::Apologise, text);
-    }
-    if let Some(rest) = strip(direction, "wish") {
-        let wish = strip_user(rest).or_else(|| behind_name(rest)).unwrap_or(rest);
-        let wish = with_values(&turn_round(without_end(wish)), values)?;
-        let wish = if wish.trim().is_empty() { "all the best".to_owned() } else { wish };
-        let is_day = strip_any(&wish, &["a", "an"]).is_some()
-            && find_any(
-                &wish,
-                &["day", "evening", "night", "weekend", "morning", "afternoon", "journey", "trip", "time"],
-            )
-            .is_some();
-        if is_day {
-            return act(SpeechAct::Farewell, format!("Have {wish}!"));
-        }
-        return act(SpeechAct::Remark, sentence(&format!("I wish you {wish}")));
-    }
-    if let Some(rest) = strip(direction, "congratulate") {
-        if let Some(name) = super::english::mentions(rest).into_iter().next().filter(|_| rest.starts_with('$')) {
-            let called = values.told(&name).map(|value| format!(", {}", spoken(&name, value))).unwrap_or_default();
-            return act(SpeechAct::Remark, format!("Congratulations{called}!"));
-        }
-        let what = strip_any(strip_user(rest).unwrap_or(rest), &["on", "for"]).unwrap_or("");
-        let what = with_values(&turn_round(what), values).unwrap_or_default();
-        return act(
-            SpeechAct::Remark,
-            if what.is_empty() { "Congratulations!".to_owned() } else { format!("Congratulations on {what}!") },
-        );
-    }
-    if strip_any(direction, &["introduce yourself", "say who you are", "tell the user who you are", "present yourself"])
-        .is_some()
-    {
-        return Some(Part::Say(Said {
-            act: None,
-            direction: direction.to_owned(),
-            text: format!("This is {}.", super::wording::literal(agent)),
-        }));
-    }
-    if let Some(text) = remark(direction, values) {
-        return act(SpeechAct::Remark, text);
-    }
-    let text = appeal(direction, values).or_else(|| tell::fact(direction, values, judge))?;
-    Some(Part::Say(Said { act: None, direction: direction.to_owned(), text }))
-}
-
-/// What follows a variable at the beginning.
-fn behind_name(text: &str) -> Option<&str> {
-    match pieces(text).first() {
-        Some(Piece::Mention(_, source)) => Some(text[source.len()..].trim_start()),
-        _ => None,
-    }
-}
-
-/// `Hello, {$name}!`
-fn greeting(direction: &str, values: &dyn Values) -> Option<String> {
-    for time in ["good morning", "good afternoon", "good evening", "good night", "good day"] {
-        if let Some(rest) =
-            strip_any(direction, &["say", "bid the user", "bid them"]).and_then(|rest| strip(rest, time))
-        {
-            return Some(with_name(&capitalised(time), rest, values));
-        }
-    }
-    if let Some(rest) = strip_any(direction, &["say hello", "say hi", "greet", "send greetings", "say a greeting"]) {
+fn said(direction: &str, values: &dyn Values, judge: Judge<'_>) -> Option<String> {
+    if let Some(rest) = strip_any(direction, "greet|say hello|say hi|send greetings") {
         return Some(with_name("Hello", rest, values));
     }
-    let rest = strip_any(direction, &["welcome", "say welcome", "bid welcome"])?;
-    let rest = strip_user(rest).or_else(|| strip(rest, "to").and_then(strip_user)).unwrap_or(rest);
-    let place = find(rest, "to").map(|(_, end)| without_end(rest[end..].trim()));
-    let place = place.filter(|place| !place.is_empty()).and_then(|place| with_values(&turn_round(place), values));
-    match place {
-        Some(place) => Some(format!("Welcome to {place}!")),
-        None if strip(rest, "back").is_some() => Some(with_name("Welcome back", rest, values)),
-        None => Some(with_name("Welcome", rest, values)),
+    if let Some(rest) = strip_any(direction, "welcome|say welcome") {
+        return Some(with_name("Welcome", rest, values));
     }
+    if let Some(rest) = strip_any(direction, "say goodbye|say good bye|say bye|say farewell") {
+        return Some(with_name("Goodbye", rest, values));
+    }
+    if let Some(rest) = strip_any(direction, "thank|say thank you to|say thank you|say thanks") {
+        let what = find(rest, "for").map(|(_, end)| turn_round(without_end(&rest[end..])));
+        return match what.map(|what| with_values(&what, values)) {
+            Some(what) => Some(format!("Thank you for {}.", what?.trim())),
+            None => Some(with_name("Thank you", rest, values)),
+        };
+    }
+    let sorry = "apologise|apologize|say sorry|say that you are sorry|say once that you are sorry";
+    if strip_any(direction, sorry).is_some() {
+        return Some("I am sorry.".to_owned());
+    }
+    if let Some(rest) = strip(direction, "wish") {
+        let wish = with_values(&turn_round(without_end(strip_user(rest).unwrap_or(rest))), values)?;
+        return Some(sentence(&format!("I wish you {wish}")));
+    }
+    if let Some(rest) = strip_any(direction, "say something kind about|say something nice about") {
+        let about = mentions(rest).into_iter().next()?;
+        return Some(format!("I like the sound of {}.", spoken(&about, values.told(&about)?)));
+    }
+    fact(direction, values, judge)
 }
 
 /// A greeting or a farewell, by the name that the line mentions.
 fn with_name(greeting: &str, rest: &str, values: &dyn Values) -> String {
-    let mentioned = super::english::mentions(rest).into_iter().next();
-    let by_name = || {
-        let wants = find_any(
-            rest,
-            &["by name", "by their name", "with their name", "using their name", "by first name", "personally"],
-        );
-        let name =
-            wants.and_then(|_| values.names().into_iter().find(|name| &**name == "name" || name.ends_with("_name")))?;
-        Some(crate::value::Reference { name, path: Vec::new() })
+    let mentioned = mentions(rest).into_iter().next();
+    let name = mentioned.and_then(|reference| values.told(&reference).map(|value| spoken(&reference, value)));
+    name.map_or_else(|| format!("{greeting}!"), |name| format!("{greeting}, {name}!"))
+}
+
+/// What a line says to tell.
+fn fact(direction: &str, values: &dyn Values, judge: Judge<'_>) -> Option<String> {
+    let rest = strip_any(direction, TELLS)?;
+    let rest = strip_user(rest).or_else(|| strip_any(rest, "to|with").and_then(strip_user)).unwrap_or(rest);
+    let rest = strip_any(rest, "know|back|once more|again").unwrap_or(rest);
+    let rest = without_end(rest.trim_start_matches([':', ',', ' ']));
+    // `Tell $name that …`.
+    let behind = match pieces(rest).first() {
+        Some(Piece::Mention(_, source)) => rest[source.len()..].trim_start(),
+        _ => "",
     };
-    match mentioned
-        .or_else(by_name)
-        .and_then(|reference| values.told(&reference).map(|value| spoken(&reference, value)))
-    {
-        Some(name) => format!("{greeting}, {name}!"),
-        None => format!("{greeting}!"),
+    let rest = if strip(behind, "that").is_some() { behind } else { rest };
+    if let Some(quoted) = unquoted(rest) {
+        return with_values(quoted, values);
     }
+    let mut told = Vec::new();
+    for clause in clauses(rest) {
+        let (clause, condition) = match find(clause, "if").filter(|(start, _)| *start > 0) {
+            Some((start, end)) => (without_end(&clause[..start]), Some(clause[end..].trim())),
+            None => (without_end(clause), None),
+        };
+        // What stands under a condition that nobody can judge is told only if it is a value that is there.
+        let text = match condition.map(judge) {
+            Some(Some(false)) => continue,
+            Some(None) => match member(clause, values) {
+                Some(text) => text,
+                None => continue,
+            },
+            Some(Some(true)) | None => clause_told(clause, values)?,
+        };
+        told.push(sentence(&text));
+    }
+    (!told.is_empty()).then(|| told.join(" "))
 }
 
-fn thanks(rest: &str, values: &dyn Values) -> String {
-    let rest = without_end(strip_user(rest).unwrap_or(rest));
-    let name = super::english::mentions(rest.split(" for ").next().unwrap_or("")).into_iter().next();
-    let name = name.and_then(|reference| values.told(&reference).map(|value| spoken(&reference, value)));
-    let what = find(rest, "for")
-        .map(|(_, end)| turn_round(without_end(&rest[end..])))
-        .and_then(|what| with_values(&what, values));
-    let called = name.map_or(String::new(), |name| format!(", {name}"));
-    match what.filter(|what| !what.trim().is_empty()) {
-        Some(what) => format!("Thank you for {}{called}.", what.trim()),
-        None => format!("Thank you{called}!"),
-    }
-}
-
-fn apology(direction: &str, values: &dyn Values) -> Option<String> {
-    const FORMS: [&str; 12] = [
-        "apologise",
-        "apologize",
-        "say sorry",
-        "say that you are sorry",
-        "say you are sorry",
-        "say you're sorry",
-        "say that you're sorry",
-        "tell the user that you are sorry",
-        "tell the user you are sorry",
-        "tell them that you are sorry",
-        "express regret",
-        "tell them you are sorry",
-    ];
-    let rest = strip_any(direction, &FORMS)?;
-    let rest = strip(rest, "to").and_then(strip_user).unwrap_or_else(|| strip_user(rest).unwrap_or(rest));
-    let Some(rest) = strip_any(rest, &["for", "about", "that", "because"]).map(|_| rest) else {
-        return Some("I am sorry.".to_owned());
-    };
-    let said = with_values(&turn_round(without_end(rest)), values);
-    Some(said.map_or("I am sorry.".to_owned(), |said| sentence(&format!("I am sorry {said}"))))
-}
-
-/// Something kind, about something or not.
-fn remark(direction: &str, values: &dyn Values) -> Option<String> {
-    let rest = strip_any(
-        direction,
-        &[
-            "say something",
-            "make a remark",
-            "make a comment",
-            "comment",
-            "compliment",
-            "tell them something",
-            "tell the user something",
-            "make small talk",
-            "chat",
-            "make a compliment",
-            "encourage",
-        ],
-    );
-    if strip_any(direction, &["praise", "compliment the user"]).is_some() {
-        return Some("Well done!".to_owned());
-    }
-    let rest = rest?;
-    // `Encourage the user to try again`.
-    if strip_user(rest).and_then(|rest| strip(rest, "to")).is_some() {
-        return None;
-    }
-    if find_any(direction, &["funny", "joke", "interesting", "useful", "about the weather"]).is_some() {
-        return None;
-    }
-    let about = super::english::mentions(rest).into_iter().next();
-    match about.and_then(|reference| values.told(&reference).map(|value| spoken(&reference, value))) {
-        Some(about) => Some(format!("I like the sound of {about}.")),
-        None if strip(direction, "encourage").is_some() => Some("You are doing well!".to_owned()),
-        None if find_any(rest, &["about"]).is_some() => None,
-        None => Some("It is good to talk to you.".to_owned()),
-    }
-}
-
-/// What the user is asked to do, or not to forget.
-fn appeal(direction: &str, values: &dyn Values) -> Option<String> {
-    let forms: [(&[&str], &str, &str); 7] = [
-        (&["remind"], "to", "Please remember to"),
-        (&["remind"], "that", "Please remember that"),
-        (&["warn"], "that", "Please note that"),
-        (&["assure"], "that", ""),
-        (&["invite", "encourage", "advise"], "to", "You are welcome to"),
-        (&["instruct", "tell", "urge"], "to", "Please"),
-        (&["tell"], "not to", "Please don't"),
-    ];
-    for (verbs, word, start) in forms {
-        let Some(rest) = strip_any(direction, verbs) else { continue };
-        let Some(what) = strip_user(rest).and_then(|rest| strip(rest, word)) else { continue };
-        let what = with_values(&turn_round(without_end(what)), values)?;
-        return Some(sentence(&format!("{start} {what}")));
-    }
-    for (verb, start) in
-        [("suggest", "I suggest"), ("recommend", "I recommend"), ("offer", "I can offer you"), ("promise", "I promise")]
-    {
-        if let Some(rest) = strip(direction, verb) {
-            let rest = strip(rest, "to").and_then(strip_user).or_else(|| strip_user(rest)).unwrap_or(rest);
-            let rest = rest.trim_start_matches([':', ',', ' ']);
-            if unquoted(rest).is_some() || rest.is_empty() {
-                return None;
-            }
-            // `offer to call them back`.
-            let start = if verb == "offer" && strip(rest, "to").is_some() { "I offer" } else { start };
-            let what = with_values(&turn_round(without_end(rest)), values)?;
-            return Some(sentence(&format!("{start} {what}")));
+/// The parts of what is told: after `and`, another `that`, or a noun, or a question word.
+fn clauses(text: &str) -> Vec<&str> {
+    const STARTS: &str = "that|when|where|how|what|the|their|its";
+    let is_sentence = strip(text, "that").is_some();
+    let mut clauses = Vec::new();
+    let (mut from, mut at) = (0, 0);
+    for piece in pieces(text) {
+        let start = at;
+        at += piece.source().len();
+        let starts = if is_sentence { "that" } else { STARTS };
+        if matches!(piece, Piece::Word("and")) && strip_any(text[at..].trim_start(), starts).is_some() {
+            clauses.push(&text[from..start]);
+            from = at;
         }
     }
-    None
+    clauses.push(&text[from..]);
+    clauses
 }
 
-/// `Hello, Ada!` and `I wish you a good day.` are said in one breath.
-fn join_greetings(parts: Vec<Part>) -> Vec<Part> {
-    let mut joined: Vec<Part> = Vec::new();
-    for part in parts {
-        match (joined.last_mut(), part) {
-            (Some(Part::Say(last)), Part::Say(said)) => {
-                last.text = format!("{} {}", last.text, said.text);
-                last.direction = format!("{} and {}", last.direction, said.direction);
-                last.act = last.act.filter(|_| said.act.is_some());
-            }
-            (_, part) => joined.push(part),
-        }
+fn clause_told(clause: &str, values: &dyn Values) -> Option<String> {
+    if let Some(said) = strip(clause, "that") {
+        return with_values(&turn_round(&named_values(said)), values);
     }
-    joined
+    if let Some(text) = member(clause, values) {
+        return Some(text);
+    }
+    let clause = strip_any(clause, "about").unwrap_or(clause);
+    // `the number $booking`, `what you will remember: $a and $b`: a name, and the value of it.
+    let named: Vec<Piece<'_>> = pieces(clause);
+    let n_before = named.iter().position(|piece| matches!(piece, Piece::Mention(..)))?;
+    let start: usize = named[..n_before].iter().map(|piece| piece.source().len()).sum();
+    let is_list = |piece: &Piece<'_>| match piece {
+        Piece::Word(word) => is_one_of(word, "and|or"),
+        Piece::Mention(..) | Piece::Other(_) => true,
+        Piece::Quoted(_) => false,
+    };
+    if !named[n_before..].iter().all(is_list) {
+        return None;
+    }
+    let value = with_values(clause[start..].trim_end_matches([')', ' ']), values)?;
+    let head = clause[..start].trim_end_matches([' ', ':', ',', '(', '–', '—', '-']);
+    // A value that belongs to a question, or to another thing, does not say what is asked for.
+    let ends_open = words(head).last().is_some_and(|word| is_one_of(word, "of|for|in|about|from|to|with|by|on|at"));
+    let is_marked = clause[head.len()..start].contains([':', ',', '(', '–', '—', '-']);
+    let is_question = strip_any(head, "what|how|when|where|who|which|why|whether").is_some();
+    if ends_open || (is_question && !is_marked) {
+        return None;
+    }
+    let name = match named.get(n_before) {
+        Some(Piece::Mention(reference, _)) if is_one_of(head, "the|their|your|a|an") => {
+            format!("{head} {}", literal(&name_words(last_name(reference))))
+        }
+        _ => head.to_owned(),
+    };
+    Some(if name.is_empty() { value } else { format!("{}: {value}", turn_round(&name)) })
+}
+
+/// `the $amount` is `the amount $amount`: a bare value would say nothing of what it is.
+fn named_values(text: &str) -> String {
+    let (mut named, mut before) = (String::new(), "");
+    for piece in pieces(text) {
+        if let Piece::Mention(reference, _) = &piece
+            && is_one_of(before, "the|their|your|a|an|its")
+        {
+            named.push_str(&format!("{} ", name_words(last_name(reference))));
+        }
+        named.push_str(piece.source());
+        before = if let Piece::Word(word) = piece { word } else { before };
+    }
+    named
+}
+
+fn last_name(reference: &Reference) -> &str {
+    let members = reference.path.iter().rev();
+    let mut names = members.filter_map(|step| if let PathStep::Member(name) = step { Some(&**name) } else { None });
+    names.next().unwrap_or(&reference.name)
+}
+
+/// `the state of the order`, `when it is expected`: a member of a variable that is called so, or a variable.
+fn member(clause: &str, values: &dyn Values) -> Option<String> {
+    let is_called = |name: &str, word: &str| name_words(name).eq_ignore_ascii_case(&name_words(word));
+    let bare = strip_any(clause, "the|its|their").unwrap_or(clause);
+    let field = match find(bare, "of") {
+        Some((start, end)) => {
+            let owner = bare[end..].trim();
+            let owner = strip_any(owner, "the|their|this").unwrap_or(owner).trim_start_matches('$');
+            values.names().into_iter().find(|name| is_called(name, owner))?;
+            bare[..start].trim()
+        }
+        None => strip_any(bare, "when it is|when it was|where it is|how it was").unwrap_or(bare),
+    };
+    let own =
+        values.names().into_iter().filter(|name| is_called(name, field)).map(|name| Reference { name, path: vec![] });
+    let members = values.names().into_iter().filter_map(|name| {
+        let Some(Value::Map(members)) = values.value(&name) else { return None };
+        let key = members.keys().find(|key| is_called(key, field))?.clone();
+        Some(Reference { name, path: vec![PathStep::Member(key)] })
+    });
+    let reference = own.chain(members).find(|reference| values.told(reference).is_some())?;
+    let value = spoken(&reference, values.told(&reference)?);
+    Some(format!("{}: {value}", turn_round(clause).replace('$', "")))
 }

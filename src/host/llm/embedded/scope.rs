@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::lang::expr::{Expr, parse};
+use crate::lang::expr::{Expr, ExprKind, parse};
 use crate::span::FileId;
-use crate::value::Value;
+use crate::value::{Reference, Value};
 use crate::vm::protocol::{Origin, Tracked};
 use crate::vm::variables::eval::{Lookup, eval};
 use crate::vm::variables::fault::EvalFault;
 
+use super::english::{unquoted, without_end};
+use super::executor::literal_json;
 use super::wording::Values;
 
 /// Visible variables, nearest first.
@@ -34,10 +36,36 @@ impl Scope {
         eval(expr, self).map(Tracked::into_value)
     }
 
-    /// The value of a text that is an expression.
-    pub(super) fn eval_text(&self, text: &str) -> Option<Value> {
-        let expr = parse(text.trim(), FileId(0), 0).ok()?;
-        self.eval(&expr).ok()
+    /// What a text comes to that is an expression, a text in quotes, or the name of something that is there.
+    pub(super) fn worth(&self, text: &str) -> Option<Worth> {
+        if let Some(quoted) = unquoted(text) {
+            return Some(Worth { value: Value::str(quoted), reference: None });
+        }
+        let expr = parse(without_end(text), FileId(0), 0).ok()?;
+        let value = self.eval(&expr).ok()?;
+        let reference = if let ExprKind::Reference(reference) = expr.kind { Some(reference) } else { None };
+        Some(Worth { value, reference })
+    }
+}
+
+/// What a text comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Worth {
+    pub(super) value: Value,
+    /// It is the value of a variable, as it is.
+    pub(super) reference: Option<Reference>,
+}
+
+impl Worth {
+    /// The variable's value.
+    pub(super) fn of(reference: Reference, scope: &Scope) -> Option<Worth> {
+        let value = scope.told(&reference)?.clone();
+        Some(Worth { value, reference: Some(reference) })
+    }
+
+    /// As it is written in a trace line.
+    pub(super) fn written(&self) -> serde_json::Value {
+        self.reference.as_ref().map_or_else(|| literal_json(&self.value), |reference| reference.to_string().into())
     }
 }
 

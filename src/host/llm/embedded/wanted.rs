@@ -1,442 +1,257 @@
-//! What a line that asks wants to know: in which words it says so, and what kind of answer fits.
+//! What a line that asks wants to know: how it is asked, and what kind of answer fits. The line's own words are said;
+//! they are made no sentence of.
 
-use crate::lang::program::{Target, Type};
+use crate::lang::program::{Target, Type, TypeKind};
 
 use super::english::{
-    Piece, find, find_any, is_one_of, name_words, one_line, pieces, same, strip, strip_any, strip_user, unquoted,
-    without_end, words,
+    Piece, find, find_any, is_one_of, name_words, one_line, pieces, sentence, strip, strip_any, strip_user, turn_round,
+    unquoted, without_end, words,
 };
-use super::kinds::{Kind, kind, kind_of_type};
+use super::wording::{Values, plain, with_values};
 
-/// How a line says what is wanted. The texts are the line's, variables included, not turned round yet.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Phrase {
-    /// The very words of the question.
-    Exact(String),
-    /// `what they like`, `whether it is late`.
-    Clause(String),
-    /// `confirm the order`.
-    To(String),
-    /// `the number of their order`.
-    Noun(String),
-    /// Of `about their day`: what follows.
-    About(String),
-    /// Something that no template words.
-    Open(String),
-    /// The line only waits.
-    Unsaid,
+/// What kind of answer fits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Name,
+    Text,
+    Number,
+    WholeNumber,
+    /// Something with digits in it: a number of an order, a code.
+    Digits,
+    Email,
+    Phone,
+    /// A day; whether the whole date is needed.
+    Date {
+        full: bool,
+    },
+    YesOrNo,
+    /// One of these.
+    Choice(Vec<String>),
+    List,
+    /// Whatever is said.
+    Anything,
 }
 
 /// What is wanted for one variable, or by a line without one.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Wanted {
-    pub(super) phrase: Phrase,
+    /// The question; empty: the line only waits.
+    pub(super) question: String,
     pub(super) kind: Kind,
-    /// It has been asked before.
-    pub(super) once_more: bool,
     /// Only to be asked if it is not clear already.
     pub(super) if_unclear: bool,
-    /// The words that the line adds: why, or in which form.
-    pub(super) words: String,
 }
 
 /// Verbs that ask.
-const ASKS: [&str; 9] = ["ask", "prompt", "request", "get", "collect", "obtain", "receive", "gather", "yld for user"];
+const ASKS: &str = "ask|prompt|request|get|collect|obtain|receive|gather|yld for user";
 
 /// Words that begin a question inside a sentence.
-pub(super) const QUESTION_WORDS: [&str; 13] = [
-    "until when",
-    "since when",
-    "by when",
-    "what",
-    "which",
-    "who",
-    "whom",
-    "whose",
-    "when",
-    "where",
-    "why",
-    "how",
-    "how many",
-];
+const QUESTION_WORDS: &str = "until when|since when|what|which|who|whom|whose|when|where|why|how|whether";
 
 /// Words after a variable that say why or when, not what.
-const REASONS: [&str; 13] =
-    ["so", "because", "since", "and", "but", "before", "after", "then", "please", "if", "unless", "only", "in case"];
+const REASONS: &str = "so|because|since|and|but|before|after|then|please|if|unless|only|in case|as";
 
 /// Words after a variable that say in which form.
-const FORMS: [&str; 14] = [
-    "as",
-    "with",
-    "in",
-    "like",
-    "such as",
-    "for example",
-    "for instance",
-    "e.g",
-    "between",
-    "from",
-    "including",
-    "without",
-    "or",
-    "at",
-];
+const FORMS: &str = "with|in|like|such as|between|including|without";
 
-/// Reads the line's words for one of its variables; `n_targets` is how many it has.
-pub(super) fn read(line: &str, target: Option<&Target>, n_targets: usize, ty: Type) -> Wanted {
+/// Words that a variable's own word may follow.
+const BEFORE_NAMES: &str =
+    "user's|the|their|a|an|his|her|its|your|another|first|last|full|new|favourite|favorite|preferred";
+
+/// What a line begins with that asks for something without a variable.
+const ASKED: &str =
+    "to|about|the|their|a|an|another|what|which|who|whom|whose|when|where|why|how|whether|if|until when";
+
+/// Things to ask that a line leaves to a model.
+const OPEN: &str = "a question|one question|another question|one more question|questions|some questions|a riddle|\
+    something";
+
+/// Reads the line's words for one of its variables; `n_targets` is how many it has. None: what is to be asked is left
+/// to a model.
+pub(super) fn read(
+    line: &str,
+    target: Option<&Target>,
+    n_targets: usize,
+    ty: Type,
+    values: &dyn Values,
+) -> Option<Wanted> {
     let text = without_types(&one_line(line));
     let text = strip_assignment(&text);
-    let mut wanted = Wanted {
-        phrase: Phrase::Unsaid,
-        kind: Kind::Anything,
-        once_more: false,
-        if_unclear: is_conditional(text),
-        words: text.to_owned(),
+    let name = target.map(|target| name_words(&target.name)).unwrap_or_default();
+    let if_unclear = find_any(text, "if it is not|if it isn't|if not|unless|if it is unclear").is_some();
+    if strip(text, "wait").is_some() {
+        let kind = kind_of_type(ty).filter(|_| target.is_some()).unwrap_or(Kind::Anything);
+        return Some(Wanted { question: String::new(), kind, if_unclear });
+    }
+    let text = strip_any(text, "please|now|then|first").unwrap_or(text);
+    let rest = strip_any(text, ASKS).unwrap_or(text);
+    let rest = strip_user(rest).unwrap_or(rest);
+    let rest = strip_any(rest, "for|again|once more").unwrap_or(rest).trim_start_matches([':', ',', ' ']);
+    let what = match target {
+        Some(_) if n_targets > 1 => with_article(&name),
+        Some(target) => described(without_storage(rest, target), target),
+        None => rest.trim().to_owned(),
     };
-    if let Some(rest) = strip(text, "wait for").or_else(|| strip(text, "wait")) {
-        wanted.kind = if target.is_some() { kind_of_type(ty).unwrap_or(Kind::Anything) } else { Kind::Anything };
-        wanted.words = rest.to_owned();
-        return wanted;
+    let is_worded = unquoted(&what).is_some() || what.ends_with('?') || strip_any(&what, ASKED).is_some();
+    if target.is_none() && (!is_worded || strip_any(&what, OPEN).is_some()) {
+        return None;
     }
-    let text = strip_any(text, &["please", "now", "then", "first"]).unwrap_or(text);
-    let rest = strip_any(text, &ASKS).unwrap_or(text);
-    let rest = strip_user(rest).or_else(|| behind_addressee(rest, target)).unwrap_or(rest);
-    let rest =
-        strip_any(rest, &["kindly", "politely", "again", "once more", "then", "also", "now", "please"]).unwrap_or(rest);
-    let rest = without_storage(rest, target);
-    let rest = without_source(rest);
-    (wanted.phrase, wanted.once_more) = phrase(rest.trim(), target, n_targets);
-    if let Some(clause) = unclear_clause(text) {
-        wanted.phrase = Phrase::Clause(with_name(clause, target));
+    let kind = match (kind_of_type(ty), target) {
+        (Some(kind), _) => kind,
+        (None, None) => Kind::Anything,
+        (None, Some(_)) => kind_of(&what, &name, line, ty.kind == TypeKind::Str),
+    };
+    Some(Wanted { question: question(&what, values), kind, if_unclear })
+}
+
+/// The question for something, in the line's own words.
+pub(super) fn question(what: &str, values: &dyn Values) -> String {
+    let said = |text: &str| with_values(text, values).unwrap_or_else(|| plain(text));
+    if let Some(quoted) = unquoted(what) {
+        return said(quoted);
     }
-    wanted.once_more |= find_any(text, &["once more", "again", "one more time"]).is_some();
-    wanted.kind = kind(&wanted, target, ty);
-    wanted
+    let turned = turn_round(without_end(what));
+    if what.trim_end().ends_with('?') {
+        return sentence(&said(&turned));
+    }
+    match strip(&turned, "to") {
+        Some(action) => sentence(&format!("please {}", said(action))),
+        None => sentence(&format!("please tell me {}", said(&turned))),
+    }
 }
 
 /// `$x = ask …`, `Set $x to ask …`: from the verb on.
 fn strip_assignment(text: &str) -> &str {
-    let rest = strip_any(text, &["set", "let"]).unwrap_or(text);
+    let rest = strip_any(text, "set|let").unwrap_or(text);
     let Some(Piece::Mention(_, source)) = pieces(rest).into_iter().next() else { return text };
     let rest = rest[source.len()..].trim_start();
-    rest.strip_prefix('=').or_else(|| strip_any(rest, &["to", "be", "as"])).map_or(text, str::trim_start)
+    rest.strip_prefix('=').or_else(|| strip_any(rest, "to|be|as")).map_or(text, str::trim_start)
 }
 
 /// The text without the types that stand beside variables.
 pub(super) fn without_types(text: &str) -> String {
-    const TYPES: [&str; 18] = [
-        "str", "string", "text", "int", "integer", "float", "number", "bool", "boolean", "list", "array", "tuple",
-        "set", "dict", "object", "map", "any", "none",
-    ];
-    const TYPES_APART: [&str; 7] = ["str", "int", "float", "bool", "dict", "integer", "boolean"];
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
-    while !rest.is_empty() {
-        let Some(Piece::Mention(_, source)) = pieces(rest).into_iter().next() else {
-            let piece = pieces(rest).first().map_or(rest.len(), |piece| piece.source().len());
-            result.push_str(&rest[..piece]);
-            rest = &rest[piece..];
-            continue;
-        };
+    while let Some(piece) = pieces(rest).first() {
+        let (source, is_mention) = (piece.source(), matches!(piece, Piece::Mention(..)));
         result.push_str(source);
         rest = &rest[source.len()..];
-        let Some(written) = rest.strip_prefix(':') else { continue };
-        let apart = written.strip_prefix(' ');
-        let (written, types) = match apart {
-            Some(written) => (written, &TYPES_APART[..]),
-            None => (written, &TYPES[..]),
-        };
-        if let Some(Piece::Word(word)) = pieces(written).into_iter().next()
-            && is_one_of(word, types)
+        let written = rest.strip_prefix(':').filter(|_| is_mention);
+        if let Some(Piece::Word(word)) = written.and_then(|written| pieces(written).into_iter().next())
+            && word.parse::<TypeKind>().is_ok()
         {
-            rest = &written[word.len()..];
-            if let Some(none) = rest.trim_start().strip_prefix('|').and_then(|none| strip(none, "none")) {
-                rest = none;
-            }
+            rest = &rest[1 + word.len()..];
+            rest = rest.trim_start().strip_prefix('|').and_then(|none| strip(none, "none")).unwrap_or(rest);
         }
     }
     result
 }
 
 /// Without `as $x`, `and store it in $x` at the end.
-fn without_storage<'t>(text: &'t str, target: Option<&Target>) -> &'t str {
-    const STORES: [&str; 7] = ["and store", "and save", "and keep", "and remember", "store", "save", "keep"];
-    let Some(target) = target else { return text };
+fn without_storage<'t>(text: &'t str, target: &Target) -> &'t str {
+    let text = without_end(text);
+    let Some(before) = text.strip_suffix(&format!("${}", target.name)) else { return text };
+    let before = before.trim_end();
+    let stored = find_any(before, "and store|and save|and keep|and remember|store|save|keep");
+    let begin = stored.map(|(start, _)| start).or_else(|| {
+        let start =
+            before.len() - ["as", "in", "into"].iter().find(|word| before.ends_with(&format!(" {word}")))?.len();
+        Some(start)
+    });
+    begin.map_or(text, |start| without_end(&before[..start]))
+}
+
+/// What stands for the variable: its description, else its own words in the place of `$name`; no reason after it.
+fn described(text: &str, target: &Target) -> String {
     let mut at = 0;
-    for piece in pieces(text) {
-        if let Piece::Mention(reference, source) = &piece
-            && reference.name == target.name
-            && without_end(&text[at + source.len()..]).is_empty()
-        {
-            let before = text[..at].trim_end();
-            if let Some((start, _)) = find_any(before, &STORES) {
-                return without_end(&before[..start]);
-            }
-            for word in ["as", "in", "into"] {
-                let Some(start) = before.len().checked_sub(word.len()).filter(|start| before.is_char_boundary(*start))
-                else {
-                    continue;
-                };
-                let is_alone = start == 0 || before[..start].ends_with(char::is_whitespace);
-                // `for $x in $y` is no place to keep it.
-                if is_alone && same(&before[start..], word) && !without_end(&before[..start]).is_empty() {
-                    return without_end(&before[..start]);
-                }
-            }
-        }
-        at += piece.source().len();
-    }
-    text
-}
-
-/// Without `from the user` at the end.
-fn without_source(text: &str) -> &str {
-    let found = find(text, "from")
-        .filter(|(_, end)| strip_user(text[*end..].trim_start()).is_some_and(|rest| without_end(rest).is_empty()));
-    found.map_or(text, |(start, _)| text[..start].trim_end())
-}
-
-/// Whether the line says that something is asked only where it is not clear.
-fn is_conditional(text: &str) -> bool {
-    const UNCLEAR: [&str; 9] = [
-        "if it is not",
-        "if it isn't",
-        "if not",
-        "unless",
-        "if it is unclear",
-        "if they have not",
-        "if they haven't",
-        "if you do not know",
-        "if that is not",
-    ];
-    find_any(text, &UNCLEAR).is_some()
-}
-
-/// Of `if it is not clear until when the house is empty` what is not clear.
-fn unclear_clause(text: &str) -> Option<&str> {
-    let (_, end) = find_any(text, &["not clear", "isn't clear", "unclear", "not known", "do not know", "don't know"])?;
-    let clause = without_end(text[end..].trim_start());
-    strip_any(clause, &QUESTION_WORDS).map(|_| clause)
-}
-
-/// Of `$name for their age`, where `$name` is who is asked.
-fn behind_addressee<'t>(text: &'t str, target: Option<&Target>) -> Option<&'t str> {
-    let pieces = pieces(text);
-    let Some(Piece::Mention(reference, source)) = pieces.first() else { return None };
-    let rest = text[source.len()..].trim_start();
-    let is_other = target.is_none_or(|target| target.name != reference.name);
-    (is_other && strip_any(rest, &["for", "to", "about", "whether", "if", "what", "how", "which", "when"]).is_some())
-        .then_some(rest)
-}
-
-fn phrase(rest: &str, target: Option<&Target>, n_targets: usize) -> (Phrase, bool) {
-    if let Some(exact) = unquoted(rest.trim_start_matches([':', ',']).trim()) {
-        return (Phrase::Exact(format!("“{exact}”")), false);
-    }
-    if let Some(rest) = rest.strip_prefix([':', ',']) {
-        return (described(rest.trim(), target), false);
-    }
-    if let Some(noun) = strip(rest, "for") {
-        return noun_phrase(noun, target, n_targets);
-    }
-    if let Some(what) = strip_any(rest, &["about", "on"]) {
-        return (Phrase::About(with_name(without_end(what), target)), false);
-    }
-    if let Some(action) = strip(rest, "to") {
-        return (Phrase::To(with_article(without_end(action), target)), false);
-    }
-    let is_noun =
-        strip_any(rest, &["their", "the", "a", "an", "another", "his or her", "$"]).is_some() || rest.starts_with('$');
-    let is_open = strip_any(
-        rest,
-        &[
-            "a question",
-            "one more question",
-            "another question",
-            "questions",
-            "some questions",
-            "a few questions",
-            "a riddle",
-        ],
-    )
-    .is_some();
-    if is_open {
-        return (Phrase::Open(rest.to_owned()), false);
-    }
-    if is_noun {
-        return noun_phrase(rest, target, n_targets);
-    }
-    (described(rest, target), false)
-}
-
-/// What a text that stands by itself says.
-fn described(text: &str, target: Option<&Target>) -> Phrase {
-    let text = text.trim();
-    let ended = without_end(text);
-    if let Some(exact) = unquoted(text) {
-        return Phrase::Exact(format!("“{exact}”"));
-    }
-    if text.ends_with('?') {
-        return Phrase::Exact(with_name(text, target));
-    }
-    if strip_any(ended, &["whether", "if"]).is_some() || strip_any(ended, &QUESTION_WORDS).is_some() {
-        return Phrase::Clause(with_name(ended, target));
-    }
-    if strip_any(ended, &["the", "their", "a", "an", "his or her", "its", "any", "one", "your"]).is_some() {
-        return Phrase::Noun(with_name(ended, target));
-    }
-    Phrase::Open(with_name(ended, target))
-}
-
-/// Of the variable that is asked for the words of its name.
-fn with_name(text: &str, target: Option<&Target>) -> String {
-    let Some(target) = target else { return text.to_owned() };
-    let mut result = String::new();
-    for piece in pieces(text) {
-        match &piece {
-            Piece::Mention(reference, _) if reference.name == target.name => result.push_str(&name_words(&target.name)),
-            Piece::Word(_) | Piece::Mention(..) | Piece::Quoted(_) | Piece::Other(_) => result.push_str(piece.source()),
-        }
-    }
-    result
-}
-
-/// The same of an action: `confirm $total` is `confirm the total`.
-fn with_article(action: &str, target: Option<&Target>) -> String {
-    let Some(target) = target else { return action.to_owned() };
-    let mention = format!("${}", target.name);
-    let Some(at) = action.find(&mention) else { return action.to_owned() };
-    let before = words(&action[..at]).last().copied().unwrap_or("");
-    let is_begun = is_one_of(before, &DETERMINERS) || is_one_of(before, &ADJECTIVES);
-    let action = if is_begun { action.to_owned() } else { format!("{}the {}", &action[..at], &action[at..]) };
-    with_name(&action, Some(target))
-}
-
-/// Adjectives that a variable's own word may follow.
-pub(super) const ADJECTIVES: [&str; 30] = [
-    "favourite",
-    "favorite",
-    "preferred",
-    "full",
-    "first",
-    "last",
-    "new",
-    "old",
-    "next",
-    "own",
-    "home",
-    "current",
-    "exact",
-    "desired",
-    "main",
-    "other",
-    "another",
-    "best",
-    "correct",
-    "right",
-    "valid",
-    "different",
-    "better",
-    "current",
-    "present",
-    "final",
-    "total",
-    "most",
-    "wanted",
-    "correct",
-];
-
-pub(super) const DETERMINERS: [&str; 16] = [
-    "the",
-    "their",
-    "a",
-    "an",
-    "his",
-    "her",
-    "his or her",
-    "its",
-    "any",
-    "one",
-    "another",
-    "some",
-    "your",
-    "this",
-    "that",
-    "my",
-];
-
-/// `their $name`, `$order_id, the number of their order`.
-fn noun_phrase(noun: &str, target: Option<&Target>, n_targets: usize) -> (Phrase, bool) {
-    let noun = without_end(noun);
-    let Some(target) = target else { return (cut_reason(noun), false) };
-    let mut at = 0;
-    let place = pieces(noun).into_iter().find_map(|piece| {
+    let place = pieces(text).into_iter().find_map(|piece| {
         let start = at;
         at += piece.source().len();
-        match &piece {
-            Piece::Mention(reference, source) if reference.name == target.name => Some((start, start + source.len())),
-            Piece::Word(_) | Piece::Mention(..) | Piece::Quoted(_) | Piece::Other(_) => None,
-        }
+        let is_it = matches!(&piece, Piece::Mention(reference, _) if reference.name == target.name);
+        is_it.then_some((start, at))
     });
     let name = name_words(&target.name);
-    let Some((start, end)) = place else {
-        return (if n_targets > 1 { Phrase::Noun(name) } else { cut_reason(noun) }, false);
+    let Some((start, end)) = place else { return text.to_owned() };
+    let before = text[..start].trim_end_matches([',', ':', '(', '–', '—', '-', ' ']);
+    let after = text[end..].trim_start_matches([',', ':', '(', '–', '—', '-', ' ']).trim();
+    let after = if after.contains('(') { after } else { after.trim_end_matches(')') };
+    let is_marked = text[end..].trim_start().starts_with([',', ':', '(', '–', '—', '-']);
+    let head = match words(before).last() {
+        None => with_article(&name),
+        // `the number of their room (room $room)`: it has been said what it is.
+        Some(last) if words(before).len() > 1 && !is_one_of(last, BEFORE_NAMES) => before.to_owned(),
+        Some(_) => format!("{before} {name}"),
     };
-    let owner = strip_any(noun, &["their", "the user's"]).map_or("", |_| "their ");
-    if n_targets > 1 {
-        // Each is asked for by itself.
-        return (Phrase::Noun(format!("{owner}{name}")), false);
+    if after.is_empty() || strip_any(after, REASONS).is_some() {
+        return head;
     }
-    let before = noun[..start].trim().trim_end_matches(['(', ',', ':', '–', '—']).trim_end();
-    let after = noun[end..].trim();
-    let after =
-        if noun[..start].trim_end().ends_with('(') { after.trim_start_matches(')').trim_start() } else { after };
-    let said_last = words(before).last().copied().unwrap_or("");
-    let is_named = !before.is_empty()
-        && !is_one_of(said_last, &DETERMINERS)
-        && !is_one_of(said_last, &ADJECTIVES)
-        && !said_last.ends_with("'s");
-    let head = if is_named { before.to_owned() } else { format!("{before} {name}").trim().to_owned() };
-    if strip_any(after, &["once more", "again", "one more time"]).is_some() {
-        return (Phrase::Noun(head), true);
-    }
-    let marked = after.strip_prefix([',', ':', '(', '–', '—', '-']).map(|rest| without_end(rest.trim()));
-    let marked = marked.map(|rest| if after.starts_with('(') { rest.trim_end_matches(')') } else { rest });
-    match marked {
-        Some("") => (Phrase::Noun(head), false),
-        Some(rest) if strip_any(rest, &REASONS).is_some() => (Phrase::Noun(head), false),
-        Some(rest) if strip_any(rest, &FORMS).is_some() => (Phrase::Noun(format!("{head}, {rest}")), false),
-        Some(rest) => {
-            // The description ends in a question of its own: that is the question.
-            let whole = noun[end..].trim().trim_start_matches([',', ':', '(', '–', '—', '-']).trim();
-            (described(if noun.ends_with('?') { whole } else { rest }, Some(target)).or_noun(), false)
-        }
-        None if after.is_empty() || strip_any(after, &["to", "so", "because", "if", "unless", "using"]).is_some() => {
-            (Phrase::Noun(head), false)
-        }
-        None => (Phrase::Noun(with_name(&format!("{head} {after}"), Some(target))), false),
+    match is_marked {
+        true if strip_any(after, FORMS).is_some() => format!("{head}, {after}"),
+        true if before.is_empty() => after.to_owned(),
+        _ => format!("{head}{}", &text[end..]),
     }
 }
 
-impl Phrase {
-    /// What has no form of its own is a name for the thing.
-    fn or_noun(self) -> Phrase {
-        match self {
-            Phrase::Open(text) => Phrase::Noun(text),
-            Phrase::Exact(_)
-            | Phrase::Clause(_)
-            | Phrase::To(_)
-            | Phrase::Noun(_)
-            | Phrase::About(_)
-            | Phrase::Unsaid => self,
-        }
+/// `the town`, but `their name`: that is whose it is.
+fn with_article(name: &str) -> String {
+    format!("{} {name}", if name.ends_with("name") { "their" } else { "the" })
+}
+
+/// What kind of answer a type asks for, if it says enough.
+pub(super) fn kind_of_type(ty: Type) -> Option<Kind> {
+    match ty.kind {
+        TypeKind::Int => Some(Kind::WholeNumber),
+        TypeKind::Float => Some(Kind::Number),
+        TypeKind::Bool => Some(Kind::YesOrNo),
+        TypeKind::List => Some(Kind::List),
+        TypeKind::Date => Some(Kind::Date { full: true }),
+        TypeKind::Email => Some(Kind::Email),
+        TypeKind::Any | TypeKind::Str | TypeKind::Dict | TypeKind::Time => None,
     }
 }
 
-/// A name for something, without the reason that is given after a comma.
-fn cut_reason(noun: &str) -> Phrase {
-    let cut = noun
-        .char_indices()
-        .find(|(at, character)| *character == ',' && strip_any(noun[at + 1..].trim_start(), &REASONS).is_some());
-    Phrase::Noun(cut.map_or(noun, |(at, _)| &noun[..at]).to_owned())
+/// What kind of answer fits `what`, else the variable's name; `line` may show how a date is to be written.
+fn kind_of(what: &str, name: &str, line: &str, is_text: bool) -> Kind {
+    let is_clause = what.ends_with('?') || strip_any(what, QUESTION_WORDS).is_some();
+    let kind = match is_clause {
+        true if strip(what, "whether").is_some() && !is_text => Some(Kind::YesOrNo),
+        true if strip_any(what, "how many|how much|how old").is_some() && !is_text => Some(Kind::Number),
+        true => kind_of_name(name, is_text).filter(|kind| matches!(kind, Kind::Email | Kind::Phone | Kind::Name)),
+        false => kind_of_name(head(what), is_text).or_else(|| kind_of_name(name, is_text)),
+    };
+    match kind {
+        Some(Kind::Date { .. }) => Kind::Date { full: line.contains("-05-") || find(line, "yyyy-mm-dd").is_some() },
+        Some(kind) => kind,
+        None => Kind::Text,
+    }
+}
+
+/// A name without what follows it: of `the place they live in`, `the place`.
+fn head(noun: &str) -> &str {
+    const ENDS: &str = "of|in|for|on|at|to|with|that|which|they|you|as";
+    let first = words(noun).first().map_or(0, |word| word.len());
+    let end = find_any(noun.get(first..).unwrap_or(""), ENDS).map_or(noun.len(), |(start, _)| first + start);
+    without_end(noun[..end].split([',', '(']).next().unwrap_or(""))
+}
+
+/// What the name of a thing says of its kind, by its last word.
+pub(super) fn kind_of_name(name: &str, is_text: bool) -> Option<Kind> {
+    let has = |words: &str| find_any(name, words).is_some();
+    if has("email|e-mail|mail address") {
+        return Some(Kind::Email);
+    }
+    if has("phone|telephone|mobile") {
+        return Some(Kind::Phone);
+    }
+    match words(name).last()?.to_lowercase().as_str() {
+        "name" | "surname" | "nickname" => Some(Kind::Name),
+        "date" | "day" | "birthday" | "until" => Some(Kind::Date { full: false }),
+        "id" | "code" | "number" | "reference" => Some(Kind::Digits),
+        "age" | "amount" | "quantity" | "price" | "budget" | "count" | "total" | "temperature" | "rating"
+            if !is_text =>
+        {
+            Some(Kind::Number)
+        }
+        _ => None,
+    }
 }

@@ -85,7 +85,7 @@ struct Opened {
     is_launched: bool,
     /// What the user says first.
     messages: VecDeque<String>,
-    closing: Option<BoxFuture<'static, Option<String>>>,
+    closing: Option<BoxFuture<'static, ()>>,
 }
 
 /// A program that does not run yet, or is not listened to.

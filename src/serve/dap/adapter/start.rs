@@ -261,10 +261,8 @@ impl Adapter {
                 live.debuggee.detach().await;
             }
         }
-        if let Some(closing) = opened.closing
-            && let Some(remark) = closing.await
-        {
-            self.remark(&format!("{remark}\n"));
+        if let Some(closing) = opened.closing {
+            closing.await;
         }
     }
 
