@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::lang::program::flow_graph::Node;
-use crate::lang::program::{Argument, CallSite, Parameter, Signature, Step};
+use crate::lang::program::{Argument, CallSite, Parameter, Signature, Step, StepKind};
 use crate::value::Reference;
 
 use super::english::{mentions, without_end};
@@ -57,7 +57,8 @@ impl Executor<'_> {
         for (index, parameter) in signature.parameters.iter().enumerate() {
             // What the author gives and does not fit is no reason to give something else.
             let found = match self.given(site, index, parameter) {
-                Some(worth) => Some(worth).filter(|worth| parameter.ty.accepts(&worth.value)),
+                Some(None) => return self.no_call(line, callee, text),
+                Some(worth) => worth,
                 None => self.visible(parameter, text, callee, &mut used),
             };
             match found {
@@ -73,7 +74,7 @@ impl Executor<'_> {
             call.insert("as".to_owned(), result.into());
         }
         self.write(line, call);
-        if matches!(line.kind, crate::lang::program::StepKind::Return(_)) { Next::Done } else { self.leave(line) }
+        if matches!(line.kind, StepKind::Return(_)) { Next::Done } else { self.leave(line) }
     }
 
     /// After a call the reply ends: what follows may need its result.
@@ -94,14 +95,15 @@ impl Executor<'_> {
         given.iter().any(has_no_value).then(|| self.missing(line)).flatten()
     }
 
-    /// What stands between the brackets of a call for a parameter, if something does.
-    fn given(&self, site: Option<&CallSite>, index: usize, parameter: &Parameter) -> Option<Worth> {
+    /// What stands between the brackets of a call for a parameter, if something does; its value, if it fits.
+    fn given(&self, site: Option<&CallSite>, index: usize, parameter: &Parameter) -> Option<Option<Worth>> {
         let mut arguments = site.and_then(|site| site.arguments.as_ref())?.iter().enumerate();
         let (_, argument) = arguments.find(|(place, argument)| match &argument.name {
             Some(name) => **name == *parameter.name,
             None => *place == index,
         })?;
-        Some(Worth { value: self.scope.eval(&argument.value).ok()?, reference: None })
+        let value = self.scope.eval(&argument.value).ok().filter(|value| parameter.ty.accepts(value));
+        Some(value.map(|value| Worth { value, reference: None }))
     }
 
     /// A visible variable for a parameter: of the same name, else one that the line names.

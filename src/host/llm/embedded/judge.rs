@@ -6,7 +6,7 @@ use crate::value::Value;
 use crate::vm::protocol::{USER_MESSAGE, Update};
 
 use super::answer::{MAX_READ, yes_or_no};
-use super::english::{find_any, is_one_of, strip_any, strip_user, without_end};
+use super::english::{find_any, strip_any, strip_user, without_end};
 use super::evasion::is_leaving;
 use super::numbers::numbers;
 use super::scope::Scope;
@@ -24,7 +24,7 @@ pub(super) fn judge(condition: &str, scope: &Scope, said: Option<&str>) -> Optio
     if let Some(truth) = judge_words(&format!("if {condition}"), std::slice::from_ref(&update)) {
         return Some(truth);
     }
-    if is_one_of(condition, "yes|so") {
+    if condition == "yes" {
         return yes_or_no(said);
     }
     let act = strip_user(condition).or_else(|| strip_any(condition, "they|he or she|somebody"))?;
@@ -33,13 +33,14 @@ pub(super) fn judge(condition: &str, scope: &Scope, said: Option<&str>) -> Optio
 
 /// What the user did: `says goodbye`, `names a temperature`.
 fn of_act(act: &str, said: &str) -> Option<bool> {
-    const LEAVES: &str = "goodbye|bye|is done|are done|nothing else|no more questions|wants to stop|wants to leave|\
-        leaves";
+    const LEAVES: &str = "goodbye|bye|is done|are done|nothing else|no more questions|wants to stop|wants to leave";
+    if find_any(act, "not|doesn't|don't|didn't|never").is_some() {
+        return None;
+    }
     if find_any(act, LEAVES).is_some() {
         return Some(is_leaving(said));
     }
-    let thing = strip_any(act, "says|names|gives|mentions|provides|enters");
-    if let Some(thing) = thing {
+    if let Some(thing) = strip_any(act, "says|names|gives|mentions|provides|enters") {
         let thing = strip_any(thing, "a|an|the|their|another").unwrap_or(thing);
         return match thing.to_lowercase().as_str() {
             "yes" => Some(yes_or_no(said) == Some(true)),

@@ -26,10 +26,8 @@ pub(super) fn name(text: &str) -> Option<String> {
         return whole(cut(rest)).filter(|name| name.starts_with(char::is_uppercase) || words(name).len() == 1);
     }
     // In the middle of what is said: `that is a long story, but my name is Ada`.
-    match find_any(text, "my name is|the name is|i am called") {
-        Some((_, end)) => whole(cut(&text[end..])),
-        None => whole(text),
-    }
+    let led = find_any(text, "my name is|the name is|i am called");
+    led.map_or_else(|| whole(text), |(_, end)| whole(cut(&text[end..])))
 }
 
 /// The name at the beginning of what follows a lead.

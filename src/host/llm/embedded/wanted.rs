@@ -3,8 +3,9 @@
 
 use crate::lang::program::{Target, Type, TypeKind};
 
+use super::dates::date;
 use super::english::{
-    Piece, find, find_any, is_one_of, name_words, one_line, pieces, sentence, strip, strip_any, strip_user, turn_round,
+    Piece, find_any, is_one_of, name_words, one_line, pieces, sentence, strip, strip_any, strip_user, turn_round,
     unquoted, without_end, words,
 };
 use super::wording::{Values, plain, with_values};
@@ -62,10 +63,6 @@ const BEFORE_NAMES: &str =
 const ASKED: &str =
     "to|about|the|their|a|an|another|what|which|who|whom|whose|when|where|why|how|whether|if|until when";
 
-/// Things to ask that a line leaves to a model.
-const OPEN: &str = "a question|one question|another question|one more question|questions|some questions|a riddle|\
-    something";
-
 /// Reads the line's words for one of its variables; `n_targets` is how many it has. None: what is to be asked is left
 /// to a model.
 pub(super) fn read(
@@ -93,7 +90,9 @@ pub(super) fn read(
         None => rest.trim().to_owned(),
     };
     let is_worded = unquoted(&what).is_some() || what.ends_with('?') || strip_any(&what, ASKED).is_some();
-    if target.is_none() && (!is_worded || strip_any(&what, OPEN).is_some()) {
+    // Which question, is left to a model.
+    let is_open = strip_any(&what, "a question|another question|one more question|some questions|a riddle").is_some();
+    if target.is_none() && (is_open || !is_worded) {
         return None;
     }
     let kind = match (kind_of_type(ty), target) {
@@ -130,19 +129,20 @@ fn strip_assignment(text: &str) -> &str {
 
 /// The text without the types that stand beside variables.
 pub(super) fn without_types(text: &str) -> String {
+    let pieces = pieces(text);
     let mut result = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(piece) = pieces(rest).first() {
-        let (source, is_mention) = (piece.source(), matches!(piece, Piece::Mention(..)));
-        result.push_str(source);
-        rest = &rest[source.len()..];
-        let written = rest.strip_prefix(':').filter(|_| is_mention);
-        if let Some(Piece::Word(word)) = written.and_then(|written| pieces(written).into_iter().next())
-            && word.parse::<TypeKind>().is_ok()
-        {
-            rest = &rest[1 + word.len()..];
-            rest = rest.trim_start().strip_prefix('|').and_then(|none| strip(none, "none")).unwrap_or(rest);
-        }
+    let mut rest = &pieces[..];
+    while let [piece, others @ ..] = rest {
+        result.push_str(piece.source());
+        rest = match (piece, others) {
+            (Piece::Mention(..), [Piece::Other(":"), Piece::Word(word), others @ ..])
+                if word.parse::<TypeKind>().is_ok() =>
+            {
+                let is_optional = others.iter().take(4).map(Piece::source).eq([" ", "|", " ", "None"]);
+                if is_optional { &others[4..] } else { others }
+            }
+            _ => others,
+        };
     }
     result
 }
@@ -220,7 +220,8 @@ fn kind_of(what: &str, name: &str, line: &str, is_text: bool) -> Kind {
         false => kind_of_name(head(what), is_text).or_else(|| kind_of_name(name, is_text)),
     };
     match kind {
-        Some(Kind::Date { .. }) => Kind::Date { full: line.contains("-05-") || find(line, "yyyy-mm-dd").is_some() },
+        // The line shows how a date is to be written, with its year.
+        Some(Kind::Date { .. }) => Kind::Date { full: date(line, true).is_some() },
         Some(kind) => kind,
         None => Kind::Text,
     }
