@@ -92,6 +92,9 @@ impl Executor<'_> {
 
     /// The texts among which the answer must be, where a condition of the playbook says so: `If $choice is in $choices`.
     fn choices(&self, target: &Target) -> Option<Vec<String>> {
+        if let Some(choices) = self.playbook.choices.get(&target.name) {
+            return Some(choices.iter().map(Value::to_text).collect());
+        }
         let lists = self.playbook.steps.iter().filter_map(|step| {
             let StepKind::Branch { condition: Some(condition), .. } = &step.kind else { return None };
             let ExprKind::Binary(BinaryOperator::In, item, list) = &condition.kind else { return None };
@@ -114,7 +117,15 @@ impl Executor<'_> {
         is_again: bool,
     ) -> bool {
         let question = &wanted.question;
-        let found = answer::find(&wanted.kind, ty, said, is_again);
+        let choices = self.playbook.choices.get(&target.name);
+        // What the question itself lists is all that the variable may hold.
+        let found = match (choices, answer::find(&wanted.kind, ty, said, is_again && choices.is_none())) {
+            (Some(choices), Found::Value(text)) => {
+                let value = choices.iter().find(|choice| choice.to_text() == text.to_text());
+                value.cloned().map_or(Found::Trouble(Trouble::Several), Found::Value)
+            }
+            (_, found) => found,
+        };
         let value = match found {
             Found::Value(value) => value,
             Found::Without(value) => {
