@@ -6,7 +6,7 @@ use std::sync::Arc;
 use playhouse::host::clock::SystemClock;
 use playhouse::host::plan::check;
 use playhouse::host::program::load_files;
-use playhouse::host::tool::builtin::{WorkingDirectory, add_builtins};
+use playhouse::host::tool::builtin::{WorkingDirectory, add_builtins, is_named};
 use playhouse::host::tool::canned;
 use playhouse::host::tool::registry::Registry;
 use playhouse::lang::plan::PlanLanguage;
@@ -25,7 +25,9 @@ fn machine(name: &str) -> Machine {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let directory = WorkingDirectory::open(root).unwrap();
     let registry = Registry::new();
-    add_builtins(&registry, &directory, Arc::new(SystemClock), 1 << 20).unwrap();
+    let text = std::fs::read_to_string(root.join(format!("examples/{name}.md"))).unwrap();
+    let is_named = |tool: &str| is_named(tool, &text);
+    add_builtins(&registry, &directory, Arc::new(SystemClock), 1 << 20, is_named).unwrap();
     let tools = root.join(format!("examples/{name}.tools.json"));
     if tools.exists() {
         canned::load(&tools, &directory).unwrap().into_iter().for_each(|tool| registry.add(tool).unwrap());

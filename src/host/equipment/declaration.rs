@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::host::config::ConfigError;
 use crate::host::config_file::unknown_key;
 use crate::host::resource::prices::{Price, PriceTable};
+use crate::host::tool::builtin;
 use crate::host::tool::policy::{ApprovalPolicy, Policies, ToolPolicy};
 use crate::lang::expr::scan_name;
 use crate::lang::program::{FrontMatter, ToolList};
@@ -139,6 +140,18 @@ pub struct Declarations {
     pub rules: Vec<(Arc<str>, String)>,
     /// What models cost; only a configuration says so.
     pub prices: PriceTable,
+    /// The built-in tools that the program may have: those that its text names, and those that the list of allowed tools
+    /// does.
+    pub builtins: Vec<&'static str>,
+}
+
+/// What a program's files say.
+#[derive(Clone, Debug, Default)]
+pub struct FromProgram {
+    /// What their front matter declares.
+    pub written: Vec<Written>,
+    /// Their texts.
+    pub texts: Vec<Arc<str>>,
 }
 
 impl Declarations {
@@ -146,12 +159,16 @@ impl Declarations {
     ///
     /// # Errors
     /// The first key or value that is wrong, with its place.
-    pub fn read(configured: &[Written], program: &[Written]) -> Result<Declarations, ConfigError> {
+    pub fn read(configured: &[Written], program: &FromProgram) -> Result<Declarations, ConfigError> {
         let mut all = Declarations::default();
-        for written in configured.iter().chain(program) {
+        for written in configured.iter().chain(&program.written) {
             all.add(written).map_err(|message| ConfigError::File { place: written.place.clone(), message })?;
         }
         all.prices = prices(configured)?;
+        let allowed = all.policies.list.allow.clone().unwrap_or_default();
+        let is_named = |name: &str| program.texts.iter().any(|text| builtin::is_named(name, text));
+        let is_wanted = |name: &&str| allowed.iter().any(|allowed| **allowed == **name) || is_named(name);
+        all.builtins = builtin::NAMES.into_iter().filter(is_wanted).collect();
         let names = all.plugins.iter().map(|plugin| (&plugin.name, &plugin.place));
         for server in &all.servers {
             if let Some((_, place)) = names.clone().find(|(name, _)| **name == server.name) {
@@ -255,7 +272,7 @@ pub fn prices(configured: &[Written]) -> Result<PriceTable, ConfigError> {
 }
 
 /// What the front matter of a program declares.
-pub fn of_program(settings: &FrontMatter, sources: &Sources) -> Vec<Written> {
+pub fn of_program(settings: &FrontMatter, sources: &Sources) -> FromProgram {
     let settings = settings.other.iter().filter(|(key, ..)| DECLARATIONS.contains(&key.as_str()));
     let written = settings.map(|(key, value, span)| {
         let file = sources.get(span.file);
@@ -269,7 +286,8 @@ pub fn of_program(settings: &FrontMatter, sources: &Sources) -> Vec<Written> {
             source: Source::Program,
         }
     });
-    written.collect()
+    let texts = sources.iter().map(|(_, file)| file.text.clone()).collect();
+    FromProgram { written: written.collect(), texts }
 }
 
 /// Puts the values of environment variables into the place of `{from_env: NAME}`, anywhere inside. `secret` is told

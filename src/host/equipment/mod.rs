@@ -173,7 +173,8 @@ impl Equipment {
         made: &Made,
         stand_ins: Vec<Arc<dyn Tool>>,
     ) -> Result<(), EquipmentError> {
-        add_builtins(&self.tools, folder, around.clock.clone(), around.max_bytes)?;
+        let is_wanted = |name: &str| declared.builtins.contains(&name);
+        add_builtins(&self.tools, folder, around.clock.clone(), around.max_bytes, is_wanted)?;
         add_http_tools(&self.tools, &made.http)?;
         add_sql_tools(&self.tools, &made.databases)?;
         if reach == Reach::Open {

@@ -57,7 +57,10 @@ impl WorkingDirectory {
     }
 }
 
-/// Adds all built-in tools. Files may have up to `max_bytes`.
+/// The names of the built-in tools.
+pub const NAMES: [&str; 4] = ["LoadFile", "SaveFile", "ListFiles", "Now"];
+
+/// Adds those built-in tools that are wanted; rules may name the others, too. Files may have up to `max_bytes`.
 ///
 /// # Errors
 /// One cannot be added.
@@ -66,11 +69,31 @@ pub fn add_builtins(
     directory: &WorkingDirectory,
     clock: Arc<dyn Clock>,
     max_bytes: usize,
+    is_wanted: impl Fn(&str) -> bool,
 ) -> Result<(), AddToolError> {
-    for work in [Work::Load, Work::Save, Work::List] {
-        registry.replace(Arc::new(FileTool { work, directory: directory.clone(), max_bytes }))?;
+    let file = |work| -> Arc<dyn Tool> { Arc::new(FileTool { work, directory: directory.clone(), max_bytes }) };
+    let tools = [file(Work::Load), file(Work::Save), file(Work::List), Arc::new(Now { clock })];
+    for (name, tool) in NAMES.into_iter().zip(tools) {
+        if is_wanted(name) {
+            registry.replace(tool)?;
+        } else {
+            registry.expect(name.into());
+        }
     }
-    registry.replace(Arc::new(Now { clock }))
+    Ok(())
+}
+
+/// Whether a program's text names a built-in tool. A name that is also an English word (`Now`) is one before a bracket,
+/// and between marks: `Now()`, `` `Now` ``, `allow: [Now]`.
+pub fn is_named(name: &str, text: &str) -> bool {
+    let is_word = !name.chars().skip(1).any(char::is_uppercase);
+    text.match_indices(name).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        let goes_on = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+        let is_marked = after == Some('(') || before.is_some_and(|c| matches!(c, '`' | '"' | '\'' | '['));
+        !goes_on(before) && !goes_on(after) && (is_marked || !is_word)
+    })
 }
 
 /// `LoadFile`, `SaveFile` or `ListFiles`.

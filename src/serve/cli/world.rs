@@ -16,7 +16,7 @@ use crate::host::config::{
     ClassifierId, CommandLine, Config, ConfigError, Environment, FileConfig, ModelId, Search, child_environment,
     named_variable,
 };
-use crate::host::equipment::declaration::{self, Declarations, Written};
+use crate::host::equipment::declaration::{self, Declarations, FromProgram};
 use crate::host::equipment::{Equipment, Models, Reach, Surroundings, for_author};
 use crate::host::journal::address::Place;
 use crate::host::journal::record::{GivenFiles, Record};
@@ -108,7 +108,7 @@ impl WorldArguments {
 
     /// The same for a program that is not there yet: what the configuration beside its file declares.
     pub(crate) async fn open_beside(&self, console: &Console, file: &Path) -> Result<Equipment, Failure> {
-        self.outfit(console).open(&[], Some(file), Reach::Open).await
+        self.outfit(console).open(&FromProgram::default(), Some(file), Reach::Open).await
     }
 
     fn outfit<'a>(&'a self, console: &'a Console) -> Outfit<'a> {
@@ -231,7 +231,7 @@ impl Outfit<'_> {
     /// Opens what a program declares, and what the configuration beside `first` does.
     pub(crate) async fn open(
         &self,
-        program: &[Written],
+        program: &FromProgram,
         first: Option<&Path>,
         reach: Reach,
     ) -> Result<Equipment, Failure> {
@@ -243,13 +243,13 @@ impl Outfit<'_> {
     /// overrides its own.
     pub(crate) fn for_author(&self, config: &Map) -> Result<(Packages, plugin::Surroundings, Map), Failure> {
         let beside = self.working_directory.join("program.md");
-        let (declared, around) = self.look_around(&[], Some(&beside))?;
+        let (declared, around) = self.look_around(&FromProgram::default(), Some(&beside))?;
         for_author(&declared, &around, config).map_err(|error| Failure::wrong(error.to_string()))
     }
 
     fn look_around(
         &self,
-        program: &[Written],
+        program: &FromProgram,
         first: Option<&Path>,
     ) -> Result<(Declarations, Surroundings<'_>), Failure> {
         let wrong = |error: ConfigError| Failure::wrong(error.to_string());
@@ -304,7 +304,7 @@ fn models(file: FileConfig, environment: Environment) -> Models {
 }
 
 /// What the front matter of these files declares; other mistakes in them are found later.
-pub(crate) fn declared_by(files: &[PathBuf]) -> Result<Vec<Written>, Failure> {
+pub(crate) fn declared_by(files: &[PathBuf]) -> Result<FromProgram, Failure> {
     let (settings, sources) = load_settings_of(files).map_err(|error| Failure::wrong(error.to_string()))?;
     Ok(declaration::of_program(&settings, &sources))
 }
