@@ -113,7 +113,11 @@ fn read_row(line: Phrase<'_>, means: Means, holes: &[Phrase<'_>], around: Surrou
         Means::CallInSentence => read_call(*holes.get(1)?, None, around),
         // A word that is also a playbook's title (`Check the order with Care`) names nothing here.
         Means::CallNamed => {
-            let name = *holes.get(1)?;
+            let (words, name) = (*holes.first()?, *holes.get(1)?);
+            // `Make sure of their id, and read their $profile with GetUser` does more than one thing.
+            if words.text.contains([',', '$']) || words.find_word("and").is_some() {
+                return None;
+            }
             let looks_like_a_name = name.text.contains(['_', '.']) || name.text.chars().skip(1).any(char::is_uppercase);
             let is_name = looks_like_a_name && !name.text.contains(char::is_whitespace);
             read_call_in_plain_words(name, around).filter(|_| is_name)
