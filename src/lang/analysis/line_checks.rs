@@ -131,18 +131,13 @@ impl<'a> Variables<'a> {
 
 /// Comparisons of a variable with a value that its type does not have.
 fn never_equal(playbook: &Playbook, agent: &Agent, condition: &Expr, place: Span, diagnostics: &mut Vec<Diagnostic>) {
-    let type_of = |name: &str| {
-        let parameter = playbook.parameters.iter().find(|parameter| &*parameter.name == name).map(|known| known.ty);
-        let declared = || agent.variables.iter().find(|variable| &*variable.name == name).map(|known| known.ty);
-        parameter.or_else(|| playbook.types.get(name).copied()).or_else(declared)
-    };
     condition.for_each(&mut |expr| {
         let ExprKind::Binary(Op::Equal | Op::NotEqual | Op::In, left, right) = &expr.kind else { return };
         let ExprKind::Reference(reference) = &plain(left).kind else { return };
         if !reference.path.is_empty() {
             return;
         }
-        let ty = type_of(&reference.name).unwrap_or(Type::ANY);
+        let ty = playbook.type_of(agent, &reference.name).unwrap_or(Type::ANY);
         let choices = playbook.choices.get(&reference.name);
         let values = if let ExprKind::List(items) = &right.kind { &items[..] } else { std::slice::from_ref(&**right) };
         for value in values.iter().filter_map(|value| plain(value).as_constant()) {

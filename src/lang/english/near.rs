@@ -17,7 +17,7 @@ use crate::span::{FileId, Span};
 pub(super) const MAX_REPAIRS: usize = 24;
 
 /// What a line begins with that ends something.
-const ENDS: &str = "end exit hang stop finish return break continue quit leave";
+const ENDING_VERBS: &str = "end exit hang stop finish return break continue quit leave";
 
 /// Lines longer than this are prose.
 const MAX_LINE: usize = 400;
@@ -73,7 +73,8 @@ pub(super) fn find_near<'a>(
             return Some(Near { place, message: why, wording: repaired.trim().to_owned() });
         }
     }
-    let may_be_two = line.text.contains(['$', '"', '“', '(']) || line.words().any(|(_, word)| is_one_of(ENDS, word));
+    let may_be_two =
+        line.text.contains(['$', '"', '“', '(']) || line.words().any(|(_, word)| is_one_of(ENDING_VERBS, word));
     if may_be_two { two_actions(line, before, &read) } else { None }
 }
 
@@ -307,7 +308,7 @@ fn two_actions(line: Phrase<'_>, before: usize, read: &impl Fn(Phrase<'_>) -> us
         |(first, _, second)| {
             let is_quoted = first.text.matches(['"', '“', '”']).count() % 2 == 1;
             // Whatever stands before it, an end is what must not be left out.
-            let ends = second.first_word().is_some_and(|word| is_one_of(ENDS, word));
+            let ends = second.first_word().is_some_and(|word| is_one_of(ENDING_VERBS, word));
             let one = if is_quoted { 0 } else { read(*first) };
             let other = if !is_quoted && (one > 0 || ends) { read(*second) } else { 0 };
             other > 0 && one + other > before

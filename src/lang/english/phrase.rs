@@ -121,8 +121,12 @@ impl<'a> Phrase<'a> {
             words = words.text.strip_prefix(tick).map_or(words, |_| words.from(tick.len()).trim());
         }
         // `[Make a booking](#make-a-booking)` leads a reader to the playbook.
-        let link = words.text.strip_prefix('[').and_then(|rest| rest.trim_end_matches(['.', ')']).rsplit_once("](#"));
-        if let Some((title, _)) = link.filter(|(title, _)| !title.contains(['[', ']'])) {
+        let link = words.text.strip_prefix('[').and_then(|rest| rest.trim_end_matches('.').strip_suffix(')'));
+        // What stands after a link is more of the line.
+        let is_whole = |(title, anchor): &(&str, &str)| {
+            !title.contains(['[', ']']) && !anchor.contains(|c: char| c.is_whitespace() || matches!(c, '(' | ')'))
+        };
+        if let Some((title, _)) = link.and_then(|link| link.split_once("](#")).filter(is_whole) {
             words = words.from(1).until(title.len());
         }
         if let Some(at) = words.comment() {

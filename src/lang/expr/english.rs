@@ -156,11 +156,11 @@ impl Parser<'_> {
         depth: usize,
     ) -> Result<Parsed, ExprError> {
         let mark = self.mark();
-        let joint = match () {
-            _ if self.eat_word("and") || self.eat_word("but") => Op::And,
-            _ if self.eat_word("or") => Op::Or,
-            _ => return Ok(compared),
-        };
+        let is_both = self.eat_word("and") || self.eat_word("but");
+        if !is_both && !self.eat_word("or") {
+            return Ok(compared);
+        }
+        let joint = if is_both { Op::And } else { Op::Or };
         let Some(operator) = self.eat_degree().filter(|_| !negated) else {
             self.reset(mark);
             return Ok(compared);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::sync::Arc;
 
+use crate::program::agent::Agent;
 use crate::program::flow_graph::FlowGraph;
 use crate::program::ids::{AgentId, PlaybookId, StepId};
 use crate::program::step::Step;
@@ -159,6 +160,14 @@ pub enum OnLimit {
 }
 
 impl Playbook {
+    /// The type a name was declared with, as its lines see it: a parameter's, that of a variable of its `agent`, else the
+    /// one that a line gives.
+    pub fn type_of(&self, agent: &Agent, name: &str) -> Option<Type> {
+        let parameter = self.parameters.iter().find(|parameter| *parameter.name == *name).map(|known| known.ty);
+        let declared = || agent.variables.iter().find(|variable| *variable.name == *name).map(|known| known.ty);
+        parameter.or_else(declared).or_else(|| self.types.get(name).copied())
+    }
+
     /// `Name($a: str, $b = 3) -> dict`, made from what was read.
     pub fn signature(&self) -> Signature {
         let summary = self.description.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");

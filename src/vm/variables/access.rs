@@ -283,14 +283,7 @@ impl Stack {
     /// The type a name was declared with, as the lines of `playbook` see it.
     fn type_of(&self, playbook: PlaybookId, name: &str) -> Option<Type> {
         let playbook = self.program.playbook(playbook);
-        if let Some(parameter) = playbook.parameters.iter().find(|parameter| &*parameter.name == name) {
-            return Some(parameter.ty);
-        }
-        let declared = &self.program.agent(playbook.agent).variables;
-        if let Some(declared) = declared.iter().find(|declared| &*declared.name == name) {
-            return Some(declared.ty);
-        }
-        playbook.types.get(name).copied()
+        playbook.type_of(self.program.agent(playbook.agent), name)
     }
 
     /// What a value of `name` must be, as the lines of `playbook` see it, where `value` is not: its type, or one of the

@@ -225,11 +225,7 @@ impl<'a> Executor<'a> {
 
     /// The type that a variable must have.
     pub(super) fn type_of(&self, target: &Target) -> Type {
-        let name = &target.name;
-        let parameter =
-            self.playbook.parameters.iter().find(|parameter| parameter.name == *name).map(|parameter| parameter.ty);
-        let declared = self.agent.variables.iter().find(|variable| variable.name == *name).map(|variable| variable.ty);
-        parameter.or(declared).or_else(|| self.playbook.types.get(name).copied()).unwrap_or(target.ty)
+        self.playbook.type_of(self.agent, &target.name).unwrap_or(target.ty)
     }
 
     /// Where an edge leads.
