@@ -28,6 +28,8 @@ pub mod secrets;
 
 pub mod session;
 
+pub mod launch;
+
 pub mod debug;
 
 pub mod config;

@@ -11,7 +11,7 @@ use futures_util::stream;
 use regex::Regex;
 
 use crate::host::llm::script_file;
-use crate::host::llm::{LeftOver, Llm, LlmRequest, ReplyPart, ReplyStream, shorten, status_is_transient};
+use crate::host::llm::{LeftOver, Llm, LlmRequest, ModelKind, ReplyPart, ReplyStream, shorten, status_is_transient};
 use crate::vm::protocol::{Finish, ReplyEnd, Role, Usage};
 
 /// Of a request that no entry answers, so many characters are shown: its beginning and its end.
@@ -218,6 +218,10 @@ impl Script {
 impl Llm for Script {
     fn id(&self) -> Arc<str> {
         self.id.clone()
+    }
+
+    fn kind(&self) -> ModelKind {
+        ModelKind::Recorded
     }
 
     fn request(&self, request: LlmRequest) -> ReplyStream {

@@ -32,6 +32,11 @@ impl Retrieval {
             summary: "looks up pieces of documents by meaning (no store is connected)",
         },
     ];
+
+    /// Its name.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
 }
 
 impl Tool for Retrieval {
