@@ -2,6 +2,16 @@
 
 pub mod clock;
 
+pub mod directory;
+
+mod keys;
+
+pub mod patterns;
+
+pub mod settings;
+
+pub(crate) mod text;
+
 pub mod llm;
 
 pub mod classify;
@@ -29,6 +39,10 @@ pub mod secrets;
 pub mod session;
 
 pub mod debug;
+
+pub mod debuggee;
+
+pub mod replay;
 
 pub mod config;
 

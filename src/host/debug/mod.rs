@@ -16,8 +16,6 @@ pub mod breakpoint;
 
 pub mod control;
 
-pub mod debuggee;
-
 pub mod place;
 
 pub mod stepping;

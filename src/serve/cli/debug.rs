@@ -8,7 +8,7 @@ use clap::Args;
 use futures_util::future::BoxFuture;
 
 use crate::host::clock::SystemClock;
-use crate::host::debug::debuggee::{Ground, Launcher};
+use crate::host::debuggee::{Ground, Launcher};
 use crate::host::equipment::Equipment;
 use crate::host::journal::address::Place;
 use crate::host::sessions::new_id;

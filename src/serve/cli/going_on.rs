@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::host::journal::record::{Begun, GivenFiles, Record};
-use crate::host::session::replay::{Stop, last_text, replay};
+use crate::host::replay::{Stop, last_text, replay};
 use crate::host::tool::registry::Registry;
 use crate::lang::program::Program;
 use crate::serve::cli::console::Failure;

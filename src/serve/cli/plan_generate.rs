@@ -9,7 +9,8 @@ use clap::{Args, ValueEnum};
 
 use crate::host::classify::off::Off;
 use crate::host::clock::SystemClock;
-use crate::host::llm::{Llm, shorten};
+use crate::host::llm::Llm;
+use crate::host::text::shorten;
 use crate::host::plan::{self, GenerateError, Generated, file_ending};
 use crate::host::session::{SessionOptions, World};
 use crate::host::tool::Tool;

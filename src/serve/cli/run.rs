@@ -15,7 +15,7 @@ use crate::host::journal::address::{Address, is_file_journal};
 use crate::host::journal::record::{Begun, GivenFiles, Record, RecordBody};
 use crate::host::journal::store::is_store;
 use crate::host::program::{ProgramText, ToolInventory, load_files, load_texts};
-use crate::host::session::replay::last_text;
+use crate::host::replay::last_text;
 use crate::host::session::{Session, SessionError, Start, World};
 use crate::host::sessions::new_id;
 use crate::host::tool::registry::Registry;

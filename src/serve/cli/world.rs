@@ -317,7 +317,7 @@ fn first_file(program: &Program) -> Option<PathBuf> {
 pub(crate) fn inventory(registry: &Registry) -> ToolInventory {
     let known = registry.signatures();
     let is_free = |tool: &ToolSignature| registry.get(&tool.signature.name).is_none();
-    let for_plans: Vec<ToolSignature> = tool::for_plans().filter(is_free).collect();
+    let for_plans: Vec<ToolSignature> = tool::retrieval::for_plans().filter(is_free).collect();
     let signatures = known.iter().chain(&for_plans).map(|tool| tool.signature.clone()).collect();
     ToolInventory { signatures, are_more: false, others: registry.others() }
 }

@@ -35,7 +35,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use crate::host::debug::debuggee::Launcher;
+use crate::host::debuggee::Launcher;
 use crate::host::session::{Session, SessionHandle};
 use crate::lang::program::Program;
 

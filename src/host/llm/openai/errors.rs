@@ -9,8 +9,9 @@ use reqwest::StatusCode;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
-use super::Server;
-use crate::host::llm::{shorten, status_is_transient};
+use super::server::Server;
+use crate::host::llm::status_is_transient;
+use crate::host::text::shorten;
 use crate::vm::protocol::ReplyEnd;
 
 /// So much of a server's words is shown.

@@ -6,17 +6,16 @@
 mod config;
 mod errors;
 mod reader;
+mod server;
 mod transport;
 mod wire;
 
-use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use async_openai::Client;
-use async_openai::config::Config;
 use async_openai::error::OpenAIError;
 use futures_util::Stream;
 use reqwest::Url;
@@ -26,6 +25,7 @@ use tokio::time::Sleep;
 
 pub use self::config::{OpenAiConfig, OpenAiConfigError, Secret};
 use self::reader::ReplyReader;
+use self::server::{Endpoint, Server};
 use self::transport::Transport;
 use self::wire::{Chunk, RequestBody};
 use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
@@ -44,29 +44,6 @@ pub struct OpenAi {
     server: Arc<Server>,
     /// Made with the first request: it may cost the loading of the system's certificates.
     client: OnceLock<Result<Arc<Client<Endpoint>>, Arc<str>>>,
-}
-
-/// What all requests of a model share.
-#[derive(Debug)]
-struct Server {
-    config: OpenAiConfig,
-    /// The base URL as it may be shown: without password and query.
-    shown_url: String,
-    endpoint: Endpoint,
-    /// Whether TLS is needed.
-    is_secure: bool,
-    /// Whether it is this machine, which no proxy can reach for us.
-    is_loopback: bool,
-}
-
-/// Where requests go and with which headers. async-openai's own configuration type reads the environment, and
-/// panics at a key that is no header value.
-#[derive(Clone)]
-struct Endpoint {
-    base_url: String,
-    headers: HeaderMap,
-    /// The trait wants one; the key is in the headers.
-    no_key: SecretString,
 }
 
 impl OpenAi {
@@ -280,30 +257,3 @@ impl Stream for OpenAiReply {
     }
 }
 
-impl Config for Endpoint {
-    fn headers(&self) -> HeaderMap {
-        self.headers.clone()
-    }
-
-    fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.base_url)
-    }
-
-    fn query(&self) -> Vec<(&str, &str)> {
-        Vec::new()
-    }
-
-    fn api_base(&self) -> &str {
-        &self.base_url
-    }
-
-    fn api_key(&self) -> &SecretString {
-        &self.no_key
-    }
-}
-
-impl fmt::Debug for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Endpoint").field("base_url", &self.base_url).finish_non_exhaustive()
-    }
-}

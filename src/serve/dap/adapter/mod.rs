@@ -20,7 +20,7 @@ use tokio::net::TcpStream;
 
 use crate::host::debug::breakpoint::Exceptions;
 use crate::host::debug::control::{DebugNotice, Stopped};
-use crate::host::debug::debuggee::{DebugError, Debuggee, Launcher};
+use crate::host::debuggee::{DebugError, Debuggee, Launcher};
 use crate::host::session::{Notice, Session, SessionHandle, Subscription};
 use crate::serve::dap::breakpoints::Breakpoints;
 use crate::serve::dap::relay::First;

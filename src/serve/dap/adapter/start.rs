@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use tokio::net::TcpStream;
 
-use crate::host::debug::debuggee::Debuggee;
 use crate::host::debug::stepping::Debugger;
+use crate::host::debuggee::Debuggee;
 use crate::host::session::{Ending, Interest};
 use crate::serve::dap::Reached;
 use crate::serve::dap::adapter::{Adapter, Live, Opened, THREAD, Waits, Wanted, refused};

@@ -3,8 +3,8 @@
 use serde_json::Value as Json;
 
 use crate::host::debug::control::{DebugNotice, Stopped};
-use crate::host::debug::debuggee::{Backward, Forward};
 use crate::host::debug::stepping::Reason;
+use crate::host::debuggee::{Backward, Forward};
 use crate::host::session::Interest;
 use crate::serve::dap::adapter::{Adapter, THREAD, refused};
 use crate::serve::dap::breakpoints::{data_id, data_id_anywhere, exceptions};

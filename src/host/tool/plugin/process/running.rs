@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::host::clock::iso_text;
 use crate::host::component::message::{Exchange, Message, Role};
-use crate::host::llm::shorten;
+use crate::host::text::shorten;
 use crate::host::tool::plugin::ComponentError;
 use crate::host::tool::plugin::process::group::{Group, Pipes};
 use crate::host::tool::plugin::process::lines::{Line, LineReader};
