@@ -1,5 +1,6 @@
-//! The journal's own forms of what a session begins with: tools, program texts (settings: [`crate::host::settings`]). Versioned by
-//! [`super::record::FORMAT`]; nothing in `vm` is serialised itself (DESIGN.md, invariant 9).
+//! The journal's own forms of what a session begins with: tools, program texts (its settings are
+//! [`crate::host::settings`]). Versioned by [`super::record::FORMAT`]; nothing in `vm` is serialised itself (DESIGN.md,
+//! invariant 9).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -18,8 +18,8 @@ use reqwest::{Body, Response};
 use serde_json::{Value, json};
 use tower_service::Service;
 
-use super::server::Server;
 use super::errors::{self, Failure};
+use super::server::Server;
 
 /// Of an error's body, so much is read.
 const MAX_ERROR_BYTES: usize = 64 * 1024;

@@ -16,11 +16,11 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::client::Client;
-use super::error::{Cause, of_start};
-use super::flight::Flights;
+use super::error::{Cause, McpFault, of_start};
+use super::flights::Flights;
+use super::options::{Generation, McpOptions, Transport};
 use super::process::{Process, Witness};
 use super::transport::Watched;
-use super::{Generation, McpFault, McpOptions, Transport};
 
 /// How long a connection over HTTP may take to be accepted.
 const CONNECT: Duration = Duration::from_secs(10);

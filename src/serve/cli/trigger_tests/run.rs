@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Judged, TriggerScores, TriggerTable, judge};
+use super::judge::judge;
+use super::score::TriggerScores;
+use super::table::{Judged, TriggerTable};
 use crate::diagnostic::{Severity, render};
 use crate::host::config::ClassifierId;
 use crate::host::config::Environment;

@@ -12,8 +12,8 @@ use crate::host::session::{Ending, Interest};
 use crate::serve::dap::Reached;
 use crate::serve::dap::adapter::{Adapter, Live, Opened, THREAD, Waits, Wanted, refused};
 use crate::serve::dap::breakpoints::{FILTERS, exceptions};
+use crate::serve::dap::outbox::{arguments, body};
 use crate::serve::dap::relay::First;
-use crate::serve::dap::server::{arguments, body};
 use crate::serve::dap::sources::Texts;
 use crate::serve::dap::wire::{
     AttachArguments, BreakpointBody, Capabilities, DisconnectArguments, ExitedBody, InitializeArguments,
