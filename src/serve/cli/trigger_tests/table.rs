@@ -51,7 +51,7 @@ pub enum TriggerUpdate {
     Set(String, Value),
 }
 
-/// What came of one case. Ids that are none of [`ResolvedTable::triggers`] are left out of the scores.
+/// What came of one case. Ids that are none of [`super::ResolvedTable::triggers`] are left out of the scores.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Judged {
     /// The triggers that fired on any of its updates.
