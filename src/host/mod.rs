@@ -6,6 +6,8 @@ pub mod directory;
 
 mod keys;
 
+mod net;
+
 pub mod patterns;
 
 pub mod settings;

@@ -41,7 +41,7 @@ const ROOMS: [(&str, &[&[&str]]); 3] = [
     (
         "host",
         &[
-            &["clock", "keys", "library", "patterns", "secrets", "settings", "summary", "text"],
+            &["clock", "keys", "library", "net", "patterns", "secrets", "settings", "summary", "text"],
             &["component", "events", "journal"],
             &["directory", "llm", "program"],
             &["classify", "plan", "resource"],

@@ -29,6 +29,7 @@ use self::server::{Endpoint, Server};
 use self::transport::Transport;
 use self::wire::{Chunk, RequestBody};
 use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
+use crate::host::net;
 use crate::vm::protocol::{ReplyEnd, Usage};
 
 /// How long a server may take for its counts after it has said that the reply is complete.
@@ -64,11 +65,7 @@ impl OpenAi {
             // The password is not to be shown.
             return Err(OpenAiConfigError::BaseUrl { url: String::from("…"), cause });
         }
-        let is_loopback = match url.host_str() {
-            Some("localhost" | "[::1]") => true,
-            Some(host) => host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback()),
-            None => false,
-        };
+        let is_loopback = url.host_str().is_some_and(net::is_loopback);
         let headers = headers(&config)?;
         Ok(OpenAi {
             id: Arc::from(format!("openai:{}", config.model)),
@@ -107,24 +104,11 @@ fn headers(config: &OpenAiConfig) -> Result<HeaderMap, OpenAiConfigError> {
 }
 
 fn build_client(server: &Arc<Server>) -> Result<Arc<Client<Endpoint>>, Arc<str>> {
-    // An error says that a provider is installed already, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut http = reqwest::Client::builder()
-        .user_agent(concat!("playhouse/", env!("CARGO_PKG_VERSION")))
+    let http = net::client(server.is_secure, server.is_loopback)
         .connect_timeout(server.config.connect_timeout)
-        .read_timeout(server.config.read_timeout)
-        // A redirect would carry the key and the conversation to a host that nobody has named.
-        .redirect(reqwest::redirect::Policy::none());
-    if !server.is_secure {
-        // Without this the system's certificates are read and parsed for nothing.
-        http = http.tls_certs_only([]);
-    }
-    if server.is_loopback {
-        http = http.no_proxy();
-    }
+        .read_timeout(server.config.read_timeout);
     let http = http.build().map_err(|error| {
-        let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
-        Arc::<str>::from(format!("no connection to {} can be prepared: {cause}", server.shown_url))
+        Arc::<str>::from(format!("no connection to {} can be prepared: {}", server.shown_url, net::innermost(&error)))
     })?;
     let transport = Transport { http: http.clone(), server: server.clone() };
     // Not `Client::with_config`, which first makes a reqwest client of its own, certificates and all.
