@@ -10,7 +10,7 @@ mod counted;
 use std::fmt::Write;
 use std::path::Path;
 
-use playhouse::host::tool::builtin::WorkingDirectory;
+use playhouse::host::directory::WorkingDirectory;
 use playhouse::host::tool::canned;
 use playhouse::host::tool::registry::Registry;
 use playhouse::lang::SourceText;

@@ -12,11 +12,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use playhouse::host::clock::SystemClock;
+use playhouse::host::directory::WorkingDirectory;
 use playhouse::host::equipment::declaration::{Declarations, of_program};
 use playhouse::host::equipment::{Equipment, Reach, Surroundings};
 use playhouse::host::program::load_texts;
 use playhouse::host::secrets::Secrets;
-use playhouse::host::tool::builtin::WorkingDirectory;
 use playhouse::host::tool::plugin::Packages;
 use playhouse::host::tool::registry::Registry;
 use playhouse::host::tool::{CallContext, Tool, ToolFuture, canned};

@@ -22,6 +22,7 @@ use crate::vm::dataflow::date;
 use crate::vm::protocol::settings::Settings;
 
 pub use crate::host::config_file::FileConfig;
+pub use crate::host::keys::ConfigError;
 
 /// The model of `openai:` when only a key or a server is given.
 const DEFAULT_OPENAI_MODEL: &str = "gpt-4.1-mini";
@@ -146,58 +147,6 @@ pub enum ClassifierId {
     Model(Option<ModelId>),
     /// `script:FILE`.
     Script(PathBuf),
-}
-
-/// A configuration that cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// A file cannot be read.
-    #[error("{path}: cannot read the configuration: {cause}; check the path given with --config")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        cause: std::io::Error,
-    },
-    /// A key or a value in a file is wrong.
-    #[error("{place}: {message}")]
-    File {
-        /// `playhouse.toml:3`, `program.md: front matter`.
-        place: String,
-        /// What is wrong, and what would be right.
-        message: String,
-    },
-    /// A model's id is none.
-    #[error("`{id}` ({reason}) is no model: {message}")]
-    Model {
-        /// As given.
-        id: String,
-        /// Where it was given.
-        reason: String,
-        /// What is wrong, and what would be right.
-        message: String,
-    },
-    /// A classifier's id is none.
-    #[error("`{id}` ({reason}) is no trigger classifier: {message}")]
-    Classifier {
-        /// As given.
-        id: String,
-        /// Where it was given.
-        reason: String,
-        /// What is wrong, and what would be right.
-        message: String,
-    },
-    /// The environment's ports are none.
-    #[error("PLAYHOUSE_LOCAL_PORTS={text}: {message}")]
-    Ports {
-        /// As given.
-        text: String,
-        /// What would be right.
-        message: String,
-    },
-    /// There is no place for journals.
-    #[error("there is no place for session journals: neither XDG_STATE_HOME nor HOME is set; name one with --journal")]
-    NoStateFolder,
 }
 
 impl Environment {

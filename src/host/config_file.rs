@@ -6,10 +6,9 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::host::config::ConfigError;
 use crate::host::equipment::declaration::{self, Source, Written};
-use crate::host::journal::wire::SettingsWire;
-use crate::lang::spelling::nearest;
+use crate::host::keys::{ConfigError, unknown_key};
+use crate::host::settings::SettingsWire;
 use crate::span::LineIndex;
 use crate::vm::dataflow::date::{self, TimesOfDay};
 use crate::vm::protocol::settings::Settings;
@@ -293,14 +292,6 @@ pub(crate) fn resume(text: Option<&str>) -> Result<bool, String> {
         Some("fresh") => Ok(true),
         Some("continue") => Ok(false),
         _ => Err("`resume` must be \"continue\" or \"fresh\"".to_owned()),
-    }
-}
-
-pub(crate) fn unknown_key<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let known: Vec<&str> = known.collect();
-    match nearest(key, known.iter()) {
-        Some(other) => format!("unknown key `{key}`; did you mean `{other}`?"),
-        None => format!("unknown key `{key}`; known are {}", known.join(", ")),
     }
 }
 

@@ -2,6 +2,18 @@
 
 pub mod clock;
 
+pub mod directory;
+
+mod keys;
+
+mod net;
+
+pub mod patterns;
+
+pub mod settings;
+
+pub(crate) mod text;
+
 pub mod llm;
 
 pub mod classify;
@@ -31,6 +43,10 @@ pub mod session;
 pub mod launch;
 
 pub mod debug;
+
+pub mod debuggee;
+
+pub mod replay;
 
 pub mod config;
 

@@ -8,8 +8,8 @@ use crate::host::journal::JournalError;
 use crate::host::journal::address::{Address, Place};
 use crate::host::journal::record::{Begun, Record, RecordBody};
 use crate::host::journal::store::{self, Found, Listed, Standing};
-use crate::host::session::SessionError;
-use crate::host::session::replay::{Replayed, Stop, replay};
+use crate::host::replay::error::SessionError;
+use crate::host::replay::{Replayed, Stop, replay};
 use crate::vm::protocol::{Outcome, Timestamp, Wait};
 
 /// One line of `sessions list`.

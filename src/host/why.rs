@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::host::journal::record::Record;
-use crate::host::session::SessionError;
-use crate::host::session::replay::replay_watched;
+use crate::host::replay::error::SessionError;
+use crate::host::replay::replay_watched;
 use crate::lang::analysis::explain::trigger_kind;
 use crate::lang::program::{Program, Trigger, TriggerId};
 use crate::vm::migrate::Migration;

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use playhouse::host::classify::off::Off;
 use playhouse::host::clock::TestClock;
+use playhouse::host::directory::WorkingDirectory;
 use playhouse::host::events::{EventMaker, PublicBody};
 use playhouse::host::journal::memory::MemoryJournal;
 use playhouse::host::llm::script::{Script, ScriptEntry};
 use playhouse::host::program::load_files;
 use playhouse::host::session::{Interest, Notice, Session, SessionOptions, Start, World};
-use playhouse::host::tool::builtin::{WorkingDirectory, add_builtins};
+use playhouse::host::tool::builtin::add_builtins;
 use playhouse::host::tool::canned;
 use playhouse::host::tool::registry::Registry;
 use playhouse::lang::expr::template::{Part, TextScanner, scan_text};

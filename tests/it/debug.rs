@@ -14,15 +14,15 @@ use playhouse::host::debug::breakpoint::{
     Breakpoint, BreakpointId, DataScope, Exceptions, LogMessage, Target, expression,
 };
 use playhouse::host::debug::control::{DebugNotice, Stopped};
-use playhouse::host::debug::debuggee::{Backward, Debuggee, Forward, Ground, Launcher};
 use playhouse::host::debug::place::Places;
 use playhouse::host::debug::stepping::{Debugger, Reason};
+use playhouse::host::debuggee::{Backward, Debuggee, Forward, Ground, Launcher};
+use playhouse::host::directory::WorkingDirectory;
 use playhouse::host::events::PublicBody;
 use playhouse::host::journal::memory::MemoryJournal;
 use playhouse::host::llm::script::{Script, ScriptEntry};
 use playhouse::host::program::{ProgramText, load_texts};
 use playhouse::host::session::{Interest, Notice, Session, SessionOptions, Start, Subscription, World};
-use playhouse::host::tool::builtin::WorkingDirectory;
 use playhouse::host::tool::canned;
 use playhouse::host::tool::registry::Registry;
 use playhouse::lang::SourceText;

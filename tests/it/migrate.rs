@@ -7,7 +7,7 @@ use playhouse::host::journal::Journal;
 use playhouse::host::journal::file::FileJournal;
 use playhouse::host::journal::record::{Begun, FORMAT, ProgramChanged, Record, RecordBody};
 use playhouse::host::journal::wire::{FileWire, ToolWire};
-use playhouse::host::session::replay::replay;
+use playhouse::host::replay::replay;
 use playhouse::host::travel::Timeline;
 use playhouse::host::why::history;
 use playhouse::lang::diff::changes::{ChangeKind, ProgramChanges};

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use playhouse::host::clock::SystemClock;
+use playhouse::host::directory::WorkingDirectory;
 use playhouse::host::plan::check;
 use playhouse::host::program::load_files;
-use playhouse::host::tool::builtin::{WorkingDirectory, add_builtins, is_named};
+use playhouse::host::tool::builtin::{add_builtins, is_named};
 use playhouse::host::tool::canned;
 use playhouse::host::tool::registry::Registry;
 use playhouse::lang::plan::PlanLanguage;

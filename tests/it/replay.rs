@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use playhouse::host::journal::memory::MemoryJournal;
 use playhouse::host::journal::record::{Record, RecordBody};
-use playhouse::host::session::replay::replay;
+use playhouse::host::replay::replay;
 
 use crate::conversation::{Account, Conversation, Ledger, Run, Snapshots, run, settle, views};
 use crate::ideal_model::{IdealModel, Known, Pace};

@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use jiff::tz::{Offset, TimeZone};
 use playhouse::host::clock::TestClock;
+use playhouse::host::directory::WorkingDirectory;
 use playhouse::host::llm::embedded::Embedded;
-use playhouse::host::tool::builtin::{WorkingDirectory, add_builtins};
+use playhouse::host::tool::arguments::check_arguments;
+use playhouse::host::tool::builtin::add_builtins;
 use playhouse::host::tool::policy::{Operator, Policies, Program, ToolPolicy};
-use playhouse::host::tool::registry::{AddToolError, Registry, check_arguments};
+use playhouse::host::tool::registry::{AddToolError, Registry};
 use playhouse::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome, canned};
 use playhouse::lang::program::{AgentId, Parameter, PlaybookId, Signature, Type, TypeKind};
 use playhouse::value::{Map, Value};

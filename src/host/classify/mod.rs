@@ -4,7 +4,6 @@
 
 pub mod model;
 pub mod off;
-pub mod patterns;
 pub mod prompt;
 pub mod questions;
 pub mod rules;

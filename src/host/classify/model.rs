@@ -9,7 +9,8 @@ use futures_util::StreamExt;
 use serde_json::Value as Json;
 
 use crate::host::classify::{TriggerClassifier, VerdictFuture, prompt};
-use crate::host::llm::{Llm, LlmRequest, Purpose, ReplyPart, ReplyStream, behind_think, shorten};
+use crate::host::llm::{Llm, LlmRequest, Purpose, ReplyPart, ReplyStream, behind_think};
+use crate::host::text::shorten;
 use crate::lang::program::TriggerId;
 use crate::vm::protocol::{Candidate, Finish, Judge, Question, ReplyEnd, Usage, Verdict};
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use minijinja::context;
 
-use crate::host::llm::shorten;
+use crate::host::text::shorten;
 use crate::value::Value;
 use crate::vm::prompt::files::render;
 use crate::vm::protocol::{Candidate, ChatMessage, Question, Role, USER_MESSAGE, Update};

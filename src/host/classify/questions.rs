@@ -10,7 +10,7 @@ use futures_util::FutureExt;
 use tokio::time::Instant;
 
 use crate::host::classify::{TriggerClassifier, VerdictFuture};
-use crate::host::tool::registry::panic_text;
+use crate::host::text::panic_text;
 use crate::vm::protocol::{Question, QuestionId, Verdict};
 
 /// The open questions. A machine asks one at a time; nothing here depends on that. Dropping it gives all up.

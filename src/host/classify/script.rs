@@ -1,16 +1,15 @@
 //! A scripted trigger classifier: verdicts from a file or from memory, chosen by what is asked. Shipped, not test
 //! code: people test their programs with it.
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use regex::Regex;
 
 use crate::host::classify::prompt::question_text;
-use crate::host::classify::{TriggerClassifier, VerdictFuture, script_file};
+use crate::host::classify::{TriggerClassifier, VerdictFuture};
 use crate::host::llm::LeftOver;
-use crate::host::llm::script::{Repeat, ScriptFileError};
+use crate::host::llm::script::Repeat;
 use crate::vm::protocol::{Judge, Question, Verdict};
 
 /// A classifier that answers from a list; what no entry answers matches nothing.
@@ -49,26 +48,6 @@ pub enum ClassifierError {
 }
 
 impl ScriptClassifier {
-    /// Reads a script file.
-    ///
-    /// # Errors
-    /// It cannot be read, or an entry is wrong.
-    pub fn load(path: &Path) -> Result<ScriptClassifier, ScriptFileError> {
-        let name = path.display().to_string();
-        match std::fs::read_to_string(path) {
-            Ok(text) => ScriptClassifier::from_text(&name, &text),
-            Err(cause) => Err(ScriptFileError::Read { name, cause }),
-        }
-    }
-
-    /// Reads the text of a script file. The name is used in messages.
-    ///
-    /// # Errors
-    /// An entry is wrong.
-    pub fn from_text(name: &str, text: &str) -> Result<ScriptClassifier, ScriptFileError> {
-        Ok(ScriptClassifier::from_entries(name, script_file::entries_from_text(name, text)?))
-    }
-
     /// A script in memory. The name is used in messages.
     pub fn from_entries(name: &str, entries: Vec<ClassifierEntry>) -> ScriptClassifier {
         let n_answered = Mutex::new(vec![0; entries.len()]);

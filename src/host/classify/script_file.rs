@@ -1,15 +1,38 @@
 //! The files of scripted classifiers (spec `cli.md`, "Script files").
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::host::classify::script::{ClassifierEntry, ClassifierError};
+use crate::host::classify::script::{ClassifierEntry, ClassifierError, ScriptClassifier};
 use crate::host::llm::script::ScriptFileError;
 use crate::host::llm::script_file::{Problem, WireRepeat, read_entries, regex_from_wire, repeat_from_wire};
 
 const FORM: &str = "a classifier's script is JSON Lines or one JSON array of {\"when\"?, \"match\": [\"Playbook:T1\"]}";
+
+impl ScriptClassifier {
+    /// Reads a script file.
+    ///
+    /// # Errors
+    /// It cannot be read, or an entry is wrong.
+    pub fn load(path: &Path) -> Result<ScriptClassifier, ScriptFileError> {
+        let name = path.display().to_string();
+        match std::fs::read_to_string(path) {
+            Ok(text) => ScriptClassifier::from_text(&name, &text),
+            Err(cause) => Err(ScriptFileError::Read { name, cause }),
+        }
+    }
+
+    /// Reads the text of a script file. The name is used in messages.
+    ///
+    /// # Errors
+    /// An entry is wrong.
+    pub fn from_text(name: &str, text: &str) -> Result<ScriptClassifier, ScriptFileError> {
+        Ok(ScriptClassifier::from_entries(name, entries_from_text(name, text)?))
+    }
+}
 
 /// One entry as written. Unknown keys are errors: a misspelt `when` would match everything.
 #[derive(Deserialize)]

@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use std::fmt;
 
 use crate::host::component::asset::AssetReference;
-use crate::host::component::config::{Command, ComponentConfig};
 use crate::host::component::types::{DataType, Description, Field, SharedTypes};
 use crate::value::Value;
 
@@ -17,7 +16,7 @@ const MAX_DEPTH: usize = 200;
 const MAX_FAULTS: usize = 50;
 
 /// So many values of an `enum`, and so many characters of a value, are told.
-const MAX_TOLD: usize = 20;
+pub(super) const MAX_TOLD: usize = 20;
 
 /// What is wrong with a value, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,56 +33,17 @@ impl fmt::Display for Fault {
     }
 }
 
-impl ComponentConfig {
-    /// All that keeps `param` from being passed to `command`; none: it may be called.
-    pub fn check_parameter(&self, command: &str, param: Option<&Value>) -> Vec<Fault> {
-        let command = match self.known(command) {
-            Ok(command) => command,
-            Err(fault) => return vec![fault],
-        };
-        let Some(description) = &command.parameter else {
-            let is_nothing = match param {
-                None | Some(Value::Null) => true,
-                Some(Value::Map(members)) => members.is_empty(),
-                Some(Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::List(_)) => false,
-            };
-            let message = format!("`{}` takes no parameter", command.name);
-            return if is_nothing { Vec::new() } else { vec![Fault { path: "param".to_owned(), message }] };
-        };
-        check(description, param, &self.types, Side::Parameter)
-    }
-
-    /// All that `response` owes to what `command` promises. What is not promised passes.
-    pub fn check_response(&self, command: &str, response: Option<&Value>) -> Vec<Fault> {
-        match self.known(command) {
-            Ok(Command { response: Some(description), .. }) => {
-                check(description, response, &self.types, Side::Response)
-            }
-            Ok(Command { response: None, .. }) => Vec::new(),
-            Err(fault) => vec![fault],
-        }
-    }
-
-    fn known(&self, name: &str) -> Result<&Command, Fault> {
-        self.command(name).ok_or_else(|| {
-            let names: Vec<String> =
-                self.commands.iter().take(MAX_TOLD).map(|command| format!("`{}`", command.name)).collect();
-            let message = format!("there is no command `{name}`; there are {}", names.join(", "));
-            Fault { path: "command".to_owned(), message }
-        })
-    }
-}
-
 /// Which way a value goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+pub(super) enum Side {
     /// To the plugin: nothing is passed that is not declared.
     Parameter,
     /// From the plugin: it may say more than it promised.
     Response,
 }
 
-fn check(description: &Description, value: Option<&Value>, shared: &SharedTypes, side: Side) -> Vec<Fault> {
+/// All that is wrong with a value.
+pub(super) fn check(description: &Description, value: Option<&Value>, shared: &SharedTypes, side: Side) -> Vec<Fault> {
     let path = match side {
         Side::Parameter => "param",
         Side::Response => "response",

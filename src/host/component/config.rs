@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::diagnostic::Diagnostic;
+use crate::host::component::check::{Fault, MAX_TOLD, Side, check};
 use crate::host::component::findings::{Findings, MAX_NESTING, head, kind};
 use crate::host::component::identity::{Identity, bad_part, scalar_text};
 use crate::host::component::read::Members;
@@ -137,6 +138,44 @@ impl ComponentConfig {
     /// The id of this instance, from its `config`.
     pub fn id(&self) -> Option<Arc<str>> {
         self.config.get("id").and_then(scalar_text)
+    }
+
+    /// All that keeps `param` from being passed to `command`; none: it may be called.
+    pub fn check_parameter(&self, command: &str, param: Option<&Value>) -> Vec<Fault> {
+        let command = match self.known(command) {
+            Ok(command) => command,
+            Err(fault) => return vec![fault],
+        };
+        let Some(description) = &command.parameter else {
+            let is_nothing = match param {
+                None | Some(Value::Null) => true,
+                Some(Value::Map(members)) => members.is_empty(),
+                Some(Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::List(_)) => false,
+            };
+            let message = format!("`{}` takes no parameter", command.name);
+            return if is_nothing { Vec::new() } else { vec![Fault { path: "param".to_owned(), message }] };
+        };
+        check(description, param, &self.types, Side::Parameter)
+    }
+
+    /// All that `response` owes to what `command` promises. What is not promised passes.
+    pub fn check_response(&self, command: &str, response: Option<&Value>) -> Vec<Fault> {
+        match self.known(command) {
+            Ok(Command { response: Some(description), .. }) => {
+                check(description, response, &self.types, Side::Response)
+            }
+            Ok(Command { response: None, .. }) => Vec::new(),
+            Err(fault) => vec![fault],
+        }
+    }
+
+    fn known(&self, name: &str) -> Result<&Command, Fault> {
+        self.command(name).ok_or_else(|| {
+            let names: Vec<String> =
+                self.commands.iter().take(MAX_TOLD).map(|command| format!("`{}`", command.name)).collect();
+            let message = format!("there is no command `{name}`; there are {}", names.join(", "));
+            Fault { path: "command".to_owned(), message }
+        })
     }
 }
 

@@ -5,7 +5,8 @@
 //! - [`stepping`]: [`stepping::Debugger`], pure: is this where to stop? Asked about everything that a machine does, by
 //!   the session's task while the program runs and by walks over its journal ([`crate::host::travel`]).
 //! - [`control`]: how the task is told what to do while it runs or stands still.
-//! - [`debuggee`]: the door: a program that runs, stands still, or stands in its past.
+//!
+//! The door is [`crate::host::debuggee`]: a program that runs, stands still, or stands in its past.
 //!
 //! Standing still is not calling `advance` (spec `execution.md`, "The machine is pure"): nothing in the machine knows
 //! of it. What arrives meanwhile waits. Going back is replaying a part of the journal into another machine; going
@@ -15,8 +16,6 @@
 pub mod breakpoint;
 
 pub mod control;
-
-pub mod debuggee;
 
 pub mod place;
 

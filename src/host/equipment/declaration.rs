@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::host::config::ConfigError;
-use crate::host::config_file::unknown_key;
+use crate::host::keys::{ConfigError, unknown_key};
 use crate::host::resource::prices::{Price, PriceTable};
 use crate::host::tool::builtin;
 use crate::host::tool::policy::{ApprovalPolicy, Policies, ToolPolicy};

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::host::config_file::unknown_key;
+use crate::host::directory::WorkingDirectory;
 use crate::host::equipment::declaration::{ResourceDeclaration, count_of, seconds_of, text_of, texts_of};
-use crate::host::equipment::{Models, Reach, Surroundings};
+use crate::host::equipment::surroundings::{Models, Reach, Surroundings};
+use crate::host::keys::unknown_key;
+use crate::host::resource::databases::{postgres, sqlite};
 use crate::host::resource::disk::{Disk, DiskConfig};
 use crate::host::resource::http::{Http, HttpConfig};
 use crate::host::resource::model::Model;
-use crate::host::resource::sql::{Database, PostgresConfig, SqliteConfig, postgres, sqlite};
+use crate::host::resource::sql::{Database, PostgresConfig, SqliteConfig};
 use crate::host::resource::{Label, Resource, Resources};
-use crate::host::tool::builtin::WorkingDirectory;
 use crate::value::{Map, Value};
 
 /// The kinds there are.

@@ -6,7 +6,7 @@ use futures_util::future::{BoxFuture, join_all};
 use tokio::sync::OnceCell;
 
 use crate::host::equipment::declaration::{ProtocolChoice, ServerAddress, ServerDeclaration};
-use crate::host::equipment::{EquipmentError, Surroundings};
+use crate::host::equipment::surroundings::{EquipmentError, Surroundings};
 use crate::host::secrets::Secrets;
 use crate::host::tool::mcp::{Generation, Mask, McpOptions, McpServer, Transport};
 use crate::host::tool::plugin::{Component, ComponentError, Packages, Parts};

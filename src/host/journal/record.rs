@@ -11,7 +11,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::host::journal::secrets;
-use crate::host::journal::wire::{FileWire, SettingsWire, ToolWire};
+use crate::host::journal::wire::{FileWire, ToolWire};
+use crate::host::settings::SettingsWire;
 use crate::lang::program::{PlaybookId, TriggerId};
 use crate::value::{Map, Value};
 use crate::vm::protocol::settings::Settings;
@@ -411,7 +412,7 @@ impl RecordBody {
     }
 
     /// The event of a record; none for the beginning, and for a change of the program, whose texts are to be loaded first
-    /// ([`crate::host::session::replay`] does both).
+    /// ([`crate::host::replay`] does both).
     pub fn to_event(&self) -> Option<Event> {
         Some(match self {
             RecordBody::Begun(_) | RecordBody::ProgramChanged(_) => return None,

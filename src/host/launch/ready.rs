@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::host::journal::address::{Address, Place};
-use crate::host::launch::{
-    Launch, LaunchError, Loading, Opened, Reopened, Reopening, Source, StartOptions, find_entry,
-};
+use crate::host::launch::error::LaunchError;
+use crate::host::launch::open::{Loading, Opened, Source, StartOptions, find_entry};
+use crate::host::launch::reopen::{Reopened, Reopening};
+use crate::host::launch::workshop::Launch;
 use crate::host::session::Session;
 use crate::host::sessions::new_id;
 use crate::value::Map;

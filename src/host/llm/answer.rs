@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::StreamExt;
 
 use crate::host::llm::{Llm, LlmRequest, Purpose, ReplyPart, ReplyStream, behind_think};
-use crate::host::tool::registry::EndedCall;
 use crate::value::Value;
+use crate::vm::protocol::EndedCall;
 use crate::vm::protocol::{CallOutcome, ChatMessage, Finish, PROMPT, ReplyEnd, Role, StartCall, Usage};
 
 /// Bytes of an answer, think blocks included. A model that writes more is not answering.

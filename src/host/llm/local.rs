@@ -10,6 +10,8 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use serde::Deserialize;
 
+use crate::host::net;
+
 /// How long a run that was not asked to look waits for all of them together. One that is there answers in a few
 /// milliseconds.
 pub const PATIENCE: Duration = Duration::from_millis(150);
@@ -71,7 +73,7 @@ pub async fn find(servers: &[LocalServer], until: impl Future<Output = ()>) -> V
     if servers.is_empty() {
         return Vec::new();
     }
-    let Some(client) = client() else { return Vec::new() };
+    let Ok(client) = net::client(false, true).build() else { return Vec::new() };
     let asked = servers.iter().enumerate().map(|(index, server)| {
         let client = &client;
         async move { (index, ask(client, *server).await) }
@@ -92,19 +94,6 @@ pub async fn find(servers: &[LocalServer], until: impl Future<Output = ()>) -> V
     }
     found.sort_by_key(|(index, _)| *index);
     found.into_iter().map(|(_, server)| server).collect()
-}
-
-fn client() -> Option<reqwest::Client> {
-    // An error says that a provider is installed already, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let builder = reqwest::Client::builder()
-        .user_agent(concat!("playhouse/", env!("CARGO_PKG_VERSION")))
-        // None of these servers sends its clients elsewhere.
-        .redirect(reqwest::redirect::Policy::none())
-        .no_proxy()
-        // Nothing here is encrypted; without this the system's certificates are read for nothing.
-        .tls_certs_only([]);
-    builder.build().ok()
 }
 
 /// The models that a server has; none: it is not there, or it is something else.

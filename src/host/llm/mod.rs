@@ -11,14 +11,14 @@ pub mod replay;
 pub mod script;
 pub(crate) mod script_file;
 
-use std::borrow::Cow;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use tokio_stream::Stream;
 
 use crate::lang::program::Program;
-use crate::vm::protocol::{ChatMessage, ReplyEnd, ToolSignature, TurnData, Usage};
+use crate::vm::Machine;
+use crate::vm::protocol::{ChatMessage, ReplyEnd, StartTurn, ToolSignature, TurnData, Usage};
 
 /// Who asks, which may mean another model id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,6 +42,15 @@ pub struct LlmRequest {
     pub schema: Option<Arc<serde_json::Value>>,
     /// The turn as data, for executors that do not read prompts; none for other callers.
     pub turn: Option<Arc<TurnAsData>>,
+}
+
+impl LlmRequest {
+    /// The request of a turn.
+    pub(crate) fn of_turn(machine: &Machine, start: &StartTurn, schema: Option<Arc<serde_json::Value>>) -> LlmRequest {
+        let turn =
+            TurnAsData { program: machine.program().clone(), tools: machine.tools().clone(), data: start.data.clone() };
+        LlmRequest { purpose: Purpose::Turn, messages: start.messages.clone(), schema, turn: Some(Arc::new(turn)) }
+    }
 }
 
 /// A turn as data, with what its ids and names refer to.
@@ -143,17 +152,4 @@ fn status_is_transient(status: u16) -> bool {
 pub(crate) fn behind_think(text: &str) -> &str {
     let rest = text.rfind("</think>").map_or(text, |at| &text[at + "</think>".len()..]);
     rest.find("<think>").map_or(rest, |at| &rest[..at])
-}
-
-/// The beginning and the end of a long text: what a message shows of a prompt or of an error page.
-pub(crate) fn shorten(text: &str, n_characters: usize) -> Cow<'_, str> {
-    let text = text.trim();
-    let n_all = text.chars().count();
-    if n_all <= n_characters {
-        return Cow::Borrowed(text);
-    }
-    let n_head = n_characters / 2;
-    let head: String = text.chars().take(n_head).collect();
-    let tail: String = text.chars().skip(n_all - (n_characters - n_head)).collect();
-    Cow::Owned(format!("{head} […] {tail}"))
 }

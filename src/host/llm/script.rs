@@ -3,15 +3,14 @@
 //! It is shipped, not test code: people test their playbooks with it. Everything a server can do wrong can be
 //! scripted too, so the whole path after [`Llm`] runs without a network.
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::stream;
 use regex::Regex;
 
-use crate::host::llm::script_file;
-use crate::host::llm::{LeftOver, Llm, LlmRequest, ModelKind, ReplyPart, ReplyStream, shorten, status_is_transient};
+use crate::host::llm::{LeftOver, Llm, LlmRequest, ModelKind, ReplyPart, ReplyStream, status_is_transient};
+use crate::host::text::shorten;
 use crate::vm::protocol::{Finish, ReplyEnd, Role, Usage};
 
 /// Of a request that no entry answers, so many characters are shown: its beginning and its end.
@@ -148,20 +147,6 @@ impl ScriptEntry {
 }
 
 impl Script {
-    /// Reads a script file.
-    pub fn load(path: &Path) -> Result<Script, ScriptFileError> {
-        let name = path.display().to_string();
-        match std::fs::read_to_string(path) {
-            Ok(text) => Script::from_text(&name, &text),
-            Err(cause) => Err(ScriptFileError::Read { name, cause }),
-        }
-    }
-
-    /// Reads the text of a script file (spec `cli.md`, "Script files"). The name is used in messages.
-    pub fn from_text(name: &str, text: &str) -> Result<Script, ScriptFileError> {
-        Ok(Script::from_entries(name, script_file::entries_from_text(name, text)?))
-    }
-
     /// A script in memory. The name is used in messages.
     pub fn from_entries(name: &str, entries: Vec<ScriptEntry>) -> Script {
         let n_answered = Mutex::new(vec![0; entries.len()]);

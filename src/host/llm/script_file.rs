@@ -1,5 +1,6 @@
 //! Script files: their wire format and its errors; reading entries is shared with the scripts of classifiers.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,8 +8,24 @@ use regex::Regex;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::host::llm::script::{Chunks, Repeat, ScriptEntry, ScriptError, ScriptFileError};
+use crate::host::llm::script::{Chunks, Repeat, Script, ScriptEntry, ScriptError, ScriptFileError};
 use crate::vm::protocol::Usage;
+
+impl Script {
+    /// Reads a script file.
+    pub fn load(path: &Path) -> Result<Script, ScriptFileError> {
+        let name = path.display().to_string();
+        match std::fs::read_to_string(path) {
+            Ok(text) => Script::from_text(&name, &text),
+            Err(cause) => Err(ScriptFileError::Read { name, cause }),
+        }
+    }
+
+    /// Reads the text of a script file (spec `cli.md`, "Script files"). The name is used in messages.
+    pub fn from_text(name: &str, text: &str) -> Result<Script, ScriptFileError> {
+        Ok(Script::from_entries(name, entries_from_text(name, text)?))
+    }
+}
 
 /// One entry as written. Unknown keys are errors: a misspelt `when` would match everything.
 #[derive(Deserialize)]

@@ -6,7 +6,8 @@ mod check;
 use std::sync::Arc;
 
 use crate::host::llm::answer::{Retries, ask};
-use crate::host::llm::{Llm, LlmRequest, Purpose, shorten};
+use crate::host::llm::{Llm, LlmRequest, Purpose};
+use crate::host::text::shorten;
 use crate::lang::plan::{Plan, PlanLanguage};
 use crate::vm::plan::prompts::{self, Order};
 use crate::vm::protocol::{ChatMessage, Role};

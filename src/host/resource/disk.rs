@@ -11,8 +11,8 @@ use cap_std::fs::Dir;
 use futures_util::future::BoxFuture;
 use rustix::fs::{Mode, OFlags, openat};
 
+use crate::host::directory::WorkingDirectory;
 use crate::host::resource::{Label, Resource, ResourceError};
-use crate::host::tool::builtin::WorkingDirectory;
 
 /// What can be configured of a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,8 @@
 //! Resources: what is acquired once, shared by all that use it, and released in reverse order, whatever happens (spec
 //! `components.md`, 4.7): the disk, an HTTP client, databases, models.
 
+pub mod databases;
+
 pub mod disk;
 
 pub mod http;
@@ -28,7 +30,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use crate::host::component::lookup::{LookupError, ResourceEntry, WantedResource, lookup};
-use crate::host::tool::registry::panic_text;
+use crate::host::text::panic_text;
 
 /// Something that is acquired before a run and released after it. Whoever wants more of one than this knows its type:
 /// an `Arc<dyn Resource>` is an `Arc<dyn Any + Send + Sync>`, too.

@@ -3,9 +3,11 @@
 use crate::host::debug::control::Attached;
 use crate::host::debug::stepping::Reason;
 use crate::host::journal::Journal;
-use crate::host::session::replay::{Follower, Outstanding, Witnesses};
+use crate::host::replay::error::SessionError;
+use crate::host::replay::{Follower, Outstanding, Witnesses};
+use crate::host::session::Session;
 use crate::host::session::task::Timer;
-use crate::host::session::{Session, SessionError, World};
+use crate::host::session::world::World;
 use crate::host::travel::Fork;
 use crate::vm::protocol::{Event, ReplyEnd};
 

@@ -11,10 +11,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::host::llm::answer;
 use crate::host::secrets::Secrets;
-use crate::host::session::World;
 use crate::host::session::input::Input;
-use crate::host::tool::registry::EndedCall;
+use crate::host::session::world::World;
 use crate::value::Value;
+use crate::vm::protocol::EndedCall;
 use crate::vm::protocol::{CallId, CallKind, CallOutcome, EffectClass, StartCall};
 
 /// The calls of tools, and questions to the model that are made like calls.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::host::journal::record::RecordBody;
 use crate::host::program::ProgramText;
-use crate::host::session::SessionError;
-use crate::host::session::replay::program_changed;
+use crate::host::replay::error::SessionError;
+use crate::host::replay::start::program_changed;
 use crate::host::session::task::Task;
 use crate::lang::program::Program;
 use crate::vm::protocol::{Event, NewProgram, ToolSignature};

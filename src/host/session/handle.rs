@@ -9,12 +9,17 @@ use crate::host::events::Summary;
 use crate::host::journal::JournalError;
 use crate::host::journal::record::Record;
 use crate::host::llm::LeftOver;
+use crate::host::replay::error::SessionError;
 use crate::host::session::input::Input;
 use crate::host::session::listeners::{Interest, Publisher, Subscription};
-use crate::host::session::{SessionError, SessionGone};
 use crate::value::Value;
 use crate::vm::protocol::view::View;
 use crate::vm::protocol::{CallId, FrameId, Outcome, Signal, ToolSignature};
+
+/// The session has ended: see [`SessionHandle::outcome`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the session has ended")]
+pub struct SessionGone;
 
 /// How a session's task ended.
 #[derive(Clone, Debug)]

@@ -8,8 +8,8 @@ use crate::host::debug::control::Command;
 use crate::host::journal::JournalError;
 use crate::host::journal::record::Record;
 use crate::host::session::listeners::Publisher;
-use crate::host::tool::registry::EndedCall;
 use crate::value::Value;
+use crate::vm::protocol::EndedCall;
 use crate::vm::protocol::view::View;
 use crate::vm::protocol::{
     CallId, FrameId, QuestionId, ReplyEnd, Signal, TimerId, ToolSignature, TurnId, Usage, Verdict,

@@ -14,156 +14,40 @@ mod input;
 
 mod listeners;
 
-pub mod replay;
-
 mod still;
 
 mod task;
 
 mod turns;
 
+mod world;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 
-use crate::host::classify::TriggerClassifier;
 use crate::host::classify::questions::Questions;
-use crate::host::clock::Clock;
 use crate::host::debug::control::Attached;
 use crate::host::debug::stepping::Reason;
 use crate::host::events::EventMaker;
-use crate::host::journal::record::{GivenFiles, RecordBody};
+use crate::host::journal::record::RecordBody;
 use crate::host::journal::{Journal, JournalError};
-use crate::host::llm::Llm;
 use crate::host::program::ProgramText;
-use crate::host::resource::prices::PriceTable;
+use crate::host::replay::start::begun;
+use crate::host::replay::{Stop, Witnesses, load_text, replay};
 use crate::host::session::calls::Calls;
-use crate::host::session::replay::{Stop, Witnesses, load_text};
 use crate::host::session::task::Task;
 use crate::host::session::turns::{Schemas, Turns};
-use crate::host::tool::registry::Registry;
-use crate::lang::program::{EntryId, Program};
-use crate::value::Map;
 use crate::vm::protocol::fault::FaultKind;
-use crate::vm::protocol::settings::Settings;
 use crate::vm::protocol::{Event, Outcome, Timestamp};
 use crate::vm::{Begin, Machine};
 
-pub use crate::host::session::handle::{EndResult, Ending, SessionHandle};
+pub use crate::host::replay::error::SessionError;
+pub use crate::host::replay::start::Start;
+pub use crate::host::session::handle::{EndResult, Ending, SessionGone, SessionHandle};
 pub use crate::host::session::listeners::{Interest, Notice, Subscription};
-
-/// What a session acts through. Cheap to clone; sessions of a process share it.
-#[derive(Clone)]
-pub struct World {
-    /// The model.
-    pub llm: Arc<dyn Llm>,
-    /// What judges semantic triggers; [`crate::host::classify::off::Off`] where none does.
-    pub classifier: Arc<dyn TriggerClassifier>,
-    /// The tools.
-    pub tools: Arc<Registry>,
-    /// The clock.
-    pub clock: Arc<dyn Clock>,
-    /// Times and sizes of the session's task; not of the machine.
-    pub options: SessionOptions,
-}
-
-/// Times of the session's task. They decide when events come, never what the machine makes of them.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SessionOptions {
-    /// How long a connection may run on after the model has yielded, for its usage.
-    pub yield_grace: Duration,
-    /// The longest time from a request to the end of its reply.
-    pub turn_timeout: Duration,
-    /// The longest time from a question to the trigger classifier to its answer.
-    pub classifier_timeout: Duration,
-    /// Whether requests carry the JSON Schema that replies should keep to.
-    pub constrain: bool,
-    /// What models cost, for the summary.
-    pub prices: Arc<PriceTable>,
-}
-
-impl Default for SessionOptions {
-    fn default() -> Self {
-        SessionOptions {
-            yield_grace: Duration::from_secs(1),
-            turn_timeout: Duration::from_secs(600),
-            classifier_timeout: Duration::from_secs(5),
-            constrain: false,
-            prices: Arc::default(),
-        }
-    }
-}
-
-/// What a new session begins with.
-#[derive(Clone, Debug)]
-pub struct Start {
-    /// The session's id ([`crate::host::sessions::new_id`]).
-    pub id: Arc<str>,
-    /// The program.
-    pub program: Arc<Program>,
-    /// Its texts, for the journal.
-    pub text: ProgramText,
-    /// Bounds and switches of the machine.
-    pub settings: Settings,
-    /// The playbook or plan to begin with; none: the program's entry.
-    pub entry: Option<EntryId>,
-    /// Its arguments; without `entry` they become variables of the agent that the session begins with.
-    pub arguments: Map,
-    /// The files beside the program, for the journal.
-    pub given: GivenFiles,
-}
-
-/// Why a session cannot begin or go on: our own infrastructure failed, never the program, a tool or a model.
-#[derive(Debug, thiserror::Error)]
-pub enum SessionError {
-    /// The journal cannot be read or written.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// The journal to resume is empty, or does not begin with a beginning.
-    #[error("the journal holds no session: {0}; start a new session instead")]
-    NoSession(String),
-    /// The text that the session was to go on with has an error.
-    #[error("the changed program cannot be used: {0}; the session is as it was, mend the text and try again")]
-    Change(String),
-    /// The program's text in the journal is no longer understood.
-    #[error("the program kept in the journal cannot be loaded: {0}; use the playhouse version that began the session")]
-    Program(String),
-    /// What the machine does differs from what the journal says it did.
-    #[error(
-        "internal error: replay does not follow the journal at record {seq}: {found}; use the playhouse version \
-         that wrote it, and please report this"
-    )]
-    Replay {
-        /// The record.
-        seq: u64,
-        /// What the machine says instead.
-        found: String,
-    },
-    /// The session has no such point, or cannot be forked there.
-    #[error("{0}")]
-    NoPoint(String),
-    /// Too many sessions are open.
-    #[error("{limit} sessions are open already; end one, or raise max_sessions in playhouse.toml")]
-    TooMany {
-        /// The limit.
-        limit: usize,
-    },
-    /// A session with this id is open in this process.
-    #[error("session {0} is open already in this process; use it, or give the new one another id")]
-    Open(Arc<str>),
-    /// The task ended without a word.
-    #[error(
-        "internal error: the session's task ended unexpectedly; resume the session with --session, and please report this"
-    )]
-    Vanished,
-}
-
-/// The session has ended: see [`SessionHandle::outcome`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the session has ended")]
-pub struct SessionGone;
+pub use crate::host::session::world::{SessionOptions, World};
 
 /// How many inputs may wait. Senders wait when it is full; a session takes them between any two events.
 const INBOX: usize = 16;
@@ -186,7 +70,7 @@ impl Session {
         }
         let time = world.clock.now();
         let tools = world.tools.signatures();
-        let begun = replay::begun(&start, &world.llm.id(), &world.classifier.id(), &tools);
+        let begun = begun(&start, &world.llm.id(), &world.classifier.id(), &tools);
         journal.append(time, RecordBody::Begun(Box::new(begun)))?;
         let Start { id, program, text: _, settings, entry, arguments, given: _ } = start;
         let machine = Machine::begin(Begin { program, settings, tools, entry, arguments, time });
@@ -222,7 +106,7 @@ impl Session {
         let changed = changed.transpose().map_err(SessionError::Change)?;
         let records = journal.records()?;
         let witnesses = Witnesses { llm: &*world.llm, classifier: &*world.classifier, tools: &world.tools };
-        let replayed = replay::replay(&records, Some(witnesses))?;
+        let replayed = replay(&records, Some(witnesses))?;
         drop(records);
         let id = replayed.session.clone();
         let mut session = Session::new(world, journal, replayed.machine, id, replayed.time, true);

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::host::debug::control::{Command, DebugNotice, Stopped};
 use crate::host::debug::stepping::Reason;
 use crate::host::journal::record::RecordBody;
-use crate::host::session::SessionError;
+use crate::host::replay::error::SessionError;
 use crate::host::session::input::Input;
 use crate::host::session::task::Task;
 use crate::value::Value;

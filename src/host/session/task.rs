@@ -15,13 +15,15 @@ use crate::host::debug::stepping::Reason;
 use crate::host::events::{EventMaker, PublicEvent, Summary};
 use crate::host::journal::Journal;
 use crate::host::journal::record::RecordBody;
+use crate::host::llm::LlmRequest;
+use crate::host::replay::error::SessionError;
+use crate::host::replay::{Stop, tells_waiting};
 use crate::host::session::calls::Calls;
 use crate::host::session::handle::{EndResult, Ending};
 use crate::host::session::input::{Due, Input};
 use crate::host::session::listeners::Publisher;
-use crate::host::session::replay::{Stop, tells_waiting};
-use crate::host::session::turns::{self, Schemas, Turns, moment_after};
-use crate::host::session::{SessionError, World};
+use crate::host::session::turns::{Schemas, Turns, moment_after};
+use crate::host::session::world::World;
 use crate::host::summary::SkippedWire;
 use crate::vm::Machine;
 use crate::vm::protocol::{
@@ -259,7 +261,7 @@ impl Task {
             "asks the model"
         );
         let schema = self.world.options.constrain.then(|| self.schemas.of(&start.callables));
-        let request = turns::request(&self.machine, start, schema);
+        let request = LlmRequest::of_turn(&self.machine, start, schema);
         // Up to a quarter more, so that sessions which failed together do not come back together.
         let delay = start.delay_ms.saturating_add(fastrand::u64(0..=start.delay_ms / 4));
         let (llm, cap) = (&*self.world.llm, self.world.options.turn_timeout);

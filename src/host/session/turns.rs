@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::host::llm::{Llm, LlmRequest, Purpose, ReplyPart, ReplyStream, TurnAsData};
+use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
 use crate::host::session::input::{Due, Input};
-use crate::vm::Machine;
-use crate::vm::protocol::{Close, ReplyEnd, StartTurn, TurnId, Usage};
+use crate::vm::protocol::{Close, ReplyEnd, TurnId, Usage};
 use crate::vm::reply::agent_schema;
 
 /// Bytes that are put into one event at most when more than one chunk has arrived.
@@ -75,13 +74,6 @@ impl Schemas {
         self.made.push((callables.clone(), schema.clone()));
         schema
     }
-}
-
-/// The request of a turn.
-pub(crate) fn request(machine: &Machine, start: &StartTurn, schema: Option<Arc<serde_json::Value>>) -> LlmRequest {
-    let turn =
-        TurnAsData { program: machine.program().clone(), tools: machine.tools().clone(), data: start.data.clone() };
-    LlmRequest { purpose: Purpose::Turn, messages: start.messages.clone(), schema, turn: Some(Arc::new(turn)) }
 }
 
 /// The moment so far from now; a time that no clock can show is a year.

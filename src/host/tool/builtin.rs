@@ -1,17 +1,13 @@
 //! The tools that every program may name: files below the working directory, the time, and what plans ask.
 //!
-//! The working directory is a capability (cap-std): neither `..` nor an absolute path nor a symbolic link leads
-//! out of it. Nor is anything below it touched that is in a folder whose name begins with a dot.
+//! No file leads out of the working directory. Nor is anything below it touched that is in a folder whose name begins with a dot.
 
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use cap_std::ambient_authority;
-use cap_std::fs::Dir;
-
 use crate::host::clock::{Clock, iso_text};
-use crate::host::component::sandbox::{PathRefused, resolve};
+use crate::host::directory::WorkingDirectory;
 use crate::host::tool::generate::LlmGenerate;
 use crate::host::tool::registry::{AddToolError, Registry};
 use crate::host::tool::retrieval::Retrieval;
@@ -26,39 +22,6 @@ const MAX_NAMES: usize = 10_000;
 
 /// What a text is.
 const STR: Type = Type { kind: TypeKind::Str, optional: false };
-
-/// The folder all file tools stay below. Cheap to clone.
-#[derive(Clone, Debug)]
-pub struct WorkingDirectory {
-    folder: Arc<Dir>,
-    /// Its canonical path: what absolute paths and links are compared with.
-    root: Arc<Path>,
-}
-
-impl WorkingDirectory {
-    /// Opens the folder.
-    ///
-    /// # Errors
-    /// It is not there, or is no folder.
-    pub fn open(path: &Path) -> io::Result<WorkingDirectory> {
-        let folder = Arc::new(Dir::open_ambient_dir(path, ambient_authority())?);
-        Ok(WorkingDirectory { folder, root: path.canonicalize()?.into() })
-    }
-
-    /// Where `path`, relative or absolute, leads below the folder, `..` and links resolved; empty for the folder
-    /// itself. To be opened with the capability. Looks at the disk.
-    ///
-    /// # Errors
-    /// It leads out, or into a folder that is reserved (spec `components.md`, 4.3).
-    pub fn resolve(&self, path: &str) -> Result<PathBuf, PathRefused> {
-        resolve(&self.root, Path::new(path))
-    }
-
-    /// The folder.
-    pub(crate) fn folder(&self) -> &Arc<Dir> {
-        &self.folder
-    }
-}
 
 /// The names of the built-in tools, in the order of [`add_builtins`].
 pub const NAMES: [&str; 8] = [
@@ -188,7 +151,7 @@ impl Tool for FileTool {
 
 fn load(directory: &WorkingDirectory, path: &str, max_bytes: usize) -> Result<Value, String> {
     let fault = |cause: io::Error| explain("load", path, &cause);
-    let (folder, place) = (&directory.folder, place(directory, "load", path)?);
+    let (folder, place) = (directory.folder(), place(directory, "load", path)?);
     let is_file = folder.metadata(&place).map_err(fault)?.is_file();
     if !is_file {
         // A pipe would never end, a device hold anything.
@@ -209,7 +172,7 @@ fn load(directory: &WorkingDirectory, path: &str, max_bytes: usize) -> Result<Va
 fn save(directory: &WorkingDirectory, path: &str, text: &str, max_bytes: usize) -> Result<Value, String> {
     let fault = |cause: io::Error| explain("save", path, &cause);
     check_size("save", path, text.len(), max_bytes)?;
-    let (folder, place) = (&directory.folder, place(directory, "save", path)?);
+    let (folder, place) = (directory.folder(), place(directory, "save", path)?);
     if let Some(parent) = place.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         folder.create_dir_all(parent).map_err(fault)?;
     }
@@ -223,7 +186,7 @@ fn save(directory: &WorkingDirectory, path: &str, text: &str, max_bytes: usize) 
 fn list(directory: &WorkingDirectory, path: &str) -> Result<Value, String> {
     let fault = |cause: io::Error| explain("list", path, &cause);
     let mut names = Vec::new();
-    for entry in directory.folder.read_dir(place(directory, "list", path)?).map_err(fault)? {
+    for entry in directory.folder().read_dir(place(directory, "list", path)?).map_err(fault)? {
         let entry = entry.map_err(fault)?;
         let mut name = entry.file_name().to_string_lossy().into_owned();
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {

@@ -19,8 +19,8 @@ use cap_std::fs::{Dir, OpenOptions};
 use indexmap::IndexMap;
 use serde::Deserialize;
 
+use crate::host::directory::WorkingDirectory;
 use crate::host::journal::wire::{EffectWire, TypeWire};
-use crate::host::tool::builtin::WorkingDirectory;
 use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::{Parameter, Signature, Type};
 use crate::value::{Map, Value};

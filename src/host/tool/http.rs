@@ -8,7 +8,8 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
 use crate::host::resource::Resource;
 use crate::host::resource::http::{Http, HttpError, HttpRequest};
-use crate::host::tool::registry::{AddToolError, Registry, check_arguments};
+use crate::host::tool::arguments::check_arguments;
+use crate::host::tool::registry::{AddToolError, Registry};
 use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::{Parameter, Signature, Type, TypeKind};
 use crate::value::{Map, Value};

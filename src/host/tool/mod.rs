@@ -3,6 +3,8 @@
 //! A tool that fails is an event for the program; a tool that panics is an error of that call
 //! (spec `architecture.md`, invariant 10).
 
+pub mod arguments;
+
 pub mod policy;
 
 pub mod registry;
@@ -31,9 +33,11 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::host::llm::Llm;
-use crate::host::tool::registry::check_arguments;
+use crate::host::tool::arguments::check_arguments;
 use crate::value::{Map, Value};
 use crate::vm::protocol::{StartCall, ToolSignature, Usage};
+
+pub use crate::host::tool::arguments::ArgumentFault;
 
 /// What a call is given besides its arguments.
 #[derive(Clone, Debug)]
@@ -87,15 +91,6 @@ pub enum ToolOutcome {
 
 /// A call in progress.
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>>;
-
-/// One thing that is wrong with the arguments of a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ArgumentFault {
-    /// Where: `rows[1].id`; the parameter's name if it is missing or there is none of the name.
-    pub path: String,
-    /// What, in words that go on after the path: `must be int, not str`.
-    pub message: String,
-}
 
 /// A tool.
 pub trait Tool: Send + Sync {

@@ -12,11 +12,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::host::llm::Llm;
 use crate::host::secrets::Secrets;
+use crate::host::text::panic_text;
+use crate::host::tool::arguments::describe_faults;
 use crate::host::tool::policy::Policies;
 use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolOutcome};
-use crate::lang::program::Signature;
 use crate::value::{Map, Value};
-use crate::vm::protocol::{CallOutcome, EffectClass, StartCall, ToolSignature, Usage};
+use crate::vm::protocol::{CallOutcome, EffectClass, EndedCall, StartCall, ToolSignature};
 
 /// News of a running call that may wait to be read; what does not fit is dropped.
 const PROGRESS: usize = 8;
@@ -64,9 +65,6 @@ struct Entry {
 
 /// A tool as it is kept, with its name; none: the policies deny it.
 type Permitted = Option<(Arc<str>, Arc<Entry>)>;
-
-/// What came of a call, and the tokens of a model that it took.
-pub type EndedCall = (CallOutcome, Option<Usage>);
 
 /// A call that has been begun; nothing happens before `future` is awaited.
 pub struct BegunCall {
@@ -355,46 +353,6 @@ fn pause(n_tried: u32) -> Duration {
     Duration::from_millis(ms + fastrand::u64(0..=ms / 4))
 }
 
-/// Checks arguments against a signature and adds the defaults of those left out.
-///
-/// # Errors
-/// All faults together.
-pub fn check_arguments(signature: &Signature, mut arguments: Map) -> Result<Map, Vec<ArgumentFault>> {
-    let mut faults = Vec::new();
-    let mut fault = |path: &str, message: String| faults.push(ArgumentFault { path: path.to_owned(), message });
-    for name in arguments.keys() {
-        if !signature.parameters.iter().any(|parameter| parameter.name == *name) {
-            fault(name, "is no parameter".to_owned());
-        }
-    }
-    for parameter in &signature.parameters {
-        match (arguments.get(&parameter.name), &parameter.default) {
-            // An explicit null for a parameter that may be left out means that it is left out.
-            (Some(Value::Null), Some(default)) if !parameter.ty.accepts(&Value::Null) => {
-                arguments.insert(parameter.name.clone(), default.clone());
-            }
-            (Some(value), _) if !parameter.ty.accepts(value) => {
-                fault(&parameter.name, format!("must be {}, not {}", parameter.ty, value.kind()));
-            }
-            (Some(_), _) => {}
-            (None, Some(Value::Null)) => {}
-            (None, Some(default)) => {
-                arguments.insert(parameter.name.clone(), default.clone());
-            }
-            (None, None) => fault(&parameter.name, "is missing".to_owned()),
-        }
-    }
-    if faults.is_empty() { Ok(arguments) } else { Err(faults) }
-}
-
-/// All faults of a call's arguments, in words for the program's model, which mends them in one round.
-pub fn describe_faults(signature: &Signature, faults: &[ArgumentFault]) -> String {
-    let faults: Vec<String> = faults.iter().map(|fault| format!("`{}` {}", fault.path, fault.message)).collect();
-    let parameters: Vec<String> =
-        signature.parameters.iter().map(|parameter| format!("{}: {}", parameter.name, parameter.ty)).collect();
-    format!("{}; the parameters are {}({})", faults.join("; "), signature.name, parameters.join(", "))
-}
-
 fn call_outcome(outcome: ToolOutcome) -> EndedCall {
     match outcome {
         ToolOutcome::Value(value) => (CallOutcome::Value { value, secret: false }, None),
@@ -418,9 +376,4 @@ fn describe_panic(name: &str, cause: &str) -> String {
 
 fn failed(text: String) -> EndedCall {
     (CallOutcome::Error(text.into()), None)
-}
-
-pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }

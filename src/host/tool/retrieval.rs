@@ -1,4 +1,4 @@
-//! The retrieval instructions of plans. There is no store of documents yet: each says so, and what to do instead.
+//! The tools for plans, and of them the retrieval instructions. There is no store of documents yet: each says so, and what to do instead.
 
 use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::{Parameter, Signature, Type};

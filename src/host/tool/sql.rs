@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::host::resource::sql::{Database, SqlError};
-use crate::host::tool::registry::{AddToolError, Registry, check_arguments};
+use crate::host::tool::arguments::check_arguments;
+use crate::host::tool::registry::{AddToolError, Registry};
 use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::{Parameter, Signature, Type, TypeKind};
 use crate::value::{Map, Value};

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::host::events::{PublicBody, PublicEvent};
-use crate::host::session::SessionError;
+use crate::host::replay::error::SessionError;
+use crate::host::travel::point::Point;
 use crate::host::travel::steps::{Step, steps};
-use crate::host::travel::{Point, Timeline};
+use crate::host::travel::timeline::Timeline;
 use crate::value::Value;
 use crate::vm::protocol::Tracked;
 use crate::vm::protocol::view::View;

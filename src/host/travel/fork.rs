@@ -11,9 +11,10 @@ use crate::host::journal::Journal;
 use crate::host::journal::memory::MemoryJournal;
 use crate::host::journal::record::{EndWire, ForkedFrom, Record, RecordBody};
 use crate::host::journal::secrets;
-use crate::host::session::SessionError;
-use crate::host::session::replay::{Follower, Outstanding};
-use crate::host::travel::{Point, Timeline};
+use crate::host::replay::error::SessionError;
+use crate::host::replay::{Follower, Outstanding};
+use crate::host::travel::point::Point;
+use crate::host::travel::timeline::Timeline;
 use crate::value::Value;
 use crate::vm::protocol::{CallId, Close, FrameId, QuestionId, Timestamp, TurnId};
 

@@ -4,9 +4,10 @@ use std::ops::ControlFlow;
 
 use crate::host::events::{EventMaker, PublicEvent};
 use crate::host::journal::record::RecordBody;
-use crate::host::session::SessionError;
-use crate::host::session::replay::Stop;
-use crate::host::travel::{Point, Timeline};
+use crate::host::replay::Stop;
+use crate::host::replay::error::SessionError;
+use crate::host::travel::point::Point;
+use crate::host::travel::timeline::Timeline;
 use crate::lang::program::Program;
 use crate::vm::protocol::{Location, Progress};
 

@@ -8,9 +8,9 @@
 use std::ops::ControlFlow;
 
 use crate::host::journal::record::{Record, RecordBody};
-use crate::host::session::SessionError;
-use crate::host::session::replay::{Advanced, Follower, Stop};
-use crate::host::travel::Point;
+use crate::host::replay::error::SessionError;
+use crate::host::replay::{Advanced, Follower, Stop};
+use crate::host::travel::point::Point;
 use crate::vm::Machine;
 use crate::vm::protocol::{Progress, Timestamp};
 

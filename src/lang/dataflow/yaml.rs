@@ -27,7 +27,7 @@ impl Places {
 impl Scalar {
     /// The lines of a plain scalar that begin with a dash without white space after it, with their places in the
     /// mended text; none unless the first of them does and nothing stands before it.
-    pub(in crate::dataflow) fn dashes<'a>(&self, mended: &'a Mended) -> Vec<(usize, &'a str)> {
+    pub(super) fn dashes<'a>(&self, mended: &'a Mended) -> Vec<(usize, &'a str)> {
         let source = mended.text.get(self.range.clone()).unwrap_or("");
         let before = mended.text[..self.range.start].rsplit('\n').next().unwrap_or("");
         let mut lines = Vec::new();
@@ -45,7 +45,7 @@ impl Scalar {
     }
 
     /// Finds its text again in what was written, with quotes, escapes and folded lines.
-    pub(in crate::dataflow) fn places(&self, mended: &Mended, file: FileId) -> Places {
+    pub(super) fn places(&self, mended: &Mended, file: FileId) -> Places {
         let mut source = Written { text: mended.text.get(..self.range.end).unwrap_or(""), at: self.range.start };
         let quoted = matches!(self.style, Style::SingleQuoted | Style::DoubleQuoted);
         source.at += usize::from(quoted);

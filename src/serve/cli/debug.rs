@@ -8,7 +8,7 @@ use clap::Args;
 use futures_util::future::BoxFuture;
 
 use crate::host::clock::SystemClock;
-use crate::host::debug::debuggee::{Ground, Launcher};
+use crate::host::debuggee::{Ground, Launcher};
 use crate::host::journal::address::Place;
 use crate::host::journal::store::is_store;
 use crate::host::launch::{Choices, Launch, LaunchError, Level, Opened, Wanted};

@@ -1,20 +1,14 @@
 //! `playhouse plugin`: for people who write plugins.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 
-use crate::diagnostic::{Severity, render};
-use crate::host::launch::{Choices, Launch};
-use crate::host::resource::Resources;
-use crate::host::tool::plugin::{Plugin, PluginError, PluginOptions};
 use crate::lang::analysis::explain;
 use crate::serve::cli::console::{Console, Exit, Failure, count, put};
-use crate::serve::cli::plugin_call::{self, CallArguments};
+use crate::serve::cli::plugin_call::{self, CallArguments, Opened, open};
 use crate::serve::cli::plugin_new::{self, NewPluginArguments};
 use crate::serve::cli::run;
-use crate::serve::cli::world::{launch_failure, workshop};
 use crate::value::Map;
 
 const EXAMPLES: &str = "\
@@ -91,37 +85,4 @@ fn check(console: &Console, arguments: &CheckPluginArguments) -> Result<Exit, Fa
         Err(error) => return Err(Failure::failed(error.to_string())),
     }
     Ok(Exit::Finished)
-}
-
-/// A plugin, and the resources of the configuration, not acquired yet.
-pub(crate) struct Opened {
-    pub(crate) plugin: Plugin,
-    pub(crate) resources: Arc<Resources>,
-}
-
-/// Opens a plugin as it is, without its user's copy of its files, and tells what is odd about it.
-pub(crate) fn open(console: &Console, folder: &Path, working_directory: &Path, config: Map) -> Result<Opened, Failure> {
-    let choices = Choices { working_directory: Some(working_directory.to_owned()), ..Choices::default() };
-    let made = Launch::new(workshop(console), choices).for_author(&config);
-    let (packages, surroundings, config) = made.map_err(|error| launch_failure(console, error))?;
-    let resources = surroundings.resources.clone();
-    let folder = folder.to_owned();
-    let options = PluginOptions { folder, name: None, instance_id: None, config, runtime: None, surroundings };
-    let plugin = Plugin::open(options, &packages).map_err(|error| match error {
-        PluginError::Config { findings, sources } => {
-            console.tell(&format!("{}\n", render(&findings, &sources, console.color)));
-            let n_of = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
-            let (n_errors, n_warnings) = (n_of(Severity::Error), n_of(Severity::Warning));
-            console.tell(&format!("{}, {}\n", count(n_errors, "error"), count(n_warnings, "warning")));
-            Failure::Quiet(Exit::Wrong)
-        }
-        PluginError::Read { .. }
-        | PluginError::NoPlugin { .. }
-        | PluginError::Runtime { .. }
-        | PluginError::Setup { .. } => Failure::wrong(error.to_string()),
-    })?;
-    for warning in &plugin.warnings {
-        console.tell(&format!("{}\n", warning.trim_end()));
-    }
-    Ok(Opened { plugin, resources })
 }

@@ -1,7 +1,7 @@
 //! `playhouse plugin call FOLDER COMMAND`: one call, as a program would make it.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -9,11 +9,14 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::host::tool::plugin::{Plugin, identifier};
+use crate::diagnostic::{Severity, render};
+use crate::host::launch::{Choices, Launch};
+use crate::host::resource::Resources;
+use crate::host::tool::plugin::{Plugin, PluginError, PluginOptions, identifier};
 use crate::host::tool::{CallContext, Tool, ToolOutcome};
-use crate::serve::cli::console::{Console, Exit, Failure, clean, put};
-use crate::serve::cli::plugin::{self, Opened};
+use crate::serve::cli::console::{Console, Exit, Failure, clean, count, put};
 use crate::serve::cli::run;
+use crate::serve::cli::world::{launch_failure, workshop};
 use crate::value::{Map, Value};
 use crate::vm::protocol::Approval;
 
@@ -60,7 +63,7 @@ pub(crate) fn call(console: &Console, arguments: &CallArguments) -> Result<Exit,
         None => Map::new(),
         Some(other) => return Err(Failure::wrong(format!("--config must be a JSON object, not {}", other.kind()))),
     };
-    let opened = plugin::open(console, &arguments.folder, &arguments.working_directory, config)?;
+    let opened = open(console, &arguments.folder, &arguments.working_directory, config)?;
     let Opened { plugin, resources } = opened;
     let tool = find(&plugin, &arguments.command)?;
     let signature = tool.signature();
@@ -155,4 +158,37 @@ async fn perform(console: &Console, tool: &dyn Tool, arguments: Map) -> ToolOutc
     }
     let late = || ToolOutcome::Error(format!("it gave no answer within {} s", tool.timeout().as_secs_f64()));
     ended.unwrap_or_else(|_| late())
+}
+
+/// A plugin, and the resources of the configuration, not acquired yet.
+pub(crate) struct Opened {
+    pub(crate) plugin: Plugin,
+    pub(crate) resources: Arc<Resources>,
+}
+
+/// Opens a plugin as it is, without its user's copy of its files, and tells what is odd about it.
+pub(crate) fn open(console: &Console, folder: &Path, working_directory: &Path, config: Map) -> Result<Opened, Failure> {
+    let choices = Choices { working_directory: Some(working_directory.to_owned()), ..Choices::default() };
+    let made = Launch::new(workshop(console), choices).for_author(&config);
+    let (packages, surroundings, config) = made.map_err(|error| launch_failure(console, error))?;
+    let resources = surroundings.resources.clone();
+    let folder = folder.to_owned();
+    let options = PluginOptions { folder, name: None, instance_id: None, config, runtime: None, surroundings };
+    let plugin = Plugin::open(options, &packages).map_err(|error| match error {
+        PluginError::Config { findings, sources } => {
+            console.tell(&format!("{}\n", render(&findings, &sources, console.color)));
+            let n_of = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
+            let (n_errors, n_warnings) = (n_of(Severity::Error), n_of(Severity::Warning));
+            console.tell(&format!("{}, {}\n", count(n_errors, "error"), count(n_warnings, "warning")));
+            Failure::Quiet(Exit::Wrong)
+        }
+        PluginError::Read { .. }
+        | PluginError::NoPlugin { .. }
+        | PluginError::Runtime { .. }
+        | PluginError::Setup { .. } => Failure::wrong(error.to_string()),
+    })?;
+    for warning in &plugin.warnings {
+        console.tell(&format!("{}\n", warning.trim_end()));
+    }
+    Ok(Opened { plugin, resources })
 }

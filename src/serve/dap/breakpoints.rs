@@ -8,8 +8,8 @@ use crate::host::debug::breakpoint::{
 use crate::lang::expr::{Expr, scan_name};
 use crate::lang::program::Program;
 use crate::lang::spelling::nearest;
+use crate::serve::dap::lists::Owner;
 use crate::serve::dap::sources::{Texts, Where};
-use crate::serve::dap::variables::Owner;
 use crate::serve::dap::wire::{self, DataBreakpoint, ExceptionFilter, FunctionBreakpoint, Source, SourceBreakpoint};
 use crate::vm::protocol::FrameId;
 

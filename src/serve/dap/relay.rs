@@ -6,7 +6,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
 use crate::serve::dap::framing::{Frames, framed};
-use crate::serve::dap::server::{Incoming, Outbox};
+use crate::serve::dap::outbox::{Incoming, Outbox};
 
 /// The first messages for the other process: what the client has said so far.
 #[derive(Debug)]

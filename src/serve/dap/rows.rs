@@ -1,20 +1,11 @@
 //! What is to be known of a frame beside its variables, as rows: its queue, the triggers, its chat session, counters.
 
-use crate::serve::dap::variables::{Entry, Inner, List};
+use crate::serve::dap::lists::{Entry, Inner, List, Row};
 use crate::serve::show::short_value;
 use crate::serve::show::variables::kind_and_origin;
 use crate::value::Value;
 use crate::vm::protocol::ChatMessage;
 use crate::vm::protocol::view::{CallView, Counters, FrameView, TriggerView};
-
-/// Something that is no value of the program.
-#[derive(Clone, Debug)]
-pub(super) struct Row {
-    pub(super) name: String,
-    pub(super) value: String,
-    pub(super) kind: Option<String>,
-    pub(super) list: Option<List>,
-}
 
 /// The calls in a frame's queue, with their arguments.
 pub(super) fn queue(frame: &FrameView) -> Vec<Entry> {

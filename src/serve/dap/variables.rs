@@ -2,10 +2,9 @@
 //!
 //! A list has a number while the program stands still; when it moves, the numbers mean nothing any more.
 
-use std::sync::Arc;
-
 use crate::lang::expr::scan_name;
-use crate::serve::dap::rows::{Row, chat, counters, queue, trigger_row};
+use crate::serve::dap::lists::{Entry, Inner, List, Owner, ScopeKind};
+use crate::serve::dap::rows::{chat, counters, queue, trigger_row};
 use crate::serve::dap::wire::{PresentationHint, Refusal, RefusalKind, Scope, Variable};
 use crate::serve::show::short_value;
 use crate::serve::show::variables::{Group, groups, kind_and_origin};
@@ -13,52 +12,6 @@ use crate::value::{PathStep, Value};
 use crate::vm::protocol::FrameId;
 use crate::vm::protocol::Tracked;
 use crate::vm::protocol::view::{VariableView, View};
-
-/// What can be opened.
-#[derive(Clone, Debug)]
-pub(super) enum List {
-    /// Part of a frame.
-    Scope(FrameId, ScopeKind),
-    /// The members of a value.
-    Value(Box<Inner>),
-    /// Rows that are words, one below the other.
-    Rows(Vec<Row>),
-}
-
-/// A value inside of another one, or a whole one.
-#[derive(Clone, Debug)]
-pub(super) struct Inner {
-    pub(super) value: Tracked,
-    /// The variable it is in, if it is in one.
-    pub(super) owner: Option<Owner>,
-    /// How it is written in an expression, if it can be.
-    pub(super) name: Option<String>,
-}
-
-/// Where a value is kept.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Owner {
-    /// The frame; none: among the agent's others.
-    pub(crate) frame: Option<FrameId>,
-    /// The agent.
-    pub(crate) agent: Arc<str>,
-    /// The variable.
-    pub(crate) name: Arc<str>,
-    /// The way into its value.
-    pub(crate) path: Vec<PathStep>,
-}
-
-/// The parts of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ScopeKind {
-    Own,
-    Below,
-    Others,
-    Queue,
-    Triggers,
-    Chat,
-    Counters,
-}
 
 const SCOPES: [(ScopeKind, &str); 7] = [
     (ScopeKind::Own, "Own"),
@@ -262,12 +215,6 @@ impl Lists {
             ScopeKind::Counters => counters(&view.counters, frame_view()),
         }
     }
-}
-
-/// A row of a list.
-pub(super) enum Entry {
-    Value(String, Inner),
-    Row(Row),
 }
 
 impl Entry {

@@ -7,6 +7,8 @@ pub(crate) mod unjudged;
 
 pub(crate) mod variables;
 
+mod words;
+
 pub mod why;
 
 use std::fmt::Write as _;
@@ -17,13 +19,13 @@ use crate::host::summary::SkippedWire;
 use crate::host::travel;
 use crate::lang::program::Program;
 use crate::serve::show::variables::variables;
+use crate::serve::show::words::short;
 use crate::value::Value;
+use crate::vm::protocol::Signal;
 use crate::vm::protocol::view::{CallView, FrameView, TriggerView, Utterance, VariableView, View};
 use crate::vm::protocol::{Location, Outcome, Wait};
-use crate::vm::protocol::{Signal, Tracked};
 
-/// A longer value is cut: the whole one is in `--format json`, and in `/vars NAME`.
-const MAX_SHOWN: usize = 200;
+pub(crate) use crate::serve::show::words::{frame_name, short_value};
 
 /// A longer text of a line is cut: who wants it has the program.
 const MAX_LINE: usize = 100;
@@ -120,11 +122,6 @@ pub(crate) fn stack(view: &View, program: &Program) -> String {
     text
 }
 
-/// `Desk.HandOver`.
-pub(crate) fn frame_name(frame: &FrameView) -> String {
-    format!("{}.{}", frame.agent, frame.name)
-}
-
 /// The words of a line, on one line; none at a heading.
 pub(crate) fn words_of(program: &Program, location: Location) -> Option<String> {
     travel::words_of(program, location).map(|text| one_line(&text))
@@ -192,20 +189,6 @@ fn call_text(call: &CallView) -> String {
     let arguments: Vec<String> =
         call.arguments.iter().map(|(name, value)| format!("{name}: {}", short(value))).collect();
     format!("{}({})", call.name, arguments.join(", "))
-}
-
-pub(crate) fn short(value: &Tracked) -> String {
-    short_value(&value.shown())
-}
-
-/// A value as JSON; of a long one the beginning.
-pub(crate) fn short_value(value: &Value) -> String {
-    let json = value.to_json();
-    if json.chars().count() <= MAX_SHOWN {
-        return json;
-    }
-    let head: String = json.chars().take(MAX_SHOWN).collect();
-    format!("{head}… ({} bytes)", json.len())
 }
 
 /// A view in `--format json`. A public interface: fields are added, never changed or removed.

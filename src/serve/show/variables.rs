@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::lang::plan::Plan;
 use crate::lang::program::Program;
 use crate::lang::spelling::nearest;
-use crate::serve::show::{frame_name, short};
+use crate::serve::show::words::{frame_name, short};
 use crate::vm::protocol::FrameId;
 use crate::vm::protocol::Tracked;
 use crate::vm::protocol::view::{VariableView, View, place_name};

@@ -183,6 +183,9 @@ pub enum Finish {
     Other(Arc<str>),
 }
 
+/// What came of a call, and the tokens of a model that it took.
+pub type EndedCall = (CallOutcome, Option<Usage>);
+
 /// What came of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallOutcome {

@@ -19,7 +19,7 @@ mod trigger;
 pub use crate::protocol::effect::{
     ChatMessage, Close, Effect, Outcome, Progress, Role, StartCall, StartTurn, TurnData,
 };
-pub use crate::protocol::event::{CallOutcome, Event, Finish, NewProgram, ReplyEnd, Signal};
+pub use crate::protocol::event::{CallOutcome, EndedCall, Event, Finish, NewProgram, ReplyEnd, Signal};
 pub use crate::protocol::fact::{Fact, LeftLine, PlanFault, PlanFaultKind, ProgramChange, Report, SignalFate};
 pub(crate) use crate::protocol::ids::estimate_tokens;
 pub use crate::protocol::ids::{

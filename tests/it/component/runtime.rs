@@ -7,7 +7,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use playhouse::host::component::runtime::{prepare_runtime, runtime_path};
 use playhouse::host::component::{Identity, Info};
-use playhouse::host::tool::builtin::WorkingDirectory;
+use playhouse::host::directory::WorkingDirectory;
 
 fn identity(group_id: &str, artifact_id: &str, version: &str) -> Identity {
     Identity { group_id: group_id.into(), artifact_id: artifact_id.into(), version: version.into() }

@@ -10,7 +10,7 @@ use playhouse::host::component::merge::override_config;
 use playhouse::host::component::message::Message;
 use playhouse::host::component::runtime::runtime_path;
 use playhouse::host::component::{ComponentConfig, Fault, Identity};
-use playhouse::host::tool::builtin::WorkingDirectory;
+use playhouse::host::directory::WorkingDirectory;
 use playhouse::span::FileId;
 use playhouse::value::{Map, Value};
 use serde::Deserialize;

@@ -13,7 +13,7 @@ use playhouse::host::clock::TestClock;
 use playhouse::host::events::{PublicBody, PublicEvent};
 use playhouse::host::journal::memory::MemoryJournal;
 use playhouse::host::program::load_texts;
-use playhouse::host::session::replay::replay;
+use playhouse::host::replay::replay;
 use playhouse::host::session::{Interest, Notice, Session, SessionOptions, Start, World};
 use playhouse::lang::plan::Plan;
 use playhouse::lang::{Loaded, SourceText};

@@ -18,7 +18,7 @@ use playhouse::host::journal::file::{FileJournal, read_file};
 use playhouse::host::journal::memory::MemoryJournal;
 use playhouse::host::journal::record::{OutcomeWire, Record, RecordBody};
 use playhouse::host::llm::script::{Chunks, ScriptEntry, ScriptError};
-use playhouse::host::session::replay::replay;
+use playhouse::host::replay::replay;
 use playhouse::vm::protocol::EffectClass;
 
 use crate::conversation::{Account, Conversation, variables};

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use playhouse::host::classify::TriggerClassifier;
 use playhouse::host::classify::rules::Rules;
+use playhouse::host::directory::WorkingDirectory;
 use playhouse::host::program::load_texts;
-use playhouse::host::tool::builtin::WorkingDirectory;
 use playhouse::host::tool::{CallContext, Tool, ToolOutcome, canned};
 use playhouse::lang::SourceText;
 use playhouse::lang::program::Signature;

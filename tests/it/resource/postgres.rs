@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use playhouse::host::resource::Label;
-use playhouse::host::resource::sql::{self, Database, PostgresConfig};
+use playhouse::host::resource::databases;
+use playhouse::host::resource::sql::{Database, PostgresConfig};
 use playhouse::host::tool::registry::Registry;
 use playhouse::host::tool::sql::add_sql_tools;
 use playhouse::value::Value;
@@ -30,7 +31,7 @@ fn config(write: bool) -> PostgresConfig {
 }
 
 async fn open(config: PostgresConfig) -> Result<Arc<dyn Database>, String> {
-    let database = sql::postgres(Label::named("shop"), config).map_err(|error| error.to_string())?;
+    let database = databases::postgres(Label::named("shop"), config).map_err(|error| error.to_string())?;
     database.acquire().await.map_err(|error| error.to_string())?;
     Ok(database)
 }

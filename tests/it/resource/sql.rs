@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use playhouse::host::resource::Label;
-use playhouse::host::resource::sql::{self, Database, PostgresConfig, SqliteConfig};
+use playhouse::host::resource::databases;
+use playhouse::host::resource::sql::{Database, PostgresConfig, SqliteConfig};
 use playhouse::host::tool::registry::Registry;
 use playhouse::host::tool::sql::add_sql_tools;
 use playhouse::value::Value;
@@ -25,7 +26,7 @@ fn memory(write: bool, folder: &Path) -> SqliteConfig {
 }
 
 async fn open(folder: &Path, name: &str, config: SqliteConfig) -> Result<Arc<dyn Database>, String> {
-    let database = sql::sqlite(Label::named(name), folder, config).unwrap();
+    let database = databases::sqlite(Label::named(name), folder, config).unwrap();
     database.acquire().await.map_err(|error| error.to_string())?;
     Ok(database)
 }
@@ -381,7 +382,7 @@ async fn another_process_that_writes_is_waited_for_and_then_told() {
 #[test]
 fn a_declaration_that_this_build_does_not_know_says_how_to_build_it() {
     let config = PostgresConfig::new("postgres://user:secret@localhost/shop");
-    let opened = sql::postgres(Label::named("shop"), config).map(|_| ()).map_err(|error| error.to_string());
+    let opened = databases::postgres(Label::named("shop"), config).map(|_| ()).map_err(|error| error.to_string());
     let without =
         "this program was built without PostgreSQL; build it with `cargo build --release --features postgres`";
     let expected = if cfg!(feature = "postgres") { Ok(()) } else { Err(without.to_owned()) };

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use playhouse::host::clock::SystemClock;
+use playhouse::host::directory::WorkingDirectory;
 use playhouse::host::resource::disk::{Disk, DiskConfig};
 use playhouse::host::resource::{Label, Resource};
-use playhouse::host::tool::builtin::{WorkingDirectory, add_builtins};
+use playhouse::host::tool::builtin::add_builtins;
 use playhouse::host::tool::registry::Registry;
 
 use crate::resource::call;

@@ -17,6 +17,7 @@ use std::time::Duration;
 use playhouse::host::classify::TriggerClassifier;
 use playhouse::host::classify::off::Off;
 use playhouse::host::clock::TestClock;
+use playhouse::host::directory::WorkingDirectory;
 use playhouse::host::events::{PublicBody, PublicEvent};
 use playhouse::host::journal::memory::MemoryJournal;
 use playhouse::host::journal::record::{OutcomeWire, Record, RecordBody};
@@ -28,7 +29,6 @@ use playhouse::host::session::{
     Ending, Interest, Notice, Session, SessionError, SessionHandle, SessionOptions, Start, Subscription, World,
 };
 use playhouse::host::sessions::{Sessions, new_id};
-use playhouse::host::tool::builtin::WorkingDirectory;
 use playhouse::host::tool::registry::Registry;
 use playhouse::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome, canned};
 use playhouse::lang::SourceText;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use playhouse::host::journal::memory::MemoryJournal;
 use playhouse::host::journal::record::{EndWire, ForkedFrom, Record, RecordBody};
 use playhouse::host::llm::script::{Repeat, Script, ScriptEntry};
-use playhouse::host::session::replay::{Stop, replay};
+use playhouse::host::replay::{Stop, replay};
 use playhouse::host::travel::{Changes, Edit, Fork, Point, Timeline, fork};
 use playhouse::value::Value;
 use playhouse::vm::Machine;

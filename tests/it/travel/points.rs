@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use playhouse::host::journal::memory::MemoryJournal;
 use playhouse::host::journal::record::Record;
+use playhouse::host::replay::replay;
 use playhouse::host::session::SessionError;
-use playhouse::host::session::replay::replay;
 use playhouse::host::travel::{Point, Timeline, diff};
 use playhouse::vm::protocol::view::View;
 use playhouse::vm::protocol::{Outcome, Progress};

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use fastrand::Rng;
 use playhouse::host::events::PublicBody;
-use playhouse::host::session::replay::replay;
+use playhouse::host::replay::replay;
 use playhouse::host::travel::{Changes, Edit, Point, Timeline, diff, fork};
 use playhouse::value::Value;
 use playhouse::vm::Machine;

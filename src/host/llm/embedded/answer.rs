@@ -1,6 +1,6 @@
 //! Answers: a value of the kind that is wanted, out of what the user wrote. What is not there is never made up.
 
-use crate::host::classify::patterns::{Polarity, Thing, answer, places};
+use crate::host::patterns::{Polarity, Thing, answer, places};
 use crate::lang::program::Type;
 use crate::value::Value;
 

@@ -2,7 +2,7 @@
 
 use jiff::civil::Date;
 
-use crate::host::classify::patterns::{Thing, places};
+use crate::host::patterns::{Thing, places};
 
 use super::english::words;
 

@@ -19,7 +19,7 @@ use super::english::{name_words, one_line, strip, strip_any, without_end};
 use super::judge::judge;
 use super::phrases::{self, Instead};
 use super::scope::Scope;
-use super::wording::{Values, enumerated, plain};
+use super::wording::{Values, enumerated, literal_json, plain};
 
 /// Lines that one reply walks over at most; a loop that asks for nothing goes on in the next.
 const MAX_LINES: usize = 100;
@@ -342,22 +342,6 @@ impl<'a> Executor<'a> {
 pub(super) fn nothing_of(ty: Type) -> Option<Value> {
     let nothings = [Value::Null, Value::str(""), Value::list(Vec::new()), Value::map(crate::value::Map::new())];
     nothings.into_iter().find(|value| ty.accepts(value))
-}
-
-/// A value as it is written so that nothing in it is a reference.
-pub(super) fn literal_json(value: &Value) -> serde_json::Value {
-    match value {
-        Value::Str(text) => text.replace('$', "$$").into(),
-        Value::List(items) => items.iter().map(literal_json).collect::<Vec<_>>().into(),
-        Value::Map(members) => {
-            let members = members.iter().map(|(key, member)| (key.to_string(), literal_json(member)));
-            serde_json::Value::Object(members.collect())
-        }
-        Value::Null => serde_json::Value::Null,
-        Value::Bool(truth) => (*truth).into(),
-        Value::Int(int) => (*int).into(),
-        Value::Float(float) => (*float).into(),
-    }
 }
 
 /// The condition of a branch's words.

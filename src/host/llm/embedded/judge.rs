@@ -1,7 +1,7 @@
 //! Conditions in words, as far as patterns can tell. None: nobody here can judge it.
 
-use crate::host::classify::patterns::{Thing, gives};
-use crate::host::classify::rules::judge_words;
+use crate::host::patterns::words::judge_words;
+use crate::host::patterns::{Thing, gives};
 use crate::value::Value;
 use crate::vm::protocol::{USER_MESSAGE, Update};
 

@@ -6,11 +6,11 @@ use crate::lang::program::{Returned, Step, Target, Type};
 use crate::value::Value;
 
 use super::english::{mentions, strip, without_end};
-use super::executor::{Executor, Next, literal_json};
+use super::executor::{Executor, Next};
 use super::phrases::{self, Instead};
 use super::say::{Part, parts};
 use super::scope::Worth;
-use super::wording::plain;
+use super::wording::{literal_json, plain};
 
 impl Executor<'_> {
     /// A line that says something in words.

@@ -1,6 +1,6 @@
 //! Numbers in what people write, in digits and in words.
 
-use crate::host::classify::patterns::{Thing, places};
+use crate::host::patterns::{Thing, places};
 use crate::lang::expr::number_word;
 use crate::value::Value;
 

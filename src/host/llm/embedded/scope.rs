@@ -10,8 +10,7 @@ use crate::vm::variables::eval::{Lookup, eval};
 use crate::vm::variables::fault::EvalFault;
 
 use super::english::{unquoted, without_end};
-use super::executor::literal_json;
-use super::wording::Values;
+use super::wording::{Values, literal_json};
 
 /// Visible variables, nearest first.
 #[derive(Clone, Debug)]

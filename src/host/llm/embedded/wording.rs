@@ -142,3 +142,19 @@ pub(super) fn plain(text: &str) -> String {
     }
     written(result.trim())
 }
+
+/// A value as it is written so that nothing in it is a reference.
+pub(super) fn literal_json(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Str(text) => text.replace('$', "$$").into(),
+        Value::List(items) => items.iter().map(literal_json).collect::<Vec<_>>().into(),
+        Value::Map(members) => {
+            let members = members.iter().map(|(key, member)| (key.to_string(), literal_json(member)));
+            serde_json::Value::Object(members.collect())
+        }
+        Value::Null => serde_json::Value::Null,
+        Value::Bool(truth) => (*truth).into(),
+        Value::Int(int) => (*int).into(),
+        Value::Float(float) => (*float).into(),
+    }
+}

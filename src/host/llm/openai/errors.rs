@@ -1,6 +1,5 @@
 //! Failures of a server -> the end of a reply, in words that name the next step.
 
-use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,8 +8,10 @@ use reqwest::StatusCode;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use serde_json::Value;
 
-use super::Server;
-use crate::host::llm::{shorten, status_is_transient};
+use super::server::Server;
+use crate::host::llm::status_is_transient;
+use crate::host::net;
+use crate::host::text::shorten;
 use crate::vm::protocol::ReplyEnd;
 
 /// So much of a server's words is shown.
@@ -147,10 +148,7 @@ pub(super) fn reason_from_reqwest(server: &Server, error: reqwest::Error) -> Str
     let is_connect = error.is_connect();
     // The outer errors say no more than "error sending request"; what happened is the innermost.
     let error = error.without_url();
-    let mut cause: &dyn Error = &error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
+    let cause = net::innermost(&error);
     if is_dns {
         format!("the host of {url} is not found: {cause}; check --base-url")
     } else if is_connect {

@@ -6,17 +6,16 @@
 mod config;
 mod errors;
 mod reader;
+mod server;
 mod transport;
 mod wire;
 
-use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use async_openai::Client;
-use async_openai::config::Config;
 use async_openai::error::OpenAIError;
 use futures_util::Stream;
 use reqwest::Url;
@@ -26,9 +25,11 @@ use tokio::time::Sleep;
 
 pub use self::config::{OpenAiConfig, OpenAiConfigError, Secret};
 use self::reader::ReplyReader;
+use self::server::{Endpoint, Server};
 use self::transport::Transport;
 use self::wire::{Chunk, RequestBody};
 use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
+use crate::host::net;
 use crate::vm::protocol::{ReplyEnd, Usage};
 
 /// How long a server may take for its counts after it has said that the reply is complete.
@@ -44,29 +45,6 @@ pub struct OpenAi {
     server: Arc<Server>,
     /// Made with the first request: it may cost the loading of the system's certificates.
     client: OnceLock<Result<Arc<Client<Endpoint>>, Arc<str>>>,
-}
-
-/// What all requests of a model share.
-#[derive(Debug)]
-struct Server {
-    config: OpenAiConfig,
-    /// The base URL as it may be shown: without password and query.
-    shown_url: String,
-    endpoint: Endpoint,
-    /// Whether TLS is needed.
-    is_secure: bool,
-    /// Whether it is this machine, which no proxy can reach for us.
-    is_loopback: bool,
-}
-
-/// Where requests go and with which headers. async-openai's own configuration type reads the environment, and
-/// panics at a key that is no header value.
-#[derive(Clone)]
-struct Endpoint {
-    base_url: String,
-    headers: HeaderMap,
-    /// The trait wants one; the key is in the headers.
-    no_key: SecretString,
 }
 
 impl OpenAi {
@@ -87,11 +65,7 @@ impl OpenAi {
             // The password is not to be shown.
             return Err(OpenAiConfigError::BaseUrl { url: String::from("…"), cause });
         }
-        let is_loopback = match url.host_str() {
-            Some("localhost" | "[::1]") => true,
-            Some(host) => host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback()),
-            None => false,
-        };
+        let is_loopback = url.host_str().is_some_and(net::is_loopback);
         let headers = headers(&config)?;
         Ok(OpenAi {
             id: Arc::from(format!("openai:{}", config.model)),
@@ -130,24 +104,11 @@ fn headers(config: &OpenAiConfig) -> Result<HeaderMap, OpenAiConfigError> {
 }
 
 fn build_client(server: &Arc<Server>) -> Result<Arc<Client<Endpoint>>, Arc<str>> {
-    // An error says that a provider is installed already, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut http = reqwest::Client::builder()
-        .user_agent(concat!("playhouse/", env!("CARGO_PKG_VERSION")))
+    let http = net::client(server.is_secure, server.is_loopback)
         .connect_timeout(server.config.connect_timeout)
-        .read_timeout(server.config.read_timeout)
-        // A redirect would carry the key and the conversation to a host that nobody has named.
-        .redirect(reqwest::redirect::Policy::none());
-    if !server.is_secure {
-        // Without this the system's certificates are read and parsed for nothing.
-        http = http.tls_certs_only([]);
-    }
-    if server.is_loopback {
-        http = http.no_proxy();
-    }
+        .read_timeout(server.config.read_timeout);
     let http = http.build().map_err(|error| {
-        let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
-        Arc::<str>::from(format!("no connection to {} can be prepared: {cause}", server.shown_url))
+        Arc::<str>::from(format!("no connection to {} can be prepared: {}", server.shown_url, net::innermost(&error)))
     })?;
     let transport = Transport { http: http.clone(), server: server.clone() };
     // Not `Client::with_config`, which first makes a reqwest client of its own, certificates and all.
@@ -277,33 +238,5 @@ impl Stream for OpenAiReply {
                 State::Over => return Poll::Ready(None),
             }
         }
-    }
-}
-
-impl Config for Endpoint {
-    fn headers(&self) -> HeaderMap {
-        self.headers.clone()
-    }
-
-    fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.base_url)
-    }
-
-    fn query(&self) -> Vec<(&str, &str)> {
-        Vec::new()
-    }
-
-    fn api_base(&self) -> &str {
-        &self.base_url
-    }
-
-    fn api_key(&self) -> &SecretString {
-        &self.no_key
-    }
-}
-
-impl fmt::Debug for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Endpoint").field("base_url", &self.base_url).finish_non_exhaustive()
     }
 }

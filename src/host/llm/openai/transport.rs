@@ -18,8 +18,8 @@ use reqwest::{Body, Response};
 use serde_json::{Value, json};
 use tower_service::Service;
 
-use super::Server;
 use super::errors::{self, Failure};
+use super::server::Server;
 
 /// Of an error's body, so much is read.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
@@ -77,7 +77,7 @@ async fn open(server: Arc<Server>, response: Response) -> Result<Response, Failu
     if content_type.starts_with("text/html") {
         let body = read_at_most(response, MAX_ERROR_BYTES).await;
         let page = errors::text_of_page(&String::from_utf8_lossy(&body));
-        let page = crate::host::llm::shorten(&page, 100);
+        let page = crate::host::text::shorten(&page, 100);
         let url = &server.shown_url;
         let reason = format!("{url} answers with a web page ({page}), not with a reply; check --base-url");
         return Err(Failure(errors::refused(&reason)));

@@ -6,7 +6,6 @@ pub mod guard;
 pub mod resolver;
 mod response;
 
-use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use futures_util::future::BoxFuture;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Client, Method, Response, StatusCode, Url};
 
+use crate::host::net;
 use crate::host::resource::http::guard::{Guard, Refusal};
 use crate::host::resource::http::resolver::{GuardedResolver, Resolver, SystemResolver};
 use crate::host::resource::{Label, Resource, ResourceError};
@@ -276,22 +276,10 @@ impl Http {
     }
 
     fn build(&self) -> Result<Client, String> {
-        // An error says that a provider is installed already, which is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
         let resolver = GuardedResolver { resolver: self.resolver.clone(), guard: self.guard.clone() };
-        let mut builder = Client::builder()
-            .user_agent(concat!("playhouse/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(self.timeout)
-            .dns_resolver(Arc::new(resolver))
-            .redirect(reqwest::redirect::Policy::none())
-            // A proxy of the environment would be asked in place of the address that was checked.
-            .no_proxy()
-            .referer(false);
-        if !self.needs_certificates {
-            // Without this the system's certificates are read and parsed for nothing.
-            builder = builder.tls_certs_only([]);
-        }
-        builder.build().map_err(|error| innermost(&error))
+        // A proxy of the environment would be asked in place of the address that was checked.
+        let builder = net::client(self.needs_certificates, true).connect_timeout(self.timeout);
+        builder.dns_resolver(Arc::new(resolver)).referer(false).build().map_err(|error| net::innermost(&error))
     }
 }
 
@@ -336,14 +324,10 @@ fn shown_host(url: &Url) -> String {
 
 fn explain(url: &Url, error: &reqwest::Error) -> HttpError {
     let host = shown_host(url);
-    let mut source = error.source();
-    while let Some(cause) = source {
-        if let Some(refusal) = cause.downcast_ref::<Refusal>() {
-            return HttpError::Refused(refusal.clone());
-        }
-        source = cause.source();
+    if let Some(refusal) = net::causes(error).find_map(|cause| cause.downcast_ref::<Refusal>()) {
+        return HttpError::Refused(refusal.clone());
     }
-    let cause = innermost(error);
+    let cause = net::innermost(error);
     if error.is_timeout() || error.is_connect() {
         return HttpError::Unavailable(format!("`{host}` cannot be reached: {cause}"));
     }
@@ -351,15 +335,4 @@ fn explain(url: &Url, error: &reqwest::Error) -> HttpError {
         return HttpError::Failed(format!("the request to `{host}` cannot be sent: {cause}"));
     }
     HttpError::Unavailable(format!("the connection to `{host}` broke: {cause}"))
-}
-
-/// The last cause says what happened; those around it only that something did.
-fn innermost(error: &reqwest::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = cause.to_string();
-        source = cause.source();
-    }
-    text
 }

@@ -12,6 +12,7 @@ use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{CancelToken, Client, Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::host::net;
 use crate::host::resource::ResourceError;
 use crate::host::resource::sql::PostgresConfig;
 
@@ -77,7 +78,7 @@ impl Server {
         let (client, task) = connected.map_err(|error| {
             let cause = match error.as_db_error() {
                 Some(cause) => cause.message().to_owned(),
-                None => innermost(&error),
+                None => net::innermost(&error),
             };
             let advice = "look at its `url`, and whether the server runs and lets this user in";
             ResourceError::new(format!("{} cannot be reached: {cause}", self.shown), advice)
@@ -135,8 +136,7 @@ where
 }
 
 fn tls(certificates: Option<&str>) -> Result<MakeRustlsConnect, ResourceError> {
-    // An error says that a provider is installed already, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    net::provide_tls();
     let Some(certificates) = certificates else {
         return MakeRustlsConnect::with_native_certs().map(|(tls, _)| tls).map_err(|errors| {
             let cause = errors.first().map_or_else(|| "there are none".to_owned(), ToString::to_string);
@@ -164,9 +164,7 @@ fn is_local(host: &Host) -> bool {
     match host {
         #[cfg(unix)]
         Host::Unix(_) => true,
-        Host::Tcp(name) => {
-            name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
-        }
+        Host::Tcp(name) => net::is_loopback(name),
     }
 }
 
@@ -181,15 +179,4 @@ fn shown(config: &Config) -> String {
         }
     });
     format!("the PostgreSQL server {}", hosts.collect::<Vec<_>>().join(", "))
-}
-
-/// The last cause says what happened.
-fn innermost(error: &tokio_postgres::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        text = cause.to_string();
-        source = cause.source();
-    }
-    text
 }

@@ -12,8 +12,8 @@ use rmcp::{ClientHandler, RoleClient};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::Mask;
-use super::flight::Flights;
+use super::flights::Flights;
+use super::options::Mask;
 
 /// Our side of a connection.
 pub(super) struct Client {

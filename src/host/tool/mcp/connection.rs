@@ -16,11 +16,12 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::client::Client;
-use super::error::{Cause, of_start};
-use super::flight::Flights;
+use super::error::{Cause, McpFault, of_start};
+use super::flights::Flights;
+use super::options::{Generation, McpOptions, Transport};
 use super::process::{Process, Witness};
 use super::transport::Watched;
-use super::{Generation, McpFault, McpOptions, Transport};
+use crate::host::net;
 
 /// How long a connection over HTTP may take to be accepted.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -251,20 +252,8 @@ fn http_transport(
         value.set_sensitive(true);
         sent.insert(header, value);
     }
-    // An error says that a provider is installed already, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut client = reqwest::Client::builder()
-        .user_agent(concat!("playhouse/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(CONNECT)
-        // A redirect would carry the headers and the arguments to a host that nobody has named.
-        .redirect(reqwest::redirect::Policy::none());
-    if uri.scheme_str() == Some("http") {
-        // Without this the system's certificates are read and parsed for nothing.
-        client = client.tls_certs_only([]);
-    }
-    if uri.host().is_some_and(|host| matches!(host, "127.0.0.1" | "localhost" | "[::1]")) {
-        client = client.no_proxy();
-    }
+    let is_direct = uri.host().is_some_and(net::is_loopback);
+    let client = net::client(uri.scheme_str() == Some("https"), is_direct).connect_timeout(CONNECT);
     let client = client.build().map_err(|error| (McpFault::NoConnection, format!("cannot be reached: {error}")))?;
     let config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(sent);
     Ok(StreamableHttpClientTransport::with_client(client, config))

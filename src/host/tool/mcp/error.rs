@@ -9,6 +9,7 @@ use rmcp::transport::DynamicTransportError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
 use super::text;
+use crate::host::net;
 
 /// A server cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -200,24 +201,15 @@ fn status_in(words: &str) -> Option<u16> {
 
 /// An error with all its causes.
 fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut words = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !words.contains(&more) {
-            words.push_str(": ");
-            words.push_str(&more);
-        }
-        cause = error.source();
-    }
-    words
+    net::causes(error).map(ToString::to_string).fold(String::new(), |words, more| match words.as_str() {
+        "" => more,
+        _ if words.contains(&more) => words,
+        _ => format!("{words}: {more}"),
+    })
 }
 
 /// The last of its causes, without the address (it may hold a key).
 fn innermost(error: &reqwest::Error) -> String {
-    let mut last: &dyn Error = error;
-    while let Some(cause) = last.source() {
-        last = cause;
-    }
-    if std::ptr::eq(last, error) { "the request failed".to_owned() } else { text::words(&last.to_string(), 300) }
+    let cause = net::causes(error).skip(1).last();
+    cause.map_or_else(|| "the request failed".to_owned(), |cause| text::words(&cause.to_string(), 300))
 }

@@ -6,7 +6,7 @@ use jsonschema::paths::{Location, LocationSegment};
 use serde_json::Value as Json;
 
 use super::text;
-use crate::host::tool::ArgumentFault;
+use crate::host::tool::arguments::ArgumentFault;
 use crate::lang::expr::scan_name;
 
 /// Faults that are told at most.

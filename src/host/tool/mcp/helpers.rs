@@ -10,12 +10,11 @@ use rmcp::model::{
 };
 use serde_json::{Value as Json, json};
 
-use super::McpError;
-use super::McpFault;
 use super::connection::Connection;
 use super::content::{of_prompt, of_resource, put};
+use super::error::{McpError, McpFault};
 use super::schema::value_of;
-use super::server::{MAX_PAGES, McpServer};
+use super::server::McpServer;
 use super::text;
 use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::{Parameter, Signature, Type, TypeKind};
@@ -24,6 +23,9 @@ use crate::vm::protocol::{EffectClass, ToolSignature};
 
 /// Entries of a list at most.
 const MAX_ENTRIES: usize = 10_000;
+
+/// Pages of a list at most.
+pub(super) const MAX_PAGES: usize = 200;
 
 /// What a helper does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

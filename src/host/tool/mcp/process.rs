@@ -16,8 +16,9 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use super::error::McpFault;
+use super::options::Mask;
 use super::text;
-use super::{Mask, McpFault};
 
 /// What is shown of the end of standard error, in characters.
 const TAIL: usize = 2 * 1024;

@@ -8,8 +8,7 @@ use serde_json::Value as Json;
 
 use super::faults::{faults_of, place};
 use super::text;
-use crate::host::tool::ArgumentFault;
-use crate::host::tool::registry::check_arguments;
+use crate::host::tool::arguments::{ArgumentFault, check_arguments};
 use crate::lang::program::{Parameter, Signature, Type, TypeKind};
 use crate::value::{Map, Value};
 

@@ -1,25 +1,19 @@
 //! A server: its connection, begun again when it is lost, and its tools.
 
-use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex as Lock, PoisonError, Weak};
+use std::collections::{HashSet, VecDeque};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::Duration;
 
 use rmcp::ServiceError;
-use rmcp::model::{ErrorCode, PaginatedRequestParams, Tool as ForeignTool};
 use tokio::sync::{Mutex, watch};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::connection::Connection;
-use super::error::{Trouble, advice, of_request};
-use super::helpers::{Helper, Work};
+use super::error::{McpError, McpFault, Trouble, advice, of_request};
+use super::options::McpOptions;
 use super::talk::Talks;
-use super::text;
-use super::tool::McpTool;
-use super::{McpError, McpFault, McpOptions};
-use crate::host::tool::Tool;
-use crate::host::tool::registry::Registry;
 use crate::lang::expr::scan_name;
 
 /// Starts within [`WINDOW`] at most.
@@ -28,29 +22,20 @@ const MAX_STARTS: usize = 5;
 /// See [`MAX_STARTS`].
 const WINDOW: Duration = Duration::from_secs(30);
 
-/// Tools of one server at most.
-const MAX_TOOLS: usize = 2_000;
-
-/// Pages of a list at most.
-pub(super) const MAX_PAGES: usize = 200;
-
-/// Between two readings of the list of a server that keeps changing it.
-const REFRESH: Duration = Duration::from_millis(200);
-
 /// An MCP server. It is connected to again when a call finds the connection lost; its process or session ends with
 /// [`McpServer::close`], or when the server and all of its tools are dropped.
 pub struct McpServer {
     pub(super) options: McpOptions,
     state: Mutex<State>,
     /// Counts the changes of its tools.
-    changes: watch::Sender<u64>,
+    pub(super) changes: watch::Sender<u64>,
     /// That count before the tools were last read.
-    n_read: AtomicU64,
+    pub(super) n_read: AtomicU64,
     /// Calls that wait for a person's answer.
     pub(super) talks: Talks,
     /// What has been warned of: once is enough.
     warned: Lock<HashSet<String>>,
-    closed: CancellationToken,
+    pub(super) closed: CancellationToken,
 }
 
 #[derive(Default)]
@@ -96,65 +81,6 @@ impl McpServer {
     pub async fn protocol_version(&self) -> Option<String> {
         let state = self.state.lock().await;
         state.connection.as_ref().map(|connection| connection.version().as_str().to_owned())
-    }
-
-    /// All of its tools, `NAME.tool`; and if it has resources or prompts, tools to list and read those.
-    ///
-    /// # Errors
-    /// It does not give the list, or two tools would have the same name.
-    pub async fn tools(self: &Arc<Self>) -> Result<Vec<Arc<dyn Tool>>, McpError> {
-        let connection = self.connection().await?;
-        // What changes while the list is read may be missing in it.
-        let n_changes = *self.changes.borrow();
-        let listed = self.listed(&connection).await?;
-        self.n_read.store(n_changes, Ordering::Relaxed);
-        let mut names: HashMap<String, String> = HashMap::new();
-        let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
-        for tool in listed {
-            let name = text::identifier(&tool.name);
-            let shown = text::words(&tool.name, 200);
-            if name.is_empty() {
-                return Err(self.error((McpFault::Names, "has a tool without a name".to_owned())));
-            }
-            if let Some(other) = names.insert(name.clone(), shown.clone()) {
-                let cause = format!("has two tools, `{other}` and `{shown}`, that would both be named `{name}`");
-                return Err(self.error((McpFault::Names, cause)));
-            }
-            let (tool, faults) = McpTool::new(self.clone(), &name, &tool);
-            for fault in faults {
-                self.warn_once(&format!("`{}.{name}`: {fault}", self.options.name));
-            }
-            tools.push(Arc::new(tool));
-        }
-        let capabilities = connection.peer.peer_info().map(|info| info.capabilities.clone()).unwrap_or_default();
-        for work in Work::ALL {
-            if work.is_of(&capabilities) {
-                let mut name = work.name().to_owned();
-                while names.contains_key(&name) {
-                    name.push('_');
-                }
-                tools.push(Arc::new(Helper::new(self.clone(), &name, work)));
-            }
-        }
-        Ok(tools)
-    }
-
-    /// From now on the registry has the server's tools as they are: they are read again when it says that they have
-    /// changed, and when it was connected to again. Ends with the server or the registry.
-    pub fn follow(self: &Arc<Self>, registry: &Arc<Registry>) {
-        let mut changes = self.changes.subscribe();
-        if *changes.borrow() != self.n_read.load(Ordering::Relaxed) {
-            changes.mark_changed();
-        }
-        let (server, registry) = (Arc::downgrade(self), Arc::downgrade(registry));
-        tokio::spawn(async move {
-            while changes.changed().await.is_ok() {
-                if !refresh(&server, &registry).await {
-                    return;
-                }
-                sleep(REFRESH).await;
-            }
-        });
     }
 
     /// Ends its process or session. Calls in flight fail, later ones too.
@@ -266,56 +192,12 @@ impl McpServer {
         }
     }
 
-    /// All tools, page by page.
-    async fn listed(&self, connection: &Connection) -> Result<Vec<ForeignTool>, McpError> {
-        let mut tools = Vec::new();
-        let mut cursor = None;
-        for _ in 0..MAX_PAGES {
-            let params = PaginatedRequestParams::default().with_cursor(cursor.take());
-            let request = async {
-                match connection.peer.list_tools(Some(params)).await {
-                    // A server of resources or prompts only.
-                    Err(ServiceError::McpError(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => Ok(None),
-                    result => result.map(Some),
-                }
-            };
-            let Some(page) = self.ask(connection, request).await? else { return Ok(tools) };
-            tools.extend(page.tools);
-            if tools.len() > MAX_TOOLS {
-                let cause = format!("has more than {MAX_TOOLS} tools");
-                return Err(self.error((McpFault::Protocol, cause)));
-            }
-            cursor = page.next_cursor;
-            if cursor.is_none() {
-                return Ok(tools);
-            }
-        }
-        Err(self.error((McpFault::Protocol, format!("has more than {MAX_PAGES} pages of tools"))))
-    }
-
-    fn warn_once(&self, warning: &str) {
+    pub(super) fn warn_once(&self, warning: &str) {
         let warning = self.options.secrets.text(warning);
         if self.warned.lock().unwrap_or_else(PoisonError::into_inner).insert(warning.clone()) {
             tracing::warn!("{warning}");
         }
     }
-}
-
-/// Reads the tools again; whether there is anybody left to do it for.
-async fn refresh(server: &Weak<McpServer>, registry: &Weak<Registry>) -> bool {
-    let Some(server) = server.upgrade() else { return false };
-    let tools = server.tools().await;
-    let Some(registry) = registry.upgrade() else { return false };
-    let name = &*server.options.name;
-    match tools {
-        Ok(tools) => {
-            if let Err(taken) = registry.replace_all(&format!("{name}."), tools) {
-                tracing::warn!(server = name, "{taken}");
-            }
-        }
-        Err(error) => tracing::warn!("its tools stay as they were: {error}"),
-    }
-    !server.closed.is_cancelled()
 }
 
 /// Before another start: 0.2 s, 0.4 s, … up to 5 s.

@@ -10,7 +10,8 @@ use tokio::time::Instant;
 
 use super::connection::Connection;
 use super::error::Trouble;
-use super::flight::{Flight, Happening};
+use super::flight::Flight;
+use super::flights::Happening;
 use super::form::{Answered, Form};
 use super::text;
 use crate::value::Value;

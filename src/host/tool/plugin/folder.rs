@@ -14,8 +14,8 @@ use crate::host::component::{ComponentConfig, Identity};
 use crate::host::resource::Resources;
 use crate::host::tool::Tool;
 use crate::host::tool::plugin::command::CommandTool;
+use crate::host::tool::plugin::component::{Component, ComponentError};
 use crate::host::tool::plugin::packages::{Packages, Parts, Surroundings};
-use crate::host::tool::plugin::{Component, ComponentError};
 use crate::span::Sources;
 use crate::value::{Map, Value};
 

@@ -10,7 +10,7 @@ use crate::host::clock::Clock;
 use crate::host::component::Setup;
 use crate::host::resource::Resources;
 use crate::host::secrets::Secrets;
-use crate::host::tool::plugin::Component;
+use crate::host::tool::plugin::component::Component;
 use crate::host::tool::plugin::process::{ProcessLimits, ProcessOptions, ProcessPlugin};
 use crate::value::{Map, Value};
 

@@ -1,6 +1,6 @@
 //! The one-line items of a test file: values, variables, calls, outcomes.
 
-use super::{ExpectedCall, ExpectedOutcome, ExpectedResult};
+use super::form::{ExpectedCall, ExpectedOutcome, ExpectedResult};
 use crate::lang::expr::scan_name;
 use crate::value::{Map, Value};
 use crate::vm::protocol::Signal;

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use jiff::fmt::temporal::Pieces;
 use jiff::tz::Offset;
 
+use super::form::{Chunks, ScriptedReply, TestFile, TestStep, TestStepKind};
 use super::item::{OUTCOMES, Wrong, call, event, json_or_text, outcome, variable};
 use super::lines::{Fence, Line, Section, Top, TopItem, finding, split};
-use super::{Chunks, ScriptedReply, TestFile, TestStep, TestStepKind};
 use crate::diagnostic::{Diagnostic, Note};
 use crate::lang::spelling::nearest;
 use crate::span::{FileId, Span};

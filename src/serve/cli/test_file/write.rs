@@ -1,6 +1,8 @@
 //! A test file's canonical text.
 
-use super::{Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, TestFile, TestStepKind, comparable};
+use super::form::{
+    Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, TestFile, TestStepKind, comparable,
+};
 use crate::value::Value;
 use crate::vm::protocol::Signal;
 

@@ -1,6 +1,6 @@
 //! The cells of a trigger table: values, updates, names.
 
-use super::TriggerUpdate;
+use super::table::TriggerUpdate;
 use crate::lang::expr::scan_name;
 use crate::serve::cli::test_file::item::{Wrong, json, wrong};
 use crate::value::Value;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Judged, TriggerCase, TriggerTable, TriggerUpdate};
+use super::table::{Judged, TriggerCase, TriggerTable, TriggerUpdate};
 use crate::host::classify::TriggerClassifier;
 use crate::lang::program::{Agent, AgentKind, Program};
 use crate::value::Value;

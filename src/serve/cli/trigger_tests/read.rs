@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::rows::read_table;
-use super::{TriggerCase, TriggerTable};
+use super::table::{TriggerCase, TriggerTable};
 use crate::diagnostic::Diagnostic;
 use crate::serve::cli::test_file::json_or_text;
 use crate::serve::cli::test_file::lines::{Fence, Line, Section, Top, TopItem, finding, split};

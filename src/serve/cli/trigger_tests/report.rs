@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::resolve::label;
 use super::score::{CaseVerdict, Counts, Ratio, TriggerScores};
-use super::{TriggerCase, TriggerTable};
+use super::table::{TriggerCase, TriggerTable};
 use crate::lang::program::{Program, TriggerId};
 
 /// What stands above the columns of the first table.

@@ -1,6 +1,6 @@
 //! The names in a trigger table and the triggers of a program.
 
-use super::{TriggerCase, TriggerTable};
+use super::table::{TriggerCase, TriggerTable};
 use crate::diagnostic::Diagnostic;
 use crate::lang::program::{Playbook, Program, Trigger, TriggerId};
 use crate::lang::spelling::nearest;

@@ -1,7 +1,7 @@
 //! One table of a file, line by line: head, ruler, rows.
 
-use super::TriggerCase;
 use super::cell::{fires, given, is_ruler, split_cells, updates};
+use super::table::TriggerCase;
 use crate::diagnostic::Diagnostic;
 use crate::serve::cli::test_file::item::Wrong;
 use crate::serve::cli::test_file::lines::{Line, finding};

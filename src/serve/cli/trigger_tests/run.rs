@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::{Judged, TriggerScores, TriggerTable, judge};
+use super::judge::judge;
+use super::score::TriggerScores;
+use super::table::{Judged, TriggerTable};
 use crate::diagnostic::{Severity, render};
 use crate::host::config::ClassifierId;
 use crate::host::launch::{Choices, Launch, Workshop, surveyed};

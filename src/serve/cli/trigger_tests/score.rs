@@ -1,6 +1,7 @@
 //! What fired against what should have: precision, recall, abstentions.
 
-use super::{Judged, ResolvedTable};
+use super::resolve::ResolvedTable;
+use super::table::Judged;
 use crate::lang::program::TriggerId;
 
 /// How often a trigger (or all of them) fired and should have.

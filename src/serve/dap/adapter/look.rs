@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::serve::dap::adapter::{Adapter, THREAD, Waits};
-use crate::serve::dap::server::{arguments, body};
+use crate::serve::dap::outbox::{arguments, body};
 use crate::serve::dap::stack::{frame_of, frames};
 use crate::serve::dap::variables::{Filter, Page};
 use crate::serve::dap::wire::{

@@ -20,17 +20,17 @@ use tokio::net::TcpStream;
 
 use crate::host::debug::breakpoint::Exceptions;
 use crate::host::debug::control::{DebugNotice, Stopped};
-use crate::host::debug::debuggee::{DebugError, Debuggee, Launcher};
+use crate::host::debuggee::{DebugError, Debuggee, Launcher};
 use crate::host::session::{Notice, Session, SessionHandle, Subscription};
 use crate::serve::dap::breakpoints::Breakpoints;
+use crate::serve::dap::door::{Door, Subject};
+use crate::serve::dap::outbox::Outbox;
 use crate::serve::dap::relay::First;
-use crate::serve::dap::server::Outbox;
 use crate::serve::dap::sources::{Counting, Texts, Where};
 use crate::serve::dap::variables::Lists;
 use crate::serve::dap::wire::{
     InitializeArguments, LaunchArguments, OutputBody, Refusal, RefusalKind, Request, StoppedBody,
 };
-use crate::serve::dap::{Door, Subject};
 use crate::serve::show::lost;
 use crate::serve::show::unjudged::Unjudged;
 use crate::vm::protocol::CallId;

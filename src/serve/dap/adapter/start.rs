@@ -6,14 +6,14 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use tokio::net::TcpStream;
 
-use crate::host::debug::debuggee::Debuggee;
 use crate::host::debug::stepping::Debugger;
+use crate::host::debuggee::Debuggee;
 use crate::host::session::{Ending, Interest};
 use crate::serve::dap::Reached;
 use crate::serve::dap::adapter::{Adapter, Live, Opened, THREAD, Waits, Wanted, refused};
 use crate::serve::dap::breakpoints::{FILTERS, exceptions};
+use crate::serve::dap::outbox::{arguments, body};
 use crate::serve::dap::relay::First;
-use crate::serve::dap::server::{arguments, body};
 use crate::serve::dap::sources::Texts;
 use crate::serve::dap::wire::{
     AttachArguments, BreakpointBody, Capabilities, DisconnectArguments, ExitedBody, InitializeArguments,

@@ -3,12 +3,12 @@
 use serde_json::Value as Json;
 
 use crate::host::debug::control::{DebugNotice, Stopped};
-use crate::host::debug::debuggee::{Backward, Forward};
 use crate::host::debug::stepping::Reason;
+use crate::host::debuggee::{Backward, Forward};
 use crate::host::session::Interest;
 use crate::serve::dap::adapter::{Adapter, THREAD, refused};
 use crate::serve::dap::breakpoints::{data_id, data_id_anywhere, exceptions};
-use crate::serve::dap::server::{arguments, body};
+use crate::serve::dap::outbox::{arguments, body};
 use crate::serve::dap::stack::frame_of;
 use crate::serve::dap::wire::{
     BreakpointLocation, BreakpointLocationsArguments, BreakpointLocationsBody, BreakpointsBody, ContinueBody,

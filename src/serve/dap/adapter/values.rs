@@ -7,9 +7,10 @@ use crate::host::debug::breakpoint::expression;
 use crate::host::why::history;
 use crate::lang::expr::ExprKind;
 use crate::serve::dap::adapter::{Adapter, Wanted, refused};
-use crate::serve::dap::server::{arguments, body};
+use crate::serve::dap::lists::Owner;
+use crate::serve::dap::outbox::{arguments, body};
 use crate::serve::dap::stack::frame_of;
-use crate::serve::dap::variables::{Owner, Shown, with_member};
+use crate::serve::dap::variables::{Shown, with_member};
 use crate::serve::dap::wire::{
     CompletionItem, CompletionsArguments, CompletionsBody, EvaluateArguments, Refusal, RefusalKind, Request,
     SetExpressionArguments, SetVariableArguments, ValueBody,

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map as JsonMap, Value as Json};
 
-use crate::serve::dap::wire::Source;
+use crate::serve::dap::wire::bodies::Source;
 
 /// `initialize`.
 #[derive(Clone, Debug, Deserialize)]

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-use crate::host::tool::plugin::process::ProcessOptions;
+use crate::host::tool::plugin::process::options::ProcessOptions;
 
 /// A running process, or one that has ended. Dropped, it is killed with all its children.
 pub(super) struct Group {

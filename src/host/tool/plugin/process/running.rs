@@ -14,13 +14,13 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::host::clock::iso_text;
 use crate::host::component::message::{Exchange, Message, Role};
-use crate::host::llm::shorten;
-use crate::host::tool::plugin::ComponentError;
+use crate::host::text::shorten;
+use crate::host::tool::plugin::component::ComponentError;
 use crate::host::tool::plugin::process::group::{Group, Pipes};
 use crate::host::tool::plugin::process::lines::{Line, LineReader};
+use crate::host::tool::plugin::process::options::{END_OF_PIPES, ProcessOptions};
 use crate::host::tool::plugin::process::stderr::{self, Tail};
 use crate::host::tool::plugin::process::unasked::{Counts, Unasked};
-use crate::host::tool::plugin::process::{END_OF_PIPES, ProcessOptions};
 use crate::value::Value;
 
 /// Messages to the process that may wait until it reads.

@@ -1,16 +1,18 @@
 //! From a journal back to a machine: the events are fed to a fresh one, its effects are not performed again.
 
+pub mod error;
+
+pub mod start;
+
 use std::sync::Arc;
 
 use crate::diagnostic::Severity;
 use crate::host::classify::TriggerClassifier;
-use crate::host::journal::record::{Begun, EntryWire, FORMAT, ProgramChanged, Record, RecordBody};
+use crate::host::journal::record::{Begun, EntryWire, ProgramChanged, Record, RecordBody};
 use crate::host::journal::wire::{FileWire, ToolWire};
-use crate::host::llm::Llm;
-use crate::host::llm::answer;
+use crate::host::llm::{Llm, LlmRequest, answer};
 use crate::host::program::ProgramText;
-use crate::host::session::turns;
-use crate::host::session::{SessionError, Start};
+use crate::host::replay::error::SessionError;
 use crate::host::tool::registry::Registry;
 use crate::lang::program::{EntryId, Program};
 use crate::value::{Map, Value};
@@ -56,60 +58,6 @@ pub struct Witnesses<'a> {
     pub classifier: &'a dyn TriggerClassifier,
     /// The tools.
     pub tools: &'a Registry,
-}
-
-/// The journal's first record for a session that begins.
-pub(crate) fn begun(start: &Start, model: &str, classifier: &str, tools: &[ToolSignature]) -> Begun {
-    let program = &start.program;
-    Begun {
-        format: FORMAT,
-        session: start.id.clone(),
-        forked_from: None,
-        model: model.into(),
-        classifier: Some(classifier.into()),
-        hash: start.text.hash(),
-        roots: start.text.roots.clone(),
-        files: start.text.files.clone(),
-        settings: start.settings.clone(),
-        tools: tools.iter().map(ToolWire::from_tool).collect(),
-        entry: start.entry.map(|id| match id {
-            EntryId::Playbook(id) => {
-                let playbook = program.playbook(id);
-                let agent = program.agent(playbook.agent).name.clone();
-                EntryWire { agent, playbook: playbook.name.clone(), is_plan: false }
-            }
-            EntryId::Plan(id) => {
-                let name = program.plan(id).map_or_else(|| "".into(), |plan| plan.name.clone());
-                EntryWire { agent: "".into(), playbook: name, is_plan: true }
-            }
-        }),
-        arguments: Value::map(start.arguments.clone()),
-        secrets: secret_names(program),
-        given: start.given.clone(),
-    }
-}
-
-/// The journal's record for a session that goes on with another text of its program. `program` is what was read of it
-/// with these tools; `reopened`: the process was restarted, too.
-pub(crate) fn program_changed(
-    text: &ProgramText,
-    program: &Program,
-    tools: &[ToolSignature],
-    reopened: bool,
-) -> ProgramChanged {
-    ProgramChanged {
-        hash: text.hash(),
-        roots: text.roots.clone(),
-        files: text.files.clone(),
-        tools: tools.iter().map(ToolWire::from_tool).collect(),
-        secrets: secret_names(program),
-        reopened,
-    }
-}
-
-fn secret_names(program: &Program) -> Vec<Arc<str>> {
-    let declared = program.agents.iter().flat_map(|agent| &agent.variables);
-    declared.filter(|variable| variable.secret).map(|variable| variable.name.clone()).collect()
 }
 
 /// The text that a session has at the end of its records, and the tools it was read with. None: they hold no session.
@@ -368,7 +316,7 @@ impl Follower {
                     let start = self.asked.remove(index);
                     self.started.push(*turn);
                     if let Some(witnesses) = witnesses {
-                        witnesses.llm.replayed(&turns::request(&self.machine, &start, None));
+                        witnesses.llm.replayed(&LlmRequest::of_turn(&self.machine, &start, None));
                     }
                 } else if !self.started.contains(turn) {
                     return Err(self.differs(record, &format!("turn {} has not been started", turn.0)));

@@ -1,6 +1,8 @@
 //! What text allows to be seen without understanding it: an e-mail address, a phone number, a date, a number, a yes
 //! or no, in what a person writes; and whether it is there or is said not to be.
 
+pub mod words;
+
 use std::ops::Range;
 use std::sync::OnceLock;
 

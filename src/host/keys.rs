@@ -1,0 +1,66 @@
+//! What is wrong with a configuration, whoever reads it, and keys that nobody knows.
+
+use std::path::PathBuf;
+
+use crate::lang::spelling::nearest;
+
+/// A configuration that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A file cannot be read.
+    #[error("{path}: cannot read the configuration: {cause}; check the path given with --config")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        cause: std::io::Error,
+    },
+    /// A key or a value in a file is wrong.
+    #[error("{place}: {message}")]
+    File {
+        /// `playhouse.toml:3`, `program.md: front matter`.
+        place: String,
+        /// What is wrong, and what would be right.
+        message: String,
+    },
+    /// A model's id is none.
+    #[error("`{id}` ({reason}) is no model: {message}")]
+    Model {
+        /// As given.
+        id: String,
+        /// Where it was given.
+        reason: String,
+        /// What is wrong, and what would be right.
+        message: String,
+    },
+    /// A classifier's id is none.
+    #[error("`{id}` ({reason}) is no trigger classifier: {message}")]
+    Classifier {
+        /// As given.
+        id: String,
+        /// Where it was given.
+        reason: String,
+        /// What is wrong, and what would be right.
+        message: String,
+    },
+    /// The environment's ports are none.
+    #[error("PLAYHOUSE_LOCAL_PORTS={text}: {message}")]
+    Ports {
+        /// As given.
+        text: String,
+        /// What would be right.
+        message: String,
+    },
+    /// There is no place for journals.
+    #[error("there is no place for session journals: neither XDG_STATE_HOME nor HOME is set; name one with --journal")]
+    NoStateFolder,
+}
+
+/// What to say of a key that is not among those that are known.
+pub(crate) fn unknown_key<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.collect();
+    match nearest(key, known.iter()) {
+        Some(other) => format!("unknown key `{key}`; did you mean `{other}`?"),
+        None => format!("unknown key `{key}`; known are {}", known.join(", ")),
+    }
+}

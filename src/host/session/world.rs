@@ -1,0 +1,52 @@
+//! What a session acts through, and its times.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::host::classify::TriggerClassifier;
+use crate::host::clock::Clock;
+use crate::host::llm::Llm;
+use crate::host::resource::prices::PriceTable;
+use crate::host::tool::registry::Registry;
+
+/// What a session acts through. Cheap to clone; sessions of a process share it.
+#[derive(Clone)]
+pub struct World {
+    /// The model.
+    pub llm: Arc<dyn Llm>,
+    /// What judges semantic triggers; [`crate::host::classify::off::Off`] where none does.
+    pub classifier: Arc<dyn TriggerClassifier>,
+    /// The tools.
+    pub tools: Arc<Registry>,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// Times and sizes of the session's task; not of the machine.
+    pub options: SessionOptions,
+}
+
+/// Times of the session's task. They decide when events come, never what the machine makes of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionOptions {
+    /// How long a connection may run on after the model has yielded, for its usage.
+    pub yield_grace: Duration,
+    /// The longest time from a request to the end of its reply.
+    pub turn_timeout: Duration,
+    /// The longest time from a question to the trigger classifier to its answer.
+    pub classifier_timeout: Duration,
+    /// Whether requests carry the JSON Schema that replies should keep to.
+    pub constrain: bool,
+    /// What models cost, for the summary.
+    pub prices: Arc<PriceTable>,
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        SessionOptions {
+            yield_grace: Duration::from_secs(1),
+            turn_timeout: Duration::from_secs(600),
+            classifier_timeout: Duration::from_secs(5),
+            constrain: false,
+            prices: Arc::default(),
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Texts for people that several rooms make.
+
+use std::any::Any;
+use std::borrow::Cow;
+
+/// The beginning and the end of a long text: what a message shows of a prompt or of an error page.
+pub(crate) fn shorten(text: &str, n_characters: usize) -> Cow<'_, str> {
+    let text = text.trim();
+    let n_all = text.chars().count();
+    if n_all <= n_characters {
+        return Cow::Borrowed(text);
+    }
+    let n_head = n_characters / 2;
+    let head: String = text.chars().take(n_head).collect();
+    let tail: String = text.chars().skip(n_all - (n_characters - n_head)).collect();
+    Cow::Owned(format!("{head} […] {tail}"))
+}
+
+/// What a panic said.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}
