@@ -11,7 +11,7 @@ use crate::serve::cli::world::WorldArguments;
 use crate::serve::show;
 use crate::value::Value;
 use crate::vm::protocol::fault::FaultKind;
-use crate::vm::protocol::{Outcome, Signal};
+use crate::vm::protocol::{Outcome, Signal, SignalFate};
 
 #[derive(Args)]
 pub(crate) struct SendArguments {
@@ -60,17 +60,19 @@ pub(crate) fn send(console: &Console, kept: &Kept, arguments: &SendArguments) ->
 }
 
 /// What is to be said of an event that nothing comes of.
-pub(crate) fn event_remark(event: &str, fate: &str) -> Option<String> {
+pub(crate) fn event_remark(event: &str, fate: SignalFate) -> Option<String> {
     match fate {
-        "passed_over" => Some(format!(
+        SignalFate::PassedOver => Some(format!(
             "no trigger waits for the event {event}, so nothing comes of it but a record; write `When the event {event} \
              arrives` below the `### Triggers` of a playbook"
         )),
-        "too_large" => Some(format!(
+        SignalFate::TooLarge => Some(format!(
             "the data of the event {event} is larger than a variable may be (`value_bytes`), so nothing comes of it but a \
              record; send less, such as where the data is"
         )),
-        "repeated" => Some(format!("the event {event} has come before with the same id; nothing comes of it")),
-        _ => None,
+        SignalFate::Repeated => {
+            Some(format!("the event {event} has come before with the same id; nothing comes of it"))
+        }
+        SignalFate::Taken => None,
     }
 }
