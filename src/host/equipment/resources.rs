@@ -76,8 +76,7 @@ impl Made {
             }
             "http" => {
                 let http = Http::new(label, &http_config(config)?).map_err(|error| error.to_string())?;
-                let secrets = around.secrets.clone();
-                let http = Arc::new(http.masked(move |value| secrets.mask_value(value)));
+                let http = Arc::new(http.masked(around.secrets.clone()));
                 self.http.push(http.clone());
                 Ok(http)
             }

@@ -17,6 +17,7 @@ use crate::host::net;
 use crate::host::resource::http::guard::{Guard, Refusal};
 use crate::host::resource::http::resolver::{GuardedResolver, Resolver, SystemResolver};
 use crate::host::resource::{Label, Resource, ResourceError};
+use crate::host::secrets::Secrets;
 use crate::value::Value;
 
 /// What can be configured of an HTTP client.
@@ -63,12 +64,9 @@ pub struct Http {
     max_redirects: usize,
     needs_certificates: bool,
     /// What takes secrets out of all that servers say.
-    mask: Mask,
+    secrets: Arc<Secrets>,
     client: Mutex<Option<Client>>,
 }
-
-/// Takes secrets out of a value.
-type Mask = Box<dyn Fn(Value) -> Value + Send + Sync>;
 
 /// A request as a tool makes it.
 pub struct HttpRequest {
@@ -153,15 +151,15 @@ impl Http {
             max_bytes: config.max_bytes,
             max_redirects: config.max_redirects,
             needs_certificates: config.schemes.iter().any(|scheme| scheme == "https"),
-            mask: Box::new(|value| value),
+            secrets: Arc::default(),
             client: Mutex::default(),
         })
     }
 
     /// The same client, which takes secrets out of all that servers say: one may send back what it was sent.
     #[must_use]
-    pub fn masked(self, mask: impl Fn(Value) -> Value + Send + Sync + 'static) -> Http {
-        Http { mask: Box::new(mask), ..self }
+    pub fn masked(self, secrets: Arc<Secrets>) -> Http {
+        Http { secrets, ..self }
     }
 
     /// Whether every request has this header, so that a caller may not set it.
@@ -270,8 +268,8 @@ impl Http {
         }
         Ok(HttpAnswer {
             status: response.status().as_u16(),
-            headers: (self.mask)(response::headers(response.headers())),
-            body: (self.mask)(response::body(response.headers(), bytes)),
+            headers: self.secrets.mask_value(response::headers(response.headers())),
+            body: self.secrets.mask_value(response::body(response.headers(), bytes)),
         })
     }
 
