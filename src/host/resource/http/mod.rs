@@ -12,7 +12,9 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Client, Method, Response, StatusCode, Url};
+use serde::Deserialize;
 
+use crate::host::keys::{count, pairs, seconds, texts};
 use crate::host::net;
 use crate::host::resource::http::guard::{Guard, Refusal};
 use crate::host::resource::http::resolver::{GuardedResolver, Resolver, SystemResolver};
@@ -21,19 +23,26 @@ use crate::host::secrets::Secrets;
 use crate::value::Value;
 
 /// What can be configured of an HTTP client.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct HttpConfig {
     /// The servers that may be asked; without one nothing can ([`Guard::new`]).
+    #[serde(deserialize_with = "texts")]
     pub hosts: Vec<String>,
     /// Networks whose addresses may be asked although they are not of the open internet.
+    #[serde(deserialize_with = "texts")]
     pub networks: Vec<String>,
     /// `http`, `https` or both.
+    #[serde(deserialize_with = "texts")]
     pub schemes: Vec<String>,
     /// Headers of every request, as long as no redirect has led to another server. Their values are never shown.
+    #[serde(deserialize_with = "pairs")]
     pub headers: Vec<(String, String)>,
     /// How long a request may take, redirects and body included.
+    #[serde(deserialize_with = "seconds")]
     pub timeout: Duration,
     /// Bytes that a body may have.
+    #[serde(deserialize_with = "count")]
     pub max_bytes: usize,
     /// How many redirects are followed.
     pub max_redirects: usize,
