@@ -296,9 +296,7 @@ impl Config {
             local_servers: local_servers(environment)?,
         };
         (config.model, config.search) = choose_model(&config, command_line, front_matter, file, environment)?;
-        config.classifier = choose_classifier(&config, command_line, front_classifier.as_ref(), file)?;
-        config.settings.classifier = config.classifier.0 != ClassifierId::Off;
-        config.settings.classifier_first = config.classifier.0 == ClassifierId::Rules;
+        config.choose_classifier(choose_classifier(&config, command_line, front_classifier.as_ref(), file)?);
         Ok(config)
     }
 
@@ -310,6 +308,20 @@ impl Config {
     /// The trigger classifier, and why it is this one, in one line for people.
     pub fn classifier(&self) -> (&ClassifierId, &str) {
         (&self.classifier.0, &self.classifier.1)
+    }
+
+    /// The same with another trigger classifier.
+    #[must_use]
+    pub fn with_classifier(&self, id: ClassifierId) -> Config {
+        let mut config = self.clone();
+        config.choose_classifier((id, String::new()));
+        config
+    }
+
+    fn choose_classifier(&mut self, chosen: (ClassifierId, String)) {
+        self.settings.classifier = chosen.0 != ClassifierId::Off;
+        self.settings.classifier_first = chosen.0 == ClassifierId::Rules;
+        self.classifier = chosen;
     }
 
     /// The same model with other options of its own.

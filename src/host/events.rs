@@ -300,13 +300,13 @@ impl EventMaker {
 
     /// The session begins.
     pub fn started(&mut self, model: Arc<str>) -> PublicEvent {
-        let body = PublicBody::SessionStarted { program: self.program_name(), model };
+        let body = PublicBody::SessionStarted { program: self.program.name(), model };
         self.event(None, body)
     }
 
     /// The session goes on after a restart of the process.
     pub fn resumed(&mut self, model: Arc<str>) -> PublicEvent {
-        let body = PublicBody::SessionResumed { program: self.program_name(), model };
+        let body = PublicBody::SessionResumed { program: self.program.name(), model };
         self.event(None, body)
     }
 
@@ -409,10 +409,6 @@ impl EventMaker {
             event.turn = place.turn.map(|turn| turn.0);
         }
         event
-    }
-
-    fn program_name(&self) -> Arc<str> {
-        self.program.sources.iter().next().map_or_else(|| "".into(), |(_, file)| file.name.clone())
     }
 }
 

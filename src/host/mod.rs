@@ -42,6 +42,8 @@ pub mod secrets;
 
 pub mod session;
 
+pub mod launch;
+
 pub mod debug;
 
 pub mod debuggee;

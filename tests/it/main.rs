@@ -36,6 +36,7 @@ mod http_server;
 mod ideal_model;
 mod journal;
 mod lang;
+mod launch;
 mod library;
 mod local_models;
 #[cfg(feature = "mcp")]

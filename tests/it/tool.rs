@@ -8,6 +8,7 @@ use std::time::Duration;
 use jiff::tz::{Offset, TimeZone};
 use playhouse::host::clock::TestClock;
 use playhouse::host::directory::WorkingDirectory;
+use playhouse::host::llm::embedded::Embedded;
 use playhouse::host::tool::arguments::check_arguments;
 use playhouse::host::tool::builtin::add_builtins;
 use playhouse::host::tool::policy::{Operator, Policies, Program, ToolPolicy};
@@ -44,7 +45,7 @@ pub(crate) fn start(call: u64, name: &str, arguments: &[(&str, Value)]) -> Start
 }
 
 async fn call(registry: &Registry, start: &StartCall) -> Result<Value, String> {
-    match registry.begin(&"s1".into(), start, CancellationToken::new()).outcome.await.0 {
+    match registry.begin(&"s1".into(), start, CancellationToken::new(), None).outcome.await.0 {
         CallOutcome::Value { value, .. } => Ok(value),
         CallOutcome::Error(text) => Err(text.to_string()),
         CallOutcome::Needs { question, .. } => Err(format!("needs {question}")),
@@ -189,7 +190,7 @@ impl Tool for Odd {
         assert!(self.0 != "PanicBegun", "so soon, with {:?}", call.argument_map());
     }
 
-    fn replayed(&self, _: &str, _: &StartCall) {
+    fn replayed(&self, _: &StartCall, _: &dyn playhouse::host::llm::Llm) {
         assert!(self.0 != "PanicBegun", "so late");
     }
 
@@ -238,7 +239,7 @@ async fn a_panic_is_an_error_of_the_call() {
     assert_eq!(call(&tools, &start(3, "PanicCheck", &[])).await, fault("PanicCheck", "what is this"));
     assert_eq!(call(&tools, &start(4, "PanicBegun", &[])).await, fault("PanicBegun", "so soon, with {}"));
     // Nor is it the end of a session that is resumed.
-    tools.replayed("s1", &start(4, "PanicBegun", &[]));
+    tools.replayed("s1", &start(4, "PanicBegun", &[]), &Embedded);
 }
 
 #[test]
@@ -290,7 +291,7 @@ async fn only_an_operator_can_have_a_writing_tool_called_again() {
 async fn a_call_that_takes_too_long_is_given_up() {
     let tools = odd();
     let cancel = CancellationToken::new();
-    let begun = tools.begin(&"s1".into(), &start(1, "Hang", &[]), cancel.clone());
+    let begun = tools.begin(&"s1".into(), &start(1, "Hang", &[]), cancel.clone(), None);
     let (outcome, _) = begun.outcome.await;
     assert_eq!(outcome, CallOutcome::Error("`Hang` gave no answer within 2 s".into()));
     assert!(cancel.is_cancelled());
@@ -302,7 +303,7 @@ async fn approvals_secrets_and_news() {
     assert_eq!(call(&tools, &start(1, "Asks", &[])).await, Err("needs may I?".into()));
     let again = StartCall { answers: vec![("may I?".into(), Value::Bool(true))], attempt: 2, ..start(1, "Asks", &[]) };
     assert_eq!(call(&tools, &again).await, Ok(Value::Bool(true)));
-    let mut begun = tools.begin(&"s1".into(), &start(7, "Chatty", &[]), CancellationToken::new());
+    let mut begun = tools.begin(&"s1".into(), &start(7, "Chatty", &[]), CancellationToken::new(), None);
     assert_eq!(begun.outcome.await.0, CallOutcome::Value { value: "s1/7".into(), secret: true });
     let mut n_news = 0;
     while begun.progress.recv().await.is_some() {
@@ -400,8 +401,8 @@ async fn a_resumed_session_goes_on_with_the_next_canned_answer() {
     let text = r#"{"Next": {"responses": [{"return": 1}, {"return": 2}, {"return": 3}], "effect": "idempotent"}}"#;
     let tools = canned_tools(text, folder.path()).unwrap();
     // Before the crash: call 1 had ended, call 2 had only been started.
-    tools.replayed("s1", &start(1, "Next", &[]));
-    tools.replayed("s1", &start(2, "Next", &[]));
+    tools.replayed("s1", &start(1, "Next", &[]), &Embedded);
+    tools.replayed("s1", &start(2, "Next", &[]), &Embedded);
     let again = StartCall { attempt: 2, ..start(2, "Next", &[]) };
     assert_eq!(call(&tools, &again).await, Ok(Value::Int(2)));
     assert_eq!(call(&tools, &start(3, "Next", &[])).await, Ok(Value::Int(3)));

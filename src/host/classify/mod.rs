@@ -26,6 +26,11 @@ pub trait TriggerClassifier: Send + Sync {
     /// The classifier's id as people write it after `--classifier` (`rules`, `model:openai:gpt-4.1-nano`).
     fn id(&self) -> Arc<str>;
 
+    /// Whether a model is asked, which costs tokens.
+    fn asks_model(&self) -> bool {
+        false
+    }
+
     /// Judges which candidates the question's updates make true. How long that may take is the session's matter
     /// (`classifier_timeout`): [`Verdict::TimedOut`] is its word, not the classifier's.
     fn judge(&self, question: Arc<Question>) -> VerdictFuture;

@@ -38,6 +38,10 @@ impl TriggerClassifier for ModelClassifier {
         format!("model:{}", self.llm.id()).into()
     }
 
+    fn asks_model(&self) -> bool {
+        true
+    }
+
     fn judge(&self, question: Arc<Question>) -> VerdictFuture {
         let reply = self.llm.request(request(&question));
         Box::pin(async move {

@@ -17,16 +17,15 @@ use crate::host::directory::WorkingDirectory;
 use crate::host::equipment::declaration::{Declarations, PluginDeclaration, ServerDeclaration};
 use crate::host::equipment::resources::Made;
 use crate::host::resource::Resources;
+use crate::host::tool::Tool;
 use crate::host::tool::builtin::add_builtins;
-use crate::host::tool::canned::{self};
+use crate::host::tool::canned;
 use crate::host::tool::http::{HTTP_GET, HTTP_POST, add_http_tools};
 use crate::host::tool::plugin::{self, Packages, Plugin, PluginOptions};
 use crate::host::tool::registry::Registry;
 use crate::host::tool::sql::{SQL_QUERY, add_sql_tools};
-use crate::host::tool::{self, Tool};
 use crate::lang::program::ToolNames;
 use crate::value::Map;
-use crate::vm::protocol::ToolSignature;
 
 pub use crate::host::equipment::surroundings::{EquipmentError, Models, Reach, Surroundings};
 
@@ -156,8 +155,7 @@ impl Equipment {
     /// A rule for a tool that is not there holds for nothing, and whoever wrote it relies on it.
     fn check_rules(&self, declared: &Declarations) -> Result<(), EquipmentError> {
         let (signatures, others) = (self.tools.signatures(), self.tools.others());
-        let for_plans: Vec<ToolSignature> = tool::retrieval::for_plans().collect();
-        let known = signatures.iter().chain(&for_plans).map(|tool| &*tool.signature.name);
+        let known = signatures.iter().map(|tool| &*tool.signature.name);
         let names = ToolNames::new(known.chain(OF_RESOURCES), &others);
         for (rule, place) in declared.rules.iter().filter(|(rule, _)| !names.has(rule)) {
             let near = names.nearest(rule);
@@ -197,7 +195,7 @@ impl Equipment {
     }
 
     /// Closes all, the last opened first. Whoever still calls a tool gets an error.
-    pub async fn close(self) {
+    pub async fn close(&self) {
         #[cfg(feature = "mcp")]
         futures_util::future::join_all(self.servers.iter().map(|server| server.close())).await;
         futures_util::future::join_all(self.plugins.iter().map(Plugin::close)).await;

@@ -82,10 +82,26 @@ pub enum ReplyPart {
 /// A reply in progress; dropping it closes its connection at once.
 pub type ReplyStream = Pin<Box<dyn Stream<Item = ReplyPart> + Send>>;
 
+/// What answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModelKind {
+    /// A model, which counts tokens.
+    Live,
+    /// The guided executor inside the process.
+    Embedded,
+    /// Replies that somebody has written down, or that were given before.
+    Recorded,
+}
+
 /// A model.
 pub trait Llm: Send + Sync {
     /// The model's id as people write it (`openai:gpt-4.1-mini`, `script:greeting.jsonl`).
     fn id(&self) -> Arc<str>;
+
+    /// What answers: a model, or what stands in for one.
+    fn kind(&self) -> ModelKind {
+        ModelKind::Live
+    }
 
     /// Whether its replies begin inside a think block (`starts_in_think`).
     fn starts_in_think(&self) -> bool {
@@ -109,6 +125,12 @@ pub trait Llm: Send + Sync {
     /// What is left over when a session ends and should be told to the user: unused script entries.
     fn left_over(&self) -> Vec<LeftOver> {
         Vec::new()
+    }
+}
+
+impl std::fmt::Debug for dyn Llm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.id())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
+use crate::host::llm::{Llm, LlmRequest, ModelKind, ReplyPart, ReplyStream};
 use crate::vm::protocol::{ReplyEnd, Usage};
 
 /// A reply as a journal recorded it.
@@ -45,6 +45,10 @@ impl Replay {
 impl Llm for Replay {
     fn id(&self) -> Arc<str> {
         self.id.clone()
+    }
+
+    fn kind(&self) -> ModelKind {
+        ModelKind::Recorded
     }
 
     fn request(&self, _request: LlmRequest) -> ReplyStream {

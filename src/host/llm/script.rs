@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_util::stream;
 use regex::Regex;
 
-use crate::host::llm::{LeftOver, Llm, LlmRequest, ReplyPart, ReplyStream, status_is_transient};
+use crate::host::llm::{LeftOver, Llm, LlmRequest, ModelKind, ReplyPart, ReplyStream, status_is_transient};
 use crate::host::text::shorten;
 use crate::vm::protocol::{Finish, ReplyEnd, Role, Usage};
 
@@ -203,6 +203,10 @@ impl Script {
 impl Llm for Script {
     fn id(&self) -> Arc<str> {
         self.id.clone()
+    }
+
+    fn kind(&self) -> ModelKind {
+        ModelKind::Recorded
     }
 
     fn request(&self, request: LlmRequest) -> ReplyStream {

@@ -334,7 +334,7 @@ impl Follower {
                     match start.kind {
                         CallKind::Model => witnesses.llm.replayed(&answer::request_of(start)),
                         CallKind::Tool | CallKind::Playbook | CallKind::Plan => {
-                            witnesses.tools.replayed(&self.session, start);
+                            witnesses.tools.replayed(&self.session, start, witnesses.llm);
                         }
                     }
                 }

@@ -73,7 +73,7 @@ impl Calls {
                 let outcome = answer::outcome_of(world.llm.clone(), &start);
                 (self.tasks.spawn(until_interrupted(outcome, interrupt.clone())).id(), None)
             } else {
-                let begun = world.tools.begin(session, &start, interrupt.child_token());
+                let begun = world.tools.begin(session, &start, interrupt.child_token(), Some(world.llm.clone()));
                 let ended = until_interrupted(begun.outcome, interrupt.clone());
                 (self.tasks.spawn(ended).id(), Some((begun.progress, begun.hidden)))
             };

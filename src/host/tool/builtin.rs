@@ -1,4 +1,4 @@
-//! The tools every program has: files below the working directory, and the time.
+//! The tools that every program may name: files below the working directory, the time, and what plans ask.
 //!
 //! No file leads out of the working directory. Nor is anything below it touched that is in a folder whose name begins with a dot.
 
@@ -8,10 +8,13 @@ use std::sync::Arc;
 
 use crate::host::clock::{Clock, iso_text};
 use crate::host::directory::WorkingDirectory;
+use crate::host::tool::generate::LlmGenerate;
 use crate::host::tool::registry::{AddToolError, Registry};
+use crate::host::tool::retrieval::Retrieval;
 use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::{Parameter, Signature, Type, TypeKind};
 use crate::value::{Map, Value};
+use crate::vm::plan::LLM_GENERATE;
 use crate::vm::protocol::{EffectClass, ToolSignature};
 
 /// Names that `ListFiles` gives at most: more would fill any model's context.
@@ -20,8 +23,17 @@ const MAX_NAMES: usize = 10_000;
 /// What a text is.
 const STR: Type = Type { kind: TypeKind::Str, optional: false };
 
-/// The names of the built-in tools.
-pub const NAMES: [&str; 4] = ["LoadFile", "SaveFile", "ListFiles", "Now"];
+/// The names of the built-in tools, in the order of [`add_builtins`].
+pub const NAMES: [&str; 8] = [
+    "LoadFile",
+    "SaveFile",
+    "ListFiles",
+    "Now",
+    LLM_GENERATE,
+    Retrieval::ALL[0].name(),
+    Retrieval::ALL[1].name(),
+    Retrieval::ALL[2].name(),
+];
 
 /// Adds those built-in tools that are wanted; rules may name the others, too. Files may have up to `max_bytes`.
 ///
@@ -35,7 +47,17 @@ pub fn add_builtins(
     is_wanted: impl Fn(&str) -> bool,
 ) -> Result<(), AddToolError> {
     let file = |work| -> Arc<dyn Tool> { Arc::new(FileTool { work, directory: directory.clone(), max_bytes }) };
-    let tools = [file(Work::Load), file(Work::Save), file(Work::List), Arc::new(Now { clock })];
+    let [graph, chunks, vectors] = Retrieval::ALL.map(|tool| -> Arc<dyn Tool> { Arc::new(tool) });
+    let tools = [
+        file(Work::Load),
+        file(Work::Save),
+        file(Work::List),
+        Arc::new(Now { clock }),
+        Arc::new(LlmGenerate),
+        graph,
+        chunks,
+        vectors,
+    ];
     for (name, tool) in NAMES.into_iter().zip(tools) {
         if is_wanted(name) {
             registry.replace(tool)?;
@@ -49,7 +71,7 @@ pub fn add_builtins(
 /// Whether a program's text names a built-in tool. A name that is also an English word (`Now`) is one before a bracket,
 /// and between marks: `Now()`, `` `Now` ``, `allow: [Now]`.
 pub fn is_named(name: &str, text: &str) -> bool {
-    let is_word = !name.chars().skip(1).any(char::is_uppercase);
+    let is_word = !name.chars().skip(1).any(|c| c.is_uppercase() || c == '_');
     text.match_indices(name).any(|(at, _)| {
         let before = text[..at].chars().next_back();
         let after = text[at + name.len()..].chars().next();

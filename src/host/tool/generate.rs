@@ -1,6 +1,5 @@
 //! `llm_generate`: the session's model as a tool, for plans and playbooks (spec `plans.md`, "What all plans share").
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::host::llm::answer::{Retries, ask, request};
@@ -11,17 +10,8 @@ use crate::value::{Map, Value};
 use crate::vm::plan::{LLM_GENERATE, MEMBERS};
 use crate::vm::protocol::{EffectClass, StartCall, ToolSignature};
 
-/// Asks a model and gives its reply as text.
-pub struct LlmGenerate {
-    llm: Arc<dyn Llm>,
-}
-
-impl LlmGenerate {
-    /// The tool on this model.
-    pub fn new(llm: Arc<dyn Llm>) -> LlmGenerate {
-        LlmGenerate { llm }
-    }
-}
+/// Asks the model of the session that calls, and gives its reply as text.
+pub struct LlmGenerate;
 
 /// What is to be known to call it, also where there is no model yet.
 pub fn signature() -> ToolSignature {
@@ -58,13 +48,16 @@ impl Tool for LlmGenerate {
         Duration::from_secs(600)
     }
 
-    fn replayed(&self, _session: &str, call: &StartCall) {
-        self.llm.replayed(&request_of(&call.argument_map()));
+    fn replayed(&self, call: &StartCall, llm: &dyn Llm) {
+        llm.replayed(&request_of(&call.argument_map()));
     }
 
-    fn call(&self, _context: CallContext, arguments: Map) -> ToolFuture<'_> {
+    fn call(&self, context: CallContext, arguments: Map) -> ToolFuture<'_> {
         Box::pin(async move {
-            match ask(&*self.llm, request_of(&arguments), Retries::default()).await {
+            let Some(llm) = context.llm else {
+                return ToolOutcome::Error(format!("`{LLM_GENERATE}` asks a session's model, and this is no session"));
+            };
+            match ask(&*llm, request_of(&arguments), Retries::default()).await {
                 Ok((text, usage)) => ToolOutcome::Written { text, usage },
                 Err(reason) => ToolOutcome::Error(reason.to_string()),
             }

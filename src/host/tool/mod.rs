@@ -32,6 +32,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::host::llm::Llm;
 use crate::host::tool::arguments::check_arguments;
 use crate::value::{Map, Value};
 use crate::vm::protocol::{StartCall, ToolSignature, Usage};
@@ -58,6 +59,8 @@ pub struct CallContext {
     /// All questions of earlier attempts with their answers, in order; `ask` is the last answer. A tool that keeps what
     /// it was doing needs only the last; after a restart nothing is kept.
     pub answers: Vec<(Arc<str>, Value)>,
+    /// The session's model; none: whoever calls has no session.
+    pub llm: Option<Arc<dyn Llm>>,
 }
 
 /// What came of a call.
@@ -120,10 +123,10 @@ pub trait Tool: Send + Sync {
         let _ = (session, call);
     }
 
-    /// A call of this tool was made before this process began. A tool that asks a model tells it, so that scripted
-    /// replies go on in order.
-    fn replayed(&self, session: &str, call: &StartCall) {
-        let _ = (session, call);
+    /// A call of this tool was made before this process began. A tool that asks the session's model tells it, so that
+    /// scripted replies go on in order.
+    fn replayed(&self, call: &StartCall, llm: &dyn Llm) {
+        let _ = (call, llm);
     }
 
     /// Calls it. The arguments have passed [`Tool::check`].

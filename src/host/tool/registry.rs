@@ -10,6 +10,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::host::llm::Llm;
 use crate::host::secrets::Secrets;
 use crate::host::text::panic_text;
 use crate::host::tool::arguments::describe_faults;
@@ -163,11 +164,11 @@ impl Registry {
     }
 
     /// Tells a tool of a call that began before this process did.
-    pub fn replayed(&self, session: &str, call: &StartCall) {
+    pub fn replayed(&self, session: &str, call: &StartCall, llm: &dyn Llm) {
         let Some(entry) = self.find(&call.name) else { return };
         let tell = || {
             entry.tool.begun(session, call);
-            entry.tool.replayed(session, call);
+            entry.tool.replayed(call, llm);
         };
         if let Err(cause) = guarded(tell) {
             // What came of the call stands in the journal.
@@ -175,8 +176,14 @@ impl Registry {
         }
     }
 
-    /// Begins a call. Whatever goes wrong with it is its outcome.
-    pub fn begin(&self, session: &Arc<str>, call: &StartCall, cancel: CancellationToken) -> BegunCall {
+    /// Begins a call of a session that has this model. Whatever goes wrong with it is its outcome.
+    pub fn begin(
+        &self,
+        session: &Arc<str>,
+        call: &StartCall,
+        cancel: CancellationToken,
+        llm: Option<Arc<dyn Llm>>,
+    ) -> BegunCall {
         let (sender, progress) = mpsc::channel(PROGRESS);
         let refused = |text: String| async move { failed(text) }.boxed();
         let hidden = hidden(call);
@@ -208,6 +215,7 @@ impl Registry {
             progress: sender,
             ask: call.answers.last().map(|(_, answer)| answer.clone()),
             answers: call.answers.clone(),
+            llm,
         };
         let secrets = hidden.clone();
         let is_secret = call.is_result_secret;

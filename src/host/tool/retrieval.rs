@@ -1,6 +1,5 @@
 //! The tools for plans, and of them the retrieval instructions. There is no store of documents yet: each says so, and what to do instead.
 
-use crate::host::tool::generate;
 use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::{Parameter, Signature, Type};
 use crate::value::{Map, Value};
@@ -33,11 +32,11 @@ impl Retrieval {
             summary: "looks up pieces of documents by meaning (no store is connected)",
         },
     ];
-}
 
-/// The tools for plans, which are there where a program names them.
-pub fn for_plans() -> impl Iterator<Item = ToolSignature> {
-    [generate::signature()].into_iter().chain(Retrieval::ALL.iter().map(Tool::signature))
+    /// Its name.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
 }
 
 impl Tool for Retrieval {

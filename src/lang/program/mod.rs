@@ -80,6 +80,22 @@ pub struct FrontMatter {
 }
 
 impl Program {
+    /// The name of its first file: what people call it.
+    pub fn name(&self) -> Arc<str> {
+        self.sources.iter().next().map_or_else(|| "".into(), |(_, file)| file.name.clone())
+    }
+
+    /// `program.md:12`; none if the text is of another program.
+    pub fn place_of(&self, span: Span) -> Option<String> {
+        let file = self.sources.get(span.file)?;
+        Some(format!("{}:{}", file.name, file.lines.line_column(span.start as usize).0))
+    }
+
+    /// `program.md:12, line 03 of Greet`.
+    pub fn place_of_line(&self, playbook: &Playbook, step: &Step) -> Option<String> {
+        Some(format!("{}, line {} of {}", self.place_of(step.span)?, step.label, playbook.name))
+    }
+
     /// The agent with `id`.
     ///
     /// # Panics

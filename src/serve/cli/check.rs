@@ -6,10 +6,11 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use crate::diagnostic::{Diagnostic, Severity, render};
+use crate::host::launch::{Choices, Launch, surveyed};
 use crate::host::program::load_files;
 use crate::lang::analysis::explain::explain_with;
 use crate::serve::cli::console::{Console, Exit, Failure, count, put};
-use crate::serve::cli::world::{self, Outfit};
+use crate::serve::cli::world::{launch_failure, workshop};
 use crate::span::{Sources, Span};
 use crate::vm::protocol::{Approval, Origin, ToolSignature};
 
@@ -55,20 +56,16 @@ pub(crate) fn check(console: &Console, arguments: &CheckArguments) -> Result<Exi
     if arguments.explain && arguments.format == Format::Json {
         return Err(Failure::wrong("`--explain` is text for people; leave out `--format json`"));
     }
-    let outfit = Outfit {
-        canned: &arguments.tools,
-        working_directory: ".".as_ref(),
-        config: arguments.config.as_deref(),
-        environment: &console.environment,
-        secrets: console.secrets.clone(),
-    };
-    let equipment = outfit.survey(&arguments.files)?;
-    let tools = world::surveyed(&equipment);
+    let (tools, config) = (arguments.tools.clone(), arguments.config.clone());
+    let launch = Launch::new(workshop(console), Choices { tools, config, ..Choices::default() });
+    let failure = |error| launch_failure(console, error);
+    let equipment = launch.survey(&arguments.files).map_err(failure)?;
+    let tools = surveyed(&equipment);
     let (_, loaded) = load_files(&arguments.files, &tools).map_err(|error| Failure::wrong(error.to_string()))?;
     for warning in &equipment.warnings {
         console.warning(warning);
     }
-    let configured = outfit.configure(&arguments.files, &loaded.program);
+    let configured = launch.configure(&arguments.files, &loaded.program).map_err(failure);
     let sources = &loaded.program.sources;
     let n_of = |severity| loaded.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
     let n_errors = n_of(Severity::Error);

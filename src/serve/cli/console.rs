@@ -1,7 +1,7 @@
 //! Where commands write: data to standard output, words for people to standard error; exit codes; the log.
 
 use std::io::{self, IsTerminal, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use tracing_subscriber::EnvFilter;
 
@@ -74,8 +74,6 @@ pub(crate) struct Console {
     pub(crate) color: bool,
     /// Whether standard error is a terminal.
     pub(crate) is_watched: bool,
-    /// What people are told, where it is kept for somebody instead of going to standard error.
-    pub(crate) told: Option<Arc<Mutex<String>>>,
     /// What nobody may see, not in the log either; filled while things are opened.
     pub(crate) secrets: Arc<Secrets>,
 }
@@ -94,24 +92,9 @@ impl Console {
             is_editable: is_conversation && is_capable && io::stdout().is_terminal(),
             color: is_watched && is_capable && !environment.no_color,
             is_watched,
-            told: None,
             secrets,
             environment,
         }
-    }
-
-    /// The same surroundings, with nobody at a terminal: what people are told is kept.
-    pub(crate) fn kept(&self) -> (Console, Arc<Mutex<String>>) {
-        let told = Arc::new(Mutex::new(String::new()));
-        let console = Console {
-            is_conversation: false,
-            is_editable: false,
-            color: false,
-            is_watched: false,
-            told: Some(told.clone()),
-            ..self.clone()
-        };
-        (console, told)
     }
 
     /// Tells people that something went wrong.
@@ -148,10 +131,6 @@ impl Console {
 
     /// Text for people, as it is. That nobody can read it is no reason to stop.
     pub(crate) fn tell(&self, text: &str) {
-        if let Some(told) = &self.told {
-            told.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
-            return;
-        }
         let mut stderr = io::stderr().lock();
         let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
     }

@@ -9,17 +9,16 @@ use futures_util::future::BoxFuture;
 
 use crate::host::clock::SystemClock;
 use crate::host::debuggee::{Ground, Launcher};
-use crate::host::equipment::Equipment;
 use crate::host::journal::address::Place;
+use crate::host::journal::store::is_store;
+use crate::host::launch::{Choices, Launch, LaunchError, Level, Opened, Wanted};
 use crate::host::sessions::new_id;
-use crate::lang::program::Program;
 use crate::serve::cli::console::{Console, Exit, Failure};
-use crate::serve::cli::conversation::TalkArguments;
-use crate::serve::cli::debug_listen::{bind, to_subject};
-use crate::serve::cli::run::{RunArguments, prepare, runtime};
-use crate::serve::cli::world::{self, BegunWith, WorldArguments};
+use crate::serve::cli::debug_listen::bind;
+use crate::serve::cli::run::runtime;
+use crate::serve::cli::world::{WorldArguments, sessions_place, workshop};
 use crate::serve::dap::accept::accept;
-use crate::serve::dap::{AttachArguments, Door, LaunchArguments, Launched, Reached, serve};
+use crate::serve::dap::{AttachArguments, Door, LaunchArguments, Launched, Reached, Subject, serve};
 use crate::value::Value;
 
 const EXAMPLES: &str = "\
@@ -84,49 +83,30 @@ struct CommandLineDoor {
 impl Door for CommandLineDoor {
     fn launch(&self, arguments: LaunchArguments, is_again: bool) -> BoxFuture<'_, Result<Launched, String>> {
         Box::pin(async move {
-            let run = self.run_arguments(arguments)?;
-            let (console, told) = self.console.kept();
-            let in_words = |failure: Failure| {
-                let told = std::mem::take(&mut *told.lock().unwrap_or_else(PoisonError::into_inner));
-                match failure {
-                    Failure::Told { message, .. } => told + &message,
-                    Failure::Quiet(_) => told,
-                }
-            };
-            let ready = prepare(&console, &run, !is_again, None).await.map_err(in_words)?;
-            let about = ready.about;
-            let session = match (ready.open)() {
+            let (choices, wanted) = self.wanted(arguments, is_again)?;
+            let place = wanted.place.clone();
+            let in_words = |error: LaunchError| error.to_string();
+            let ready = Launch::new(workshop(&self.console), choices).prepare(wanted, None).await.map_err(in_words)?;
+            let is_plan = ready.is_plan();
+            let (opened, session) = ready.begin();
+            let session = match session {
                 Ok(session) => session,
-                Err(failure) => {
-                    ready.equipment.close().await;
-                    return Err(in_words(failure));
+                Err(error) => {
+                    opened.close().await;
+                    return Err(in_words(error));
                 }
             };
-            let told = std::mem::take(&mut *told.lock().unwrap_or_else(PoisonError::into_inner));
-            let mut warnings = ready.equipment.warnings.clone();
-            warnings.extend(about.warning.map(str::to_owned));
-            let grounds = Arc::new(Grounds {
-                program: about.subject.program.clone(),
-                ids: about.ids,
-                place: world::sessions_place(&console, run.journal.as_deref()).map_err(in_words)?,
-                console,
-                world: about.world,
-                opened: Mutex::new(vec![ready.equipment]),
-            });
+            let texts = |level| {
+                let remarks = opened.remarks.iter().filter(move |remark| remark.level == level);
+                remarks.map(|remark| remark.text.clone()).collect::<Vec<_>>()
+            };
+            let (remarks, warnings) = (texts(Level::Note), texts(Level::Warning));
+            let program = opened.program.clone();
+            let subject = Subject { name: program.name().to_string(), program, is_plan };
+            let grounds = Arc::new(Grounds { place, first: opened, others: Mutex::default() });
             let launcher = grounds.clone();
-            Ok(Launched {
-                session,
-                subject: to_subject(&about.subject),
-                launcher,
-                remarks: told.lines().map(str::to_owned).chain(about.choices).collect(),
-                warnings,
-                closing: Box::pin(async move {
-                    let opened = std::mem::take(&mut *grounds.opened.lock().unwrap_or_else(PoisonError::into_inner));
-                    for equipment in opened {
-                        equipment.close().await;
-                    }
-                }),
-            })
+            let closing = Box::pin(async move { grounds.close().await });
+            Ok(Launched { session, subject, launcher, remarks, warnings, closing })
         })
     }
 
@@ -139,8 +119,8 @@ impl Door for CommandLineDoor {
 }
 
 impl CommandLineDoor {
-    /// The command line of `run` that a client means.
-    fn run_arguments(&self, launch: LaunchArguments) -> Result<RunArguments, String> {
+    /// What a client wants, with what the command line says where it says nothing.
+    fn wanted(&self, launch: LaunchArguments, is_again: bool) -> Result<(Choices, Wanted), String> {
         let files: Vec<PathBuf> = launch.program.all().iter().map(PathBuf::from).collect();
         let files = if files.is_empty() { self.files.clone() } else { files };
         if files.is_empty() {
@@ -149,8 +129,8 @@ impl CommandLineDoor {
             );
         }
         let tools: Vec<PathBuf> = launch.tools.all().iter().map(PathBuf::from).collect();
-        let world = self.world.clone();
-        let world = WorldArguments {
+        let world = self.world.choices();
+        let choices = Choices {
             model: launch.model.or(world.model),
             classifier: launch.classifier.or(world.classifier),
             base_url: launch.base_url.or(world.base_url),
@@ -160,54 +140,53 @@ impl CommandLineDoor {
         };
         // JSON that was read: as values it is the same.
         let value = |json: serde_json::Value| Value::from_json(&json.to_string()).unwrap_or_default();
-        let arg = launch.args.into_iter().map(|(name, json)| (name.trim_start_matches('$').into(), value(json)));
-        Ok(RunArguments {
+        let arguments = launch.args.into_iter().map(|(name, json)| (name.trim_start_matches('$').into(), value(json)));
+        let journal = launch.journal.map(PathBuf::from).filter(|path| !is_again || is_store(path));
+        let place = sessions_place(&self.console, journal.as_deref()).map_err(|failure| match failure {
+            Failure::Told { message, .. } => message,
+            Failure::Quiet(_) => "there is no place for its journal".to_owned(),
+        })?;
+        let wanted = Wanted {
             files,
-            world,
             playbook: launch.playbook,
-            arg: arg.collect(),
+            arguments: arguments.collect(),
             max_replans: launch.max_replans,
-            session: launch.session,
-            journal: launch.journal.map(PathBuf::from),
-            debug_listen: None,
+            session: launch.session.filter(|_| !is_again).map(Arc::from),
+            place,
             migrate: false,
-            watch: false,
-            talk: TalkArguments::default(),
-        })
+        };
+        Ok((choices, wanted))
     }
 }
 
 /// What forks of a session run with: the same as it, begun anew.
 struct Grounds {
-    console: Console,
-    world: WorldArguments,
-    program: Arc<Program>,
-    /// The ids of its model and of its trigger classifier.
-    ids: (String, String),
     /// Where it is kept.
     place: Place,
-    /// What has to be closed at the end.
-    opened: Mutex<Vec<Equipment>>,
+    first: Opened,
+    /// What has to be closed at the end besides.
+    others: Mutex<Vec<Opened>>,
+}
+
+impl Grounds {
+    async fn close(&self) {
+        let others = std::mem::take(&mut *self.others.lock().unwrap_or_else(PoisonError::into_inner));
+        for opened in std::iter::once(&self.first).chain(&others) {
+            opened.close().await;
+        }
+    }
 }
 
 impl Launcher for Grounds {
     fn ground(&self) -> BoxFuture<'_, Result<Ground, String>> {
         Box::pin(async move {
-            let in_words = |failure: Failure| match failure {
-                Failure::Told { message, .. } => message,
-                Failure::Quiet(_) => "the program cannot be opened again".to_owned(),
-            };
-            let equipment = self.world.open_for(&self.console, &self.program).await.map_err(in_words)?;
-            let tools = equipment.tools.clone();
-            self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(equipment);
-            // What was found is looked for again: `auto` is among the arguments then.
-            let begun = BegunWith { model: &self.ids.0, classifier: Some(&self.ids.1), server: None };
-            let equipped = self.world.equip(&self.console, &self.program, tools, Some(&begun)).await;
-            let equipped = equipped.map_err(in_words)?;
+            let opened = self.first.again().await.map_err(|error| error.to_string())?;
+            let world = opened.world.clone();
+            self.others.lock().unwrap_or_else(PoisonError::into_inner).push(opened);
             let id = new_id(&SystemClock);
             let journal = self.place.beside(&id).address(&id).and_then(|address| address.open());
             let journal = journal.map_err(|error| error.to_string())?;
-            Ok(Ground { world: equipped.world, journal, id })
+            Ok(Ground { world, journal, id })
         })
     }
 }

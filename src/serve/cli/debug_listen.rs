@@ -46,7 +46,9 @@ impl Listening {
 
     /// A program is about to run.
     pub(crate) fn show(&self, session: &Session, subject: &conversation::Subject) {
-        let running = Running { handle: session.handle(), subject: to_subject(subject) };
+        let conversation::Subject { program, is_plan, .. } = subject;
+        let subject = Subject { name: program.name().to_string(), program: program.clone(), is_plan: *is_plan };
+        let running = Running { handle: session.handle(), subject };
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
     }
 
@@ -63,16 +65,6 @@ impl Drop for Listening {
     fn drop(&mut self) {
         self.accepting.abort();
     }
-}
-
-/// What a debugger is told of a program.
-pub(crate) fn to_subject(subject: &conversation::Subject) -> Subject {
-    Subject { program: subject.program.clone(), name: name_of(&subject.program), is_plan: subject.is_plan }
-}
-
-/// The first file's name: what people call a program.
-fn name_of(program: &crate::lang::program::Program) -> String {
-    program.sources.iter().next().map_or_else(|| "program".to_owned(), |(_, file)| file.name.to_string())
 }
 
 /// Listens at an address and tells which it is; what is not of this machine is warned of.

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use crate::host::events::Summary;
 use crate::host::session::Ending;
-use crate::lang::program::{Playbook, Program, Step};
+use crate::lang::program::Program;
 use crate::serve::cli::console::{Console, Exit, count};
 use crate::serve::cli::conversation::Subject;
-use crate::span::Span;
 use crate::vm::protocol::fault::{Fault, FaultKind};
 use crate::vm::protocol::{Location, Outcome};
 
@@ -77,26 +76,15 @@ fn place(program: &Program, fault: &Fault) -> Option<String> {
         Location::Line { playbook, step } => (playbook, step),
         Location::Plan { plan, node } => {
             let plan = program.plan(plan)?;
-            return place_of(program, node.map_or(plan.span, |node| plan.node(node).span));
+            return program.place_of(node.map_or(plan.span, |node| plan.node(node).span));
         }
     };
     let playbook = program.playbooks.get(playbook.0 as usize)?;
     let step = step.and_then(|step| playbook.steps.get(step.0 as usize));
     match step {
-        Some(step) => place_of_line(program, playbook, step),
-        None => Some(format!("{}, {}", place_of(program, playbook.title_span)?, playbook.name)),
+        Some(step) => program.place_of_line(playbook, step),
+        None => Some(format!("{}, {}", program.place_of(playbook.title_span)?, playbook.name)),
     }
-}
-
-/// `program.md:12, line 03 of Greet`.
-pub(crate) fn place_of_line(program: &Program, playbook: &Playbook, step: &Step) -> Option<String> {
-    Some(format!("{}, line {} of {}", place_of(program, step.span)?, step.label, playbook.name))
-}
-
-/// `program.md:12`.
-pub(crate) fn place_of(program: &Program, span: Span) -> Option<String> {
-    let file = program.sources.get(span.file)?;
-    Some(format!("{}:{}", file.name, file.lines.line_column(span.start as usize).0))
 }
 
 /// What a conversation has cost, in one line:

@@ -3,7 +3,6 @@
 
 mod changed;
 mod check;
-mod chosen;
 mod completions;
 mod console;
 mod conversation;
@@ -11,7 +10,6 @@ mod debug;
 mod debug_listen;
 mod ending;
 mod events_file;
-mod going_on;
 mod later;
 mod library;
 mod lines;

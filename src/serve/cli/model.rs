@@ -1,18 +1,19 @@
 //! `playhouse model`: which models there are, and which one a run would have.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::host::config::{CommandLine, Config, Environment, FileConfig, ModelId};
+use crate::host::launch::{Choices, Chosen, Launch};
 use crate::host::llm::local::{self, PATIENCE_IF_ASKED};
-use crate::host::program::load_files;
+use crate::host::program::load_settings_of;
 use crate::lang::program::FrontMatter;
 use crate::serve::cli::check::Format;
-use crate::serve::cli::chosen::{self, Chosen};
 use crate::serve::cli::console::{Console, Exit, Failure, put};
 use crate::serve::cli::run::runtime;
+use crate::serve::cli::world::{launch_failure, workshop};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -59,13 +60,13 @@ pub(crate) fn model(console: &Console, arguments: &ModelArguments) -> Result<Exi
     match &arguments.command {
         ModelCommand::List { format } => list(console, *format),
         ModelCommand::Show { program, model, base_url, config, format } => {
-            let command_line = CommandLine {
+            let choices = Choices {
                 model: model.clone(),
                 base_url: base_url.clone(),
-                program: program.clone(),
-                ..CommandLine::default()
+                config: config.clone(),
+                ..Choices::default()
             };
-            show(console, &command_line, config.as_deref(), *format)
+            show(console, choices, program.as_ref(), *format)
         }
     }
 }
@@ -128,20 +129,18 @@ fn table<const N: usize>(rows: &[[String; N]]) -> String {
     text
 }
 
-/// All layers together; `playhouse.toml` is the one beside the program, or in the current folder.
-fn configured(console: &Console, command_line: &CommandLine, file: Option<&Path>) -> Result<Chosen, Failure> {
-    let wrong = |message: String| Failure::wrong(message);
-    let beside = command_line.program.clone().unwrap_or_else(|| PathBuf::from("program.md"));
-    let file = FileConfig::find(file, Some(&beside)).map_err(|error| wrong(error.to_string()))?;
-    let front_matter = match &command_line.program {
+/// What a run would choose; `playhouse.toml` is the one beside the program, or in the current folder.
+fn choose(console: &Console, choices: Choices, program: Option<&PathBuf>) -> Result<Chosen, Failure> {
+    let beside = program.cloned().unwrap_or_else(|| PathBuf::from("program.md"));
+    let front_matter = match program {
         Some(program) => {
-            let loaded = load_files(std::slice::from_ref(program), &[]).map_err(|error| wrong(error.to_string()))?;
-            loaded.1.program.settings
+            load_settings_of(std::slice::from_ref(program)).map_err(|error| Failure::wrong(error.to_string()))?.0
         }
         None => FrontMatter::default(),
     };
-    let chosen = runtime()?.block_on(chosen::choose(console, command_line, &front_matter, &file));
-    chosen.map_err(|error| wrong(error.to_string()))
+    let launch = Launch::new(workshop(console), choices);
+    let chosen = runtime()?.block_on(launch.choose_model(&beside, &front_matter));
+    chosen.map_err(|error| launch_failure(console, error))
 }
 
 /// What `show --format json` writes. A public interface: fields are added, never changed or removed.
@@ -157,15 +156,19 @@ struct WireShown {
     has_key: Option<bool>,
 }
 
-fn show(console: &Console, command_line: &CommandLine, file: Option<&Path>, format: Format) -> Result<Exit, Failure> {
-    let Chosen { config, reason, .. } = configured(console, command_line, file)?;
+fn show(console: &Console, choices: Choices, program: Option<&PathBuf>, format: Format) -> Result<Exit, Failure> {
+    let Chosen { config, reason, .. } = choose(console, choices, program)?;
     let (id, _) = config.model();
     let server = match id {
         ModelId::OpenAi(name) => Some(config.openai(name).base_url),
         ModelId::Embedded | ModelId::Script(_) | ModelId::Replay(_) => None,
     };
-    let shown =
-        WireShown { has_key: server.as_ref().map(|_| config.api_key.is_some()), server, model: id.to_string(), reason };
+    let shown = WireShown {
+        has_key: server.as_ref().map(|_| config.api_key.is_some()),
+        server,
+        model: id.to_string(),
+        reason: reason.unwrap_or_default(),
+    };
     put(&match format {
         Format::Json => json(&shown) + "\n",
         Format::Text => text(&shown),

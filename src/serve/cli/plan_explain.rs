@@ -7,15 +7,16 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use crate::diagnostic::{Severity, render};
+use crate::host::launch::{Choices, Launch, surveyed};
 use crate::host::program::load_files;
 use crate::host::tool::registry::Registry;
 use crate::host::tool::retrieval::Retrieval;
 use crate::host::tool::{Tool, generate};
 use crate::lang::plan::{Plan, mermaid, outline, steps};
-use crate::lang::program::{Program, Signature};
+use crate::lang::program::Program;
 use crate::serve::cli::check::{WirePlace, to_place};
 use crate::serve::cli::console::{Console, Exit, Failure, put};
-use crate::serve::cli::world::{self, Outfit};
+use crate::serve::cli::world::{launch_failure, workshop};
 
 /// Findings that say no more than that a callee is not known, which the explanation itself tells.
 const UNKNOWN: [&str; 2] = ["plan-unknown-callee", "unknown-domain"];
@@ -53,15 +54,10 @@ enum Form {
 
 /// Explains the plans of the files.
 pub(crate) fn explain(console: &Console, arguments: &ExplainArguments) -> Result<Exit, Failure> {
-    let outfit = Outfit {
-        canned: &arguments.tools,
-        working_directory: ".".as_ref(),
-        config: None,
-        environment: &console.environment,
-        secrets: console.secrets.clone(),
-    };
-    let equipment = outfit.survey(&arguments.files)?;
-    let tools = world::surveyed(&equipment);
+    let choices = Choices { tools: arguments.tools.clone(), ..Choices::default() };
+    let equipment = Launch::new(workshop(console), choices).survey(&arguments.files);
+    let equipment = equipment.map_err(|error| launch_failure(console, error))?;
+    let tools = surveyed(&equipment);
     let (_, mut loaded) = load_files(&arguments.files, &tools).map_err(|error| Failure::wrong(error.to_string()))?;
     let program = &loaded.program;
     let has_errors = loaded.diagnostics.iter().any(|found| found.severity == Severity::Error);
@@ -72,7 +68,7 @@ pub(crate) fn explain(console: &Console, arguments: &ExplainArguments) -> Result
             files.join(", ")
         )));
     }
-    let around = Around { program, registry: &equipment.tools, signatures: &tools.signatures };
+    let around = Around { program, registry: &equipment.tools };
     let explained: Vec<String> = program.plans.iter().map(|plan| around.explain(plan, arguments.format)).collect();
     match arguments.format {
         Form::Outline | Form::Mermaid => put(&explained.join("\n"))?,
@@ -91,7 +87,6 @@ pub(crate) fn explain(console: &Console, arguments: &ExplainArguments) -> Result
 struct Around<'a> {
     program: &'a Program,
     registry: &'a Registry,
-    signatures: &'a [Signature],
 }
 
 /// What a plan calls.
@@ -200,16 +195,14 @@ impl Around<'_> {
             CalleeKind::Playbook
         } else if self.program.find_plan(name).is_some() {
             CalleeKind::Plan
-        } else if self.registry.get(name).is_some() {
-            CalleeKind::Tool
-        } else if *generate::signature().signature.name == *name {
-            CalleeKind::Model
-        } else if Retrieval::ALL.iter().any(|tool| *tool.signature().signature.name == *name) {
-            CalleeKind::Retrieval
-        } else if self.signatures.iter().any(|signature| *signature.name == *name) {
-            CalleeKind::Tool
         } else {
-            CalleeKind::Unknown
+            // A tool of the author's own may stand in for one that is there by itself.
+            match self.registry.get(name).map(|tool| tool.signature()) {
+                None => CalleeKind::Unknown,
+                Some(found) if found == generate::signature() => CalleeKind::Model,
+                Some(found) if Retrieval::ALL.iter().any(|tool| tool.signature() == found) => CalleeKind::Retrieval,
+                Some(_) => CalleeKind::Tool,
+            }
         }
     }
 }

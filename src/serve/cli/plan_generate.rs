@@ -7,26 +7,21 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
-use crate::host::classify::off::Off;
-use crate::host::clock::SystemClock;
+use crate::host::launch::{Choices, Launch};
 use crate::host::llm::Llm;
 use crate::host::plan::{self, GenerateError, Generated, file_ending};
-use crate::host::session::{SessionOptions, World};
 use crate::host::text::shorten;
 use crate::host::tool::Tool;
-use crate::host::tool::generate;
-use crate::host::tool::generate::LlmGenerate;
 use crate::host::tool::registry::Registry;
 use crate::host::tool::retrieval::Retrieval;
 use crate::lang::plan::{PlanLanguage, outline, read_plan};
-use crate::lang::program::Signature;
-use crate::serve::cli::chosen::Chosen;
+use crate::lang::program::{FrontMatter, Signature};
 use crate::serve::cli::console::{Console, Exit, Failure, clean, count, put};
-use crate::serve::cli::going_on::to_keep;
 use crate::serve::cli::run;
-use crate::serve::cli::world::WorldArguments;
+use crate::serve::cli::world::{launch_failure, workshop};
 use crate::span::FileId;
 use crate::value::{Map, Value};
+use crate::vm::plan::LLM_GENERATE;
 use crate::vm::plan::prompts::Order;
 
 /// Of a reply that could not be used, so many characters are shown.
@@ -109,22 +104,26 @@ pub(crate) fn generate(console: &Console, arguments: &GenerateArguments) -> Resu
     if let Some(out) = &arguments.out {
         check_out(out, arguments.force)?;
     }
-    let world = WorldArguments {
+    let choices = Choices {
         model: arguments.model.clone(),
-        classifier: None,
         base_url: arguments.base_url.clone(),
         config: arguments.config.clone(),
         tools: arguments.tools.clone(),
         working_directory: arguments.working_directory.clone(),
+        ..Choices::default()
     };
+    let mut launch = Launch::new(workshop(console), choices);
     let name = match &arguments.out {
         Some(out) => out.display().to_string(),
         None => format!("plan{}", file_ending(language)),
     };
     let runtime = run::runtime()?;
-    let (llm, Chosen { config, found, .. }) = runtime.block_on(world.open_llm(console, Some(PathBuf::from(&name))))?;
-    let files = to_keep(&world, config.file.as_deref(), found);
-    let equipment = runtime.block_on(world.open_beside(console, Path::new(&name)))?;
+    let failure = |error| launch_failure(console, error);
+    let front_matter = FrontMatter::default();
+    let chosen = runtime.block_on(launch.choose_model(Path::new(&name), &front_matter)).map_err(failure)?;
+    console.remark(chosen.reason.as_deref().unwrap_or_default());
+    let llm = launch.open_model(&chosen).map_err(failure)?;
+    let equipment = runtime.block_on(launch.tools_for_plan(Path::new(&name))).map_err(failure)?;
     let tools = tools(&equipment.tools, language);
     if language == PlanLanguage::Branch && !arguments.tools.is_empty() {
         console.warning("a plan with branches calls no tools but the model and retrieval; --dialect jmp calls all");
@@ -140,19 +139,9 @@ pub(crate) fn generate(console: &Console, arguments: &GenerateArguments) -> Resu
         }
         // What is about to be done is shown before it is.
         console.remark(outline(&generated.plan).trim_end());
-        // A tool of the name that is there already stays.
-        let _ = equipment.tools.add(Arc::new(LlmGenerate::new(llm.clone())));
-        let settings = config.settings_for(&*llm);
-        let options = SessionOptions { constrain: config.constrain, ..config.session.clone() };
-        let world = World {
-            llm,
-            classifier: Arc::new(Off),
-            tools: equipment.tools.clone(),
-            clock: Arc::new(SystemClock),
-            options,
-        };
+        launch.llm = Some(llm);
         let given: Map = arguments.arg.iter().cloned().collect();
-        run::run_plan(console, &name, &generated.text, world, equipment, (settings, files), given).await
+        run::run_plan(console, &launch, equipment, (&name, &generated.text), given).await
     })
 }
 
@@ -191,15 +180,11 @@ fn check_out(out: &Path, force: bool) -> Result<(), Failure> {
 
 /// What the plan may call: what makes sense in its language, and works here.
 fn tools(registry: &Registry, language: PlanLanguage) -> Vec<Signature> {
-    let model = generate::signature().signature;
     let mut tools: Vec<Signature> = registry.signatures().iter().map(|tool| tool.signature.clone()).collect();
-    if registry.get(&model.name).is_none() {
-        tools.push(model.clone());
-    }
     if language == PlanLanguage::Branch {
         // Its instructions name what they call.
         let is_instruction = |name: &str| Retrieval::ALL.iter().any(|tool| *tool.signature().signature.name == *name);
-        tools.retain(|tool| tool.name == model.name || is_instruction(&tool.name));
+        tools.retain(|tool| *tool.name == *LLM_GENERATE || is_instruction(&tool.name));
     }
     tools
 }

@@ -10,12 +10,13 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::diagnostic::{Severity, render};
+use crate::host::launch::{Choices, Launch};
 use crate::host::resource::Resources;
 use crate::host::tool::plugin::{Plugin, PluginError, PluginOptions, identifier};
 use crate::host::tool::{CallContext, Tool, ToolOutcome};
 use crate::serve::cli::console::{Console, Exit, Failure, clean, count, put};
 use crate::serve::cli::run;
-use crate::serve::cli::world::Outfit;
+use crate::serve::cli::world::{launch_failure, workshop};
 use crate::value::{Map, Value};
 use crate::vm::protocol::Approval;
 
@@ -140,6 +141,7 @@ async fn perform(console: &Console, tool: &dyn Tool, arguments: Map) -> ToolOutc
         progress,
         ask: None,
         answers: Vec::new(),
+        llm: None,
     };
     let mut call = std::pin::pin!(timeout_at(deadline, tool.call(context.clone(), arguments)));
     let mut interrupt = std::pin::pin!(tokio::signal::ctrl_c());
@@ -166,9 +168,9 @@ pub(crate) struct Opened {
 
 /// Opens a plugin as it is, without its user's copy of its files, and tells what is odd about it.
 pub(crate) fn open(console: &Console, folder: &Path, working_directory: &Path, config: Map) -> Result<Opened, Failure> {
-    let environment = &console.environment;
-    let outfit = Outfit { canned: &[], working_directory, config: None, environment, secrets: console.secrets.clone() };
-    let (packages, surroundings, config) = outfit.for_author(&config)?;
+    let choices = Choices { working_directory: Some(working_directory.to_owned()), ..Choices::default() };
+    let made = Launch::new(workshop(console), choices).for_author(&config);
+    let (packages, surroundings, config) = made.map_err(|error| launch_failure(console, error))?;
     let resources = surroundings.resources.clone();
     let folder = folder.to_owned();
     let options = PluginOptions { folder, name: None, instance_id: None, config, runtime: None, surroundings };

@@ -7,32 +7,30 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use crate::diagnostic::{Severity, render};
 use crate::host::clock::SystemClock;
 use crate::host::equipment::Equipment;
 use crate::host::journal::JournalError;
 use crate::host::journal::address::{Address, is_file_journal};
-use crate::host::journal::record::{Begun, GivenFiles, Record, RecordBody};
 use crate::host::journal::store::is_store;
-use crate::host::program::{ProgramText, ToolInventory, load_files, load_texts};
-use crate::host::replay::last_text;
-use crate::host::session::{Session, SessionError, Start, World};
+use crate::host::launch::{
+    self, Begins, Launch, LaunchError, Ready, Reopening, Source, StartOptions, Wanted, inventory,
+};
+use crate::host::llm::ModelKind;
+use crate::host::program::{ProgramText, ToolInventory};
+use crate::host::session::SessionError;
 use crate::host::sessions::new_id;
-use crate::host::tool::registry::Registry;
 use crate::lang::SourceText;
-use crate::lang::program::{Entry, EntryId, Program, Signature};
-use crate::serve::cli::changed::Given;
-use crate::serve::cli::console::{Console, Exit, Failure, count};
+use crate::lang::program::Program;
+use crate::serve::cli::changed::tell_changes;
+use crate::serve::cli::console::{Console, Exit, Failure};
 use crate::serve::cli::conversation::{After, Subject, Surroundings, TalkArguments, converse};
 use crate::serve::cli::debug_listen::Listening;
-use crate::serve::cli::going_on::{check_tools, with_kept};
 use crate::serve::cli::terminal::Input;
 use crate::serve::cli::terminal::watch::{Watch, is_wanted_again};
 use crate::serve::cli::test_file::json_or_text;
-use crate::serve::cli::world::{self, BegunWith, WorldArguments};
+use crate::serve::cli::world::{WorldArguments, launch_failure, sessions_place, tell};
 use crate::value::{Map, Value};
 use crate::vm::protocol::Signal;
-use crate::vm::protocol::settings::Settings;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -149,7 +147,7 @@ async fn run_sessions(console: &Console, arguments: &RunArguments) -> Result<Exi
 /// Tells what was chosen, opens the session and talks with it.
 async fn begin(
     surroundings: Surroundings<'_>,
-    ready: Ready<'_>,
+    (ready, subject): (Ready, Subject),
     events: Option<&File>,
     can_restart: bool,
     listening: Option<&Listening>,
@@ -157,170 +155,92 @@ async fn begin(
     // One file for all sessions of a process.
     let events = events.map(File::try_clone).transpose();
     let events = events.map_err(|cause| Failure::failed(format!("--events: {cause}; close some programs")))?;
-    let Ready { about, equipment, open } = ready;
-    for choice in &about.choices {
-        surroundings.console.remark(choice);
-    }
-    for warning in &equipment.warnings {
-        surroundings.console.warning(warning);
-    }
-    if let Some(warning) = about.warning {
-        surroundings.console.warning(warning);
-    }
-    let subject = Subject { can_restart, ..about.subject };
-    let talked = match open() {
+    let console = surroundings.console;
+    tell(console, &ready.opened().remarks);
+    let subject = Subject { can_restart, ..subject };
+    let (opened, session) = ready.begin();
+    let talked = match session {
         Ok(session) => {
             if let Some(listening) = listening {
                 listening.show(&session, &subject);
             }
             converse(surroundings, &subject, events, session).await
         }
-        Err(failure) => Err(failure),
+        Err(error) => Err(launch_failure(console, error)),
     };
     if let Some(listening) = listening {
         listening.hide().await;
     }
-    equipment.close().await;
+    opened.close().await;
     talked
 }
 
-/// The session that `--session` names, if it is kept: its id and its journal.
-fn stored<'a>(console: &Console, arguments: &'a RunArguments) -> Result<Option<(&'a str, Address)>, Failure> {
-    let Some(id) = &arguments.session else { return Ok(None) };
-    let address = world::sessions_place(console, arguments.journal.as_deref())?.address(id).map_err(journal_failure)?;
-    let is_kept = address.is_there().map_err(journal_failure)?;
-    Ok(is_kept.then_some((id, address)))
-}
-
-/// A session that can be opened.
-pub(crate) struct Ready<'a> {
-    /// About it.
-    pub(crate) about: About,
-    /// What has to be closed after it.
-    pub(crate) equipment: Equipment,
-    /// What opens it.
-    pub(crate) open: Opening<'a>,
-}
-
-/// What opens it.
-type Opening<'a> = Box<dyn FnOnce() -> Result<Session, Failure> + Send + 'a>;
-
-/// What is told of a session and about it.
-pub(crate) struct About {
-    /// The program.
-    pub(crate) subject: Subject,
-    /// Which model and which trigger classifier were chosen, and why.
-    pub(crate) choices: Vec<String>,
-    /// What is odd.
-    pub(crate) warning: Option<&'static str>,
-    /// The ids of the model and of the trigger classifier.
-    pub(crate) ids: (String, String),
-    /// What it was opened with.
-    pub(crate) world: WorldArguments,
-}
-
-/// A session that the command line means: one that is kept goes on; else one begins.
-pub(crate) async fn prepare<'a>(
+/// The session that the command line means: one that is kept goes on; else one begins. Only the first one of a process
+/// has the id of the command line, and its journal if that is for one session only.
+async fn prepare(
     console: &Console,
     arguments: &RunArguments,
     is_first: bool,
     watch: Option<&mut Watch>,
-) -> Result<Ready<'a>, Failure> {
-    match stored(console, arguments).map(|stored| stored.filter(|_| is_first))? {
-        Some((id, address)) => {
-            let stored = Stored { address: &address, id, is_elsewhere: arguments.journal.is_some() };
-            let given = Given { files: &arguments.files, migrate: arguments.migrate };
-            prepare_resume(console, &arguments.world, &stored, given, watch).await
-        }
-        None => prepare_start(console, arguments, is_first, watch).await,
-    }
-}
-
-/// A session from its beginning. Only the first one of a process has the id of the command line, and its journal if
-/// that is for one session only.
-async fn prepare_start<'a>(
-    console: &Console,
-    arguments: &RunArguments,
-    is_first: bool,
-    watch: Option<&mut Watch>,
-) -> Result<Ready<'a>, Failure> {
-    let equipment = arguments.world.open(console, &arguments.files).await?;
-    let tools = equipment.tools.clone();
-    match prepare_world(console, arguments, is_first, watch, tools).await {
-        Ok((about, open)) => Ok(Ready { about, equipment, open }),
-        Err(failure) => {
-            equipment.close().await;
-            Err(failure)
-        }
-    }
-}
-
-/// All that a new session needs but its equipment, which has to be closed whatever happens.
-async fn prepare_world<'a>(
-    console: &Console,
-    arguments: &RunArguments,
-    is_first: bool,
-    watch: Option<&mut Watch>,
-    tools: Arc<Registry>,
-) -> Result<(About, Opening<'a>), Failure> {
-    let (text, program) = load(console, &arguments.files, &world::inventory(&tools), watch)?;
-    let entry = arguments.playbook.as_deref().map(|name| find_entry(&program, name)).transpose()?;
-    let mut equipped = arguments.world.equip(console, &program, tools, None).await?;
-    equipped.settings.max_replans = arguments.max_replans.unwrap_or(equipped.settings.max_replans);
-    let id: Arc<str> = match arguments.session.as_ref().filter(|_| is_first) {
-        Some(id) => id.as_str().into(),
-        None => new_id(&SystemClock),
-    };
+) -> Result<(Ready, Subject), Failure> {
     let journal = arguments.journal.as_deref().filter(|path| is_first || is_store(path));
-    let address = world::sessions_place(console, journal)?.address(&id).map_err(journal_failure)?;
-    let subject = Subject {
-        is_plan: is_plan(&program, entry),
-        ..subject(&program, &equipped.world, &id, &arguments.files, journal)
+    let wanted = Wanted {
+        files: arguments.files.clone(),
+        playbook: arguments.playbook.clone(),
+        arguments: arguments.arg.iter().cloned().collect(),
+        max_replans: arguments.max_replans,
+        session: arguments.session.as_deref().filter(|_| is_first).map(Arc::from),
+        place: sessions_place(console, journal)?,
+        migrate: arguments.migrate,
     };
-    let (ids, world) = (ids(&equipped.world), arguments.world.clone());
-    let begun = Start {
-        id,
-        program,
-        text,
-        settings: equipped.settings,
-        entry,
-        arguments: arguments.arg.iter().cloned().collect::<Map>(),
-        given: equipped.given,
+    let launch = arguments.world.launch(console);
+    let Some(watch) = watch else {
+        return told(console, launch.prepare(wanted, None).await, arguments.migrate, journal);
     };
-    let open = move || {
-        let journal = address.open().map_err(journal_failure)?;
-        Session::start(equipped.world, journal, begun).map_err(session_failure)
-    };
-    let about = About { subject, choices: equipped.choices, warning: None, ids, world };
-    Ok((about, Box::new(open)))
+    let ready = launch.prepare(wanted, Some(&mut |tools| watch.load(tools))).await;
+    if let Ok(Ready { what: Begins::Again(reopened), .. }) = &ready {
+        // Only so that it knows what to look at: the session has its own text.
+        let _ = watch.load(&inventory(&reopened.opened.world.tools));
+    }
+    told(console, ready, arguments.migrate, journal)
 }
 
-/// Runs a plan that is no file yet: `name` is what it is called, `world` what it acts through.
+/// What is told of a session that can begin, and about it.
+pub(crate) fn told(
+    console: &Console,
+    ready: Result<Ready, LaunchError>,
+    migrate: bool,
+    journal: Option<&Path>,
+) -> Result<(Ready, Subject), Failure> {
+    let mut ready = ready.map_err(|error| launch_failure(console, error))?;
+    let is_resumed = match &mut ready.what {
+        Begins::Anew(..) => false,
+        Begins::Again(reopened) => {
+            let (id, changes) = (reopened.begun.session.clone(), reopened.changes.take());
+            tell_changes(console, &id, (changes.as_ref(), migrate), &mut reopened.opened.remarks);
+            true
+        }
+    };
+    let subject = Subject { is_resumed, ..subject(&ready, journal) };
+    Ok((ready, subject))
+}
+
+/// Runs a plan that is no file yet: `name` is what it would be called.
 pub(crate) async fn run_plan(
     console: &Console,
-    name: &str,
-    plan: &str,
-    world: World,
+    launch: &Launch,
     equipment: Equipment,
-    (settings, given): (Settings, GivenFiles),
+    (name, plan): (&str, &str),
     arguments: Map,
 ) -> Result<Exit, Failure> {
-    let roots = vec![SourceText { name: name.to_owned(), text: plan.to_owned() }];
-    let tools = world::inventory(&world.tools);
-    let (text, loaded) =
-        load_texts(roots, &tools, &mut |path| Err(format!("{}: a plan imports nothing", path.display())));
-    let program = Arc::new(loaded.program);
     let id = new_id(&SystemClock);
-    let address = world::sessions_place(console, None)?.address(&id).map_err(journal_failure)?;
-    let subject = Subject { is_plan: true, ..subject(&program, &world, &id, &[PathBuf::from(name)], None) };
-    let ids = ids(&world);
-    let begun = Start { id, program, text, settings, entry: None, arguments, given };
-    let open = move || {
-        let journal = address.open().map_err(journal_failure)?;
-        Session::start(world, journal, begun).map_err(session_failure)
-    };
-    let about = About { subject, choices: Vec::new(), warning: None, ids, world: WorldArguments::default() };
-    let ready = Ready { about, equipment, open: Box::new(open) };
+    let address = sessions_place(console, None)?.address(&id).map_err(journal_failure)?;
+    let text = SourceText { name: name.to_owned(), text: plan.to_owned() };
+    let opened = launch.open_on(equipment, Source::Texts(vec![text])).await;
+    let opened = Box::new(opened.map_err(|error| launch_failure(console, error))?);
+    let options = StartOptions { id, entry: None, arguments };
+    let ready = Ready { what: Begins::Anew(opened, options), address };
+    let ready = told(console, Ok(ready), false, None)?;
     let mut input = Input::open(console).await;
     let talk = TalkArguments::default();
     let surroundings = Surroundings { console, arguments: &talk, input: &mut input, watch: None, signal: None };
@@ -348,8 +268,13 @@ pub(crate) fn resume(
     signal: Option<Signal>,
 ) -> Result<Exit, Failure> {
     runtime()?.block_on(async {
-        let given = Given { files: migrate, migrate: !migrate.is_empty() };
-        let ready = prepare_resume(console, world, stored, given, None).await?;
+        let Stored { address, id, is_elsewhere } = *stored;
+        let wanted = Reopening { address, id, files: migrate, migrate: !migrate.is_empty() };
+        let reopened = world.launch(console).reopen(wanted).await;
+        let ready =
+            reopened.map(|reopened| Ready { what: Begins::Again(Box::new(reopened)), address: address.clone() });
+        let journal = is_elsewhere.then(|| address.path());
+        let ready = told(console, ready, !migrate.is_empty(), journal)?;
         let events = talk.open_events()?;
         let mut input = Input::open(console).await;
         let surroundings = Surroundings { console, arguments: talk, input: &mut input, watch: None, signal };
@@ -357,163 +282,21 @@ pub(crate) fn resume(
     })
 }
 
-/// A session that goes on. Of the files that are given only whether they have changed is told, unless it is to go on
-/// with their text.
-async fn prepare_resume<'a>(
-    console: &Console,
-    world: &WorldArguments,
-    stored: &Stored<'_>,
-    given: Given<'_>,
-    watch: Option<&mut Watch>,
-) -> Result<Ready<'a>, Failure> {
-    // Opened first: whoever else holds it is more important than anything that could be wrong here.
-    let mut journal = stored.address.open().map_err(journal_failure)?;
-    let records = journal.records().map_err(journal_failure)?;
-    let begun = begun(&records, stored.address.path())?;
-    stored.address.check(&records, stored.id).map_err(journal_failure)?;
-    let world = &with_kept(world, begun)?;
-    let (text, known) = last_text(&records).unwrap_or_else(|| (begun_text(begun), &begun.tools));
-    let signatures: Vec<Signature> = known.iter().map(|tool| tool.to_tool().signature).collect();
-    let program = Arc::new(text.load(&signatures).program);
-    let changes = given.changes((&text, &program), &signatures)?;
-    let migrates = given.migrate && changes.is_some();
-    let equipment = match migrates {
-        true => world.open(console, given.files).await?,
-        false => world.open_for(console, &program).await?,
-    };
-    if let Some(watch) = watch {
-        // Only so that it knows what to look at: the session has its own text.
-        let _ = watch.load(&world::inventory(&equipment.tools));
-    }
-    let tools = equipment.tools.clone();
-    let files = if migrates { given.files } else { &[] };
-    match prepare_old_world(console, world, stored, files, (&text, &program, &records), begun, tools).await {
-        Ok((mut about, session_world, changed)) => {
-            drop(records);
-            given.tell(console, stored.id, changes.as_ref(), &mut about.choices);
-            let open = move || match changed {
-                Some(text) => Session::resume_changed(session_world, journal, &text),
-                None => Session::resume(session_world, journal),
-            };
-            let open = move || open().map_err(session_failure);
-            Ok(Ready { about, equipment, open: Box::new(open) })
-        }
-        Err(failure) => {
-            equipment.close().await;
-            Err(failure)
-        }
-    }
-}
-
-/// What a session that goes on acts through, what is told of it, and the text of the files with which it is to go on,
-/// if there are any.
-async fn prepare_old_world(
-    console: &Console,
-    world: &WorldArguments,
-    stored: &Stored<'_>,
-    files: &[PathBuf],
-    (text, program, records): (&ProgramText, &Arc<Program>, &[Record]),
-    begun: &Begun,
-    tools: Arc<Registry>,
-) -> Result<(About, World, Option<ProgramText>), Failure> {
-    let changed = match files {
-        [] => None,
-        files => Some(load(console, files, &world::inventory(&tools), None)?),
-    };
-    let (text, program) = changed.as_ref().map_or((text, program), |(text, program)| (text, program));
-    let server = begun.given.found_server.as_deref();
-    let begun_with = BegunWith { model: &begun.model, classifier: begun.classifier.as_deref(), server };
-    let equipped = world.equip(console, program, tools, Some(&begun_with)).await?;
-    if changed.is_none() {
-        check_tools(stored.id, program, records, &equipped.world.tools)?;
-    }
-    let is_off = equipped.settings.classifier && !begun.settings.classifier && equipped.has_classifier;
-    let warning = is_off.then_some(
-        "the session was begun with the classifier off, and stays so: its triggers in words never fire; begin a new \
-         session for that",
-    );
-    let own_files: Vec<PathBuf> = text.roots.iter().map(|root| PathBuf::from(&**root)).collect();
-    let path = stored.is_elsewhere.then_some(stored.address.path());
-    let subject = subject(program, &equipped.world, &begun.session, &own_files, path);
-    let is_plan = begun.entry.as_ref().map_or_else(|| is_plan(program, None), |entry| entry.is_plan);
-    let subject = Subject { is_resumed: true, is_plan, ..subject };
-    let (ids, world) = (ids(&equipped.world), world.clone());
-    let about = About { subject, choices: equipped.choices, warning, ids, world };
-    Ok((about, equipped.world, changed.map(|(text, _)| text)))
-}
-
-fn ids(world: &World) -> (String, String) {
-    (world.llm.id().to_string(), world.classifier.id().to_string())
-}
-
-/// The beginning that a journal holds.
-pub(crate) fn begun<'r>(records: &'r [Record], path: &Path) -> Result<&'r Begun, Failure> {
-    match records.first().map(|record| &record.body) {
-        Some(RecordBody::Begun(begun)) => Ok(begun),
-        _ => Err(Failure::failed(format!("{}: the journal holds no session; begin a new one", path.display()))),
-    }
-}
-
-/// The program's texts that a journal holds.
-pub(crate) fn begun_text(begun: &Begun) -> ProgramText {
-    ProgramText { roots: begun.roots.clone(), files: begun.files.clone() }
-}
-
 /// Loads a program; errors in its text end the command, warnings are counted.
 pub(crate) fn load(
     console: &Console,
     files: &[PathBuf],
     tools: &ToolInventory,
-    watch: Option<&mut Watch>,
 ) -> Result<(ProgramText, Arc<Program>), Failure> {
-    let loaded = match watch {
-        Some(watch) => watch.load(tools),
-        None => load_files(files, tools),
-    };
-    let (text, loaded) = loaded.map_err(|error| Failure::wrong(error.to_string()))?;
-    let n_of = |severity| loaded.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
-    let (n_errors, n_warnings) = (n_of(Severity::Error), n_of(Severity::Warning));
-    if n_errors > 0 {
-        console.tell(&render(&loaded.diagnostics, &loaded.program.sources, console.color));
-        console.tell(&format!("\n{}, {}\n", count(n_errors, "error"), count(n_warnings, "warning")));
-        return Err(Failure::Quiet(Exit::Wrong));
-    }
-    if n_warnings > 0 {
-        console.remark(&format!("{}; `playhouse check` shows what and where", count(n_warnings, "warning")));
-    }
-    Ok((text, Arc::new(loaded.program)))
+    let loaded = launch::load(Source::Files(files), tools);
+    let (text, program, remark) = loaded.map_err(|error| launch_failure(console, error))?;
+    tell(console, remark.as_slice());
+    Ok((text, program))
 }
 
-/// The playbook or plan that `--playbook` means: of the agent the program begins with, or `Agent.Playbook`.
-pub(crate) fn find_entry(program: &Program, name: &str) -> Result<EntryId, Failure> {
-    let first = match &program.entry {
-        Entry::Beginning(ids) => ids.first().map(|id| program.playbook(*id).agent),
-        Entry::Single(id) | Entry::Root(id) => Some(program.playbook(*id).agent),
-        Entry::Plan(_) | Entry::None => None,
-    };
-    let agents = first.into_iter().chain(program.agents.iter().map(|agent| agent.id));
-    if let Some(found) = agents.into_iter().find_map(|agent| program.find_playbook(agent, name)) {
-        return Ok(EntryId::Playbook(found));
-    }
-    if let Some(plan) = program.find_plan(name) {
-        return Ok(EntryId::Plan(plan));
-    }
-    let playbooks = program.playbooks.iter().filter(|playbook| !playbook.implicit).map(|playbook| &*playbook.name);
-    let names: Vec<&str> = playbooks.chain(program.plans.iter().map(|plan| &*plan.name)).collect();
-    Err(Failure::wrong(format!("--playbook: there is no playbook `{name}`; there are {}", names.join(", "))))
-}
-
-/// Whether a session that begins there is of a plan.
-fn is_plan(program: &Program, entry: Option<EntryId>) -> bool {
-    match (entry, &program.entry) {
-        (Some(EntryId::Plan(_)), _) | (None, Entry::Plan(_)) => true,
-        (Some(EntryId::Playbook(_)), _)
-        | (None, Entry::Beginning(_) | Entry::Single(_) | Entry::Root(_) | Entry::None) => false,
-    }
-}
-
-fn subject(program: &Arc<Program>, world: &World, id: &str, files: &[PathBuf], journal: Option<&Path>) -> Subject {
-    let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+fn subject(ready: &Ready, journal: Option<&Path>) -> Subject {
+    let (id, opened) = (ready.id(), ready.opened());
+    let files: Vec<String> = ready.files().map(|path| path.display().to_string()).collect();
     let (go_on, show) = match journal {
         None => (format!("playhouse sessions resume {id}"), Some(format!("playhouse sessions show {id}"))),
         Some(path) => {
@@ -522,17 +305,15 @@ fn subject(program: &Arc<Program>, world: &World, id: &str, files: &[PathBuf], j
             (go_on, Some(format!("playhouse sessions show {id} --journal {path}")))
         }
     };
-    let model = world.llm.id();
-    let is_of = |kinds: &[&str]| kinds.iter().any(|kind| model.starts_with(kind));
     Subject {
-        program: program.clone(),
+        program: opened.program.clone(),
         go_on,
         show,
         is_resumed: false,
         can_restart: false,
-        has_tokens: !is_of(&["script:", "replay:", "embedded"]),
-        asks_model: world.classifier.id().starts_with("model:"),
-        is_plan: false,
+        has_tokens: opened.world.llm.kind() == ModelKind::Live,
+        asks_model: opened.world.classifier.asks_model(),
+        is_plan: ready.is_plan(),
     }
 }
 

@@ -19,7 +19,7 @@ use crate::serve::cli::sessions_diff::{self, DiffArguments};
 use crate::serve::cli::sessions_export::{ExportArguments, export};
 use crate::serve::cli::sessions_send::{SendArguments, send};
 use crate::serve::cli::sessions_travel::{self, ForkArguments, ReplayArguments};
-use crate::serve::cli::world::{self, WorldArguments};
+use crate::serve::cli::world::{WorldArguments, sessions_place};
 use crate::serve::show::{self, WireView, why};
 use crate::vm::protocol::{Outcome, Timestamp};
 
@@ -113,7 +113,7 @@ struct ResumeArguments {
 /// Performs one of the commands.
 pub(crate) fn sessions(console: &Console, arguments: &SessionsArguments) -> Result<Exit, Failure> {
     let given = arguments.journal.as_deref();
-    let kept = Kept { place: world::sessions_place(console, given)?, is_default: given.is_none() };
+    let kept = Kept { place: sessions_place(console, given)?, is_default: given.is_none() };
     match &arguments.command {
         SessionsCommand::List { format } => list(console, &kept.place, *format),
         SessionsCommand::Show { id, format } => show(&kept.find(id)?, id, *format),

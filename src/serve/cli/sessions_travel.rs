@@ -311,7 +311,7 @@ fn migration(
     }
     let signatures = tools.iter().map(|tool| tool.signature.clone()).collect();
     let known = ToolInventory { signatures, ..ToolInventory::default() };
-    let (text, program) = load(console, files, &known, None)?;
+    let (text, program) = load(console, files, &known)?;
     for line in lines(&ProgramChanges::new(old, &program)) {
         console.remark(&line);
     }

@@ -1,34 +1,26 @@
 //! One scripted conversation is played: a session of its own, its journal in memory, its replies in order.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use regex::Regex;
 
-use crate::diagnostic::{Severity, render};
 use crate::host::clock::TestClock;
-use crate::host::config::{ClassifierId, CommandLine, Config, Environment, FileConfig};
-use crate::host::equipment::Reach;
+use crate::host::config::{Environment, FileConfig};
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::journal::memory::MemoryJournal;
-use crate::host::journal::record::GivenFiles;
+use crate::host::launch::{Choices, Launch, LaunchError, Source, StartOptions, Workshop, find_entry};
 use crate::host::llm::embedded::Embedded;
 use crate::host::llm::script::{Chunks as ScriptChunks, Script, ScriptEntry, ScriptError};
 use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
-use crate::host::program::load_files;
-use crate::host::session::{Interest, Notice, Session, SessionOptions, Start, World};
+use crate::host::session::{Interest, Notice, Session};
 use crate::host::summary::SkippedWire;
-use crate::host::tool::registry::Registry;
-use crate::lang::program::Program;
-use crate::serve::cli::console::Failure;
-use crate::serve::cli::run::find_entry;
 use crate::serve::cli::test_file::{
     Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStep, TestStepKind,
     instant,
 };
-use crate::serve::cli::world::{Outfit, add_plan_tools, declared_by, inventory, open_classifier};
 use crate::serve::show::commands::approval;
 use crate::value::{Map, Value};
 use crate::vm::protocol::{CallId, Outcome, ReplyEnd, Timestamp};
@@ -62,132 +54,77 @@ pub(crate) struct ChosenClassifier<'a> {
 }
 
 impl ChosenClassifier<'_> {
-    /// The classifier of a test. Which model judges the program's triggers elsewhere is none of its business: unless
-    /// somebody has asked for one, it is the patterns.
-    pub(crate) fn of<'c>(&self, config: &'c Config, is_chosen: bool) -> &'c ClassifierId {
-        match config.classifier().0 {
-            ClassifierId::Model(_) if self.id.is_none() && !is_chosen => &ClassifierId::Rules,
-            id @ (ClassifierId::Off | ClassifierId::Rules | ClassifierId::Model(_) | ClassifierId::Script(_)) => id,
-        }
+    /// A launch with it.
+    pub(crate) fn launch(&self) -> Launch {
+        let environment = Environment {
+            api_key: self.environment.api_key.clone(),
+            base_url: self.environment.base_url.clone(),
+            ..Environment::default()
+        };
+        let choices = Choices { classifier: self.id.map(str::to_owned), ..Choices::default() };
+        Launch::new(Workshop { environment, ..Workshop::default() }, choices)
     }
-}
-
-/// The configuration of a test of the program at `path`.
-pub(crate) fn resolve(
-    path: PathBuf,
-    file: &FileConfig,
-    program: &Program,
-    chosen: &ChosenClassifier<'_>,
-) -> Result<Config, String> {
-    let classifier = chosen.id.map(str::to_owned);
-    let command_line = CommandLine { program: Some(path), classifier, ..CommandLine::default() };
-    let environment = Environment {
-        api_key: chosen.environment.api_key.clone(),
-        base_url: chosen.environment.base_url.clone(),
-        ..Environment::default()
-    };
-    Config::resolve(&command_line, &program.settings, file, &environment).map_err(|error| error.to_string())
 }
 
 /// Plays a test. The error says why it cannot begin.
 pub(crate) async fn play(path: &Path, test: &TestFile, chosen: &ChosenClassifier<'_>) -> Result<Played, String> {
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    let beside = |file: &str| path.with_file_name(file);
-    let canned: Vec<_> = test.tools.iter().map(|file| beside(file)).collect();
-    let program_path = beside(&test.program);
-    let outfit = Outfit {
-        canned: &canned,
-        working_directory: folder,
-        config: None,
-        environment: chosen.environment,
-        secrets: Arc::default(),
-    };
-    let written = declared_by(std::slice::from_ref(&program_path)).map_err(told)?;
-    let equipment = outfit.open(&written, Some(&program_path), Reach::Open).await.map_err(told)?;
-    let played = play_with(path, program_path, test, chosen, equipment.tools.clone()).await;
-    equipment.close().await;
-    played
-}
-
-/// Plays a test with these tools.
-async fn play_with(
-    path: &Path,
-    program_path: PathBuf,
-    test: &TestFile,
-    chosen: &ChosenClassifier<'_>,
-    tools: Arc<Registry>,
-) -> Result<Played, String> {
-    let (text, loaded) =
-        load_files(std::slice::from_ref(&program_path), &inventory(&tools)).map_err(|error| error.to_string())?;
-    if loaded.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
-        let found = render(&loaded.diagnostics, &loaded.program.sources, false);
-        if !expects_refusal(test) {
-            return Err(found);
-        }
-        let outcome = Some(ExpectedOutcome::Refused { message: Some(found) });
-        return Ok(Played {
-            stretches: vec![Stretch { outcome, ..Stretch::default() }],
-            problems: Vec::new(),
-            skipped: Vec::new(),
-        });
-    }
-    let program = Arc::new(loaded.program);
-    let entry = test.playbook.as_deref().map(|name| find_entry(&program, name)).transpose().map_err(told)?;
+    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let program = path.with_file_name(&test.program);
     let name = path.display().to_string();
     let replies = Arc::new(Replies::new(&name, test)?);
-    let file = configuration(&program_path, path, &test.settings)?;
-    let config = resolve(program_path, &file, &program, chosen)?;
-    let id = chosen.of(&config, test.settings.contains_key("classifier"));
-    let classifier = open_classifier(&config, id, None, &program).map_err(told)?;
-    let llm: Arc<dyn Llm> = match &test.model {
+    let configuration = configuration(&program, path, &test.settings)?;
+    let mut launch = chosen.launch();
+    let choices = &mut launch.choices;
+    choices.tools = test.tools.iter().map(|file| path.with_file_name(file)).collect();
+    choices.working_directory = Some(folder.to_owned());
+    if test.settings.contains_key("classifier") {
+        choices.classifier = choices.classifier.take().or(configuration.classifier.clone());
+    }
+    let turn_timeout = configuration.turn_timeout.unwrap_or(TURN_TIMEOUT);
+    launch.configuration = Some(FileConfig { turn_timeout: Some(turn_timeout), ..configuration });
+    launch.llm = Some(match &test.model {
         Some(_) => Arc::new(Embedded),
         None => replies.clone(),
-    };
-    add_plan_tools(&tools, &program, &llm);
-    let mut settings = config.settings_for(&*llm);
+    });
+    let mut zone = None;
     let mut clock = TestClock::new(BEGINNING);
     if let Some((now, offset)) = test.now.as_deref().and_then(instant) {
         clock = TestClock::new(now).in_zone(TimeZone::fixed(offset));
-        if !test.settings.contains_key("zone") {
-            settings.zone = offset.to_string().into();
-        }
+        zone = (!test.settings.contains_key("zone")).then(|| offset.to_string().into());
     }
-    settings.classifier_first = *id == ClassifierId::Rules;
+    launch.workshop.clock = Arc::new(clock);
+    let mut opened = match launch.open(Source::Files(&[program])).await {
+        Ok(opened) => opened,
+        Err(error @ LaunchError::Program { .. }) if expects_refusal(test) => {
+            let outcome = Some(ExpectedOutcome::Refused { message: Some(error.to_string()) });
+            let stretches = vec![Stretch { outcome, ..Stretch::default() }];
+            return Ok(Played { stretches, problems: Vec::new(), skipped: Vec::new() });
+        }
+        Err(error) => return Err(error.to_string()),
+    };
+    let settings = &mut opened.settings;
+    settings.zone = zone.unwrap_or(settings.zone.clone());
     // Nothing gets better by waiting.
     settings.retry_delay_ms = 0;
     settings.max_retry_delay_ms = 0;
-    let turn_timeout = file.turn_timeout.unwrap_or(TURN_TIMEOUT);
-    let world = World {
-        llm,
-        classifier,
-        tools,
-        clock: Arc::new(clock),
-        options: SessionOptions { turn_timeout, ..config.session.clone() },
+    let entry = test.playbook.as_deref().map(|name| find_entry(&opened.program, name)).transpose();
+    let session = entry.and_then(|entry| {
+        let options = StartOptions { id: "test".into(), entry, arguments: test.arguments.clone() };
+        opened.start(Box::new(MemoryJournal::new()), options)
+    });
+    let played = match session {
+        Ok(session) => {
+            let stretches = vec![Stretch::default()];
+            let mut stage = Stage { name, test, stretches, calls: Vec::new(), skipped: Vec::new() };
+            stage.perform(session).await.map(|mut problems| {
+                problems.splice(0..0, replies.problems());
+                Played { stretches: stage.stretches, problems, skipped: stage.skipped }
+            })
+        }
+        Err(error) => Err(error.to_string()),
     };
-    let start = Start {
-        id: "test".into(),
-        program,
-        text,
-        settings,
-        entry,
-        arguments: test.arguments.clone(),
-        given: GivenFiles::default(),
-    };
-    let session = Session::start(world, Box::new(MemoryJournal::new()), start).map_err(|error| error.to_string())?;
-    let mut stage = Stage { name, test, stretches: vec![Stretch::default()], calls: Vec::new(), skipped: Vec::new() };
-    let mut problems = stage.perform(session).await?;
-    problems.splice(0..0, replies.problems());
-    Ok(Played { stretches: stage.stretches, problems, skipped: stage.skipped })
-}
-
-fn told(failure: Failure) -> String {
-    match failure {
-        Failure::Told { message, .. } => message,
-        Failure::Quiet(_) => String::new(),
-    }
+    opened.close().await;
+    played
 }
 
 /// Whether the test is about what is wrong with its program.

@@ -88,7 +88,7 @@ async fn execute(system: System, case: &Case, text: &str, now: &Zoned, seen: &Sh
     let world = World {
         llm: llm.clone(),
         classifier: Arc::new(Off),
-        tools: Arc::new(tools(system, case, text, &llm, seen)),
+        tools: Arc::new(tools(system, case, text, seen)),
         clock: Arc::new(TestClock::new(Timestamp(now.timestamp().as_millisecond()))),
         options: SessionOptions::default(),
     };

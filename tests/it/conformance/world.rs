@@ -41,10 +41,10 @@ pub(crate) fn file_name(system: System) -> &'static str {
 }
 
 /// The tools of a case. What a plan in the branch dialect can call without naming a tool is there as in the product.
-pub(crate) fn tools(system: System, case: &Case, text: &str, llm: &Arc<Script>, seen: &Shared) -> Registry {
+pub(crate) fn tools(system: System, case: &Case, text: &str, seen: &Shared) -> Registry {
     let registry = Registry::new();
     if system == System::Branch {
-        registry.replace(Arc::new(generate::LlmGenerate::new(llm.clone()))).unwrap();
+        registry.replace(Arc::new(generate::LlmGenerate)).unwrap();
         for retrieval in Retrieval::ALL {
             registry.replace(Arc::new(retrieval)).unwrap();
         }

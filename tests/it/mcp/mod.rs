@@ -52,7 +52,7 @@ impl World {
     }
 
     fn begin_answered(&self, start: &StartCall) -> BegunCall {
-        self.registry.begin(&"s1".into(), start, CancellationToken::new())
+        self.registry.begin(&"s1".into(), start, CancellationToken::new(), None)
     }
 
     /// A call with arguments as JSON.

@@ -158,7 +158,8 @@ async fn news_of_a_call_and_its_cancellation_reach_the_other_side() {
         options.secrets.add("key-4711");
         let world = World::new(options).await;
         let cancel = CancellationToken::new();
-        let mut begun = world.registry.begin(&"s1".into(), &start(1, "test.slow", "{}", Vec::new()), cancel.clone());
+        let mut begun =
+            world.registry.begin(&"s1".into(), &start(1, "test.slow", "{}", Vec::new()), cancel.clone(), None);
         let outcome = tokio::spawn(begun.outcome);
         let news = begun.progress.recv().await.unwrap();
         assert_eq!(news.to_json(), r#"{"message":"half of ***","progress":1.0,"total":2.0}"#);

@@ -269,6 +269,7 @@ impl Stage {
                     progress,
                     ask: None,
                     answers: Vec::new(),
+                    llm: None,
                 };
                 let outcome = futures_util::FutureExt::now_or_never(tool.call(context, arguments));
                 self.to_start.push_back((start.call, start.attempt));

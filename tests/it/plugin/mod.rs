@@ -111,6 +111,7 @@ pub(crate) fn context(call_id: &str, time: Duration) -> (CallContext, mpsc::Rece
         progress,
         ask: None,
         answers: Vec::new(),
+        llm: None,
     };
     (context, news)
 }

@@ -50,6 +50,7 @@ const ROOMS: [(&str, &[&[&str]]); 3] = [
             &["config_file", "debug", "stored", "travel", "why"],
             &["session"],
             &["config", "debuggee", "sessions"],
+            &["launch"],
             &["lib"],
         ],
     ),

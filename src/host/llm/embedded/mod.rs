@@ -30,7 +30,7 @@ use futures_util::{StreamExt, stream};
 use serde_json::json;
 use tokio::task::JoinError;
 
-use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream, TurnAsData};
+use crate::host::llm::{Llm, LlmRequest, ModelKind, ReplyPart, ReplyStream, TurnAsData};
 use crate::lang::program::{Arm, Mode, Program, Step, StepKind};
 use crate::vm::protocol::{Finish, ReplyEnd, Usage};
 
@@ -43,6 +43,10 @@ pub struct Embedded;
 impl Llm for Embedded {
     fn id(&self) -> Arc<str> {
         "embedded".into()
+    }
+
+    fn kind(&self) -> ModelKind {
+        ModelKind::Embedded
     }
 
     fn request(&self, request: LlmRequest) -> ReplyStream {

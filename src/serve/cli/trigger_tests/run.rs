@@ -1,19 +1,16 @@
 //! One file of trigger tables: read, judged, scored.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use super::judge::judge;
 use super::score::TriggerScores;
 use super::table::{Judged, TriggerTable};
 use crate::diagnostic::{Severity, render};
 use crate::host::config::ClassifierId;
-use crate::host::config::Environment;
+use crate::host::launch::{Choices, Launch, Workshop, surveyed};
 use crate::host::program::load_files;
 use crate::lang::program::Program;
-use crate::serve::cli::console::Failure;
-use crate::serve::cli::test_session::{ChosenClassifier, configuration, resolve};
-use crate::serve::cli::world::{Outfit, open_classifier, surveyed};
+use crate::serve::cli::test_session::{ChosenClassifier, configuration};
 use crate::span::Sources;
 
 /// How a file of trigger tables is run.
@@ -84,39 +81,24 @@ pub(crate) async fn judge_table(
     chosen: &ChosenClassifier<'_>,
 ) -> Result<Vec<Judged>, String> {
     let program_path = path.with_file_name(&table.program);
-    let file = configuration(&program_path, path, &table.settings)?;
-    let in_program = program.settings.other.iter().any(|(key, ..)| key == "classifier");
-    let is_chosen = file.classifier.is_some() || in_program;
-    let config = resolve(program_path, &file, program, chosen)?;
-    let id = chosen.of(&config, is_chosen);
+    let configuration = Some(configuration(&program_path, path, &table.settings)?);
+    let launch = Launch { configuration, ..chosen.launch() };
+    let (classifier, config) = launch.classifier(program, Some(program_path)).map_err(|error| error.to_string())?;
     let timeout = config.session.classifier_timeout;
-    if *id == ClassifierId::Off {
-        return judge(program, table, None, timeout).await;
-    }
-    let classifier = open_classifier(&config, id, None, program).map_err(told)?;
-    judge(program, table, Some(&*classifier), timeout).await
-}
-
-fn told(failure: Failure) -> String {
-    match failure {
-        Failure::Told { message, .. } => message,
-        Failure::Quiet(_) => String::new(),
-    }
+    let asked = (*config.classifier().0 != ClassifierId::Off).then_some(&*classifier);
+    judge(program, table, asked, timeout).await
 }
 
 /// The program that the table names.
 fn load(path: &Path, table: &TriggerTable, color: bool) -> Result<Program, String> {
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    let canned: Vec<_> = table.tools.iter().map(|file| path.with_file_name(file)).collect();
-    let files = [path.with_file_name(&table.program)];
-    let outfit = Outfit {
-        canned: &canned,
-        working_directory: folder,
-        config: None,
-        environment: &Environment::default(),
-        secrets: Arc::default(),
+    let choices = Choices {
+        tools: table.tools.iter().map(|file| path.with_file_name(file)).collect(),
+        working_directory: Some(folder.to_owned()),
+        ..Choices::default()
     };
-    let equipment = outfit.survey(&files).map_err(told)?;
+    let files = [path.with_file_name(&table.program)];
+    let equipment = Launch::new(Workshop::default(), choices).survey(&files).map_err(|error| error.to_string())?;
     let (_, loaded) = load_files(&files, &surveyed(&equipment)).map_err(|error| error.to_string())?;
     if loaded.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         return Err(render(&loaded.diagnostics, &loaded.program.sources, color));

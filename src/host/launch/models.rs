@@ -1,0 +1,306 @@
+//! The model and the trigger classifier of a session: chosen, looked for on this machine, opened.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::host::classify::model::ModelClassifier;
+use crate::host::classify::off::Off;
+use crate::host::classify::rules::Rules;
+use crate::host::classify::script::ScriptClassifier;
+use crate::host::classify::{TriggerClassifier, has_semantic_triggers};
+use crate::host::config::{ClassifierId, CommandLine, Config, Environment, FileConfig, ModelId, Search};
+use crate::host::journal::record::Begun;
+use crate::host::launch::error::LaunchError;
+use crate::host::launch::recorded::recorded_replies;
+use crate::host::launch::workshop::{Choices, Launch, Remark};
+use crate::host::llm::embedded::{self, Embedded};
+use crate::host::llm::local::{self, FoundServer, PATIENCE, PATIENCE_IF_ASKED};
+use crate::host::llm::openai::OpenAi;
+use crate::host::llm::replay::Replay;
+use crate::host::llm::script::Script;
+use crate::host::llm::{Llm, ModelKind};
+use crate::lang::program::{FrontMatter, Program};
+
+/// What is said where `--model auto` finds nothing.
+const NOT_FOUND: &str = "model embedded: a small guided executor, as no server of models answers on this machine (asked \
+                         were Ollama, LM Studio and llama.cpp); start one, or name a model as in --model openai:NAME";
+
+/// A configuration whose model is sure.
+pub struct Chosen {
+    /// All layers together.
+    pub config: Config,
+    /// Why the model is this one, in one line for people; none: whoever launches has given it.
+    pub reason: Option<String>,
+    /// The base URL of its server, where that was found on this machine and not configured.
+    pub found: Option<String>,
+}
+
+/// Who thinks in a session.
+pub(super) struct Cast {
+    /// The model.
+    pub(super) llm: Arc<dyn Llm>,
+    /// The configuration, and where the model was found.
+    pub(super) chosen: Chosen,
+    /// What judges triggers in words.
+    pub(super) classifier: Arc<dyn TriggerClassifier>,
+    /// Whether the program has such triggers.
+    pub(super) has_classifier: bool,
+    /// Which they are, and why.
+    pub(super) remarks: Vec<Remark>,
+}
+
+/// What a session was begun with, which is what it goes on with if nothing else is chosen.
+#[derive(Clone)]
+pub(super) struct BegunWith {
+    model: Arc<str>,
+    classifier: Option<Arc<str>>,
+    /// The base URL of the model's server, where that was found on this machine.
+    server: Option<Arc<str>>,
+}
+
+impl BegunWith {
+    /// As a journal says.
+    pub(super) fn of(begun: &Begun) -> BegunWith {
+        BegunWith {
+            model: begun.model.clone(),
+            classifier: begun.classifier.clone(),
+            server: begun.given.found_server.clone(),
+        }
+    }
+
+    /// As a session has been opened.
+    pub(super) fn now(llm: &dyn Llm, classifier: &dyn TriggerClassifier, server: Option<Arc<str>>) -> BegunWith {
+        BegunWith { model: llm.id(), classifier: Some(classifier.id()), server }
+    }
+
+    /// The classifier's id as one writes it. The session's own model stays that, whatever the model is now.
+    fn classifier(&self) -> Option<String> {
+        let id = self.classifier.as_deref()?;
+        let is_own = id.strip_prefix("model:") == Some(&self.model);
+        Some(if is_own { "model".to_owned() } else { id.to_owned() })
+    }
+}
+
+impl Launch {
+    /// Chooses the model of a program with this front matter, or of one that would be `beside` a configuration. Looks on
+    /// this machine where nobody has chosen one.
+    ///
+    /// # Errors
+    /// The configuration is wrong.
+    pub async fn choose_model(&self, beside: &Path, front_matter: &FrontMatter) -> Result<Chosen, LaunchError> {
+        let file = self.file_config(Some(beside))?;
+        self.choose(&self.command_line(Some(beside.to_owned())), front_matter, &file).await
+    }
+
+    /// Opens the model that was chosen.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn open_model(&self, chosen: &Chosen) -> Result<Arc<dyn Llm>, LaunchError> {
+        match &self.llm {
+            Some(llm) => Ok(llm.clone()),
+            None => open_model(&chosen.config, chosen.config.model().0),
+        }
+    }
+
+    /// The model and the classifier of a program.
+    pub(super) async fn cast(
+        &self,
+        program: &Program,
+        first: Option<PathBuf>,
+        begun: Option<&BegunWith>,
+    ) -> Result<Cast, LaunchError> {
+        let named = program.settings.other.iter().filter(|(key, ..)| key == "classifier");
+        let classifiers = named.filter_map(|(_, value, _)| value.as_str());
+        for id in program.settings.model.as_deref().into_iter().chain(classifiers) {
+            self.workshop.trust.check_id(id, &format!("{}: front matter", program.name()))?;
+        }
+        let file = self.file_config(first.as_deref())?;
+        let mut command_line = self.command_line(first);
+        // What a session was begun with comes before all configuration.
+        command_line.model = command_line.model.or_else(|| begun.map(|begun| begun.model.to_string()));
+        command_line.classifier = command_line.classifier.or_else(|| begun.and_then(BegunWith::classifier));
+        let kept = begun.filter(|_| self.choices.model.is_none());
+        let mut chosen = match kept.and_then(|begun| begun.server.as_deref()) {
+            Some(server) if self.choices.base_url.is_none() => {
+                let id = command_line.model.clone().unwrap_or_default();
+                let config = self.at_server(&command_line, &program.settings, &file, &id, server)?;
+                Chosen { config, reason: None, found: None }
+            }
+            _ => self.choose(&command_line, &program.settings, &file).await?,
+        };
+        if let Some(begun) = kept {
+            chosen.reason = Some(format!("model {} (as the session began)", begun.model));
+        }
+        let llm = self.open_model(&chosen)?;
+        let has_classifier = has_semantic_triggers(program);
+        let (id, reason) = chosen.config.classifier();
+        let classifier_reason = match (begun.and_then(BegunWith::classifier), &self.choices.classifier) {
+            (Some(_), None) => format!("classifier {id} (as the session began)"),
+            _ => reason.to_owned(),
+        };
+        let own = self.llm.is_none().then_some(&llm);
+        let classifier = open_classifier(&chosen.config, id, own, program)?;
+        let is_embedded = self.llm.is_none() && llm.kind() == ModelKind::Embedded;
+        let beyond = is_embedded.then(|| embedded::beyond(program)).flatten();
+        let remarks = chosen.reason.iter().cloned().chain(beyond).map(|text| Remark::note("model", text));
+        // Of the classifier only where the program has triggers that it is asked about.
+        let of_classifier = has_classifier.then(|| Remark::note("classifier", classifier_reason));
+        let remarks = remarks.chain(of_classifier.filter(|_| self.llm.is_none())).collect();
+        Ok(Cast { llm, chosen, classifier, has_classifier, remarks })
+    }
+
+    /// The trigger classifier of a program alone, and the configuration that says which it is: patterns, if nobody has
+    /// named another one. The program's own model is none: whoever asks has no session.
+    ///
+    /// # Errors
+    /// The configuration is wrong, or the classifier cannot be opened.
+    pub fn classifier(
+        &self,
+        program: &Program,
+        first: Option<PathBuf>,
+    ) -> Result<(Arc<dyn TriggerClassifier>, Config), LaunchError> {
+        let file = self.file_config(first.as_deref())?;
+        let config = self.resolve(&self.command_line(first), &program.settings, &file)?;
+        let in_program = program.settings.other.iter().any(|(key, ..)| key == "classifier");
+        let is_named = self.choices.classifier.is_some() || file.classifier.is_some() || in_program;
+        let config = if is_named { config } else { by_patterns(config) };
+        Ok((open_classifier(&config, config.classifier().0, None, program)?, config))
+    }
+
+    fn command_line(&self, program: Option<PathBuf>) -> CommandLine {
+        let Choices { model, classifier, base_url, .. } = self.choices.clone();
+        CommandLine { model, classifier, base_url, program }
+    }
+
+    fn resolve(
+        &self,
+        command_line: &CommandLine,
+        front_matter: &FrontMatter,
+        file: &FileConfig,
+    ) -> Result<Config, LaunchError> {
+        Ok(Config::resolve(command_line, front_matter, file, &self.workshop.environment)?)
+    }
+
+    /// Puts the layers together and looks on this machine, if nobody has chosen a model or `auto` says so.
+    async fn choose(
+        &self,
+        command_line: &CommandLine,
+        front_matter: &FrontMatter,
+        file: &FileConfig,
+    ) -> Result<Chosen, LaunchError> {
+        let config = self.resolve(command_line, front_matter, file)?;
+        if self.llm.is_some() {
+            let config = if command_line.classifier.is_none() { by_patterns(config) } else { config };
+            return Ok(Chosen { config, reason: None, found: None });
+        }
+        let patience = match config.search {
+            Search::OnTerminal if self.workshop.is_watched => Some(PATIENCE),
+            Search::OnTerminal | Search::Never => None,
+            Search::Always => Some(PATIENCE_IF_ASKED),
+        };
+        let servers = match patience {
+            Some(patience) => local::find(&config.local_servers, tokio::time::sleep(patience)).await,
+            None => Vec::new(),
+        };
+        let first = servers.iter().find_map(|server| Some((server, server.models.first()?)));
+        let Some((FoundServer { name, base_url, .. }, model)) = first else {
+            let reason = if config.search == Search::Always { NOT_FOUND } else { config.model().1 }.to_owned();
+            return Ok(Chosen { config, reason: Some(reason), found: None });
+        };
+        let id = format!("openai:{model}");
+        let reason = format!(
+            "model {id}, found in {name} at {base_url}; --model openai:NAME --base-url {base_url} takes another, --model \
+             embedded the one inside, --model auto looks for one without a terminal, too"
+        );
+        let config = self.at_server(command_line, front_matter, file, &id, base_url)?;
+        Ok(Chosen { config, reason: Some(reason), found: Some(base_url.clone()) })
+    }
+
+    /// The same layers with a model of a server that was found. Keys and headers are meant for another one, so it gets
+    /// none.
+    fn at_server(
+        &self,
+        command_line: &CommandLine,
+        front_matter: &FrontMatter,
+        file: &FileConfig,
+        id: &str,
+        base_url: &str,
+    ) -> Result<Config, LaunchError> {
+        let command_line =
+            CommandLine { model: Some(id.to_owned()), base_url: Some(base_url.to_owned()), ..command_line.clone() };
+        let environment = Environment { api_key: None, ..self.workshop.environment.clone() };
+        let mut config = Config::resolve(&command_line, front_matter, file, &environment)?;
+        config.extra_headers.clear();
+        Ok(config)
+    }
+}
+
+/// The configuration with patterns in place of a model that judges triggers.
+fn by_patterns(config: Config) -> Config {
+    match config.classifier().0 {
+        ClassifierId::Model(_) => config.with_classifier(ClassifierId::Rules),
+        ClassifierId::Off | ClassifierId::Rules | ClassifierId::Script(_) => config,
+    }
+}
+
+/// The model with this id.
+pub(super) fn open_model(config: &Config, id: &ModelId) -> Result<Arc<dyn Llm>, LaunchError> {
+    let wrong = |error: &dyn std::fmt::Display| LaunchError::Model(error.to_string());
+    Ok(match id {
+        ModelId::OpenAi(name) => Arc::new(OpenAi::new(config.openai(name)).map_err(|error| wrong(&error))?),
+        ModelId::Embedded => Arc::new(Embedded),
+        ModelId::Script(path) => Arc::new(Script::load(path).map_err(|error| wrong(&error))?),
+        ModelId::Replay(session) => {
+            let address = config.sessions_place()?.find(session).map_err(|error| wrong(&error))?;
+            let records = address.read().map_err(|error| wrong(&error))?;
+            Arc::new(Replay::of_session(session, recorded_replies(&records)))
+        }
+    })
+}
+
+/// The trigger classifier with this id. `own` is the session's model, for `model` without an id; what a script names
+/// must be a trigger of `program`.
+fn open_classifier(
+    config: &Config,
+    id: &ClassifierId,
+    own: Option<&Arc<dyn Llm>>,
+    program: &Program,
+) -> Result<Arc<dyn TriggerClassifier>, LaunchError> {
+    let wrong = |message: &str| LaunchError::Model(message.to_owned());
+    let judge = |llm: Arc<dyn Llm>| -> Result<Arc<dyn TriggerClassifier>, LaunchError> {
+        if llm.kind() == ModelKind::Embedded {
+            return Err(wrong(
+                "the embedded model cannot judge triggers in words; choose `--classifier rules`, or a model that can, \
+                 as in `--classifier model:openai:NAME`",
+            ));
+        }
+        Ok(Arc::new(ModelClassifier::new(llm)))
+    };
+    match id {
+        ClassifierId::Off => Ok(Arc::new(Off)),
+        ClassifierId::Rules => Ok(Arc::new(Rules)),
+        ClassifierId::Model(Some(id)) => judge(open_model(config, id)?),
+        ClassifierId::Model(None) => judge(own.cloned().ok_or_else(|| {
+            wrong("there is no model of its own here; name one, as in `--classifier model:openai:NAME`")
+        })?),
+        ClassifierId::Script(path) => {
+            let script = ScriptClassifier::load(path).map_err(|error| wrong(&error.to_string()))?;
+            check_triggers(&script, program)?;
+            Ok(Arc::new(script))
+        }
+    }
+}
+
+/// A trigger that a script names and that is none would never match.
+fn check_triggers(script: &ScriptClassifier, program: &Program) -> Result<(), LaunchError> {
+    let triggers = program.playbooks.iter().flat_map(|playbook| &playbook.triggers);
+    let known: Vec<String> = triggers.map(|trigger| program.trigger_name(trigger.id)).collect();
+    match script.named_triggers().find(|(id, _)| !known.iter().any(|name| **name == ***id)) {
+        Some((id, place)) => Err(LaunchError::Model(format!(
+            "{place}: the program has no trigger `{id}`; it has {}",
+            if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+        ))),
+        None => Ok(()),
+    }
+}

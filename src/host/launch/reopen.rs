@@ -1,0 +1,178 @@
+//! A session that is kept and goes on: with what it was begun with, or with another text of its program.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::host::journal::Journal;
+use crate::host::journal::address::Address;
+use crate::host::journal::record::{Begun, Record, RecordBody};
+use crate::host::launch::error::LaunchError;
+use crate::host::launch::models::BegunWith;
+use crate::host::launch::open::{Opened, Source};
+use crate::host::launch::workshop::{Choices, Launch, Remark};
+use crate::host::program::{ProgramText, load_files};
+use crate::host::replay::{Stop, last_text, replay};
+use crate::host::session::{Session, SessionError};
+use crate::host::tool::registry::Registry;
+use crate::lang::diff::changes::ProgramChanges;
+use crate::lang::program::{Program, Signature};
+use crate::vm::protocol::Outcome;
+
+/// Which session goes on, and with which text.
+pub struct Reopening<'a> {
+    /// Its journal.
+    pub address: &'a Address,
+    /// Its id, as it was given.
+    pub id: &'a str,
+    /// The program's files as they are now; none: those it began with are looked at, if they are there.
+    pub files: &'a [PathBuf],
+    /// Whether the session is to go on with their text.
+    pub migrate: bool,
+}
+
+/// A session that can go on.
+pub struct Reopened {
+    /// What it goes on with.
+    pub opened: Opened,
+    /// What is different in the files from what the session has; none: nothing.
+    pub changes: Option<ProgramChanges>,
+    /// What it was begun with.
+    pub begun: Begun,
+    /// Whether it goes on with the text of the files.
+    pub migrates: bool,
+    journal: Box<dyn Journal>,
+}
+
+impl Launch {
+    /// Opens what a kept session goes on with. Its journal is held from now on.
+    ///
+    /// # Errors
+    /// The journal cannot be read or is held by another process, a file or a tool that the session was begun with is
+    /// gone, or as for [`Launch::open`].
+    pub async fn reopen(&self, wanted: Reopening<'_>) -> Result<Reopened, LaunchError> {
+        // Opened first: whoever else holds it is more important than anything that could be wrong here.
+        let mut journal = wanted.address.open()?;
+        let records = journal.records()?;
+        let Some(RecordBody::Begun(begun)) = records.first().map(|record| &record.body) else {
+            let none = format!("{}: it is empty", wanted.address.path().display());
+            return Err(SessionError::NoSession(none).into());
+        };
+        wanted.address.check(&records, wanted.id)?;
+        let own_text = || ProgramText { roots: begun.roots.clone(), files: begun.files.clone() };
+        let (text, known) = last_text(&records).unwrap_or_else(|| (own_text(), &begun.tools));
+        let signatures: Vec<Signature> = known.iter().map(|tool| tool.to_tool().signature).collect();
+        let program = Arc::new(text.load(&signatures).program);
+        let changes = wanted.changes((&text, &program), &signatures)?;
+        let migrates = wanted.migrate && changes.is_some();
+        let source = if migrates { Source::Files(wanted.files) } else { Source::Loaded(text, program) };
+        let launch = Launch { choices: with_kept(&self.choices, begun)?, ..self.clone() };
+        let mut opened = launch.open_as(source, Some(&BegunWith::of(begun))).await?;
+        if !migrates && let Err(error) = check_tools(wanted.id, &opened.program, &records, &opened.world.tools) {
+            opened.close().await;
+            return Err(error);
+        }
+        if opened.settings.classifier && !begun.settings.classifier && opened.has_classifier {
+            opened.remarks.push(Remark::warning(
+                "classifier",
+                "the session was begun with the classifier off, and stays so: its triggers in words never fire; begin \
+                 a new session for that",
+            ));
+        }
+        let begun = (**begun).clone();
+        Ok(Reopened { opened, changes, begun, migrates, journal })
+    }
+}
+
+impl Reopened {
+    /// Takes the session up. What it goes on with is to be closed in any case.
+    pub fn resume(self) -> (Opened, Result<Session, LaunchError>) {
+        let world = self.opened.world.clone();
+        let session = match self.migrates {
+            true => Session::resume_changed(world, self.journal, &self.opened.text),
+            false => Session::resume(world, self.journal),
+        };
+        (self.opened, session.map_err(LaunchError::from))
+    }
+}
+
+impl Reopening<'_> {
+    /// What is different in the files. They are compared by their texts: they may have moved.
+    fn changes(
+        &self,
+        (text, program): (&ProgramText, &Program),
+        signatures: &[Signature],
+    ) -> Result<Option<ProgramChanges>, LaunchError> {
+        let own: Vec<PathBuf> = text.roots.iter().map(|root| PathBuf::from(&**root)).collect();
+        let loaded = match self.files {
+            // Nobody has asked for these: the session needs none of them.
+            [] if !own.iter().all(|path| path.is_file()) => return Ok(None),
+            [] => load_files(&own, signatures).ok(),
+            files => Some(load_files(files, signatures)?),
+        };
+        let Some((now, loaded)) = loaded else { return Ok(None) };
+        let is_same = now.files.len() == text.files.len()
+            && now.files.iter().zip(&text.files).all(|(now, before)| now.text == before.text);
+        Ok((!is_same).then(|| ProgramChanges::new(program, &loaded.program)))
+    }
+}
+
+/// The choices with the files that the session was begun with, where there are no others.
+fn with_kept(choices: &Choices, begun: &Begun) -> Result<Choices, LaunchError> {
+    let kept = |path: &Arc<str>, option: &str| {
+        let path = PathBuf::from(&**path);
+        if path.exists() {
+            return Ok(path);
+        }
+        let (session, gone) = (&begun.session, path.display());
+        Err(LaunchError::Gone(format!(
+            "session {session} was begun with {gone}, which is not there now; name where it is, or another one, with \
+             {option}"
+        )))
+    };
+    let given = &begun.given;
+    let mut choices = choices.clone();
+    if choices.tools.is_empty() {
+        choices.tools = given.tools.iter().map(|path| kept(path, "--tools FILE")).collect::<Result<_, _>>()?;
+    }
+    if choices.config.is_none() {
+        choices.config = given.config.as_ref().map(|path| kept(path, "--config FILE")).transpose()?;
+    }
+    if choices.working_directory.is_none() {
+        let kept = given.working_directory.as_ref().map(|path| kept(path, "--working-directory DIR"));
+        choices.working_directory = kept.transpose()?;
+    }
+    Ok(choices)
+}
+
+/// Whether all tools are there that the program's text calls.
+///
+/// # Errors
+/// The first call of one that is gone, unless the program is over: whatever depends on it would go wrong, or be left
+/// out.
+fn check_tools(session: &str, program: &Program, records: &[Record], registry: &Registry) -> Result<(), LaunchError> {
+    // Calls of what was no tool then, either, are of older built-ins.
+    let known = last_text(records).map_or(&[][..], |(_, known)| known);
+    let is_gone = |name: &str| known.iter().any(|tool| *tool.name == *name) && registry.get(name).is_none();
+    let lines = program.playbooks.iter().flat_map(|playbook| playbook.steps.iter().map(move |step| (playbook, step)));
+    let of_lines = lines.filter_map(|(playbook, step)| {
+        let call = step.call().filter(|call| call.playbook.is_none())?;
+        Some((&*call.callee, program.place_of_line(playbook, step)))
+    });
+    let of_plans = program.plans.iter().flat_map(|plan| plan.callees());
+    let of_plans = of_plans.map(|(name, span)| (name, program.place_of(span)));
+    let Some((name, place)) = of_lines.chain(of_plans).find(|(name, _)| is_gone(name)) else { return Ok(()) };
+    if replay(records, None).is_ok_and(|replayed| matches!(replayed.stop, Stop::Finished(Outcome::Done { .. }))) {
+        return Ok(());
+    }
+    let place = place.unwrap_or_default();
+    let next = if registry.others().iter().any(|denied| **denied == *name) {
+        "take it out of `deny` in the configuration"
+    } else if name.contains('.') {
+        "declare its plugin or server again, or name a file that has it with --tools FILE"
+    } else {
+        "name the file that has it with --tools FILE"
+    };
+    Err(LaunchError::Gone(format!(
+        "{place}: session {session} cannot go on, as the tool `{name}` that is called here is not there now; {next}"
+    )))
+}

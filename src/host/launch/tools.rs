@@ -1,0 +1,153 @@
+//! The tools of a program: what it declares, what the configuration beside it declares, what was chosen.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+
+use crate::host::config::{CommandLine, Config, Environment, FileConfig, Search, child_environment, named_variable};
+use crate::host::equipment::declaration::{self, Declarations, FromProgram};
+use crate::host::equipment::{Equipment, Models, Reach, Surroundings, for_author};
+use crate::host::launch::error::LaunchError;
+use crate::host::launch::models::open_model;
+use crate::host::launch::workshop::Launch;
+use crate::host::program::{ToolInventory, load_settings_of};
+use crate::host::resource::model::ModelOptions;
+use crate::host::tool::plugin::{self, Packages};
+use crate::host::tool::registry::Registry;
+use crate::lang::program::{FrontMatter, Program};
+use crate::value::Map;
+use crate::vm::plan::LLM_GENERATE;
+use crate::vm::protocol::settings::Settings;
+
+/// What the compiler needs to know of all tools.
+pub fn inventory(registry: &Registry) -> ToolInventory {
+    let signatures = registry.signatures().iter().map(|tool| tool.signature.clone()).collect();
+    ToolInventory { signatures, are_more: false, others: registry.others() }
+}
+
+/// The same of a survey, after which there may be more tools.
+pub fn surveyed(equipment: &Equipment) -> ToolInventory {
+    ToolInventory { are_more: equipment.is_open_world, ..inventory(&equipment.tools) }
+}
+
+/// What the front matter of these files declares; other mistakes in them are found later.
+pub(super) fn declared_by(files: &[PathBuf]) -> Result<FromProgram, LaunchError> {
+    let (settings, sources) = load_settings_of(files)?;
+    Ok(declaration::of_program(&settings, &sources))
+}
+
+/// The first file of a program.
+pub(super) fn first_file(program: &Program) -> Option<PathBuf> {
+    program.sources.iter().next().map(|(_, file)| PathBuf::from(&*file.name))
+}
+
+impl Launch {
+    /// Opens what a program declares, and what the configuration beside `first` does.
+    pub(super) async fn equip(&self, program: &FromProgram, first: Option<&Path>) -> Result<Equipment, LaunchError> {
+        self.open_tools(program, first, Reach::Open).await
+    }
+
+    /// What can be known of the tools of these files without starting anything.
+    ///
+    /// # Errors
+    /// What is declared is wrong.
+    pub fn survey(&self, files: &[PathBuf]) -> Result<Equipment, LaunchError> {
+        let declared = declared_by(files)?;
+        let first = files.first().map(PathBuf::as_path);
+        // Nothing of it waits for anything.
+        let opened = self.open_tools(&declared, first, Reach::Survey).now_or_never();
+        opened.unwrap_or_else(|| Err(LaunchError::Model("internal error: a survey waits; please report this".into())))
+    }
+
+    /// Opens the tools for a plan that is not there yet: what the configuration beside its file declares, and the model.
+    ///
+    /// # Errors
+    /// One of them cannot be opened.
+    pub async fn tools_for_plan(&self, file: &Path) -> Result<Equipment, LaunchError> {
+        let names_model = FromProgram { texts: vec![LLM_GENERATE.into()], ..FromProgram::default() };
+        self.equip(&names_model, Some(file)).await
+    }
+
+    /// What a plugin is made of that its author opens by itself: the packages, what it is given, and the `config` that
+    /// overrides its own.
+    ///
+    /// # Errors
+    /// The configuration is wrong.
+    pub fn for_author(&self, config: &Map) -> Result<(Packages, plugin::Surroundings, Map), LaunchError> {
+        let beside = self.working_directory().join("program.md");
+        let (declared, around) = self.look_around(&FromProgram::default(), Some(&beside))?;
+        Ok(for_author(&declared, &around, config)?)
+    }
+
+    /// The configuration with which the program of these files would run. Of the environment nothing counts: what is
+    /// wrong with a program must be so on every machine.
+    ///
+    /// # Errors
+    /// A key or an id is wrong.
+    pub fn configure(&self, files: &[PathBuf], program: &Program) -> Result<Config, LaunchError> {
+        let first = files.first();
+        let file = self.file_config(first.map(PathBuf::as_path))?;
+        let command_line = CommandLine { program: first.cloned(), ..CommandLine::default() };
+        Ok(Config::resolve(&command_line, &program.settings, &file, &Environment::default())?)
+    }
+
+    /// The configuration in a file, or what stands in its place.
+    pub(super) fn file_config(&self, first: Option<&Path>) -> Result<FileConfig, LaunchError> {
+        match &self.configuration {
+            Some(configuration) => Ok(configuration.clone()),
+            None => Ok(FileConfig::find(self.choices.config.as_deref(), first)?),
+        }
+    }
+
+    fn working_directory(&self) -> &Path {
+        self.choices.working_directory.as_deref().unwrap_or(Path::new("."))
+    }
+
+    async fn open_tools(
+        &self,
+        program: &FromProgram,
+        first: Option<&Path>,
+        reach: Reach,
+    ) -> Result<Equipment, LaunchError> {
+        let (declared, around) = self.look_around(program, first)?;
+        Ok(Equipment::open(&declared, &around, reach).await?)
+    }
+
+    fn look_around(
+        &self,
+        program: &FromProgram,
+        first: Option<&Path>,
+    ) -> Result<(Declarations, Surroundings<'_>), LaunchError> {
+        for written in &program.written {
+            self.workshop.trust.check(written)?;
+        }
+        let file = self.file_config(first)?;
+        let declared = Declarations::read(&file.declared, program)?;
+        let around = Surroundings {
+            working_directory: self.working_directory(),
+            canned: &self.choices.tools,
+            clock: self.workshop.clock.clone(),
+            max_bytes: Settings::default().value_bytes,
+            environment: child_environment(),
+            variable: &named_variable,
+            secrets: self.workshop.secrets.clone(),
+            models: models(file, self.workshop.environment.clone()),
+            packages: Packages::default(),
+        };
+        Ok((declared, around))
+    }
+}
+
+/// Makes models that are resources: by the same rules as a program's own.
+fn models(file: FileConfig, environment: Environment) -> Models {
+    Arc::new(move |id: &str, options: &ModelOptions| {
+        let command_line = CommandLine { model: Some(id.to_owned()), ..CommandLine::default() };
+        let config = Config::resolve(&command_line, &FrontMatter::default(), &file, &environment);
+        let config = config.map_err(|error| error.to_string())?.with_options(options);
+        if config.search == Search::Always {
+            return Err("`auto` is for the model of a run; name the one that is meant, as in openai:NAME".to_owned());
+        }
+        open_model(&config, config.model().0).map_err(|error| error.to_string())
+    })
+}

@@ -1,0 +1,124 @@
+//! What is launched with: a process, choices, and what people should know of what came of them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::host::clock::{Clock, SystemClock};
+use crate::host::config::{Config, ConfigError, Environment, FileConfig};
+use crate::host::journal::address::Place;
+use crate::host::launch::trust::Trust;
+use crate::host::llm::Llm;
+use crate::host::secrets::Secrets;
+
+/// What a process has. Cheap to clone.
+#[derive(Clone)]
+pub struct Workshop {
+    /// The environment, read once.
+    pub environment: Environment,
+    /// What nobody may see; filled while things are opened.
+    pub secrets: Arc<Secrets>,
+    /// The clock of all sessions.
+    pub clock: Arc<dyn Clock>,
+    /// Whether a person reads which model was taken: only then one is looked for on this machine that nobody has asked
+    /// for.
+    pub is_watched: bool,
+    /// What texts of programs may name.
+    pub trust: Trust,
+}
+
+impl Workshop {
+    /// Where sessions are kept that have no place of their own; a mistake elsewhere in the configuration is none of this.
+    ///
+    /// # Errors
+    /// The environment names no place.
+    pub fn sessions_place(&self) -> Result<Place, ConfigError> {
+        let Environment { state_home, sessions, .. } = self.environment.clone();
+        let environment = Environment { state_home, sessions, ..Environment::default() };
+        Config::resolve(&Default::default(), &Default::default(), &FileConfig::default(), &environment)?
+            .sessions_place()
+            .cloned()
+    }
+}
+
+/// Nothing of the environment, and the system's clock.
+impl Default for Workshop {
+    fn default() -> Workshop {
+        Workshop {
+            environment: Environment::default(),
+            secrets: Arc::default(),
+            clock: Arc::new(SystemClock),
+            is_watched: false,
+            trust: Trust::default(),
+        }
+    }
+}
+
+/// With what a program is to run, as far as somebody has said so; the rest is configuration and defaults.
+#[derive(Clone, Debug, Default)]
+pub struct Choices {
+    /// The model's id.
+    pub model: Option<String>,
+    /// The trigger classifier's.
+    pub classifier: Option<String>,
+    /// The server of `openai:` models.
+    pub base_url: Option<String>,
+    /// The configuration; none: the one beside the program.
+    pub config: Option<PathBuf>,
+    /// Files of canned tools, which stand in front of all others.
+    pub tools: Vec<PathBuf>,
+    /// The folder that file tools stay below; none: the current one.
+    pub working_directory: Option<PathBuf>,
+}
+
+/// What is to be launched with.
+#[derive(Clone)]
+pub struct Launch {
+    /// The process.
+    pub workshop: Workshop,
+    /// What was chosen.
+    pub choices: Choices,
+    /// A configuration in place of the one in a file.
+    pub configuration: Option<FileConfig>,
+    /// A model in place of the one that is configured. Which model would judge triggers is then none of its business,
+    /// either: unless a classifier was chosen, patterns do.
+    pub llm: Option<Arc<dyn Llm>>,
+}
+
+impl Launch {
+    /// Everything as it is configured.
+    pub fn new(workshop: Workshop, choices: Choices) -> Launch {
+        Launch { workshop, choices, configuration: None, llm: None }
+    }
+}
+
+/// How much a remark matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Good to know.
+    Note,
+    /// Odd, and perhaps not what was meant.
+    Warning,
+}
+
+/// What people should know of what was opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// How much it matters.
+    pub level: Level,
+    /// What it is about: `model`, `classifier`, `findings`, `tools`.
+    pub code: &'static str,
+    /// In words; without a full stop.
+    pub text: String,
+}
+
+impl Remark {
+    /// Something good to know.
+    pub(crate) fn note(code: &'static str, text: impl Into<String>) -> Remark {
+        Remark { level: Level::Note, code, text: text.into() }
+    }
+
+    /// Something odd.
+    pub(crate) fn warning(code: &'static str, text: impl Into<String>) -> Remark {
+        Remark { level: Level::Warning, code, text: text.into() }
+    }
+}
