@@ -1,5 +1,7 @@
 //! The world: models, tools, journals, clock and configuration, and the session that drives a machine with them.
 
+pub(crate) mod child;
+
 pub mod clock;
 
 pub mod directory;

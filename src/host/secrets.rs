@@ -74,6 +74,11 @@ impl Secrets {
         mask(&self.forms(), text)
     }
 
+    /// The same as a text of its own.
+    pub fn mask_text(&self, text: &str) -> String {
+        self.mask(text).into_owned()
+    }
+
     /// The value without secrets: texts, keys, numbers. Of several keys that become the same the last one stays.
     pub fn mask_value(&self, value: Value) -> Value {
         let forms = self.forms();

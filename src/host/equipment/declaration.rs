@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::host::keys::{ConfigError, unknown_key};
-use crate::host::resource::prices::{Price, PriceTable};
+use serde::Deserialize;
+
+use crate::host::keys::{ConfigError, as_text, count, read, seconds, texts, texts_of};
+use crate::host::resource::prices::PriceTable;
 use crate::host::tool::builtin;
-use crate::host::tool::policy::{ApprovalPolicy, Policies, ToolPolicy};
+use crate::host::tool::policy::{Policies, ToolPolicy};
 use crate::lang::expr::scan_name;
 use crate::lang::program::{FrontMatter, ToolList};
 use crate::lang::source::front_matter::DECLARATIONS;
 use crate::span::{LineIndex, Sources};
 use crate::value::{Map, Value};
-use crate::vm::protocol::EffectClass;
-use crate::vm::protocol::Origin;
 
 /// Whether this key of a configuration declares something.
 pub fn declares(key: &str) -> bool {
@@ -73,7 +73,8 @@ pub enum ServerAddress {
 }
 
 /// Which generation of the protocol a server is spoken to in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ProtocolChoice {
     /// The newer one, and the older if the server does not know it.
     #[default]
@@ -236,7 +237,7 @@ impl Declarations {
                 "deny" if reads_lists => list.deny = names_of(value)?,
                 "allow" | "deny" => {}
                 _ => {
-                    let policy = read_policy(value).map_err(|fault| format!("tool `{name}`: {fault}"))?;
+                    let policy: ToolPolicy = read(value).map_err(|fault| format!("tool `{name}`: {fault}"))?;
                     match written.source {
                         Source::Operator => {
                             self.policies.operator.0.push((name.clone(), policy));
@@ -262,9 +263,11 @@ pub fn prices(configured: &[Written]) -> Result<PriceTable, ConfigError> {
     let mut rows = Vec::new();
     for written in configured.iter().filter(|written| written.key == "prices") {
         let wrong = |message| ConfigError::File { place: written.place.clone(), message };
-        let read = read_prices(&written.value).map_err(wrong)?;
-        PriceTable::new(read.clone()).map_err(|error| wrong(error.to_string()))?;
-        rows.extend(read);
+        for (model, value) in map_of(&written.value, "[prices.\"gpt-4.1-mini\"]").map_err(wrong)? {
+            let price = read(value).map_err(|fault| wrong(format!("model `{model}`: {fault}")))?;
+            PriceTable::new(vec![(model.clone(), price)]).map_err(|error| wrong(error.to_string()))?;
+            rows.push((model.clone(), price));
+        }
     }
     // Each row has been tried by itself.
     Ok(PriceTable::new(rows).unwrap_or_default())
@@ -323,175 +326,6 @@ pub fn resolve_secrets(
     })
 }
 
-fn read_plugin(name: &str, value: &Value, written: &Written) -> Result<PluginDeclaration, String> {
-    let mut plugin = PluginDeclaration {
-        name: read_name(name)?,
-        folder: PathBuf::new(),
-        instance_id: None,
-        config: Map::new(),
-        place: written.place.clone(),
-    };
-    if let Value::Str(path) = value {
-        plugin.folder = written.folder.join(&**path);
-        return Ok(plugin);
-    }
-    for (key, value) in map_of(value, "NAME: {path: FOLDER, config: {…}}")? {
-        match &**key {
-            "path" => plugin.folder = written.folder.join(text_of(key, value)?),
-            // `instance_id: 0` is the text "0" (source 004).
-            "instance_id" => plugin.instance_id = Some(value.to_text().into()),
-            "config" => plugin.config = map_of(value, "config: {key: value}")?.clone(),
-            _ => return Err(unknown_key(key, ["config", "instance_id", "path"].into_iter())),
-        }
-    }
-    if plugin.folder.as_os_str().is_empty() {
-        return Err("it has no `path`: the folder that holds `.config/config.yaml`".to_owned());
-    }
-    Ok(plugin)
-}
-
-fn read_server(name: &str, value: &Value, written: &Written) -> Result<ServerDeclaration, String> {
-    const SERVER_KEYS: [&str; 9] =
-        ["args", "command", "concurrency", "env", "folder", "headers", "protocol", "timeout", "url"];
-    let (mut command, mut url) = (None, None);
-    let mut server = ServerDeclaration {
-        name: read_name(name)?,
-        address: ServerAddress::Command(Vec::new()),
-        folder: written.folder.clone(),
-        environment: Map::new(),
-        headers: Map::new(),
-        protocol: ProtocolChoice::default(),
-        timeout: None,
-        concurrency: None,
-        place: written.place.clone(),
-    };
-    let mut arguments = Vec::new();
-    for (key, value) in map_of(value, "NAME: {command: [PROGRAM, ARGUMENT]}, or NAME: {url: ADDRESS}")? {
-        match &**key {
-            // Text is the program alone, as other clients write it beside `args`.
-            "command" => command = Some(texts_of(key, value)?),
-            "args" => arguments = texts_of(key, value)?,
-            "url" => url = Some(value.clone()),
-            "folder" => server.folder = written.folder.join(text_of(key, value)?),
-            "env" => server.environment = map_of(value, "env: {NAME: VALUE}")?.clone(),
-            "headers" => server.headers = map_of(value, "headers: {NAME: VALUE}")?.clone(),
-            "timeout" => server.timeout = Some(seconds_of(key, value)?),
-            "concurrency" => server.concurrency = Some(count_of(key, value)?),
-            "protocol" => {
-                server.protocol = match value.as_str() {
-                    Some("auto") => ProtocolChoice::Auto,
-                    Some("initialize") => ProtocolChoice::Initialize,
-                    Some("discover") => ProtocolChoice::Discover,
-                    _ => return Err("`protocol` must be \"auto\", \"initialize\" or \"discover\"".to_owned()),
-                }
-            }
-            _ => return Err(unknown_key(key, SERVER_KEYS.into_iter())),
-        }
-    }
-    server.address = match (command, url) {
-        (Some(mut command), None) if !command.is_empty() => {
-            command.extend(arguments);
-            ServerAddress::Command(command)
-        }
-        (None, Some(url)) => ServerAddress::Url(url),
-        _ => return Err("it needs either `command` or `url`".to_owned()),
-    };
-    Ok(server)
-}
-
-fn read_resource(value: &Value, written: &Written) -> Result<ResourceDeclaration, String> {
-    let (mut kind, mut id, mut name, mut config) = (None, "default".into(), None, Map::new());
-    for (key, value) in map_of(value, "{type: KIND, config: {…}}")? {
-        match &**key {
-            "type" => kind = Some(Arc::from(text_of(key, value)?)),
-            "id" => id = value.to_text().into(),
-            "name" => name = Some(Arc::from(text_of(key, value)?)),
-            "config" => config = map_of(value, "config: {key: value}")?.clone(),
-            _ => return Err(unknown_key(key, ["config", "id", "name", "type"].into_iter())),
-        }
-    }
-    let kind = kind.ok_or("it has no `type`: disk, http, sqlite, postgres or model")?;
-    Ok(ResourceDeclaration { kind, id, name, config, folder: written.folder.clone(), place: written.place.clone() })
-}
-
-fn read_prices(value: &Value) -> Result<Vec<(Arc<str>, Price)>, String> {
-    let number = |key: &str, value: &Value| match value {
-        #[allow(clippy::cast_precision_loss, reason = "prices are small")]
-        Value::Int(price) => Ok(*price as f64),
-        Value::Float(price) => Ok(*price),
-        Value::Null | Value::Bool(_) | Value::Str(_) | Value::List(_) | Value::Map(_) => {
-            Err(format!("`{key}` must be a number: the price of a million tokens"))
-        }
-    };
-    let mut prices = Vec::new();
-    for (model, value) in map_of(value, "[prices.\"gpt-4.1-mini\"]")? {
-        let (mut prompt, mut cached, mut completion) = (None, None, None);
-        for (key, value) in map_of(value, "prompt = 0.4, completion = 1.6")? {
-            match &**key {
-                "prompt" => prompt = Some(number(key, value)?),
-                "cached" => cached = Some(number(key, value)?),
-                "completion" => completion = Some(number(key, value)?),
-                _ => return Err(unknown_key(key, ["cached", "completion", "prompt"].into_iter())),
-            }
-        }
-        let (Some(prompt), Some(completion)) = (prompt, completion) else {
-            return Err(format!("model `{model}`: it needs both `prompt` and `completion`, per million tokens"));
-        };
-        prices.push((model.clone(), Price { prompt, cached, completion }));
-    }
-    Ok(prices)
-}
-
-fn read_policy(value: &Value) -> Result<ToolPolicy, String> {
-    const POLICY_KEYS: [&str; 6] = ["accepts", "approval", "concurrency", "effect", "retries", "timeout"];
-    let mut policy = ToolPolicy::default();
-    for (key, value) in map_of(value, "NAME: {approval: ask}")? {
-        match &**key {
-            "approval" => {
-                policy.approval = Some(match value.as_str() {
-                    Some("never") => ApprovalPolicy::Never,
-                    Some("writes") => ApprovalPolicy::Writes,
-                    Some("ask") => ApprovalPolicy::Ask,
-                    _ => return Err("`approval` must be \"never\", \"writes\" or \"ask\"".to_owned()),
-                });
-            }
-            "effect" => {
-                let effect: Option<EffectClass> = value.as_str().and_then(|name| name.parse().ok());
-                policy.effect = Some(effect.ok_or("`effect` must be \"read_only\", \"idempotent\" or \"write\"")?);
-            }
-            "timeout" => policy.timeout = Some(seconds_of(key, value)?),
-            "concurrency" => policy.concurrency = Some(count_of(key, value)?),
-            "retries" => {
-                let retries = if let Value::Int(retries) = value { u32::try_from(*retries).ok() } else { None };
-                policy.retries = Some(retries.ok_or("`retries` must be a whole number that is not negative")?);
-            }
-            "accepts" => {
-                for (parameter, value) in map_of(value, "accepts: {PARAMETER: [user, code]}")? {
-                    policy.accepts.push((parameter.clone(), origin_of(parameter, value)?));
-                }
-            }
-            _ => return Err(unknown_key(key, POLICY_KEYS.into_iter())),
-        }
-    }
-    Ok(policy)
-}
-
-/// The sources that a list names: `[user, code]`.
-///
-/// # Errors
-/// A name is none of a source, or there is none.
-pub fn origin_of(parameter: &str, value: &Value) -> Result<Origin, String> {
-    let names = texts_of(parameter, value)?;
-    if names.is_empty() {
-        return Err(format!("`{parameter}` accepts values from nowhere; name user, code, argument, model or tool"));
-    }
-    names.iter().try_fold(Origin::default(), |all, name| {
-        let origin = Origin::named(name);
-        let wrong = || format!("`{name}` is no source of values; there are user, code, argument, model and tool");
-        Ok(all.with(origin.ok_or_else(wrong)?))
-    })
-}
-
 /// The name of a plugin or server, which stands in front of a dot.
 fn read_name(name: &str) -> Result<Arc<str>, String> {
     if name.is_empty() || scan_name(name) != name.len() {
@@ -500,44 +334,96 @@ fn read_name(name: &str) -> Result<Arc<str>, String> {
     Ok(name.into())
 }
 
-fn map_of<'v>(value: &'v Value, form: &str) -> Result<&'v Map, String> {
-    if let Value::Map(members) = value { Ok(members) } else { Err(format!("it must be a map, as in `{form}`")) }
+/// The keys of a plugin.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default, expecting = "a map, as in `NAME: {path: FOLDER, config: {…}}`")]
+struct PluginKeys {
+    path: String,
+    /// `instance_id: 0` is the text "0" (source 004).
+    #[serde(deserialize_with = "as_text")]
+    instance_id: Option<Arc<str>>,
+    config: Map,
 }
 
-pub(super) fn text_of(key: &str, value: &Value) -> Result<String, String> {
-    value.as_str().map(str::to_owned).ok_or_else(|| format!("`{key}` must be text"))
-}
-
-pub(super) fn texts_of(key: &str, value: &Value) -> Result<Vec<String>, String> {
-    let wrong = || format!("`{key}` must be a list of texts");
-    match value {
-        Value::List(items) => {
-            items.iter().map(|item| item.as_str().map(str::to_owned)).collect::<Option<_>>().ok_or_else(wrong)
-        }
-        Value::Str(text) => Ok(vec![text.to_string()]),
-        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Map(_) => Err(wrong()),
+fn read_plugin(name: &str, value: &Value, written: &Written) -> Result<PluginDeclaration, String> {
+    let keys = match value {
+        Value::Str(path) => PluginKeys { path: path.to_string(), ..PluginKeys::default() },
+        value => read(value)?,
+    };
+    let PluginKeys { path, instance_id, config } = keys;
+    if path.is_empty() {
+        return Err("it has no `path`: the folder that holds `.config/config.yaml`".to_owned());
     }
+    let folder = written.folder.join(path);
+    Ok(PluginDeclaration { name: read_name(name)?, folder, instance_id, config, place: written.place.clone() })
+}
+
+/// The keys of a server.
+#[derive(Default, Deserialize)]
+#[serde(
+    deny_unknown_fields,
+    default,
+    expecting = "a map, as in `NAME: {command: [PROGRAM, ARGUMENT]}, or NAME: {url: ADDRESS}`"
+)]
+struct ServerKeys {
+    /// Text is the program alone, as other clients write it beside `args`.
+    #[serde(deserialize_with = "texts")]
+    command: Option<Vec<String>>,
+    #[serde(deserialize_with = "texts")]
+    args: Vec<String>,
+    url: Option<Value>,
+    folder: String,
+    env: Map,
+    headers: Map,
+    protocol: ProtocolChoice,
+    #[serde(deserialize_with = "seconds")]
+    timeout: Option<Duration>,
+    #[serde(deserialize_with = "count")]
+    concurrency: Option<usize>,
+}
+
+fn read_server(name: &str, value: &Value, written: &Written) -> Result<ServerDeclaration, String> {
+    let name = read_name(name)?;
+    let keys: ServerKeys = read(value)?;
+    let address = match (keys.command, keys.url) {
+        (Some(command), None) if !command.is_empty() => {
+            ServerAddress::Command(command.into_iter().chain(keys.args).collect())
+        }
+        (None, Some(url)) => ServerAddress::Url(url),
+        _ => return Err("it needs either `command` or `url`".to_owned()),
+    };
+    let folder = if keys.folder.is_empty() { written.folder.clone() } else { written.folder.join(keys.folder) };
+    let ServerKeys { env: environment, headers, protocol, timeout, concurrency, .. } = keys;
+    let place = written.place.clone();
+    Ok(ServerDeclaration { name, address, folder, environment, headers, protocol, timeout, concurrency, place })
+}
+
+/// The keys of a resource.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a map, as in `{type: KIND, config: {…}}`")]
+struct ResourceKeys {
+    #[serde(rename = "type")]
+    kind: Option<Arc<str>>,
+    #[serde(default, deserialize_with = "as_text")]
+    id: Option<Arc<str>>,
+    name: Option<Arc<str>>,
+    #[serde(default)]
+    config: Map,
+}
+
+fn read_resource(value: &Value, written: &Written) -> Result<ResourceDeclaration, String> {
+    let ResourceKeys { kind, id, name, config } = read(value)?;
+    let kind = kind.ok_or("it has no `type`: disk, http, sqlite, postgres or model")?;
+    let id = id.unwrap_or_else(|| "default".into());
+    Ok(ResourceDeclaration { kind, id, name, config, folder: written.folder.clone(), place: written.place.clone() })
 }
 
 fn names_of(value: &Value) -> Result<Vec<Arc<str>>, String> {
-    let names =
-        texts_of("tools", value).map_err(|_| "a list of tools holds names, as in [\"LoadFile\", \"mail.*\"]")?;
+    let names = texts_of(value).ok_or("a list of tools holds names, as in [\"LoadFile\", \"mail.*\"]")?;
     Ok(names.into_iter().map(Arc::from).collect())
 }
 
-pub(super) fn seconds_of(key: &str, value: &Value) -> Result<Duration, String> {
-    #[allow(clippy::cast_precision_loss, reason = "seconds")]
-    let seconds = match value {
-        Value::Int(seconds) => Some(*seconds as f64),
-        Value::Float(seconds) => Some(*seconds),
-        Value::Null | Value::Bool(_) | Value::Str(_) | Value::List(_) | Value::Map(_) => None,
-    };
-    let duration =
-        seconds.filter(|seconds| *seconds > 0.0).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    duration.ok_or_else(|| format!("`{key}` must be a number of seconds above 0"))
-}
-
-pub(super) fn count_of(key: &str, value: &Value) -> Result<usize, String> {
-    let count = if let Value::Int(count) = value { usize::try_from(*count).ok() } else { None };
-    count.filter(|count| *count > 0).ok_or_else(|| format!("`{key}` must be a whole number above 0"))
+/// The members of a map that has this form.
+fn map_of<'v>(value: &'v Value, form: &str) -> Result<&'v Map, String> {
+    if let Value::Map(members) = value { Ok(members) } else { Err(format!("it must be a map, as in `{form}`")) }
 }

@@ -7,8 +7,7 @@ use tokio::sync::OnceCell;
 
 use crate::host::equipment::declaration::{ProtocolChoice, ServerAddress, ServerDeclaration};
 use crate::host::equipment::surroundings::{EquipmentError, Surroundings};
-use crate::host::secrets::Secrets;
-use crate::host::tool::mcp::{Generation, Mask, McpOptions, McpServer, Transport};
+use crate::host::tool::mcp::{Generation, McpOptions, McpServer, Transport};
 use crate::host::tool::plugin::{Component, ComponentError, Packages, Parts};
 use crate::host::tool::registry::Registry;
 use crate::host::tool::{CallContext, Tool, ToolOutcome};
@@ -98,13 +97,8 @@ fn resolve(server: &ServerDeclaration, around: &Surroundings<'_>) -> Result<McpO
     };
     options.timeout = server.timeout.unwrap_or(options.timeout);
     options.concurrency = server.concurrency;
-    options.secrets = mask(&around.secrets);
+    options.secrets = around.secrets.clone();
     Ok(options)
-}
-
-fn mask(secrets: &Arc<Secrets>) -> Mask {
-    let secrets = secrets.clone();
-    Mask::new(move |value| secrets.mask_value(value))
 }
 
 /// Adds the package of plugins that are MCP servers: `setup.command` (a list) or `setup.url`. Their commands are tools
@@ -146,7 +140,7 @@ impl ServerComponent {
             }
         };
         let mut options = McpOptions::new(name, transport);
-        options.secrets = mask(&surroundings.secrets);
+        options.secrets = surroundings.secrets.clone();
         Ok(ServerComponent { options, server: OnceCell::new() })
     }
 

@@ -10,18 +10,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cap_std::fs::Dir;
 use futures_util::future::BoxFuture;
 use rustix::fs::{Mode, OFlags, openat};
+use serde::Deserialize;
 
 use crate::host::directory::WorkingDirectory;
+use crate::host::keys::count;
 use crate::host::resource::{Label, Resource, ResourceError};
 
 /// What can be configured of a disk.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct DiskConfig {
     /// Its folder, relative to the working directory.
     pub path: String,
     /// Whether nothing may be written.
     pub read_only: bool,
     /// Bytes that a file may have.
+    #[serde(deserialize_with = "count")]
     pub max_bytes: usize,
 }
 

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
+
 use crate::vm::protocol::Usage;
 
 /// The prices of one model, per million tokens, in whatever currency the configuration means.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a map, as in `prompt = 0.4, completion = 1.6`")]
 pub struct Price {
     /// Of the request.
     pub prompt: f64,

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use serde::Deserialize;
 
+use crate::host::keys::{count, seconds};
 use crate::host::resource::Resource;
 use crate::value::Value;
 
@@ -40,7 +42,8 @@ pub enum SqlError {
 }
 
 /// What can be configured of an SQLite database.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct SqliteConfig {
     /// Its file, relative to the working directory, or `:memory:`.
     pub path: String,
@@ -49,29 +52,33 @@ pub struct SqliteConfig {
     /// A file of statements, relative to the working directory, that make a database which is new.
     pub init: Option<String>,
     /// How long a statement may take.
+    #[serde(deserialize_with = "seconds")]
     pub timeout: Duration,
     /// Rows that a result may have.
+    #[serde(deserialize_with = "count")]
     pub max_rows: usize,
     /// Bytes that a result may have, roughly.
+    #[serde(deserialize_with = "count")]
     pub max_bytes: usize,
+}
+
+impl Default for SqliteConfig {
+    fn default() -> SqliteConfig {
+        let timeout = Duration::from_secs(30);
+        SqliteConfig { path: String::new(), write: false, init: None, timeout, max_rows: 1_000, max_bytes: 1 << 20 }
+    }
 }
 
 impl SqliteConfig {
     /// This file, read-only.
     pub fn new(path: impl Into<String>) -> SqliteConfig {
-        SqliteConfig {
-            path: path.into(),
-            write: false,
-            init: None,
-            timeout: Duration::from_secs(30),
-            max_rows: 1_000,
-            max_bytes: 1 << 20,
-        }
+        SqliteConfig { path: path.into(), ..SqliteConfig::default() }
     }
 }
 
 /// What can be configured of a PostgreSQL database.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct PostgresConfig {
     /// `postgres://user:password@host:port/database`, or `key=value` pairs. Never shown.
     pub url: String,
@@ -80,20 +87,23 @@ pub struct PostgresConfig {
     /// A file with the certificates (PEM) of those who sign for the server, in place of the system's, as text.
     pub certificates: Option<String>,
     /// How long a statement may take.
+    #[serde(deserialize_with = "seconds")]
     pub timeout: Duration,
     /// Rows that a result may have.
+    #[serde(deserialize_with = "count")]
     pub max_rows: usize,
     /// Bytes that a result may have, roughly.
+    #[serde(deserialize_with = "count")]
     pub max_bytes: usize,
     /// Connections that are open at a time; who wants one more waits.
+    #[serde(deserialize_with = "count")]
     pub connections: usize,
 }
 
-impl PostgresConfig {
-    /// This server, read-only.
-    pub fn new(url: impl Into<String>) -> PostgresConfig {
+impl Default for PostgresConfig {
+    fn default() -> PostgresConfig {
         PostgresConfig {
-            url: url.into(),
+            url: String::new(),
             write: false,
             certificates: None,
             timeout: Duration::from_secs(30),
@@ -101,5 +111,12 @@ impl PostgresConfig {
             max_bytes: 1 << 20,
             connections: 4,
         }
+    }
+}
+
+impl PostgresConfig {
+    /// This server, read-only.
+    pub fn new(url: impl Into<String>) -> PostgresConfig {
+        PostgresConfig { url: url.into(), ..PostgresConfig::default() }
     }
 }

@@ -4,12 +4,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
+use crate::host::keys::{count, of_kind, seconds, texts_of};
 use crate::lang::program::{ToolList, fits};
+use crate::value::{Map, Value};
 use crate::vm::protocol::Origin;
 use crate::vm::protocol::{Approval, EffectClass, ParameterRule, ToolSignature};
 
 /// Which calls a person confirms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ApprovalPolicy {
     /// None.
     Never,
@@ -20,19 +26,24 @@ pub enum ApprovalPolicy {
 }
 
 /// What is decided about tools of one name, or of all names with one beginning. What is not set is as the tool says.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default, expecting = "a map, as in `NAME: {approval: ask}`")]
 pub struct ToolPolicy {
     /// Which calls a person confirms.
     pub approval: Option<ApprovalPolicy>,
     /// How long a call may take, with all its attempts.
+    #[serde(deserialize_with = "seconds")]
     pub timeout: Option<Duration>,
     /// How often a call that could not be made is made again; never one of a tool that writes. Default 2.
     pub retries: Option<u32>,
     /// How many calls may run at a time.
+    #[serde(deserialize_with = "count")]
     pub concurrency: Option<usize>,
     /// What it does to the world.
+    #[serde(deserialize_with = "effect")]
     pub effect: Option<EffectClass>,
     /// Where the values of parameters may come from.
+    #[serde(deserialize_with = "accepts")]
     pub accepts: Vec<(Arc<str>, Origin)>,
 }
 
@@ -157,4 +168,26 @@ fn closest(rules: &Rules, name: &str) -> ToolPolicy {
         }
     }
     policy
+}
+
+fn effect<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Option<EffectClass>, D::Error> {
+    of_kind(deserializer, "\"read_only\", \"idempotent\" or \"write\"", |value| value.as_str()?.parse().ok().map(Some))
+}
+
+fn accepts<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Vec<(Arc<str>, Origin)>, D::Error> {
+    let named = |(parameter, sources)| Ok((Arc::clone(parameter), origin_of(parameter, sources)?));
+    Map::deserialize(deserializer)?.iter().map(named).collect::<Result<_, String>>().map_err(D::Error::custom)
+}
+
+/// The sources that a list names: `[user, code]`.
+fn origin_of(parameter: &str, value: &Value) -> Result<Origin, String> {
+    let names = texts_of(value).ok_or_else(|| format!("`{parameter}` must be a list of texts"))?;
+    if names.is_empty() {
+        return Err(format!("`{parameter}` accepts values from nowhere; name user, code, argument, model or tool"));
+    }
+    names.iter().try_fold(Origin::default(), |all, name| {
+        let origin = Origin::named(name);
+        let wrong = || format!("`{name}` is no source of values; there are user, code, argument, model and tool");
+        Ok(all.with(origin.ok_or_else(wrong)?))
+    })
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use playhouse::host::tool::mcp::{Generation, Mask, McpError, McpFault, McpOptions, McpServer, Transport};
+use playhouse::host::tool::mcp::{Generation, McpError, McpFault, McpOptions, McpServer, Transport};
 use playhouse::value::Value;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -16,9 +16,9 @@ use super::*;
 pub(super) fn script(text: &str) -> McpOptions {
     let command = vec!["sh".to_owned(), "-c".to_owned(), text.to_owned()];
     let environment = vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned()), ("KEY".to_owned(), "key-4711".to_owned())];
-    let mut options =
+    let options =
         McpOptions::new("test", Transport::Command { command, folder: Path::new("/").to_owned(), environment });
-    options.secrets = Mask::new(|value| Value::from_json(&value.to_json().replace("key-4711", "***")).unwrap());
+    options.secrets.add("key-4711");
     options
 }
 

@@ -42,7 +42,7 @@ const ROOMS: [(&str, &[&[&str]]); 3] = [
         "host",
         &[
             &["clock", "keys", "library", "net", "patterns", "secrets", "settings", "summary", "text"],
-            &["component", "events", "journal"],
+            &["child", "component", "events", "journal"],
             &["directory", "llm", "program"],
             &["classify", "plan", "resource"],
             &["tool"],

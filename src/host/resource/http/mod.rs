@@ -12,27 +12,37 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Client, Method, Response, StatusCode, Url};
+use serde::Deserialize;
 
+use crate::host::keys::{count, pairs, seconds, texts};
 use crate::host::net;
 use crate::host::resource::http::guard::{Guard, Refusal};
 use crate::host::resource::http::resolver::{GuardedResolver, Resolver, SystemResolver};
 use crate::host::resource::{Label, Resource, ResourceError};
+use crate::host::secrets::Secrets;
 use crate::value::Value;
 
 /// What can be configured of an HTTP client.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct HttpConfig {
     /// The servers that may be asked; without one nothing can ([`Guard::new`]).
+    #[serde(deserialize_with = "texts")]
     pub hosts: Vec<String>,
     /// Networks whose addresses may be asked although they are not of the open internet.
+    #[serde(deserialize_with = "texts")]
     pub networks: Vec<String>,
     /// `http`, `https` or both.
+    #[serde(deserialize_with = "texts")]
     pub schemes: Vec<String>,
     /// Headers of every request, as long as no redirect has led to another server. Their values are never shown.
+    #[serde(deserialize_with = "pairs")]
     pub headers: Vec<(String, String)>,
     /// How long a request may take, redirects and body included.
+    #[serde(deserialize_with = "seconds")]
     pub timeout: Duration,
     /// Bytes that a body may have.
+    #[serde(deserialize_with = "count")]
     pub max_bytes: usize,
     /// How many redirects are followed.
     pub max_redirects: usize,
@@ -63,12 +73,9 @@ pub struct Http {
     max_redirects: usize,
     needs_certificates: bool,
     /// What takes secrets out of all that servers say.
-    mask: Mask,
+    secrets: Arc<Secrets>,
     client: Mutex<Option<Client>>,
 }
-
-/// Takes secrets out of a value.
-type Mask = Box<dyn Fn(Value) -> Value + Send + Sync>;
 
 /// A request as a tool makes it.
 pub struct HttpRequest {
@@ -153,15 +160,15 @@ impl Http {
             max_bytes: config.max_bytes,
             max_redirects: config.max_redirects,
             needs_certificates: config.schemes.iter().any(|scheme| scheme == "https"),
-            mask: Box::new(|value| value),
+            secrets: Arc::default(),
             client: Mutex::default(),
         })
     }
 
     /// The same client, which takes secrets out of all that servers say: one may send back what it was sent.
     #[must_use]
-    pub fn masked(self, mask: impl Fn(Value) -> Value + Send + Sync + 'static) -> Http {
-        Http { mask: Box::new(mask), ..self }
+    pub fn masked(self, secrets: Arc<Secrets>) -> Http {
+        Http { secrets, ..self }
     }
 
     /// Whether every request has this header, so that a caller may not set it.
@@ -270,8 +277,8 @@ impl Http {
         }
         Ok(HttpAnswer {
             status: response.status().as_u16(),
-            headers: (self.mask)(response::headers(response.headers())),
-            body: (self.mask)(response::body(response.headers(), bytes)),
+            headers: self.secrets.mask_value(response::headers(response.headers())),
+            body: self.secrets.mask_value(response::body(response.headers(), bytes)),
         })
     }
 

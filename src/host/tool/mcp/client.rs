@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::flights::Flights;
-use super::options::Mask;
+use crate::host::secrets::Secrets;
 
 /// Our side of a connection.
 pub(super) struct Client {
@@ -21,7 +21,7 @@ pub(super) struct Client {
     /// Counts the changes of the server's tools.
     pub(super) changes: watch::Sender<u64>,
     pub(super) gone: CancellationToken,
-    pub(super) mask: Mask,
+    pub(super) secrets: Arc<Secrets>,
 }
 
 impl ClientHandler for Client {
@@ -62,7 +62,7 @@ impl ClientHandler for Client {
     }
 
     async fn on_progress(&self, progress: ProgressNotificationParam, _context: NotificationContext<RoleClient>) {
-        self.flights.progress(progress, &self.mask).await;
+        self.flights.progress(progress, &self.secrets).await;
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {

@@ -1,6 +1,7 @@
 //! One connection to a server, from its beginning to its loss.
 
 use std::collections::HashMap;
+use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -19,8 +20,10 @@ use super::client::Client;
 use super::error::{Cause, McpFault, of_start};
 use super::flights::Flights;
 use super::options::{Generation, McpOptions, Transport};
-use super::process::{Process, Witness};
+use super::process::Process;
+use super::text;
 use super::transport::Watched;
+use crate::host::child::Witness;
 use crate::host::net;
 
 /// How long a connection over HTTP may take to be accepted.
@@ -83,7 +86,7 @@ impl Connection {
 
     /// Why it was lost, as far as anybody can know.
     pub(super) async fn post_mortem(&self) -> Option<String> {
-        let (status, words) = self.witness.clone()?.last_words(LAST_WORDS).await;
+        let (status, words) = last_words(self.witness.clone()?).await;
         Some(told_end(status?, &words))
     }
 
@@ -162,7 +165,7 @@ async fn attempt(
         flights: flights.clone(),
         changes: changes.clone(),
         gone: gone.clone(),
-        mask: options.secrets.clone(),
+        secrets: options.secrets.clone(),
     };
     let probes = generation == Generation::Auto;
     let mut witness = None;
@@ -202,15 +205,21 @@ async fn attempt(
 /// Why there is no connection; a process that has ended says it best.
 async fn cause(error: &ClientInitializeError, witness: Option<Witness>) -> Cause {
     let cause = of_start(error);
-    let (McpFault::Exited, Some(mut witness)) = (cause.0, witness) else { return cause };
-    match witness.last_words(LAST_WORDS).await {
+    let (McpFault::Exited, Some(witness)) = (cause.0, witness) else { return cause };
+    match last_words(witness).await {
         (Some(status), words) => (McpFault::Exited, told_end(status, &words)),
         (None, words) if words.is_empty() => cause,
         (None, words) => (McpFault::Exited, format!("{}; it last wrote: {words}", cause.1)),
     }
 }
 
-fn told_end(status: std::process::ExitStatus, words: &str) -> String {
+/// How a process ended, and what it wrote last, fit to be shown.
+async fn last_words(mut witness: Witness) -> (Option<ExitStatus>, String) {
+    let (status, words) = witness.last_words(LAST_WORDS).await;
+    (status, text::lines(&words, usize::MAX))
+}
+
+fn told_end(status: ExitStatus, words: &str) -> String {
     // `exit status: 1` and `signal: 9 (SIGKILL)`, as the standard library writes it.
     let end = format!("has ended ({status})");
     if words.is_empty() { end } else { format!("{end}; it last wrote: {words}") }

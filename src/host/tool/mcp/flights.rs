@@ -14,8 +14,8 @@ use serde_json::Value as Json;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::error::Trouble;
-use super::options::Mask;
 use super::text;
+use crate::host::secrets::Secrets;
 use crate::value::{Map, Value};
 
 /// What happens to a call in flight.
@@ -85,7 +85,7 @@ impl Flights {
     }
 
     /// News of a call.
-    pub(super) async fn progress(&self, progress: ProgressNotificationParam, mask: &Mask) {
+    pub(super) async fn progress(&self, progress: ProgressNotificationParam, secrets: &Secrets) {
         let lines = self.0.lock().await;
         let Some(line) = lines.values().find(|line| line.token == progress.progress_token) else { return };
         let mut members = Map::new();
@@ -97,7 +97,7 @@ impl Flights {
                 members.insert(name.into(), number);
             }
         }
-        let value = mask.value(Value::map(members));
+        let value = secrets.mask_value(Value::map(members));
         let sender = line.news.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(sender) = sender {
             // What does not fit is dropped.

@@ -210,7 +210,7 @@ impl Tool for Helper {
                 }
             };
             match made {
-                Ok(value) => ToolOutcome::Value(self.server.options.secrets.value(value)),
+                Ok(value) => ToolOutcome::Value(self.server.options.secrets.mask_value(value)),
                 Err(error) => match error.fault {
                     McpFault::NoConnection
                     | McpFault::Exited

@@ -24,5 +24,5 @@ mod tool;
 mod transport;
 
 pub use crate::host::tool::mcp::error::{McpError, McpFault};
-pub use crate::host::tool::mcp::options::{Dial, Generation, Incoming, Mask, McpOptions, Outgoing, Transport};
+pub use crate::host::tool::mcp::options::{Dial, Generation, Incoming, McpOptions, Outgoing, Transport};
 pub use crate::host::tool::mcp::server::McpServer;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::value::Value;
+use crate::host::secrets::Secrets;
 
 /// How to reach a server, and how its tools are called.
 #[derive(Clone)]
@@ -27,7 +27,7 @@ pub struct McpOptions {
     /// How many calls of each of its tools may run at a time; none: any number.
     pub concurrency: Option<usize>,
     /// What must not be seen in anything that comes from it.
-    pub secrets: Mask,
+    pub secrets: Arc<Secrets>,
 }
 
 /// Where a server is.
@@ -74,31 +74,6 @@ pub enum Generation {
     Discover,
 }
 
-/// Takes out of values what nobody may see. Cheap to clone.
-#[derive(Clone)]
-pub struct Mask(Arc<dyn Fn(Value) -> Value + Send + Sync>);
-
-impl Mask {
-    /// A mask that does as `mask` does.
-    pub fn new(mask: impl Fn(Value) -> Value + Send + Sync + 'static) -> Mask {
-        Mask(Arc::new(mask))
-    }
-
-    pub(super) fn value(&self, value: Value) -> Value {
-        (self.0)(value)
-    }
-
-    pub(super) fn text(&self, text: &str) -> String {
-        (self.0)(Value::str(text)).to_text()
-    }
-}
-
-impl Default for Mask {
-    fn default() -> Mask {
-        Mask::new(|value| value)
-    }
-}
-
 impl McpOptions {
     /// A server of this name there; all else as usual.
     pub fn new(name: impl Into<Arc<str>>, transport: Transport) -> McpOptions {
@@ -109,7 +84,7 @@ impl McpOptions {
             timeout: Duration::from_secs(60),
             start_timeout: Duration::from_secs(60),
             concurrency: None,
-            secrets: Mask::default(),
+            secrets: Arc::default(),
         }
     }
 

@@ -165,7 +165,7 @@ impl McpServer {
             | McpFault::TooManyStarts
             | McpFault::Closed => String::new(),
         };
-        let cause = self.options.secrets.text(&format!("{cause}{at}"));
+        let cause = self.options.secrets.mask_text(&format!("{cause}{at}"));
         McpError { server: self.options.name.clone(), fault, cause, advice: advice(fault).to_owned() }
     }
 
@@ -193,7 +193,7 @@ impl McpServer {
     }
 
     pub(super) fn warn_once(&self, warning: &str) {
-        let warning = self.options.secrets.text(warning);
+        let warning = self.options.secrets.mask_text(warning);
         if self.warned.lock().unwrap_or_else(PoisonError::into_inner).insert(warning.clone()) {
             tracing::warn!("{warning}");
         }

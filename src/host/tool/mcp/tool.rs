@@ -56,7 +56,7 @@ impl McpTool {
             name: format!("{}.{name}", server.options.name).into(),
             parameters: input.parameters.clone(),
             returns: Type::ANY,
-            summary: server.options.secrets.text(&text::summary(words)).into(),
+            summary: server.options.secrets.mask_text(&text::summary(words)).into(),
         };
         let mut signature = ToolSignature::new(signature, effect);
         signature.schema = input.shown.clone();
@@ -117,7 +117,7 @@ impl McpTool {
         }
         let question = text::lines(question, text::MAX_QUESTION);
         ToolOutcome::Asks(
-            server.options.secrets.text(&format!("The server `{}` asks: {question}", server.options.name)),
+            server.options.secrets.mask_text(&format!("The server `{}` asks: {question}", server.options.name)),
         )
     }
 
@@ -125,10 +125,10 @@ impl McpTool {
         let secrets = &self.server.options.secrets;
         let result = match ended {
             Ok(result) => result,
-            Err(Trouble::Failed(words)) => return ToolOutcome::Error(secrets.text(&words)),
+            Err(Trouble::Failed(words)) => return ToolOutcome::Error(secrets.mask_text(&words)),
             Err(Trouble::Lost(words)) => {
                 let words = format!("the MCP server `{}` {words}", self.server.options.name);
-                return ToolOutcome::Unavailable(secrets.text(&words));
+                return ToolOutcome::Unavailable(secrets.mask_text(&words));
             }
         };
         if let (Some(schema), Some(json)) = (&self.output, &result.structured_content)
@@ -139,12 +139,12 @@ impl McpTool {
                 let faults: Vec<String> =
                     faults.iter().map(|fault| format!("`{}` {}", fault.path, fault.message)).collect();
                 let words = format!("the result is not what the server's schema says: {}", faults.join("; "));
-                return ToolOutcome::Error(secrets.text(&words));
+                return ToolOutcome::Error(secrets.mask_text(&words));
             }
         }
         match content::of_tool(result) {
-            Ok(value) => ToolOutcome::Value(secrets.value(value)),
-            Err(words) => ToolOutcome::Error(secrets.text(&words)),
+            Ok(value) => ToolOutcome::Value(secrets.mask_value(value)),
+            Err(words) => ToolOutcome::Error(secrets.mask_text(&words)),
         }
     }
 }

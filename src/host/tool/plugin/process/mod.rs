@@ -7,15 +7,11 @@
 //! A process is never trusted: whatever it does or does not do, each call ends, nothing that it says unasked is acted
 //! upon, and nothing of it blocks anybody.
 
-mod group;
-
 mod lines;
 
 mod options;
 
 mod running;
-
-mod stderr;
 
 mod unasked;
 
@@ -31,10 +27,10 @@ use tokio::sync::{Mutex, Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use crate::host::child::Child;
 use crate::host::component::message::Message;
 use crate::host::tool::CallContext;
 use crate::host::tool::plugin::component::{Component, ComponentError};
-use crate::host::tool::plugin::process::group::Group;
 use crate::host::tool::plugin::process::running::{Answer, Asked, Request, Running};
 use crate::host::tool::plugin::process::unasked::Counts;
 use crate::value::Value;
@@ -124,9 +120,11 @@ impl ProcessPlugin {
             )));
         }
         state.starts.push_back(now);
-        let (group, pipes) = Group::start(&self.options).map_err(|cause| self.cannot_start(&cause))?;
+        let ProcessOptions { name, command, folder, environment, secrets, .. } = &*self.options;
+        let started = Child::start(name, command, folder, environment, secrets);
+        let (child, pipes, witness) = started.map_err(|cause| self.cannot_start(&cause))?;
         let (requests, receiver) = mpsc::unbounded_channel();
-        let running = Running::new(self.options.clone(), group, pipes, self.counts.clone(), receiver);
+        let running = Running::new(self.options.clone(), child, pipes, witness, self.counts.clone(), receiver);
         let task = tokio::spawn(running.run());
         state.process = Some(Process { requests: requests.clone(), task });
         Ok(requests)

@@ -12,14 +12,13 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use crate::host::child::{Child, Pipes, Witness};
 use crate::host::clock::iso_text;
 use crate::host::component::message::{Exchange, Message, Role};
 use crate::host::text::shorten;
 use crate::host::tool::plugin::component::ComponentError;
-use crate::host::tool::plugin::process::group::{Group, Pipes};
 use crate::host::tool::plugin::process::lines::{Line, LineReader};
 use crate::host::tool::plugin::process::options::{END_OF_PIPES, ProcessOptions};
-use crate::host::tool::plugin::process::stderr::{self, Tail};
 use crate::host::tool::plugin::process::unasked::{Counts, Unasked};
 use crate::value::Value;
 
@@ -79,13 +78,12 @@ enum Cause {
 pub(super) struct Running {
     options: Arc<ProcessOptions>,
     requests: mpsc::UnboundedReceiver<Request>,
-    group: Group,
+    child: Child,
+    witness: Witness,
     lines: LineReader<ChildStdout>,
     to_write: mpsc::Sender<Vec<u8>>,
     /// The task that writes; it ends when the process reads no more.
     writer: JoinSet<()>,
-    stderr: JoinSet<()>,
-    tail: Arc<Tail>,
     counts: Arc<Counts>,
     /// Calls that the process works on.
     calls: Vec<Asked>,
@@ -104,27 +102,24 @@ impl Running {
     /// Takes a process that has just been started.
     pub(super) fn new(
         options: Arc<ProcessOptions>,
-        group: Group,
+        child: Child,
         pipes: Pipes,
+        witness: Witness,
         counts: Arc<Counts>,
         requests: mpsc::UnboundedReceiver<Request>,
     ) -> Running {
-        let Pipes { stdin, stdout, stderr } = pipes;
+        let Pipes { stdin, stdout } = pipes;
         let (to_write, lines) = mpsc::channel(TO_WRITE);
         let mut writer = JoinSet::new();
         writer.spawn(write(stdin, lines));
-        let tail = Arc::new(Tail::default());
-        let mut reader = JoinSet::new();
-        reader.spawn(stderr::read(options.name.clone(), stderr, tail.clone(), options.secrets.clone()));
         Running {
             lines: LineReader::new(stdout, options.limits.line_bytes),
             options,
             requests,
-            group,
+            child,
+            witness,
             to_write,
             writer,
-            stderr: reader,
-            tail,
             counts,
             calls: Vec::new(),
             given_up: Vec::new(),
@@ -189,8 +184,8 @@ impl Running {
                     }
                     Line::End => Err(Cause::Ended),
                 },
-                status = self.group.ended(), if self.status.is_none() => {
-                    self.status = status.ok();
+                status = self.child.ended(), if self.status.is_none() => {
+                    self.status = status;
                     return self.read_rest().await;
                 }
                 _ = self.writer.join_next() => Err(Cause::DoesNotRead),
@@ -363,17 +358,16 @@ impl Running {
                 std::future::pending::<()>().await;
             };
             self.status = tokio::select! {
-                status = self.group.ended_within(patience) => status,
+                status = self.child.ended_within(patience) => status,
                 () = drain => None,
             };
         }
         let has_left = self.status.is_some();
         self.writer.abort_all();
         if !has_left {
-            self.status = self.group.terminate(limits.terminate_grace).await;
+            self.status = self.child.terminate(limits.terminate_grace).await;
         }
-        self.status = self.group.kill().await.or(self.status);
-        let _ = timeout(END_OF_PIPES, self.stderr.join_next()).await;
+        self.status = self.child.kill().await.or(self.status);
         let status = self.status.map_or_else(|| "unknown status".to_owned(), |status| status.to_string());
         let name = &self.options.name;
         let mut text = match cause {
@@ -384,7 +378,7 @@ impl Running {
             Cause::Ended => format!("the process of plugin `{name}` closed its output and was stopped"),
             Cause::DoesNotRead => format!("the process of plugin `{name}` read no more and was stopped"),
         };
-        let tail = self.tail.text();
+        let (_, tail) = self.witness.last_words(END_OF_PIPES).await;
         if !tail.is_empty() {
             text.push_str("; it said last:\n");
             text.push_str(&tail);

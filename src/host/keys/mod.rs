@@ -1,8 +1,10 @@
 //! What is wrong with a configuration, whoever reads it, and keys that nobody knows.
 
+mod read;
+
 use std::path::PathBuf;
 
-use crate::lang::spelling::nearest;
+pub(crate) use crate::host::keys::read::{as_text, count, of_kind, pairs, read, seconds, texts, texts_of, unknown_key};
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -54,13 +56,4 @@ pub enum ConfigError {
     /// There is no place for journals.
     #[error("there is no place for session journals: neither XDG_STATE_HOME nor HOME is set; name one with --journal")]
     NoStateFolder,
-}
-
-/// What to say of a key that is not among those that are known.
-pub(crate) fn unknown_key<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let known: Vec<&str> = known.collect();
-    match nearest(key, known.iter()) {
-        Some(other) => format!("unknown key `{key}`; did you mean `{other}`?"),
-        None => format!("unknown key `{key}`; known are {}", known.join(", ")),
-    }
 }

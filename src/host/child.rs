@@ -1,0 +1,190 @@
+//! A process of ours and its children, which end with it: a process group of its own, a clean environment, its standard
+//! error always read, masked, logged, and its end kept for messages.
+//!
+//! After a SIGKILL of ours nobody is left to end them: they find their standard input closed. One that does not read it
+//! goes on until it notices otherwise.
+
+use std::io;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::{ChildStdin, ChildStdout, Command};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use crate::host::secrets::Secrets;
+
+/// What is kept of standard error, in bytes.
+const KEPT: usize = 2 << 10;
+
+/// What is shown of one line of it, in bytes.
+const LINE: usize = 8 << 10;
+
+/// A running process, or one that has ended. Dropped, it is killed with all its children.
+pub(crate) struct Child {
+    /// Its id, which is its group's.
+    leader: Option<Pid>,
+    ended: watch::Receiver<Option<ExitStatus>>,
+}
+
+/// Its ends.
+pub(crate) struct Pipes {
+    pub(crate) stdin: ChildStdin,
+    pub(crate) stdout: ChildStdout,
+}
+
+/// What is known of the process. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Witness {
+    tail: Arc<Mutex<String>>,
+    ended: watch::Receiver<Option<ExitStatus>>,
+    /// Whether all of its standard error has been read.
+    silent: watch::Receiver<bool>,
+}
+
+impl Child {
+    /// Starts it. A command with a `/` is a path in `folder`; a name is looked for in `PATH`.
+    pub(crate) fn start(
+        name: &Arc<str>,
+        command: &[String],
+        folder: &Path,
+        environment: &[(String, String)],
+        secrets: &Arc<Secrets>,
+    ) -> io::Result<(Child, Pipes, Witness)> {
+        let no_command = || io::Error::new(io::ErrorKind::InvalidInput, "there is no command");
+        let (program, arguments) = command.split_first().ok_or_else(no_command)?;
+        let program = if program.contains('/') { folder.join(program) } else { program.into() };
+        let mut child = Command::new(program)
+            .args(arguments)
+            .current_dir(folder)
+            .env_clear()
+            .envs(environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()?;
+        let (Some(stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(io::Error::other("it has no pipes"));
+        };
+        let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        let (ended_sender, ended) = watch::channel(None);
+        let (silent_sender, silent) = watch::channel(false);
+        let tail = Arc::default();
+        tokio::spawn(read_errors(name.clone(), stderr, Arc::clone(&tail), secrets.clone(), silent_sender));
+        tokio::spawn(reap(child, leader, ended_sender));
+        let witness = Witness { tail, ended: ended.clone(), silent };
+        Ok((Child { leader, ended }, Pipes { stdin, stdout }, witness))
+    }
+
+    /// Waits for its end. May be given up.
+    pub(crate) async fn ended(&mut self) -> Option<ExitStatus> {
+        self.ended.wait_for(Option::is_some).await.ok().and_then(|status| *status)
+    }
+
+    /// Waits so long for its end.
+    pub(crate) async fn ended_within(&mut self, grace: Duration) -> Option<ExitStatus> {
+        timeout(grace, self.ended()).await.ok().flatten()
+    }
+
+    /// Asks it to end, and waits so long.
+    pub(crate) async fn terminate(&mut self, grace: Duration) -> Option<ExitStatus> {
+        self.signal(Signal::TERM);
+        self.ended_within(grace).await
+    }
+
+    /// Ends it and whatever it has started.
+    pub(crate) async fn kill(&mut self) -> Option<ExitStatus> {
+        self.signal(Signal::KILL);
+        self.ended().await
+    }
+
+    fn signal(&self, signal: Signal) {
+        // After the leader has been waited for, its number may be another's.
+        if let (Some(leader), None) = (self.leader, *self.ended.borrow()) {
+            // It may have ended this moment.
+            let _ = kill_process_group(leader, signal);
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.signal(Signal::KILL);
+    }
+}
+
+impl Witness {
+    /// How it ended, if it does so soon, and the last lines that it wrote to standard error.
+    pub(crate) async fn last_words(&mut self, limit: Duration) -> (Option<ExitStatus>, String) {
+        let ended = timeout(limit, self.ended.wait_for(Option::is_some)).await;
+        let status = ended.ok().and_then(Result::ok).and_then(|status| *status);
+        if status.is_some() {
+            // What it wrote may still be on its way.
+            let _ = timeout(limit, self.silent.wait_for(|silent| *silent)).await;
+        }
+        (status, self.tail.lock().unwrap_or_else(PoisonError::into_inner).trim_end().to_owned())
+    }
+}
+
+/// Waits for the process, then ends what it has left.
+async fn reap(mut child: tokio::process::Child, leader: Option<Pid>, ended: watch::Sender<Option<ExitStatus>>) {
+    let Ok(status) = child.wait().await else { return };
+    if let Some(leader) = leader {
+        let _ = kill_process_group(leader, Signal::KILL);
+    }
+    let _ = ended.send(Some(status));
+}
+
+/// Reads standard error to its end, so that the process never waits for us.
+async fn read_errors(
+    name: Arc<str>,
+    mut stderr: impl AsyncRead + Unpin,
+    tail: Arc<Mutex<String>>,
+    secrets: Arc<Secrets>,
+    silent: watch::Sender<bool>,
+) {
+    let mut buffer = vec![0; LINE];
+    let mut line = Vec::new();
+    let mut is_cut = false;
+    while let Ok(n_read @ 1..) = stderr.read(&mut buffer).await {
+        for &byte in &buffer[..n_read] {
+            if byte == b'\n' {
+                tell(&name, &line, is_cut, &tail, &secrets);
+                line.clear();
+                is_cut = false;
+            } else if line.len() < LINE {
+                line.push(byte);
+            } else {
+                is_cut = true;
+            }
+        }
+    }
+    if !line.is_empty() {
+        tell(&name, &line, is_cut, &tail, &secrets);
+    }
+    let _ = silent.send(true);
+}
+
+fn tell(name: &str, line: &[u8], is_cut: bool, tail: &Mutex<String>, secrets: &Secrets) {
+    // Half a secret at the end of what was cut off would not be found.
+    let end = if is_cut { line.len().saturating_sub(secrets.longest()) } else { line.len() };
+    let text = String::from_utf8_lossy(&line[..end]);
+    let text: String = secrets.mask(&text).chars().map(|c| if c.is_control() && c != '\t' { ' ' } else { c }).collect();
+    let text = text.trim_end();
+    tracing::debug!(process = name, "stderr: {text}");
+    let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+    tail.push_str(text);
+    tail.push('\n');
+    let mut cut = tail.len().saturating_sub(KEPT);
+    while !tail.is_char_boundary(cut) {
+        cut += 1;
+    }
+    tail.drain(..cut);
+}
