@@ -29,8 +29,8 @@ pub(crate) enum Command {
     Breakpoints(Vec<Breakpoint>),
     /// To stop at these from now on, too.
     Exceptions(Exceptions),
-    /// What the journal holds, and how often the machine has moved after that.
-    Past(oneshot::Sender<Result<(Vec<Record>, u32), JournalError>>),
+    /// What the journal holds, and how often the machine has moved after that; none: as often as it could.
+    Past(oneshot::Sender<Result<(Vec<Record>, Option<u32>), JournalError>>),
     /// The program's text.
     Program(oneshot::Sender<Arc<Program>>),
     /// The value of an expression.

@@ -95,7 +95,7 @@ impl Door for CommandLineDoor {
             };
             let ready = prepare(&console, &run, !is_again, None).await.map_err(in_words)?;
             let about = ready.about;
-            let session = match (ready.open)() {
+            let session = match ready.open.await {
                 Ok(session) => session,
                 Err(failure) => {
                     ready.equipment.close().await;
@@ -205,8 +205,8 @@ impl Launcher for Grounds {
             let equipped = self.world.equip(&self.console, &self.program, tools, Some(&begun)).await;
             let equipped = equipped.map_err(in_words)?;
             let id = new_id(&SystemClock);
-            let journal = self.place.beside(&id).address(&id).and_then(|address| address.open());
-            let journal = journal.map_err(|error| error.to_string())?;
+            let address = self.place.beside(&id).address(&id).map_err(|error| error.to_string())?;
+            let journal = address.open().await.map_err(|error| error.to_string())?;
             Ok(Ground { world: equipped.world, journal, id })
         })
     }

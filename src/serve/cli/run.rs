@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 
 use crate::diagnostic::{Severity, render};
 use crate::host::clock::SystemClock;
 use crate::host::equipment::Equipment;
-use crate::host::journal::JournalError;
-use crate::host::journal::address::{Address, is_file_journal};
+use crate::host::journal::address::{Address, Place};
 use crate::host::journal::record::{Begun, GivenFiles, Record, RecordBody};
-use crate::host::journal::store::is_store;
+use crate::host::journal::{JournalError, JournalErrorKind};
 use crate::host::program::{ProgramText, ToolInventory, load_files, load_texts};
 use crate::host::session::replay::last_text;
 use crate::host::session::{Session, SessionError, Start, World};
@@ -168,7 +169,7 @@ async fn begin(
         surroundings.console.warning(warning);
     }
     let subject = Subject { can_restart, ..about.subject };
-    let talked = match open() {
+    let talked = match open.await {
         Ok(session) => {
             if let Some(listening) = listening {
                 listening.show(&session, &subject);
@@ -185,10 +186,13 @@ async fn begin(
 }
 
 /// The session that `--session` names, if it is kept: its id and its journal.
-fn stored<'a>(console: &Console, arguments: &'a RunArguments) -> Result<Option<(&'a str, Address)>, Failure> {
+async fn stored<'a>(
+    console: &Console,
+    arguments: &'a RunArguments,
+) -> Result<Option<(&'a str, Address)>, Failure> {
     let Some(id) = &arguments.session else { return Ok(None) };
     let address = world::sessions_place(console, arguments.journal.as_deref())?.address(id).map_err(journal_failure)?;
-    let is_kept = address.is_there().map_err(journal_failure)?;
+    let is_kept = address.is_there().await.map_err(journal_failure)?;
     Ok(is_kept.then_some((id, address)))
 }
 
@@ -203,7 +207,7 @@ pub(crate) struct Ready<'a> {
 }
 
 /// What opens it.
-type Opening<'a> = Box<dyn FnOnce() -> Result<Session, Failure> + Send + 'a>;
+type Opening<'a> = BoxFuture<'a, Result<Session, Failure>>;
 
 /// What is told of a session and about it.
 pub(crate) struct About {
@@ -226,7 +230,7 @@ pub(crate) async fn prepare<'a>(
     is_first: bool,
     watch: Option<&mut Watch>,
 ) -> Result<Ready<'a>, Failure> {
-    match stored(console, arguments).map(|stored| stored.filter(|_| is_first))? {
+    match stored(console, arguments).await.map(|stored| stored.filter(|_| is_first))? {
         Some((id, address)) => {
             let stored = Stored { address: &address, id, is_elsewhere: arguments.journal.is_some() };
             let given = Given { files: &arguments.files, migrate: arguments.migrate };
@@ -271,7 +275,7 @@ async fn prepare_world<'a>(
         Some(id) => id.as_str().into(),
         None => new_id(&SystemClock),
     };
-    let journal = arguments.journal.as_deref().filter(|path| is_first || is_store(path));
+    let journal = arguments.journal.as_deref().filter(|path| is_first || !Place::at(path).is_for_one());
     let address = world::sessions_place(console, journal)?.address(&id).map_err(journal_failure)?;
     let subject = Subject {
         is_plan: is_plan(&program, entry),
@@ -287,12 +291,12 @@ async fn prepare_world<'a>(
         arguments: arguments.arg.iter().cloned().collect::<Map>(),
         given: equipped.given,
     };
-    let open = move || {
-        let journal = address.open().map_err(journal_failure)?;
+    let open = async move {
+        let journal = address.open().await.map_err(journal_failure)?;
         Session::start(equipped.world, journal, begun).map_err(session_failure)
     };
     let about = About { subject, choices: equipped.choices, warning: None, ids, world };
-    Ok((about, Box::new(open)))
+    Ok((about, open.boxed()))
 }
 
 /// Runs a plan that is no file yet: `name` is what it is called, `world` what it acts through.
@@ -315,12 +319,12 @@ pub(crate) async fn run_plan(
     let subject = Subject { is_plan: true, ..subject(&program, &world, &id, &[PathBuf::from(name)], None) };
     let ids = ids(&world);
     let begun = Start { id, program, text, settings, entry: None, arguments, given };
-    let open = move || {
-        let journal = address.open().map_err(journal_failure)?;
+    let open = async move {
+        let journal = address.open().await.map_err(journal_failure)?;
         Session::start(world, journal, begun).map_err(session_failure)
     };
     let about = About { subject, choices: Vec::new(), warning: None, ids, world: WorldArguments::default() };
-    let ready = Ready { about, equipment, open: Box::new(open) };
+    let ready = Ready { about, equipment, open: open.boxed() };
     let mut input = Input::open(console).await;
     let talk = TalkArguments::default();
     let surroundings = Surroundings { console, arguments: &talk, input: &mut input, watch: None, signal: None };
@@ -367,10 +371,10 @@ async fn prepare_resume<'a>(
     watch: Option<&mut Watch>,
 ) -> Result<Ready<'a>, Failure> {
     // Opened first: whoever else holds it is more important than anything that could be wrong here.
-    let mut journal = stored.address.open().map_err(journal_failure)?;
-    let records = journal.records().map_err(journal_failure)?;
-    let begun = begun(&records, stored.address.path())?;
-    stored.address.check(&records, stored.id).map_err(journal_failure)?;
+    let journal = stored.address.open().await.map_err(journal_failure)?;
+    let records = stored.address.read().await.map_err(journal_failure)?;
+    let begun = begun(&records, &stored.address.location())?;
+    stored.address.check(&records).map_err(journal_failure)?;
     let world = &with_kept(world, begun)?;
     let (text, known) = last_text(&records).unwrap_or_else(|| (begun_text(begun), &begun.tools));
     let signatures: Vec<Signature> = known.iter().map(|tool| tool.to_tool().signature).collect();
@@ -391,12 +395,14 @@ async fn prepare_resume<'a>(
         Ok((mut about, session_world, changed)) => {
             drop(records);
             given.tell(console, stored.id, changes.as_ref(), &mut about.choices);
-            let open = move || match changed {
-                Some(text) => Session::resume_changed(session_world, journal, &text),
-                None => Session::resume(session_world, journal),
+            let open = async move {
+                let resumed = match changed {
+                    Some(text) => Session::resume_changed(session_world, journal, text).await,
+                    None => Session::resume(session_world, journal).await,
+                };
+                resumed.map_err(session_failure)
             };
-            let open = move || open().map_err(session_failure);
-            Ok(Ready { about, equipment, open: Box::new(open) })
+            Ok(Ready { about, equipment, open: open.boxed() })
         }
         Err(failure) => {
             equipment.close().await;
@@ -433,8 +439,8 @@ async fn prepare_old_world(
          session for that",
     );
     let own_files: Vec<PathBuf> = text.roots.iter().map(|root| PathBuf::from(&**root)).collect();
-    let path = stored.is_elsewhere.then_some(stored.address.path());
-    let subject = subject(program, &equipped.world, &begun.session, &own_files, path);
+    let path = stored.is_elsewhere.then(|| PathBuf::from(stored.address.location()));
+    let subject = subject(program, &equipped.world, &begun.session, &own_files, path.as_deref());
     let is_plan = begun.entry.as_ref().map_or_else(|| is_plan(program, None), |entry| entry.is_plan);
     let subject = Subject { is_resumed: true, is_plan, ..subject };
     let (ids, world) = (ids(&equipped.world), world.clone());
@@ -447,10 +453,10 @@ fn ids(world: &World) -> (String, String) {
 }
 
 /// The beginning that a journal holds.
-pub(crate) fn begun<'r>(records: &'r [Record], path: &Path) -> Result<&'r Begun, Failure> {
+pub(crate) fn begun<'r>(records: &'r [Record], location: &str) -> Result<&'r Begun, Failure> {
     match records.first().map(|record| &record.body) {
         Some(RecordBody::Begun(begun)) => Ok(begun),
-        _ => Err(Failure::failed(format!("{}: the journal holds no session; begin a new one", path.display()))),
+        _ => Err(Failure::failed(format!("{location}: the journal holds no session; begin a new one"))),
     }
 }
 
@@ -537,7 +543,7 @@ fn subject(program: &Arc<Program>, world: &World, id: &str, files: &[PathBuf], j
 }
 
 fn check_journal_kind(path: &Path) -> Result<(), Failure> {
-    if is_store(path) || is_file_journal(path) {
+    if Place::at(path).has_ending() {
         return Ok(());
     }
     Err(Failure::wrong(format!(
@@ -555,22 +561,26 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .map_err(|cause| Failure::failed(format!("cannot start: {cause}; close some programs and try again")))
 }
 
-/// A journal that is there already is a matter of the command; everything else is not.
+/// A journal that is there already is a matter of the command; everything else is not. Which options name another place
+/// is said here: the rest is true for every door.
 pub(crate) fn journal_failure(error: JournalError) -> Failure {
-    match &error {
-        JournalError::Exists { .. }
-        | JournalError::Foreign { .. }
-        | JournalError::NoSqlite { .. }
-        | JournalError::SessionId(_)
-        | JournalError::NoSession { .. }
-        | JournalError::OtherSession { .. } => Failure::wrong(error.to_string()),
-        JournalError::Io { .. }
-        | JournalError::Locked { .. }
-        | JournalError::Corrupt { .. }
-        | JournalError::Damaged { .. }
-        | JournalError::SecretsMissing { .. }
-        | JournalError::Newer { .. }
-        | JournalError::Older { .. } => Failure::failed(error.to_string()),
+    let text = error.to_string();
+    match &error.kind {
+        JournalErrorKind::Exists => Failure::wrong(format!("{text} (--session ID resumes it, --journal PATH names another)")),
+        JournalErrorKind::Foreign(_) | JournalErrorKind::Unsupported(_) => Failure::wrong(format!("{text} (--journal PATH)")),
+        JournalErrorKind::NoSession(_) => Failure::wrong(format!(
+            "{text}; `playhouse sessions list --journal {}` shows those there are",
+            error.location
+        )),
+        JournalErrorKind::SessionId(_) | JournalErrorKind::OtherSession { .. } => Failure::wrong(text),
+        JournalErrorKind::Full { .. } | JournalErrorKind::Unavailable { .. } => {
+            Failure::failed(format!("{text} (--session ID resumes one, --journal PATH names a place)"))
+        }
+        JournalErrorKind::Fenced
+        | JournalErrorKind::Held(_)
+        | JournalErrorKind::Corrupt { .. }
+        | JournalErrorKind::Format { .. }
+        | JournalErrorKind::SecretsMissing { .. } => Failure::failed(text),
     }
 }
 

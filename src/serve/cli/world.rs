@@ -38,6 +38,7 @@ use crate::lang::program::{FrontMatter, Program};
 use crate::serve::cli::chosen::{Chosen, at_server, choose};
 use crate::serve::cli::console::{Console, Failure};
 use crate::serve::cli::going_on::to_keep;
+use crate::serve::cli::sessions::waited;
 use crate::value::Map;
 use crate::vm::protocol::settings::Settings;
 use crate::vm::protocol::{Event, ReplyEnd, ToolSignature, TurnId};
@@ -352,8 +353,8 @@ fn open_model(config: &Config, id: &ModelId) -> Result<Arc<dyn Llm>, Failure> {
         ModelId::Script(path) => Arc::new(Script::load(path).map_err(|error| Failure::wrong(error.to_string()))?),
         ModelId::Replay(session) => {
             let place = config.sessions_place().map_err(|error| Failure::wrong(error.to_string()))?;
-            let address = place.find(session).map_err(|error| Failure::wrong(error.to_string()))?;
-            let records = address.read().map_err(|error| Failure::wrong(error.to_string()))?;
+            let read = async { place.find(session).await?.read().await };
+            let records = waited(read)?.map_err(|error| Failure::wrong(error.to_string()))?;
             Arc::new(Replay::of_session(session, recorded_replies(&records)))
         }
     })

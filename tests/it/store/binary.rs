@@ -3,10 +3,9 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
 
-use playhouse::host::journal::store;
 use playhouse::vm::protocol::Timestamp;
 
-use super::message;
+use super::{message, store};
 use crate::journal::begun;
 use crate::run::Run;
 #[cfg(target_os = "linux")]
@@ -113,7 +112,7 @@ fn a_full_disk_is_told_and_nothing_is_lost() {
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{stderr}");
-    assert!(stderr.contains("our.db: cannot write the journal: ") && stderr.contains("--session"), "{stderr}");
+    assert!(stderr.contains("our.db: cannot write the journal: ") && stderr.contains("resume the session"), "{stderr}");
     let done = run.beside().line("sessions list --journal our.db").code(0).stdout_contains("waiting");
     done.then().line("sessions resume s --journal our.db").stdin("Mina\n").code(0).stdout("Bye, Mina.\n");
 }
