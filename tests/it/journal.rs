@@ -6,8 +6,8 @@ use std::sync::Arc;
 use playhouse::host::journal::file::{FileJournal, holder, read_file};
 use playhouse::host::journal::memory::MemoryJournal;
 use playhouse::host::journal::record::{Begun, ChunkText, FORMAT, OutcomeWire, Record, RecordBody};
-use playhouse::host::journal::wire::{FileWire, ToolWire};
 use playhouse::host::journal::tail::{TailBuffer, joined};
+use playhouse::host::journal::wire::{FileWire, ToolWire};
 use playhouse::host::journal::{Durability, JournalErrorKind};
 use playhouse::lang::program::{Parameter, Signature, Type, TypeKind};
 use playhouse::value::{Map, Value};
@@ -260,7 +260,8 @@ async fn pieces_are_joined_until_they_are_flushed() {
 #[test]
 fn the_piece_before_an_edit_stays_apart() {
     let edited = |after| RecordBody::Edited { frame: None, name: "x".into(), value: Value::Int(1), after };
-    let bodies = [begun("s"), chunk(1, "a"), chunk(1, "b"), chunk(1, "c"), edited(Some(2)), chunk(1, "d"), edited(None)];
+    let bodies =
+        [begun("s"), chunk(1, "a"), chunk(1, "b"), chunk(1, "c"), edited(Some(2)), chunk(1, "d"), edited(None)];
     let shown: Vec<RecordBody> = joined(records_of(&bodies), false).into_iter().map(|record| record.body).collect();
     assert_eq!(shown, [begun("s"), chunk(1, "ab"), chunk(1, "c"), edited(Some(2)), chunk(1, "d"), edited(None)]);
 }

@@ -15,9 +15,9 @@ use playhouse::vm::Machine;
 use playhouse::vm::protocol::view::View;
 use playhouse::vm::protocol::{Event, Finish, Location, NewProgram, Progress, ReplyEnd, Timestamp};
 
-use crate::stores::Log;
 use crate::golden;
 use crate::run::Run;
+use crate::stores::Log;
 use crate::world::{Case, Chunking, Happening, World, begin, parse, play};
 use crate::world_parts::read_program;
 

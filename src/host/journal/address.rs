@@ -1,14 +1,44 @@
-//! Where sessions are kept, and where one of them is: whatever keeps it.
+//! Where sessions are kept, and where one of them is: whatever keeps it. A new back end is a file with a [`Store`], and a
+//! line in [`BACK_ENDS`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::TryStreamExt;
 
+use crate::host::journal::file::Files;
 use crate::host::journal::record::{Record, RecordBody};
-use crate::host::journal::store::{BackEnd, Store, check_session_id};
+use crate::host::journal::store::{Store, check_session_id};
 use crate::host::journal::tail::joined;
-use crate::host::journal::{Journal, JournalError, JournalErrorKind};
+use crate::host::journal::{Journal, JournalError, JournalErrorKind, sqlite};
+
+/// What keeps sessions, by how the name of a place ends.
+#[derive(Debug)]
+struct BackEnd {
+    /// The endings; none: it has every place that no other one has.
+    endings: &'static [&'static str],
+    /// Whether a place is for one session only.
+    is_for_one: bool,
+    /// The store at a path.
+    at: fn(&Path) -> Arc<dyn Store>,
+}
+
+/// All of them.
+static BACK_ENDS: [BackEnd; 3] = [
+    BackEnd { endings: &["sqlite", "db"], is_for_one: false, at: sqlite::at },
+    BackEnd { endings: &["jsonl"], is_for_one: true, at: Files::only },
+    BackEnd { endings: &[], is_for_one: false, at: Files::folder },
+];
+
+impl BackEnd {
+    /// What keeps the sessions at a path.
+    fn of(path: &Path) -> &'static BackEnd {
+        let is_of =
+            |back_end: &&BackEnd| path.extension().is_some_and(|own| back_end.endings.iter().any(|of| own == *of));
+        let [.., folder] = &BACK_ENDS;
+        BACK_ENDS.iter().find(is_of).unwrap_or(folder)
+    }
+}
 
 /// Where sessions are kept.
 #[derive(Clone, Debug)]
@@ -56,7 +86,7 @@ impl Place {
 
     /// Whether it is told by its ending what keeps it: every other path is a folder.
     pub fn has_ending(&self) -> bool {
-        self.back_end.has_ending()
+        !self.back_end.endings.is_empty()
     }
 
     /// The store there.
@@ -87,7 +117,11 @@ impl Place {
     /// There is none, or it cannot be told.
     pub async fn find(&self, session: &str) -> Result<Address, JournalError> {
         let address = self.address(session)?;
-        if address.is_there().await? { Ok(address) } else { Err(JournalError::no_session(address.store.location(), session)) }
+        if address.is_there().await? {
+            Ok(address)
+        } else {
+            Err(JournalError::no_session(address.store.location(), session))
+        }
     }
 }
 
@@ -152,7 +186,8 @@ impl Address {
     pub fn check(&self, records: &[Record]) -> Result<(), JournalError> {
         match records.first().map(|record| &record.body) {
             Some(RecordBody::Begun(begun)) if begun.session != self.session => {
-                let kind = JournalErrorKind::OtherSession { found: begun.session.clone(), wanted: self.session.clone() };
+                let kind =
+                    JournalErrorKind::OtherSession { found: begun.session.clone(), wanted: self.session.clone() };
                 Err(JournalError::new(self.location(), kind))
             }
             _ => Ok(()),

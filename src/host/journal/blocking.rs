@@ -17,6 +17,11 @@ pub(super) async fn blocking<T: Send + 'static>(
     // Closed never: the error cannot happen, and without a permit nothing is lost but restraint.
     let _permit = ROOM.acquire().await;
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|cause| {
-        Err(JournalError::unavailable(location, "use", io::Error::other(cause), "resume the session, and please report this"))
+        Err(JournalError::unavailable(
+            location,
+            "use",
+            io::Error::other(cause),
+            "resume the session, and please report this",
+        ))
     })
 }

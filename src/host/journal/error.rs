@@ -78,7 +78,9 @@ pub enum JournalErrorKind {
     #[error("this is {0}, not a store of sessions; name another place")]
     Foreign(&'static str),
     /// This program has nothing that could open it.
-    #[error("this build of playhouse has no {0}; name a `.jsonl` file, or use a build with the feature `sqlite`, which the default build has")]
+    #[error(
+        "this build of playhouse has no {0}; name a `.jsonl` file, or use a build with the feature `sqlite`, which the default build has"
+    )]
     Unsupported(&'static str),
     /// The id of a session cannot be part of a name.
     #[error("`{0}` cannot be a session's id; use letters, digits, `-`, `_` and `.`, not first a `.`")]

@@ -1,13 +1,10 @@
-//! Stores: where sessions are kept, whatever keeps them. A new back end is a file with a [`Store`], and a line in
-//! [`BACK_ENDS`].
+//! Stores: the sessions of a place, whatever keeps them.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use futures_util::future::{self, BoxFuture, FutureExt};
 
-use crate::host::journal::file::Files;
-use crate::host::journal::{Journal, JournalError, JournalErrorKind, RecordStream, sqlite};
+use crate::host::journal::{Journal, JournalError, JournalErrorKind, RecordStream};
 use crate::vm::protocol::Timestamp;
 
 /// The sessions of one place.
@@ -113,38 +110,6 @@ impl Listed {
     /// One of which no more is known.
     pub fn unknown(id: Arc<str>) -> Listed {
         Listed { id, known: None }
-    }
-}
-
-/// What keeps sessions, by how the name of a place ends.
-#[derive(Debug)]
-pub(super) struct BackEnd {
-    /// The endings; none: it has every place that no other one has.
-    endings: &'static [&'static str],
-    /// Whether a place is for one session only.
-    pub(super) is_for_one: bool,
-    /// The store at a path.
-    pub(super) at: fn(&Path) -> Arc<dyn Store>,
-}
-
-/// All of them.
-static BACK_ENDS: [BackEnd; 3] = [
-    BackEnd { endings: &["sqlite", "db"], is_for_one: false, at: sqlite::at },
-    BackEnd { endings: &["jsonl"], is_for_one: true, at: Files::only },
-    BackEnd { endings: &[], is_for_one: false, at: Files::folder },
-];
-
-impl BackEnd {
-    /// What keeps the sessions at a path.
-    pub(super) fn of(path: &Path) -> &'static BackEnd {
-        let is_of = |back_end: &&BackEnd| path.extension().is_some_and(|own| back_end.endings.iter().any(|of| own == *of));
-        let [.., folder] = &BACK_ENDS;
-        BACK_ENDS.iter().find(is_of).unwrap_or(folder)
-    }
-
-    /// Whether its places are told by their ending.
-    pub(super) fn has_ending(&self) -> bool {
-        !self.endings.is_empty()
     }
 }
 

@@ -24,7 +24,8 @@ impl Session {
         reason: Reason,
     ) -> Result<Session, SessionError> {
         let of_thread = world.clone();
-        let (followed, fork) = replay::on_thread(move || follow(&of_thread, &fork).map(|followed| (followed, fork))).await?;
+        let (followed, fork) =
+            replay::on_thread(move || follow(&of_thread, &fork).map(|followed| (followed, fork))).await?;
         let (follower, mut open) = followed;
         let (kept, answers) = fork.records.split_at(fork.n_kept.min(fork.records.len()));
         let mut journal = TailBuffer::new(journal);

@@ -156,9 +156,7 @@ pub enum SessionError {
     #[error("session {0} is open already in this process; use it, or give the new one another id")]
     Open(Arc<str>),
     /// The task ended without a word.
-    #[error(
-        "internal error: the session's task ended unexpectedly; resume the session, and please report this"
-    )]
+    #[error("internal error: the session's task ended unexpectedly; resume the session, and please report this")]
     Vanished,
 }
 

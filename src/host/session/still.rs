@@ -49,7 +49,9 @@ impl Task {
                         break;
                     }
                 }
-                Input::View(_) | Input::Records(_) | Input::Subscribe(_) | Input::Edit(_) => Box::pin(self.take(input)).await?,
+                Input::View(_) | Input::Records(_) | Input::Subscribe(_) | Input::Edit(_) => {
+                    Box::pin(self.take(input)).await?
+                }
                 Input::Message(_)
                 | Input::Signal(_)
                 | Input::Interrupt

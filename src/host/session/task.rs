@@ -26,8 +26,8 @@ use crate::host::session::{SessionError, World};
 use crate::host::summary::SkippedWire;
 use crate::vm::Machine;
 use crate::vm::protocol::{
-    Close, Effect, EffectClass, Event, Outcome, Progress, QuestionId, ReplyEnd, StartTurn, TimerId, Timestamp, TurnId, Usage,
-    Verdict, Wait,
+    Close, Effect, EffectClass, Event, Outcome, Progress, QuestionId, ReplyEnd, StartTurn, TimerId, Timestamp, TurnId,
+    Usage, Verdict, Wait,
 };
 
 /// A session's state, outside the machine.

@@ -186,10 +186,7 @@ async fn begin(
 }
 
 /// The session that `--session` names, if it is kept: its id and its journal.
-async fn stored<'a>(
-    console: &Console,
-    arguments: &'a RunArguments,
-) -> Result<Option<(&'a str, Address)>, Failure> {
+async fn stored<'a>(console: &Console, arguments: &'a RunArguments) -> Result<Option<(&'a str, Address)>, Failure> {
     let Some(id) = &arguments.session else { return Ok(None) };
     let address = world::sessions_place(console, arguments.journal.as_deref())?.address(id).map_err(journal_failure)?;
     let is_kept = address.is_there().await.map_err(journal_failure)?;
@@ -566,16 +563,17 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 pub(crate) fn journal_failure(error: JournalError) -> Failure {
     let text = error.to_string();
     match &error.kind {
-        JournalErrorKind::Exists => Failure::wrong(format!("{text} (--session ID resumes it, --journal PATH names another)")),
-        JournalErrorKind::Foreign(_) | JournalErrorKind::Unsupported(_) => Failure::wrong(format!("{text} (--journal PATH)")),
+        JournalErrorKind::Exists => Failure::wrong(format!("{text} (--session ID, --journal PATH)")),
+        JournalErrorKind::Foreign(_) | JournalErrorKind::Unsupported(_) => {
+            Failure::wrong(format!("{text} (--journal PATH)"))
+        }
         JournalErrorKind::NoSession(_) => Failure::wrong(format!(
             "{text}; `playhouse sessions list --journal {}` shows those there are",
             error.location
         )),
         JournalErrorKind::SessionId(_) | JournalErrorKind::OtherSession { .. } => Failure::wrong(text),
-        JournalErrorKind::Full { .. } | JournalErrorKind::Unavailable { .. } => {
-            Failure::failed(format!("{text} (--session ID resumes one, --journal PATH names a place)"))
-        }
+        JournalErrorKind::Full { .. } => Failure::failed(format!("{text} (--session ID)")),
+        JournalErrorKind::Unavailable { .. } => Failure::failed(format!("{text} (--journal PATH)")),
         JournalErrorKind::Fenced
         | JournalErrorKind::Held(_)
         | JournalErrorKind::Corrupt { .. }

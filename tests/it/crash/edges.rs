@@ -5,17 +5,17 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use playhouse::host::journal::{Durability, Journal};
 use playhouse::host::journal::file::{FileJournal, read_file};
 use playhouse::host::journal::memory::MemoryJournal;
 use playhouse::host::journal::record::{Record, RecordBody};
+use playhouse::host::journal::{Durability, Journal};
 use playhouse::host::llm::script::{ScriptEntry, ScriptError};
 use playhouse::vm::protocol::Outcome;
 
 use super::{Case, UNKNOWN, paused, type_lines};
 use crate::conversation::{Conversation, Run};
-use crate::stores::now;
 use crate::ideal_model::{IdealModel, Known, Pace};
+use crate::stores::now;
 
 /// The example with one call, its tool declared so; the states of its journal just before `call_started`, just
 /// behind it, and behind `call_ended`.

@@ -40,12 +40,7 @@ pub(super) struct Run {
 }
 
 /// Begins a session, or takes up the one that the journal holds.
-async fn begin(
-    registry: &Arc<Registry>,
-    journal: &MemoryJournal,
-    program: &str,
-    script: Vec<ScriptEntry>,
-) -> Session {
+async fn begin(registry: &Arc<Registry>, journal: &MemoryJournal, program: &str, script: Vec<ScriptEntry>) -> Session {
     let world = playhouse::host::session::World {
         llm: Arc::new(Script::from_entries("test", script)),
         classifier: Arc::new(Off),

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use playhouse::host::journal::JournalErrorKind;
 use playhouse::host::journal::file::{FileJournal, holder, read_file};
 use playhouse::host::journal::record::{OutcomeWire, Record, RecordBody};
-use playhouse::host::journal::JournalErrorKind;
 use playhouse::value::Value;
 use playhouse::vm::protocol::Timestamp;
 
@@ -113,7 +113,10 @@ fn no_link_is_followed_to_what_stands_beside_a_journal() {
         let kept = FileJournal::open(&path).map(Log::new);
         let kept = kept.and_then(|mut journal| journal.append(Timestamp(5), crate::journal::begun(SECRET)));
         let refused = kept.unwrap_err().to_string();
-        assert!(refused.contains(if beside == "lock" { "cannot lock" } else { "cannot keep the secrets of" }), "{refused}");
+        assert!(
+            refused.contains(if beside == "lock" { "cannot lock" } else { "cannot keep the secrets of" }),
+            "{refused}"
+        );
         assert_eq!(std::fs::read_to_string(&theirs).unwrap(), "theirs");
     }
 }

@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 
 use playhouse::vm::protocol::Timestamp;
 
-use super::{message, store};
+use super::{message, sqlite};
 use crate::journal::begun;
 use crate::run::Run;
 #[cfg(target_os = "linux")]
@@ -129,12 +129,12 @@ fn a_store_is_not_cleaned_up_under_those_who_have_it_open() {
         let id = format!(":{} ", path.metadata().unwrap().ino());
         std::fs::read_to_string("/proc/locks").unwrap().lines().filter(|line| line.contains(&id)).count()
     };
-    let mut journal = store::open(&path, "here").unwrap();
+    let mut journal = sqlite::open(&path, "here").unwrap();
     journal.append(Timestamp(1), begun("x")).unwrap();
     assert_eq!(n_locks(), 1);
     // Another session of this process comes and goes.
-    drop(store::open(&path, "there").unwrap());
-    assert!(store::contains(&path, "here").unwrap());
+    drop(sqlite::open(&path, "there").unwrap());
+    assert!(sqlite::contains(&path, "here").unwrap());
     assert_eq!(n_locks(), 1);
     let done = done.then().line("sessions list --journal our.db").code(0);
     assert!(done.path("our.db-wal").exists(), "what is written ahead is still in use");

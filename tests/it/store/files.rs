@@ -9,7 +9,7 @@ use crate::stores::{self, store_at};
 use super::*;
 
 fn fault(place: &Place, session: &str) -> String {
-    let Err(error) = store::open(&place.path(), session) else { panic!("it was opened") };
+    let Err(error) = sqlite::open(&place.path(), session) else { panic!("it was opened") };
     shown(&place.path(), &error.to_string())
 }
 
@@ -47,7 +47,8 @@ fn records_hold_no_secret() {
 
     place.sql().execute("DELETE FROM secret WHERE seq > 1", []).unwrap();
     let written = stores::written(&store_at(&place.path()), "s").unwrap();
-    let seq = written.iter().find(|record| matches!(record.body, RecordBody::Edited { after: Some(1), .. })).unwrap().seq;
+    let seq =
+        written.iter().find(|record| matches!(record.body, RecordBody::Edited { after: Some(1), .. })).unwrap().seq;
     assert_eq!(
         fault(&place, "s"),
         format!(
@@ -75,15 +76,14 @@ fn what_is_no_store_is_left_alone() {
     std::fs::remove_file(place.path()).unwrap();
     place.sql().execute_batch("CREATE TABLE session (id); PRAGMA user_version = 2;").unwrap();
     let bytes = std::fs::read(place.path()).unwrap();
-    let said =
-        "our.sqlite: this is another program's database, not a store of sessions; name another place";
+    let said = "our.sqlite: this is another program's database, not a store of sessions; name another place";
     assert_eq!(fault(&place, "s"), said);
     assert_eq!(std::fs::read(place.path()).unwrap(), bytes);
     for error in [
-        store::list(&place.path()).unwrap_err(),
-        store::read(&place.path(), "s").unwrap_err(),
-        store::contains(&place.path(), "s").unwrap_err(),
-        store::delete(&place.path(), "s").unwrap_err(),
+        sqlite::list(&place.path()).unwrap_err(),
+        sqlite::read(&place.path(), "s").unwrap_err(),
+        sqlite::contains(&place.path(), "s").unwrap_err(),
+        sqlite::delete(&place.path(), "s").unwrap_err(),
     ] {
         assert!(matches!(error.kind, JournalErrorKind::Foreign(_)), "{error}");
     }
@@ -143,7 +143,7 @@ fn an_older_store_becomes_a_new_one() {
     assert_eq!(journal.records().unwrap().len(), 2);
     write(&mut journal, vec![chunk(1, "!"), message("so")]);
     assert_eq!(journal.records().unwrap()[1].body, chunk(1, "well!"));
-    assert_eq!(store::list(&place.path()).unwrap()[0].known.as_ref().unwrap().n_records, 4, "as they were written");
+    assert_eq!(sqlite::list(&place.path()).unwrap()[0].known.as_ref().unwrap().n_records, 4, "as they were written");
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn an_empty_database_becomes_a_store() {
     std::fs::create_dir_all(place.path().parent().unwrap()).unwrap();
     place.sql().execute_batch("CREATE TABLE t (a); DROP TABLE t; VACUUM;").unwrap();
     write(&mut place.open("s"), bodies());
-    assert_eq!(store::list(&place.path()).unwrap().len(), 1);
+    assert_eq!(sqlite::list(&place.path()).unwrap().len(), 1);
 }
 
 #[test]
@@ -170,8 +170,8 @@ fn damage_is_told_and_the_other_sessions_are_not_concerned() {
     assert!(fault(&place, "s").contains("record 3 of session s is damaged: record 4 is in its place"));
     assert_eq!(place.read("t").len(), place.open("t").records().unwrap().len());
     // It can be deleted all the same.
-    store::delete(&place.path(), "s").unwrap();
-    assert_eq!(store::list(&place.path()).unwrap().len(), 1);
+    sqlite::delete(&place.path(), "s").unwrap();
+    assert_eq!(sqlite::list(&place.path()).unwrap().len(), 1);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_file_that_is_cut_off_is_told() {
     let bytes = std::fs::read(place.path()).unwrap();
     for n_bytes in [1, 20, 100, 4_096, 8_192, bytes.len() - 4_096] {
         std::fs::write(place.path(), &bytes[..n_bytes]).unwrap();
-        let said = match store::open(&place.path(), "s").and_then(|mut journal| journal.records()) {
+        let said = match sqlite::open(&place.path(), "s").and_then(|mut journal| journal.records()) {
             Ok(records) => panic!("{n_bytes}: {} records", records.len()),
             Err(error) => shown(&place.path(), &error.to_string()),
         };

@@ -8,8 +8,8 @@ mod sessions;
 
 use std::path::{Path, PathBuf};
 
-use playhouse::host::journal::record::{ChunkText, OutcomeWire, Record, RecordBody};
 use playhouse::host::journal::JournalError;
+use playhouse::host::journal::record::{ChunkText, OutcomeWire, Record, RecordBody};
 use playhouse::host::journal::store::{Found, Listed};
 use playhouse::value::Value;
 use playhouse::vm::protocol::Timestamp;
@@ -36,11 +36,11 @@ impl Place {
     }
 
     fn open(&self, session: &str) -> Log {
-        store::open(&self.path(), session).unwrap()
+        sqlite::open(&self.path(), session).unwrap()
     }
 
     fn read(&self, session: &str) -> Vec<Record> {
-        store::read(&self.path(), session).unwrap()
+        sqlite::read(&self.path(), session).unwrap()
     }
 
     /// The tables, as another program sees them.
@@ -100,7 +100,7 @@ fn write(journal: &mut Log, bodies: Vec<RecordBody>) {
 }
 
 /// What a store can do, here and now.
-mod store {
+mod sqlite {
     use super::*;
     use crate::stores::{self, store_at};
 

@@ -65,6 +65,6 @@ fn journals_of_all_kinds_hold_the_same() {
     }
     assert!(n_joined > 100, "chunks were joined: {n_joined}");
     drop(other);
-    assert_eq!(store::list(&place.path()).unwrap().len() as u64, N_RUNS);
+    assert_eq!(sqlite::list(&place.path()).unwrap().len() as u64, N_RUNS);
     assert_eq!(place.names(), ["our.sqlite"], "nothing is left beside it");
 }

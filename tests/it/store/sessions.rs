@@ -10,14 +10,14 @@ use super::*;
 #[test]
 fn one_process_has_a_session() {
     let place = Place::new();
-    assert_eq!(store::holder(&place.path(), "s"), None);
+    assert_eq!(sqlite::holder(&place.path(), "s"), None);
     let mut journal = place.open("s");
     write(&mut journal, bodies());
     let id = std::process::id().to_string();
-    assert_eq!(store::holder(&place.path(), "s"), Some(id.clone()));
-    let Err(error) = store::open(&place.path(), "s") else { panic!() };
+    assert_eq!(sqlite::holder(&place.path(), "s"), Some(id.clone()));
+    let Err(error) = sqlite::open(&place.path(), "s") else { panic!() };
     assert!(error.to_string().contains(&format!("open in another process (process id {id})")), "{error}");
-    let error = store::delete(&place.path(), "s").unwrap_err();
+    let error = sqlite::delete(&place.path(), "s").unwrap_err();
     assert!(matches!(error.kind, JournalErrorKind::Held(_)), "{error}");
     // Everybody may look at it, and have others.
     assert_eq!(place.read("s"), journal.records().unwrap());
@@ -25,7 +25,7 @@ fn one_process_has_a_session() {
     write(&mut other, bodies());
     write(&mut journal, vec![message("x")]);
     drop((journal, other));
-    assert_eq!(store::holder(&place.path(), "s"), None);
+    assert_eq!(sqlite::holder(&place.path(), "s"), None);
     assert_eq!(place.open("s").records().unwrap().len(), place.open("t").records().unwrap().len() + 1);
 }
 
@@ -36,10 +36,10 @@ fn a_link_to_a_store_is_that_store() {
     let journal = place.open("s");
     let link = place.folder.path().join("link.sqlite");
     std::os::unix::fs::symlink(place.path(), &link).unwrap();
-    assert!(matches!(store::open(&link, "s").err().unwrap().kind, JournalErrorKind::Held(_)));
+    assert!(matches!(sqlite::open(&link, "s").err().unwrap().kind, JournalErrorKind::Held(_)));
     drop(journal);
-    write(&mut store::open(&link, "s").unwrap(), bodies());
-    assert_eq!(store::read(&link, "s").unwrap(), place.read("s"));
+    write(&mut sqlite::open(&link, "s").unwrap(), bodies());
+    assert_eq!(sqlite::read(&link, "s").unwrap(), place.read("s"));
 }
 
 /// What a process leaves behind that was killed: its lock's file, without a lock.
@@ -48,9 +48,9 @@ fn a_lock_that_nobody_holds_is_none() {
     let place = Place::new();
     write(&mut place.open("s"), bodies());
     std::fs::write(place.path().with_file_name("our.sqlite.s.lock"), "4711").unwrap();
-    assert_eq!(store::holder(&place.path(), "s"), None);
+    assert_eq!(sqlite::holder(&place.path(), "s"), None);
     let journal = place.open("s");
-    assert_eq!(store::holder(&place.path(), "s"), Some(std::process::id().to_string()));
+    assert_eq!(sqlite::holder(&place.path(), "s"), Some(std::process::id().to_string()));
     drop(journal);
     assert_eq!(place.names(), ["our.sqlite"]);
 }
@@ -67,16 +67,16 @@ fn a_deleted_session_is_gone() {
     write(&mut journal, vec![message(&long)]);
     drop(journal);
     assert!(size() > before + 250_000);
-    store::delete(&place.path(), "s").unwrap();
+    sqlite::delete(&place.path(), "s").unwrap();
     assert!(size() <= before + 8_192, "{} bytes are left of {before}", size());
     let bytes = String::from_utf8_lossy(&std::fs::read(place.path()).unwrap()).into_owned();
     assert!(!bytes.contains("a long message"));
-    assert!(!store::contains(&place.path(), "s").unwrap());
+    assert!(!sqlite::contains(&place.path(), "s").unwrap());
     assert_eq!(place.open("kept").records().unwrap().len(), place.read("kept").len());
-    let error = store::delete(&place.path(), "s").unwrap_err().to_string();
+    let error = sqlite::delete(&place.path(), "s").unwrap_err().to_string();
     assert!(shown(&place.path(), &error).starts_with("our.sqlite: there is no session s"));
 
-    store::delete(&place.path(), "kept").unwrap();
+    sqlite::delete(&place.path(), "kept").unwrap();
     let bytes = String::from_utf8_lossy(&std::fs::read(place.path()).unwrap()).into_owned();
     assert!(!bytes.contains(SECRET));
 }
@@ -86,21 +86,21 @@ fn how_a_session_stands_is_known_until_it_goes_on() {
     let place = Place::new();
     let mut journal = place.open("s");
     write(&mut journal, bodies()[..4].to_vec());
-    let listed = || store::list(&place.path()).unwrap().remove(0).known.unwrap();
+    let listed = || sqlite::list(&place.path()).unwrap().remove(0).known.unwrap();
     let first = listed();
     assert_eq!((&*first.program, first.n_records), ("a.md", 4));
     assert_eq!((first.began, first.last, first.standing.clone()), (Timestamp(100), Timestamp(103), None));
     let standing = Standing { state: "failed".to_owned(), detail: "why".to_owned() };
     let found =
         |n_records, last| [Found { id: "s".into(), n_records, last: Timestamp(last), standing: standing.clone() }];
-    store::remember(&place.path(), &found(4, 103)).unwrap();
+    sqlite::remember(&place.path(), &found(4, 103)).unwrap();
     assert_eq!(listed().standing, Some(standing.clone()));
     journal.append(Timestamp(104), message("y")).unwrap();
     assert_eq!(listed().standing, None);
-    store::remember(&place.path(), &found(4, 103)).unwrap();
+    sqlite::remember(&place.path(), &found(4, 103)).unwrap();
     assert_eq!(listed().standing, None, "what was found before is not what is");
     // Another program's findings are its own.
-    store::remember(&place.path(), &found(5, 104)).unwrap();
+    sqlite::remember(&place.path(), &found(5, 104)).unwrap();
     assert_eq!(listed().standing, Some(standing.clone()));
     place.sql().execute("UPDATE standing SET by = '0.0.0'", []).unwrap();
     assert_eq!(listed().standing, None);
@@ -134,17 +134,17 @@ fn a_place_finds_its_sessions() {
     // A journal in a folder, whatever its file is called.
     let folder = place.folder.path();
     let path = folder.join("other.jsonl");
-    write(&mut store::open(&path, "s1").unwrap(), bodies());
+    write(&mut sqlite::open(&path, "s1").unwrap(), bodies());
     for kept in [Kept::at(folder), Kept::at(&path)] {
         assert_eq!(now(kept.find("s1")).unwrap().location(), path.display().to_string());
     }
     assert_eq!(now(now(Kept::at(folder).find("s1")).unwrap().read()).unwrap(), place.read("s1"));
-    assert_eq!(store::list(folder).unwrap(), [Listed::unknown("s1".into())]);
+    assert_eq!(sqlite::list(folder).unwrap(), [Listed::unknown("s1".into())]);
     assert!(matches!(kind(&Kept::at(folder), "s2"), JournalErrorKind::NoSession(_)));
     assert!(matches!(kind(&Kept::at(&path), "s2"), JournalErrorKind::OtherSession { .. }));
     assert!(matches!(kind(&Kept::at(&folder.join("none.jsonl")), "s2"), JournalErrorKind::NoSession(_)));
     let beside = folder.join("other.jsonl.secrets");
     assert!(beside.exists());
-    store::delete(&path, "s1").unwrap();
+    sqlite::delete(&path, "s1").unwrap();
     assert!(!path.exists() && !beside.exists());
 }

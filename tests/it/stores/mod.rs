@@ -1,5 +1,10 @@
 //! What every back end of journals keeps to.
 
+#[cfg(feature = "sqlite")]
+mod busy;
+mod contract;
+mod remote;
+
 use std::path::Path;
 use std::sync::Arc;
 

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::host::journal::record::{Record, RecordBody};
 use crate::host::journal::error::check_format;
+use crate::host::journal::record::{Record, RecordBody};
 use crate::host::journal::{JournalError, JournalErrorKind};
 
 /// What a file holds.
@@ -122,7 +122,8 @@ fn check_first(path: &Path, line: &[u8], parsed: &Result<Record, String>) -> Res
 }
 
 fn damaged(path: &Path, line: usize, cause: String) -> JournalError {
-    let advice = "restore the file from a copy, or remove this and all following lines to go on from the state before them";
+    let advice =
+        "restore the file from a copy, or remove this and all following lines to go on from the state before them";
     let kind = JournalErrorKind::Corrupt { what: "the journal".to_owned(), cause, advice };
     JournalError::new(format!("{}:{line}", path.display()), kind)
 }

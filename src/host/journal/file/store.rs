@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::{self, StreamExt};
 
 use crate::host::journal::blocking::blocking;
-use crate::host::journal::file::{self, FileJournal};
+use crate::host::journal::file::journal::{self, FileJournal};
 use crate::host::journal::record::{Record, RecordBody};
 use crate::host::journal::store::{Listed, Store, check_session_id};
 use crate::host::journal::{Journal, JournalError, JournalErrorKind, RecordStream};
@@ -75,7 +75,7 @@ impl Store for Files {
 
     fn read(&self, session: &str, from: u64) -> RecordStream {
         match self.checked(session) {
-            Ok(path) => file::stream_of(path, from, false),
+            Ok(path) => journal::stream_of(path, from, false),
             Err(error) => stream::iter([Err(error)]).boxed(),
         }
     }
@@ -91,7 +91,8 @@ impl Store for Files {
                 return Ok(true);
             }
             let (folder, wanted) = (folder.clone(), session.to_owned());
-            let find = move || Ok(files(&folder)?.into_iter().find(|path| session_in(path).as_deref() == Some(&*wanted)));
+            let find =
+                move || Ok(files(&folder)?.into_iter().find(|path| session_in(path).as_deref() == Some(&*wanted)));
             let found = blocking(self.location(), find).await?;
             let is_found = found.is_some();
             let named = &mut *named.lock().unwrap_or_else(PoisonError::into_inner);
@@ -129,12 +130,12 @@ impl Store for Files {
     }
 
     fn holder(&self, session: &str) -> BoxFuture<'static, Option<String>> {
-        futures_util::future::ready(file::holder(&self.path_of(session))).boxed()
+        futures_util::future::ready(journal::holder(&self.path_of(session))).boxed()
     }
 
     fn delete(&self, session: &str) -> BoxFuture<'static, Result<(), JournalError>> {
         let path = self.path_of(session);
-        blocking(self.location(), move || file::delete(&path)).boxed()
+        blocking(self.location(), move || journal::delete(&path)).boxed()
     }
 }
 
@@ -156,7 +157,7 @@ fn is_of(path: &Path, wanted: &Arc<str>) -> Result<bool, JournalError> {
     if !is_there(path) {
         return Ok(false);
     }
-    match begun_in(&file::read_first(path)?) {
+    match begun_in(&journal::read_first(path)?) {
         Some(found) if *found != **wanted => {
             let kind = JournalErrorKind::OtherSession { found, wanted: wanted.clone() };
             Err(JournalError::new(path.display().to_string(), kind))
@@ -167,7 +168,7 @@ fn is_of(path: &Path, wanted: &Arc<str>) -> Result<bool, JournalError> {
 
 /// Whose journal a file is, if it can be read.
 fn session_in(path: &Path) -> Option<Arc<str>> {
-    begun_in(&file::read_first(path).ok()?)
+    begun_in(&journal::read_first(path).ok()?)
 }
 
 fn begun_in(records: &[Record]) -> Option<Arc<str>> {
@@ -186,8 +187,14 @@ fn stem_of(path: &Path) -> Arc<str> {
 
 /// The journals of a folder; one that is not there has none.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, JournalError> {
-    let error =
-        |cause| JournalError::unavailable(folder.display().to_string(), "find", cause, "name a readable folder, or a file that keeps sessions");
+    let error = |cause| {
+        JournalError::unavailable(
+            folder.display().to_string(),
+            "find",
+            cause,
+            "name a readable folder, or a file that keeps sessions",
+        )
+    };
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),

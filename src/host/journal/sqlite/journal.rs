@@ -10,8 +10,8 @@ use futures_util::stream::{self, StreamExt};
 use crate::host::journal::blocking::blocking;
 use crate::host::journal::lease::Lease;
 use crate::host::journal::record::{Record, RecordBody};
-use crate::host::journal::sqlite::sessions::lease_path;
-use crate::host::journal::sqlite::writer::{Beginning, Row, Writer, Wanted};
+use crate::host::journal::sqlite::schema::lease_path;
+use crate::host::journal::sqlite::writer::{Beginning, Row, Wanted, Writer};
 use crate::host::journal::sqlite::{read, schema};
 use crate::host::journal::{Durability, Flush, Journal, JournalError, JournalErrorKind, RecordStream, secrets};
 

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use futures_util::stream::{self, StreamExt, TryStreamExt};
 use futures_util::FutureExt;
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use crate::host::journal::record::{Record, RecordBody};
 use crate::host::journal::blocking::blocking;
 use crate::host::journal::error::check_format;
+use crate::host::journal::record::{Record, RecordBody};
 use crate::host::journal::sqlite::schema::{self, fault};
 use crate::host::journal::{JournalError, JournalErrorKind, RecordStream, secrets};
 

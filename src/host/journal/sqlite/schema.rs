@@ -5,7 +5,7 @@
 
 use std::fs::OpenOptions;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 
 use crate::host::journal::lease::Lease;
 use crate::host::journal::private::{make_folder_of, private, sync_folder_of};
-use crate::host::journal::sqlite::sessions::beside;
+use crate::host::journal::store::check_session_id;
 use crate::host::journal::{JournalError, JournalErrorKind};
 
 /// What stands in the header of a store (`play`), so that no other database is taken for one.
@@ -181,6 +181,20 @@ fn make_private(path: &Path) -> io::Result<()> {
         Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(cause) => Err(cause),
     }
+}
+
+/// Beside the store itself, whatever links lead to it; it must be there.
+pub(super) fn lease_path(path: &Path, session: &str) -> Result<PathBuf, JournalError> {
+    check_session_id(session)?;
+    let path = path.canonicalize().map_err(|cause| JournalError::io(path, "find", cause))?;
+    Ok(beside(&path, &format!("{session}.lock")))
+}
+
+fn beside(path: &Path, extension: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(extension);
+    name.into()
 }
 
 fn foreign(path: &Path, what: &'static str) -> JournalError {

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use crate::host::journal::blocking::blocking;
 use crate::host::journal::lease::Lease;
-use crate::host::journal::sqlite::schema::{self, fault};
+use crate::host::journal::sqlite::schema::{self, fault, lease_path};
 use crate::host::journal::sqlite::writer::patiently;
 use crate::host::journal::sqlite::{journal, read};
 use crate::host::journal::store::{Found, Known, Listed, Standing, Store, check_session_id};
@@ -116,20 +116,6 @@ fn is_there(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.len() > 0)
 }
 
-/// Beside the store itself, whatever links lead to it; it must be there.
-pub(super) fn lease_path(path: &Path, session: &str) -> Result<PathBuf, JournalError> {
-    check_session_id(session)?;
-    let path = path.canonicalize().map_err(|cause| JournalError::io(path, "find", cause))?;
-    Ok(beside(&path, &format!("{session}.lock")))
-}
-
-pub(super) fn beside(path: &Path, extension: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".");
-    name.push(extension);
-    name.into()
-}
-
 fn keep(connection: &mut Connection, found: &[Found]) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for Found { id, n_records, last, standing: Standing { state, detail } } in found {
@@ -180,12 +166,7 @@ fn remove(connection: &mut Connection, session: &str) -> rusqlite::Result<bool> 
     let number = transaction.query_row("SELECT number FROM session WHERE id = ?", [session], |row| row.get(0));
     let Some(number) = number.optional()? else { return Ok(false) };
     let number: i64 = number;
-    for (table, key) in [
-        ("record", "session"),
-        ("secret", "session"),
-        ("standing", "session"),
-        ("session", "number"),
-    ] {
+    for (table, key) in [("record", "session"), ("secret", "session"), ("standing", "session"), ("session", "number")] {
         transaction.execute(&format!("DELETE FROM {table} WHERE {key} = ?"), [number])?;
     }
     transaction.commit()?;

@@ -88,7 +88,10 @@ impl Writer {
     }
 
     /// Has something written; it is when the future is done.
-    pub(super) fn write(self: &Arc<Self>, wanted: Wanted) -> impl Future<Output = Result<(), JournalError>> + Send + use<> {
+    pub(super) fn write(
+        self: &Arc<Self>,
+        wanted: Wanted,
+    ) -> impl Future<Output = Result<(), JournalError>> + Send + use<> {
         let (done, answer) = oneshot::channel();
         let job = Job { wanted, done };
         let is_sent = self.jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok());
@@ -97,7 +100,12 @@ impl Writer {
             let answer = if is_sent { answer.await.ok() } else { None };
             answer.unwrap_or_else(|| {
                 let location = writer.path.display().to_string();
-                Err(JournalError::unavailable(location, "write", "its thread is gone", "resume the session, and please report this"))
+                Err(JournalError::unavailable(
+                    location,
+                    "write",
+                    "its thread is gone",
+                    "resume the session, and please report this",
+                ))
             })
         }
     }
@@ -132,7 +140,8 @@ fn work(mut connection: Connection, path: &Path, jobs: &Receiver<Job>) {
             Err(cause) => {
                 let mut error = fault(path, "write", cause);
                 for Job { done, .. } in group {
-                    let next = JournalError { location: error.location.clone(), kind: error.kind.clone(), source: None };
+                    let next =
+                        JournalError { location: error.location.clone(), kind: error.kind.clone(), source: None };
                     let _ = done.send(Err(std::mem::replace(&mut error, next)));
                 }
             }
@@ -148,7 +157,7 @@ pub(super) fn patiently<T>(path: &Path, mut work: impl FnMut() -> rusqlite::Resu
                 if attempt == 1 {
                     tracing::warn!(path = %path.display(), "other processes keep the store busy; waits for them");
                 }
-                std::thread::sleep(Duration::from_millis(fastrand::u64(1..=PAUSE_MS)));
+                std::thread::park_timeout(Duration::from_millis(fastrand::u64(1..=PAUSE_MS)));
             }
             done => return done,
         }
