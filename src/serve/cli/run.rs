@@ -9,9 +9,8 @@ use clap::Args;
 
 use crate::host::clock::SystemClock;
 use crate::host::equipment::Equipment;
-use crate::host::journal::JournalError;
-use crate::host::journal::address::{Address, is_file_journal};
-use crate::host::journal::store::is_store;
+use crate::host::journal::address::{Address, Place};
+use crate::host::journal::{JournalError, JournalErrorKind};
 use crate::host::launch::{
     self, Begins, Launch, LaunchError, Ready, Reopening, Source, StartOptions, Wanted, inventory,
 };
@@ -158,7 +157,7 @@ async fn begin(
     let console = surroundings.console;
     tell(console, &ready.opened().remarks);
     let subject = Subject { can_restart, ..subject };
-    let (opened, session) = ready.begin();
+    let (opened, session) = ready.begin().await;
     let talked = match session {
         Ok(session) => {
             if let Some(listening) = listening {
@@ -183,7 +182,7 @@ async fn prepare(
     is_first: bool,
     watch: Option<&mut Watch>,
 ) -> Result<(Ready, Subject), Failure> {
-    let journal = arguments.journal.as_deref().filter(|path| is_first || is_store(path));
+    let journal = arguments.journal.as_deref().filter(|path| is_first || !Place::at(path).is_for_one());
     let wanted = Wanted {
         files: arguments.files.clone(),
         playbook: arguments.playbook.clone(),
@@ -273,8 +272,8 @@ pub(crate) fn resume(
         let reopened = world.launch(console).reopen(wanted).await;
         let ready =
             reopened.map(|reopened| Ready { what: Begins::Again(Box::new(reopened)), address: address.clone() });
-        let journal = is_elsewhere.then(|| address.path());
-        let ready = told(console, ready, !migrate.is_empty(), journal)?;
+        let journal = is_elsewhere.then(|| PathBuf::from(address.location()));
+        let ready = told(console, ready, !migrate.is_empty(), journal.as_deref())?;
         let events = talk.open_events()?;
         let mut input = Input::open(console).await;
         let surroundings = Surroundings { console, arguments: talk, input: &mut input, watch: None, signal };
@@ -318,7 +317,7 @@ fn subject(ready: &Ready, journal: Option<&Path>) -> Subject {
 }
 
 fn check_journal_kind(path: &Path) -> Result<(), Failure> {
-    if is_store(path) || is_file_journal(path) {
+    if Place::at(path).has_ending() {
         return Ok(());
     }
     Err(Failure::wrong(format!(
@@ -336,22 +335,27 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .map_err(|cause| Failure::failed(format!("cannot start: {cause}; close some programs and try again")))
 }
 
-/// A journal that is there already is a matter of the command; everything else is not.
+/// A journal that is there already is a matter of the command; everything else is not. Which options name another place
+/// is said here: the rest is true for every door.
 pub(crate) fn journal_failure(error: JournalError) -> Failure {
-    match &error {
-        JournalError::Exists { .. }
-        | JournalError::Foreign { .. }
-        | JournalError::NoSqlite { .. }
-        | JournalError::SessionId(_)
-        | JournalError::NoSession { .. }
-        | JournalError::OtherSession { .. } => Failure::wrong(error.to_string()),
-        JournalError::Io { .. }
-        | JournalError::Locked { .. }
-        | JournalError::Corrupt { .. }
-        | JournalError::Damaged { .. }
-        | JournalError::SecretsMissing { .. }
-        | JournalError::Newer { .. }
-        | JournalError::Older { .. } => Failure::failed(error.to_string()),
+    let text = error.to_string();
+    match &error.kind {
+        JournalErrorKind::Exists => Failure::wrong(format!("{text} (--session ID, --journal PATH)")),
+        JournalErrorKind::Foreign(_) | JournalErrorKind::Unsupported(_) => {
+            Failure::wrong(format!("{text} (--journal PATH)"))
+        }
+        JournalErrorKind::NoSession(_) => Failure::wrong(format!(
+            "{text}; `playhouse sessions list --journal {}` shows those there are",
+            error.location
+        )),
+        JournalErrorKind::SessionId(_) | JournalErrorKind::OtherSession { .. } => Failure::wrong(text),
+        JournalErrorKind::Full { .. } => Failure::failed(format!("{text} (--session ID)")),
+        JournalErrorKind::Unavailable { .. } => Failure::failed(format!("{text} (--journal PATH)")),
+        JournalErrorKind::Fenced
+        | JournalErrorKind::Held(_)
+        | JournalErrorKind::Corrupt { .. }
+        | JournalErrorKind::Format { .. }
+        | JournalErrorKind::SecretsMissing { .. } => Failure::failed(text),
     }
 }
 

@@ -6,14 +6,14 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::host::clock::{Clock, SystemClock, iso_text};
-use crate::host::journal::JournalError;
+use crate::host::journal::JournalErrorKind;
 use crate::host::journal::address::{Address, Place};
 use crate::host::stored::{self, Stored as StoredSession, StoredState};
 use crate::host::why::history;
 use crate::serve::cli::check::Format;
 use crate::serve::cli::console::{Console, Exit, Failure, put};
 use crate::serve::cli::conversation::TalkArguments;
-use crate::serve::cli::run::{Stored, journal_failure, resume, session_failure};
+use crate::serve::cli::run::{Stored, journal_failure, resume, runtime, session_failure};
 use crate::serve::cli::sessions_delete::{DeleteArguments, delete};
 use crate::serve::cli::sessions_diff::{self, DiffArguments};
 use crate::serve::cli::sessions_export::{ExportArguments, export};
@@ -135,8 +135,8 @@ pub(crate) fn sessions(console: &Console, arguments: &SessionsArguments) -> Resu
 impl Kept {
     /// The journal of a session that is there.
     pub(crate) fn find(&self, id: &str) -> Result<Address, Failure> {
-        self.place.find(id).map_err(|error| {
-            if self.is_default && matches!(error, JournalError::NoSession { .. }) {
+        waited(self.place.find(id))?.map_err(|error| {
+            if self.is_default && matches!(error.kind, JournalErrorKind::NoSession(_)) {
                 return Failure::wrong(format!(
                     "there is no session {id}; `playhouse sessions list` shows those there are"
                 ));
@@ -144,6 +144,12 @@ impl Kept {
             journal_failure(error)
         })
     }
+}
+
+/// Waits for a store, wherever this is called from: on a thread of its own.
+pub(crate) fn waited<T: Send>(future: impl Future<Output = T> + Send) -> Result<T, Failure> {
+    let wait = || Ok(runtime()?.block_on(future));
+    std::thread::scope(|scope| scope.spawn(wait).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// What is known of a session in `list --format json` and, with the view after it, in `show`. A public interface:
@@ -188,9 +194,9 @@ pub(crate) fn to_wire(stored: &StoredSession) -> WireSession<'_> {
 }
 
 fn show(address: &Address, id: &str, format: Format) -> Result<Exit, Failure> {
-    let opened = stored::open(address).map_err(session_failure)?;
+    let opened = waited(stored::open(address))?.map_err(session_failure)?;
     let view = opened.replayed.machine.view();
-    let stored = opened.describe(address);
+    let stored = waited(opened.describe(address))?;
     let wire = to_wire(&stored);
     if format == Format::Json {
         let shown = WireShown { session: wire, model: &opened.begun.model, view: show::to_wire(&view) };
@@ -214,7 +220,7 @@ fn show(address: &Address, id: &str, format: Format) -> Result<Exit, Failure> {
 }
 
 fn why(address: &Address, trigger: Option<&str>, format: Format) -> Result<Exit, Failure> {
-    let records = address.read().map_err(journal_failure)?;
+    let records = waited(address.read())?.map_err(journal_failure)?;
     let history = history(&records).map_err(session_failure)?;
     let zone = SystemClock.zone();
     let answer = match format {
@@ -226,7 +232,7 @@ fn why(address: &Address, trigger: Option<&str>, format: Format) -> Result<Exit,
 }
 
 fn list(console: &Console, place: &Place, format: Format) -> Result<Exit, Failure> {
-    let stored = stored::list(place).map_err(journal_failure)?;
+    let stored = waited(stored::list(place))?.map_err(journal_failure)?;
     let listed: Vec<WireSession<'_>> = stored.iter().map(to_wire).collect();
     match format {
         Format::Json => {

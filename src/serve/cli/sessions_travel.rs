@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::host::clock::SystemClock;
 use crate::host::events::PublicEvent;
+use crate::host::journal::Durability;
 use crate::host::journal::address::{Address, Place};
 use crate::host::journal::record::{Begun, Record, RecordBody, secret_names};
 use crate::host::program::ToolInventory;
@@ -22,8 +23,8 @@ use crate::lang::program::Program;
 use crate::serve::cli::changed::lines;
 use crate::serve::cli::check::Format;
 use crate::serve::cli::console::{Console, Exit, Failure, count, put};
-use crate::serve::cli::run::{argument, journal_failure, load, runtime, session_failure};
-use crate::serve::cli::sessions::{Kept, local};
+use crate::serve::cli::run::{argument, journal_failure, load, session_failure};
+use crate::serve::cli::sessions::{Kept, local, waited};
 use crate::serve::cli::travel_text::{record_text, step_text};
 use crate::serve::show::{self, WireView};
 use crate::value::Value;
@@ -96,7 +97,7 @@ impl At {
 }
 
 pub(super) fn timeline(kept: &Kept, id: &str) -> Result<Timeline, Failure> {
-    let records = kept.find(id)?.read().map_err(journal_failure)?;
+    let records = waited(kept.find(id)?.read())?.map_err(journal_failure)?;
     Timeline::new(records).map_err(session_failure)
 }
 
@@ -282,7 +283,7 @@ pub(crate) fn fork(console: &Console, kept: &Kept, arguments: &ForkArguments) ->
         records: migration(console, (moment.machine.program(), moment.machine.tools()), &arguments.migrate)?,
     };
     let forked = travel::fork(&timeline, point, &changes, id.clone()).map_err(session_failure)?;
-    write(&address, &forked.records)?;
+    waited(write(&address, &forked.records))??;
     put(&format!("{id}\n"))?;
     let answers = match forked.records.len() - forked.n_kept {
         0 => String::new(),
@@ -294,7 +295,7 @@ pub(crate) fn fork(console: &Console, kept: &Kept, arguments: &ForkArguments) ->
     }
     let journal = match kept.is_default && arguments.output.is_none() {
         true => String::new(),
-        false => format!(" --journal {}", address.path().display()),
+        false => format!(" --journal {}", address.location()),
     };
     console.remark(&format!("to go on: playhouse sessions resume {id}{journal}"));
     Ok(Exit::Finished)
@@ -346,26 +347,22 @@ fn place_of(view: &View, name: &str) -> Option<Option<FrameId>> {
 }
 
 /// Writes a new journal.
-fn write(address: &Address, records: &[Record]) -> Result<(), Failure> {
-    let mut journal = address.open().map_err(journal_failure)?;
-    if !journal.records().map_err(journal_failure)?.is_empty() {
+async fn write(address: &Address, records: &[Record]) -> Result<(), Failure> {
+    let mut journal = address.open().await.map_err(journal_failure)?;
+    if journal.next_seq() > 1 {
         return Err(Failure::wrong(format!(
             "{}: the journal already holds a session; choose another --id, or another --output",
-            address.path().display()
+            address.location()
         )));
     }
-    let written = runtime()?.block_on(async {
-        for record in records {
-            journal.append(record.timestamp(), record.body.clone())?;
-        }
-        journal.sync().await
-    });
-    drop(journal);
-    written.map_err(|error| {
+    records.iter().for_each(|record| journal.append(record.clone()));
+    let written = journal.flush(Durability::PowerCut).await;
+    journal.close().await;
+    if written.is_err() {
         // A part of a fork is a session that nobody wants. That it cannot be removed either is no news.
-        let _ = address.delete();
-        journal_failure(error)
-    })
+        let _ = address.delete().await;
+    }
+    written.map_err(journal_failure)
 }
 
 /// On one line, without its end.
