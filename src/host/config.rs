@@ -283,6 +283,7 @@ impl Config {
             settings,
             has_context_tokens,
             session: SessionOptions {
+                message_bytes: defaults.message_bytes,
                 yield_grace: file.yield_grace.unwrap_or(defaults.yield_grace),
                 turn_timeout: file.turn_timeout.unwrap_or(defaults.turn_timeout),
                 classifier_timeout: file.classifier_timeout.unwrap_or(defaults.classifier_timeout),

@@ -66,7 +66,7 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
 fn without_chance(text: &str) -> String {
     let replacements = [
         (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)?", "TIME"),
-        (r"\d{8}-\d{6}-[a-z0-9]{4}", "ID"),
+        (r"\d{8}-\d{6}-[a-z0-9]{16}", "ID"),
         (r#""(ms|wall_ms|model_ms|classifier_ms|verdict_ms)":\d+"#, r#""$1":MS"#),
         (r#""(cancel_us|cancel_max_us)":\d+"#, r#""$1":US"#),
         (r#""(seq|prompt_tokens)":\d+"#, r#""$1":N"#),

@@ -31,7 +31,7 @@ fn reply(text: &str, more: &str) -> String {
 
 /// What differs from run to run.
 fn without_chance(text: &str) -> String {
-    let replacements = [(r"\d{8}-\d{6}-[a-z0-9]{4}", "ID"), (r"\d+\.\d s of model time", "N s of model time")];
+    let replacements = [(r"\d{8}-\d{6}-[a-z0-9]{16}", "ID"), (r"\d+\.\d s of model time", "N s of model time")];
     replacements
         .iter()
         .fold(text.to_owned(), |text, (pattern, with)| Regex::new(pattern).unwrap().replace_all(&text, *with).into())

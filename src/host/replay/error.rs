@@ -42,6 +42,9 @@ pub enum SessionError {
     /// A session with this id is open in this process.
     #[error("session {0} is open already in this process; use it, or give the new one another id")]
     Open(Arc<str>),
+    /// The process takes no more sessions.
+    #[error("this process is about to end and opens no more sessions; try again when it has been started again")]
+    Draining,
     /// The task ended without a word.
     #[error(
         "internal error: the session's task ended unexpectedly; resume the session with --session, and please report this"

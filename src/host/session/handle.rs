@@ -1,6 +1,7 @@
 //! The door to a running session: a cheap handle that can be cloned and sent anywhere.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -14,12 +15,28 @@ use crate::host::session::input::Input;
 use crate::host::session::listeners::{Interest, Publisher, Subscription};
 use crate::value::Value;
 use crate::vm::protocol::view::View;
-use crate::vm::protocol::{CallId, FrameId, Outcome, Signal, ToolSignature};
+use crate::vm::protocol::{CallId, FrameId, Outcome, Signal, Timestamp, ToolSignature};
 
 /// The session has ended: see [`SessionHandle::outcome`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the session has ended")]
 pub struct SessionGone;
+
+/// Why a message is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// There is nobody who could take it.
+    #[error(transparent)]
+    Gone(#[from] SessionGone),
+    /// A model's context is no place for it.
+    #[error("the message has {found} bytes, and {limit} are taken at most; put it into a file that a tool can read")]
+    TooLarge {
+        /// Its bytes.
+        found: usize,
+        /// The most that are taken.
+        limit: usize,
+    },
+}
 
 /// How a session's task ended.
 #[derive(Clone, Debug)]
@@ -32,6 +49,8 @@ pub struct Ending {
     pub summary: Summary,
     /// What a scripted model or classifier never used.
     pub left_over: Vec<LeftOver>,
+    /// Of a session that was let go: when the next of its timers runs out.
+    pub due: Option<Timestamp>,
 }
 
 /// What [`SessionHandle::outcome`] gives; the error is shared by all who ask.
@@ -44,6 +63,8 @@ pub struct SessionHandle {
     pub(crate) id: Arc<str>,
     pub(crate) inbox: mpsc::Sender<Input>,
     pub(crate) end: watch::Receiver<Option<EndResult>>,
+    /// [`crate::host::session::SessionOptions::message_bytes`].
+    pub(crate) message_bytes: usize,
 }
 
 impl SessionHandle {
@@ -55,9 +76,14 @@ impl SessionHandle {
     /// The user says something. Waits while the session's inbox is full; messages keep their order.
     ///
     /// # Errors
-    /// The session has ended.
-    pub async fn send(&self, text: impl Into<Arc<str>>) -> Result<(), SessionGone> {
-        self.put(Input::Message(text.into())).await
+    /// The session has ended, or the message is too large; nothing has happened then.
+    pub async fn send(&self, text: impl Into<Arc<str>>) -> Result<(), SendError> {
+        let text = text.into();
+        let (limit, found) = (self.message_bytes, text.len());
+        if found > limit {
+            return Err(SendError::TooLarge { found, limit });
+        }
+        Ok(self.put(Input::Message(text)).await?)
     }
 
     /// An event from outside comes, for triggers that wait for its name. A session that has come to its end takes none.
@@ -161,6 +187,14 @@ impl SessionHandle {
             // The task was dropped without a word: it panicked, or its runtime was shut down.
             Err(_) => Err(Arc::new(SessionError::Vanished)),
         }
+    }
+
+    /// Lets the session go if it waits for a person, nobody listens, nothing runs and that has been so for `idle`. It
+    /// ends then without an outcome, as after [`SessionHandle::stop`], and can be resumed; [`Ending::due`] tells when its
+    /// next timer would run out. Does not wait, and does nothing to a session that is busy.
+    pub fn rest(&self, idle: Duration) {
+        // One that has ended, or has so much to do, is not to be let go.
+        let _ = self.inbox.try_send(Input::Rest(idle));
     }
 
     /// Whether the session has ended.

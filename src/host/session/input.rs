@@ -1,6 +1,7 @@
 //! Everything that wakes a session's task: one closed enum.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
@@ -42,6 +43,8 @@ pub(crate) enum Input {
     Subscribe(Publisher),
     /// A debugger wants something.
     Debug(Box<Command>),
+    /// The task is to end if nobody needs it, and nobody has for so long.
+    Rest(Duration),
     /// The task is to end.
     Stop,
     /// All handles are gone: nobody can say anything any more.

@@ -118,9 +118,14 @@ impl Publisher {
         (Publisher { queue: queue.clone() }, Subscription { queue })
     }
 
+    /// Whether the listener is still there.
+    pub(crate) fn is_heard(&self) -> bool {
+        Arc::strong_count(&self.queue) > 1
+    }
+
     /// Gives the listener an event; false if it has gone.
     pub(crate) fn push(&self, event: &Arc<PublicEvent>) -> bool {
-        if Arc::strong_count(&self.queue) == 1 {
+        if !self.is_heard() {
             return false;
         }
         {

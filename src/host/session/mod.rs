@@ -47,7 +47,7 @@ use crate::vm::{Begin, Machine};
 
 pub use crate::host::replay::error::SessionError;
 pub use crate::host::replay::start::Start;
-pub use crate::host::session::handle::{EndResult, Ending, SessionGone, SessionHandle};
+pub use crate::host::session::handle::{EndResult, Ending, SendError, SessionGone, SessionHandle};
 pub use crate::host::session::listeners::{Interest, Notice, Subscription};
 pub use crate::host::session::world::{SessionOptions, World};
 
@@ -150,6 +150,7 @@ impl Session {
         maker: EventMaker,
         (id, time, is_resumed): (Arc<str>, Timestamp, bool),
     ) -> Session {
+        let message_bytes = world.options.message_bytes;
         let (inbox_sender, inbox) = mpsc::channel(INBOX);
         let (end_sender, end) = watch::channel(None);
         let mut tool_changes = world.tools.changes();
@@ -180,10 +181,11 @@ impl Session {
             n_directives: 0,
             is_blocked: false,
             stands: Vec::new(),
+            idle_since: None,
             deferred: VecDeque::new(),
             sleep: None,
         });
-        Session { task, handle: SessionHandle { id, inbox: inbox_sender, end } }
+        Session { task, handle: SessionHandle { id, inbox: inbox_sender, end, message_bytes } }
     }
 
     /// The door to the session.

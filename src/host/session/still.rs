@@ -49,6 +49,8 @@ impl Task {
                         break;
                     }
                 }
+                // A debugger looks at it.
+                Input::Rest(_) => {}
                 Input::View(_) | Input::Records(_) | Input::Subscribe(_) | Input::Edit(_) => {
                     Box::pin(self.take(input)).await?
                 }

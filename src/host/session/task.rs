@@ -71,6 +71,8 @@ pub(crate) struct Task {
     pub(crate) is_blocked: bool,
     /// Why a debugger finds it standing still before it moves; empty: it does not.
     pub(crate) stands: Vec<Reason>,
+    /// Since when it has waited for a person and nothing else.
+    pub(crate) idle_since: Option<Instant>,
     /// What came while the program stood still.
     pub(crate) deferred: VecDeque<Input>,
     /// The next moment that matters; kept between inputs, so that a chunk does not cost a timer.
@@ -152,8 +154,11 @@ impl Task {
                     if self.turns.is_empty() && self.inbox.is_empty() {
                         self.journal.flush(Durability::PowerCut).await?;
                     }
-                    if self.abandoned && self.is_idle() {
-                        return Ok(None);
+                    if self.is_idle() {
+                        self.idle_since.get_or_insert_with(Instant::now);
+                        if self.abandoned {
+                            return Ok(None);
+                        }
                     }
                 }
                 Stop::Blocked(Wait::Reply(_) | Wait::Call(_) | Wait::Timer(_) | Wait::Verdict(_) | Wait::Budget)
@@ -309,6 +314,7 @@ impl Task {
     /// Records what is about to be handled. A debugger's edits count from the piece of a reply that set off where they
     /// stand.
     pub(crate) fn record(&mut self, body: RecordBody) {
+        self.idle_since = None;
         self.journal.append(self.time, body, self.debug.is_some());
         (self.n_directives, self.is_blocked) = (0, false);
     }
@@ -421,6 +427,15 @@ impl Task {
                 let reason = format!("the reply had no end after {seconds} s (turn_timeout)").into();
                 self.reply_ended(turn, ReplyEnd::Broken { reason, retry_after_ms: None }, None);
             }
+            Input::Rest(idle) => {
+                self.listeners.retain(Publisher::is_heard);
+                let is_idle = self.is_idle() && self.idle_since.is_some_and(|since| since.elapsed() >= idle);
+                if is_idle && self.listeners.is_empty() && self.debug.is_none() {
+                    // Nobody is told that something came which is not handled any more: what is in the inbox already
+                    // is, and then the session is abandoned like one whose handles are all gone.
+                    self.inbox.close();
+                }
+            }
             Input::View(sender) => {
                 self.flush().await?;
                 // Whoever asked may have gone.
@@ -523,6 +538,10 @@ impl Task {
         tracing::info!(session = &*self.id, outcome = word, turns = summary.turns, "the session's task ends");
         let mut left_over = self.world.llm.left_over();
         left_over.extend(self.world.classifier.left_over());
-        Ending { outcome, view, summary, left_over }
+        let due = self.timers.iter().map(|timer| timer.due).min().map(|due| {
+            let ms = due.saturating_duration_since(Instant::now()).as_millis();
+            Timestamp(self.world.clock.now().0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
+        });
+        Ending { outcome, view, summary, left_over, due }
     }
 }

@@ -35,6 +35,8 @@ pub struct SessionOptions {
     pub classifier_timeout: Duration,
     /// Whether requests carry the JSON Schema that replies should keep to.
     pub constrain: bool,
+    /// How large a message of the user may be.
+    pub message_bytes: usize,
     /// What models cost, for the summary.
     pub prices: Arc<PriceTable>,
 }
@@ -46,6 +48,7 @@ impl Default for SessionOptions {
             turn_timeout: Duration::from_secs(600),
             classifier_timeout: Duration::from_secs(5),
             constrain: false,
+            message_bytes: 1 << 20,
             prices: Arc::default(),
         }
     }

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::host::events::wire::LeftLineWire;
 use crate::host::events::{PublicBody, PublicEvent};
-use crate::host::session::{Interest, Notice, Session, SessionHandle, Subscription};
+use crate::host::session::{Interest, Notice, SendError, Session, SessionHandle, Subscription};
 use crate::lang::program::Program;
 use crate::serve::cli::console::{Console, Exit, Failure, clean, put};
 use crate::serve::cli::ending::{self, Told};
@@ -368,7 +368,10 @@ impl Talk<'_> {
                 if self.console.is_conversation {
                     self.console.tell(&format!("> {message}\n"));
                 }
-                return Ok(self.handle.send(message).await.is_ok());
+                return match self.handle.send(message).await {
+                    Err(error @ SendError::TooLarge { .. }) => Err(Failure::wrong(format!("--message: {error}"))),
+                    sent => Ok(sent.is_ok()),
+                };
             }
         }
         if self.input_ended {
@@ -453,7 +456,14 @@ impl Talk<'_> {
     async fn send(&mut self, line: String) -> Option<After> {
         self.is_busy = true;
         let is_sent = match self.wanted.take().unwrap_or(Wanted::Message) {
-            Wanted::Message => self.handle.send(line).await.is_ok(),
+            Wanted::Message => match self.handle.send(line).await {
+                Err(error @ SendError::TooLarge { .. }) => {
+                    self.console.warning(&error.to_string());
+                    (self.wanted, self.is_busy) = (Some(Wanted::Message), false);
+                    return None;
+                }
+                sent => sent.is_ok(),
+            },
             Wanted::Approval(call) => {
                 self.question = None;
                 self.handle.approve(call, approval(&line)).await.is_ok()

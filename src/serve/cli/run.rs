@@ -369,6 +369,7 @@ pub(crate) fn session_failure(error: SessionError) -> Failure {
         | SessionError::Replay { .. }
         | SessionError::TooMany { .. }
         | SessionError::Open(_)
+        | SessionError::Draining
         | SessionError::Vanished => Failure::failed(error.to_string()),
     }
 }

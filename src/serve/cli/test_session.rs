@@ -15,7 +15,7 @@ use crate::host::launch::{Choices, Launch, LaunchError, Source, StartOptions, Wo
 use crate::host::llm::embedded::Embedded;
 use crate::host::llm::script::{Chunks as ScriptChunks, Script, ScriptEntry, ScriptError};
 use crate::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
-use crate::host::session::{Interest, Notice, Session};
+use crate::host::session::{Interest, Notice, SendError, Session};
 use crate::host::summary::SkippedWire;
 use crate::serve::cli::test_file::{
     Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStep, TestStepKind,
@@ -194,9 +194,11 @@ impl Stage<'_> {
             let before = self.stretches.last().map(|stretch| stretch.variables.clone()).unwrap_or_default();
             self.stretches.push(Stretch { variables: before, ..Stretch::default() });
             let sent = match (&step.kind, wanted) {
-                (TestStepKind::Event(signal), _) => handle.signal(signal.clone()).await,
+                (TestStepKind::Event(signal), _) => handle.signal(signal.clone()).await.map_err(SendError::from),
                 (TestStepKind::User(text), Wanted::Message) => handle.send(text.as_str()).await,
-                (TestStepKind::User(text), Wanted::Approval(call)) => handle.approve(call, approval(text)).await,
+                (TestStepKind::User(text), Wanted::Approval(call)) => {
+                    handle.approve(call, approval(text)).await.map_err(SendError::from)
+                }
                 (
                     TestStepKind::Reply(_)
                     | TestStepKind::ExpectSay(_)

@@ -128,7 +128,7 @@ impl Client {
             }
         };
         let line = line.replace(&self.folder().display().to_string(), "FOLDER");
-        let line = Regex::new(r"\d{8}-\d{6}-\w{4}").unwrap().replace_all(&line, "SESSION").into_owned();
+        let line = Regex::new(r"\d{8}-\d{6}-\w{16}").unwrap().replace_all(&line, "SESSION").into_owned();
         let line = Regex::new(r"\d{4}-\d\d-\d\dT[\d:]{8}Z").unwrap().replace_all(&line, "TIME").into_owned();
         self.log.push_str(&line);
         self.log.push('\n');

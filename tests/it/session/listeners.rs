@@ -171,7 +171,7 @@ async fn a_session_nobody_can_reach_ends() {
 async fn ids_are_readable_and_sorted_by_time() {
     let clock = TestClock::new(Timestamp(1_795_301_285_000));
     let id = new_id(&clock);
-    assert!(id.starts_with("20261121-224805-") && id.len() == 20, "{id}");
+    assert!(id.starts_with("20261121-224805-") && id.len() == 32, "{id}");
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert!(new_id(&clock) > id);
 }

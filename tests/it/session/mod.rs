@@ -6,6 +6,7 @@ mod conversation;
 mod interrupt;
 mod listeners;
 mod marks;
+mod resting;
 mod signals;
 mod stored;
 mod streams;

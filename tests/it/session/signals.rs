@@ -60,7 +60,7 @@ async fn give(handle: &SessionHandle, given: &Given) {
         Given::Words(words) => handle.send(*words).await,
         Given::Photo(id) => {
             let signal = Signal::new("photo_uploaded", Value::Int(*id), Some(id.to_string().into()));
-            handle.signal(signal.unwrap()).await
+            handle.signal(signal.unwrap()).await.map_err(Into::into)
         }
     };
     sent.unwrap();

@@ -4,6 +4,7 @@ use serde_json::Value as Json;
 
 use crate::host::clock::{Clock, SystemClock};
 use crate::host::debug::breakpoint::expression;
+use crate::host::session::SendError;
 use crate::host::why::history;
 use crate::lang::expr::ExprKind;
 use crate::serve::dap::adapter::{Adapter, Wanted, refused};
@@ -76,7 +77,7 @@ impl Adapter {
             Wanted::Message => handle.send(message).await,
             Wanted::Approval(call) => {
                 live.question = None;
-                handle.approve(call, approval(message)).await
+                handle.approve(call, approval(message)).await.map_err(SendError::from)
             }
         };
         sent.map_err(|gone| Refusal::new(RefusalKind::State, gone.to_string()))?;
