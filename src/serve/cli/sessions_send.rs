@@ -58,19 +58,3 @@ pub(crate) fn send(console: &Console, kept: &Kept, arguments: &SendArguments) ->
     let stored = Stored { address: &address, id, is_elsewhere: !kept.is_default };
     resume(console, world, talk, &stored, &[], Some(signal))
 }
-
-/// What is to be said of an event that nothing comes of.
-pub(crate) fn event_remark(event: &str, fate: &str) -> Option<String> {
-    match fate {
-        "passed_over" => Some(format!(
-            "no trigger waits for the event {event}, so nothing comes of it but a record; write `When the event {event} \
-             arrives` below the `### Triggers` of a playbook"
-        )),
-        "too_large" => Some(format!(
-            "the data of the event {event} is larger than a variable may be (`value_bytes`), so nothing comes of it but a \
-             record; send less, such as where the data is"
-        )),
-        "repeated" => Some(format!("the event {event} has come before with the same id; nothing comes of it")),
-        _ => None,
-    }
-}
