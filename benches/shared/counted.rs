@@ -113,7 +113,7 @@ pub(crate) async fn play(steps: Vec<TestStep>, registry: Registry, root: SourceT
     let mut is_broken_off = false;
     while let Some(notice) = events.next().await {
         let Notice::Event(event) = notice else { return Err(format!("{notice:?}")) };
-        if matches!(event.body, PublicBody::Waiting { whom: "user", .. }) {
+        if matches!(event.body, PublicBody::Waiting { on: playhouse::vm::protocol::Wait::User }) {
             match lines.next() {
                 Some(line) => handle.send(line.as_str()).await.unwrap(),
                 None => {

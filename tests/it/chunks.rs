@@ -6,7 +6,8 @@ use std::sync::Arc;
 use playhouse::host::classify::off::Off;
 use playhouse::host::clock::TestClock;
 use playhouse::host::directory::WorkingDirectory;
-use playhouse::host::events::{EventMaker, PublicBody};
+use playhouse::host::events::PublicBody;
+use playhouse::host::events::make::EventMaker;
 use playhouse::host::journal::memory::MemoryJournal;
 use playhouse::host::llm::script::{Script, ScriptEntry};
 use playhouse::host::program::load_files;
@@ -296,7 +297,7 @@ async fn play(path: &Path) -> (PathBuf, Conversation) {
     let handle = session.spawn();
     let mut messages = messages.into_iter();
     while let Some(Notice::Event(event)) = events.next().await {
-        if matches!(event.body, PublicBody::Waiting { whom: "user", .. }) {
+        if matches!(event.body, PublicBody::Waiting { on: playhouse::vm::protocol::Wait::User }) {
             match messages.next() {
                 Some(message) => handle.send(message).await.unwrap(),
                 None => handle.stop().await,

@@ -356,7 +356,7 @@ pub(crate) async fn run(mut session: Session, lines: &[String], ledger: Ledger, 
     let mut lines = lines.iter();
     while let Some(notice) = events.next().await {
         let Notice::Event(event) = notice else { panic!("{notice:?}") };
-        if matches!(event.body, PublicBody::Waiting { whom: "user", .. }) {
+        if matches!(event.body, PublicBody::Waiting { on: playhouse::vm::protocol::Wait::User }) {
             match lines.next() {
                 Some(line) => handle.send(line.as_str()).await.unwrap(),
                 None => handle.stop().await,

@@ -181,7 +181,7 @@ impl Run {
                             writeln!(self.out, "  failed: {message}").unwrap();
                         } else if matches!(event.body, PublicBody::Finished { .. }) {
                             self.out.push_str("  finished\n");
-                        } else if matches!(event.body, PublicBody::Waiting { whom: "user", .. }) {
+                        } else if matches!(event.body, PublicBody::Waiting { on: playhouse::vm::protocol::Wait::User }) {
                             self.out.push_str("  waits for the user\n");
                             return;
                         }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use playhouse::host::events::EventMaker;
+use playhouse::host::events::make::EventMaker;
 use playhouse::host::program::load_texts;
 use playhouse::lang::SourceText;
 use playhouse::lang::program::{AgentId, PlaybookId, StepId};

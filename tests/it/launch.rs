@@ -46,7 +46,7 @@ async fn run(mut session: Session) -> (String, Option<Outcome>) {
         let Notice::Event(event) = notice else { continue };
         if let PublicBody::Said { text } = &event.body {
             said.push(text.to_string());
-        } else if let PublicBody::Waiting { whom: "user", .. } = &event.body {
+        } else if let PublicBody::Waiting { on: playhouse::vm::protocol::Wait::User } = &event.body {
             handle.stop().await;
         }
     }

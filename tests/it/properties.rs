@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fastrand::Rng;
 use playhouse::host::classify::prompt::question_text;
-use playhouse::host::events::EventMaker;
+use playhouse::host::events::make::EventMaker;
 use playhouse::lang::program::Signature;
 use playhouse::lang::{ImportRequest, LoadOptions, load};
 use playhouse::value::Value;

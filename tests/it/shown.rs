@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use playhouse::host::classify::prompt::question_text;
-use playhouse::host::events::EventMaker;
+use playhouse::host::events::make::EventMaker;
 use playhouse::host::journal::record::{Record, RecordBody};
 use playhouse::host::why::{History, Told};
 use playhouse::lang::program::Program;

@@ -303,7 +303,7 @@ async fn converse(mut session: Session, lines: &[&str]) -> Arc<Ending> {
     let mut next = async || tokio::time::timeout(Duration::from_secs(3_600), events.next()).await.expect("a way on");
     while let Some(notice) = next().await {
         let Notice::Event(event) = notice else { panic!("{notice:?}") };
-        if matches!(event.body, PublicBody::Waiting { whom: "user", .. }) {
+        if matches!(event.body, PublicBody::Waiting { on: playhouse::vm::protocol::Wait::User }) {
             handle.send(*lines.next().expect("another line")).await.unwrap();
         }
     }

@@ -258,7 +258,7 @@ impl Debugger {
                 seen.reasons.push(Reason::Matched(machine.program().trigger_name(*trigger)));
             }
             (Fact::TriggerEvaluated(evaluation), _) if self.exceptions.evaluations => {
-                let ruling = crate::host::events::ruling_name(&evaluation.ruling).0;
+                let ruling = crate::host::events::wire::ruling_name(&evaluation.ruling).0;
                 seen.reasons.push(Reason::Evaluated(machine.program().trigger_name(evaluation.trigger), ruling));
             }
             _ => {}

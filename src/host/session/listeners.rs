@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::host::events::{PublicBody, PublicEvent};
+use crate::host::events::{Category, PublicBody, PublicEvent};
 
 /// Events of a conversation that may wait to be read. A person reads a few in a minute; this is for programs that talk
 /// to nobody.
@@ -128,7 +128,7 @@ impl Publisher {
             match self.queue.interest {
                 Interest::Everything { capacity } => state.add(event, capacity),
                 Interest::Speech => {
-                    if !is_conversation(&event.body) {
+                    if event.body.category() != Category::Conversation {
                         return true;
                     }
                     if !joined(&mut state.events, event) {
@@ -179,46 +179,5 @@ fn drop_old_news(events: &mut VecDeque<Arc<PublicEvent>>, event: &PublicEvent) {
     let old = waiting.enumerate().find(|(_, waiting)| *waiting == Some(call)).map(|(from_end, _)| from_end);
     if let Some(from_end) = old {
         events.remove(events.len() - 1 - from_end);
-    }
-}
-
-fn is_conversation(body: &PublicBody) -> bool {
-    match body {
-        // A trigger that was not judged for want of somebody who can: the user is told.
-        PublicBody::TriggerEvaluated { verdict, .. } => matches!(*verdict, "abstained" | "failed" | "timeout"),
-        PublicBody::SessionStarted { .. }
-        | PublicBody::SessionResumed { .. }
-        | PublicBody::SaidDelta { .. }
-        | PublicBody::Said { .. }
-        | PublicBody::ProgramChanged { .. }
-        | PublicBody::Degraded { .. }
-        | PublicBody::Retry { .. }
-        | PublicBody::ApprovalAsked { .. }
-        | PublicBody::CallProgress { .. }
-        | PublicBody::EventArrived { .. }
-        | PublicBody::Waiting { .. }
-        | PublicBody::Finished { .. }
-        | PublicBody::Failed { .. } => true,
-        PublicBody::TurnStarted { .. }
-        | PublicBody::TurnFinished { .. }
-        | PublicBody::LineReached {}
-        | PublicBody::VariableSet { .. }
-        | PublicBody::VariableRemoved { .. }
-        | PublicBody::CallQueued { .. }
-        | PublicBody::CallStarted { .. }
-        | PublicBody::CallFinished { .. }
-        | PublicBody::TriggerMatched { .. }
-        | PublicBody::StreamCancelled { .. }
-        | PublicBody::FramePushed { .. }
-        | PublicBody::FramePopped { .. }
-        | PublicBody::FrameElided { .. }
-        | PublicBody::PlanFault { .. }
-        | PublicBody::Replanned { .. }
-        | PublicBody::Repair { .. }
-        | PublicBody::Ignored { .. }
-        | PublicBody::SessionRenewed { .. }
-        | PublicBody::LinesSkipped { .. }
-        | PublicBody::ApprovalGiven { .. }
-        | PublicBody::UserMessage { .. } => false,
     }
 }

@@ -30,7 +30,7 @@ use tokio::sync::{mpsc, watch};
 use crate::host::classify::questions::Questions;
 use crate::host::debug::control::Attached;
 use crate::host::debug::stepping::Reason;
-use crate::host::events::EventMaker;
+use crate::host::events::make::EventMaker;
 use crate::host::journal::record::RecordBody;
 use crate::host::journal::{Journal, JournalError};
 use crate::host::program::ProgramText;

@@ -75,42 +75,14 @@ fn is_same(a: &PublicEvent, b: &PublicEvent) -> bool {
 /// The event without times and costs.
 fn essence(body: &PublicBody) -> PublicBody {
     let mut essence = body.clone();
-    match &mut essence {
-        PublicBody::TurnStarted { prompt_tokens, .. } => *prompt_tokens = 0,
-        PublicBody::CallFinished { ms, .. } => *ms = 0,
-        PublicBody::TriggerEvaluated { ms, tokens, .. } => (*ms, *tokens) = (0, None),
-        PublicBody::StreamCancelled { discarded_bytes, .. } => *discarded_bytes = 0,
-        PublicBody::SessionStarted { .. }
-        | PublicBody::SessionResumed { .. }
-        | PublicBody::TurnFinished { .. }
-        | PublicBody::LineReached {}
-        | PublicBody::SaidDelta { .. }
-        | PublicBody::Said { .. }
-        | PublicBody::VariableSet { .. }
-        | PublicBody::VariableRemoved { .. }
-        | PublicBody::CallQueued { .. }
-        | PublicBody::CallStarted { .. }
-        | PublicBody::TriggerMatched { .. }
-        | PublicBody::FramePushed { .. }
-        | PublicBody::FrameElided { .. }
-        | PublicBody::FramePopped { .. }
-        | PublicBody::PlanFault { .. }
-        | PublicBody::Replanned { .. }
-        | PublicBody::Repair { .. }
-        | PublicBody::Degraded { .. }
-        | PublicBody::Retry { .. }
-        | PublicBody::Ignored { .. }
-        | PublicBody::SessionRenewed { .. }
-        | PublicBody::ProgramChanged { .. }
-        | PublicBody::LinesSkipped { .. }
-        | PublicBody::ApprovalAsked { .. }
-        | PublicBody::ApprovalGiven { .. }
-        | PublicBody::CallProgress { .. }
-        | PublicBody::UserMessage { .. }
-        | PublicBody::EventArrived { .. }
-        | PublicBody::Waiting { .. }
-        | PublicBody::Finished { .. }
-        | PublicBody::Failed { .. } => {}
+    if let PublicBody::TurnStarted { prompt_tokens, .. } = &mut essence {
+        *prompt_tokens = 0;
+    } else if let PublicBody::CallFinished { ms, .. } = &mut essence {
+        *ms = 0;
+    } else if let PublicBody::TriggerEvaluated { ms, tokens, .. } = &mut essence {
+        (*ms, *tokens) = (0, None);
+    } else if let PublicBody::StreamCancelled { discarded_bytes, .. } = &mut essence {
+        *discarded_bytes = 0;
     }
     essence
 }

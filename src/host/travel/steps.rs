@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use crate::host::events::{EventMaker, PublicEvent};
+use crate::host::events::PublicEvent;
+use crate::host::events::make::EventMaker;
 use crate::host::journal::record::RecordBody;
 use crate::host::replay::Stop;
 use crate::host::replay::error::SessionError;

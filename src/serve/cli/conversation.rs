@@ -10,7 +10,8 @@ use std::time::Duration;
 use clap::Args;
 use tokio::time::Instant;
 
-use crate::host::events::{LeftLineWire, PublicBody, PublicEvent};
+use crate::host::events::wire::LeftLineWire;
+use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::session::{Interest, Notice, Session, SessionHandle, Subscription};
 use crate::serve::cli::console::{Console, Exit, Failure, clean, put};
 use crate::serve::cli::ending::{self, Subject, Told, event_remark};
@@ -21,7 +22,7 @@ use crate::serve::cli::terminal::{Asked, Input, Names, Typed, answers};
 use crate::serve::show;
 use crate::serve::show::commands::{self, Command, Line, approval};
 use crate::serve::show::unjudged::Unjudged;
-use crate::vm::protocol::{CallId, Outcome, Signal, Tracked};
+use crate::vm::protocol::{CallId, Outcome, Signal, Tracked, Wait};
 
 /// A second Ctrl-C within this time leaves, where the first one has cancelled something.
 const LEAVE_WITHIN: Duration = Duration::from_secs(2);
@@ -255,6 +256,11 @@ impl Talk<'_> {
     }
 
     /// False: nothing more is to be said by anybody.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        clippy::collapsible_match,
+        reason = "a listener to the conversation hears nothing else"
+    )]
     async fn hear(&mut self, event: &PublicEvent) -> Result<bool, Failure> {
         match &event.body {
             PublicBody::SaidDelta { text, utterance } => {
@@ -276,18 +282,16 @@ impl Talk<'_> {
             PublicBody::ApprovalAsked { question, .. } => self.question = Some(question.clone()),
             PublicBody::EventArrived { event, fate, .. } => {
                 self.awaits_event = false;
-                if let Some(remark) = event_remark(event, fate) {
+                if let Some(remark) = event_remark(event, *fate) {
                     self.end_line().await?;
                     self.console.warning(&remark);
                 }
             }
             PublicBody::Waiting { .. } if self.awaits_event => {}
-            PublicBody::Waiting { whom, call } => match (*whom, call) {
-                ("user", _) => return self.want(Wanted::Message).await,
-                ("approval", Some(call)) => return self.want(Wanted::Approval(CallId(*call))).await,
-                // Nobody is at work until a timer is due.
-                (whom, _) => (self.wanted, self.is_busy) = (None, whom != "timer"),
-            },
+            PublicBody::Waiting { on: Wait::User } => return self.want(Wanted::Message).await,
+            PublicBody::Waiting { on: Wait::Approval(call) } => return self.want(Wanted::Approval(*call)).await,
+            // Nobody is at work until a timer is due.
+            PublicBody::Waiting { on } => (self.wanted, self.is_busy) = (None, !matches!(on, Wait::Timer(_))),
             PublicBody::Degraded { cause } => {
                 self.end_line().await?;
                 self.console.warning(&format!(
@@ -309,8 +313,8 @@ impl Talk<'_> {
                     self.console.remark(&self.clean(&value.to_text()));
                 }
             }
-            PublicBody::TriggerEvaluated { trigger, by, verdict, reason, .. } => {
-                if let Some(remark) = self.unjudged.remark(trigger, by, verdict, reason.as_deref()) {
+            PublicBody::TriggerEvaluated { trigger, by, ruling, .. } => {
+                if let Some(remark) = self.unjudged.remark(trigger, *by, ruling) {
                     self.end_line().await?;
                     self.console.warning(&remark);
                 }
@@ -324,28 +328,8 @@ impl Talk<'_> {
                 }
                 (self.wanted, self.is_busy) = (None, false);
             }
-            PublicBody::SessionStarted { .. }
-            | PublicBody::TurnStarted { .. }
-            | PublicBody::TurnFinished { .. }
-            | PublicBody::LineReached {}
-            | PublicBody::VariableSet { .. }
-            | PublicBody::VariableRemoved { .. }
-            | PublicBody::CallQueued { .. }
-            | PublicBody::CallStarted { .. }
-            | PublicBody::CallFinished { .. }
-            | PublicBody::TriggerMatched { .. }
-            | PublicBody::StreamCancelled { .. }
-            | PublicBody::FramePushed { .. }
-            | PublicBody::FramePopped { .. }
-            | PublicBody::FrameElided { .. }
-            | PublicBody::PlanFault { .. }
-            | PublicBody::Replanned { .. }
-            | PublicBody::Repair { .. }
-            | PublicBody::Ignored { .. }
-            | PublicBody::SessionRenewed { .. }
-            | PublicBody::LinesSkipped { .. }
-            | PublicBody::ApprovalGiven { .. }
-            | PublicBody::UserMessage { .. } => {}
+            // Of the conversation nothing else is to be said.
+            _ => {}
         }
         Ok(true)
     }

@@ -7,7 +7,7 @@ use crate::host::session::Ending;
 use crate::lang::program::Program;
 use crate::serve::cli::console::{Console, Exit, count};
 use crate::vm::protocol::fault::{Fault, FaultKind};
-use crate::vm::protocol::{Location, Outcome};
+use crate::vm::protocol::{Location, Outcome, SignalFate};
 
 /// What is to be known of a session besides what it tells itself.
 pub(crate) struct Subject {
@@ -134,17 +134,19 @@ fn cost(summary: &Summary, subject: &Subject, is_estimated: bool) -> String {
 }
 
 /// What is to be said of an event that nothing comes of.
-pub(crate) fn event_remark(event: &str, fate: &str) -> Option<String> {
+pub(crate) fn event_remark(event: &str, fate: SignalFate) -> Option<String> {
     match fate {
-        "passed_over" => Some(format!(
+        SignalFate::PassedOver => Some(format!(
             "no trigger waits for the event {event}, so nothing comes of it but a record; write `When the event {event} \
              arrives` below the `### Triggers` of a playbook"
         )),
-        "too_large" => Some(format!(
+        SignalFate::TooLarge => Some(format!(
             "the data of the event {event} is larger than a variable may be (`value_bytes`), so nothing comes of it but a \
              record; send less, such as where the data is"
         )),
-        "repeated" => Some(format!("the event {event} has come before with the same id; nothing comes of it")),
-        _ => None,
+        SignalFate::Repeated => {
+            Some(format!("the event {event} has come before with the same id; nothing comes of it"))
+        }
+        SignalFate::Taken => None,
     }
 }

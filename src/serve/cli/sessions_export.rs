@@ -18,6 +18,7 @@ use crate::serve::cli::run::{journal_failure, session_failure};
 use crate::serve::cli::sessions::{WireSession, json, local, to_wire};
 use crate::serve::show;
 use crate::value::Value;
+use crate::vm::protocol::{CallKind, SignalFate};
 
 /// A longer value is cut: the whole one is in `--format json`.
 const MAX_SHOWN: usize = 200;
@@ -190,21 +191,22 @@ fn happening(step: &Step) -> Option<(String, bool)> {
 }
 
 /// An event in words.
+#[expect(clippy::wildcard_enum_match_arm, reason = "a text for people tells what it names here")]
 fn words_of(body: &PublicBody) -> Option<String> {
     match body {
         PublicBody::VariableSet { variable, value, .. } => Some(format!("`${variable}` = {}", short(value))),
         PublicBody::CallFinished { callable, error: Some(error), .. } => {
             Some(format!("`{callable}` failed: {}", cut(error)))
         }
-        PublicBody::CallFinished { callable, result, kind: "tool", .. } => {
+        PublicBody::CallFinished { callable, result, kind: CallKind::Tool, .. } => {
             Some(format!("`{callable}` gave {}", result.as_ref().map_or_else(|| "`null`".to_owned(), short)))
         }
         PublicBody::TriggerMatched { trigger, .. } => Some(format!("trigger `{trigger}` matched")),
-        PublicBody::EventArrived { event, data, fate: "taken", .. } => {
+        PublicBody::EventArrived { event, data, fate: SignalFate::Taken, .. } => {
             Some(format!("event `{event}`: {}", short(data)))
         }
         PublicBody::EventArrived { event, data, fate, .. } => {
-            Some(format!("event `{event}`, {}: {}", fate.replace('_', " "), short(data)))
+            Some(format!("event `{event}`, {}: {}", fate.to_string().replace('_', " "), short(data)))
         }
         PublicBody::ApprovalAsked { question, .. } => Some(format!("approval asked: {}", cut(question))),
         PublicBody::ApprovalGiven { .. } => Some("approval answered".to_owned()),
@@ -216,28 +218,8 @@ fn words_of(body: &PublicBody) -> Option<String> {
         PublicBody::ProgramChanged { .. } => Some("goes on with another text of the program".to_owned()),
         PublicBody::Finished { value } => Some(format!("finished with {}", short(value))),
         PublicBody::Failed { fault, message } => Some(format!("failed: {} ({fault})", cut(message))),
-        PublicBody::SessionStarted { .. }
-        | PublicBody::SessionResumed { .. }
-        | PublicBody::TurnStarted { .. }
-        | PublicBody::TurnFinished { .. }
-        | PublicBody::LineReached {}
-        | PublicBody::SaidDelta { .. }
-        | PublicBody::Said { .. }
-        | PublicBody::VariableRemoved { .. }
-        | PublicBody::CallQueued { .. }
-        | PublicBody::CallStarted { .. }
-        | PublicBody::CallFinished { .. }
-        | PublicBody::TriggerEvaluated { .. }
-        | PublicBody::FramePushed { .. }
-        | PublicBody::FramePopped { .. }
-        | PublicBody::FrameElided { .. }
-        | PublicBody::Degraded { .. }
-        | PublicBody::Ignored { .. }
-        | PublicBody::SessionRenewed { .. }
-        | PublicBody::LinesSkipped { .. }
-        | PublicBody::CallProgress { .. }
-        | PublicBody::UserMessage { .. }
-        | PublicBody::Waiting { .. } => None,
+        // What was said is told elsewhere; the rest is for debuggers.
+        _ => None,
     }
 }
 

@@ -1,11 +1,13 @@
 //! Records and steps of a session's past, each as one line of text for people. Secrets are masked by whoever made them.
 
-use crate::host::events::{PublicBody, UpdateWire};
+use crate::host::events::PublicBody;
+use crate::host::events::wire::{UpdateWire, ruling_name};
 use crate::host::journal::record::{EndWire, OutcomeWire, Record, RecordBody, VerdictWire};
 use crate::host::travel::Step;
 use crate::serve::cli::console::{clean, count};
 use crate::serve::show::{one_line, short_value};
 use crate::value::Value;
+use crate::vm::protocol::Wait;
 
 /// What a record tells; it must be [`Record::shown`].
 pub(crate) fn record_text(record: &Record) -> String {
@@ -91,11 +93,11 @@ pub(crate) fn step_text(step: &Step) -> Option<String> {
         PublicBody::SessionResumed { program, model } => format!("goes on: {program}, model {model}"),
         PublicBody::TurnStarted { kind, messages, .. } => {
             let turn = event.turn.map_or(String::new(), |turn| format!(" {turn}"));
-            format!("asks the model, turn{turn} ({kind}): {}", count(*messages, "message"))
+            format!("asks the model, turn{turn} ({}): {}", word(kind), count(*messages, "message"))
         }
         PublicBody::TurnFinished { end, completion_tokens, .. } => {
             let turn = event.turn.map_or(String::new(), |turn| format!(" {turn}"));
-            format!("turn{turn} is over ({end}): {completion_tokens} tokens")
+            format!("turn{turn} is over ({}): {completion_tokens} tokens", word(end))
         }
         PublicBody::LineReached {} => {
             let words = step.words.as_deref().map_or(String::new(), |words| format!("  {}", one_line(words)));
@@ -119,7 +121,9 @@ pub(crate) fn step_text(step: &Step) -> Option<String> {
             (None, Some(error)) => format!("call {call} of {callable} failed: {}", one_line(error)),
             (None, None) => format!("call {call} of {callable} is over"),
         },
-        PublicBody::TriggerEvaluated { trigger, by, verdict, reason, update, .. } => {
+        PublicBody::TriggerEvaluated { trigger, by, ruling, update, .. } => {
+            let (verdict, reason) = ruling_name(ruling);
+            let by = word(by);
             let reason = reason.as_ref().map_or(String::new(), |reason| format!(": {}", one_line(reason)));
             let verdict = verdict.replace('_', " ");
             format!("trigger {trigger}: {verdict} (by {by}{}){reason}", because(",", update))
@@ -128,7 +132,7 @@ pub(crate) fn step_text(step: &Step) -> Option<String> {
             format!("trigger {trigger} fires{}", because("", update))
         }
         PublicBody::StreamCancelled { reason, .. } => format!("the reply is cut off: {}", one_line(reason)),
-        PublicBody::FramePushed { origin } => format!("enters {} ({origin})", frame()),
+        PublicBody::FramePushed { origin } => format!("enters {} ({})", frame(), word(origin)),
         PublicBody::FrameElided { left } => format!("{} takes the place of {left}", frame()),
         PublicBody::FramePopped { value } => match value {
             Some(value) => format!("leaves {} with {}", frame(), short_value(value)),
@@ -161,24 +165,32 @@ pub(crate) fn step_text(step: &Step) -> Option<String> {
         PublicBody::CallProgress { call, value } => format!("call {call}: {}", short_value(value)),
         PublicBody::UserMessage { text } => format!("the user says {}", quoted(text)),
         PublicBody::EventArrived { event, data, fate, .. } => {
-            format!("the event {event} comes ({}): {}", fate.replace('_', " "), short_value(data))
+            format!("the event {event} comes ({}): {}", word(fate).replace('_', " "), short_value(data))
         }
-        PublicBody::Waiting { whom, call: Some(call) } => format!("waits for {} {call}", waited_for(whom)),
-        PublicBody::Waiting { whom, call: None } => format!("waits for {}", waited_for(whom)),
+        PublicBody::Waiting { on } => format!("waits for {}", waited_for(on)),
         PublicBody::Finished { value } => format!("finished with {}", short_value(value)),
         PublicBody::Failed { fault, message } => format!("failed: {} ({fault})", one_line(message)),
     };
     Some(clean(&text))
 }
 
-fn waited_for(whom: &str) -> &str {
-    match whom {
-        "user" => "the user",
-        "approval" => "an answer about call",
-        "timer" => "a timer",
-        "reply" => "the model",
-        "verdict" => "the trigger classifier",
-        other => other,
+/// An enum as the word that it is in JSON.
+fn word<T>(value: T) -> &'static str
+where
+    &'static str: From<T>,
+{
+    <&'static str>::from(value)
+}
+
+fn waited_for(wait: &Wait) -> String {
+    match wait {
+        Wait::User => "the user".to_owned(),
+        Wait::Approval(call) => format!("an answer about call {}", call.0),
+        Wait::Call(call) => format!("call {}", call.0),
+        Wait::Timer(_) => "a timer".to_owned(),
+        Wait::Reply(_) => "the model".to_owned(),
+        Wait::Verdict(_) => "the trigger classifier".to_owned(),
+        Wait::Budget => word(wait).to_owned(),
     }
 }
 

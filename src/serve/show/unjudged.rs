@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::lang::program::Program;
+use crate::vm::protocol::{Judge, Ruling};
 
 /// What has been told.
 pub(crate) struct Unjudged {
@@ -21,24 +22,37 @@ impl Unjudged {
         Unjudged { program, abstained: BTreeSet::new(), failed: BTreeSet::new() }
     }
 
-    /// What is to be told of an evaluation (the fields of `trigger_evaluated`): the first time that a trigger is
+    /// What is to be told of an evaluation: the first time that a trigger is
     /// abstained from, and the first time of each failure of the classifier.
-    pub(crate) fn remark(&mut self, trigger: &str, by: &str, verdict: &str, reason: Option<&str>) -> Option<String> {
-        match verdict {
-            "abstained" => self.abstained.insert(trigger.to_owned()).then(|| {
+    pub(crate) fn remark(&mut self, trigger: &str, by: Judge, ruling: &Ruling) -> Option<String> {
+        let reason = match ruling {
+            Ruling::Abstained => None,
+            Ruling::Failed(reason) => Some(&**reason),
+            Ruling::TimedOut => Some("the classifier gave no answer in time (classifier_timeout)"),
+            Ruling::Match
+            | Ruling::NoMatch
+            | Ruling::StillTrue
+            | Ruling::Fault(_)
+            | Ruling::Active
+            | Ruling::OwnFrame
+            | Ruling::SameValues
+            | Ruling::Off
+            | Ruling::NotCallable(_)
+            | Ruling::Dropped => return None,
+        };
+        match reason {
+            None => self.abstained.insert(trigger.to_owned()).then(|| {
                 let words = self.words(trigger).map_or(String::new(), |words| format!(" ({words})"));
                 format!(
-                    "trigger {trigger}{words} cannot be judged by {by} and does not fire; a model can judge it: \
-                     --classifier model, or model:ID"
+                    "trigger {trigger}{words} cannot be judged by {} and does not fire; a model can judge it: \
+                     --classifier model, or model:ID",
+                    <&str>::from(by)
                 )
             }),
-            "failed" | "timeout" => {
-                let reason = reason.unwrap_or("the classifier gave no answer in time (classifier_timeout)");
-                self.failed.insert(reason.to_owned()).then(|| {
-                    format!("triggers were not judged, {trigger} among them, and count as not matched: {reason}")
-                })
-            }
-            _ => None,
+            Some(reason) => self
+                .failed
+                .insert(reason.to_owned())
+                .then(|| format!("triggers were not judged, {trigger} among them, and count as not matched: {reason}")),
         }
     }
 

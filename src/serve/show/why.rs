@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use crate::host::clock::iso_text;
-use crate::host::events::{UpdateWire, ruling_name};
+use crate::host::events::wire::{UpdateWire, ruling_name};
 use crate::host::summary::SkippedWire;
 use crate::host::why::{History, Judged, PassedOver, PassedOverReason, Why, find_trigger, passed_over_events};
 use crate::serve::show::{count, short_value, skipped};

@@ -19,7 +19,7 @@ use playhouse::lang::plan::Plan;
 use playhouse::lang::{Loaded, SourceText};
 use playhouse::value::Value;
 use playhouse::vm::protocol::settings::Settings;
-use playhouse::vm::protocol::{Outcome, Timestamp};
+use playhouse::vm::protocol::{Outcome, PlanFaultKind, Timestamp};
 use serde_json::Value as Json;
 
 use crate::conformance::case::{Case, Expect, System};
@@ -169,7 +169,7 @@ impl Run {
                 self.faulty.extend(seq_no);
                 self.complaints.push(message.to_string());
                 // The limit stops a plan in front of the next instruction: it was reached, but not executed.
-                if fault == "limit" && message.contains("step limit") {
+                if *fault == PlanFaultKind::Limit && message.contains("step limit") {
                     self.trace.pop();
                     self.tolerated.n_stopped_before += 1;
                 }

@@ -11,7 +11,7 @@ mod work;
 
 use std::sync::Arc;
 
-use playhouse::host::events::EventMaker;
+use playhouse::host::events::make::EventMaker;
 use playhouse::value::Value;
 use playhouse::vm::protocol::{Effect, StartTurn};
 

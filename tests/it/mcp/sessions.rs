@@ -14,7 +14,7 @@ use playhouse::host::tool::mcp::Generation;
 use playhouse::lang::SourceText;
 use playhouse::value::Map;
 use playhouse::vm::protocol::settings::Settings;
-use playhouse::vm::protocol::{CallId, Outcome, Timestamp};
+use playhouse::vm::protocol::{Outcome, Timestamp, Wait};
 use serde_json::json;
 
 use super::server::{TestServer, tool};
@@ -91,14 +91,14 @@ pub(super) async fn run(
         if let PublicBody::ApprovalAsked { question, .. } = &event.body {
             run.asked.push(question.to_string());
         }
-        if let PublicBody::Waiting { whom: whom @ ("user" | "approval"), call } = &event.body {
+        if let PublicBody::Waiting { on: on @ (Wait::User | Wait::Approval(_)) } = &event.body {
             before_answer().await;
-            match (person.pop_front(), call) {
-                (Some(Person::Says(line)), None) => handle.send(line).await.unwrap(),
-                (Some(Person::Answers(answer)), Some(call)) => handle.approve(CallId(*call), answer).await.unwrap(),
+            match (person.pop_front(), on) {
+                (Some(Person::Says(line)), Wait::User) => handle.send(line).await.unwrap(),
+                (Some(Person::Answers(answer)), Wait::Approval(call)) => handle.approve(*call, answer).await.unwrap(),
                 (Some(Person::Leaves), _) => handle.stop().await,
                 (Some(Person::Says(_) | Person::Answers(_)) | None, _) => {
-                    panic!("nobody expected to be asked: {whom} {:?}", run.asked)
+                    panic!("nobody expected to be asked: {on:?} {:?}", run.asked)
                 }
             }
         }
@@ -190,7 +190,7 @@ async fn a_server_is_told_that_a_call_was_interrupted() {
         while let Some(Notice::Event(event)) = events.next().await {
             if let PublicBody::CallFinished { error: Some(error), .. } = &event.body {
                 failed.push(error.to_string());
-            } else if let PublicBody::Waiting { whom: "user", .. } = &event.body {
+            } else if let PublicBody::Waiting { on: playhouse::vm::protocol::Wait::User } = &event.body {
                 break;
             }
         }

@@ -75,7 +75,7 @@ pub(super) async fn play(program: &str, tools: &[Arc<dyn Tool>], replies: &[&str
         if let Ok(Ok(records)) = handle.records().await {
             journal = records.iter().map(|record| format!("{}\n", serde_json::to_string(record).unwrap())).collect();
         }
-        if matches!(event.body, PublicBody::Waiting { whom: "user", .. }) {
+        if matches!(event.body, PublicBody::Waiting { on: playhouse::vm::protocol::Wait::User }) {
             match user.next() {
                 Some(line) => handle.send(*line).await.unwrap(),
                 None => handle.stop().await,

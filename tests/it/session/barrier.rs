@@ -190,7 +190,7 @@ impl Play {
             if let PublicBody::StreamCancelled { reason, .. } = &event.body {
                 cuts.push((now(), reason.to_string()));
             }
-            if matches!(event.body, PublicBody::Waiting { whom: "user", .. }) {
+            if matches!(event.body, PublicBody::Waiting { on: playhouse::vm::protocol::Wait::User }) {
                 match lines.next() {
                     Some(line) => handle.send(*line).await.unwrap(),
                     None => handle.stop().await,
@@ -213,7 +213,7 @@ fn effect(body: &PublicBody) -> Option<(u8, String)> {
             Some((1, format!("{variable} = {value}")))
         }
         PublicBody::CallStarted { call, .. } => Some((2, format!("Send({call})"))),
-        PublicBody::Waiting { whom: "user", .. } => Some((3, "waits".to_owned())),
+        PublicBody::Waiting { on: playhouse::vm::protocol::Wait::User } => Some((3, "waits".to_owned())),
         PublicBody::Finished { .. } => Some((3, "finished".to_owned())),
         _ => None,
     }

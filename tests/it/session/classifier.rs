@@ -42,8 +42,8 @@ fn script(entries: &str) -> ScriptClassifier {
 /// What became of the trigger, each with how long it took.
 fn verdicts(events: &[Arc<PublicEvent>]) -> Vec<(&'static str, u64)> {
     let verdict = |event: &Arc<PublicEvent>| {
-        let PublicBody::TriggerEvaluated { verdict, ms, .. } = &event.body else { return None };
-        Some((*verdict, *ms))
+        let PublicBody::TriggerEvaluated { ruling, ms, .. } = &event.body else { return None };
+        Some((ruling.into(), *ms))
     };
     events.iter().filter_map(verdict).collect()
 }

@@ -232,9 +232,9 @@ async fn an_approval_outlives_the_process() {
         let mut events = session.subscribe(Interest::Speech);
         let handle = session.spawn();
         while let Some(Notice::Event(event)) = events.next().await {
-            if let PublicBody::Waiting { whom: "approval", call: Some(call) } = event.body {
+            if let PublicBody::Waiting { on: Wait::Approval(call) } = event.body {
                 match &answer {
-                    Some(answer) => handle.approve(CallId(call), answer.clone()).await.unwrap(),
+                    Some(answer) => handle.approve(call, answer.clone()).await.unwrap(),
                     None => handle.stop().await,
                 }
             }

@@ -65,7 +65,7 @@ async fn interrupted(setup: &Setup, slow: &Slow, journal: MemoryJournal, lines: 
     let (mut lines, mut told) = (lines.iter(), Vec::new());
     while let Some(notice) = events.next().await {
         let Notice::Event(event) = notice else { panic!("{notice:?}") };
-        if let PublicBody::Waiting { whom: "user", .. } = &event.body {
+        if let PublicBody::Waiting { on: playhouse::vm::protocol::Wait::User } = &event.body {
             told.push("waits".to_owned());
             match lines.next() {
                 Some(line) => handle.send(*line).await.unwrap(),
@@ -161,7 +161,7 @@ async fn a_plugin_is_told_that_its_call_was_interrupted() {
             handle.interrupt().await.unwrap();
         } else if let PublicBody::CallFinished { error: Some(error), .. } = &event.body {
             failed.push(error.to_string());
-        } else if let PublicBody::Waiting { whom: "user", .. } = &event.body {
+        } else if let PublicBody::Waiting { on: playhouse::vm::protocol::Wait::User } = &event.body {
             handle.send("I am Ida").await.unwrap();
         }
     }

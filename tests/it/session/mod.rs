@@ -35,7 +35,7 @@ use playhouse::lang::SourceText;
 use playhouse::lang::program::{Signature, Type};
 use playhouse::value::{Map, Value};
 use playhouse::vm::protocol::settings::Settings;
-use playhouse::vm::protocol::{CallId, EffectClass, Finish, Outcome, ReplyEnd, Timestamp, ToolSignature, Usage};
+use playhouse::vm::protocol::{EffectClass, Finish, Outcome, ReplyEnd, Timestamp, ToolSignature, Usage, Wait};
 use tokio::time::Instant;
 
 /// What a program that is over has given back.
@@ -155,7 +155,7 @@ async fn converse(mut session: Session, lines: &[&str]) -> (Arc<Ending>, Vec<Arc
     let mut seen = Vec::new();
     while let Some(notice) = events.next().await {
         let Notice::Event(event) = notice else { panic!("{notice:?}") };
-        if matches!(event.body, PublicBody::Waiting { whom: "user", .. }) {
+        if matches!(event.body, PublicBody::Waiting { on: playhouse::vm::protocol::Wait::User }) {
             match lines.next() {
                 Some(line) => handle.send(*line).await.unwrap(),
                 None => handle.stop().await,

@@ -75,7 +75,7 @@ async fn play(mut session: Session, given: &[Given]) -> (Vec<String>, Arc<Ending
     let mut records = Vec::new();
     while let Some(notice) = events.next().await {
         let Notice::Event(event) = notice else { panic!("{notice:?}") };
-        if matches!(event.body, PublicBody::Waiting { whom: "user", .. }) {
+        if matches!(event.body, PublicBody::Waiting { on: playhouse::vm::protocol::Wait::User }) {
             records = handle.records().await.unwrap().unwrap();
             let Some(given) = given.next() else {
                 panic!("something is given at each wait: {:?}", handle.view().await.unwrap().conversation)

@@ -75,7 +75,7 @@ async fn go_on(conversation: &Conversation, records: &[Record], llm: Arc<dyn Llm
     let handle = session.spawn();
     while let Some(notice) = events.next().await {
         let Notice::Event(event) = notice else { panic!("{notice:?}") };
-        if matches!(event.body, PublicBody::Waiting { whom: "user", .. }) {
+        if matches!(event.body, PublicBody::Waiting { on: playhouse::vm::protocol::Wait::User }) {
             handle.send(lines.next().map_or("Bye", |line| line)).await.unwrap();
         }
     }

@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::serve::cli::console::{Console, clean};
+use crate::vm::protocol::CallKind;
 
 /// Turns that are faster show nothing.
 const DELAY: Duration = Duration::from_millis(400);
@@ -64,7 +65,7 @@ impl Thinking {
 
     /// Something has happened: which tools run.
     pub(crate) fn note(&mut self, event: &PublicEvent) {
-        if let PublicBody::CallStarted { call, callable, kind: "tool", .. } = &event.body {
+        if let PublicBody::CallStarted { call, callable, kind: CallKind::Tool, .. } = &event.body {
             self.tools.insert(*call, callable.clone());
             self.begin_again();
         } else if let PublicBody::CallFinished { call, .. } = &event.body

@@ -2,9 +2,10 @@
 
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::serve::dap::adapter::{Adapter, Wanted};
-use crate::vm::protocol::CallId;
+use crate::vm::protocol::Wait;
 
 impl Adapter {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a listener to the conversation hears nothing else")]
     pub(super) async fn hear(&mut self, event: &PublicEvent) {
         match &event.body {
             PublicBody::SaidDelta { text, utterance } => {
@@ -28,15 +29,13 @@ impl Adapter {
                     live.question = Some(question.clone());
                 }
             }
-            PublicBody::Waiting { whom, call } => match (*whom, call) {
-                ("user", _) => self.want(Wanted::Message).await,
-                ("approval", Some(call)) => self.want(Wanted::Approval(CallId(*call))).await,
-                _ => {
-                    if let Ok(live) = self.live() {
-                        live.wanted = None;
-                    }
+            PublicBody::Waiting { on: Wait::User } => self.want(Wanted::Message).await,
+            PublicBody::Waiting { on: Wait::Approval(call) } => self.want(Wanted::Approval(*call)).await,
+            PublicBody::Waiting { .. } => {
+                if let Ok(live) = self.live() {
+                    live.wanted = None;
                 }
-            },
+            }
             PublicBody::Degraded { cause } => {
                 self.say(event, "important", &format!("warning: the model did not keep to the protocol: {cause}\n"));
             }
@@ -46,9 +45,9 @@ impl Adapter {
             PublicBody::CallProgress { value, .. } => {
                 self.say(event, "console", &format!("{}\n", value.to_text()));
             }
-            PublicBody::TriggerEvaluated { trigger, by, verdict, reason, .. } => {
+            PublicBody::TriggerEvaluated { trigger, by, ruling, .. } => {
                 let Ok(live) = self.live() else { return };
-                if let Some(remark) = live.unjudged.remark(trigger, by, verdict, reason.as_deref()) {
+                if let Some(remark) = live.unjudged.remark(trigger, *by, ruling) {
                     self.say(event, "important", &format!("warning: {remark}\n"));
                 }
             }
@@ -60,30 +59,8 @@ impl Adapter {
             PublicBody::ProgramChanged { files, .. } => {
                 self.say(event, "console", &format!("the program has changed: {}\n", files.join(", ")));
             }
-            PublicBody::SessionStarted { .. }
-            | PublicBody::SessionResumed { .. }
-            | PublicBody::TurnStarted { .. }
-            | PublicBody::TurnFinished { .. }
-            | PublicBody::LineReached {}
-            | PublicBody::VariableSet { .. }
-            | PublicBody::VariableRemoved { .. }
-            | PublicBody::CallQueued { .. }
-            | PublicBody::CallStarted { .. }
-            | PublicBody::CallFinished { .. }
-            | PublicBody::TriggerMatched { .. }
-            | PublicBody::StreamCancelled { .. }
-            | PublicBody::FramePushed { .. }
-            | PublicBody::FramePopped { .. }
-            | PublicBody::FrameElided { .. }
-            | PublicBody::PlanFault { .. }
-            | PublicBody::Replanned { .. }
-            | PublicBody::Repair { .. }
-            | PublicBody::Ignored { .. }
-            | PublicBody::SessionRenewed { .. }
-            | PublicBody::LinesSkipped { .. }
-            | PublicBody::ApprovalGiven { .. }
-            | PublicBody::EventArrived { .. }
-            | PublicBody::UserMessage { .. } => {}
+            // Of the conversation nothing else is to be said.
+            _ => {}
         }
     }
 

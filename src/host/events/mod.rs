@@ -1,0 +1,318 @@
+//! Public events: what a machine did (spec `cli.md`, "Events"). [`make`] makes them of the machine's progress, and nobody
+//! else; what is secret comes out as `"***"`. Whoever reads them in Rust matches enums; their names in JSON are [`wire`]'s
+//! matter.
+
+pub mod make;
+
+pub mod wire;
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::host::events::wire::{LeftLineWire, UpdateWire};
+use crate::value::Value;
+use crate::vm::protocol::fault::FaultKind;
+use crate::vm::protocol::{
+    CallKind, FrameOrigin, Judge, Origin, PlanFaultKind, Ruling, SignalFate, TurnEnd, TurnKind, Wait,
+};
+
+pub use crate::host::summary::Summary;
+
+/// One line of `--events`. A public interface: fields are added, never changed or removed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PublicEvent {
+    /// Counted from 1 in this process' life of the session.
+    pub seq: u64,
+    /// The session's id.
+    pub session: Arc<str>,
+    /// The event's name.
+    #[serde(rename = "type")]
+    pub name: &'static str,
+    /// The agent's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Arc<str>>,
+    /// The playbook's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub playbook: Option<Arc<str>>,
+    /// The plan's name; then there is no playbook, and the line is the label of an instruction, alias or domain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Arc<str>>,
+    /// The line id, `02.01`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<Arc<str>>,
+    /// How many frames lie below.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth: Option<usize>,
+    /// The turn, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u64>,
+    /// What belongs to this kind of event.
+    #[serde(flatten)]
+    pub body: PublicBody,
+}
+
+/// Whom an event concerns. What belongs to one category may be passed over by whoever wants another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Category {
+    /// Whoever talks with the program.
+    Conversation,
+    /// Whoever pays.
+    Cost,
+    /// Whoever follows what the program does.
+    Control,
+    /// Whoever asks why it did so.
+    Diagnostics,
+}
+
+/// The fields of each kind of event; [`PublicBody::name`] is the kind's name.
+#[derive(Clone, Debug, PartialEq, Serialize, strum::IntoStaticStr)]
+#[serde(untagged)]
+#[strum(serialize_all = "snake_case")]
+#[allow(missing_docs, reason = "the fields are those of spec cli.md, under the same names")]
+pub enum PublicBody {
+    SessionStarted {
+        program: Arc<str>,
+        model: Arc<str>,
+    },
+    SessionResumed {
+        program: Arc<str>,
+        model: Arc<str>,
+    },
+    TurnStarted {
+        #[serde(serialize_with = "wire::word")]
+        kind: TurnKind,
+        messages: usize,
+        prompt_tokens: u64,
+    },
+    TurnFinished {
+        #[serde(serialize_with = "wire::word")]
+        end: TurnEnd,
+        prompt_tokens: u64,
+        cached_tokens: u64,
+        completion_tokens: u64,
+        discarded_tokens: u64,
+        estimated: bool,
+        ms: u64,
+    },
+    LineReached {},
+    SaidDelta {
+        text: String,
+        /// Which utterance it belongs to, from 1.
+        utterance: u64,
+    },
+    Said {
+        text: Arc<str>,
+    },
+    VariableSet {
+        #[serde(rename = "name")]
+        variable: Arc<str>,
+        value: Value,
+        old: Option<Value>,
+        #[serde(rename = "scope", serialize_with = "wire::scope")]
+        is_local: bool,
+        #[serde(serialize_with = "wire::origin")]
+        origin: Origin,
+    },
+    VariableRemoved {
+        #[serde(rename = "name")]
+        variable: Arc<str>,
+        reason: &'static str,
+    },
+    CallQueued {
+        call: u64,
+        #[serde(rename = "name")]
+        callable: Arc<str>,
+        #[serde(serialize_with = "wire::word")]
+        kind: CallKind,
+        args: Value,
+    },
+    CallStarted {
+        call: u64,
+        #[serde(rename = "name")]
+        callable: Arc<str>,
+        #[serde(serialize_with = "wire::word")]
+        kind: CallKind,
+        attempt: u32,
+    },
+    CallFinished {
+        call: u64,
+        #[serde(rename = "name")]
+        callable: Arc<str>,
+        #[serde(serialize_with = "wire::word")]
+        kind: CallKind,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        result: Option<Value>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<Arc<str>>,
+        ms: u64,
+    },
+    TriggerEvaluated {
+        trigger: String,
+        #[serde(serialize_with = "wire::word")]
+        by: Judge,
+        /// In JSON `verdict`, and `reason` where that alone does not tell.
+        #[serde(flatten, serialize_with = "wire::ruling")]
+        ruling: Ruling,
+        update: Vec<UpdateWire>,
+        ms: u64,
+        /// Of the whole question, which may have been about several triggers.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tokens: Option<u64>,
+    },
+    TriggerMatched {
+        trigger: String,
+        update: Vec<UpdateWire>,
+    },
+    StreamCancelled {
+        reason: Arc<str>,
+        discarded_bytes: u64,
+    },
+    FramePushed {
+        #[serde(serialize_with = "wire::word")]
+        origin: FrameOrigin,
+    },
+    FrameElided {
+        /// The playbook that was left.
+        left: Arc<str>,
+    },
+    FramePopped {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        value: Option<Value>,
+    },
+    /// An instruction, alias or domain of a plan failed.
+    PlanFault {
+        #[serde(serialize_with = "wire::name")]
+        fault: PlanFaultKind,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        seq_no: Option<i64>,
+        /// The type of the instruction; `alias` or `domain`.
+        #[serde(rename = "instruction")]
+        type_name: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        parameter: Option<Arc<str>>,
+        message: Arc<str>,
+    },
+    /// A plan goes on with another one, which a model wrote.
+    Replanned {
+        attempt: u32,
+    },
+    Repair {
+        cause: Arc<str>,
+        attempt: u32,
+    },
+    Degraded {
+        cause: Arc<str>,
+    },
+    Retry {
+        cause: Arc<str>,
+        attempt: u32,
+    },
+    Ignored {
+        cause: Arc<str>,
+    },
+    SessionRenewed {
+        reason: &'static str,
+    },
+    ProgramChanged {
+        files: Vec<Arc<str>>,
+        /// Where frames stood on lines that are gone, the bottom frame first.
+        lines: Vec<LeftLineWire>,
+    },
+    LinesSkipped {
+        lines: Vec<Arc<str>>,
+        /// Why, if the model has said it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<Arc<str>>,
+    },
+    ApprovalAsked {
+        call: u64,
+        question: Arc<str>,
+    },
+    ApprovalGiven {
+        call: u64,
+    },
+    /// News of a running call: its progress, as the tool tells it.
+    CallProgress {
+        call: u64,
+        value: Value,
+    },
+    UserMessage {
+        text: Arc<str>,
+    },
+    /// An event from outside.
+    EventArrived {
+        event: Arc<str>,
+        data: Value,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<Arc<str>>,
+        /// `taken`, `passed_over` (no trigger waits for it), `repeated` (one with the same id has come before),
+        /// `too_large`.
+        #[serde(serialize_with = "wire::word")]
+        fate: SignalFate,
+    },
+    Waiting {
+        /// In JSON `for` (`user`, `approval`, `timer`, `reply`, `call`), and `call` where it is for one.
+        #[serde(flatten, serialize_with = "wire::wait")]
+        on: Wait,
+    },
+    Finished {
+        value: Value,
+    },
+    Failed {
+        #[serde(serialize_with = "wire::name")]
+        fault: FaultKind,
+        message: Arc<str>,
+    },
+}
+
+impl PublicBody {
+    /// The event's name: its `type`.
+    pub fn name(&self) -> &'static str {
+        self.into()
+    }
+
+    /// Whom it concerns.
+    pub fn category(&self) -> Category {
+        match self {
+            // A trigger that was not judged for want of somebody who can: the user is told.
+            PublicBody::TriggerEvaluated {
+                ruling: Ruling::Abstained | Ruling::Failed(_) | Ruling::TimedOut, ..
+            }
+            | PublicBody::SessionStarted { .. }
+            | PublicBody::SessionResumed { .. }
+            | PublicBody::SaidDelta { .. }
+            | PublicBody::Said { .. }
+            | PublicBody::ProgramChanged { .. }
+            | PublicBody::Degraded { .. }
+            | PublicBody::Retry { .. }
+            | PublicBody::ApprovalAsked { .. }
+            | PublicBody::CallProgress { .. }
+            | PublicBody::EventArrived { .. }
+            | PublicBody::Waiting { .. }
+            | PublicBody::Finished { .. }
+            | PublicBody::Failed { .. } => Category::Conversation,
+            PublicBody::TurnStarted { .. } | PublicBody::TurnFinished { .. } => Category::Cost,
+            PublicBody::LineReached {}
+            | PublicBody::VariableSet { .. }
+            | PublicBody::VariableRemoved { .. }
+            | PublicBody::CallQueued { .. }
+            | PublicBody::CallStarted { .. }
+            | PublicBody::CallFinished { .. }
+            | PublicBody::TriggerMatched { .. }
+            | PublicBody::FramePushed { .. }
+            | PublicBody::FramePopped { .. }
+            | PublicBody::FrameElided { .. }
+            | PublicBody::ApprovalGiven { .. }
+            | PublicBody::UserMessage { .. } => Category::Control,
+            PublicBody::TriggerEvaluated { .. }
+            | PublicBody::StreamCancelled { .. }
+            | PublicBody::PlanFault { .. }
+            | PublicBody::Replanned { .. }
+            | PublicBody::Repair { .. }
+            | PublicBody::Ignored { .. }
+            | PublicBody::SessionRenewed { .. }
+            | PublicBody::LinesSkipped { .. } => Category::Diagnostics,
+        }
+    }
+}
