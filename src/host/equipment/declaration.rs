@@ -168,7 +168,7 @@ impl Declarations {
         let allowed = all.policies.list.allow.clone().unwrap_or_default();
         let is_named = |name: &str| program.texts.iter().any(|text| builtin::is_named(name, text));
         let is_wanted = |name: &&str| allowed.iter().any(|allowed| **allowed == **name) || is_named(name);
-        all.builtins = builtin::NAMES.into_iter().filter(is_wanted).collect();
+        all.builtins = builtin::names().filter(is_wanted).collect();
         let names = all.plugins.iter().map(|plugin| (&plugin.name, &plugin.place));
         for server in &all.servers {
             if let Some((_, place)) = names.clone().find(|(name, _)| **name == server.name) {

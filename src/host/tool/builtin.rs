@@ -1,6 +1,7 @@
 //! The tools that every program may name: files below the working directory, the time, and what plans ask.
 //!
-//! No file leads out of the working directory. Nor is anything below it touched that is in a folder whose name begins with a dot.
+//! No file leads out of the working directory. Nor is anything below it touched that is in a folder whose name begins
+//! with a dot.
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -23,17 +24,41 @@ const MAX_NAMES: usize = 10_000;
 /// What a text is.
 const STR: Type = Type { kind: TypeKind::Str, optional: false };
 
-/// The names of the built-in tools, in the order of [`add_builtins`].
-pub const NAMES: [&str; 8] = [
-    "LoadFile",
-    "SaveFile",
-    "ListFiles",
-    "Now",
-    LLM_GENERATE,
-    Retrieval::ALL[0].name(),
-    Retrieval::ALL[1].name(),
-    Retrieval::ALL[2].name(),
+/// Makes a built-in tool.
+type Make = fn(&Ground<'_>) -> Arc<dyn Tool>;
+
+/// The built-in tools, by name.
+const TOOLS: [(&str, Make); 8] = [
+    ("LoadFile", |ground| ground.file(Work::Load)),
+    ("SaveFile", |ground| ground.file(Work::Save)),
+    ("ListFiles", |ground| ground.file(Work::List)),
+    ("Now", |ground| Arc::new(Now { clock: ground.clock.clone() })),
+    (LLM_GENERATE, |_| Arc::new(LlmGenerate)),
+    (Retrieval::ALL[0].name(), |_| Arc::new(Retrieval::ALL[0])),
+    (Retrieval::ALL[1].name(), |_| Arc::new(Retrieval::ALL[1])),
+    (Retrieval::ALL[2].name(), |_| Arc::new(Retrieval::ALL[2])),
 ];
+
+/// What built-in tools stand on.
+struct Ground<'a> {
+    /// The folder that file tools stay below.
+    directory: &'a WorkingDirectory,
+    /// The clock.
+    clock: &'a Arc<dyn Clock>,
+    /// Bytes that a file may have.
+    max_bytes: usize,
+}
+
+impl Ground<'_> {
+    fn file(&self, work: Work) -> Arc<dyn Tool> {
+        Arc::new(FileTool { work, directory: self.directory.clone(), max_bytes: self.max_bytes })
+    }
+}
+
+/// The names of the built-in tools.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    TOOLS.iter().map(|(name, _)| *name)
+}
 
 /// Adds those built-in tools that are wanted; rules may name the others, too. Files may have up to `max_bytes`.
 ///
@@ -46,21 +71,10 @@ pub fn add_builtins(
     max_bytes: usize,
     is_wanted: impl Fn(&str) -> bool,
 ) -> Result<(), AddToolError> {
-    let file = |work| -> Arc<dyn Tool> { Arc::new(FileTool { work, directory: directory.clone(), max_bytes }) };
-    let [graph, chunks, vectors] = Retrieval::ALL.map(|tool| -> Arc<dyn Tool> { Arc::new(tool) });
-    let tools = [
-        file(Work::Load),
-        file(Work::Save),
-        file(Work::List),
-        Arc::new(Now { clock }),
-        Arc::new(LlmGenerate),
-        graph,
-        chunks,
-        vectors,
-    ];
-    for (name, tool) in NAMES.into_iter().zip(tools) {
+    let ground = Ground { directory, clock: &clock, max_bytes };
+    for (name, make) in TOOLS {
         if is_wanted(name) {
-            registry.replace(tool)?;
+            registry.replace(make(&ground))?;
         } else {
             registry.expect(name.into());
         }

@@ -6,6 +6,7 @@ use crate::value::{Map, Value};
 use crate::vm::protocol::{EffectClass, ToolSignature};
 
 /// One of them.
+#[derive(Clone, Copy)]
 pub struct Retrieval {
     name: &'static str,
     parameters: &'static [(&'static str, bool)],
