@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use crate::host::events::wire::{LeftLineWire, UpdateWire};
-use crate::host::events::{PublicBody, PublicEvent};
+use crate::host::events::{Mark, PublicBody, PublicEvent};
 use crate::lang::plan::Plan;
 use crate::lang::program::Program;
 use crate::value::{Map, Value};
 use crate::vm::protocol::view::plan;
 use crate::vm::protocol::{
-    CallId, Close, Effect, Fact, LeftLine, Location, Outcome, Place, Progress, Report, Tracked, Wait,
+    CallId, Close, Effect, Fact, LeftLine, Location, Outcome, Place, Progress, Report, Tracked, UtteranceId, Wait,
 };
 
 /// Makes the public events of one session, in order.
@@ -20,19 +20,35 @@ pub struct EventMaker {
     /// Plans that a model has written since the session began.
     written_plans: Vec<Arc<Plan>>,
     n_events: u64,
+    mark: Mark,
+    /// The utterance that is being said, of which [`Mark::bytes`] tells how far it has come.
+    open: Option<UtteranceId>,
+    /// The program's end has been marked; a finished machine answers `Finished` to every further `advance`.
+    is_over: bool,
+    /// It has been told in this process.
     told_end: bool,
 }
 
 impl EventMaker {
     /// A maker whose first event is number 1.
     pub fn new(session: Arc<str>, program: Arc<Program>) -> EventMaker {
-        EventMaker { session, program, written_plans: Vec::new(), n_events: 0, told_end: false }
+        EventMaker {
+            session,
+            program,
+            written_plans: Vec::new(),
+            n_events: 0,
+            // The first event of every session is its beginning.
+            mark: Mark { n: 1, bytes: 0 },
+            open: None,
+            is_over: false,
+            told_end: false,
+        }
     }
 
     /// The session begins.
     pub fn started(&mut self, model: Arc<str>) -> PublicEvent {
         let body = PublicBody::SessionStarted { program: self.program.name(), model };
-        self.event(None, body)
+        self.marked(None, body)
     }
 
     /// The session goes on after a restart of the process.
@@ -51,11 +67,40 @@ impl EventMaker {
         self.event(None, PublicBody::CallProgress { call: call.0, value })
     }
 
+    /// Counts what one `advance` did, without an event of it: whoever replays a journal comes to the marks that were
+    /// given before.
+    pub fn note(&mut self, progress: &Progress) {
+        let is_event = match progress {
+            Progress::Emit(Effect::Say { utterance, text, .. }) if !text.is_empty() => {
+                if self.open != Some(*utterance) {
+                    (self.open, self.mark.bytes) = (Some(*utterance), 0);
+                }
+                self.mark.bytes += text.len() as u64;
+                false
+            }
+            Progress::Emit(Effect::Report(report)) => {
+                if let Fact::Said { .. } = &report.fact {
+                    (self.open, self.mark.bytes) = (None, 0);
+                } else if let Fact::Replanned { source, .. } = &report.fact {
+                    self.written_plans.push(source.clone());
+                } else if let Fact::ProgramChanged(change) = &report.fact {
+                    self.program = change.new.clone();
+                }
+                true
+            }
+            Progress::Reached(_) => true,
+            Progress::Finished(_) => !std::mem::replace(&mut self.is_over, true),
+            Progress::Emit(_) | Progress::Blocked(_) => false,
+        };
+        self.mark.n += u64::from(is_event);
+    }
+
     /// The event of what one `advance` did, if watchers are told of it.
     pub fn of_progress(&mut self, progress: &Progress) -> Option<PublicEvent> {
+        self.note(progress);
         match progress {
             Progress::Emit(effect) => self.of_effect(effect),
-            Progress::Reached(place) => Some(self.event(Some(*place), PublicBody::LineReached {})),
+            Progress::Reached(place) => Some(self.marked(Some(*place), PublicBody::LineReached {})),
             Progress::Blocked(_) => None,
             Progress::Finished(outcome) => self.of_outcome(outcome),
         }
@@ -66,7 +111,7 @@ impl EventMaker {
             Effect::Say { utterance, text, place, last: _ } => {
                 // The last piece may be empty: `said` tells the end of an utterance.
                 let body = PublicBody::SaidDelta { text: text.clone(), utterance: utterance.0 };
-                (!text.is_empty()).then(|| self.event(Some(*place), body))
+                (!text.is_empty()).then(|| self.marked(Some(*place), body))
             }
             Effect::Report(report) => Some(self.of_report(report)),
             // Their facts are told by reports.
@@ -80,13 +125,7 @@ impl EventMaker {
     }
 
     fn of_report(&mut self, report: &Report) -> PublicEvent {
-        if let Fact::Replanned { source, .. } = &report.fact {
-            self.written_plans.push(source.clone());
-        }
-        if let Fact::ProgramChanged(change) = &report.fact {
-            self.program = change.new.clone();
-        }
-        let mut event = self.event(report.place, fact_body(&self.program, &report.fact));
+        let mut event = self.marked(report.place, fact_body(&self.program, &report.fact));
         if let Fact::TurnFinished { turn, .. } = &report.fact {
             // The frame may have moved on; the event is about this turn.
             event.turn = Some(turn.0);
@@ -100,17 +139,23 @@ impl EventMaker {
             return None;
         }
         Some(match outcome {
-            Outcome::Done { value } => self.event(None, PublicBody::Finished { value: value.shown() }),
+            Outcome::Done { value } => self.marked(None, PublicBody::Finished { value: value.shown() }),
             Outcome::Failed(fault) => {
                 let body = PublicBody::Failed { fault: fault.kind, message: fault.message.clone() };
-                self.event(fault.place, body)
+                self.marked(fault.place, body)
             }
         })
+    }
+
+    /// An event that follows from the journal.
+    fn marked(&mut self, place: Option<Place>, body: PublicBody) -> PublicEvent {
+        PublicEvent { mark: Some(self.mark), ..self.event(place, body) }
     }
 
     fn event(&mut self, place: Option<Place>, body: PublicBody) -> PublicEvent {
         self.n_events += 1;
         let mut event = PublicEvent {
+            mark: None,
             seq: self.n_events,
             session: self.session.clone(),
             name: body.name(),

@@ -6,6 +6,8 @@ pub mod make;
 
 pub mod wire;
 
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -24,6 +26,10 @@ pub use crate::host::summary::Summary;
 pub struct PublicEvent {
     /// Counted from 1 in this process' life of the session.
     pub seq: u64,
+    /// Where it stands in the session, whatever process tells of it; none: no journal has it. Not in JSON: whoever
+    /// serves events gives it beside them (spec `serving.md`, section 4).
+    #[serde(skip)]
+    pub mark: Option<Mark>,
     /// The session's id.
     pub session: Arc<str>,
     /// The event's name.
@@ -63,6 +69,46 @@ pub enum Category {
     Control,
     /// Whoever asks why it did so.
     Diagnostics,
+}
+
+/// A place among the events of a session that survives restarts, and chunks that were joined in the journal (spec
+/// `serving.md`, section 4). Marks of one session are ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Mark {
+    /// The events that follow from the journal, since the session began; pieces of speech are none.
+    pub n: u64,
+    /// The bytes told of the utterance that is being said.
+    pub bytes: u64,
+}
+
+/// The version of the counting.
+const MARKS: &str = "1:";
+
+/// `1:12`, or `1:12+5` in the middle of an utterance.
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{MARKS}{}", self.n)?;
+        if self.bytes > 0 { write!(f, "+{}", self.bytes) } else { Ok(()) }
+    }
+}
+
+/// Text that is no mark, or one of another counting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this is no mark; marks are written as in 1:12 or 1:12+5")]
+pub struct NoMark;
+
+impl FromStr for Mark {
+    type Err = NoMark;
+
+    fn from_str(text: &str) -> Result<Mark, NoMark> {
+        let (n, bytes) =
+            text.strip_prefix(MARKS).map(|rest| rest.split_once('+').unwrap_or((rest, "0"))).ok_or(NoMark)?;
+        let number = |text: &str| match text.starts_with('+') {
+            true => Err(NoMark),
+            false => text.parse().map_err(|_| NoMark),
+        };
+        Ok(Mark { n: number(n)?, bytes: number(bytes)? })
+    }
 }
 
 /// The fields of each kind of event; [`PublicBody::name`] is the kind's name.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::Severity;
 use crate::host::classify::TriggerClassifier;
+use crate::host::events::make::EventMaker;
 use crate::host::journal::record::{Begun, EntryWire, ProgramChanged, Record, RecordBody};
 use crate::host::journal::wire::{FileWire, ToolWire};
 use crate::host::llm::{Llm, LlmRequest, answer};
@@ -47,6 +48,8 @@ pub struct Replayed {
     pub began: Timestamp,
     /// The time of the last event.
     pub time: Timestamp,
+    /// It makes the events from here on.
+    pub maker: EventMaker,
 }
 
 /// Who is told of what a session had done before: scripted models and classifiers and canned tools go on in order.
@@ -101,12 +104,13 @@ pub fn replay_watched(
         let (progress, stop) = follower.advance();
         watch(follower.time, &progress);
         if let Some(stop) = stop {
+            follower.maker.note(&progress);
             break stop;
         }
         n_directives += 1;
     };
-    let Follower { session, machine, tools, time, .. } = follower;
-    Ok(Replayed { session, machine, stop, n_directives, tools, began: first.timestamp(), time })
+    let Follower { session, machine, tools, time, maker, .. } = follower;
+    Ok(Replayed { session, machine, stop, n_directives, tools, began: first.timestamp(), time, maker })
 }
 
 /// A machine that follows a journal, record by record, and what it has asked the world for: all that is needed to go
@@ -115,6 +119,8 @@ pub fn replay_watched(
 pub(crate) struct Follower {
     pub(crate) session: Arc<str>,
     pub(crate) machine: Machine,
+    /// It has counted all that the machine did.
+    pub(crate) maker: EventMaker,
     /// The time of the last record.
     pub(crate) time: Timestamp,
     tools: Arc<[ToolSignature]>,
@@ -167,10 +173,12 @@ impl Follower {
             return Err(SessionError::NoSession("it does not begin with `begun`".to_owned()));
         };
         let begin = to_begin(begun, first.timestamp())?;
+        let maker = EventMaker::new(begun.session.clone(), begin.program.clone());
         Ok(Follower {
             session: begun.session.clone(),
             tools: begin.tools.clone(),
             machine: Machine::begin(begin),
+            maker,
             time: first.timestamp(),
             asked: Vec::new(),
             started: Vec::new(),
@@ -228,6 +236,10 @@ impl Follower {
     /// Moves once, and tells where it has stopped if it could not.
     pub(crate) fn advance(&mut self) -> (Progress, Option<Stop>) {
         let progress = self.machine.advance();
+        // Of the end nobody hears before the last reply is over ([`replay`] counts it).
+        if !matches!(progress, Progress::Finished(_)) {
+            self.maker.note(&progress);
+        }
         let stop = match &progress {
             Progress::Emit(effect) => {
                 self.note(effect);

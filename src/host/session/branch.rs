@@ -47,8 +47,8 @@ impl Session {
         let timers = follower.timers().map(|(id, after_ms, is_background)| Timer::new(id, after_ms, is_background));
         let timers = timers.collect();
         let knows_tools = follower.tools() == &tools;
-        let Follower { session: id, machine, time, closing, .. } = follower;
-        let mut session = Session::new(world, journal, machine, id, time, true);
+        let Follower { session: id, machine, maker, time, closing, .. } = follower;
+        let mut session = Session::new(world, journal, machine, maker, (id, time, true));
         let task = &mut session.task;
         task.n_directives = fork.point.directive;
         task.stands = vec![reason];

@@ -74,7 +74,8 @@ impl Session {
         journal.append(time, RecordBody::Begun(Box::new(begun)))?;
         let Start { id, program, text: _, settings, entry, arguments, given: _ } = start;
         let machine = Machine::begin(Begin { program, settings, tools, entry, arguments, time });
-        Ok(Session::new(world, journal, machine, id, time, false))
+        let maker = EventMaker::new(id.clone(), machine.program().clone());
+        Ok(Session::new(world, journal, machine, maker, (id, time, false)))
     }
 
     /// Goes on with the session a journal holds: replays it and appends `Reopened`, unless the program had ended.
@@ -109,7 +110,7 @@ impl Session {
         let replayed = replay(&records, Some(witnesses))?;
         drop(records);
         let id = replayed.session.clone();
-        let mut session = Session::new(world, journal, replayed.machine, id, replayed.time, true);
+        let mut session = Session::new(world, journal, replayed.machine, replayed.maker, (id, replayed.time, true));
         let task = &mut session.task;
         (task.n_directives, task.is_blocked) = (replayed.n_directives, true);
         match &replayed.stop {
@@ -137,13 +138,11 @@ impl Session {
         world: World,
         journal: Box<dyn Journal>,
         machine: Machine,
-        id: Arc<str>,
-        time: Timestamp,
-        is_resumed: bool,
+        maker: EventMaker,
+        (id, time, is_resumed): (Arc<str>, Timestamp, bool),
     ) -> Session {
         let (inbox_sender, inbox) = mpsc::channel(INBOX);
         let (end_sender, end) = watch::channel(None);
-        let maker = EventMaker::new(id.clone(), machine.program().clone());
         let mut tool_changes = world.tools.changes();
         // What has changed since the signatures were read is seen at once.
         tool_changes.mark_changed();
