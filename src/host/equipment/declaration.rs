@@ -346,11 +346,10 @@ struct PluginKeys {
 }
 
 fn read_plugin(name: &str, value: &Value, written: &Written) -> Result<PluginDeclaration, String> {
-    let keys = match value {
-        Value::Str(path) => PluginKeys { path: path.to_string(), ..PluginKeys::default() },
-        value => read(value)?,
+    let PluginKeys { path, instance_id, config } = match value.as_str() {
+        Some(path) => PluginKeys { path: path.to_owned(), ..PluginKeys::default() },
+        None => read(value)?,
     };
-    let PluginKeys { path, instance_id, config } = keys;
     if path.is_empty() {
         return Err("it has no `path`: the folder that holds `.config/config.yaml`".to_owned());
     }
