@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use playhouse::host::classify::off::Off;
 use playhouse::host::clock::SystemClock;
-use playhouse::host::journal::Journal;
+use playhouse::host::journal::Durability;
 use playhouse::host::journal::address::{Address, Place};
 use playhouse::host::journal::memory::MemoryJournal;
 use playhouse::host::journal::record::{Begun, ChunkText, EndWire, Record, RecordBody, UsageWire};
+use playhouse::host::journal::tail::TailBuffer;
 use playhouse::host::llm::script::{Script, ScriptEntry};
 use playhouse::host::program::load_texts;
 use playhouse::host::session::{Session, SessionOptions, Start, World};
@@ -63,7 +64,7 @@ fn main() {
             let address = place.address("talk").expect("an address");
             let written = runtime.block_on(talk(&address, begun, n_turns));
             let n_bytes = size(folder.path());
-            let n_records = address.read().expect("records").len();
+            let n_records = runtime.block_on(address.read()).expect("records").len();
             println!(
                 "{extension:>6}, {n_turns} turns: {n_bytes} bytes on disk after closing ({n_records} records), {:.1} µs a \
                  piece, {:.2} ms a sync",
@@ -79,7 +80,7 @@ fn main() {
         let place = Place::at(&folder.path().join(name));
         for number in 0..N_SESSIONS {
             let address = place.address(&format!("session-{number}")).expect("an address");
-            let mut journal = address.open().expect("a journal");
+            let mut journal = TailBuffer::new(runtime.block_on(address.open()).expect("a journal"));
             for record in &records {
                 let body = if matches!(record.body, RecordBody::Begun(_)) {
                     let session = format!("session-{number}").into();
@@ -87,12 +88,14 @@ fn main() {
                 } else {
                     record.body.clone()
                 };
-                journal.append(record.timestamp(), body).expect("an append");
+                journal.append(record.timestamp(), body, false);
             }
+            runtime.block_on(journal.flush(Durability::Killed)).expect("a flush");
+            runtime.block_on(journal.close());
         }
         for turn in ["first", "again"] {
             let before = Instant::now();
-            let listed = stored::list(&place).expect("a list");
+            let listed = runtime.block_on(stored::list(&place)).expect("a list");
             let took = before.elapsed();
             assert!(listed.len() == N_SESSIONS && listed.iter().all(|stored| stored.state.name() == "finished"));
             println!("{name:>10}, {turn}: {:.1} ms", micros(took) / 1_000.0);
@@ -141,12 +144,12 @@ struct Written {
 
 /// Writes a long conversation, and closes the journal.
 async fn talk(address: &Address, begun: &Begun, n_turns: usize) -> Written {
-    let mut journal: Box<dyn Journal> = address.open().expect("a journal");
+    let mut journal = TailBuffer::new(address.open().await.expect("a journal"));
     let mut written = Written { appends: Duration::ZERO, syncs: Duration::ZERO };
     let mut time = 1_790_000_000_000;
-    let mut append = |journal: &mut Box<dyn Journal>, body: RecordBody| {
+    let mut append = |journal: &mut TailBuffer, body: RecordBody| {
         time += 12;
-        journal.append(Timestamp(time), body).expect("an append");
+        journal.append(Timestamp(time), body, false);
     };
     let begun = Begun { session: "talk".into(), ..begun.clone() };
     append(&mut journal, RecordBody::Begun(Box::new(begun)));
@@ -156,6 +159,8 @@ async fn talk(address: &Address, begun: &Begun, n_turns: usize) -> Written {
         let before = Instant::now();
         for piece in reply.as_bytes()[..N_CHARACTERS].chunks(PIECE) {
             append(&mut journal, RecordBody::Chunk { turn: turn as u64, text: ChunkText(piece.into()) });
+            // The words of each are shown.
+            journal.flush(Durability::Killed).await.expect("a flush");
         }
         let usage = UsageWire { prompt_tokens: 2_100, cached_tokens: 1_024, completion_tokens: 500 };
         let end = EndWire::Complete { finish: "stop".into() };
@@ -163,9 +168,10 @@ async fn talk(address: &Address, begun: &Begun, n_turns: usize) -> Written {
         append(&mut journal, RecordBody::Message { text: format!("And what about number {turn}?").into() });
         written.appends += before.elapsed();
         let before = Instant::now();
-        journal.sync().await.expect("a sync");
+        journal.flush(Durability::PowerCut).await.expect("a sync");
         written.syncs += before.elapsed();
     }
+    journal.close().await;
     written
 }
 

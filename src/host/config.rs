@@ -159,7 +159,7 @@ impl Environment {
     }
 
     fn sessions_place(&self) -> Option<Place> {
-        let default = || Some(Place::Folder(self.state_home.as_ref()?.join("playhouse/sessions")));
+        let default = || Some(Place::at(&self.state_home.as_ref()?.join("playhouse/sessions")));
         self.sessions.as_deref().map(Place::at).or_else(default)
     }
 

@@ -420,7 +420,7 @@ impl Debuggee {
         let fork = travel::fork(timeline, moment.point, &changes, ground.id.clone())?;
         let (sender, notices) = notices();
         let attached = Attached { debugger: self.debugger.clone(), notices: sender };
-        let session = Session::branch(ground.world, ground.journal, &fork, attached, reason)?;
+        let session = Session::branch(ground.world, ground.journal, fork, attached, reason).await?;
         self.handle.stop().await;
         self.told.push_back(DebugNotice::Forked(ground.id));
         self.handle = session.spawn();
@@ -448,11 +448,23 @@ impl Debuggee {
         let (sender, answer) = oneshot::channel();
         self.handle.debug(Command::Past(sender)).await?;
         let (records, directive) = answer.await.map_err(|_| SessionGone)??;
-        self.present = Point::new(records.len() as u64, directive);
-        match &mut self.timeline {
-            Some(timeline) => timeline.renew(records)?,
-            empty => *empty = Some(Timeline::new(records)?),
-        }
+        let old = self.timeline.take();
+        // As long as the machine needs for all that is new.
+        let renewed = tokio::task::spawn_blocking(move || match old {
+            Some(mut timeline) => {
+                let renewed = timeline.renew(records);
+                (Some(timeline), renewed)
+            }
+            None => match Timeline::new(records) {
+                Ok(timeline) => (Some(timeline), Ok(())),
+                Err(error) => (None, Err(error)),
+            },
+        });
+        let (timeline, renewed) = renewed.await.map_err(|_| SessionError::Vanished)?;
+        let end = timeline.as_ref().map_or(Point::START, Timeline::end);
+        self.timeline = timeline;
+        renewed?;
+        self.present = directive.map_or(end, |directive| Point::new(end.seq, directive));
         Ok(self.present)
     }
 

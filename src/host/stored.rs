@@ -7,9 +7,9 @@ use std::sync::Arc;
 use crate::host::journal::JournalError;
 use crate::host::journal::address::{Address, Place};
 use crate::host::journal::record::{Begun, Record, RecordBody};
-use crate::host::journal::store::{self, Found, Listed, Standing};
+use crate::host::journal::store::{Found, Known, Listed, Standing};
 use crate::host::replay::error::SessionError;
-use crate::host::replay::{Replayed, Stop, replay};
+use crate::host::replay::{Replayed, Stop, on_thread, replay};
 use crate::vm::protocol::{Outcome, Timestamp, Wait};
 
 /// One line of `sessions list`.
@@ -101,52 +101,41 @@ pub struct Opened {
     pub replayed: Replayed,
 }
 
-/// All sessions of a place, by the time they began. A place that is not there has none.
+/// All sessions of a place, by the time they began. A place that is not there has none. Only those are replayed of which
+/// the store does not know how they stand since their last record; what is found then it may keep.
 ///
 /// # Errors
 /// It cannot be read, or is no store. A journal that cannot be read is listed with its fault.
-pub fn list(place: &Place) -> Result<Vec<Stored>, JournalError> {
-    if let Place::Store(path) = place {
-        return if path.exists() { list_store(place) } else { Ok(Vec::new()) };
-    }
-    let mut found: Vec<Stored> = place.files()?.into_iter().map(|path| describe(&Address::File(path))).collect();
-    found.sort_by(|a, b| (a.started, a.address.path()).cmp(&(b.started, b.address.path())));
-    Ok(found)
-}
-
-/// The sessions of a store. Only those are replayed of which nobody has found out since their last record how they
-/// stand; what is found then is kept.
-fn list_store(place: &Place) -> Result<Vec<Stored>, JournalError> {
-    let _held = store::hold(place.path())?;
+pub async fn list(place: &Place) -> Result<Vec<Stored>, JournalError> {
+    let store = place.store();
     let mut new = Vec::new();
     let mut sessions = Vec::new();
-    for listed in store::list(place.path())? {
-        let address = Address::Store { path: place.path().to_owned(), session: listed.id.clone() };
-        let known = match address.holder() {
+    for Listed { id, known } in store.list().await? {
+        let address = Address::new(store.clone(), &id);
+        let state = match address.holder().await {
             Some(process) => Some(StoredState::Open(process)),
-            None => listed.standing.as_ref().and_then(StoredState::from_standing),
+            None => known.as_ref().and_then(|known| StoredState::from_standing(known.standing.as_ref()?)),
         };
-        let stored = match known {
-            Some(state) => {
-                let Listed { id, program, began, last, .. } = listed;
+        sessions.push(match (state, known) {
+            (Some(state), Some(Known { program, began, last, .. })) => {
                 Stored { address, id, program, started: began, last, state }
             }
-            None => {
-                let (stored, n_records) = look_at(&address);
-                if let Some(standing) = stored.state.to_standing() {
-                    new.push(Found { id: stored.id.clone(), n_records, last: stored.last, standing });
+            (_, known) => {
+                let stored = describe(&address).await;
+                if let (Some(standing), Some(Known { n_records, last, .. })) = (stored.state.to_standing(), known) {
+                    new.push(Found { id, n_records, last, standing });
                 }
                 stored
             }
-        };
-        sessions.push(stored);
+        });
     }
     // A store that cannot be written can be listed all the same.
     if !new.is_empty()
-        && let Err(error) = store::remember(place.path(), &new)
+        && let Err(error) = store.remember(new).await
     {
         tracing::debug!(%error, "how sessions stand is not kept");
     }
+    sessions.sort_by(|a, b| (a.started, &a.id).cmp(&(b.started, &b.id)));
     Ok(sessions)
 }
 
@@ -154,40 +143,37 @@ fn list_store(place: &Place) -> Result<Vec<Stored>, JournalError> {
 ///
 /// # Errors
 /// It cannot be read, or the machine does not follow it.
-pub fn open(address: &Address) -> Result<Opened, SessionError> {
-    let records = address.read()?;
-    let replayed = replay(&records, None)?;
-    match records.first().map(|record| record.body.clone()) {
-        Some(RecordBody::Begun(begun)) => Ok(Opened { begun: *begun, records, replayed }),
-        _ => Err(SessionError::NoSession("it does not begin with `begun`".to_owned())),
-    }
+pub async fn open(address: &Address) -> Result<Opened, SessionError> {
+    let records = address.read().await?;
+    on_thread(move || {
+        let replayed = replay(&records, None)?;
+        match records.first().map(|record| record.body.clone()) {
+            Some(RecordBody::Begun(begun)) => Ok(Opened { begun: *begun, records, replayed }),
+            _ => Err(SessionError::NoSession("it does not begin with `begun`".to_owned())),
+        }
+    })
+    .await
 }
 
 /// How one stored session stands.
-pub fn describe(address: &Address) -> Stored {
-    look_at(address).0
-}
-
-/// The same, and how many records it has.
-fn look_at(address: &Address) -> (Stored, u64) {
-    let id = match address {
-        Address::File(path) => path.file_stem().map(|stem| Arc::from(stem.to_string_lossy())).unwrap_or_default(),
-        Address::Store { session, .. } => session.clone(),
-    };
-    match open(address) {
-        Ok(opened) => (opened.describe(address), opened.records.len() as u64),
-        Err(error) => {
-            let (address, program, state) = (address.clone(), "".into(), StoredState::Unreadable(error));
-            let (started, last) = (Timestamp::default(), Timestamp::default());
-            (Stored { address, id, program, started, last, state }, 0)
-        }
+pub async fn describe(address: &Address) -> Stored {
+    match open(address).await {
+        Ok(opened) => opened.describe(address).await,
+        Err(error) => Stored {
+            id: address.session().clone(),
+            address: address.clone(),
+            program: "".into(),
+            started: Timestamp::default(),
+            last: Timestamp::default(),
+            state: StoredState::Unreadable(error),
+        },
     }
 }
 
 impl Opened {
     /// How the session stands; `address` is where it was opened.
-    pub fn describe(&self, address: &Address) -> Stored {
-        let state = match address.holder() {
+    pub async fn describe(&self, address: &Address) -> Stored {
+        let state = match address.holder().await {
             Some(process) => StoredState::Open(process),
             None => StoredState::of(&self.replayed.stop),
         };

@@ -351,12 +351,12 @@ fn journals_have_a_place() {
     assert!(matches!(none.sessions_place(), Err(ConfigError::NoStateFolder)));
     let home = resolve(&CommandLine::default(), &FileConfig::default(), &[("HOME", "/people/ann")]);
     let address = home.sessions_place().unwrap().address("20261121-x").unwrap();
-    assert_eq!(address.path(), Path::new("/people/ann/.local/state/playhouse/sessions/20261121-x.jsonl"));
+    assert_eq!(address.location(), "/people/ann/.local/state/playhouse/sessions/20261121-x.jsonl");
     let state = resolve(&CommandLine::default(), &FileConfig::default(), &[("HOME", "/h"), ("XDG_STATE_HOME", "/s")]);
-    assert_eq!(state.sessions_place().unwrap(), &Place::Folder("/s/playhouse/sessions".into()));
+    assert_eq!(state.sessions_place().unwrap(), &Place::at(Path::new("/s/playhouse/sessions")));
     let variables = [("XDG_STATE_HOME", "/s"), ("PLAYHOUSE_SESSIONS", "our.sqlite")];
     let store = resolve(&CommandLine::default(), &FileConfig::default(), &variables);
-    assert_eq!(store.sessions_place().unwrap(), &Place::Store("our.sqlite".into()));
+    assert_eq!(store.sessions_place().unwrap(), &Place::at(Path::new("our.sqlite")));
     for place in [state.sessions_place().unwrap(), store.sessions_place().unwrap()] {
         for id in ["", "..", ".a", "a/b", "../a", "a b", "ü"] {
             let error = place.address(id).unwrap_err().to_string();

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::TryStreamExt;
 use playhouse::host::classify::TriggerClassifier;
 use playhouse::host::classify::off::Off;
 use playhouse::host::classify::rules::Rules;
@@ -16,7 +17,7 @@ use playhouse::host::directory::WorkingDirectory;
 use playhouse::host::events::{PublicBody, PublicEvent};
 use playhouse::host::journal::memory::MemoryJournal;
 use playhouse::host::journal::record::{Record, RecordBody};
-use playhouse::host::journal::{Journal, JournalError, SyncFuture};
+use playhouse::host::journal::{Durability, Flush, Journal, RecordStream};
 use playhouse::host::llm::Llm;
 use playhouse::host::llm::script::{ScriptEntry, ScriptError};
 use playhouse::host::program::{ProgramText, load_texts};
@@ -228,12 +229,12 @@ impl Conversation {
     /// Goes on from a journal.
     pub(crate) async fn resume(&self, journal: impl Journal + 'static, llm: Arc<dyn Llm>) -> Run {
         let mut journal = journal;
-        let records = journal.records().unwrap();
+        let records: Vec<Record> = journal.read(1).try_collect().await.unwrap();
         let ledger = self.read_back(&records);
         let is_message = |record: &&Record| matches!(record.body, RecordBody::Message { .. });
         let n_messages = records.iter().filter(is_message).count();
         let (world, executed) = self.world(llm);
-        let session = Session::resume(world, Box::new(journal)).unwrap();
+        let session = Session::resume(world, Box::new(journal)).await.unwrap();
         run(session, &self.lines[n_messages..], ledger, executed).await
     }
 
@@ -272,14 +273,17 @@ pub(crate) fn settle(machine: &mut Machine, ledger: &mut Ledger) {
     }
 }
 
-/// What a session showed of itself while it ran, each view with the number of states its journal had been in.
+/// What a session showed of itself while it ran, each view with the number of states its journal had been in. Whoever
+/// looks has what has happened flushed, so that often only the second of two looks tells which state it was.
 pub(crate) async fn views(handle: &SessionHandle, states: &Mutex<Vec<Vec<Record>>>) -> Vec<(usize, Arc<View>)> {
     let mut seen = Vec::new();
     while !handle.has_ended() {
-        let n_before = states.lock().unwrap().len();
-        let view = handle.view().await.unwrap();
-        if states.lock().unwrap().len() == n_before {
-            seen.push((n_before, view));
+        for _ in 0..2 {
+            let n_before = states.lock().unwrap().len();
+            let view = handle.view().await.unwrap();
+            if states.lock().unwrap().len() == n_before {
+                seen.push((n_before, view));
+            }
         }
         // The clock is paused: it goes on when nobody has anything to do.
         tokio::time::sleep(Duration::from_millis(1)).await;
@@ -395,7 +399,7 @@ impl Tool for Counted {
 #[derive(Clone, Default)]
 pub(crate) struct Snapshots {
     inner: MemoryJournal,
-    /// What it held after each append.
+    /// What it held after each record.
     pub(crate) states: Arc<Mutex<Vec<Vec<Record>>>>,
 }
 
@@ -407,21 +411,33 @@ impl Snapshots {
 }
 
 impl Journal for Snapshots {
-    fn place(&self) -> PathBuf {
-        self.inner.place()
+    fn location(&self) -> String {
+        self.inner.location()
     }
 
-    fn records(&mut self) -> Result<Vec<Record>, JournalError> {
-        self.inner.records()
+    fn epoch(&self) -> u64 {
+        self.inner.epoch()
     }
 
-    fn append(&mut self, time: Timestamp, body: RecordBody) -> Result<u64, JournalError> {
-        let seq = self.inner.append(time, body)?;
-        self.states.lock().unwrap().push(self.inner.snapshot());
-        Ok(seq)
+    fn next_seq(&self) -> u64 {
+        self.inner.next_seq()
     }
 
-    fn sync(&mut self) -> SyncFuture {
-        self.inner.sync()
+    fn append(&mut self, record: Record) {
+        self.inner.append(record);
+    }
+
+    /// A process may be killed after each of the records.
+    fn flush(&mut self, durability: Durability) -> Flush {
+        let n_before = self.inner.written().len();
+        let flush = self.inner.flush(durability);
+        let records = self.inner.written();
+        let states = &mut *self.states.lock().unwrap();
+        states.extend((n_before + 1..=records.len()).map(|n| records[..n].to_vec()));
+        flush
+    }
+
+    fn read(&mut self, from: u64) -> RecordStream {
+        self.inner.read(from)
     }
 }

@@ -94,7 +94,7 @@ fn wanted(folder: &TempDir, playbook: Option<&str>) -> Wanted {
         arguments: Map::new(),
         max_replans: None,
         session: Some("s1".into()),
-        place: Place::Folder(folder.path().join("sessions")),
+        place: Place::at(&folder.path().join("sessions")),
         migrate: false,
     }
 }
@@ -108,7 +108,7 @@ async fn a_kept_session_goes_on_and_another_one_begins() {
     let wrong = launch.prepare(wanted(&folder, Some("Nope")), None).await.err();
     assert!(matches!(&wrong, Some(LaunchError::NoEntry { known, .. }) if known == &["Main"]), "{wrong:?}");
     let begin = async |ready: Ready| {
-        let (opened, session) = ready.begin();
+        let (opened, session) = ready.begin().await;
         let ended = run(session.unwrap()).await;
         opened.close().await;
         ended

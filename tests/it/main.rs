@@ -65,6 +65,7 @@ mod session;
 mod shown;
 #[cfg(feature = "sqlite")]
 mod store;
+mod stores;
 mod tail_calls;
 mod template;
 mod terminal;

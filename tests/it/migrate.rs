@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use playhouse::host::journal::Journal;
 use playhouse::host::journal::file::FileJournal;
 use playhouse::host::journal::record::{Begun, FORMAT, ProgramChanged, Record, RecordBody};
 use playhouse::host::journal::wire::{FileWire, ToolWire};
@@ -18,6 +17,7 @@ use playhouse::vm::protocol::{Event, Finish, Location, NewProgram, Progress, Rep
 
 use crate::golden;
 use crate::run::Run;
+use crate::stores::Log;
 use crate::world::{Case, Chunking, Happening, World, begin, parse, play};
 use crate::world_parts::read_program;
 
@@ -317,21 +317,21 @@ fn new_secrets_are_in_no_journal() {
     }));
     let edited = |value: &str| RecordBody::Edited { frame: None, name: "pin".into(), value: value.into(), after: None };
     let written = [begun, edited("seen"), changed, edited("hush-4711")];
-    let mut journal = FileJournal::open(path.clone()).unwrap();
+    let mut journal = Log::new(FileJournal::open(path.clone()).unwrap());
     for body in &written {
         journal.append(Timestamp(0), body.clone()).unwrap();
     }
     drop(journal);
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains("seen") && !text.contains("hush-4711"), "{text}");
-    let mut journal = FileJournal::open(path.clone()).unwrap();
+    let mut journal = Log::new(FileJournal::open(path.clone()).unwrap());
     let read: Vec<RecordBody> = journal.records().unwrap().into_iter().map(|record| record.body).collect();
     assert_eq!(read[1..], written[1..]);
     // Also by a process that finds the change there.
     journal.append(Timestamp(0), edited("hush-4712")).unwrap();
     drop(journal);
     assert!(!std::fs::read_to_string(&path).unwrap().contains("hush-4712"));
-    assert_eq!(FileJournal::open(path).unwrap().records().unwrap().pop().unwrap().body, edited("hush-4712"));
+    assert_eq!(Log::new(FileJournal::open(path).unwrap()).records().unwrap().pop().unwrap().body, edited("hush-4712"));
 }
 
 const BEFORE: &str = "# Shop\n\n## Main\n\n### Triggers\n\n- At the beginning\n\n### Steps\n\n- Say \"Welcome.\"\n\

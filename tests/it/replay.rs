@@ -185,7 +185,14 @@ fn state() {
             }
         }
         assert_eq!(replay(states.last().unwrap(), None).unwrap().machine.view(), *run.ending.view);
-        assert!(n_compared * 4 >= states.len(), "{}: only {n_compared} of {}", conversation.name, states.len());
+        // One that never waits for a clock is over before it can be looked at.
+        let is_short = states.len() < 5;
+        assert!(
+            is_short || n_compared * 4 >= states.len(),
+            "{}: only {n_compared} of {}",
+            conversation.name,
+            states.len()
+        );
         println!("replay: {}: {} states, {n_compared} views of the live machine", conversation.name, states.len());
         n_compared
     });

@@ -397,7 +397,7 @@ async fn every_prefix_goes_on_to_the_same_end() {
         let is_message = |record: &&Record| matches!(record.body, RecordBody::Message { .. });
         let n_messages = records.iter().filter(is_message).count();
         let (world, classifier) = desk.world();
-        let session = Session::resume(world, Box::new(MemoryJournal::from_records(records))).unwrap();
+        let session = Session::resume(world, Box::new(MemoryJournal::from_records(records))).await.unwrap();
         let ending = converse(session, &LINES[n_messages..]).await;
         assert_eq!(account(&ending), golden, "{name}");
 

@@ -14,6 +14,9 @@ use crate::vm::protocol::Tracked;
 use crate::vm::protocol::{FrameId, Place};
 use crate::vm::variables::fault::EvalFault;
 
+/// Records, and how often the machine has moved after the last one; none: as often as it could.
+pub(crate) type Past = (Vec<Record>, Option<u32>);
+
 /// What a debugger wants of a session's task.
 #[derive(Debug)]
 pub(crate) enum Command {
@@ -29,8 +32,8 @@ pub(crate) enum Command {
     Breakpoints(Vec<Breakpoint>),
     /// To stop at these from now on, too.
     Exceptions(Exceptions),
-    /// What the journal holds, and how often the machine has moved after that.
-    Past(oneshot::Sender<Result<(Vec<Record>, u32), JournalError>>),
+    /// What the journal holds.
+    Past(oneshot::Sender<Result<Past, JournalError>>),
     /// The program's text.
     Program(oneshot::Sender<Arc<Program>>),
     /// The value of an expression.

@@ -45,6 +45,11 @@ impl EventMaker {
         }
     }
 
+    /// Where the session stands: after the last event that has a mark.
+    pub fn mark(&self) -> Mark {
+        self.mark
+    }
+
     /// The session begins.
     pub fn started(&mut self, model: Arc<str>) -> PublicEvent {
         let body = PublicBody::SessionStarted { program: self.program.name(), model };

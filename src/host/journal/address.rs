@@ -1,209 +1,195 @@
-//! Where sessions are kept, and where one of them is: whatever its journal is of.
+//! Where sessions are kept, and where one of them is: whatever keeps it. A new back end is a file with a [`Store`], and a
+//! line in [`BACK_ENDS`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::host::journal::file::{self, FileJournal};
-use crate::host::journal::record::{Record, RecordBody};
-use crate::host::journal::{Journal, JournalError, store};
+use futures_util::TryStreamExt;
 
-/// Where a session's journal is, or would be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Address {
-    /// In a file of its own (`.jsonl`), which says itself whose journal it is.
-    File(PathBuf),
-    /// In a store (`.sqlite`, `.db`) among others.
-    Store {
-        /// The store.
-        path: PathBuf,
-        /// The session's id.
-        session: Arc<str>,
-    },
+use crate::host::journal::file::Files;
+use crate::host::journal::record::{Record, RecordBody};
+use crate::host::journal::store::{Store, check_session_id};
+use crate::host::journal::tail::joined;
+use crate::host::journal::{Journal, JournalError, JournalErrorKind, sqlite};
+
+/// What keeps sessions, by how the name of a place ends.
+#[derive(Debug)]
+struct BackEnd {
+    /// The endings; none: it has every place that no other one has.
+    endings: &'static [&'static str],
+    /// Whether a place is for one session only.
+    is_for_one: bool,
+    /// The store at a path.
+    at: fn(&Path) -> Arc<dyn Store>,
+}
+
+/// All of them.
+static BACK_ENDS: [BackEnd; 3] = [
+    BackEnd { endings: &["sqlite", "db"], is_for_one: false, at: sqlite::at },
+    BackEnd { endings: &["jsonl"], is_for_one: true, at: Files::only },
+    BackEnd { endings: &[], is_for_one: false, at: Files::folder },
+];
+
+impl BackEnd {
+    /// What keeps the sessions at a path.
+    fn of(path: &Path) -> &'static BackEnd {
+        let is_of =
+            |back_end: &&BackEnd| path.extension().is_some_and(|own| back_end.endings.iter().any(|of| own == *of));
+        let [.., folder] = &BACK_ENDS;
+        BACK_ENDS.iter().find(is_of).unwrap_or(folder)
+    }
 }
 
 /// Where sessions are kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// Each in a file of its own: `ID.jsonl`.
-    Folder(PathBuf),
-    /// All in one store.
-    Store(PathBuf),
-    /// The only one, in this file.
-    File(PathBuf),
+#[derive(Clone, Debug)]
+pub struct Place {
+    path: PathBuf,
+    back_end: &'static BackEnd,
+}
+
+/// Where a session's journal is, or would be.
+#[derive(Clone)]
+pub struct Address {
+    store: Arc<dyn Store>,
+    session: Arc<str>,
+}
+
+impl PartialEq for Place {
+    fn eq(&self, other: &Place) -> bool {
+        self.path == other.path
+    }
+}
+
+impl Eq for Place {}
+
+impl std::fmt::Debug for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} in {}", self.session, self.store.location())
+    }
 }
 
 impl Place {
     /// What `path` is by how it ends: a store (`.sqlite`, `.db`), a journal (`.jsonl`), else a folder.
     pub fn at(path: &Path) -> Place {
-        let path = path.to_owned();
-        if store::is_store(&path) {
-            Place::Store(path)
-        } else if is_file_journal(&path) {
-            Place::File(path)
-        } else {
-            Place::Folder(path)
-        }
+        Place { path: path.to_owned(), back_end: BackEnd::of(path) }
     }
 
     /// The folder or file.
     pub fn path(&self) -> &Path {
-        match self {
-            Place::Folder(path) | Place::Store(path) | Place::File(path) => path,
-        }
+        &self.path
+    }
+
+    /// Whether there can be one session only.
+    pub fn is_for_one(&self) -> bool {
+        self.back_end.is_for_one
+    }
+
+    /// Whether it is told by its ending what keeps it: every other path is a folder.
+    pub fn has_ending(&self) -> bool {
+        !self.back_end.endings.is_empty()
+    }
+
+    /// The store there.
+    pub fn store(&self) -> Arc<dyn Store> {
+        (self.back_end.at)(&self.path)
     }
 
     /// Where the journal of a session is that begins here.
     ///
     /// # Errors
-    /// Its id cannot be part of a file's name.
+    /// Its id cannot be part of a name.
     pub fn address(&self, session: &str) -> Result<Address, JournalError> {
-        match self {
-            Place::File(path) => Ok(Address::File(path.clone())),
-            Place::Folder(_) | Place::Store(_) if !store::is_session_id(session) => {
-                Err(JournalError::SessionId(session.to_owned()))
-            }
-            Place::Folder(path) => Ok(Address::File(path.join(format!("{session}.jsonl")))),
-            Place::Store(path) => Ok(Address::Store { path: path.clone(), session: session.into() }),
+        if !self.is_for_one() {
+            check_session_id(session)?;
         }
+        Ok(Address::new(self.store(), session))
     }
 
     /// Where another session is kept that comes of one that is kept here: a file for one session has no room for it.
     #[must_use]
     pub fn beside(&self, session: &str) -> Place {
-        match self {
-            Place::File(path) => Place::File(path.with_file_name(format!("{session}.jsonl"))),
-            Place::Folder(_) | Place::Store(_) => self.clone(),
-        }
+        if self.is_for_one() { Place::at(&self.path.with_file_name(format!("{session}.jsonl"))) } else { self.clone() }
     }
 
-    /// The journal of a session that is kept here. In a folder its file may have any name.
+    /// The journal of a session that is kept here.
     ///
     /// # Errors
     /// There is none, or it cannot be told.
-    pub fn find(&self, session: &str) -> Result<Address, JournalError> {
+    pub async fn find(&self, session: &str) -> Result<Address, JournalError> {
         let address = self.address(session)?;
-        let none = || JournalError::NoSession { path: self.path().to_owned(), session: session.into() };
-        if address.is_there()? {
-            if let Place::File(path) = self {
-                address.check(&file::read_first(path)?, session)?;
-            }
-            return Ok(address);
-        }
-        let Place::Folder(folder) = self else { return Err(none()) };
-        let is_of = |path: &PathBuf| {
-            let records = file::read_first(path).unwrap_or_default();
-            matches!(records.first().map(|record| &record.body), Some(RecordBody::Begun(begun)) if *begun.session == *session)
-        };
-        files(folder)?.into_iter().find(is_of).map(Address::File).ok_or_else(none)
-    }
-
-    /// All journals that are kept here, whether they can be read or not; of a store none if it is not there.
-    ///
-    /// # Errors
-    /// The folder cannot be read.
-    pub fn files(&self) -> Result<Vec<PathBuf>, JournalError> {
-        match self {
-            Place::Folder(path) => files(path),
-            Place::File(path) => Ok(path.exists().then(|| path.clone()).into_iter().collect()),
-            Place::Store(_) => Ok(Vec::new()),
+        if address.is_there().await? {
+            Ok(address)
+        } else {
+            Err(JournalError::no_session(address.store.location(), session))
         }
     }
-}
-
-/// Whether the path is one of a journal in a file of its own, by how it ends.
-pub fn is_file_journal(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "jsonl")
-}
-
-/// The journals of a folder; one that is not there has none.
-fn files(folder: &Path) -> Result<Vec<PathBuf>, JournalError> {
-    let advice = "name a readable folder, or a `.jsonl`, `.sqlite` or `.db` file, with --journal";
-    let error = |cause| JournalError::Io { path: folder.to_owned(), action: "find", cause, advice };
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(cause) => return Err(error(cause)),
-    };
-    let mut found = Vec::new();
-    for entry in entries {
-        found.push(entry.map_err(error)?.path());
-    }
-    found.retain(|path| is_file_journal(path));
-    found.sort();
-    Ok(found)
 }
 
 impl Address {
-    /// The file.
-    pub fn path(&self) -> &Path {
-        match self {
-            Address::File(path) | Address::Store { path, session: _ } => path,
-        }
+    /// A session of a store.
+    pub fn new(store: Arc<dyn Store>, session: &str) -> Address {
+        Address { store, session: session.into() }
     }
 
-    /// Opens the journal to write; it is made if it is not there. Locked as long as it is open.
+    /// Where it is kept, for messages.
+    pub fn location(&self) -> String {
+        self.store.location_of(&self.session)
+    }
+
+    /// The session's id.
+    pub fn session(&self) -> &Arc<str> {
+        &self.session
+    }
+
+    /// Opens the journal to write; it is made if it is not there. Nobody else has it as long as it is open.
     ///
     /// # Errors
     /// It cannot be opened, another process has it, or it cannot be read.
-    pub fn open(&self) -> Result<Box<dyn Journal>, JournalError> {
-        match self {
-            Address::File(path) => Ok(Box::new(FileJournal::open(path)?)),
-            Address::Store { path, session } => store::open(path, session),
-        }
+    pub async fn open(&self) -> Result<Box<dyn Journal>, JournalError> {
+        self.store.open(&self.session).await
     }
 
-    /// The records, also of a journal that is open in another process. Secrets that are not there any more stay masked.
+    /// The records as people see them, also of a journal that is open in another process. Secrets that are not there any
+    /// more stay masked.
     ///
     /// # Errors
     /// It is not there or cannot be read.
-    pub fn read(&self) -> Result<Vec<Record>, JournalError> {
-        match self {
-            Address::File(path) => file::read_file(path),
-            Address::Store { path, session } => store::read(path, session),
-        }
+    pub async fn read(&self) -> Result<Vec<Record>, JournalError> {
+        Ok(joined(self.store.read(&self.session, 1).try_collect().await?, false))
     }
 
     /// Whether there is a journal.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn is_there(&self) -> Result<bool, JournalError> {
-        match self {
-            Address::File(path) => Ok(path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)),
-            Address::Store { path, session } => store::contains(path, session),
-        }
+    pub async fn is_there(&self) -> Result<bool, JournalError> {
+        self.store.find(&self.session).await
     }
 
     /// Whether a process has it open, and its id where known.
-    pub fn holder(&self) -> Option<String> {
-        match self {
-            Address::File(path) => file::holder(path),
-            Address::Store { path, session } => store::holder(path, session),
-        }
+    pub async fn holder(&self) -> Option<String> {
+        self.store.holder(&self.session).await
     }
 
     /// Removes it with all that belongs to it.
     ///
     /// # Errors
     /// It is not there, a process has it open, or it cannot be removed.
-    pub fn delete(&self) -> Result<(), JournalError> {
-        match self {
-            Address::File(path) => file::delete(path),
-            Address::Store { path, session } => store::delete(path, session),
-        }
+    pub async fn delete(&self) -> Result<(), JournalError> {
+        self.store.delete(&self.session).await
     }
 
     /// Sees to it that `records` are of this session: a file can hold any.
     ///
     /// # Errors
     /// They are another one's.
-    pub fn check(&self, records: &[Record], session: &str) -> Result<(), JournalError> {
+    pub fn check(&self, records: &[Record]) -> Result<(), JournalError> {
         match records.first().map(|record| &record.body) {
-            Some(RecordBody::Begun(begun)) if *begun.session != *session => Err(JournalError::OtherSession {
-                path: self.path().to_owned(),
-                found: begun.session.clone(),
-                wanted: session.into(),
-            }),
+            Some(RecordBody::Begun(begun)) if begun.session != self.session => {
+                let kind =
+                    JournalErrorKind::OtherSession { found: begun.session.clone(), wanted: self.session.clone() };
+                Err(JournalError::new(self.location(), kind))
+            }
             _ => Ok(()),
         }
     }

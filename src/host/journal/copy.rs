@@ -4,7 +4,6 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::host::journal::file::io_error;
 use crate::host::journal::record::Record;
 use crate::host::journal::{JournalError, secrets};
 
@@ -33,13 +32,9 @@ pub fn holds_secrets(records: &[Record]) -> bool {
 /// They cannot be written.
 pub fn keep_secrets(path: &Path, records: &[Record]) -> Result<(), JournalError> {
     let names = secrets::names_of(records);
-    let error = |cause| io_error(path, "keep the secrets of", cause);
-    for record in records {
-        if secrets::holds_secret(&record.body, &names) && record.shown(&names) != *record {
-            secrets::keep(path, record).map_err(error)?;
-        }
-    }
-    Ok(())
+    let is_kept = |record: &&Record| secrets::holds_secret(&record.body, &names) && record.shown(&names) != **record;
+    let kept: Vec<Record> = records.iter().filter(is_kept).cloned().collect();
+    secrets::keep(path, &kept).map_err(|cause| JournalError::io(path, "keep the secrets of", cause))
 }
 
 /// Makes a file that is not there yet, mode 0600.

@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::host::journal::secrets;
 use crate::host::journal::wire::{FileWire, ToolWire};
 use crate::host::settings::SettingsWire;
 use crate::lang::program::{PlaybookId, TriggerId};
@@ -455,11 +454,6 @@ impl RecordBody {
             RecordBody::Reopened => Event::Reopened,
         })
     }
-}
-
-/// The names of all variables that a session's records declare secret.
-pub fn secret_names(records: &[Record]) -> Vec<Arc<str>> {
-    secrets::names_of(records)
 }
 
 impl Record {

@@ -42,17 +42,22 @@ pub(crate) fn declare(names: &mut Vec<Arc<str>>, body: &RecordBody) {
     }
 }
 
-/// Keeps a whole record; it is on disk when this returns. They are few: the time does not matter.
-pub(crate) fn keep(path: &Path, record: &Record) -> io::Result<()> {
+/// Keeps whole records; they are on disk when this returns. They are few: the time does not matter.
+pub(crate) fn keep(path: &Path, records: &[Record]) -> io::Result<()> {
+    if records.is_empty() {
+        return Ok(());
+    }
     let path = path_of(path);
     let is_new = !path.exists();
     let mut options = OpenOptions::new();
     let mut file = private(options.append(true).create(true)).open(&path)?;
     // A record that a killed process left unfinished must not take this one with it.
-    let mut line = b"\n".to_vec();
-    serde_json::to_writer(&mut line, record).map_err(io::Error::other)?;
-    line.push(b'\n');
-    file.write_all(&line)?;
+    let mut lines = b"\n".to_vec();
+    for record in records {
+        serde_json::to_writer(&mut lines, record).map_err(io::Error::other)?;
+        lines.push(b'\n');
+    }
+    file.write_all(&lines)?;
     file.sync_data()?;
     // A journal whose secrets are gone cannot go on.
     if is_new {

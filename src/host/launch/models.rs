@@ -96,10 +96,10 @@ impl Launch {
     ///
     /// # Errors
     /// It cannot be opened.
-    pub fn open_model(&self, chosen: &Chosen) -> Result<Arc<dyn Llm>, LaunchError> {
+    pub async fn open_model(&self, chosen: &Chosen) -> Result<Arc<dyn Llm>, LaunchError> {
         match &self.llm {
             Some(llm) => Ok(llm.clone()),
-            None => open_model(&chosen.config, chosen.config.model().0),
+            None => open_model(&chosen.config, chosen.config.model().0).await,
         }
     }
 
@@ -132,7 +132,7 @@ impl Launch {
         if let Some(begun) = kept {
             chosen.reason = Some(format!("model {} (as the session began)", begun.model));
         }
-        let llm = self.open_model(&chosen)?;
+        let llm = self.open_model(&chosen).await?;
         let has_classifier = has_semantic_triggers(program);
         let (id, reason) = chosen.config.classifier();
         let classifier_reason = match (begun.and_then(BegunWith::classifier), &self.choices.classifier) {
@@ -140,7 +140,7 @@ impl Launch {
             _ => reason.to_owned(),
         };
         let own = self.llm.is_none().then_some(&llm);
-        let classifier = open_classifier(&chosen.config, id, own, program)?;
+        let classifier = open_classifier(&chosen.config, id, own, program).await?;
         let is_embedded = self.llm.is_none() && llm.kind() == ModelKind::Embedded;
         let beyond = is_embedded.then(|| embedded::beyond(program)).flatten();
         let remarks = chosen.reason.iter().cloned().chain(beyond).map(|text| Remark::note("model", text));
@@ -155,7 +155,7 @@ impl Launch {
     ///
     /// # Errors
     /// The configuration is wrong, or the classifier cannot be opened.
-    pub fn classifier(
+    pub async fn classifier(
         &self,
         program: &Program,
         first: Option<PathBuf>,
@@ -165,7 +165,8 @@ impl Launch {
         let in_program = program.settings.other.iter().any(|(key, ..)| key == "classifier");
         let is_named = self.choices.classifier.is_some() || file.classifier.is_some() || in_program;
         let config = if is_named { config } else { by_patterns(config) };
-        Ok((open_classifier(&config, config.classifier().0, None, program)?, config))
+        let classifier = open_classifier(&config, config.classifier().0, None, program).await?;
+        Ok((classifier, config))
     }
 
     fn command_line(&self, program: Option<PathBuf>) -> CommandLine {
@@ -244,24 +245,32 @@ fn by_patterns(config: Config) -> Config {
     }
 }
 
-/// The model with this id.
-pub(super) fn open_model(config: &Config, id: &ModelId) -> Result<Arc<dyn Llm>, LaunchError> {
+/// The model with this id; the journal of a stored session is read for it.
+async fn open_model(config: &Config, id: &ModelId) -> Result<Arc<dyn Llm>, LaunchError> {
+    let ModelId::Replay(session) = id else { return make_model(config, id) };
+    let place = config.sessions_place()?;
+    let records = async { place.find(session).await?.read().await }.await?;
+    Ok(Arc::new(Replay::of_session(session, recorded_replies(&records))))
+}
+
+/// The model with this id, where nothing has to be waited for.
+pub(super) fn make_model(config: &Config, id: &ModelId) -> Result<Arc<dyn Llm>, LaunchError> {
     let wrong = |error: &dyn std::fmt::Display| LaunchError::Model(error.to_string());
     Ok(match id {
         ModelId::OpenAi(name) => Arc::new(OpenAi::new(config.openai(name)).map_err(|error| wrong(&error))?),
         ModelId::Embedded => Arc::new(Embedded),
         ModelId::Script(path) => Arc::new(Script::load(path).map_err(|error| wrong(&error))?),
-        ModelId::Replay(session) => {
-            let address = config.sessions_place()?.find(session).map_err(|error| wrong(&error))?;
-            let records = address.read().map_err(|error| wrong(&error))?;
-            Arc::new(Replay::of_session(session, recorded_replies(&records)))
+        ModelId::Replay(_) => {
+            return Err(wrong(
+                &"a stored session is for the model of a run; name another model here, as in openai:NAME",
+            ));
         }
     })
 }
 
 /// The trigger classifier with this id. `own` is the session's model, for `model` without an id; what a script names
 /// must be a trigger of `program`.
-fn open_classifier(
+async fn open_classifier(
     config: &Config,
     id: &ClassifierId,
     own: Option<&Arc<dyn Llm>>,
@@ -280,7 +289,7 @@ fn open_classifier(
     match id {
         ClassifierId::Off => Ok(Arc::new(Off)),
         ClassifierId::Rules => Ok(Arc::new(Rules)),
-        ClassifierId::Model(Some(id)) => judge(open_model(config, id)?),
+        ClassifierId::Model(Some(id)) => judge(open_model(config, id).await?),
         ClassifierId::Model(None) => judge(own.cloned().ok_or_else(|| {
             wrong("there is no model of its own here; name one, as in `--classifier model:openai:NAME`")
         })?),

@@ -56,7 +56,7 @@ impl Launch {
         let Wanted { files, playbook, arguments, max_replans, session, place, migrate } = wanted;
         if let Some(id) = &session {
             let address = place.address(id)?;
-            if address.is_there()? {
+            if address.is_there().await? {
                 let reopened = self.reopen(Reopening { address: &address, id, files: &files, migrate }).await?;
                 return Ok(Ready { what: Begins::Again(Box::new(reopened)), address });
             }
@@ -116,14 +116,16 @@ impl Ready {
     }
 
     /// Begins, or goes on. What it was opened with is to be closed after it, also where it can't.
-    pub fn begin(self) -> (Opened, Result<Session, LaunchError>) {
+    pub async fn begin(self) -> (Opened, Result<Session, LaunchError>) {
         match self.what {
             Begins::Anew(opened, options) => {
-                let journal = self.address.open().map_err(LaunchError::from);
-                let session = journal.and_then(|journal| opened.start(journal, options));
+                let session = match self.address.open().await {
+                    Ok(journal) => opened.start(journal, options),
+                    Err(error) => Err(error.into()),
+                };
                 (*opened, session)
             }
-            Begins::Again(reopened) => reopened.resume(),
+            Begins::Again(reopened) => reopened.resume().await,
         }
     }
 }

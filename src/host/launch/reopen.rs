@@ -51,13 +51,13 @@ impl Launch {
     /// gone, or as for [`Launch::open`].
     pub async fn reopen(&self, wanted: Reopening<'_>) -> Result<Reopened, LaunchError> {
         // Opened first: whoever else holds it is more important than anything that could be wrong here.
-        let mut journal = wanted.address.open()?;
-        let records = journal.records()?;
+        let journal = wanted.address.open().await?;
+        let records = wanted.address.read().await?;
         let Some(RecordBody::Begun(begun)) = records.first().map(|record| &record.body) else {
-            let none = format!("{}: it is empty", wanted.address.path().display());
+            let none = format!("{}: it is empty", wanted.address.location());
             return Err(SessionError::NoSession(none).into());
         };
-        wanted.address.check(&records, wanted.id)?;
+        wanted.address.check(&records)?;
         let own_text = || ProgramText { roots: begun.roots.clone(), files: begun.files.clone() };
         let (text, known) = last_text(&records).unwrap_or_else(|| (own_text(), &begun.tools));
         let signatures: Vec<Signature> = known.iter().map(|tool| tool.to_tool().signature).collect();
@@ -85,11 +85,11 @@ impl Launch {
 
 impl Reopened {
     /// Takes the session up. What it goes on with is to be closed in any case.
-    pub fn resume(self) -> (Opened, Result<Session, LaunchError>) {
+    pub async fn resume(self) -> (Opened, Result<Session, LaunchError>) {
         let world = self.opened.world.clone();
         let session = match self.migrates {
-            true => Session::resume_changed(world, self.journal, &self.opened.text),
-            false => Session::resume(world, self.journal),
+            true => Session::resume_changed(world, self.journal, self.opened.text.clone()).await,
+            false => Session::resume(world, self.journal).await,
         };
         (self.opened, session.map_err(LaunchError::from))
     }

@@ -9,7 +9,7 @@ use crate::host::config::{CommandLine, Config, Environment, FileConfig, Search, 
 use crate::host::equipment::declaration::{self, Declarations, FromProgram};
 use crate::host::equipment::{Equipment, Models, Reach, Surroundings, for_author};
 use crate::host::launch::error::LaunchError;
-use crate::host::launch::models::open_model;
+use crate::host::launch::models::make_model;
 use crate::host::launch::workshop::Launch;
 use crate::host::program::{ToolInventory, load_settings_of};
 use crate::host::resource::model::ModelOptions;
@@ -148,6 +148,6 @@ fn models(file: FileConfig, environment: Environment) -> Models {
         if config.search == Search::Always {
             return Err("`auto` is for the model of a run; name the one that is meant, as in openai:NAME".to_owned());
         }
-        open_model(&config, config.model().0).map_err(|error| error.to_string())
+        make_model(&config, config.model().0).map_err(|error| error.to_string())
     })
 }

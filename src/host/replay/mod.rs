@@ -113,6 +113,20 @@ pub fn replay_watched(
     Ok(Replayed { session, machine, stop, n_directives, tools, began: first.timestamp(), time, maker })
 }
 
+/// Does what takes as long as a machine needs for all events of a session, on a thread for that.
+pub(crate) async fn on_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, SessionError> + Send + 'static,
+) -> Result<T, SessionError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(cause) => match cause.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime is at its end.
+            Err(_) => Err(SessionError::Vanished),
+        },
+    }
+}
+
 /// A machine that follows a journal, record by record, and what it has asked the world for: all that is needed to go
 /// on from here. Cloning it is a snapshot.
 #[derive(Clone, Debug)]

@@ -3,8 +3,9 @@
 use crate::host::debug::control::Attached;
 use crate::host::debug::stepping::Reason;
 use crate::host::journal::Journal;
+use crate::host::journal::tail::TailBuffer;
 use crate::host::replay::error::SessionError;
-use crate::host::replay::{Follower, Outstanding, Witnesses};
+use crate::host::replay::{Follower, Outstanding, Witnesses, on_thread};
 use crate::host::session::Session;
 use crate::host::session::task::Timer;
 use crate::host::session::world::World;
@@ -16,32 +17,21 @@ impl Session {
     /// anything new; what nobody has answered yet is asked again. The journal must be empty.
     ///
     /// # Errors
-    /// The journal cannot be written; the records do not fit this program's version.
-    pub(crate) fn branch(
+    /// The records do not fit this program's version.
+    pub(crate) async fn branch(
         world: World,
         journal: Box<dyn Journal>,
-        fork: &Fork,
+        fork: Fork,
         attached: Attached,
         reason: Reason,
     ) -> Result<Session, SessionError> {
-        let mut journal = journal;
-        let witnesses = Some(Witnesses { llm: &*world.llm, classifier: &*world.classifier, tools: &world.tools });
+        let of_thread = world.clone();
+        let (followed, fork) = on_thread(move || follow(&of_thread, &fork).map(|followed| (followed, fork))).await?;
+        let (follower, mut open) = followed;
         let (kept, answers) = fork.records.split_at(fork.n_kept.min(fork.records.len()));
-        let Some((first, events)) = kept.split_first() else {
-            return Err(SessionError::NoSession("it is empty".to_owned()));
-        };
-        let mut follower = Follower::begin(first)?;
-        follower.follow(events, witnesses)?;
-        for _ in 0..fork.point.directive {
-            follower.advance();
-        }
-        // What the answers leave open. Witnesses hear of them now: the task hands them to the machine only.
-        let mut behind = follower.clone();
-        behind.follow(answers, witnesses)?;
-        let mut open = follower.outstanding();
-        open.retain(&behind.outstanding());
+        let mut journal = TailBuffer::new(journal);
         for record in kept {
-            journal.append(record.timestamp(), record.body.clone())?;
+            journal.append(record.timestamp(), record.body.clone(), true);
         }
         let tools = world.tools.signatures();
         let timers = follower.timers().map(|(id, after_ms, is_background)| Timer::new(id, after_ms, is_background));
@@ -71,4 +61,24 @@ impl Session {
         }
         Ok(session)
     }
+}
+
+/// The machine at the fork, and what the answers leave open. Witnesses hear of those now: the task hands them to the
+/// machine only.
+fn follow(world: &World, fork: &Fork) -> Result<(Follower, Outstanding), SessionError> {
+    let witnesses = Some(Witnesses { llm: &*world.llm, classifier: &*world.classifier, tools: &world.tools });
+    let (kept, answers) = fork.records.split_at(fork.n_kept.min(fork.records.len()));
+    let Some((first, events)) = kept.split_first() else {
+        return Err(SessionError::NoSession("it is empty".to_owned()));
+    };
+    let mut follower = Follower::begin(first)?;
+    follower.follow(events, witnesses)?;
+    for _ in 0..fork.point.directive {
+        follower.advance();
+    }
+    let mut behind = follower.clone();
+    behind.follow(answers, witnesses)?;
+    let mut open = follower.outstanding();
+    open.retain(&behind.outstanding());
+    Ok((follower, open))
 }

@@ -56,9 +56,10 @@ impl Calls {
         Some(begun)
     }
 
-    /// Whether a call that is about to start may change something.
-    pub(super) fn are_any_writing(&self) -> bool {
-        self.begun.iter().any(|wanted| wanted.start.effect != EffectClass::ReadOnly)
+    /// The most that a call that is about to start may do; none: there is no such call.
+    pub(super) fn begun(&self) -> Option<EffectClass> {
+        let writes = |wanted: &&Wanted| wanted.start.effect != EffectClass::ReadOnly;
+        self.begun.iter().find(writes).or(self.begun.first()).map(|wanted| wanted.start.effect)
     }
 
     pub(super) fn are_any_running(&self) -> bool {

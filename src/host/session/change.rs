@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::host::journal::record::RecordBody;
 use crate::host::program::ProgramText;
-use crate::host::replay::error::SessionError;
 use crate::host::replay::start::program_changed;
 use crate::host::session::task::Task;
 use crate::lang::program::Program;
@@ -18,12 +17,11 @@ impl Task {
         program: Arc<Program>,
         tools: Arc<[ToolSignature]>,
         reopened: bool,
-    ) -> Result<(), SessionError> {
+    ) {
         self.time = self.time.max(self.world.clock.now());
         let body = program_changed(text, &program, &tools, reopened);
-        self.record(RecordBody::ProgramChanged(Box::new(body)))?;
+        self.record(RecordBody::ProgramChanged(Box::new(body)));
         let event = Event::ProgramChanged { program: NewProgram(program), tools, reopened };
         self.machine.handle(self.time, event);
-        Ok(())
     }
 }

@@ -1,7 +1,8 @@
 //! A session: one task owns one machine, one enum of inputs wakes it, nothing is locked.
 //!
 //! The order is sacred (spec `execution.md`, "The machine is pure"): the task calls `advance` until the machine is
-//! blocked or finished and performs what it says; only then is *one* event written to the journal and handled.
+//! blocked or finished and performs what it says; only then is *one* event recorded and handled. What is recorded is
+//! flushed before anything that comes of it leaves the session.
 
 mod branch;
 mod calls;
@@ -32,10 +33,11 @@ use crate::host::debug::control::Attached;
 use crate::host::debug::stepping::Reason;
 use crate::host::events::make::EventMaker;
 use crate::host::journal::record::RecordBody;
-use crate::host::journal::{Journal, JournalError};
+use crate::host::journal::tail::TailBuffer;
+use crate::host::journal::{Journal, JournalError, JournalErrorKind};
 use crate::host::program::ProgramText;
 use crate::host::replay::start::begun;
-use crate::host::replay::{Stop, Witnesses, load_text, replay};
+use crate::host::replay::{Stop, Witnesses, load_text, on_thread, replay};
 use crate::host::session::calls::Calls;
 use crate::host::session::task::Task;
 use crate::host::session::turns::{Schemas, Turns};
@@ -59,19 +61,19 @@ pub struct Session {
 }
 
 impl Session {
-    /// Begins a new session: writes the journal's first record. The journal must be empty.
+    /// Begins a new session, whose first record is flushed before anybody hears of it. The journal must be empty.
     ///
     /// # Errors
-    /// The journal cannot be written, or holds a session already.
+    /// The journal holds a session already.
     pub fn start(world: World, journal: Box<dyn Journal>, start: Start) -> Result<Session, SessionError> {
-        let mut journal = journal;
-        if !journal.records()?.is_empty() {
-            return Err(JournalError::Exists { path: journal.place() }.into());
+        let mut journal = TailBuffer::new(journal);
+        if !journal.is_empty() {
+            return Err(JournalError::new(journal.location(), JournalErrorKind::Exists).into());
         }
         let time = world.clock.now();
         let tools = world.tools.signatures();
         let begun = begun(&start, &world.llm.id(), &world.classifier.id(), &tools);
-        journal.append(time, RecordBody::Begun(Box::new(begun)))?;
+        journal.append(time, RecordBody::Begun(Box::new(begun)), false);
         let Start { id, program, text: _, settings, entry, arguments, given: _ } = start;
         let machine = Machine::begin(Begin { program, settings, tools, entry, arguments, time });
         let maker = EventMaker::new(id.clone(), machine.program().clone());
@@ -79,12 +81,12 @@ impl Session {
     }
 
     /// Goes on with the session a journal holds: replays it and appends `Reopened`, unless the program had ended.
-    /// Takes as long as the machine needs for all events; nothing is asked or called again.
+    /// Takes as long as the machine needs for all events, on a thread for that; nothing is asked or called again.
     ///
     /// # Errors
-    /// The journal cannot be read or written, holds no session, or does not fit this program's version.
-    pub fn resume(world: World, journal: Box<dyn Journal>) -> Result<Session, SessionError> {
-        Session::take_up(world, journal, None)
+    /// The journal cannot be read, holds no session, or does not fit this program's version.
+    pub async fn resume(world: World, journal: Box<dyn Journal>) -> Result<Session, SessionError> {
+        Session::take_up(world, journal, None).await
     }
 
     /// As [`Session::resume`], but the session goes on with another text of its program, from the last line that still
@@ -92,23 +94,30 @@ impl Session {
     ///
     /// # Errors
     /// The same; the text has an error: then nothing has happened to the session.
-    pub fn resume_changed(
+    pub async fn resume_changed(
         world: World,
         journal: Box<dyn Journal>,
-        text: &ProgramText,
+        text: ProgramText,
     ) -> Result<Session, SessionError> {
-        Session::take_up(world, journal, Some(text))
+        Session::take_up(world, journal, Some(text)).await
     }
 
-    fn take_up(world: World, journal: Box<dyn Journal>, text: Option<&ProgramText>) -> Result<Session, SessionError> {
-        let mut journal = journal;
+    async fn take_up(
+        world: World,
+        journal: Box<dyn Journal>,
+        text: Option<ProgramText>,
+    ) -> Result<Session, SessionError> {
+        let mut journal = TailBuffer::new(journal);
         let tools = world.tools.signatures();
-        let changed = text.map(|text| load_text(text, &tools).map(|program| (text, program)));
-        let changed = changed.transpose().map_err(SessionError::Change)?;
-        let records = journal.records()?;
-        let witnesses = Witnesses { llm: &*world.llm, classifier: &*world.classifier, tools: &world.tools };
-        let replayed = replay(&records, Some(witnesses))?;
-        drop(records);
+        let records = journal.records(false).await?;
+        let (world, tools, changed, replayed) = on_thread(move || {
+            let changed = text.map(|text| load_text(&text, &tools).map(|program| (text, program)));
+            let changed = changed.transpose().map_err(SessionError::Change)?;
+            let witnesses = Witnesses { llm: &*world.llm, classifier: &*world.classifier, tools: &world.tools };
+            let replayed = replay(&records, Some(witnesses))?;
+            Ok((world, tools, changed, replayed))
+        })
+        .await?;
         let id = replayed.session.clone();
         let mut session = Session::new(world, journal, replayed.machine, replayed.maker, (id, replayed.time, true));
         let task = &mut session.task;
@@ -124,7 +133,7 @@ impl Session {
         }
         task.owes_waiting = true;
         if let Some((text, program)) = changed {
-            task.change_program(text, program, tools, true)?;
+            task.change_program(&text, program, tools, true);
             return Ok(session);
         }
         task.pending.push_back(Event::Reopened);
@@ -136,7 +145,7 @@ impl Session {
 
     fn new(
         world: World,
-        journal: Box<dyn Journal>,
+        journal: TailBuffer,
         machine: Machine,
         maker: EventMaker,
         (id, time, is_resumed): (Arc<str>, Timestamp, bool),

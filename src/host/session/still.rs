@@ -44,12 +44,14 @@ impl Task {
                 Input::Stop => return Ok(false),
                 Input::Debug(command) => {
                     let goes_on = matches!(*command, Command::Go(_) | Command::Detach);
-                    self.obey(*command);
+                    self.obey(*command).await;
                     if goes_on {
                         break;
                     }
                 }
-                Input::View(_) | Input::Records(_) | Input::Subscribe(_) | Input::Edit(_) => self.take(input)?,
+                Input::View(_) | Input::Records(_) | Input::Subscribe(_) | Input::Edit(_) => {
+                    Box::pin(self.take(input)).await?
+                }
                 Input::Message(_)
                 | Input::Signal(_)
                 | Input::Interrupt
@@ -71,7 +73,7 @@ impl Task {
     }
 
     /// Does what a debugger wants; standing still and going on are the caller's.
-    pub(crate) fn obey(&mut self, command: Command) {
+    pub(crate) async fn obey(&mut self, command: Command) {
         match (command, &mut self.debug) {
             (Command::Attach(attached), debug) => *debug = Some(attached),
             (Command::Detach, debug) => *debug = None,
@@ -80,7 +82,9 @@ impl Task {
                 let _ = sender.send(self.machine.evaluate(frame, &expr));
             }
             (Command::Past(sender), _) => {
-                let _ = sender.send(self.journal.records().map(|records| (records, self.n_directives)));
+                let n_directives = (!self.is_blocked).then_some(self.n_directives);
+                let records = self.journal.records(n_directives.is_some()).await;
+                let _ = sender.send(records.map(|records| (records, n_directives)));
             }
             (Command::Program(sender), _) => {
                 let _ = sender.send(self.machine.program().clone());
@@ -93,16 +97,15 @@ impl Task {
     }
 
     /// A debugger changes a variable, here and now.
-    pub(crate) fn edit(&mut self, frame: Option<FrameId>, name: Arc<str>, value: Value) -> Result<(), SessionError> {
+    pub(crate) fn edit(&mut self, frame: Option<FrameId>, name: Arc<str>, value: Value) {
         if let Some(attached) = &mut self.debug {
             attached.debugger.will_edit(&name);
         }
         self.time = self.time.max(self.world.clock.now());
         let after = (!self.is_blocked).then_some(self.n_directives);
         let event = Event::Edited { frame, name: name.clone(), value: value.clone() };
-        self.record(RecordBody::Edited { frame: frame.map(|frame| frame.0), name, value, after })?;
+        self.record(RecordBody::Edited { frame: frame.map(|frame| frame.0), name, value, after });
         self.machine.handle(self.time, event);
-        Ok(())
     }
 
     fn notify(&self, notice: DebugNotice) {

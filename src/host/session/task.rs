@@ -14,8 +14,9 @@ use crate::host::debug::control::{Attached, Command};
 use crate::host::debug::stepping::Reason;
 use crate::host::events::make::EventMaker;
 use crate::host::events::{PublicEvent, Summary};
-use crate::host::journal::Journal;
+use crate::host::journal::Durability;
 use crate::host::journal::record::RecordBody;
+use crate::host::journal::tail::TailBuffer;
 use crate::host::llm::LlmRequest;
 use crate::host::replay::error::SessionError;
 use crate::host::replay::{Stop, tells_waiting};
@@ -28,8 +29,8 @@ use crate::host::session::world::World;
 use crate::host::summary::SkippedWire;
 use crate::vm::Machine;
 use crate::vm::protocol::{
-    Close, Effect, Event, Outcome, Progress, QuestionId, ReplyEnd, StartTurn, TimerId, Timestamp, TurnId, Usage,
-    Verdict, Wait,
+    Close, Effect, EffectClass, Event, Outcome, Progress, QuestionId, ReplyEnd, StartTurn, TimerId, Timestamp, TurnId,
+    Usage, Verdict, Wait,
 };
 
 /// A session's state, outside the machine.
@@ -37,7 +38,7 @@ pub(crate) struct Task {
     pub(crate) id: Arc<str>,
     pub(crate) machine: Machine,
     pub(crate) maker: EventMaker,
-    pub(crate) journal: Box<dyn Journal>,
+    pub(crate) journal: TailBuffer,
     pub(crate) world: World,
     pub(crate) inbox: mpsc::Receiver<Input>,
     pub(crate) end: watch::Sender<Option<EndResult>>,
@@ -105,9 +106,9 @@ impl Task {
                 Err(Arc::new(error))
             }
         };
-        // The journal's file and the session's place are free for others before anybody hears of the end.
+        // The session's lease and its place are free for others before anybody hears of the end.
         let Task { journal, end: ended, listeners, .. } = *self;
-        drop(journal);
+        journal.close().await;
         drop(place);
         ended.send_replace(Some(end));
         drop(listeners);
@@ -117,29 +118,30 @@ impl Task {
     async fn drive(&mut self) -> Result<Option<Outcome>, SessionError> {
         let model = self.world.llm.id();
         let first = if self.is_resumed { self.maker.resumed(model) } else { self.maker.started(model) };
+        self.flush().await?;
         self.publish(first);
         let stands = std::mem::take(&mut self.stands);
         if self.debug.is_some() && !stands.is_empty() && !self.stand_still(stands).await? {
-            self.journal.sync().await?;
+            self.journal.flush(Durability::PowerCut).await?;
             return Ok(None);
         }
         loop {
             let Some(stop) = self.advance().await? else {
-                self.journal.sync().await?;
+                self.journal.flush(Durability::PowerCut).await?;
                 return Ok(None);
             };
             if let Some(event) = self.pending.pop_front() {
-                self.happened(event)?;
+                self.happened(event);
                 continue;
             }
             if let Some((call, attempt)) = self.calls.begin() {
-                self.happened(Event::CallStarted { call, attempt })?;
+                self.happened(Event::CallStarted { call, attempt });
                 continue;
             }
             self.start_calls().await?;
             match &stop {
                 Stop::Finished(outcome) if self.turns.is_empty() => {
-                    self.journal.sync().await?;
+                    self.journal.flush(Durability::PowerCut).await?;
                     self.tell(&Progress::Finished(outcome.clone()));
                     return Ok(Some(outcome.clone()));
                 }
@@ -148,7 +150,7 @@ impl Task {
                     // Once per wait: not before the end of a reply that still runs on for its usage, and not if the
                     // answer is here already.
                     if self.turns.is_empty() && self.inbox.is_empty() {
-                        self.journal.sync().await?;
+                        self.journal.flush(Durability::PowerCut).await?;
                     }
                     if self.abandoned && self.is_idle() {
                         return Ok(None);
@@ -156,6 +158,10 @@ impl Task {
                 }
                 Stop::Blocked(Wait::Reply(_) | Wait::Call(_) | Wait::Timer(_) | Wait::Verdict(_) | Wait::Budget)
                 | Stop::Finished(_) => {}
+            }
+            // A piece of a reply that nothing has come of yet may be lost with its reply.
+            if self.journal.holds_events() {
+                self.flush().await?;
             }
             let input = if stop == Stop::Blocked(Wait::Budget) {
                 // Other sessions have their turn before this one uses another budget.
@@ -165,20 +171,20 @@ impl Task {
                 Some(self.next_input().await)
             };
             match input {
-                None => self.happened(Event::GoOn)?,
+                None => self.happened(Event::GoOn),
                 Some(Input::Stop) => {
-                    self.journal.sync().await?;
+                    self.journal.flush(Durability::PowerCut).await?;
                     return Ok(None);
                 }
                 Some(Input::Debug(command)) => {
                     let wants_pause = matches!(*command, Command::Pause);
-                    self.obey(*command);
+                    self.obey(*command).await;
                     if wants_pause && !self.stand_still(vec![Reason::Pause]).await? {
-                        self.journal.sync().await?;
+                        self.journal.flush(Durability::PowerCut).await?;
                         return Ok(None);
                     }
                 }
-                Some(input) => self.take(input)?,
+                Some(input) => self.take(input).await?,
             }
         }
     }
@@ -190,6 +196,9 @@ impl Task {
             self.is_blocked = matches!(progress, Progress::Blocked(_) | Progress::Finished(_));
             self.n_directives = self.n_directives.saturating_add(u32::from(!self.is_blocked));
             let reasons = self.observe(&progress);
+            if self.leaves(&progress) || !reasons.is_empty() {
+                self.flush().await?;
+            }
             if tells_waiting(&progress) {
                 self.owes_waiting = false;
             }
@@ -219,6 +228,24 @@ impl Task {
                 return Ok(stop);
             }
         }
+    }
+
+    /// Whether somebody else hears of this.
+    fn leaves(&self, progress: &Progress) -> bool {
+        let Progress::Emit(effect) = progress else {
+            return !self.listeners.is_empty() && matches!(progress, Progress::Reached(_) | Progress::Finished(_));
+        };
+        match effect {
+            Effect::StartTurn(_) | Effect::Classify(_) | Effect::CancelCall { .. } => true,
+            Effect::Say { .. } | Effect::Report(_) => !self.listeners.is_empty(),
+            // A call starts after its record ([`Task::start_calls`]); the others are nobody's but ours.
+            Effect::StartCall(_) | Effect::CloseReply { .. } | Effect::StartTimer { .. } => false,
+        }
+    }
+
+    /// What has happened outlives this process from here on, so that others may hear what came of it.
+    pub(crate) async fn flush(&mut self) -> Result<(), SessionError> {
+        Ok(self.journal.flush(Durability::Killed).await?)
     }
 
     fn perform(&mut self, effect: Effect) {
@@ -269,28 +296,29 @@ impl Task {
         self.turns.start(start.turn, request, Duration::from_millis(delay), llm, cap);
     }
 
-    /// One event: written, then handled.
-    fn happened(&mut self, event: Event) -> Result<(), SessionError> {
+    /// One event: recorded, then handled.
+    fn happened(&mut self, event: Event) {
         self.time = self.time.max(self.world.clock.now());
-        // A change of the program is written by whoever has its texts.
+        // A change of the program is recorded by whoever has its texts.
         if let Some(body) = RecordBody::from_event(&event) {
-            self.record(body)?;
+            self.record(body);
             self.machine.handle(self.time, event);
         }
-        Ok(())
     }
 
-    /// Writes what is about to be handled.
-    pub(crate) fn record(&mut self, body: RecordBody) -> Result<(), SessionError> {
-        self.journal.append(self.time, body)?;
+    /// Records what is about to be handled. A debugger's edits count from the piece of a reply that set off where they
+    /// stand.
+    pub(crate) fn record(&mut self, body: RecordBody) {
+        self.journal.append(self.time, body, self.debug.is_some());
         (self.n_directives, self.is_blocked) = (0, false);
-        Ok(())
     }
 
-    /// Starts the tools whose `CallStarted` stands in the journal. Never a writing one before that is on disk.
+    /// Starts the tools whose `CallStarted` is recorded: when that is flushed, and a writing one when it is on disk.
     async fn start_calls(&mut self) -> Result<(), SessionError> {
-        if self.calls.are_any_writing() {
-            self.journal.sync().await?;
+        match self.calls.begun() {
+            None => return Ok(()),
+            Some(EffectClass::ReadOnly) => self.flush().await?,
+            Some(EffectClass::Idempotent | EffectClass::Write) => self.journal.flush(Durability::PowerCut).await?,
         }
         self.calls.start(&self.id, &self.world);
         Ok(())
@@ -336,89 +364,84 @@ impl Task {
     }
 
     /// What an input means: at most one event.
-    pub(crate) fn take(&mut self, input: Input) -> Result<(), SessionError> {
+    pub(crate) async fn take(&mut self, input: Input) -> Result<(), SessionError> {
         match input {
             Input::Message(text) => {
                 self.turns.forget_last_bytes();
-                self.happened(Event::Message { text })
+                self.happened(Event::Message { text });
             }
             Input::Signal(signal) => self.happened(Event::Signal(*signal)),
             Input::Interrupt => {
                 self.turns.forget_last_bytes();
-                self.happened(Event::Interrupted)
+                self.happened(Event::Interrupted);
             }
             Input::Approve(approval) => {
                 let (call, answer) = *approval;
-                self.happened(Event::Approved { call, answer })
+                self.happened(Event::Approved { call, answer });
             }
             Input::Edit(edit) => {
                 let (frame, name, value) = *edit;
-                self.edit(frame, name, value)
+                self.edit(frame, name, value);
             }
             Input::SignaturesChanged(tools) => self.happened(Event::SignaturesChanged { tools }),
             Input::ToolsChanged => {
                 let tools = self.world.tools.signatures();
-                if tools == *self.machine.tools() {
-                    return Ok(());
+                if tools != *self.machine.tools() {
+                    self.happened(Event::SignaturesChanged { tools });
                 }
-                self.happened(Event::SignaturesChanged { tools })
             }
             Input::CallProgress(call, value) => {
                 let event = self.maker.call_progress(call, value);
                 self.publish(event);
-                Ok(())
             }
             Input::ReplyBytes(turn, bytes) => self.happened(Event::Chunk { turn, bytes: bytes.into() }),
             Input::ReplyEnded(turn, end) => {
                 let (end, usage) = *end;
-                self.reply_ended(turn, end, usage)
+                self.reply_ended(turn, end, usage);
             }
             Input::CallEnded(ended) => {
                 let (call, (outcome, usage)) = *ended;
                 let outcome = self.machine.bounded(outcome);
-                self.happened(Event::CallEnded { call, outcome, usage })
+                self.happened(Event::CallEnded { call, outcome, usage });
             }
             Input::Verdict(judged) => {
                 let (question, verdict, ms) = *judged;
-                self.judged(question, verdict, ms)
+                self.judged(question, verdict, ms);
             }
             Input::Due(Due::Timer(timer)) => {
                 self.timers.retain(|running| running.id != timer);
-                self.happened(Event::TimerFired { timer })
+                self.happened(Event::TimerFired { timer });
             }
             Input::Due(Due::Delay(turn)) => {
                 self.turns.ask(turn, &*self.world.llm, self.world.options.turn_timeout);
-                Ok(())
             }
             Input::Due(Due::Grace(turn)) => self.reply_ended(turn, ReplyEnd::Closed, None),
             Input::Due(Due::Cap(turn)) => {
                 let seconds = self.world.options.turn_timeout.as_secs_f64();
                 let reason = format!("the reply had no end after {seconds} s (turn_timeout)").into();
-                self.reply_ended(turn, ReplyEnd::Broken { reason, retry_after_ms: None }, None)
+                self.reply_ended(turn, ReplyEnd::Broken { reason, retry_after_ms: None }, None);
             }
             Input::View(sender) => {
+                self.flush().await?;
                 // Whoever asked may have gone.
                 let _ = sender.send(Arc::new(self.machine.view()));
-                Ok(())
             }
             Input::Records(sender) => {
-                let _ = sender.send(self.journal.records());
-                Ok(())
+                let _ = sender.send(self.journal.records(false).await);
             }
             Input::Subscribe(publisher) => {
                 self.listeners.push(publisher);
-                Ok(())
             }
             Input::Abandoned => {
                 self.abandoned = true;
-                Ok(())
             }
             // Seen by the loop.
-            Input::Stop | Input::Debug(_) => Ok(()),
+            Input::Stop | Input::Debug(_) => {}
         }
+        Ok(())
     }
 
-    fn reply_ended(&mut self, turn: TurnId, end: ReplyEnd, usage: Option<Usage>) -> Result<(), SessionError> {
+    fn reply_ended(&mut self, turn: TurnId, end: ReplyEnd, usage: Option<Usage>) {
         self.turns.remove(turn);
         match &end {
             ReplyEnd::Broken { reason, .. } | ReplyEnd::Refused { reason } => {
@@ -426,10 +449,10 @@ impl Task {
             }
             ReplyEnd::Complete(_) | ReplyEnd::Closed => {}
         }
-        self.happened(Event::ReplyEnded { turn, end, usage })
+        self.happened(Event::ReplyEnded { turn, end, usage });
     }
 
-    fn judged(&mut self, question: QuestionId, verdict: Verdict, ms: u64) -> Result<(), SessionError> {
+    fn judged(&mut self, question: QuestionId, verdict: Verdict, ms: u64) {
         match &verdict {
             Verdict::Failed { reason } => {
                 tracing::warn!(session = &*self.id, question = question.0, "the trigger classifier failed: {reason}");
@@ -439,7 +462,7 @@ impl Task {
             }
             Verdict::Judged { .. } => {}
         }
-        self.happened(Event::Verdict { question, verdict, ms })
+        self.happened(Event::Verdict { question, verdict, ms });
     }
 
     /// Nothing is under way that could wake the machine, but for timers of triggers.

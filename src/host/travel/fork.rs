@@ -7,8 +7,6 @@
 
 use std::sync::Arc;
 
-use crate::host::journal::Journal;
-use crate::host::journal::memory::MemoryJournal;
 use crate::host::journal::record::{EndWire, ForkedFrom, Record, RecordBody};
 use crate::host::journal::secrets;
 use crate::host::replay::error::SessionError;
@@ -44,9 +42,7 @@ pub struct Fork {
     /// All of them: what a journal is to hold that [`crate::host::session::Session::resume`] goes on with.
     pub records: Vec<Record>,
     /// So many of them lie before the fork: the original's, and the changes. The others are answers to what had been
-    /// asked for. Whoever wants to stand at the fork before they arrive writes only these at first; a chunk that
-    /// follows is joined to one before the fork if both are appended to one journal, for that makes no difference to
-    /// the machine.
+    /// asked for. Whoever wants to stand at the fork before they arrive writes only these at first.
     pub n_kept: usize,
     /// The fork's own point that is the point of the original, after the changes: `n_kept` records and so many moves.
     pub point: Point,
@@ -64,18 +60,14 @@ pub fn fork(timeline: &Timeline, point: Point, changes: &Changes, id: Arc<str>) 
     check_secrets(timeline.records())?;
     let cursor = timeline.cursor_at(point)?;
     let (kept, later) = timeline.records().split_at(usize::try_from(point.seq).unwrap_or(usize::MAX));
-    let mut journal = MemoryJournal::new();
-    for record in kept {
-        let mut body = record.body.clone();
-        if let RecordBody::Begun(begun) = &mut body {
-            let from = std::mem::replace(&mut begun.session, id.clone());
-            begun.forked_from = Some(ForkedFrom { session: from, seq: point.seq, directive: point.directive });
-        }
-        journal.append(record.timestamp(), body)?;
+    let mut records = kept.to_vec();
+    if let Some(RecordBody::Begun(begun)) = records.first_mut().map(|first| &mut first.body) {
+        let from = std::mem::replace(&mut begun.session, id);
+        begun.forked_from = Some(ForkedFrom { session: from, seq: point.seq, directive: point.directive });
     }
     let is_paused = cursor.stop.is_none();
     let time = cursor.follower.time;
-    let mut branch = Branch { open: cursor.follower.outstanding(), follower: cursor.follower, journal };
+    let mut branch = Branch { open: cursor.follower.outstanding(), follower: cursor.follower, records };
     for (index, edit) in changes.edits.iter().enumerate() {
         branch.check_frame(edit, point)?;
         let Edit { frame, name, value } = edit.clone();
@@ -89,16 +81,11 @@ pub fn fork(timeline: &Timeline, point: Point, changes: &Changes, id: Arc<str>) 
         branch.advance()?;
         branch.happen(time, body.clone())?;
     }
-    let mut records = branch.journal.snapshot();
-    let n_kept = records.len();
+    let n_kept = branch.records.len();
     let is_changed = !(changes.edits.is_empty() && changes.records.is_empty());
     let point = Point::new(n_kept as u64, if is_changed { 0 } else { point.directive });
-    // Not joined with what lies before: the end of that can still be seen.
-    branch.journal = MemoryJournal::new();
     branch.answer(later)?;
-    let answers = branch.journal.snapshot().into_iter();
-    records.extend(answers.map(|answer| Record { seq: n_kept as u64 + answer.seq, ..answer }));
-    Ok(Fork { records, n_kept, point })
+    Ok(Fork { records: branch.records, n_kept, point })
 }
 
 /// A journal whose secrets have been taken away can be looked at, but nothing goes on from it.
@@ -120,7 +107,7 @@ struct Branch {
     /// What had been asked for before the point, and has no answer yet.
     open: Outstanding,
     follower: Follower,
-    journal: MemoryJournal,
+    records: Vec<Record>,
 }
 
 impl Branch {
@@ -138,8 +125,10 @@ impl Branch {
     }
 
     fn happen(&mut self, time: Timestamp, body: RecordBody) -> Result<(), SessionError> {
-        let seq = self.journal.append(time, body.clone())?;
-        self.follower.handle(&Record { seq, time: time.0, body }, None, None)
+        let record = Record { seq: self.records.len() as u64 + 1, time: time.0, body };
+        self.follower.handle(&record, None, None)?;
+        self.records.push(record);
+        Ok(())
     }
 
     /// Lets the machine do what the last event set off.

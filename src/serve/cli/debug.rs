@@ -10,7 +10,6 @@ use futures_util::future::BoxFuture;
 use crate::host::clock::SystemClock;
 use crate::host::debuggee::{Ground, Launcher};
 use crate::host::journal::address::Place;
-use crate::host::journal::store::is_store;
 use crate::host::launch::{Choices, Launch, LaunchError, Level, Opened, Wanted};
 use crate::host::sessions::new_id;
 use crate::serve::cli::console::{Console, Exit, Failure};
@@ -88,7 +87,7 @@ impl Door for CommandLineDoor {
             let in_words = |error: LaunchError| error.to_string();
             let ready = Launch::new(workshop(&self.console), choices).prepare(wanted, None).await.map_err(in_words)?;
             let is_plan = ready.is_plan();
-            let (opened, session) = ready.begin();
+            let (opened, session) = ready.begin().await;
             let session = match session {
                 Ok(session) => session,
                 Err(error) => {
@@ -141,7 +140,7 @@ impl CommandLineDoor {
         // JSON that was read: as values it is the same.
         let value = |json: serde_json::Value| Value::from_json(&json.to_string()).unwrap_or_default();
         let arguments = launch.args.into_iter().map(|(name, json)| (name.trim_start_matches('$').into(), value(json)));
-        let journal = launch.journal.map(PathBuf::from).filter(|path| !is_again || is_store(path));
+        let journal = launch.journal.map(PathBuf::from).filter(|path| !is_again || !Place::at(path).is_for_one());
         let place = sessions_place(&self.console, journal.as_deref()).map_err(|failure| match failure {
             Failure::Told { message, .. } => message,
             Failure::Quiet(_) => "there is no place for its journal".to_owned(),
@@ -184,8 +183,8 @@ impl Launcher for Grounds {
             let world = opened.world.clone();
             self.others.lock().unwrap_or_else(PoisonError::into_inner).push(opened);
             let id = new_id(&SystemClock);
-            let journal = self.place.beside(&id).address(&id).and_then(|address| address.open());
-            let journal = journal.map_err(|error| error.to_string())?;
+            let address = self.place.beside(&id).address(&id).map_err(|error| error.to_string())?;
+            let journal = address.open().await.map_err(|error| error.to_string())?;
             Ok(Ground { world, journal, id })
         })
     }

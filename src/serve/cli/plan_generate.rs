@@ -122,7 +122,7 @@ pub(crate) fn generate(console: &Console, arguments: &GenerateArguments) -> Resu
     let front_matter = FrontMatter::default();
     let chosen = runtime.block_on(launch.choose_model(Path::new(&name), &front_matter)).map_err(failure)?;
     console.remark(chosen.reason.as_deref().unwrap_or_default());
-    let llm = launch.open_model(&chosen).map_err(failure)?;
+    let llm = runtime.block_on(launch.open_model(&chosen)).map_err(failure)?;
     let equipment = runtime.block_on(launch.tools_for_plan(Path::new(&name))).map_err(failure)?;
     let tools = tools(&equipment.tools, language);
     if language == PlanLanguage::Branch && !arguments.tools.is_empty() {

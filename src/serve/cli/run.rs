@@ -9,15 +9,12 @@ use clap::Args;
 
 use crate::host::clock::SystemClock;
 use crate::host::equipment::Equipment;
-use crate::host::journal::JournalError;
-use crate::host::journal::address::{Address, is_file_journal};
-use crate::host::journal::store::is_store;
+use crate::host::journal::address::{Address, Place};
 use crate::host::launch::{
     self, Begins, Launch, LaunchError, Ready, Reopening, Source, StartOptions, Wanted, inventory,
 };
 use crate::host::llm::ModelKind;
 use crate::host::program::{ProgramText, ToolInventory};
-use crate::host::session::SessionError;
 use crate::host::sessions::new_id;
 use crate::lang::SourceText;
 use crate::lang::program::Program;
@@ -26,6 +23,7 @@ use crate::serve::cli::console::{Console, Exit, Failure};
 use crate::serve::cli::conversation::{After, Surroundings, TalkArguments, converse};
 use crate::serve::cli::debug_listen::Listening;
 use crate::serve::cli::ending::Subject;
+use crate::serve::cli::failures::journal_failure;
 use crate::serve::cli::terminal::Input;
 use crate::serve::cli::terminal::watch::{Watch, is_wanted_again};
 use crate::serve::cli::test_file::json_or_text;
@@ -159,7 +157,7 @@ async fn begin(
     let console = surroundings.console;
     tell(console, &ready.opened().remarks);
     let subject = Subject { can_restart, ..subject };
-    let (opened, session) = ready.begin();
+    let (opened, session) = ready.begin().await;
     let talked = match session {
         Ok(session) => {
             if let Some(listening) = listening {
@@ -184,7 +182,7 @@ async fn prepare(
     is_first: bool,
     watch: Option<&mut Watch>,
 ) -> Result<(Ready, Subject), Failure> {
-    let journal = arguments.journal.as_deref().filter(|path| is_first || is_store(path));
+    let journal = arguments.journal.as_deref().filter(|path| is_first || !Place::at(path).is_for_one());
     let wanted = Wanted {
         files: arguments.files.clone(),
         playbook: arguments.playbook.clone(),
@@ -274,8 +272,8 @@ pub(crate) fn resume(
         let reopened = world.launch(console).reopen(wanted).await;
         let ready =
             reopened.map(|reopened| Ready { what: Begins::Again(Box::new(reopened)), address: address.clone() });
-        let journal = is_elsewhere.then(|| address.path());
-        let ready = told(console, ready, !migrate.is_empty(), journal)?;
+        let journal = is_elsewhere.then(|| PathBuf::from(address.location()));
+        let ready = told(console, ready, !migrate.is_empty(), journal.as_deref())?;
         let events = talk.open_events()?;
         let mut input = Input::open(console).await;
         let surroundings = Surroundings { console, arguments: talk, input: &mut input, watch: None, signal };
@@ -319,7 +317,7 @@ fn subject(ready: &Ready, journal: Option<&Path>) -> Subject {
 }
 
 fn check_journal_kind(path: &Path) -> Result<(), Failure> {
-    if is_store(path) || is_file_journal(path) {
+    if Place::at(path).has_ending() {
         return Ok(());
     }
     Err(Failure::wrong(format!(
@@ -335,37 +333,4 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .enable_all()
         .build()
         .map_err(|cause| Failure::failed(format!("cannot start: {cause}; close some programs and try again")))
-}
-
-/// A journal that is there already is a matter of the command; everything else is not.
-pub(crate) fn journal_failure(error: JournalError) -> Failure {
-    match &error {
-        JournalError::Exists { .. }
-        | JournalError::Foreign { .. }
-        | JournalError::NoSqlite { .. }
-        | JournalError::SessionId(_)
-        | JournalError::NoSession { .. }
-        | JournalError::OtherSession { .. } => Failure::wrong(error.to_string()),
-        JournalError::Io { .. }
-        | JournalError::Locked { .. }
-        | JournalError::Corrupt { .. }
-        | JournalError::Damaged { .. }
-        | JournalError::SecretsMissing { .. }
-        | JournalError::Newer { .. }
-        | JournalError::Older { .. } => Failure::failed(error.to_string()),
-    }
-}
-
-/// A session that cannot begin or go on.
-pub(crate) fn session_failure(error: SessionError) -> Failure {
-    match error {
-        SessionError::Journal(error) => journal_failure(error),
-        SessionError::NoPoint(_) | SessionError::Change(_) => Failure::wrong(error.to_string()),
-        SessionError::NoSession(_)
-        | SessionError::Program(_)
-        | SessionError::Replay { .. }
-        | SessionError::TooMany { .. }
-        | SessionError::Open(_)
-        | SessionError::Vanished => Failure::failed(error.to_string()),
-    }
 }

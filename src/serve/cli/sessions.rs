@@ -5,23 +5,25 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use crate::host::clock::{Clock, SystemClock, iso_text};
-use crate::host::journal::JournalError;
+use crate::host::clock::{Clock, SystemClock};
+use crate::host::journal::JournalErrorKind;
 use crate::host::journal::address::{Address, Place};
-use crate::host::stored::{self, Stored as StoredSession, StoredState};
+use crate::host::stored::{self, StoredState};
 use crate::host::why::history;
 use crate::serve::cli::check::Format;
 use crate::serve::cli::console::{Console, Exit, Failure, put};
 use crate::serve::cli::conversation::TalkArguments;
-use crate::serve::cli::run::{Stored, journal_failure, resume, session_failure};
+use crate::serve::cli::failures::{journal_failure, session_failure};
+use crate::serve::cli::run::{Stored, resume};
 use crate::serve::cli::sessions_delete::{DeleteArguments, delete};
 use crate::serve::cli::sessions_diff::{self, DiffArguments};
 use crate::serve::cli::sessions_export::{ExportArguments, export};
+use crate::serve::cli::sessions_kept::{Kept, WireSession, json, local, to_wire, waited};
 use crate::serve::cli::sessions_send::{SendArguments, send};
 use crate::serve::cli::sessions_travel::{self, ForkArguments, ReplayArguments};
 use crate::serve::cli::world::{WorldArguments, sessions_place};
 use crate::serve::show::{self, WireView, why};
-use crate::vm::protocol::{Outcome, Timestamp};
+use crate::vm::protocol::Outcome;
 
 const EXAMPLES: &str = r#"Examples:
   playhouse sessions list
@@ -46,13 +48,6 @@ pub(crate) struct SessionsArguments {
     journal: Option<PathBuf>,
     #[command(subcommand)]
     command: SessionsCommand,
-}
-
-/// Where the sessions are that a command is about.
-pub(crate) struct Kept {
-    pub(super) place: Place,
-    /// Whether that is no more than the default.
-    pub(super) is_default: bool,
 }
 
 #[derive(Subcommand)]
@@ -135,8 +130,8 @@ pub(crate) fn sessions(console: &Console, arguments: &SessionsArguments) -> Resu
 impl Kept {
     /// The journal of a session that is there.
     pub(crate) fn find(&self, id: &str) -> Result<Address, Failure> {
-        self.place.find(id).map_err(|error| {
-            if self.is_default && matches!(error, JournalError::NoSession { .. }) {
+        waited(self.place.find(id))?.map_err(|error| {
+            if self.is_default && matches!(error.kind, JournalErrorKind::NoSession(_)) {
                 return Failure::wrong(format!(
                     "there is no session {id}; `playhouse sessions list` shows those there are"
                 ));
@@ -144,21 +139,6 @@ impl Kept {
             journal_failure(error)
         })
     }
-}
-
-/// What is known of a session in `list --format json` and, with the view after it, in `show`. A public interface:
-/// fields are added, never changed or removed.
-#[derive(Serialize)]
-pub(crate) struct WireSession<'a> {
-    id: &'a str,
-    /// `finished`, `failed`, `waiting`, `interrupted`, `open` (in a process), `unreadable`.
-    state: &'static str,
-    program: &'a str,
-    started: Option<String>,
-    last_event: Option<String>,
-    /// Why it failed or cannot be read; the process that has it open.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    detail: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -170,27 +150,10 @@ struct WireShown<'a> {
     view: WireView,
 }
 
-pub(crate) fn to_wire(stored: &StoredSession) -> WireSession<'_> {
-    let (is_readable, detail) = match &stored.state {
-        StoredState::Unreadable(error) => (false, Some(error.to_string())),
-        StoredState::Failed(message) => (true, Some(message.to_string())),
-        StoredState::Open(process) => (true, Some(format!("process id {process}"))),
-        StoredState::Finished | StoredState::Waiting | StoredState::Interrupted => (true, None),
-    };
-    WireSession {
-        id: &stored.id,
-        state: stored.state.name(),
-        program: &stored.program,
-        started: is_readable.then(|| local(stored.started)),
-        last_event: is_readable.then(|| local(stored.last)),
-        detail,
-    }
-}
-
 fn show(address: &Address, id: &str, format: Format) -> Result<Exit, Failure> {
-    let opened = stored::open(address).map_err(session_failure)?;
+    let opened = waited(stored::open(address))?.map_err(session_failure)?;
     let view = opened.replayed.machine.view();
-    let stored = opened.describe(address);
+    let stored = waited(opened.describe(address))?;
     let wire = to_wire(&stored);
     if format == Format::Json {
         let shown = WireShown { session: wire, model: &opened.begun.model, view: show::to_wire(&view) };
@@ -214,7 +177,7 @@ fn show(address: &Address, id: &str, format: Format) -> Result<Exit, Failure> {
 }
 
 fn why(address: &Address, trigger: Option<&str>, format: Format) -> Result<Exit, Failure> {
-    let records = address.read().map_err(journal_failure)?;
+    let records = waited(address.read())?.map_err(journal_failure)?;
     let history = history(&records).map_err(session_failure)?;
     let zone = SystemClock.zone();
     let answer = match format {
@@ -226,7 +189,7 @@ fn why(address: &Address, trigger: Option<&str>, format: Format) -> Result<Exit,
 }
 
 fn list(console: &Console, place: &Place, format: Format) -> Result<Exit, Failure> {
-    let stored = stored::list(place).map_err(journal_failure)?;
+    let stored = waited(stored::list(place))?.map_err(journal_failure)?;
     let listed: Vec<WireSession<'_>> = stored.iter().map(to_wire).collect();
     match format {
         Format::Json => {
@@ -264,14 +227,4 @@ fn table(listed: &[WireSession<'_>]) -> String {
         text.push('\n');
     }
     text
-}
-
-pub(crate) fn local(time: Timestamp) -> String {
-    iso_text(time, &SystemClock.zone())
-}
-
-/// One line.
-pub(crate) fn json(value: &impl Serialize) -> String {
-    // Text, numbers and JSON values: writing them cannot fail.
-    serde_json::to_string(value).unwrap_or_default() + "\n"
 }

@@ -7,8 +7,8 @@ use clap::Args;
 use crate::host::journal::JournalError;
 use crate::host::journal::address::Address;
 use crate::serve::cli::console::{Console, Exit, Failure, count};
-use crate::serve::cli::run::journal_failure;
-use crate::serve::cli::sessions::Kept;
+use crate::serve::cli::failures::journal_failure;
+use crate::serve::cli::sessions_kept::{Kept, waited};
 
 #[derive(Args)]
 pub(crate) struct DeleteArguments {
@@ -30,16 +30,15 @@ pub(crate) fn delete(console: &Console, kept: &Kept, arguments: &DeleteArguments
     }
     let addresses: Vec<Address> = ids.iter().map(|id| kept.find(id)).collect::<Result<_, _>>()?;
     for address in &addresses {
-        if let Some(process) = address.holder() {
-            let holder = if process.is_empty() { String::new() } else { format!(" (process id {process})") };
-            return Err(journal_failure(JournalError::Locked { path: address.path().to_owned(), holder }));
+        if let Some(process) = waited(address.holder())? {
+            return Err(journal_failure(JournalError::held(address.location(), process)));
         }
     }
     if !arguments.yes {
         ask(console, &ids)?;
     }
     for (id, address) in ids.iter().zip(&addresses) {
-        address.delete().map_err(journal_failure)?;
+        waited(address.delete())?.map_err(journal_failure)?;
         console.remark(&format!("deleted session {id}"));
     }
     Ok(Exit::Finished)

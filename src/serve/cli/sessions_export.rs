@@ -11,11 +11,11 @@ use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::journal::address::Address;
 use crate::host::journal::copy;
 use crate::host::journal::record::Record;
-use crate::host::stored::{self, Opened};
+use crate::host::stored::{self, Opened, Stored};
 use crate::host::travel::{self, Step, Timeline};
 use crate::serve::cli::console::{Console, Exit, Failure, clean, put};
-use crate::serve::cli::run::{journal_failure, session_failure};
-use crate::serve::cli::sessions::{WireSession, json, local, to_wire};
+use crate::serve::cli::failures::{journal_failure, session_failure};
+use crate::serve::cli::sessions_kept::{WireSession, json, local, to_wire, waited};
 use crate::serve::show;
 use crate::value::Value;
 use crate::vm::protocol::{CallKind, SignalFate};
@@ -76,7 +76,7 @@ pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArg
     let mut remark = None;
     let (text, records) = match format {
         ExportFormat::Jsonl => {
-            let records = address.read().map_err(journal_failure)?;
+            let records = waited(address.read())?.map_err(journal_failure)?;
             if !with_secrets && copy::holds_secrets(&records) {
                 remark = Some(
                     "what is secret is masked: nobody can go on with the session from here; --with-secrets keeps it, \
@@ -87,12 +87,13 @@ pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArg
             (String::from_utf8_lossy(&copy::lines(&records)).into_owned(), records)
         }
         ExportFormat::Md | ExportFormat::Json => {
-            let opened = stored::open(address).map_err(session_failure)?;
+            let opened = waited(stored::open(address))?.map_err(session_failure)?;
             let timeline = Timeline::new(opened.records.clone()).map_err(session_failure)?;
             let steps = travel::history(&timeline, timeline.end()).map_err(session_failure)?;
+            let stored = waited(opened.describe(address))?;
             let text = match format {
-                ExportFormat::Md => markdown(&opened, address, &steps),
-                ExportFormat::Json | ExportFormat::Jsonl => object(&opened, address, &steps),
+                ExportFormat::Md => markdown(&opened, &stored, &steps),
+                ExportFormat::Json | ExportFormat::Jsonl => object(&opened, &stored, &steps),
             };
             (text, opened.records)
         }
@@ -128,22 +129,20 @@ fn write(path: &Path, text: &str, with_secrets_of: Option<&Vec<Record>>) -> Resu
     written.and_then(|()| copy::fill(path, text.as_bytes()).map_err(failure)).inspect_err(|_| copy::discard(path))
 }
 
-fn object(opened: &Opened, address: &Address, steps: &[Step]) -> String {
+fn object(opened: &Opened, stored: &Stored, steps: &[Step]) -> String {
     // That of the record that set it off.
     let time = |step: &Step| {
         let record = usize::try_from(step.point.seq).ok().and_then(|seq| opened.records.get(seq.checked_sub(1)?));
         record.map_or_else(String::new, |record| local(record.timestamp()))
     };
-    let stored = opened.describe(address);
     json(&WireExport {
-        session: to_wire(&stored),
+        session: to_wire(stored),
         model: &opened.begun.model,
         events: steps.iter().map(|step| WireTold { time: time(step), event: &step.event }).collect(),
     })
 }
 
-fn markdown(opened: &Opened, address: &Address, steps: &[Step]) -> String {
-    let stored = opened.describe(address);
+fn markdown(opened: &Opened, stored: &Stored, steps: &[Step]) -> String {
     let mut text = format!("# Session {}\n\n", stored.id);
     // Writing to a `String` can't fail.
     let _ = writeln!(text, "- program {}, model {}", opened.begun.roots.join(", "), opened.begun.model);

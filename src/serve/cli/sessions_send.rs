@@ -5,8 +5,9 @@ use clap::Args;
 use crate::host::stored;
 use crate::serve::cli::console::{Console, Exit, Failure};
 use crate::serve::cli::conversation::TalkArguments;
-use crate::serve::cli::run::{Stored, resume, session_failure};
-use crate::serve::cli::sessions::Kept;
+use crate::serve::cli::failures::session_failure;
+use crate::serve::cli::run::{Stored, resume};
+use crate::serve::cli::sessions_kept::{Kept, waited};
 use crate::serve::cli::world::WorldArguments;
 use crate::serve::show;
 use crate::value::Value;
@@ -41,7 +42,7 @@ pub(crate) fn send(console: &Console, kept: &Kept, arguments: &SendArguments) ->
     let signal = Signal::new(event, data, event_id.as_deref().map(Into::into));
     let signal = signal.map_err(|wrong| Failure::wrong(format!("--event: {wrong}")))?;
     let address = kept.find(id)?;
-    let view = stored::open(&address).map_err(session_failure)?.replayed.machine.view();
+    let view = waited(stored::open(&address))?.map_err(session_failure)?.replayed.machine.view();
     // Where only the model failed a session goes on.
     let is_over = match &view.outcome {
         Some(Outcome::Failed(fault)) => fault.kind != FaultKind::Model,

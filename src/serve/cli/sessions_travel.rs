@@ -9,8 +9,10 @@ use serde::Serialize;
 
 use crate::host::clock::SystemClock;
 use crate::host::events::PublicEvent;
+use crate::host::journal::Durability;
 use crate::host::journal::address::{Address, Place};
-use crate::host::journal::record::{Begun, Record, RecordBody, secret_names};
+use crate::host::journal::record::{Begun, Record, RecordBody};
+use crate::host::journal::secrets::names_of;
 use crate::host::program::ToolInventory;
 use crate::host::replay::Stop;
 use crate::host::replay::start::program_changed;
@@ -22,8 +24,9 @@ use crate::lang::program::Program;
 use crate::serve::cli::changed::lines;
 use crate::serve::cli::check::Format;
 use crate::serve::cli::console::{Console, Exit, Failure, count, put};
-use crate::serve::cli::run::{argument, journal_failure, load, runtime, session_failure};
-use crate::serve::cli::sessions::{Kept, local};
+use crate::serve::cli::failures::{journal_failure, session_failure};
+use crate::serve::cli::run::{argument, load};
+use crate::serve::cli::sessions_kept::{Kept, local, waited};
 use crate::serve::cli::travel_text::{record_text, step_text};
 use crate::serve::show::{self, WireView};
 use crate::value::Value;
@@ -96,7 +99,7 @@ impl At {
 }
 
 pub(super) fn timeline(kept: &Kept, id: &str) -> Result<Timeline, Failure> {
-    let records = kept.find(id)?.read().map_err(journal_failure)?;
+    let records = waited(kept.find(id)?.read())?.map_err(journal_failure)?;
     Timeline::new(records).map_err(session_failure)
 }
 
@@ -161,7 +164,7 @@ pub(crate) fn replay(kept: &Kept, arguments: &ReplayArguments) -> Result<Exit, F
 
 /// Record by record, with what each set off.
 fn listing(timeline: &Timeline, from: u64, to: Point, format: Format) -> Result<String, Failure> {
-    let secrets = secret_names(timeline.records());
+    let secrets = names_of(timeline.records());
     let first = Point::new(from, 0);
     timeline.at(first).map_err(session_failure)?;
     let steps = travel::steps(timeline, first, to).map_err(session_failure)?;
@@ -211,8 +214,7 @@ fn moment_text(timeline: &Timeline, point: Point) -> Result<String, Failure> {
     let _ = writeln!(text, "program {}, model {}", begun.roots.join(", "), begun.model);
     let _ = writeln!(text, "at {}", local(moment.time));
     if let Some(record) = usize::try_from(point.seq).ok().and_then(|seq| timeline.records().get(seq - 1)) {
-        let _ =
-            writeln!(text, "record {}: {}", point.seq, record_text(&record.shown(&secret_names(timeline.records()))));
+        let _ = writeln!(text, "record {}: {}", point.seq, record_text(&record.shown(&names_of(timeline.records()))));
     }
     if let Some(step) = last_step(timeline, point)?.as_ref().and_then(step_text) {
         let _ = writeln!(text, "last: {step}");
@@ -282,7 +284,7 @@ pub(crate) fn fork(console: &Console, kept: &Kept, arguments: &ForkArguments) ->
         records: migration(console, (moment.machine.program(), moment.machine.tools()), &arguments.migrate)?,
     };
     let forked = travel::fork(&timeline, point, &changes, id.clone()).map_err(session_failure)?;
-    write(&address, &forked.records)?;
+    waited(write(&address, &forked.records))??;
     put(&format!("{id}\n"))?;
     let answers = match forked.records.len() - forked.n_kept {
         0 => String::new(),
@@ -294,7 +296,7 @@ pub(crate) fn fork(console: &Console, kept: &Kept, arguments: &ForkArguments) ->
     }
     let journal = match kept.is_default && arguments.output.is_none() {
         true => String::new(),
-        false => format!(" --journal {}", address.path().display()),
+        false => format!(" --journal {}", address.location()),
     };
     console.remark(&format!("to go on: playhouse sessions resume {id}{journal}"));
     Ok(Exit::Finished)
@@ -346,26 +348,22 @@ fn place_of(view: &View, name: &str) -> Option<Option<FrameId>> {
 }
 
 /// Writes a new journal.
-fn write(address: &Address, records: &[Record]) -> Result<(), Failure> {
-    let mut journal = address.open().map_err(journal_failure)?;
-    if !journal.records().map_err(journal_failure)?.is_empty() {
+async fn write(address: &Address, records: &[Record]) -> Result<(), Failure> {
+    let mut journal = address.open().await.map_err(journal_failure)?;
+    if journal.next_seq() > 1 {
         return Err(Failure::wrong(format!(
             "{}: the journal already holds a session; choose another --id, or another --output",
-            address.path().display()
+            address.location()
         )));
     }
-    let written = runtime()?.block_on(async {
-        for record in records {
-            journal.append(record.timestamp(), record.body.clone())?;
-        }
-        journal.sync().await
-    });
-    drop(journal);
-    written.map_err(|error| {
+    records.iter().for_each(|record| journal.append(record.clone()));
+    let written = journal.flush(Durability::PowerCut).await;
+    journal.close().await;
+    if written.is_err() {
         // A part of a fork is a session that nobody wants. That it cannot be removed either is no news.
-        let _ = address.delete();
-        journal_failure(error)
-    })
+        let _ = address.delete().await;
+    }
+    written.map_err(journal_failure)
 }
 
 /// On one line, without its end.

@@ -5,16 +5,17 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use playhouse::host::journal::Journal;
 use playhouse::host::journal::file::{FileJournal, read_file};
 use playhouse::host::journal::memory::MemoryJournal;
 use playhouse::host::journal::record::{Record, RecordBody};
+use playhouse::host::journal::{Durability, Journal};
 use playhouse::host::llm::script::{ScriptEntry, ScriptError};
 use playhouse::vm::protocol::Outcome;
 
 use super::{Case, UNKNOWN, paused, type_lines};
 use crate::conversation::{Conversation, Run};
 use crate::ideal_model::{IdealModel, Known, Pace};
+use crate::stores::now;
 
 /// The example with one call, its tool declared so; the states of its journal just before `call_started`, just
 /// behind it, and behind `call_ended`.
@@ -125,7 +126,8 @@ fn a_last_line_torn_at_every_byte() {
         // Once for each record: what is torn is cut off, and the next process writes in its place.
         let mut journal = FileJournal::open(&path).unwrap();
         let last = case.states[index + 1].last().unwrap();
-        journal.append(last.timestamp(), last.body.clone()).unwrap();
+        journal.append(last.clone());
+        now(journal.flush(Durability::Killed)).unwrap();
         assert_eq!(fs::read(&path).unwrap(), *next);
     }
     println!("crash: {n_torn} torn last lines");

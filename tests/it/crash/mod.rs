@@ -13,16 +13,17 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use playhouse::host::journal::Journal;
 use playhouse::host::journal::file::{FileJournal, read_file};
 use playhouse::host::journal::memory::MemoryJournal;
 use playhouse::host::journal::record::{OutcomeWire, Record, RecordBody};
+use playhouse::host::journal::{Durability, Journal, JournalError};
 use playhouse::host::llm::script::{Chunks, ScriptEntry, ScriptError};
 use playhouse::host::replay::replay;
 use playhouse::vm::protocol::EffectClass;
 
 use crate::conversation::{Account, Conversation, variables};
 use crate::ideal_model::{IdealModel, Known, Pace};
+use crate::stores::{self, now, store_at};
 
 const UNKNOWN: &str = "outcome unknown: the process stopped during the call";
 
@@ -57,8 +58,8 @@ impl Case {
         let mut journal = FileJournal::open(&path).unwrap();
         let mut files = Vec::new();
         for state in &states {
-            let last = state.last().unwrap();
-            journal.append(last.timestamp(), last.body.clone()).unwrap();
+            journal.append(state.last().unwrap().clone());
+            now(journal.flush(Durability::Killed)).unwrap();
             assert_eq!(read_file(&path).unwrap()[1..], state[1..]);
             files.push(fs::read(&path).unwrap());
         }
@@ -97,7 +98,7 @@ impl Case {
             .arg("run")
             .arg(&self.conversation.program_path)
             .args(["--session", "s1", "--journal"])
-            .arg(folder.join("s1.jsonl"))
+            .arg(journal_in(folder))
             .arg("--model")
             .arg(format!("script:{}", script_path.display()))
             .arg("--tools")
@@ -120,8 +121,8 @@ impl Case {
 
     /// Goes on with the real binary from the journal in `folder`, and compares all that can be compared.
     fn go_on(&self, folder: &Path, name: &str) {
-        let path = folder.join("s1.jsonl");
-        let records = read_file(&path).unwrap();
+        let path = journal_in(folder);
+        let records = read(&path).unwrap();
         let (foreseen, script) = self.foresee(&records);
         let mut child = self.command(folder, &script).spawn().unwrap();
         type_lines(&mut child, &self.lines_left(&records));
@@ -130,7 +131,7 @@ impl Case {
         assert_eq!(output.status.code(), Some(0), "{name}: {errors}");
 
         // The binary does what the library does.
-        let after = read_file(&path).unwrap();
+        let after = read(&path).unwrap();
         let replayed = replay(&after, None).unwrap();
         assert_eq!(variables(&replayed.machine.view()), foreseen.variables, "{name}");
         let said_before = self.conversation.read_back(&records).speech().concat();
@@ -177,6 +178,16 @@ impl Case {
         let lines = started.map(|call| format!("s1/{call} {} {{}}\n", call_name(&self.golden, call)));
         fs::write(folder.join("calls.txt"), lines.collect::<String>()).unwrap();
     }
+}
+
+/// The journal in a folder, whatever keeps it.
+fn journal_in(folder: &Path) -> PathBuf {
+    let store = folder.join("all.sqlite");
+    if store.exists() { store } else { folder.join("s1.jsonl") }
+}
+
+fn read(path: &Path) -> Result<Vec<Record>, JournalError> {
+    stores::read(&store_at(path), "s1")
 }
 
 fn paused() -> tokio::runtime::Runtime {
@@ -246,7 +257,7 @@ fn killed_after_every_record_of_three_programs() {
             let Some(next) = case.files.get(index + 1).filter(|next| next.starts_with(file)) else { continue };
             let n_more = next.len() - file.len();
             let n_part = [1, n_more / 2, n_more - 1][index % 3];
-            if index % 4 == 0 && n_part > 0 {
+            if n_part > 0 {
                 points.push((case, index, next[..file.len() + n_part].to_vec(), format!("{name} and {n_part} bytes")));
                 n_torn += 1;
             }
@@ -275,7 +286,7 @@ fn progress(records: &[Record]) -> usize {
 fn kill_at(child: &mut Child, path: &Path, target: usize) -> bool {
     loop {
         // A record that is being written is not there yet.
-        if read_file(path).is_ok_and(|records| progress(&records) >= target) {
+        if read(path).is_ok_and(|records| progress(&records) >= target) {
             // SIGKILL; a process that has just ended by itself is no failure.
             let is_killed = child.try_wait().unwrap().is_none() && child.kill().is_ok();
             child.wait().unwrap();
@@ -291,6 +302,16 @@ fn kill_at(child: &mut Child, path: &Path, target: usize) -> bool {
 /// Live processes, killed with signal 9 while they run.
 #[test]
 fn kill_9_while_it_runs() {
+    kill_9("s1.jsonl");
+}
+
+#[cfg(feature = "sqlite")]
+#[test]
+fn kill_9_while_it_writes_a_store() {
+    kill_9("all.sqlite");
+}
+
+fn kill_9(file: &str) {
     let cases = Case::all();
     let mut points = Vec::new();
     for case in &cases {
@@ -303,8 +324,13 @@ fn kill_9_while_it_runs() {
     for_each(&points, |(case, target)| {
         let name = format!("{}, killed at {target}", case.conversation.name);
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("s1.jsonl");
-        fs::write(&path, &case.files[0]).unwrap();
+        let path = folder.path().join(file);
+        now(async {
+            let mut journal = store_at(&path).open("s1").await.unwrap();
+            journal.append(case.states[0][0].clone());
+            journal.flush(Durability::Killed).await.unwrap();
+            journal.close().await;
+        });
         let pace = Pace { delay: std::time::Duration::from_millis(3), ..Pace::pieces(PIECE) };
         let paced =
             |entry: &ScriptEntry| ScriptEntry { chunks: pace.chunks.clone(), delay: pace.delay, ..entry.clone() };
@@ -317,12 +343,12 @@ fn kill_9_while_it_runs() {
         // What was heard of it stands in the journal: nothing is said before it is written.
         let mut heard = String::new();
         std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut heard).unwrap();
-        let said = case.conversation.read_back(&read_file(&path).unwrap()).speech().concat();
+        let said = case.conversation.read_back(&read(&path).unwrap()).speech().concat();
         // What comes before the first event is said where the session begins.
         let first = case.conversation.read_back(&case.states[0]).speech().concat();
         let heard = first + &heard.replace('\n', "");
         assert!(said.starts_with(&heard), "{name}: heard {heard:?}, but the journal has {said:?}");
-        case.check_log(folder.path(), &read_file(&path).unwrap(), &name);
+        case.check_log(folder.path(), &read(&path).unwrap(), &name);
         case.go_on(folder.path(), &name);
     });
     let n_killed = n_killed.into_inner();

@@ -40,7 +40,7 @@ pub(super) struct Run {
 }
 
 /// Begins a session, or takes up the one that the journal holds.
-fn begin(registry: &Arc<Registry>, journal: &MemoryJournal, program: &str, script: Vec<ScriptEntry>) -> Session {
+async fn begin(registry: &Arc<Registry>, journal: &MemoryJournal, program: &str, script: Vec<ScriptEntry>) -> Session {
     let world = playhouse::host::session::World {
         llm: Arc::new(Script::from_entries("test", script)),
         classifier: Arc::new(Off),
@@ -63,7 +63,7 @@ fn begin(registry: &Arc<Registry>, journal: &MemoryJournal, program: &str, scrip
         };
         Session::start(world, Box::new(journal.clone()), start)
     } else {
-        Session::resume(world, Box::new(journal.clone()))
+        Session::resume(world, Box::new(journal.clone())).await
     };
     session.unwrap()
 }
@@ -77,7 +77,7 @@ pub(super) async fn run(
     person: Vec<Person>,
     before_answer: impl AsyncFn(),
 ) -> Run {
-    let mut session = begin(registry, journal, program, script);
+    let mut session = begin(registry, journal, program, script).await;
     let mut events = session.subscribe(Interest::Everything { capacity: 10_000 });
     let handle = session.spawn();
     let mut person = VecDeque::from(person);
@@ -181,7 +181,7 @@ async fn a_server_is_told_that_a_call_was_interrupted() {
         let world = World::new(server.options(generation)).await;
         let program = "# A\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- $x = test.slow()\n- Ask the user \
                        for $name\n";
-        let mut session = begin(&world.registry, &MemoryJournal::new(), program, Vec::new());
+        let mut session = begin(&world.registry, &MemoryJournal::new(), program, Vec::new()).await;
         let mut events = session.subscribe(Interest::Everything { capacity: 10_000 });
         let handle = session.spawn();
         while seen.recv().await.unwrap() != "slow runs" {}

@@ -101,7 +101,7 @@ async fn scripts_go_on_after_a_restart() {
     assert_eq!(verdicts(&events), [("no_match", 0)]);
 
     // Stopped while the second question is open.
-    let session = setup(script(entries)).resume(journal.clone()).unwrap();
+    let session = setup(script(entries)).resume(journal.clone()).await.unwrap();
     let handle = session.spawn();
     handle.send("hello").await.unwrap();
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -110,7 +110,7 @@ async fn scripts_go_on_after_a_restart() {
     assert_eq!(ending.summary.outcome, "stopped");
     assert!(ending.view.question.is_some());
 
-    let (ending, events) = converse(setup(script(entries)).resume(journal.clone()).unwrap(), &[]).await;
+    let (ending, events) = converse(setup(script(entries)).resume(journal.clone()).await.unwrap(), &[]).await;
     assert_eq!(verdicts(&events).last().map(|(verdict, _)| *verdict), Some("match"));
     assert_eq!(said(&events), ["I am sorry."]);
     let unused = ending.left_over.iter().find(|left| left.message.starts_with("script c,"));

@@ -56,7 +56,7 @@ async fn every_prefix_of_a_journal_resumes_to_the_same_end() {
     for n_records in 1..=records.len() {
         let prefix = MemoryJournal::from_records(records[..n_records].to_vec());
         let n_messages = names(&records[..n_records]).iter().filter(|name| *name == "message").count();
-        let session = safe_desk().resume(prefix.clone()).unwrap();
+        let session = safe_desk().resume(prefix.clone()).await.unwrap();
         let (ending, resumed) = converse(session, &["4334"][n_messages..]).await;
         assert_eq!(ending.outcome, expected.outcome, "after {n_records} records");
         assert_eq!(variables(&ending), variables(&expected), "after {n_records} records");
@@ -66,7 +66,7 @@ async fn every_prefix_of_a_journal_resumes_to_the_same_end() {
         let again = said(&resumed);
         assert!(said(&events).ends_with(&again), "{again:?}");
         // The resumed session can be resumed in its turn.
-        let (again, _) = converse(safe_desk().resume(prefix).unwrap(), &[]).await;
+        let (again, _) = converse(safe_desk().resume(prefix).await.unwrap(), &[]).await;
         assert_eq!(again.outcome, expected.outcome, "after {n_records} records");
     }
 }
@@ -85,10 +85,10 @@ async fn a_writing_call_is_not_made_again() {
     let records = journal.snapshot();
     let n_started = names(&records).iter().position(|name| name == "call_started").unwrap() + 1;
     let prefix = MemoryJournal::from_records(records[..n_started].to_vec());
-    converse(desk().resume(prefix).unwrap(), &[]).await;
+    converse(desk().resume(prefix).await.unwrap(), &[]).await;
     assert_eq!(calls().lines().count(), 1, "what became of the first call is not known: there is no second");
     let before = MemoryJournal::from_records(records[..n_started - 1].to_vec());
-    converse(desk().resume(before).unwrap(), &[]).await;
+    converse(desk().resume(before).await.unwrap(), &[]).await;
     assert_eq!(calls().lines().count(), 2, "a call that was not recorded as started is started now");
 }
 
@@ -100,13 +100,13 @@ async fn a_session_that_waits_can_be_stopped_and_resumed() {
     assert_eq!((ending.outcome.as_ref(), ending.summary.outcome), (None, "waiting"));
     let error = setup.start(journal.clone()).err().unwrap().to_string();
     assert!(error.contains("memory: the journal already holds a session"), "{error}");
-    let (ending, events) = converse(Setup::desk().resume(journal.clone()).unwrap(), &["4334"]).await;
+    let (ending, events) = converse(Setup::desk().resume(journal.clone()).await.unwrap(), &["4334"]).await;
     assert_eq!(done(&ending), Some("shipped".into()));
     assert_eq!(said(&events), ["It is shipped."]);
     assert_eq!(events.iter().filter(|event| event.name == "waiting").count(), 2, "for the user, for the call");
     // A finished session has nothing to add.
     let n_records = journal.snapshot().len();
-    let (ending, events) = converse(Setup::desk().resume(journal.clone()).unwrap(), &[]).await;
+    let (ending, events) = converse(Setup::desk().resume(journal.clone()).await.unwrap(), &[]).await;
     assert_eq!(done(&ending), Some("shipped".into()));
     assert_eq!(events.iter().map(|event| event.name).collect::<Vec<_>>(), ["session_resumed", "finished"]);
     assert_eq!(journal.snapshot().len(), n_records);
@@ -116,16 +116,17 @@ async fn a_session_that_waits_can_be_stopped_and_resumed() {
 async fn a_journal_that_does_not_fit_is_refused() {
     let journal = MemoryJournal::new();
     converse(Setup::desk().start(journal.clone()).unwrap(), &["4334"]).await;
-    let error =
-        |records: Vec<Record>| Setup::desk().resume(MemoryJournal::from_records(records)).err().unwrap().to_string();
-    assert!(error(Vec::new()).contains("the journal holds no session: it is empty"));
+    let error = async |records: Vec<Record>| {
+        Setup::desk().resume(MemoryJournal::from_records(records)).await.err().unwrap().to_string()
+    };
+    assert!(error(Vec::new()).await.contains("the journal holds no session: it is empty"));
     let mut without_reply = journal.snapshot();
     without_reply.drain(1..3);
-    let text = error(without_reply);
-    assert!(text.contains("replay does not follow the journal at record 5: turn 2 has not been started"), "{text}");
+    let text = error(without_reply).await;
+    assert!(text.contains("replay does not follow the journal at record 3: turn 2 has not been started"), "{text}");
     let mut with_go_on = journal.snapshot();
     with_go_on[1].body = RecordBody::GoOn;
-    assert!(error(with_go_on).contains("at record 2: the machine is at Blocked(Reply(TurnId(1)))"));
+    assert!(error(with_go_on).await.contains("at record 2: the machine is at Blocked(Reply(TurnId(1)))"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -165,12 +166,11 @@ async fn a_full_disk_ends_the_session_and_says_so() {
         let error = handle.outcome().await.err().unwrap();
         assert_eq!(
             error.to_string(),
-            "watched.jsonl: cannot write the journal: no storage space; free some space, then resume the session \
-             with --session"
+            "watched.jsonl: cannot write the journal: no storage space; free some space, then resume the session"
         );
-        assert_eq!(records.snapshot().len() as u64, fails_at - 1);
+        assert!((1..fails_at).contains(&(records.snapshot().len() as u64)), "what was flushed before");
         // What was written resumes.
-        assert!(Setup::desk().resume(records).is_ok());
+        assert!(Setup::desk().resume(records).await.is_ok());
         n_failed += 1;
     }
     assert_eq!(n_failed, 9);
@@ -244,13 +244,13 @@ async fn an_approval_outlives_the_process() {
     let journal = MemoryJournal::new();
     let ending = ask(shop().start(journal.clone()).unwrap(), None).await;
     assert_eq!((ending.outcome.as_ref(), ending.summary.outcome), (None, "waiting"));
-    let ending = ask(shop().resume(journal.clone()).unwrap(), Some("by Ann".into())).await;
+    let ending = ask(shop().resume(journal.clone()).await.unwrap(), Some("by Ann".into())).await;
     assert_eq!(done(&ending), Some("by Ann".into()));
     let records = journal.snapshot();
     let expected = ["begun", "call_started", "call_ended", "reopened", "approved", "call_started", "call_ended"];
     assert_eq!(names(&records), expected);
     assert!(matches!(records[5].body, RecordBody::CallStarted { call: 1, attempt: 2 }));
-    assert!(shop().resume(journal).is_ok());
+    assert!(shop().resume(journal).await.is_ok());
 }
 
 /// Gives back more than a session keeps.
@@ -283,7 +283,7 @@ async fn a_result_that_is_too_large_is_not_in_the_journal() {
     assert_eq!((done(&ending), said(&events)), (Some(Value::Int(1)), vec!["done".to_owned()]));
     let text = serde_json::to_string(&journal.snapshot()).unwrap();
     assert!(text.contains("the result is larger than the limit `value_bytes` of 10000 bytes") && text.len() < 10_000);
-    let (again, _) = converse(setup().resume(journal).unwrap(), &[]).await;
+    let (again, _) = converse(setup().resume(journal).await.unwrap(), &[]).await;
     assert_eq!(done(&again), Some(Value::Int(1)));
 }
 

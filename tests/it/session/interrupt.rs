@@ -99,7 +99,7 @@ async fn an_interrupt_ends_running_tools_and_the_program_waits_for_the_user() {
         let prefix = MemoryJournal::from_records(records[..n_records].to_vec());
         let again = self::setup(SLOW, &slow, &[AFTERWARDS]);
         let lines = if n_records < 5 { &["I am Ida"][..] } else { &[] };
-        let (again, _) = converse(again.resume(prefix).unwrap(), lines).await;
+        let (again, _) = converse(again.resume(prefix).await.unwrap(), lines).await;
         assert_eq!(done(&again), Some("Ida".into()), "after {n_records} records");
     }
 }
@@ -114,7 +114,7 @@ async fn a_journal_in_which_the_tool_went_on_after_the_interrupt_still_goes_on()
     assert_eq!(*outcome, OutcomeWire::Interrupted);
     *outcome = OutcomeWire::Value { value: Value::Int(8), secret: false };
     let old = MemoryJournal::from_records(records);
-    let (ending, _) = converse(setup(SLOW, &slow, &[AFTERWARDS]).resume(old).unwrap(), &["I am Ida"]).await;
+    let (ending, _) = converse(setup(SLOW, &slow, &[AFTERWARDS]).resume(old).await.unwrap(), &["I am Ida"]).await;
     assert_eq!(done(&ending), Some("Ida".into()));
     assert!(variables(&ending).contains(&("x".to_owned(), Value::Int(8))), "{:?}", variables(&ending));
 }

@@ -152,7 +152,7 @@ async fn nothing_is_written_of_a_session_for_which_there_is_no_room() {
     drop(place);
     assert!(sessions.is_empty(), "one that does not begin leaves its place");
     // A session with another id than was said takes a place of its own.
-    let handle = sessions.reserve(&"s9".into()).unwrap().spawn(Setup::desk().resume(journal).unwrap()).unwrap();
+    let handle = sessions.reserve(&"s9".into()).unwrap().spawn(Setup::desk().resume(journal).await.unwrap()).unwrap();
     assert_eq!((sessions.ids(), sessions.len()), (vec!["s1".into()], 1));
     handle.stop().await;
 }
@@ -185,21 +185,29 @@ fn handles_go_anywhere(handle: SessionHandle) -> impl Clone + Send + Sync + 'sta
 struct Panics(MemoryJournal);
 
 impl Journal for Panics {
-    fn place(&self) -> PathBuf {
-        self.0.place()
+    fn location(&self) -> String {
+        self.0.location()
     }
 
-    fn records(&mut self) -> Result<Vec<Record>, JournalError> {
-        self.0.records()
+    fn epoch(&self) -> u64 {
+        self.0.epoch()
     }
 
-    fn append(&mut self, time: Timestamp, body: RecordBody) -> Result<u64, JournalError> {
-        assert!(self.0.snapshot().is_empty(), "the first record only");
-        self.0.append(time, body)
+    fn next_seq(&self) -> u64 {
+        self.0.next_seq()
     }
 
-    fn sync(&mut self) -> SyncFuture {
-        self.0.sync()
+    fn append(&mut self, record: Record) {
+        assert_eq!(record.seq, 1, "the first record only");
+        self.0.append(record);
+    }
+
+    fn flush(&mut self, durability: Durability) -> Flush {
+        self.0.flush(durability)
+    }
+
+    fn read(&mut self, from: u64) -> RecordStream {
+        self.0.read(from)
     }
 }
 

@@ -5,6 +5,7 @@ mod classifier;
 mod conversation;
 mod interrupt;
 mod listeners;
+mod marks;
 mod signals;
 mod stored;
 mod streams;
@@ -14,6 +15,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::future::{Either, ready};
+
 use playhouse::host::classify::TriggerClassifier;
 use playhouse::host::classify::off::Off;
 use playhouse::host::clock::TestClock;
@@ -21,7 +24,7 @@ use playhouse::host::directory::WorkingDirectory;
 use playhouse::host::events::{PublicBody, PublicEvent};
 use playhouse::host::journal::memory::MemoryJournal;
 use playhouse::host::journal::record::{OutcomeWire, Record, RecordBody};
-use playhouse::host::journal::{Journal, JournalError, SyncFuture};
+use playhouse::host::journal::{Durability, Flush, Journal, JournalError, JournalErrorKind, RecordStream};
 use playhouse::host::llm::script::{Script, ScriptEntry, ScriptError};
 use playhouse::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
 use playhouse::host::program::load_texts;
@@ -142,8 +145,8 @@ impl Setup {
         Session::start(world, Box::new(journal), start)
     }
 
-    fn resume(&self, journal: impl Journal + 'static) -> Result<Session, SessionError> {
-        Session::resume(self.world(), Box::new(journal))
+    async fn resume(&self, journal: impl Journal + 'static) -> Result<Session, SessionError> {
+        Session::resume(self.world(), Box::new(journal)).await
     }
 }
 
@@ -197,31 +200,39 @@ impl Watched {
 }
 
 impl Journal for Watched {
-    fn place(&self) -> PathBuf {
-        "watched.jsonl".into()
+    fn location(&self) -> String {
+        "watched.jsonl".to_owned()
     }
 
-    fn records(&mut self) -> Result<Vec<Record>, JournalError> {
-        self.inner.records()
+    fn epoch(&self) -> u64 {
+        self.inner.epoch()
     }
 
-    fn append(&mut self, time: Timestamp, body: RecordBody) -> Result<u64, JournalError> {
-        if self.inner.snapshot().len() as u64 + 1 >= self.fails_at {
-            return Err(JournalError::Io {
-                path: self.place(),
-                action: "write",
-                cause: std::io::ErrorKind::StorageFull.into(),
-                advice: "free some space, then resume the session with --session",
-            });
+    fn next_seq(&self) -> u64 {
+        self.inner.next_seq()
+    }
+
+    fn append(&mut self, record: Record) {
+        self.inner.append(record);
+    }
+
+    fn flush(&mut self, durability: Durability) -> Flush {
+        if self.inner.next_seq() > self.fails_at {
+            let (action, cause) = ("write", "no storage space".to_owned());
+            let error = JournalError::new(self.location(), JournalErrorKind::Full { action, cause });
+            return Either::Left(ready(Err(error)));
         }
-        let seq = self.inner.append(time, body)?;
-        let records = self.inner.snapshot();
-        self.log.lock().unwrap().push(names(&records).pop().unwrap());
-        Ok(seq)
+        let n_before = self.inner.written().len();
+        let flush = self.inner.flush(durability);
+        let mut log = self.log.lock().unwrap();
+        log.extend(names(&self.inner.written()[n_before..]));
+        if durability == Durability::PowerCut {
+            log.push("sync".to_owned());
+        }
+        flush
     }
 
-    fn sync(&mut self) -> SyncFuture {
-        self.log.lock().unwrap().push("sync".to_owned());
-        self.inner.sync()
+    fn read(&mut self, from: u64) -> RecordStream {
+        self.inner.read(from)
     }
 }

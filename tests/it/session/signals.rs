@@ -102,7 +102,7 @@ async fn events_are_neither_lost_nor_taken_twice_wherever_the_process_stops() {
         let is_input = |record: &&Record| matches!(record.body, RecordBody::Message { .. } | RecordBody::Signal { .. });
         let n_given = before.iter().filter(is_input).count();
         n_signals += usize::from(matches!(before[n - 1].body, RecordBody::Signal { .. }));
-        let session = setup().resume(MemoryJournal::from_records(before.to_vec())).unwrap();
+        let session = setup().resume(MemoryJournal::from_records(before.to_vec())).await.unwrap();
         let (said_then, ..) = play(session, &GIVEN[n_given..]).await;
         assert_eq!(said_then, said, "stopped after record {n}: {:?}", before[n - 1].body);
     }

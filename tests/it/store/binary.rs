@@ -3,10 +3,9 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
 
-use playhouse::host::journal::store;
 use playhouse::vm::protocol::Timestamp;
 
-use super::message;
+use super::{message, sqlite};
 use crate::journal::begun;
 use crate::run::Run;
 #[cfg(target_os = "linux")]
@@ -113,7 +112,7 @@ fn a_full_disk_is_told_and_nothing_is_lost() {
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{stderr}");
-    assert!(stderr.contains("our.db: cannot write the journal: ") && stderr.contains("--session"), "{stderr}");
+    assert!(stderr.contains("our.db: cannot write the journal: ") && stderr.contains("resume the session"), "{stderr}");
     let done = run.beside().line("sessions list --journal our.db").code(0).stdout_contains("waiting");
     done.then().line("sessions resume s --journal our.db").stdin("Mina\n").code(0).stdout("Bye, Mina.\n");
 }
@@ -130,12 +129,12 @@ fn a_store_is_not_cleaned_up_under_those_who_have_it_open() {
         let id = format!(":{} ", path.metadata().unwrap().ino());
         std::fs::read_to_string("/proc/locks").unwrap().lines().filter(|line| line.contains(&id)).count()
     };
-    let mut journal = store::open(&path, "here").unwrap();
+    let mut journal = sqlite::open(&path, "here").unwrap();
     journal.append(Timestamp(1), begun("x")).unwrap();
     assert_eq!(n_locks(), 1);
     // Another session of this process comes and goes.
-    drop(store::open(&path, "there").unwrap());
-    assert!(store::contains(&path, "here").unwrap());
+    drop(sqlite::open(&path, "there").unwrap());
+    assert!(sqlite::contains(&path, "here").unwrap());
     assert_eq!(n_locks(), 1);
     let done = done.then().line("sessions list --journal our.db").code(0);
     assert!(done.path("our.db-wal").exists(), "what is written ahead is still in use");

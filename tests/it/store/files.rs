@@ -1,17 +1,21 @@
 //! What a store's file is, what is no store, and what has become of one.
 
-use playhouse::host::journal::JournalError;
+use futures_util::FutureExt;
+use playhouse::host::journal::tail::TailBuffer;
+use playhouse::host::journal::{Durability, JournalErrorKind};
+
+use crate::stores::{self, store_at};
 
 use super::*;
 
 fn fault(place: &Place, session: &str) -> String {
-    let Err(error) = store::open(&place.path(), session) else { panic!("it was opened") };
+    let Err(error) = sqlite::open(&place.path(), session) else { panic!("it was opened") };
     shown(&place.path(), &error.to_string())
 }
 
 fn written() -> Place {
     let place = Place::new();
-    write(&mut *place.open("s"), bodies());
+    write(&mut place.open("s"), bodies());
     place
 }
 
@@ -21,7 +25,7 @@ fn only_the_owner_may_read_it() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::new();
     let mut journal = place.open("s");
-    write(&mut *journal, bodies());
+    write(&mut journal, bodies());
     let names = place.names();
     assert_eq!(names, ["our.sqlite", "our.sqlite-shm", "our.sqlite-wal", "our.sqlite.s.lock"]);
     for name in names {
@@ -33,7 +37,7 @@ fn only_the_owner_may_read_it() {
 #[test]
 fn records_hold_no_secret() {
     let place = written();
-    let select = "SELECT group_concat(body, char(10)) FROM (SELECT body FROM record UNION ALL SELECT body FROM tail)";
+    let select = "SELECT group_concat(body, char(10)) FROM record";
     let text: String = place.sql().query_row(select, [], |row| row.get(0)).unwrap();
     assert!(!text.contains(SECRET) && text.matches("***").count() == 4, "{text}");
     let records = place.read("s");
@@ -42,7 +46,9 @@ fn records_hold_no_secret() {
     assert_eq!(first, begun(SECRET));
 
     place.sql().execute("DELETE FROM secret WHERE seq > 1", []).unwrap();
-    let seq = records.iter().find(|record| record.body == edited(Some(1))).unwrap().seq;
+    let written = stores::written(&store_at(&place.path()), "s").unwrap();
+    let seq =
+        written.iter().find(|record| matches!(record.body, RecordBody::Edited { after: Some(1), .. })).unwrap().seq;
     assert_eq!(
         fault(&place, "s"),
         format!(
@@ -63,37 +69,36 @@ fn what_is_no_store_is_left_alone() {
 
     let text = "# A program that somebody has called our.sqlite\n".repeat(40);
     std::fs::write(place.path(), &text).unwrap();
-    let said = "our.sqlite: this is no SQLite database, not a store of sessions; name another file with --journal";
+    let said = "our.sqlite: this is no SQLite database, not a store of sessions; name another place";
     assert_eq!(fault(&place, "s"), said);
     assert_eq!(std::fs::read_to_string(place.path()).unwrap(), text);
 
     std::fs::remove_file(place.path()).unwrap();
     place.sql().execute_batch("CREATE TABLE session (id); PRAGMA user_version = 2;").unwrap();
     let bytes = std::fs::read(place.path()).unwrap();
-    let said =
-        "our.sqlite: this is another program's database, not a store of sessions; name another file with --journal";
+    let said = "our.sqlite: this is another program's database, not a store of sessions; name another place";
     assert_eq!(fault(&place, "s"), said);
     assert_eq!(std::fs::read(place.path()).unwrap(), bytes);
     for error in [
-        store::list(&place.path()).unwrap_err(),
-        store::read(&place.path(), "s").unwrap_err(),
-        store::contains(&place.path(), "s").unwrap_err(),
-        store::delete(&place.path(), "s").unwrap_err(),
+        sqlite::list(&place.path()).unwrap_err(),
+        sqlite::read(&place.path(), "s").unwrap_err(),
+        sqlite::contains(&place.path(), "s").unwrap_err(),
+        sqlite::delete(&place.path(), "s").unwrap_err(),
     ] {
-        assert!(matches!(error, JournalError::Foreign { .. }), "{error}");
+        assert!(matches!(error.kind, JournalErrorKind::Foreign(_)), "{error}");
     }
 }
 
 #[test]
 fn a_newer_store_is_left_alone() {
     let place = written();
-    place.sql().execute_batch("PRAGMA user_version = 3").unwrap();
-    let said = "our.sqlite: the journal has format 3, this program reads up to 2; use a newer playhouse";
+    place.sql().execute_batch("PRAGMA user_version = 4").unwrap();
+    let said = "our.sqlite: the journal has format 4, this program reads up to 3; use a newer playhouse";
     assert_eq!(fault(&place, "s"), said);
 
     // A newer session in a store whose tables are known: the others can be used.
-    place.sql().execute_batch("PRAGMA user_version = 2").unwrap();
-    write(&mut *place.open("t"), bodies());
+    place.sql().execute_batch("PRAGMA user_version = 3").unwrap();
+    write(&mut place.open("t"), bodies());
     place.sql().execute("UPDATE session SET format = 9 WHERE id = 's'", []).unwrap();
     let said = "our.sqlite: the journal has format 9, this program reads up to 2; use a newer playhouse";
     assert_eq!(fault(&place, "s"), said);
@@ -134,12 +139,11 @@ fn an_older_store_becomes_a_new_one() {
     sql.execute_batch("DROP TABLE standing").unwrap();
 
     let mut journal = place.open("old");
-    assert_eq!(version(), 2);
+    assert_eq!(version(), 3);
     assert_eq!(journal.records().unwrap().len(), 2);
-    assert_eq!(journal.append(Timestamp(102), chunk(1, "!")).unwrap(), 3);
-    assert_eq!(journal.append(Timestamp(103), message("so")).unwrap(), 3);
+    write(&mut journal, vec![chunk(1, "!"), message("so")]);
     assert_eq!(journal.records().unwrap()[1].body, chunk(1, "well!"));
-    assert_eq!(store::list(&place.path()).unwrap()[0].n_records, 3);
+    assert_eq!(sqlite::list(&place.path()).unwrap()[0].known.as_ref().unwrap().n_records, 4, "as they were written");
 }
 
 #[test]
@@ -147,14 +151,14 @@ fn an_empty_database_becomes_a_store() {
     let place = Place::new();
     std::fs::create_dir_all(place.path().parent().unwrap()).unwrap();
     place.sql().execute_batch("CREATE TABLE t (a); DROP TABLE t; VACUUM;").unwrap();
-    write(&mut *place.open("s"), bodies());
-    assert_eq!(store::list(&place.path()).unwrap().len(), 1);
+    write(&mut place.open("s"), bodies());
+    assert_eq!(sqlite::list(&place.path()).unwrap().len(), 1);
 }
 
 #[test]
 fn damage_is_told_and_the_other_sessions_are_not_concerned() {
     let place = written();
-    write(&mut *place.open("t"), bodies());
+    write(&mut place.open("t"), bodies());
     let change = |sql: &str| place.sql().execute_batch(sql).unwrap();
     change("UPDATE record SET body = '{\"type\":' WHERE session = 1 AND seq = 3");
     assert_eq!(
@@ -166,8 +170,8 @@ fn damage_is_told_and_the_other_sessions_are_not_concerned() {
     assert!(fault(&place, "s").contains("record 3 of session s is damaged: record 4 is in its place"));
     assert_eq!(place.read("t").len(), place.open("t").records().unwrap().len());
     // It can be deleted all the same.
-    store::delete(&place.path(), "s").unwrap();
-    assert_eq!(store::list(&place.path()).unwrap().len(), 1);
+    sqlite::delete(&place.path(), "s").unwrap();
+    assert_eq!(sqlite::list(&place.path()).unwrap().len(), 1);
 }
 
 #[test]
@@ -176,7 +180,7 @@ fn a_file_that_is_cut_off_is_told() {
     let bytes = std::fs::read(place.path()).unwrap();
     for n_bytes in [1, 20, 100, 4_096, 8_192, bytes.len() - 4_096] {
         std::fs::write(place.path(), &bytes[..n_bytes]).unwrap();
-        let said = match store::open(&place.path(), "s").and_then(|mut journal| journal.records()) {
+        let said = match sqlite::open(&place.path(), "s").and_then(|mut journal| journal.records()) {
             Ok(records) => panic!("{n_bytes}: {} records", records.len()),
             Err(error) => shown(&place.path(), &error.to_string()),
         };
@@ -184,22 +188,24 @@ fn a_file_that_is_cut_off_is_told() {
     }
 }
 
+/// Other processes may keep a store busy for a while: the session waits, and so does nothing else.
 #[test]
-fn a_busy_store_is_told() {
+fn a_busy_store_is_waited_for() {
     let place = written();
-    let mut journal = place.open("s");
     let sql = place.sql();
-    sql.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let error = journal.append(Timestamp(1), message("x")).unwrap_err();
-    assert_eq!(
-        shown(&place.path(), &error.to_string()),
-        "our.sqlite: cannot write the journal: database is locked; another process keeps the store busy: wait for it or \
-         end it, then resume the session with --session"
-    );
-    sql.execute_batch("ROLLBACK").unwrap();
-    // Nothing of it was written, and it can be tried again.
-    let n_records = place.read("s").len() as u64;
-    assert_eq!(journal.append(Timestamp(1), message("x")).unwrap(), n_records + 1);
+    now(async {
+        let mut journal = TailBuffer::new(store_at(&place.path()).open("s").await.unwrap());
+        sql.execute_batch("BEGIN IMMEDIATE").unwrap();
+        journal.append(Timestamp(1), message("x"), false);
+        let mut flush = Box::pin(journal.flush(Durability::Killed));
+        for _ in 0..1_000 {
+            assert!((&mut flush).now_or_never().is_none());
+            tokio::task::yield_now().await;
+        }
+        sql.execute_batch("ROLLBACK").unwrap();
+        flush.await.unwrap();
+        assert_eq!(journal.records(false).await.unwrap().last().unwrap().body, message("x"));
+    });
 }
 
 #[test]

@@ -27,10 +27,10 @@ fn records_in((main, ahead): &Bytes) -> Vec<Record> {
         return records;
     }
     // It goes on from there.
-    let seq = journal.append(Timestamp(7), message("after")).unwrap();
+    journal.append(Timestamp(7), message("after")).unwrap();
     drop(journal);
     let after = place.read("s");
-    assert_eq!(after.len() as u64, seq);
+    assert_eq!(after.len(), records.len() + 1);
     assert_eq!(after.last().unwrap().body, message("after"));
     records
 }
@@ -60,16 +60,16 @@ fn a_killed_process_loses_nothing() {
     assert!(n_states > 60, "{n_states}");
 }
 
-#[tokio::test]
-async fn what_is_synced_is_on_the_disk() {
+#[test]
+fn what_is_synced_is_on_the_disk() {
     let place = Place::new();
     let mut journal = place.open("s");
     // Nothing is there: nothing to do.
-    journal.sync().await.unwrap();
+    journal.sync().unwrap();
     for (body, time) in bodies().into_iter().zip(100..) {
         journal.append(Timestamp(time), body).unwrap();
-        journal.sync().await.unwrap();
-        journal.sync().await.unwrap();
+        journal.sync().unwrap();
+        journal.sync().unwrap();
     }
     let records = journal.records().unwrap();
     drop(journal);

@@ -8,14 +8,16 @@ mod sessions;
 
 use std::path::{Path, PathBuf};
 
+use playhouse::host::journal::JournalError;
 use playhouse::host::journal::record::{ChunkText, OutcomeWire, Record, RecordBody};
-use playhouse::host::journal::{Journal, store};
+use playhouse::host::journal::store::{Found, Listed};
 use playhouse::value::Value;
 use playhouse::vm::protocol::Timestamp;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
 use crate::journal::begun;
+use crate::stores::{Log, now};
 
 const SECRET: &str = "hush-4711";
 
@@ -33,12 +35,12 @@ impl Place {
         self.folder.path().join("deep/our.sqlite")
     }
 
-    fn open(&self, session: &str) -> Box<dyn Journal> {
-        store::open(&self.path(), session).unwrap()
+    fn open(&self, session: &str) -> Log {
+        sqlite::open(&self.path(), session).unwrap()
     }
 
     fn read(&self, session: &str) -> Vec<Record> {
-        store::read(&self.path(), session).unwrap()
+        sqlite::read(&self.path(), session).unwrap()
     }
 
     /// The tables, as another program sees them.
@@ -93,8 +95,42 @@ fn bodies() -> Vec<RecordBody> {
     ]
 }
 
-fn write(journal: &mut dyn Journal, bodies: Vec<RecordBody>) -> Vec<u64> {
-    bodies.into_iter().zip(100..).map(|(body, time)| journal.append(Timestamp(time), body).unwrap()).collect()
+fn write(journal: &mut Log, bodies: Vec<RecordBody>) {
+    journal.write(bodies);
+}
+
+/// What a store can do, here and now.
+mod sqlite {
+    use super::*;
+    use crate::stores::{self, store_at};
+
+    pub(super) fn open(path: &Path, session: &str) -> Result<Log, JournalError> {
+        Log::open(&store_at(path), session)
+    }
+
+    pub(super) fn read(path: &Path, session: &str) -> Result<Vec<Record>, JournalError> {
+        stores::read(&store_at(path), session)
+    }
+
+    pub(super) fn contains(path: &Path, session: &str) -> Result<bool, JournalError> {
+        now(store_at(path).find(session))
+    }
+
+    pub(super) fn list(path: &Path) -> Result<Vec<Listed>, JournalError> {
+        now(store_at(path).list())
+    }
+
+    pub(super) fn remember(path: &Path, found: &[Found]) -> Result<(), JournalError> {
+        now(store_at(path).remember(found.to_vec()))
+    }
+
+    pub(super) fn holder(path: &Path, session: &str) -> Option<String> {
+        now(store_at(path).holder(session))
+    }
+
+    pub(super) fn delete(path: &Path, session: &str) -> Result<(), JournalError> {
+        now(store_at(path).delete(session))
+    }
 }
 
 fn shown(path: &Path, text: &str) -> String {

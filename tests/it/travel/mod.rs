@@ -70,7 +70,7 @@ async fn go_on(conversation: &Conversation, records: &[Record], llm: Arc<dyn Llm
     let n_messages = records.iter().filter(|record| matches!(record.body, RecordBody::Message { .. })).count();
     let mut lines = conversation.lines.iter().skip(n_messages);
     let (world, _) = conversation.world(llm);
-    let mut session = Session::resume(world, Box::new(journal.clone())).unwrap();
+    let mut session = Session::resume(world, Box::new(journal.clone())).await.unwrap();
     let mut events = session.subscribe(Interest::Everything { capacity: 100_000 });
     let handle = session.spawn();
     while let Some(notice) = events.next().await {

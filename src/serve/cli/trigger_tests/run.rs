@@ -83,7 +83,8 @@ pub(crate) async fn judge_table(
     let program_path = path.with_file_name(&table.program);
     let configuration = Some(configuration(&program_path, path, &table.settings)?);
     let launch = Launch { configuration, ..chosen.launch() };
-    let (classifier, config) = launch.classifier(program, Some(program_path)).map_err(|error| error.to_string())?;
+    let (classifier, config) =
+        launch.classifier(program, Some(program_path)).await.map_err(|error| error.to_string())?;
     let timeout = config.session.classifier_timeout;
     let asked = (*config.classifier().0 != ClassifierId::Off).then_some(&*classifier);
     judge(program, table, asked, timeout).await

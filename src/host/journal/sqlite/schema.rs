@@ -5,23 +5,22 @@
 
 use std::fs::OpenOptions;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
-use crate::host::journal::JournalError;
-use crate::host::journal::file::io_error;
+use crate::host::journal::lease::Lease;
 use crate::host::journal::private::{make_folder_of, private, sync_folder_of};
-use crate::host::journal::store::beside;
-use crate::host::journal::store::lock::Lock;
+use crate::host::journal::store::check_session_id;
+use crate::host::journal::{JournalError, JournalErrorKind};
 
 /// What stands in the header of a store (`play`), so that no other database is taken for one.
 pub(super) const APPLICATION_ID: i32 = 0x706c_6179;
 
-/// How long a statement waits for another process that writes. Each writes for less than a disk needs to sync.
+/// How long SQLite itself waits for another process that writes, before it is asked again.
 const BUSY: Duration = Duration::from_secs(2);
 
 /// Pages (of 4 KiB) of the write-ahead log at which an append moves them into the file. It must then wait for the
@@ -38,9 +37,9 @@ const MIN_PAGE: u64 = 512;
 static OPENING: Mutex<()> = Mutex::new(());
 
 /// The steps from one version of the tables to the next; the first begins at an empty database.
-const STEPS: [&str; 2] = [
-    // Bodies are the JSON of `.jsonl` lines without number and time. `tail` has the chunks of the reply in progress,
-    // `secret` whole the bodies that are masked in `record`.
+const STEPS: [&str; 3] = [
+    // Bodies are the JSON of `.jsonl` lines without number and time. `tail` had the chunks of the reply in progress,
+    // `secret` has whole the bodies that are masked in `record`.
     "CREATE TABLE session (
         number INTEGER PRIMARY KEY,
         id TEXT NOT NULL UNIQUE,
@@ -69,8 +68,8 @@ const STEPS: [&str; 2] = [
         body TEXT NOT NULL,
         PRIMARY KEY (session, seq)
     ) STRICT, WITHOUT ROWID;",
-    // How a session stood when somebody looked; true as long as its last record has this `seq` and `time` (chunks are
-    // joined, so a number can come again) and `by` is the same program.
+    // How a session stood when somebody looked; true as long as its last record has this `seq` and `time` and `by` is the
+    // same program.
     "CREATE TABLE standing (
         session INTEGER PRIMARY KEY,
         seq INTEGER NOT NULL,
@@ -79,6 +78,10 @@ const STEPS: [&str; 2] = [
         state TEXT NOT NULL,
         detail TEXT NOT NULL
     ) STRICT;",
+    // Records are only ever added, and who writes is counted: an earlier owner is fenced.
+    "INSERT INTO record SELECT session, seq, time, body FROM tail;
+    DROP TABLE tail;
+    ALTER TABLE session ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;",
 ];
 
 /// The version that this program makes.
@@ -89,7 +92,7 @@ pub(super) const VERSION: u32 = STEPS.len() as u32;
 /// # Errors
 /// It cannot be opened, is no store, or one of a newer program.
 pub(super) fn open(path: &Path, create: bool) -> Result<Connection, JournalError> {
-    let error = |action, cause| io_error(path, action, cause);
+    let error = |action, cause| JournalError::io(path, action, cause);
     if create {
         make_folder_of(path).map_err(|cause| error("make the folder of", cause))?;
     }
@@ -104,7 +107,7 @@ pub(super) fn open(path: &Path, create: bool) -> Result<Connection, JournalError
     }
     // SQLite would take it for an empty database, and write over it.
     if (1..MIN_PAGE).contains(&metadata.len()) {
-        return Err(JournalError::Foreign { path: path.to_owned(), what: "no SQLite database" });
+        return Err(foreign(path, "no SQLite database"));
     }
     let fault = |cause| fault(path, "open", cause);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -113,7 +116,7 @@ pub(super) fn open(path: &Path, create: bool) -> Result<Connection, JournalError
     connection.busy_timeout(BUSY).map_err(fault)?;
     if check(&connection, path)? < VERSION {
         // Two processes that make one store at the same time would stand in each other's way.
-        let _lock = Lock::wait(&beside(path, "lock")).map_err(|cause| error("lock", cause))?;
+        let _lock = Lease::wait(&beside(path, "lock")).map_err(|cause| error("lock", cause))?;
         migrate(&mut connection, path)?;
     }
     // The tables may be somebody else's work: they call no function with side effects.
@@ -134,10 +137,11 @@ fn check(connection: &Connection, path: &Path) -> Result<u32, JournalError> {
     let version = u32::try_from(number("user_version").map_err(fault)?).unwrap_or(u32::MAX);
     let is_empty = application == 0 && version == 0 && tables == 0;
     if application != APPLICATION_ID && !is_empty {
-        return Err(JournalError::Foreign { path: path.to_owned(), what: "another program's database" });
+        return Err(foreign(path, "another program's database"));
     }
     if version > VERSION {
-        return Err(JournalError::Newer { path: path.to_owned(), found: version, known: VERSION });
+        let kind = JournalErrorKind::Format { found: version, known: VERSION };
+        return Err(JournalError::new(path.display().to_string(), kind));
     }
     Ok(version)
 }
@@ -179,27 +183,41 @@ fn make_private(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Beside the store itself, whatever links lead to it; it must be there.
+pub(super) fn lease_path(path: &Path, session: &str) -> Result<PathBuf, JournalError> {
+    check_session_id(session)?;
+    let path = path.canonicalize().map_err(|cause| JournalError::io(path, "find", cause))?;
+    Ok(beside(&path, &format!("{session}.lock")))
+}
+
+fn beside(path: &Path, extension: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(extension);
+    name.into()
+}
+
+fn foreign(path: &Path, what: &'static str) -> JournalError {
+    JournalError::new(path.display().to_string(), JournalErrorKind::Foreign(what))
+}
+
 /// What SQLite says, in the words of journals.
 pub(super) fn fault(path: &Path, action: &'static str, cause: rusqlite::Error) -> JournalError {
-    let path = path.to_owned();
-    let code = cause.sqlite_error_code();
-    if code == Some(ErrorCode::NotADatabase) {
-        return JournalError::Foreign { path, what: "no SQLite database" };
-    }
-    let advice = match code {
-        Some(ErrorCode::DiskFull) => "free some space, then resume the session with --session",
+    let location = path.display().to_string();
+    let advice = match cause.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => return foreign(path, "no SQLite database"),
+        Some(ErrorCode::DiskFull) => return JournalError::full(location, action, cause),
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
-            "make it and its folder writable, or choose another place with --journal"
+            "make it and its folder writable, or choose another place"
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            "another process keeps the store busy: wait for it or end it, then resume the session with --session"
+            "another process keeps the store busy: wait for it or end it, then resume the session"
         }
         Some(ErrorCode::SystemIoFailure) => {
-            "see whether the disk is full or broken, then resume the session with --session, or choose another place \
-             with --journal"
+            "see whether the disk is full or broken, then resume the session, or choose another place"
         }
-        Some(ErrorCode::DatabaseCorrupt) => "restore the file from a copy, or choose another place with --journal",
-        _ => "choose another place with --journal, or mend the cause and resume with --session",
+        Some(ErrorCode::DatabaseCorrupt) => "restore the file from a copy, or choose another place",
+        _ => "choose another place, or mend the cause and resume the session",
     };
-    JournalError::Io { path, action, cause: io::Error::other(cause), advice }
+    JournalError::unavailable(location, action, cause, advice)
 }

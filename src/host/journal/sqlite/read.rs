@@ -1,37 +1,45 @@
 //! The records of a session in a store.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use futures_util::FutureExt;
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
+use crate::host::journal::blocking::blocking;
+use crate::host::journal::error::check_format;
 use crate::host::journal::record::{Record, RecordBody};
-use crate::host::journal::store::schema::{self, fault};
-use crate::host::journal::{JournalError, check_format, secrets};
+use crate::host::journal::sqlite::schema::{self, fault};
+use crate::host::journal::{JournalError, JournalErrorKind, RecordStream, secrets};
 
 /// What a store holds of a session.
 pub(super) struct Found {
-    /// Its number in the tables; none: it has not begun.
-    pub(super) number: Option<i64>,
+    /// Whether the session is there.
+    is_there: bool,
+    /// Its last owner.
+    pub(super) epoch: u64,
     /// Its records, numbered 1, 2, 3, …
     pub(super) records: Vec<Record>,
-    /// How many of them, at the end, are chunks of a reply in progress.
-    pub(super) n_tail: usize,
     /// The first record whose secret is missing.
     pub(super) missing: Option<u64>,
 }
 
-/// Reads a session that may be open in another process. Secrets that are not there any more stay masked.
-///
-/// # Errors
-/// The store cannot be opened, has no such session, or it cannot be read.
-pub fn read(path: &Path, session: &str) -> Result<Vec<Record>, JournalError> {
-    let mut connection = schema::open(path, false)?;
-    let found = find(&mut connection, path, session)?;
-    match found.number {
-        Some(_) => Ok(found.records),
-        None => Err(JournalError::NoSession { path: path.to_owned(), session: session.into() }),
-    }
+/// The records of a session that may be open in another process, from a thread for that. `whole`: it is an error if a
+/// secret is missing, else it stays masked.
+pub(super) fn stream_of(path: PathBuf, session: Arc<str>, from: u64, whole: bool) -> RecordStream {
+    let read = move || {
+        let mut connection = schema::open(&path, false)?;
+        let found = find(&mut connection, &path, &session)?;
+        let location = || path.display().to_string();
+        match found.missing {
+            _ if !found.is_there && !whole => Err(JournalError::no_session(location(), &session)),
+            Some(seq) if whole => Err(JournalError::new(location(), JournalErrorKind::SecretsMissing { seq })),
+            _ => Ok(stream::iter(found.records.into_iter().skip_while(move |record| record.seq < from).map(Ok))),
+        }
+    };
+    blocking(String::new(), read).into_stream().try_flatten().boxed()
 }
 
 /// All of a session, as it is at one moment.
@@ -39,15 +47,19 @@ pub(super) fn find(connection: &mut Connection, path: &Path, session: &str) -> R
     let fault = |cause| fault(path, "read", cause);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Deferred).map_err(fault)?;
     let row = transaction
-        .query_row("SELECT number, format FROM session WHERE id = ?", [session], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, u32>(1)?))
+        .query_row("SELECT number, format, epoch FROM session WHERE id = ?", [session], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, u32>(1)?, row.get::<_, i64>(2)?))
         })
         .optional();
-    let Some((number, format)) = row.map_err(fault)? else {
-        return Ok(Found { number: None, records: Vec::new(), n_tail: 0, missing: None });
+    let Some((number, format, epoch)) = row.map_err(fault)? else {
+        return Ok(Found { is_there: false, epoch: 0, records: Vec::new(), missing: None });
     };
     check_format(path, format)?;
-    let damaged = |(seq, cause)| JournalError::Damaged { path: path.to_owned(), session: session.into(), seq, cause };
+    let damaged = |(seq, cause)| {
+        let advice = "restore the file from a copy, or look at the other sessions in it";
+        let kind = JournalErrorKind::Corrupt { what: format!("record {seq} of session {session}"), cause, advice };
+        JournalError::new(path.display().to_string(), kind)
+    };
     let mut records = Vec::new();
     let mut put = |record: Record| {
         let expected = records.len() as u64 + 1;
@@ -57,12 +69,7 @@ pub(super) fn find(connection: &mut Connection, path: &Path, session: &str) -> R
         records.push(record);
         Ok(())
     };
-    bodies(&transaction, "record", number, path, &damaged, &mut put)?;
-    let mut n_tail = 0;
-    bodies(&transaction, "tail", number, path, &damaged, &mut |record| {
-        n_tail += 1;
-        put(record)
-    })?;
+    bodies(&transaction, number, path, &damaged, &mut put)?;
     let mut missing = None;
     if secrets::are_masked(&records) {
         let mut kept = HashMap::new();
@@ -78,21 +85,20 @@ pub(super) fn find(connection: &mut Connection, path: &Path, session: &str) -> R
         }
         missing = secrets::restore_from(&kept, &mut records);
     }
-    Ok(Found { number: Some(number), records, n_tail, missing })
+    Ok(Found { is_there: true, epoch: seq_of(epoch), records, missing })
 }
 
-/// Hands on the rows of one table, in order.
+/// Hands on the records, in order.
 fn bodies(
     transaction: &Transaction<'_>,
-    table: &str,
     number: i64,
     path: &Path,
     damaged: &dyn Fn((u64, String)) -> JournalError,
     put: &mut dyn FnMut(Record) -> Result<(), JournalError>,
 ) -> Result<(), JournalError> {
     let fault = |cause| fault(path, "read", cause);
-    let select = format!("SELECT seq, time, body FROM {table} WHERE session = ? ORDER BY seq");
-    let mut statement = transaction.prepare(&select).map_err(fault)?;
+    let select = "SELECT seq, time, body FROM record WHERE session = ? ORDER BY seq";
+    let mut statement = transaction.prepare(select).map_err(fault)?;
     let mut rows = statement.query(params![number]).map_err(fault)?;
     while let Some(row) = rows.next().map_err(fault)? {
         let seq = seq_of(row.get(0).map_err(fault)?);

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::host::journal::error::check_format;
 use crate::host::journal::record::{Record, RecordBody};
-use crate::host::journal::{JournalError, check_format};
+use crate::host::journal::{JournalError, JournalErrorKind};
 
 /// What a file holds.
 #[derive(Debug)]
@@ -14,37 +15,6 @@ pub(crate) struct Found {
     pub(crate) records: Vec<Record>,
     /// Where the last whole record ends; what follows was not written completely.
     pub(crate) end: u64,
-    /// The chunks at the end.
-    pub(crate) tail: Option<Tail>,
-}
-
-/// The chunks of the reply in progress, at the end of the file.
-#[derive(Debug)]
-pub(crate) struct Tail {
-    /// Where the first one's line begins.
-    pub(crate) start: u64,
-    /// The first one's number.
-    pub(crate) seq: u64,
-    /// Whose reply.
-    pub(crate) turn: u64,
-    /// The last one's time.
-    pub(crate) time: i64,
-    /// The bytes of all.
-    pub(crate) bytes: Vec<u8>,
-    /// How many.
-    pub(crate) n_chunks: u64,
-}
-
-impl Tail {
-    pub(crate) fn new(start: u64, seq: u64, turn: u64, time: i64, bytes: &[u8]) -> Tail {
-        Tail { start, seq, turn, time, bytes: bytes.to_vec(), n_chunks: 1 }
-    }
-
-    pub(crate) fn push(&mut self, time: i64, bytes: &[u8]) {
-        self.time = time;
-        self.bytes.extend_from_slice(bytes);
-        self.n_chunks += 1;
-    }
 }
 
 /// A place from which on nothing fits.
@@ -58,19 +28,20 @@ struct Break {
 
 /// The records of a file.
 ///
-/// A last line that is cut off is left out. A chunk may take the place of chunks with its number and higher ones
-/// (see `file.rs`), also after a stretch that a stopped overwriting left unreadable.
+/// A last line that is cut off is left out. Earlier versions joined the chunks of a reply in the file itself: a chunk
+/// may take the place of chunks with its number and higher ones, also after a stretch that a process left unreadable
+/// which was killed meanwhile.
 ///
 /// # Errors
 /// Something in the middle cannot be read, or the format is newer than ours.
 pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Found, JournalError> {
-    let mut found = Found { records: Vec::new(), end: 0, tail: None };
+    let mut found = Found { records: Vec::new(), end: 0 };
     let mut broken: Option<Break> = None;
     let mut offset = 0;
     for (index, line) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
         let start = offset;
         offset += line.len() as u64;
-        let corrupt = |cause: String| JournalError::Corrupt { path: path.to_owned(), line: index + 1, cause };
+        let corrupt = |cause: String| damaged(path, index + 1, cause);
         let parsed = if line.ends_with(b"\n") { parse(line) } else { Err("the line is cut off".to_owned()) };
         if index == 0 && line.ends_with(b"\n") {
             check_first(path, line, &parsed)?;
@@ -79,9 +50,8 @@ pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Found, JournalError> {
             Ok(record) => {
                 let expected = found.records.len() as u64 + 1;
                 if fits(&found.records, &record, broken.is_some()) {
-                    let goes_on = broken.is_none() && record.seq == expected;
                     found.records.truncate(usize::try_from(record.seq).unwrap_or(1) - 1);
-                    found.put(record, start, goes_on);
+                    found.records.push(record);
                     found.end = offset;
                     broken = None;
                 } else if record.seq < expected && broken.is_none() {
@@ -100,38 +70,11 @@ pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Found, JournalError> {
     }
     if let Some(broken) = broken {
         if broken.is_damage {
-            return Err(JournalError::Corrupt { path: path.to_owned(), line: broken.line, cause: broken.cause });
+            return Err(damaged(path, broken.line, broken.cause));
         }
         found.end = broken.offset;
     }
     Ok(found)
-}
-
-impl Found {
-    fn put(&mut self, record: Record, start: u64, goes_on: bool) {
-        match &record.body {
-            RecordBody::Chunk { turn, text } => match self.tail.as_mut().filter(|tail| goes_on && tail.turn == *turn) {
-                Some(tail) => tail.push(record.time, &text.0),
-                None => self.tail = Some(Tail::new(start, record.seq, *turn, record.time, &text.0)),
-            },
-            RecordBody::Begun(_)
-            | RecordBody::ReplyEnded { .. }
-            | RecordBody::CallStarted { .. }
-            | RecordBody::CallEnded { .. }
-            | RecordBody::Message { .. }
-            | RecordBody::Signal { .. }
-            | RecordBody::Verdict { .. }
-            | RecordBody::TimerFired { .. }
-            | RecordBody::Approved { .. }
-            | RecordBody::Interrupted
-            | RecordBody::Edited { .. }
-            | RecordBody::SignaturesChanged { .. }
-            | RecordBody::ProgramChanged(_)
-            | RecordBody::GoOn
-            | RecordBody::Reopened => self.tail = None,
-        }
-        self.records.push(record);
-    }
 }
 
 /// Whether a record can stand here: it is the next one, or a chunk that takes the place of chunks. After an
@@ -165,7 +108,7 @@ struct FirstLine {
 
 /// The first line says what the file is, also if we cannot read the rest of it.
 fn check_first(path: &Path, line: &[u8], parsed: &Result<Record, String>) -> Result<(), JournalError> {
-    let corrupt = |cause: &str| JournalError::Corrupt { path: path.to_owned(), line: 1, cause: cause.to_owned() };
+    let corrupt = |cause: &str| damaged(path, 1, cause.to_owned());
     let Ok(first) = serde_json::from_slice::<FirstLine>(line) else {
         return Err(corrupt("this is not a session journal"));
     };
@@ -176,4 +119,11 @@ fn check_first(path: &Path, line: &[u8], parsed: &Result<Record, String>) -> Res
         return Err(corrupt("the first record must be `begun`"));
     }
     parsed.as_ref().map(|_| ()).map_err(|cause| corrupt(cause))
+}
+
+fn damaged(path: &Path, line: usize, cause: String) -> JournalError {
+    let advice =
+        "restore the file from a copy, or remove this and all following lines to go on from the state before them";
+    let kind = JournalErrorKind::Corrupt { what: "the journal".to_owned(), cause, advice };
+    JournalError::new(format!("{}:{line}", path.display()), kind)
 }

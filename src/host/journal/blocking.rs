@@ -1,0 +1,27 @@
+//! Work that waits for a disk, on threads for that.
+
+use std::io;
+
+use tokio::sync::Semaphore;
+
+use crate::host::journal::JournalError;
+
+/// How much of it is done at one time in a process: more does not make a disk faster, but each costs a thread.
+static ROOM: Semaphore = Semaphore::const_new(8);
+
+/// Has `work` done on a thread for blocking calls.
+pub(super) async fn blocking<T: Send + 'static>(
+    location: String,
+    work: impl FnOnce() -> Result<T, JournalError> + Send + 'static,
+) -> Result<T, JournalError> {
+    // Closed never: the error cannot happen, and without a permit nothing is lost but restraint.
+    let _permit = ROOM.acquire().await;
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|cause| {
+        Err(JournalError::unavailable(
+            location,
+            "use",
+            io::Error::other(cause),
+            "resume the session, and please report this",
+        ))
+    })
+}
