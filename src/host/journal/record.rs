@@ -463,7 +463,7 @@ impl Record {
     }
 
     /// The record as it may be shown: secret values masked. `secrets` are the names of the variables that the session
-    /// declares secret anywhere ([`secret_names`]).
+    /// declares secret anywhere (`secrets.rs`).
     #[must_use]
     pub fn shown(&self, secrets: &[Arc<str>]) -> Record {
         let mask = || Value::str("***");
