@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::host::equipment::declaration::{self, Source, Written};
-use crate::host::keys::{ConfigError, unknown_key};
+use crate::host::keys::{ConfigError, read, unknown_key};
 use crate::host::settings::SettingsWire;
 use crate::span::LineIndex;
+use crate::value::Value;
 use crate::vm::dataflow::date::{self, TimesOfDay};
 use crate::vm::protocol::settings::Settings;
 
@@ -235,6 +237,10 @@ impl FileConfig {
 /// Settings of the machine that are no limits: they have keys of their own outside of `[limits]`.
 const NO_LIMITS: [&str; 3] = ["classifier", "times_of_day", "zone"];
 
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Limits(#[serde(with = "SettingsWire")] Settings);
+
 /// Sets one of the machine's settings by its name.
 ///
 /// # Errors
@@ -251,20 +257,9 @@ pub(crate) fn set_limit(settings: &mut Settings, key: &str, value: serde_json::V
     let Some(slot) = all.get_mut(key) else {
         return Err(unknown_key(key, all.keys().map(String::as_str).filter(|key| !NO_LIMITS.contains(key))));
     };
-    let kind = match &*slot {
-        serde_json::Value::Bool(_) => "true or false",
-        serde_json::Value::String(_) => match key {
-            "barrier" => "\"all\" or \"effects\"",
-            "replan" => "\"restart\" or \"resume\"",
-            "on_user_message" => "\"queue\", \"interrupt\" or \"rollback\"",
-            _ => "\"speak\" or \"stop\"",
-        },
-        serde_json::Value::Number(_) => "a whole number that is not negative",
-        serde_json::Value::Null | serde_json::Value::Array(_) | serde_json::Value::Object(_) => "something else",
-    };
     *slot = value;
-    *settings =
-        SettingsWire::deserialize(serde_json::Value::Object(all)).map_err(|_| format!("`{key}` must be {kind}"))?;
+    let all: Value = serde_json::from_value(all.into()).unwrap_or_default();
+    *settings = read::<Limits>(&all)?.0;
     Ok(())
 }
 

@@ -3,6 +3,8 @@
 use std::any::Any;
 use std::borrow::Cow;
 
+use crate::lang::expr::{begins_name, continues_name};
+
 /// The beginning and the end of a long text: what a message shows of a prompt or of an error page.
 pub(crate) fn shorten(text: &str, n_characters: usize) -> Cow<'_, str> {
     let text = text.trim();
@@ -20,4 +22,13 @@ pub(crate) fn shorten(text: &str, n_characters: usize) -> Cow<'_, str> {
 pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}
+
+/// A foreign name as one of the language: other characters become `_`. Empty for an empty name.
+pub(crate) fn identifier(name: &str) -> String {
+    let mut identifier: String = name.chars().map(|c| if continues_name(c) { c } else { '_' }).collect();
+    if identifier.starts_with(|c| !begins_name(c)) {
+        identifier.insert(0, '_');
+    }
+    identifier
 }

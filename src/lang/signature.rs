@@ -59,6 +59,12 @@ impl TypeKind {
     }
 }
 
+impl From<TypeKind> for Type {
+    fn from(kind: TypeKind) -> Type {
+        Type { kind, optional: false }
+    }
+}
+
 impl Type {
     /// Accepts every value.
     pub const ANY: Type = Type { kind: TypeKind::Any, optional: false };

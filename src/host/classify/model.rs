@@ -5,14 +5,14 @@
 
 use std::sync::Arc;
 
-use futures_util::StreamExt;
 use serde_json::Value as Json;
 
 use crate::host::classify::{TriggerClassifier, VerdictFuture, prompt};
-use crate::host::llm::{Llm, LlmRequest, Purpose, ReplyPart, ReplyStream, behind_think};
+use crate::host::llm::answer::read;
+use crate::host::llm::{Llm, LlmRequest, Purpose, behind_think};
 use crate::host::text::shorten;
 use crate::lang::program::TriggerId;
-use crate::vm::protocol::{Candidate, Finish, Judge, Question, ReplyEnd, Usage, Verdict};
+use crate::vm::protocol::{Candidate, Judge, Question, Verdict};
 
 /// Bytes of an answer, think blocks included. A model that writes more is not answering.
 const MAX_BYTES: usize = 1 << 18;
@@ -45,7 +45,7 @@ impl TriggerClassifier for ModelClassifier {
     fn judge(&self, question: Arc<Question>) -> VerdictFuture {
         let reply = self.llm.request(request(&question));
         Box::pin(async move {
-            match read_reply(reply).await {
+            match read(reply, MAX_BYTES).await {
                 Ok((text, usage)) => match read_answer(&text, &question.candidates) {
                     Some(matched) => Verdict::Judged { by: Judge::Model, matched, abstained: Vec::new(), usage },
                     None => {
@@ -57,7 +57,7 @@ impl TriggerClassifier for ModelClassifier {
                         Verdict::Failed { reason: reason.into() }
                     }
                 },
-                Err(reason) => Verdict::Failed { reason },
+                Err(failure) => Verdict::Failed { reason: failure.reason },
             }
         })
     }
@@ -69,30 +69,6 @@ impl TriggerClassifier for ModelClassifier {
 
 fn request(question: &Question) -> LlmRequest {
     LlmRequest { purpose: Purpose::Classifier, messages: prompt::messages(question), schema: None, turn: None }
-}
-
-/// The whole reply; the error says why there is none.
-async fn read_reply(mut reply: ReplyStream) -> Result<(String, Option<Usage>), Arc<str>> {
-    let mut bytes = Vec::new();
-    while let Some(part) = reply.next().await {
-        match part {
-            ReplyPart::Bytes(more) => bytes.extend_from_slice(&more),
-            ReplyPart::End { end: ReplyEnd::Complete(Finish::Length), .. } => {
-                return Err("the answer was cut by the token limit; raise max_tokens".into());
-            }
-            ReplyPart::End { end: ReplyEnd::Complete(Finish::Stop | Finish::Other(_)), usage } => {
-                return Ok((String::from_utf8_lossy(&bytes).into_owned(), usage));
-            }
-            ReplyPart::End { end: ReplyEnd::Broken { reason, .. } | ReplyEnd::Refused { reason }, .. } => {
-                return Err(reason);
-            }
-            ReplyPart::End { end: ReplyEnd::Closed, .. } => return Err("the reply was closed".into()),
-        }
-        if bytes.len() > MAX_BYTES {
-            return Err("the answer has no end; choose another model with --classifier model:ID".into());
-        }
-    }
-    Err("the stream ended without saying that the reply is complete".into())
 }
 
 /// The candidates that an answer names, in the question's order; none if there is no list in it.

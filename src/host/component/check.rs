@@ -49,7 +49,7 @@ pub(super) fn check(description: &Description, value: Option<&Value>, shared: &S
         Side::Response => "response",
     };
     let checker = Checker { shared, side, known: RefCell::default() };
-    let mut faults = Faults { path: path.to_owned(), list: Vec::new(), n_more: 0 };
+    let mut faults = Faults::new(path, MAX_FAULTS);
     checker.described(description, value, &mut faults, 0);
     let Faults { mut list, n_more, .. } = faults;
     if n_more > 0 {
@@ -69,19 +69,38 @@ struct Faults {
     path: String,
     list: Vec<Fault>,
     n_more: usize,
+    /// So many are put into words; of none it is only wanted whether there is one.
+    max: usize,
 }
 
 impl Faults {
-    fn add(&mut self, message: String) {
-        if self.list.len() < MAX_FAULTS {
-            self.list.push(Fault { path: self.path.clone(), message });
+    fn new(path: &str, max: usize) -> Faults {
+        Faults { path: path.to_owned(), list: Vec::new(), n_more: 0, max }
+    }
+
+    fn add(&mut self, message: impl FnOnce() -> String) {
+        if self.list.len() < self.max {
+            self.list.push(Fault { path: self.path.clone(), message: message() });
         } else {
             self.n_more += 1;
         }
     }
 
+    /// How many there are.
+    fn n(&self) -> usize {
+        self.list.len() + self.n_more
+    }
+
+    /// Whether more would tell nothing.
+    fn is_enough(&self) -> bool {
+        self.max == 0 && self.n_more > 0
+    }
+
     /// Does something one step further down.
     fn below(&mut self, step: &dyn fmt::Display, work: impl FnOnce(&mut Faults)) {
+        if self.is_enough() {
+            return;
+        }
         let length = self.path.len();
         self.path.push_str(&step.to_string());
         work(self);
@@ -113,8 +132,8 @@ impl Checker<'_> {
         let value = match value {
             Some(Value::Null) | None if !description.required => return,
             Some(Value::Null) if allows_null(&description.ty) => return,
-            None => return faults.add(format!("is missing ({} is required)", description.ty)),
-            Some(Value::Null) => return faults.add(format!("must not be null ({} is required)", description.ty)),
+            None => return faults.add(|| format!("is missing ({} is required)", description.ty)),
+            Some(Value::Null) => return faults.add(|| format!("must not be null ({} is required)", description.ty)),
             Some(value) => value,
         };
         if let Some(reference) = AssetReference::read(value) {
@@ -125,25 +144,29 @@ impl Checker<'_> {
             // Text that looks like one is text where text is wanted.
             let is_text = matches!(value, Value::Str(_));
             if !is_text || !self.fits(value, &description.ty, depth) {
-                let message = format!("a reference to the asset `{}` is not accepted here", reference.id);
-                return faults.add(format!("{message}; give the value itself ({})", description.ty));
+                return faults.add(|| {
+                    let message = format!("a reference to the asset `{}` is not accepted here", reference.id);
+                    format!("{message}; give the value itself ({})", description.ty)
+                });
             }
         }
-        let n_before = faults.list.len() + faults.n_more;
+        let n_before = faults.n();
         self.value(value, &description.ty, faults, depth);
-        let is_of_type = faults.list.len() + faults.n_more == n_before;
+        let is_of_type = faults.n() == n_before;
         if let Some(allowed) = description.allowed.as_ref().filter(|allowed| is_of_type && !allowed.contains(value)) {
-            let mut listed: Vec<String> = allowed.iter().take(MAX_TOLD).map(short).collect();
-            if allowed.len() > MAX_TOLD {
-                listed.push(format!("or {} others", allowed.len() - MAX_TOLD));
-            }
-            faults.add(format!("must be one of {}, not {}", listed.join(", "), short(value)));
+            faults.add(|| {
+                let mut listed: Vec<String> = allowed.iter().take(MAX_TOLD).map(short).collect();
+                if allowed.len() > MAX_TOLD {
+                    listed.push(format!("or {} others", allowed.len() - MAX_TOLD));
+                }
+                format!("must be one of {}, not {}", listed.join(", "), short(value))
+            });
         }
     }
 
     fn value(&self, value: &Value, ty: &DataType, faults: &mut Faults, depth: usize) {
         if depth > MAX_DEPTH {
-            return faults.add(format!("is nested deeper than {MAX_DEPTH} levels"));
+            return faults.add(|| format!("is nested deeper than {MAX_DEPTH} levels"));
         }
         match (ty, value) {
             (DataType::List(element), Value::List(items)) => {
@@ -163,22 +186,24 @@ impl Checker<'_> {
             (DataType::Object(fields), Value::Map(_)) => self.object(value, fields, faults, depth),
             (DataType::Shared(name), _) => match self.shared.get(name) {
                 Some(ty) => self.value(value, ty, faults, depth),
-                None => faults.add(format!("no type is called `{name}`")),
+                None => faults.add(|| format!("no type is called `{name}`")),
             },
             (DataType::Union(alternatives), _) => {
                 if alternatives.iter().any(|ty| self.fits(value, ty, depth)) {
                     return;
                 }
+                if faults.max == 0 {
+                    return faults.add(String::new);
+                }
                 // The one that was probably meant says more than that none fits.
                 let mut similar = alternatives.iter().filter(|ty| self.is_similar(value, ty));
                 match (similar.next(), similar.next()) {
                     (Some(meant), None) => self.value(value, meant, faults, depth),
-                    (Some(_), Some(_)) | (None, _) => faults.add(mismatch(ty, value)),
+                    (Some(_), Some(_)) | (None, _) => faults.add(|| mismatch(ty, value)),
                 }
             }
             (DataType::Host(name), _) => {
-                let message = format!("must be a reference to an asset that holds a {name}, not {}", told(value));
-                faults.add(message);
+                faults.add(|| format!("must be a reference to an asset that holds a {name}, not {}", told(value)));
             }
             (
                 DataType::Any
@@ -193,7 +218,7 @@ impl Checker<'_> {
                 _,
             ) => {
                 if !is_of_simple(value, ty) {
-                    faults.add(mismatch(ty, value));
+                    faults.add(|| mismatch(ty, value));
                 }
             }
         }
@@ -210,9 +235,12 @@ impl Checker<'_> {
         if self.side == Side::Parameter && !members.is_empty() {
             let known: HashMap<&str, ()> = fields.iter().map(|field| (&*field.name, ())).collect();
             for key in members.keys().filter(|key| !known.contains_key(&***key)) {
-                let names: Vec<&str> = fields.iter().map(|field| &*field.name).take(MAX_TOLD).collect();
-                let there = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
-                faults.below(&Member(key), |faults| faults.add(format!("is not known here; there is {there}")));
+                let unknown = || {
+                    let names: Vec<&str> = fields.iter().map(|field| &*field.name).take(MAX_TOLD).collect();
+                    let there = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
+                    format!("is not known here; there is {there}")
+                };
+                faults.below(&Member(key), |faults| faults.add(unknown));
             }
         }
     }
@@ -224,63 +252,13 @@ impl Checker<'_> {
         if let Some(known) = self.known.borrow().get(&key).filter(|_| is_container) {
             return *known;
         }
-        if depth > MAX_DEPTH {
-            return false;
-        }
-        let fits = match (ty, value) {
-            (DataType::List(element), Value::List(items)) => {
-                items.iter().all(|item| self.fits(item, element, depth + 1))
-            }
-            (DataType::Dict(inner), Value::Map(members)) => {
-                members.values().all(|member| self.fits(member, inner, depth + 1))
-            }
-            (DataType::Object(fields), Value::Map(members)) => {
-                let is_known = |key: &str| fields.iter().any(|field| &*field.name == key);
-                (self.side == Side::Response || members.keys().all(|key| is_known(key)))
-                    && fields
-                        .iter()
-                        .all(|field| self.fits_description(members.get(&field.name), &field.description, depth + 1))
-            }
-            (DataType::Shared(name), _) => self.shared.get(name).is_some_and(|ty| self.fits(value, ty, depth)),
-            (DataType::Union(alternatives), _) => alternatives.iter().any(|ty| self.fits(value, ty, depth)),
-            (DataType::Host(_), _) => false,
-            (
-                DataType::Any
-                | DataType::Null
-                | DataType::Str
-                | DataType::Int
-                | DataType::Float
-                | DataType::Bool
-                | DataType::List(_)
-                | DataType::Dict(_)
-                | DataType::Object(_),
-                _,
-            ) => is_of_simple(value, ty),
-        };
+        let mut faults = Faults::new("", 0);
+        self.value(value, ty, &mut faults, depth);
+        let fits = faults.n() == 0;
         if is_container {
             self.known.borrow_mut().insert(key, fits);
         }
         fits
-    }
-
-    fn fits_description(&self, value: Option<&Value>, description: &Description, depth: usize) -> bool {
-        let mut faults = Faults { path: String::new(), list: Vec::new(), n_more: 0 };
-        match value {
-            None | Some(Value::Null) => {
-                self.described(description, value, &mut faults, depth);
-                faults.list.is_empty()
-            }
-            Some(value) => {
-                let is_reference = AssetReference::read(value).is_some();
-                let is_opaque = self.side == Side::Response && matches!(description.ty, DataType::Host(_));
-                if is_reference && (description.asset_reference || is_opaque) {
-                    return true;
-                }
-                (!is_reference || matches!(value, Value::Str(_)))
-                    && self.fits(value, &description.ty, depth)
-                    && description.allowed.as_ref().is_none_or(|allowed| allowed.contains(value))
-            }
-        }
     }
 
     /// Whether a value has at least the outer form of a type.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::value::{Map, Value};
+use crate::value::Value;
 
 /// The keys of an identity, in order.
 pub(super) const KEYS: [&str; 3] = ["group_id", "artifact_id", "version"];
@@ -26,19 +26,6 @@ impl fmt::Display for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.group_id, self.artifact_id, self.version)
     }
-}
-
-impl Identity {
-    /// The component that a section of somebody's `config` names, if it names one.
-    pub fn of_section(section: &Map) -> Option<Identity> {
-        let [group_id, artifact_id, version] = KEYS.map(|key| section.get(key).and_then(scalar_text));
-        Some(Identity { group_id: group_id?, artifact_id: artifact_id?, version: version? })
-    }
-}
-
-/// The instance that a section names: text, whichever way it is written (`instance_id: 0` is `0`).
-pub fn instance_of_section(section: &Map) -> Option<Arc<str>> {
-    section.get("instance_id").and_then(scalar_text)
 }
 
 /// The text of what is no list, no map and not null.

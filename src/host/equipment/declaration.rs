@@ -168,7 +168,7 @@ impl Declarations {
         let allowed = all.policies.list.allow.clone().unwrap_or_default();
         let is_named = |name: &str| program.texts.iter().any(|text| builtin::is_named(name, text));
         let is_wanted = |name: &&str| allowed.iter().any(|allowed| **allowed == **name) || is_named(name);
-        all.builtins = builtin::NAMES.into_iter().filter(is_wanted).collect();
+        all.builtins = builtin::names().filter(is_wanted).collect();
         let names = all.plugins.iter().map(|plugin| (&plugin.name, &plugin.place));
         for server in &all.servers {
             if let Some((_, place)) = names.clone().find(|(name, _)| **name == server.name) {
@@ -346,11 +346,10 @@ struct PluginKeys {
 }
 
 fn read_plugin(name: &str, value: &Value, written: &Written) -> Result<PluginDeclaration, String> {
-    let keys = match value {
-        Value::Str(path) => PluginKeys { path: path.to_string(), ..PluginKeys::default() },
-        value => read(value)?,
+    let PluginKeys { path, instance_id, config } = match value.as_str() {
+        Some(path) => PluginKeys { path: path.to_owned(), ..PluginKeys::default() },
+        None => read(value)?,
     };
-    let PluginKeys { path, instance_id, config } = keys;
     if path.is_empty() {
         return Err("it has no `path`: the folder that holds `.config/config.yaml`".to_owned());
     }

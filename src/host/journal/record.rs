@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::host::journal::secrets;
 use crate::host::journal::wire::{FileWire, ToolWire};
 use crate::host::settings::SettingsWire;
 use crate::lang::program::{PlaybookId, TriggerId};
@@ -457,11 +456,6 @@ impl RecordBody {
     }
 }
 
-/// The names of all variables that a session's records declare secret.
-pub fn secret_names(records: &[Record]) -> Vec<Arc<str>> {
-    secrets::names_of(records)
-}
-
 impl Record {
     /// When.
     pub fn timestamp(&self) -> Timestamp {
@@ -469,7 +463,7 @@ impl Record {
     }
 
     /// The record as it may be shown: secret values masked. `secrets` are the names of the variables that the session
-    /// declares secret anywhere ([`secret_names`]).
+    /// declares secret anywhere (`secrets.rs`).
     #[must_use]
     pub fn shown(&self, secrets: &[Arc<str>]) -> Record {
         let mask = || Value::str("***");

@@ -121,10 +121,8 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         words: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
-        match self.0 {
-            Value::Str(text) => visitor.visit_enum((&**text).into_deserializer()),
-            _ => Err(Fault::unknown_variant("", words)),
-        }
+        let word = self.0.as_str().ok_or_else(|| Fault::unknown_variant("", words))?;
+        visitor.visit_enum(word.into_deserializer())
     }
 
     forward_to_deserialize_any! {
@@ -202,10 +200,8 @@ pub(crate) fn texts<'d, D: Deserializer<'d>, T: From<Vec<String>>>(deserializer:
 
 /// The texts of a list, or one.
 pub(crate) fn texts_of(value: &Value) -> Option<Vec<String>> {
-    match value {
-        Value::List(items) => items.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
-        one => one.as_str().map(|text| vec![text.to_owned()]),
-    }
+    let texts = if let Value::List(items) = value { items } else { std::slice::from_ref(value) };
+    texts.iter().map(|text| text.as_str().map(str::to_owned)).collect()
 }
 
 /// Anything, as text: `id: 0` is the text "0".

@@ -58,7 +58,7 @@ pub(crate) fn outcome_of(llm: Arc<dyn Llm>, call: &StartCall) -> impl Future<Out
 pub async fn ask(llm: &dyn Llm, request: LlmRequest, retries: Retries) -> Result<(String, Option<Usage>), Arc<str>> {
     let mut delay = retries.delay;
     for attempt in 0.. {
-        match read(llm.request(request.clone())).await {
+        match read(llm.request(request.clone()), MAX_BYTES).await {
             Ok(answer) => return Ok(answer),
             Err(Failure { reason, is_transient, retry_after }) => {
                 if !is_transient || attempt >= retries.n {
@@ -73,8 +73,10 @@ pub async fn ask(llm: &dyn Llm, request: LlmRequest, retries: Retries) -> Result
     Err("the model was not asked".into())
 }
 
-struct Failure {
-    reason: Arc<str>,
+/// Why there is no answer.
+pub(crate) struct Failure {
+    /// In words that name the next step.
+    pub(crate) reason: Arc<str>,
     is_transient: bool,
     retry_after: Option<Duration>,
 }
@@ -85,7 +87,8 @@ impl Failure {
     }
 }
 
-async fn read(mut reply: ReplyStream) -> Result<(String, Option<Usage>), Failure> {
+/// The whole of a reply, without its thoughts, and what the server counted. One of more bytes is no answer.
+pub(crate) async fn read(mut reply: ReplyStream, max_bytes: usize) -> Result<(String, Option<Usage>), Failure> {
     let mut bytes = Vec::new();
     while let Some(part) = reply.next().await {
         match part {
@@ -104,8 +107,8 @@ async fn read(mut reply: ReplyStream) -> Result<(String, Option<Usage>), Failure
             ReplyPart::End { end: ReplyEnd::Refused { reason }, .. } => return Err(Failure::new(reason, false)),
             ReplyPart::End { end: ReplyEnd::Closed, .. } => return Err(Failure::new("the reply was closed", false)),
         }
-        if bytes.len() > MAX_BYTES {
-            return Err(Failure::new("the answer has no end; choose another model with --model", false));
+        if bytes.len() > max_bytes {
+            return Err(Failure::new("the answer has no end; choose another model", false));
         }
     }
     Err(Failure::new("the stream ended without saying that the reply is complete", true))

@@ -1,7 +1,25 @@
-//! The arguments of a call against the signature of its tool.
+//! The signatures of tools of ours, and the arguments of calls against signatures.
 
-use crate::lang::program::Signature;
+use crate::lang::program::{Parameter, Signature, Type};
 use crate::value::{Map, Value};
+use crate::vm::protocol::{EffectClass, ToolSignature};
+
+/// A parameter; one without a default must be given.
+pub(crate) fn parameter(name: &str, ty: impl Into<Type>, default: Option<Value>, description: &str) -> Parameter {
+    Parameter { name: name.into(), ty: ty.into(), default, description: description.into(), span: None }
+}
+
+/// The signature of a tool.
+pub(crate) fn tool(
+    name: &str,
+    parameters: Vec<Parameter>,
+    returns: impl Into<Type>,
+    summary: &str,
+    effect: EffectClass,
+) -> ToolSignature {
+    let signature = Signature { name: name.into(), parameters, returns: returns.into(), summary: summary.into() };
+    ToolSignature::new(signature, effect)
+}
 
 /// One thing that is wrong with the arguments of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! The tools that every program may name: files below the working directory, the time, and what plans ask.
 //!
-//! No file leads out of the working directory. Nor is anything below it touched that is in a folder whose name begins with a dot.
+//! No file leads out of the working directory. Nor is anything below it touched that is in a folder whose name begins
+//! with a dot.
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -8,11 +9,12 @@ use std::sync::Arc;
 
 use crate::host::clock::{Clock, iso_text};
 use crate::host::directory::WorkingDirectory;
+use crate::host::tool::arguments::{parameter, tool};
 use crate::host::tool::generate::LlmGenerate;
 use crate::host::tool::registry::{AddToolError, Registry};
 use crate::host::tool::retrieval::Retrieval;
 use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::lang::program::{Parameter, Signature, Type, TypeKind};
+use crate::lang::program::TypeKind;
 use crate::value::{Map, Value};
 use crate::vm::plan::LLM_GENERATE;
 use crate::vm::protocol::{EffectClass, ToolSignature};
@@ -20,20 +22,41 @@ use crate::vm::protocol::{EffectClass, ToolSignature};
 /// Names that `ListFiles` gives at most: more would fill any model's context.
 const MAX_NAMES: usize = 10_000;
 
-/// What a text is.
-const STR: Type = Type { kind: TypeKind::Str, optional: false };
+/// Makes a built-in tool.
+type Make = fn(&Ground<'_>) -> Arc<dyn Tool>;
 
-/// The names of the built-in tools, in the order of [`add_builtins`].
-pub const NAMES: [&str; 8] = [
-    "LoadFile",
-    "SaveFile",
-    "ListFiles",
-    "Now",
-    LLM_GENERATE,
-    Retrieval::ALL[0].name(),
-    Retrieval::ALL[1].name(),
-    Retrieval::ALL[2].name(),
+/// The built-in tools, by name.
+const TOOLS: [(&str, Make); 8] = [
+    ("LoadFile", |ground| ground.file(Work::Load)),
+    ("SaveFile", |ground| ground.file(Work::Save)),
+    ("ListFiles", |ground| ground.file(Work::List)),
+    ("Now", |ground| Arc::new(Now { clock: ground.clock.clone() })),
+    (LLM_GENERATE, |_| Arc::new(LlmGenerate)),
+    (Retrieval::ALL[0].name(), |_| Arc::new(Retrieval::ALL[0])),
+    (Retrieval::ALL[1].name(), |_| Arc::new(Retrieval::ALL[1])),
+    (Retrieval::ALL[2].name(), |_| Arc::new(Retrieval::ALL[2])),
 ];
+
+/// What built-in tools stand on.
+struct Ground<'a> {
+    /// The folder that file tools stay below.
+    directory: &'a WorkingDirectory,
+    /// The clock.
+    clock: &'a Arc<dyn Clock>,
+    /// Bytes that a file may have.
+    max_bytes: usize,
+}
+
+impl Ground<'_> {
+    fn file(&self, work: Work) -> Arc<dyn Tool> {
+        Arc::new(FileTool { work, directory: self.directory.clone(), max_bytes: self.max_bytes })
+    }
+}
+
+/// The names of the built-in tools.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    TOOLS.iter().map(|(name, _)| *name)
+}
 
 /// Adds those built-in tools that are wanted; rules may name the others, too. Files may have up to `max_bytes`.
 ///
@@ -46,21 +69,10 @@ pub fn add_builtins(
     max_bytes: usize,
     is_wanted: impl Fn(&str) -> bool,
 ) -> Result<(), AddToolError> {
-    let file = |work| -> Arc<dyn Tool> { Arc::new(FileTool { work, directory: directory.clone(), max_bytes }) };
-    let [graph, chunks, vectors] = Retrieval::ALL.map(|tool| -> Arc<dyn Tool> { Arc::new(tool) });
-    let tools = [
-        file(Work::Load),
-        file(Work::Save),
-        file(Work::List),
-        Arc::new(Now { clock }),
-        Arc::new(LlmGenerate),
-        graph,
-        chunks,
-        vectors,
-    ];
-    for (name, tool) in NAMES.into_iter().zip(tools) {
+    let ground = Ground { directory, clock: &clock, max_bytes };
+    for (name, make) in TOOLS {
         if is_wanted(name) {
-            registry.replace(tool)?;
+            registry.replace(make(&ground))?;
         } else {
             registry.expect(name.into());
         }
@@ -97,36 +109,25 @@ enum Work {
 
 impl Tool for FileTool {
     fn signature(&self) -> ToolSignature {
-        let path = "path of the file, relative to the working directory";
+        let path = |default, description: &str| parameter("path", TypeKind::Str, default, description);
+        let one = || path(None, "path of the file, relative to the working directory");
         match self.work {
-            Work::Load => ToolSignature::new(
-                signature(
-                    "LoadFile",
-                    vec![parameter("path", None, path)],
-                    STR,
-                    "Gives the text of a file in the working directory.",
-                ),
-                EffectClass::ReadOnly,
-            ),
-            Work::Save => ToolSignature::new(
-                signature(
-                    "SaveFile",
-                    vec![parameter("path", None, path), parameter("text", None, "the file's whole new text")],
-                    STR,
-                    "Writes a text to a file in the working directory, in place of what it held, and gives its path.",
-                ),
+            Work::Load => {
+                let summary = "Gives the text of a file in the working directory.";
+                tool("LoadFile", vec![one()], TypeKind::Str, summary, EffectClass::ReadOnly)
+            }
+            Work::Save => {
+                let text = parameter("text", TypeKind::Str, None, "the file's whole new text");
+                let summary =
+                    "Writes a text to a file in the working directory, in place of what it held, and gives its path.";
                 // The same text written again leaves the same file.
-                EffectClass::Idempotent,
-            ),
-            Work::List => ToolSignature::new(
-                signature(
-                    "ListFiles",
-                    vec![parameter("path", Some(Value::str(".")), "a folder, relative to the working directory")],
-                    Type { kind: TypeKind::List, optional: false },
-                    "Lists the names in a folder of the working directory; those of folders end in `/`.",
-                ),
-                EffectClass::ReadOnly,
-            ),
+                tool("SaveFile", vec![one(), text], TypeKind::Str, summary, EffectClass::Idempotent)
+            }
+            Work::List => {
+                let folder = path(Some(Value::str(".")), "a folder, relative to the working directory");
+                let summary = "Lists the names in a folder of the working directory; those of folders end in `/`.";
+                tool("ListFiles", vec![folder], TypeKind::List, summary, EffectClass::ReadOnly)
+            }
         }
     }
 
@@ -234,27 +235,12 @@ struct Now {
 
 impl Tool for Now {
     fn signature(&self) -> ToolSignature {
-        ToolSignature::new(
-            signature(
-                "Now",
-                Vec::new(),
-                STR,
-                "Gives the date and time, ISO 8601 with the local offset (`2026-11-21T14:48:05-08:00`).",
-            ),
-            EffectClass::ReadOnly,
-        )
+        let summary = "Gives the date and time, ISO 8601 with the local offset (`2026-11-21T14:48:05-08:00`).";
+        tool("Now", Vec::new(), TypeKind::Str, summary, EffectClass::ReadOnly)
     }
 
     fn call(&self, _context: CallContext, _arguments: Map) -> ToolFuture<'_> {
         let text = iso_text(self.clock.now(), &self.clock.zone());
         Box::pin(std::future::ready(ToolOutcome::Value(Value::from(text))))
     }
-}
-
-fn signature(name: &str, parameters: Vec<Parameter>, returns: Type, summary: &str) -> Signature {
-    Signature { name: name.into(), parameters, returns, summary: summary.into() }
-}
-
-fn parameter(name: &str, default: Option<Value>, description: &str) -> Parameter {
-    Parameter { name: name.into(), ty: STR, default, description: description.into(), span: None }
 }

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use crate::host::llm::answer::{Retries, ask, request};
 use crate::host::llm::{Llm, LlmRequest};
+use crate::host::tool::arguments::{parameter, tool};
 use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::lang::program::{Parameter, Signature, Type, TypeKind};
+use crate::lang::program::{Type, TypeKind};
 use crate::value::{Map, Value};
 use crate::vm::plan::{LLM_GENERATE, MEMBERS};
 use crate::vm::protocol::{EffectClass, StartCall, ToolSignature};
@@ -15,27 +16,16 @@ pub struct LlmGenerate;
 
 /// What is to be known to call it, also where there is no model yet.
 pub fn signature() -> ToolSignature {
-    let text = |name: &str, default, description: &str| Parameter {
-        name: name.into(),
-        ty: Type::ANY,
-        default,
-        description: description.into(),
-        span: None,
-    };
-    let list = Type { kind: TypeKind::List, optional: true };
+    let text = |name: &str, default, description: &str| parameter(name, Type::ANY, default, description);
+    let list = Type { optional: true, ..TypeKind::List.into() };
     let parameters = vec![
         text("prompt", None, "what the model is asked"),
         text("context", Some(Value::Null), "what else it is to know"),
         text("response_format", Some(Value::Null), "\"json\" for an object as the answer"),
-        Parameter { ty: list, ..text(MEMBERS, Some(Value::Null), "the members that the object must have") },
+        parameter(MEMBERS, list, Some(Value::Null), "the members that the object must have"),
     ];
-    let signature = Signature {
-        name: LLM_GENERATE.into(),
-        parameters,
-        returns: Type { kind: TypeKind::Str, optional: false },
-        summary: "asks a language model and gives its reply".into(),
-    };
-    ToolSignature::new(signature, EffectClass::ReadOnly)
+    let summary = "asks a language model and gives its reply";
+    tool(LLM_GENERATE, parameters, TypeKind::Str, summary, EffectClass::ReadOnly)
 }
 
 impl Tool for LlmGenerate {

@@ -8,10 +8,10 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
 use crate::host::resource::Resource;
 use crate::host::resource::http::{Http, HttpError, HttpRequest};
-use crate::host::tool::arguments::check_arguments;
+use crate::host::tool::arguments::{check_arguments, parameter, tool};
 use crate::host::tool::registry::{AddToolError, Registry};
 use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::lang::program::{Parameter, Signature, Type, TypeKind};
+use crate::lang::program::{Type, TypeKind};
 use crate::value::{Map, Value};
 use crate::vm::protocol::{EffectClass, ToolSignature};
 
@@ -141,24 +141,15 @@ impl HttpTool {
 
 impl Tool for HttpTool {
     fn signature(&self) -> ToolSignature {
-        let parameter = |name: &str, ty: Type, default: Option<Value>, description: &str| Parameter {
-            name: name.into(),
-            ty,
-            default,
-            description: description.into(),
-            span: None,
-        };
-        let text = Type { kind: TypeKind::Str, optional: false };
-        let dict = Type { kind: TypeKind::Dict, optional: false };
-        let mut parameters = vec![parameter("url", text, None, "the whole address, with its scheme")];
+        let mut parameters = vec![parameter("url", TypeKind::Str, None, "the whole address, with its scheme")];
         if self.work == Work::Post {
             let body = "what is sent: text as it is, null for nothing, anything else as JSON";
             parameters.push(parameter("body", Type::ANY, None, body));
         }
-        parameters.push(parameter("headers", dict, Some(Value::map(Map::new())), "further headers"));
+        parameters.push(parameter("headers", TypeKind::Dict, Some(Value::map(Map::new())), "further headers"));
         if self.all.len() > 1 {
             let description = format!("which of the resources asks: {}", self.known());
-            let text = Type { optional: true, ..text };
+            let text = Type { optional: true, ..TypeKind::Str.into() };
             parameters.push(parameter("resource", text, Some(Value::Null), &description));
         }
         let (name, summary, effect) = match self.work {
@@ -173,13 +164,7 @@ impl Tool for HttpTool {
                 EffectClass::Write,
             ),
         };
-        let signature = Signature {
-            name: name.into(),
-            parameters,
-            returns: Type { kind: TypeKind::Dict, optional: false },
-            summary: summary.into(),
-        };
-        ToolSignature::new(signature, effect)
+        tool(name, parameters, TypeKind::Dict, summary, effect)
     }
 
     fn check(&self, arguments: Map) -> Result<Map, Vec<ArgumentFault>> {

@@ -348,7 +348,7 @@ fn masked((outcome, usage): EndedCall, secrets: &Secrets, is_secret: bool) -> En
 
 /// How long to wait after a failed attempt, the first of which is 1: 0.2 s, 0.4 s, … up to 5 s, and up to a quarter
 /// more, so that calls which failed together do not come back together.
-fn pause(n_tried: u32) -> Duration {
+pub(crate) fn pause(n_tried: u32) -> Duration {
     let ms = (100_u64 << n_tried.min(6)).min(5_000);
     Duration::from_millis(ms + fastrand::u64(0..=ms / 4))
 }

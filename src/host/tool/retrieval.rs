@@ -1,11 +1,13 @@
 //! The tools for plans, and of them the retrieval instructions. There is no store of documents yet: each says so, and what to do instead.
 
+use crate::host::tool::arguments::{parameter, tool};
 use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::lang::program::{Parameter, Signature, Type};
+use crate::lang::program::Type;
 use crate::value::{Map, Value};
 use crate::vm::protocol::{EffectClass, ToolSignature};
 
 /// One of them.
+#[derive(Clone, Copy)]
 pub struct Retrieval {
     name: &'static str,
     parameters: &'static [(&'static str, bool)],
@@ -41,20 +43,10 @@ impl Retrieval {
 
 impl Tool for Retrieval {
     fn signature(&self) -> ToolSignature {
-        let parameter = |(name, is_required): &(&str, bool)| Parameter {
-            name: (*name).into(),
-            ty: Type::ANY,
-            default: (!is_required).then_some(Value::Null),
-            description: "".into(),
-            span: None,
-        };
-        let signature = Signature {
-            name: self.name.into(),
-            parameters: self.parameters.iter().map(parameter).collect(),
-            returns: Type::ANY,
-            summary: self.summary.into(),
-        };
-        ToolSignature::new(signature, EffectClass::ReadOnly)
+        let parameters = self.parameters.iter();
+        let parameters =
+            parameters.map(|(name, is_required)| parameter(name, Type::ANY, (!is_required).then_some(Value::Null), ""));
+        tool(self.name, parameters.collect(), Type::ANY, self.summary, EffectClass::ReadOnly)
     }
 
     fn call(&self, _context: CallContext, _arguments: Map) -> ToolFuture<'_> {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::host::resource::sql::{Database, SqlError};
-use crate::host::tool::arguments::check_arguments;
+use crate::host::tool::arguments::{check_arguments, parameter, tool};
 use crate::host::tool::registry::{AddToolError, Registry};
 use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::lang::program::{Parameter, Signature, Type, TypeKind};
+use crate::lang::program::{Type, TypeKind};
 use crate::value::{Map, Value};
 use crate::vm::protocol::Origin;
 use crate::vm::protocol::{EffectClass, ParameterRule, ToolSignature};
@@ -55,23 +55,15 @@ impl SqlQuery {
 
 impl Tool for SqlQuery {
     fn signature(&self) -> ToolSignature {
-        let parameter = |name: &str, ty: Type, default: Option<Value>, description: &str| Parameter {
-            name: name.into(),
-            ty,
-            default,
-            description: description.into(),
-            span: None,
-        };
-        let text = Type { kind: TypeKind::Str, optional: false };
         let sql = format!("one statement; values are no part of it but {}", self.placeholders());
         let values = "the values of the statement's placeholders, a list or a dict by their names";
         let mut parameters = vec![
-            parameter("sql", text, None, &sql),
+            parameter("sql", TypeKind::Str, None, &sql),
             parameter("parameters", Type::ANY, Some(Value::list(Vec::new())), values),
         ];
         if self.all.len() > 1 {
             let description = format!("which database: {}", self.known());
-            let text = Type { optional: true, ..text };
+            let text = Type { optional: true, ..TypeKind::Str.into() };
             parameters.push(parameter("resource", text, Some(Value::Null), &description));
         }
         let may_write = self.all.iter().any(|database| database.may_write());
@@ -80,12 +72,11 @@ impl Tool for SqlQuery {
         } else {
             "Runs one SQL query that reads, and gives its rows as a list of dicts."
         };
-        let signature = Signature { name: SQL_QUERY.into(), parameters, returns: Type::ANY, summary: summary.into() };
         let effect = if may_write { EffectClass::Write } else { EffectClass::ReadOnly };
         // What users and tools say is a value, and never part of a statement.
         let accepts = Origin::CODE.with(Origin::ARGUMENT).with(Origin::MODEL);
         let rules = vec![ParameterRule { parameter: "sql".into(), accepts, takes_assets: false }];
-        ToolSignature { rules, ..ToolSignature::new(signature, effect) }
+        ToolSignature { rules, ..tool(SQL_QUERY, parameters, Type::ANY, summary, effect) }
     }
 
     fn check(&self, arguments: Map) -> Result<Map, Vec<ArgumentFault>> {

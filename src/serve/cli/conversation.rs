@@ -13,11 +13,9 @@ use tokio::time::Instant;
 use crate::host::events::wire::LeftLineWire;
 use crate::host::events::{PublicBody, PublicEvent};
 use crate::host::session::{Interest, Notice, SendError, Session, SessionHandle, Subscription};
-use crate::lang::program::Program;
 use crate::serve::cli::console::{Console, Exit, Failure, clean, put};
-use crate::serve::cli::ending::{self, Told};
+use crate::serve::cli::ending::{self, Subject, Told, event_remark};
 use crate::serve::cli::events_file;
-use crate::serve::cli::sessions_send::event_remark;
 use crate::serve::cli::terminal::thinking::Thinking;
 use crate::serve::cli::terminal::watch::{Reloaded, Watch};
 use crate::serve::cli::terminal::{Asked, Input, Names, Typed, answers};
@@ -51,26 +49,6 @@ impl TalkArguments {
             Failure::wrong(format!("{}: cannot write: {cause}; check the path given with --events", path.display()))
         })
     }
-}
-
-/// What is to be known of a session besides what it tells itself.
-pub(crate) struct Subject {
-    /// Its program.
-    pub(crate) program: Arc<Program>,
-    /// The command that goes on with it.
-    pub(crate) go_on: String,
-    /// The command that shows it, if one does.
-    pub(crate) show: Option<String>,
-    /// Whether it has been going on before.
-    pub(crate) is_resumed: bool,
-    /// Whether a new session can be begun after it.
-    pub(crate) can_restart: bool,
-    /// Whether its model counts tokens: scripted ones and those inside the process cost none.
-    pub(crate) has_tokens: bool,
-    /// Whether its trigger classifier asks a model.
-    pub(crate) asks_model: bool,
-    /// Whether it is of a plan: it says nothing, and its value is what is wanted of it.
-    pub(crate) is_plan: bool,
 }
 
 /// What a person wants after a session.

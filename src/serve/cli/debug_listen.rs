@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::host::session::Session;
 use crate::serve::cli::console::{Console, Failure};
-use crate::serve::cli::conversation;
+use crate::serve::cli::ending;
 use crate::serve::dap::accept::accept;
 use crate::serve::dap::{AttachArguments, Door, LaunchArguments, Launched, Reached, Running, Subject, serve};
 
@@ -45,8 +45,8 @@ impl Listening {
     }
 
     /// A program is about to run.
-    pub(crate) fn show(&self, session: &Session, subject: &conversation::Subject) {
-        let conversation::Subject { program, is_plan, .. } = subject;
+    pub(crate) fn show(&self, session: &Session, subject: &ending::Subject) {
+        let ending::Subject { program, is_plan, .. } = subject;
         let subject = Subject { name: program.name().to_string(), program: program.clone(), is_plan: *is_plan };
         let running = Running { handle: session.handle(), subject };
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);

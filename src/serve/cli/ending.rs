@@ -6,9 +6,28 @@ use crate::host::events::Summary;
 use crate::host::session::Ending;
 use crate::lang::program::Program;
 use crate::serve::cli::console::{Console, Exit, count};
-use crate::serve::cli::conversation::Subject;
 use crate::vm::protocol::fault::{Fault, FaultKind};
-use crate::vm::protocol::{Location, Outcome};
+use crate::vm::protocol::{Location, Outcome, SignalFate};
+
+/// What is to be known of a session besides what it tells itself.
+pub(crate) struct Subject {
+    /// Its program.
+    pub(crate) program: Arc<Program>,
+    /// The command that goes on with it.
+    pub(crate) go_on: String,
+    /// The command that shows it, if one does.
+    pub(crate) show: Option<String>,
+    /// Whether it has been going on before.
+    pub(crate) is_resumed: bool,
+    /// Whether a new session can be begun after it.
+    pub(crate) can_restart: bool,
+    /// Whether its model counts tokens: scripted ones and those inside the process cost none.
+    pub(crate) has_tokens: bool,
+    /// Whether its trigger classifier asks a model.
+    pub(crate) asks_model: bool,
+    /// Whether it is of a plan: it says nothing, and its value is what is wanted of it.
+    pub(crate) is_plan: bool,
+}
 
 /// What the conversation knows of its end.
 pub(crate) struct Told<'a> {
@@ -112,4 +131,22 @@ fn cost(summary: &Summary, subject: &Subject, is_estimated: bool) -> String {
     // As many digits as tell a cheap turn from none.
     parts.extend(summary.cost.map(|cost| format!("cost {cost:.4}")));
     parts.join(", ")
+}
+
+/// What is to be said of an event that nothing comes of.
+pub(crate) fn event_remark(event: &str, fate: SignalFate) -> Option<String> {
+    match fate {
+        SignalFate::PassedOver => Some(format!(
+            "no trigger waits for the event {event}, so nothing comes of it but a record; write `When the event {event} \
+             arrives` below the `### Triggers` of a playbook"
+        )),
+        SignalFate::TooLarge => Some(format!(
+            "the data of the event {event} is larger than a variable may be (`value_bytes`), so nothing comes of it but a \
+             record; send less, such as where the data is"
+        )),
+        SignalFate::Repeated => {
+            Some(format!("the event {event} has come before with the same id; nothing comes of it"))
+        }
+        SignalFate::Taken => None,
+    }
 }

@@ -10,20 +10,20 @@ use clap::Args;
 use crate::host::clock::SystemClock;
 use crate::host::equipment::Equipment;
 use crate::host::journal::address::{Address, Place};
-use crate::host::journal::{JournalError, JournalErrorKind};
 use crate::host::launch::{
     self, Begins, Launch, LaunchError, Ready, Reopening, Source, StartOptions, Wanted, inventory,
 };
 use crate::host::llm::ModelKind;
 use crate::host::program::{ProgramText, ToolInventory};
-use crate::host::session::SessionError;
 use crate::host::sessions::new_id;
 use crate::lang::SourceText;
 use crate::lang::program::Program;
 use crate::serve::cli::changed::tell_changes;
 use crate::serve::cli::console::{Console, Exit, Failure};
-use crate::serve::cli::conversation::{After, Subject, Surroundings, TalkArguments, converse};
+use crate::serve::cli::conversation::{After, Surroundings, TalkArguments, converse};
 use crate::serve::cli::debug_listen::Listening;
+use crate::serve::cli::ending::Subject;
+use crate::serve::cli::failures::journal_failure;
 use crate::serve::cli::terminal::Input;
 use crate::serve::cli::terminal::watch::{Watch, is_wanted_again};
 use crate::serve::cli::test_file::json_or_text;
@@ -333,43 +333,4 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .enable_all()
         .build()
         .map_err(|cause| Failure::failed(format!("cannot start: {cause}; close some programs and try again")))
-}
-
-/// A journal that is there already is a matter of the command; everything else is not. Which options name another place
-/// is said here: the rest is true for every door.
-pub(crate) fn journal_failure(error: JournalError) -> Failure {
-    let text = error.to_string();
-    match &error.kind {
-        JournalErrorKind::Exists => Failure::wrong(format!("{text} (--session ID, --journal PATH)")),
-        JournalErrorKind::Foreign(_) | JournalErrorKind::Unsupported(_) => {
-            Failure::wrong(format!("{text} (--journal PATH)"))
-        }
-        JournalErrorKind::NoSession(_) => Failure::wrong(format!(
-            "{text}; `playhouse sessions list --journal {}` shows those there are",
-            error.location
-        )),
-        JournalErrorKind::SessionId(_) | JournalErrorKind::OtherSession { .. } => Failure::wrong(text),
-        JournalErrorKind::Full { .. } => Failure::failed(format!("{text} (--session ID)")),
-        JournalErrorKind::Unavailable { .. } => Failure::failed(format!("{text} (--journal PATH)")),
-        JournalErrorKind::Fenced
-        | JournalErrorKind::Held(_)
-        | JournalErrorKind::Corrupt { .. }
-        | JournalErrorKind::Format { .. }
-        | JournalErrorKind::SecretsMissing { .. } => Failure::failed(text),
-    }
-}
-
-/// A session that cannot begin or go on.
-pub(crate) fn session_failure(error: SessionError) -> Failure {
-    match error {
-        SessionError::Journal(error) => journal_failure(error),
-        SessionError::NoPoint(_) | SessionError::Change(_) => Failure::wrong(error.to_string()),
-        SessionError::NoSession(_)
-        | SessionError::Program(_)
-        | SessionError::Replay { .. }
-        | SessionError::TooMany { .. }
-        | SessionError::Open(_)
-        | SessionError::Draining
-        | SessionError::Vanished => Failure::failed(error.to_string()),
-    }
 }

@@ -5,23 +5,25 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use crate::host::clock::{Clock, SystemClock, iso_text};
+use crate::host::clock::{Clock, SystemClock};
 use crate::host::journal::JournalErrorKind;
 use crate::host::journal::address::{Address, Place};
-use crate::host::stored::{self, Stored as StoredSession, StoredState};
+use crate::host::stored::{self, StoredState};
 use crate::host::why::history;
 use crate::serve::cli::check::Format;
 use crate::serve::cli::console::{Console, Exit, Failure, put};
 use crate::serve::cli::conversation::TalkArguments;
-use crate::serve::cli::run::{Stored, journal_failure, resume, runtime, session_failure};
+use crate::serve::cli::failures::{journal_failure, session_failure};
+use crate::serve::cli::run::{Stored, resume};
 use crate::serve::cli::sessions_delete::{DeleteArguments, delete};
 use crate::serve::cli::sessions_diff::{self, DiffArguments};
 use crate::serve::cli::sessions_export::{ExportArguments, export};
+use crate::serve::cli::sessions_kept::{Kept, WireSession, json, local, to_wire, waited};
 use crate::serve::cli::sessions_send::{SendArguments, send};
 use crate::serve::cli::sessions_travel::{self, ForkArguments, ReplayArguments};
 use crate::serve::cli::world::{WorldArguments, sessions_place};
 use crate::serve::show::{self, WireView, why};
-use crate::vm::protocol::{Outcome, Timestamp};
+use crate::vm::protocol::Outcome;
 
 const EXAMPLES: &str = r#"Examples:
   playhouse sessions list
@@ -46,13 +48,6 @@ pub(crate) struct SessionsArguments {
     journal: Option<PathBuf>,
     #[command(subcommand)]
     command: SessionsCommand,
-}
-
-/// Where the sessions are that a command is about.
-pub(crate) struct Kept {
-    pub(super) place: Place,
-    /// Whether that is no more than the default.
-    pub(super) is_default: bool,
 }
 
 #[derive(Subcommand)]
@@ -146,27 +141,6 @@ impl Kept {
     }
 }
 
-/// Waits for a store, wherever this is called from: on a thread of its own.
-pub(crate) fn waited<T: Send>(future: impl Future<Output = T> + Send) -> Result<T, Failure> {
-    let wait = || Ok(runtime()?.block_on(future));
-    std::thread::scope(|scope| scope.spawn(wait).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
-
-/// What is known of a session in `list --format json` and, with the view after it, in `show`. A public interface:
-/// fields are added, never changed or removed.
-#[derive(Serialize)]
-pub(crate) struct WireSession<'a> {
-    id: &'a str,
-    /// `finished`, `failed`, `waiting`, `interrupted`, `open` (in a process), `unreadable`.
-    state: &'static str,
-    program: &'a str,
-    started: Option<String>,
-    last_event: Option<String>,
-    /// Why it failed or cannot be read; the process that has it open.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    detail: Option<String>,
-}
-
 #[derive(Serialize)]
 struct WireShown<'a> {
     #[serde(flatten)]
@@ -174,23 +148,6 @@ struct WireShown<'a> {
     model: &'a str,
     #[serde(flatten)]
     view: WireView,
-}
-
-pub(crate) fn to_wire(stored: &StoredSession) -> WireSession<'_> {
-    let (is_readable, detail) = match &stored.state {
-        StoredState::Unreadable(error) => (false, Some(error.to_string())),
-        StoredState::Failed(message) => (true, Some(message.to_string())),
-        StoredState::Open(process) => (true, Some(format!("process id {process}"))),
-        StoredState::Finished | StoredState::Waiting | StoredState::Interrupted => (true, None),
-    };
-    WireSession {
-        id: &stored.id,
-        state: stored.state.name(),
-        program: &stored.program,
-        started: is_readable.then(|| local(stored.started)),
-        last_event: is_readable.then(|| local(stored.last)),
-        detail,
-    }
 }
 
 fn show(address: &Address, id: &str, format: Format) -> Result<Exit, Failure> {
@@ -270,14 +227,4 @@ fn table(listed: &[WireSession<'_>]) -> String {
         text.push('\n');
     }
     text
-}
-
-pub(crate) fn local(time: Timestamp) -> String {
-    iso_text(time, &SystemClock.zone())
-}
-
-/// One line.
-pub(crate) fn json(value: &impl Serialize) -> String {
-    // Text, numbers and JSON values: writing them cannot fail.
-    serde_json::to_string(value).unwrap_or_default() + "\n"
 }

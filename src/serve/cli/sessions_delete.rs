@@ -7,8 +7,8 @@ use clap::Args;
 use crate::host::journal::JournalError;
 use crate::host::journal::address::Address;
 use crate::serve::cli::console::{Console, Exit, Failure, count};
-use crate::serve::cli::run::journal_failure;
-use crate::serve::cli::sessions::{Kept, waited};
+use crate::serve::cli::failures::journal_failure;
+use crate::serve::cli::sessions_kept::{Kept, waited};
 
 #[derive(Args)]
 pub(crate) struct DeleteArguments {

@@ -5,13 +5,14 @@ use clap::Args;
 use crate::host::stored;
 use crate::serve::cli::console::{Console, Exit, Failure};
 use crate::serve::cli::conversation::TalkArguments;
-use crate::serve::cli::run::{Stored, resume, session_failure};
-use crate::serve::cli::sessions::{Kept, waited};
+use crate::serve::cli::failures::session_failure;
+use crate::serve::cli::run::{Stored, resume};
+use crate::serve::cli::sessions_kept::{Kept, waited};
 use crate::serve::cli::world::WorldArguments;
 use crate::serve::show;
 use crate::value::Value;
 use crate::vm::protocol::fault::FaultKind;
-use crate::vm::protocol::{Outcome, Signal, SignalFate};
+use crate::vm::protocol::{Outcome, Signal};
 
 #[derive(Args)]
 pub(crate) struct SendArguments {
@@ -57,22 +58,4 @@ pub(crate) fn send(console: &Console, kept: &Kept, arguments: &SendArguments) ->
     }
     let stored = Stored { address: &address, id, is_elsewhere: !kept.is_default };
     resume(console, world, talk, &stored, &[], Some(signal))
-}
-
-/// What is to be said of an event that nothing comes of.
-pub(crate) fn event_remark(event: &str, fate: SignalFate) -> Option<String> {
-    match fate {
-        SignalFate::PassedOver => Some(format!(
-            "no trigger waits for the event {event}, so nothing comes of it but a record; write `When the event {event} \
-             arrives` below the `### Triggers` of a playbook"
-        )),
-        SignalFate::TooLarge => Some(format!(
-            "the data of the event {event} is larger than a variable may be (`value_bytes`), so nothing comes of it but a \
-             record; send less, such as where the data is"
-        )),
-        SignalFate::Repeated => {
-            Some(format!("the event {event} has come before with the same id; nothing comes of it"))
-        }
-        SignalFate::Taken => None,
-    }
 }

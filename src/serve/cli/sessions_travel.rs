@@ -11,7 +11,8 @@ use crate::host::clock::SystemClock;
 use crate::host::events::PublicEvent;
 use crate::host::journal::Durability;
 use crate::host::journal::address::{Address, Place};
-use crate::host::journal::record::{Begun, Record, RecordBody, secret_names};
+use crate::host::journal::record::{Begun, Record, RecordBody};
+use crate::host::journal::secrets::names_of;
 use crate::host::program::ToolInventory;
 use crate::host::replay::Stop;
 use crate::host::replay::start::program_changed;
@@ -23,8 +24,9 @@ use crate::lang::program::Program;
 use crate::serve::cli::changed::lines;
 use crate::serve::cli::check::Format;
 use crate::serve::cli::console::{Console, Exit, Failure, count, put};
-use crate::serve::cli::run::{argument, journal_failure, load, session_failure};
-use crate::serve::cli::sessions::{Kept, local, waited};
+use crate::serve::cli::failures::{journal_failure, session_failure};
+use crate::serve::cli::run::{argument, load};
+use crate::serve::cli::sessions_kept::{Kept, local, waited};
 use crate::serve::cli::travel_text::{record_text, step_text};
 use crate::serve::show::{self, WireView};
 use crate::value::Value;
@@ -63,7 +65,7 @@ pub(crate) struct ForkArguments {
     /// Another program: the fork goes on with these files, from the last line that still exists
     #[arg(long, value_name = "FILE", num_args = 1..)]
     migrate: Vec<PathBuf>,
-    /// The new session's id [default: time and four random characters]
+    /// The new session's id [default: time and sixteen random characters]
     #[arg(long = "id", value_name = "ID")]
     new: Option<String>,
     /// Where it is kept: a `.jsonl` file, a `.sqlite` or `.db` file, or a folder [default: beside the other]
@@ -162,7 +164,7 @@ pub(crate) fn replay(kept: &Kept, arguments: &ReplayArguments) -> Result<Exit, F
 
 /// Record by record, with what each set off.
 fn listing(timeline: &Timeline, from: u64, to: Point, format: Format) -> Result<String, Failure> {
-    let secrets = secret_names(timeline.records());
+    let secrets = names_of(timeline.records());
     let first = Point::new(from, 0);
     timeline.at(first).map_err(session_failure)?;
     let steps = travel::steps(timeline, first, to).map_err(session_failure)?;
@@ -212,8 +214,7 @@ fn moment_text(timeline: &Timeline, point: Point) -> Result<String, Failure> {
     let _ = writeln!(text, "program {}, model {}", begun.roots.join(", "), begun.model);
     let _ = writeln!(text, "at {}", local(moment.time));
     if let Some(record) = usize::try_from(point.seq).ok().and_then(|seq| timeline.records().get(seq - 1)) {
-        let _ =
-            writeln!(text, "record {}: {}", point.seq, record_text(&record.shown(&secret_names(timeline.records()))));
+        let _ = writeln!(text, "record {}: {}", point.seq, record_text(&record.shown(&names_of(timeline.records()))));
     }
     if let Some(step) = last_step(timeline, point)?.as_ref().and_then(step_text) {
         let _ = writeln!(text, "last: {step}");

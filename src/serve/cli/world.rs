@@ -10,7 +10,7 @@ use crate::host::clock::SystemClock;
 use crate::host::journal::address::Place;
 use crate::host::launch::{Choices, Launch, LaunchError, Level, Remark, Trust, Workshop};
 use crate::serve::cli::console::{Console, Exit, Failure, count};
-use crate::serve::cli::run::{journal_failure, session_failure};
+use crate::serve::cli::failures::{journal_failure, session_failure};
 
 /// Options that say with what a program runs.
 #[derive(Args, Clone, Default)]

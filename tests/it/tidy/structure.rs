@@ -7,8 +7,8 @@ use super::{FOUNDATIONS, Source, expect_none, package_of, sources, starts_with_p
 /// How many folders and Rust files a folder of the packages holds at most.
 const MAX_ENTRIES: usize = 15;
 
-/// How many modules of a layer may be in circles of imports. The numbers go down, never up.
-const MODULES_IN_CIRCLES: [(&str, usize); 4] = [("lang", 0), ("vm", 0), ("host", 10), ("serve", 13)];
+/// How many modules of a layer may be in circles of imports.
+const MODULES_IN_CIRCLES: [(&str, usize); 4] = [("lang", 0), ("vm", 0), ("host", 0), ("serve", 0)];
 
 /// How many methods these types of `vm` have at most. What any of its methods may touch no type protects: the numbers
 /// go down, never up.

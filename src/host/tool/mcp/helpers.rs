@@ -16,8 +16,9 @@ use super::error::{McpError, McpFault};
 use super::schema::value_of;
 use super::server::McpServer;
 use super::text;
+use crate::host::tool::arguments::{parameter, tool};
 use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
-use crate::lang::program::{Parameter, Signature, Type, TypeKind};
+use crate::lang::program::{Parameter, Type, TypeKind};
 use crate::value::{Map, Value};
 use crate::vm::protocol::{EffectClass, ToolSignature};
 
@@ -68,13 +69,6 @@ impl Work {
     }
 
     fn parameters(self) -> Vec<Parameter> {
-        let parameter = |name: &str, kind: TypeKind, default: Option<Value>, description: &str| Parameter {
-            name: name.into(),
-            ty: Type { kind, optional: false },
-            default,
-            description: description.into(),
-            span: None,
-        };
         match self {
             Work::ListResources | Work::ListPrompts => Vec::new(),
             Work::ReadResource => vec![parameter("uri", TypeKind::Str, None, "its address, as the list gives it")],
@@ -96,13 +90,9 @@ pub(super) struct Helper {
 impl Helper {
     /// The helper by this name.
     pub(super) fn new(server: Arc<McpServer>, name: &str, work: Work) -> Helper {
-        let signature = Signature {
-            name: format!("{}.{name}", server.options.name).into(),
-            parameters: work.parameters(),
-            returns: Type::ANY,
-            summary: work.summary().into(),
-        };
-        Helper { server, work, signature: ToolSignature::new(signature, EffectClass::ReadOnly) }
+        let name = format!("{}.{name}", server.options.name);
+        let signature = tool(&name, work.parameters(), Type::ANY, work.summary(), EffectClass::ReadOnly);
+        Helper { server, work, signature }
     }
 
     async fn make(&self, arguments: &Map) -> Result<Value, McpError> {

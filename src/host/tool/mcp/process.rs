@@ -49,9 +49,10 @@ impl Process {
         }
         let started = Child::start(name, command, folder, environment, secrets);
         let (child, Pipes { stdin, stdout }, witness) = started.map_err(|error| {
-            let cause = match error.kind() {
-                io::ErrorKind::NotFound => format!("there is no command `{program}`"),
-                _ => format!("`{program}`: {error}"),
+            let cause = if error.kind() == io::ErrorKind::NotFound {
+                format!("there is no command `{program}`")
+            } else {
+                format!("`{program}`: {error}")
             };
             (McpFault::NoCommand, format!("cannot be started: {cause}"))
         })?;

@@ -14,6 +14,7 @@ use super::connection::Connection;
 use super::error::{McpError, McpFault, Trouble, advice, of_request};
 use super::options::McpOptions;
 use super::talk::Talks;
+use crate::host::tool::registry::pause;
 use crate::lang::expr::scan_name;
 
 /// Starts within [`WINDOW`] at most.
@@ -198,9 +199,4 @@ impl McpServer {
             tracing::warn!("{warning}");
         }
     }
-}
-
-/// Before another start: 0.2 s, 0.4 s, … up to 5 s.
-fn pause(n_failed: u32) -> Duration {
-    Duration::from_millis((100_u64 << n_failed.min(6)).min(5_000))
 }

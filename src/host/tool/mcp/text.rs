@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::lang::expr::{begins_name, continues_name};
+use crate::host::text;
 
 /// Characters of a description at most.
 pub(super) const MAX_SUMMARY: usize = 1_000;
@@ -50,13 +50,9 @@ pub(super) fn summary(text: &str) -> Arc<str> {
     words(line, MAX_SUMMARY).into()
 }
 
-/// An identifier of the language: other characters become `_`. Empty for an empty name.
+/// An identifier of the language; empty for an empty name.
 pub(super) fn identifier(name: &str) -> String {
-    let mut identifier: String = name.chars().take(MAX_NAME).map(|c| if continues_name(c) { c } else { '_' }).collect();
-    if identifier.starts_with(|c| !begins_name(c)) {
-        identifier.insert(0, '_');
-    }
-    identifier
+    text::identifier(&name.chars().take(MAX_NAME).collect::<String>())
 }
 
 /// Characters that change how others are shown, or are not shown themselves.

@@ -12,6 +12,7 @@ use crate::host::component::config::MAX_TEXT;
 use crate::host::component::runtime::{RuntimeError, prepare_runtime};
 use crate::host::component::{ComponentConfig, Identity};
 use crate::host::resource::Resources;
+use crate::host::text;
 use crate::host::tool::Tool;
 use crate::host::tool::plugin::command::CommandTool;
 use crate::host::tool::plugin::component::{Component, ComponentError};
@@ -247,9 +248,5 @@ fn read_text(files: &Dir, shown: &Path) -> Result<ReadConfig, PluginError> {
 /// A foreign name as one of the language: what is neither a letter nor a digit nor `_` becomes `_`. None: nothing of it
 /// is a letter or a digit.
 pub fn identifier(name: &str) -> Option<String> {
-    let name: String = name.trim().chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '_' }).collect();
-    if !name.chars().any(char::is_alphanumeric) {
-        return None;
-    }
-    Some(if name.starts_with(|first: char| first.is_numeric()) { format!("_{name}") } else { name })
+    Some(text::identifier(name.trim())).filter(|name| name.contains(char::is_alphanumeric))
 }
