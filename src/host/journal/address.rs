@@ -1,5 +1,5 @@
 //! Where sessions are kept, and where one of them is: whatever keeps it. A new back end is a file with a [`Store`], and a
-//! line in [`BACK_ENDS`].
+//! line in `BACK_ENDS`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

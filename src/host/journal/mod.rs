@@ -1,7 +1,7 @@
 //! Journals: the list of a session's events, from which everything else can be rebuilt (spec `architecture.md`,
 //! "Journal").
 //!
-//! A [`Store`] keeps the sessions of one place, a [`Journal`] is one of them for its owner. Records are only ever added,
+//! A [`Store`](store::Store) keeps the sessions of one place, a [`Journal`] is one of them for its owner. Records are only ever added,
 //! each with a number of its own: a file, a database and a log of some server can all do that. [`tail::TailBuffer`] is
 //! what a session writes into, whatever is below: it joins the pieces of a reply in memory. Its `flush` is called before
 //! anything that the session does reaches somebody else.

@@ -16,6 +16,9 @@ use crate::host::journal::private::{make_folder_of, sync_folder_of};
 use crate::host::journal::record::Record;
 use crate::host::journal::{Durability, Flush, Journal, JournalError, JournalErrorKind, RecordStream, secrets};
 
+/// Room for lines that is kept from one piece of a reply to the next, in bytes: an idle session must not cost more.
+const KEPT_ROOM: usize = 256;
+
 /// A journal in a file, for the process that writes it.
 #[derive(Debug)]
 pub struct FileJournal {
@@ -99,13 +102,16 @@ impl Journal for FileJournal {
     }
 
     fn flush(&mut self, durability: Durability) -> Flush {
-        let (lines, kept) = (std::mem::take(&mut self.lines), std::mem::take(&mut self.kept));
         let offset = self.end;
-        self.end += lines.len() as u64;
-        if durability == Durability::Killed && kept.is_empty() {
+        self.end += self.lines.len() as u64;
+        if durability == Durability::Killed && self.kept.is_empty() {
             // Into the system's memory: that takes less time than handing it on to a thread.
-            return Either::Left(future::ready(write(self.lease.file(), &self.path, &lines, offset)));
+            let written = write(self.lease.file(), &self.path, &self.lines, offset);
+            self.lines.clear();
+            self.lines.shrink_to(KEPT_ROOM);
+            return Either::Left(future::ready(written));
         }
+        let (lines, kept) = (std::mem::take(&mut self.lines), std::mem::take(&mut self.kept));
         let (file, path) = (self.lease.file().clone(), self.path.clone());
         let is_new = durability == Durability::PowerCut && std::mem::take(&mut self.is_new);
         let work = move || {
