@@ -31,6 +31,7 @@ impl Task {
 
     /// Waits until somebody says to go on. False: the task is to stop.
     pub(crate) async fn stand_still(&mut self, reasons: Vec<Reason>) -> Result<bool, SessionError> {
+        self.flush().await?;
         let place = self.machine.place();
         self.notify(DebugNotice::Stopped(Stopped { reasons, place, is_past: false }));
         let since = Instant::now();

@@ -148,6 +148,9 @@ impl Task {
                     return Ok(Some(outcome.clone()));
                 }
                 Stop::Blocked(wait @ (Wait::User | Wait::Approval(_))) => {
+                    if self.owes_waiting {
+                        self.flush().await?;
+                    }
                     self.tell_waiting(wait);
                     // Once per wait: not before the end of a reply that still runs on for its usage, and not if the
                     // answer is here already.
@@ -200,10 +203,10 @@ impl Task {
             let progress = self.machine.advance();
             self.is_blocked = matches!(progress, Progress::Blocked(_) | Progress::Finished(_));
             self.n_directives = self.n_directives.saturating_add(u32::from(!self.is_blocked));
-            let reasons = self.observe(&progress);
-            if self.leaves(&progress) || !reasons.is_empty() {
+            if self.leaves(&progress) {
                 self.flush().await?;
             }
+            let reasons = self.observe(&progress);
             if tells_waiting(&progress) {
                 self.owes_waiting = false;
             }
@@ -237,12 +240,13 @@ impl Task {
 
     /// Whether somebody else hears of this.
     fn leaves(&self, progress: &Progress) -> bool {
+        let is_heard = !self.listeners.is_empty() || self.debug.is_some();
         let Progress::Emit(effect) = progress else {
-            return !self.listeners.is_empty() && matches!(progress, Progress::Reached(_) | Progress::Finished(_));
+            return is_heard && matches!(progress, Progress::Reached(_) | Progress::Finished(_));
         };
         match effect {
             Effect::StartTurn(_) | Effect::Classify(_) | Effect::CancelCall { .. } => true,
-            Effect::Say { .. } | Effect::Report(_) => !self.listeners.is_empty(),
+            Effect::Say { .. } | Effect::Report(_) => is_heard,
             // A call starts after its record ([`Task::start_calls`]); the others are nobody's but ours.
             Effect::StartCall(_) | Effect::CloseReply { .. } | Effect::StartTimer { .. } => false,
         }

@@ -112,11 +112,8 @@ fn no_link_is_followed_to_what_stands_beside_a_journal() {
         symlink(&theirs, folder.path().join(format!("{beside}.jsonl.{beside}"))).unwrap();
         let kept = FileJournal::open(&path).map(Log::new);
         let kept = kept.and_then(|mut journal| journal.append(Timestamp(5), crate::journal::begun(SECRET)));
-        let refused = kept.unwrap_err().to_string();
-        assert!(
-            refused.contains(if beside == "lock" { "cannot lock" } else { "cannot keep the secrets of" }),
-            "{refused}"
-        );
+        // Nothing depends on the note of who holds it.
+        assert_eq!(kept.is_err(), beside == "secrets", "{kept:?}");
         assert_eq!(std::fs::read_to_string(&theirs).unwrap(), "theirs");
     }
 }

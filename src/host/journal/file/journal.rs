@@ -1,6 +1,6 @@
 //! The journal of one session in a file.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,11 +16,13 @@ use crate::host::journal::private::{make_folder_of, sync_folder_of};
 use crate::host::journal::record::Record;
 use crate::host::journal::{Durability, Flush, Journal, JournalError, JournalErrorKind, RecordStream, secrets};
 
+/// Room for lines that is kept from one piece of a reply to the next, in bytes: an idle session must not cost more.
+const KEPT_ROOM: usize = 256;
+
 /// A journal in a file, for the process that writes it.
 #[derive(Debug)]
 pub struct FileJournal {
     path: PathBuf,
-    file: Arc<File>,
     /// Where the next record goes.
     end: u64,
     next_seq: u64,
@@ -34,8 +36,8 @@ pub struct FileJournal {
     is_new: bool,
     /// The variables that are declared secret.
     secret_names: Vec<Arc<str>>,
-    /// Given up after the file.
-    _lease: Lease,
+    /// Has the file, too.
+    lease: Lease,
 }
 
 impl FileJournal {
@@ -50,17 +52,15 @@ impl FileJournal {
         if path.is_dir() {
             return Err(error("open", io::ErrorKind::IsADirectory.into()));
         }
-        let lease = Lease::take(&lease_path(&path), &path)?;
-        let file = open_private(&path).map_err(|cause| error("open", cause))?;
+        let lease = Lease::of_file(&path, &note_path(&path))?;
         let bytes = std::fs::read(&path).map_err(|cause| error("read", cause))?;
         let read::Found { mut records, end } = read::read(&path, &bytes)?;
         if end < bytes.len() as u64 {
             tracing::warn!(path = %path.display(), "dropped what a killed process had not written completely");
-            file.set_len(end).map_err(|cause| error("mend", cause))?;
+            lease.file().set_len(end).map_err(|cause| error("mend", cause))?;
         }
         restore(&path, &mut records)?;
         Ok(FileJournal {
-            file: Arc::new(file),
             end,
             next_seq: records.len() as u64 + 1,
             lines: Vec::new(),
@@ -68,7 +68,7 @@ impl FileJournal {
             is_new: end == 0,
             secret_names: secrets::names_of(&records),
             found: Some(records),
-            _lease: lease,
+            lease,
             path,
         })
     }
@@ -102,14 +102,17 @@ impl Journal for FileJournal {
     }
 
     fn flush(&mut self, durability: Durability) -> Flush {
-        let (lines, kept) = (std::mem::take(&mut self.lines), std::mem::take(&mut self.kept));
         let offset = self.end;
-        self.end += lines.len() as u64;
-        if durability == Durability::Killed && kept.is_empty() {
+        self.end += self.lines.len() as u64;
+        if durability == Durability::Killed && self.kept.is_empty() {
             // Into the system's memory: that takes less time than handing it on to a thread.
-            return Either::Left(future::ready(write(&self.file, &self.path, &lines, offset)));
+            let written = write(self.lease.file(), &self.path, &self.lines, offset);
+            self.lines.clear();
+            self.lines.shrink_to(KEPT_ROOM);
+            return Either::Left(future::ready(written));
         }
-        let (file, path) = (self.file.clone(), self.path.clone());
+        let (lines, kept) = (std::mem::take(&mut self.lines), std::mem::take(&mut self.kept));
+        let (file, path) = (self.lease.file().clone(), self.path.clone());
         let is_new = durability == Durability::PowerCut && std::mem::take(&mut self.is_new);
         let work = move || {
             let error = |action, cause| JournalError::io(&path, action, cause);
@@ -190,7 +193,7 @@ pub(super) fn read_first(path: &Path) -> Result<Vec<Record>, JournalError> {
 
 /// Whether a process has the journal open, and its id where known.
 pub fn holder(path: &Path) -> Option<String> {
-    Lease::holder(&lease_path(path))
+    Lease::holder(path, &note_path(path))
 }
 
 /// Removes a journal with all that stands beside it, readable or not.
@@ -200,7 +203,7 @@ pub fn holder(path: &Path) -> Option<String> {
 pub(super) fn delete(path: &Path) -> Result<(), JournalError> {
     let error = |cause| JournalError::io(path, "delete", cause);
     path.metadata().map_err(error)?;
-    let _lease = Lease::take(&lease_path(path), path)?;
+    let _lease = Lease::of_file(path, &note_path(path))?;
     let gone = |path: &Path| match std::fs::remove_file(path) {
         Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(error(cause)),
         Ok(()) | Err(_) => Ok(()),
@@ -210,19 +213,10 @@ pub(super) fn delete(path: &Path) -> Result<(), JournalError> {
     gone(path)
 }
 
-fn lease_path(path: &Path) -> PathBuf {
+fn note_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     name.into()
-}
-
-fn open_private(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    // A link is followed: it is the user's, who names the path.
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }
 
 fn write(file: &File, path: &Path, lines: &[u8], offset: u64) -> Result<(), JournalError> {

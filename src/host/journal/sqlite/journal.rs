@@ -40,7 +40,7 @@ struct SqliteJournal {
 /// The store cannot be opened or is none, another process has the session, or its records cannot be read.
 pub(super) fn open(path: &Path, session: &str) -> Result<Box<dyn Journal>, JournalError> {
     let mut connection = schema::open(path, true)?;
-    let lease = Lease::take(&lease_path(path, session)?, path)?;
+    let lease = Lease::beside(&lease_path(path, session)?, path)?;
     let found = read::find(&mut connection, path, session)?;
     if let Some(seq) = found.missing {
         return Err(JournalError::new(path.display().to_string(), JournalErrorKind::SecretsMissing { seq }));

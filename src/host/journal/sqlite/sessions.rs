@@ -87,7 +87,7 @@ impl Store for Sqlite {
     }
 
     fn holder(&self, session: &str) -> BoxFuture<'static, Option<String>> {
-        let holder = lease_path(&self.path, session).ok().and_then(|path| Lease::holder(&path));
+        let holder = lease_path(&self.path, session).ok().and_then(|path| Lease::holder(&path, &path));
         future::ready(holder).boxed()
     }
 
@@ -95,7 +95,7 @@ impl Store for Sqlite {
         let session: Arc<str> = session.into();
         self.with(move |path| {
             let mut connection = schema::open(path, false)?;
-            let _lease = Lease::take(&lease_path(path, &session)?, path)?;
+            let _lease = Lease::beside(&lease_path(path, &session)?, path)?;
             let removed = patiently(path, || remove(&mut connection, &session));
             match removed.map_err(|cause| fault(path, "delete", cause))? {
                 true => Ok(()),
