@@ -193,7 +193,7 @@ pub fn new_id(clock: &dyn Clock) -> Arc<str> {
     let mut id = time.to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S-").to_string();
     let mut random = [0; 16];
     if getrandom::fill(&mut random).is_err() {
-        // A system without random numbers: ids differ then, but they can be guessed.
+        // A system without random numbers: ids differ, but they can be guessed.
         fastrand::fill(&mut random);
     }
     // Of each byte five bits.

@@ -7,7 +7,7 @@ use playhouse::host::clock::SystemClock;
 use playhouse::host::directory::WorkingDirectory;
 use playhouse::host::plan::check;
 use playhouse::host::program::load_files;
-use playhouse::host::tool::builtin::{add_builtins, is_named};
+use playhouse::host::tool::builtin::{add_builtins, named_at};
 use playhouse::host::tool::canned;
 use playhouse::host::tool::registry::Registry;
 use playhouse::lang::plan::PlanLanguage;
@@ -27,7 +27,7 @@ fn machine(name: &str) -> Machine {
     let directory = WorkingDirectory::open(root).unwrap();
     let registry = Registry::new();
     let text = std::fs::read_to_string(root.join(format!("examples/{name}.md"))).unwrap();
-    let is_named = |tool: &str| is_named(tool, &text);
+    let is_named = |tool: &str| named_at(tool, &text).is_some();
     add_builtins(&registry, &directory, Arc::new(SystemClock), 1 << 20, is_named).unwrap();
     let tools = root.join(format!("examples/{name}.tools.json"));
     if tools.exists() {

@@ -140,9 +140,9 @@ pub struct Declarations {
     pub rules: Vec<(Arc<str>, String)>,
     /// What models cost; only a configuration says so.
     pub prices: PriceTable,
-    /// The built-in tools that the program may have: those that its text names, and those that the list of allowed tools
-    /// does.
-    pub builtins: Vec<&'static str>,
+    /// The built-in tools that the program may have, and why: those that its text names, and those that the list of
+    /// allowed tools does.
+    pub builtins: Vec<(&'static str, String)>,
 }
 
 /// What a program's files say.
@@ -150,8 +150,8 @@ pub struct Declarations {
 pub struct FromProgram {
     /// What their front matter declares.
     pub written: Vec<Written>,
-    /// Their texts.
-    pub texts: Vec<Arc<str>>,
+    /// Their names and texts.
+    pub texts: Vec<(Arc<str>, Arc<str>)>,
 }
 
 impl Declarations {
@@ -166,9 +166,17 @@ impl Declarations {
         }
         all.prices = prices(configured)?;
         let allowed = all.policies.list.allow.clone().unwrap_or_default();
-        let is_named = |name: &str| program.texts.iter().any(|text| builtin::is_named(name, text));
-        let is_wanted = |name: &&str| allowed.iter().any(|allowed| **allowed == **name) || is_named(name);
-        all.builtins = builtin::names().filter(is_wanted).collect();
+        let named = |name: &str| {
+            let (file, text, at) =
+                program.texts.iter().find_map(|(file, text)| Some((file, text, builtin::named_at(name, text)?)))?;
+            Some(format!("named in {file}:{}", LineIndex::new(text).line_column(at).0))
+        };
+        let listed = |name: &str| {
+            let is_listed = allowed.iter().any(|allowed| **allowed == *name);
+            is_listed.then(|| "in the list of allowed tools".to_owned())
+        };
+        let wanted = |name: &'static str| Some((name, named(name).or_else(|| listed(name))?));
+        all.builtins = builtin::names().filter_map(wanted).collect();
         let names = all.plugins.iter().map(|plugin| (&plugin.name, &plugin.place));
         for server in &all.servers {
             if let Some((_, place)) = names.clone().find(|(name, _)| **name == server.name) {
@@ -288,7 +296,7 @@ pub fn of_program(settings: &FrontMatter, sources: &Sources) -> FromProgram {
             source: Source::Program,
         }
     });
-    let texts = sources.iter().map(|(_, file)| file.text.clone()).collect();
+    let texts = sources.iter().map(|(_, file)| (file.name.clone(), file.text.clone())).collect();
     FromProgram { written: written.collect(), texts }
 }
 

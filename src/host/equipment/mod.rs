@@ -11,6 +11,7 @@ mod surroundings;
 #[cfg(feature = "mcp")]
 mod servers;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::host::directory::WorkingDirectory;
@@ -40,6 +41,8 @@ pub struct Equipment {
     pub is_open_world: bool,
     /// What is odd and no error, for people.
     pub warnings: Vec<String>,
+    /// Why each tool is there, for people; `NAME.*` for those of a server that has not been asked for its tools.
+    pub reasons: Vec<(Arc<str>, String)>,
     resources: Arc<Resources>,
     plugins: Vec<Plugin>,
     #[cfg(feature = "mcp")]
@@ -58,9 +61,9 @@ impl Equipment {
     ) -> Result<Equipment, EquipmentError> {
         let error = |cause| EquipmentError::WorkingDirectory { path: around.working_directory.to_owned(), cause };
         let folder = WorkingDirectory::open(around.working_directory).map_err(error)?;
-        let mut stand_ins: Vec<Arc<dyn Tool>> = Vec::new();
+        let mut stand_ins: Vec<(&Path, Arc<dyn Tool>)> = Vec::new();
         for path in around.canned {
-            stand_ins.extend(canned::load(path, &folder)?);
+            stand_ins.extend(canned::load(path, &folder)?.into_iter().map(|tool| (path.as_path(), tool)));
         }
         let place = |(place, message)| EquipmentError::Declared { place, message };
         let made = resources::make(&declared.resources, around, reach, &folder).map_err(place)?;
@@ -68,6 +71,7 @@ impl Equipment {
             tools: Arc::new(Registry::with_policies(declared.policies.clone())),
             is_open_world: false,
             warnings: Vec::new(),
+            reasons: Vec::new(),
             resources: made.all.clone(),
             plugins: Vec::new(),
             #[cfg(feature = "mcp")]
@@ -90,12 +94,21 @@ impl Equipment {
         reach: Reach,
         folder: &WorkingDirectory,
         made: &Made,
-        stand_ins: Vec<Arc<dyn Tool>>,
+        stand_ins: Vec<(&Path, Arc<dyn Tool>)>,
     ) -> Result<(), EquipmentError> {
-        let is_wanted = |name: &str| declared.builtins.contains(&name);
+        let wanted = |name: &str| declared.builtins.iter().find(|(builtin, _)| *builtin == name);
+        let is_wanted = |name: &str| wanted(name).is_some();
         add_builtins(&self.tools, folder, around.clock.clone(), around.max_bytes, is_wanted)?;
+        self.explain(|name| format!("built in, {}", wanted(name).map_or("", |(_, why)| why)));
+        let resources = |kinds: &[&str]| {
+            let of_kinds = declared.resources.iter().filter(|one| kinds.contains(&&*one.kind));
+            let places: Vec<&str> = of_kinds.map(|one| &*one.place).collect();
+            format!("of resources ({})", places.join(", "))
+        };
         add_http_tools(&self.tools, &made.http)?;
+        self.explain(|_| resources(&["http"]));
         add_sql_tools(&self.tools, &made.databases)?;
+        self.explain(|_| resources(&["sqlite", "postgres"]));
         if reach == Reach::Open {
             self.resources.acquire_all().await.map_err(|error| {
                 // Whoever opens has made all that are declared.
@@ -112,11 +125,12 @@ impl Equipment {
             }
             self.warnings.extend(opened.warnings.iter().cloned());
             self.plugins.push(opened);
+            self.explain(|_| format!("of the plugin `{}` ({})", plugin.name, plugin.place));
         }
         // Of a server that canned tools stand in for nothing is wanted.
         let stands_in = |server: &ServerDeclaration| {
             let prefix = format!("{}.", server.name);
-            stand_ins.iter().any(|tool| tool.signature().signature.name.starts_with(&prefix))
+            stand_ins.iter().any(|(_, tool)| tool.signature().signature.name.starts_with(&prefix))
         };
         let (replaced, wanted): (Vec<_>, Vec<_>) = declared.servers.iter().partition(|server| stands_in(server));
         self.is_open_world = made.is_incomplete || reach == Reach::Survey && !wanted.is_empty();
@@ -127,15 +141,37 @@ impl Equipment {
         for server in replaced.iter().chain(unseen) {
             self.tools.expect(format!("{}.*", server.name).into());
         }
+        for server in unseen {
+            let why =
+                format!("of the server `{}` ({}), which is asked when the program runs", server.name, server.place);
+            self.reasons.push((format!("{}.*", server.name).into(), why));
+        }
         if reach == Reach::Open {
             self.connect(&wanted, around).await?;
         }
-        for tool in &stand_ins {
+        self.explain(|name| {
+            let server = declared.servers.iter().find(|server| name.starts_with(&format!("{}.", server.name)));
+            server.map_or_else(String::new, |server| format!("of the server `{}` ({})", server.name, server.place))
+        });
+        for (file, tool) in &stand_ins {
+            let name = tool.signature().signature.name;
+            self.reasons.retain(|(explained, _)| *explained != name);
             self.tools.replace(tool.clone())?;
+            self.explain(|_| format!("canned in {}", file.display()));
         }
         self.check_rules(declared)?;
         self.warn_of_lowering(declared);
         Ok(())
+    }
+
+    /// Says why those tools are there that nothing was said of yet.
+    fn explain(&mut self, why: impl Fn(&str) -> String) {
+        for tool in self.tools.signatures().iter() {
+            let name = &tool.signature.name;
+            if !self.reasons.iter().any(|(explained, _)| explained == name) {
+                self.reasons.push((name.clone(), why(name)));
+            }
+        }
     }
 
     /// Whoever writes a program and would lower what a tool says of itself relies on a word that has no effect.

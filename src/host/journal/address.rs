@@ -68,6 +68,9 @@ impl std::fmt::Debug for Address {
     }
 }
 
+/// So much of an id must be given, in bytes.
+const SHORTEST: usize = 4;
+
 impl Place {
     /// What `path` is by how it ends: a store (`.sqlite`, `.db`), a journal (`.jsonl`), else a folder.
     pub fn at(path: &Path) -> Place {
@@ -112,15 +115,20 @@ impl Place {
     }
 
     /// The journal of a session that is kept here.
+    /// Where nothing has this id, it is the only session whose id begins so: ids are long, and people type them.
     ///
     /// # Errors
     /// There is none, or it cannot be told.
     pub async fn find(&self, session: &str) -> Result<Address, JournalError> {
         let address = self.address(session)?;
         if address.is_there().await? {
-            Ok(address)
-        } else {
-            Err(JournalError::no_session(address.store.location(), session))
+            return Ok(address);
+        }
+        let listed = address.store.list().await?;
+        let mut begin_so = listed.iter().filter(|listed| listed.id.starts_with(session));
+        match (begin_so.next(), begin_so.next()) {
+            (Some(only), None) if session.len() >= SHORTEST => Ok(Address::new(address.store, &only.id)),
+            _ => Err(JournalError::no_session(address.store.location(), session)),
         }
     }
 }

@@ -65,7 +65,7 @@ impl Launch {
     /// # Errors
     /// One of them cannot be opened.
     pub async fn tools_for_plan(&self, file: &Path) -> Result<Equipment, LaunchError> {
-        let names_model = FromProgram { texts: vec![LLM_GENERATE.into()], ..FromProgram::default() };
+        let names_model = FromProgram { texts: vec![("plan".into(), LLM_GENERATE.into())], ..FromProgram::default() };
         self.equip(&names_model, Some(file)).await
     }
 

@@ -80,11 +80,11 @@ pub fn add_builtins(
     Ok(())
 }
 
-/// Whether a program's text names a built-in tool. A name that is also an English word (`Now`) is one before a bracket,
-/// and between marks: `Now()`, `` `Now` ``, `allow: [Now]`.
-pub fn is_named(name: &str, text: &str) -> bool {
+/// Where a program's text names a built-in tool first, in bytes. A name that is also an English word (`Now`) is one before
+/// a bracket, and between marks: `Now()`, `` `Now` ``, `allow: [Now]`.
+pub fn named_at(name: &str, text: &str) -> Option<usize> {
     let is_word = !name.chars().skip(1).any(|c| c.is_uppercase() || c == '_');
-    text.match_indices(name).any(|(at, _)| {
+    text.match_indices(name).map(|(at, _)| at).find(|&at| {
         let before = text[..at].chars().next_back();
         let after = text[at + name.len()..].chars().next();
         let goes_on = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');

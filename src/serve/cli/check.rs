@@ -1,6 +1,7 @@
 //! `playhouse check FILE…`: what is wrong with a program, and what was understood of it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -76,6 +77,7 @@ pub(crate) fn check(console: &Console, arguments: &CheckArguments) -> Result<Exi
                 let signatures = equipment.tools.signatures();
                 let about = |name: &str| ToolSignature::find(&signatures, name).map(about_tool).unwrap_or_default();
                 put(&explain_with(&loaded.program, &about))?;
+                put(&reachable(&equipment.reasons))?;
             }
             let findings = render(&loaded.diagnostics, sources, console.color);
             if !findings.is_empty() {
@@ -89,6 +91,13 @@ pub(crate) fn check(console: &Console, arguments: &CheckArguments) -> Result<Exi
     }
     configured?;
     Ok(if n_errors > 0 { Exit::Wrong } else { Exit::Finished })
+}
+
+/// What a program can reach, and why.
+fn reachable(reasons: &[(Arc<str>, String)]) -> String {
+    let width = reasons.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let lines = reasons.iter().map(|(name, why)| format!("  {name:width$}  {why}\n"));
+    if reasons.is_empty() { String::new() } else { format!("\ntools\n{}", lines.collect::<String>()) }
 }
 
 /// What stands between a call of a tool and what it does, for people.

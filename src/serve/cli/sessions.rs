@@ -111,7 +111,7 @@ pub(crate) fn sessions(console: &Console, arguments: &SessionsArguments) -> Resu
     let kept = Kept { place: sessions_place(console, given)?, is_default: given.is_none() };
     match &arguments.command {
         SessionsCommand::List { format } => list(console, &kept.place, *format),
-        SessionsCommand::Show { id, format } => show(&kept.find(id)?, id, *format),
+        SessionsCommand::Show { id, format } => show(&kept.find(id)?, *format),
         SessionsCommand::Why { id, trigger, format } => why(&kept.find(id)?, trigger.as_deref(), *format),
         SessionsCommand::Resume(arguments) => {
             let address = kept.find(&arguments.id)?;
@@ -150,7 +150,7 @@ struct WireShown<'a> {
     view: WireView,
 }
 
-fn show(address: &Address, id: &str, format: Format) -> Result<Exit, Failure> {
+fn show(address: &Address, format: Format) -> Result<Exit, Failure> {
     let opened = waited(stored::open(address))?.map_err(session_failure)?;
     let view = opened.replayed.machine.view();
     let stored = waited(opened.describe(address))?;
@@ -160,7 +160,7 @@ fn show(address: &Address, id: &str, format: Format) -> Result<Exit, Failure> {
         put(&json(&shown))?;
         return Ok(Exit::Finished);
     }
-    let mut text = format!("session {id}: {}\n", show::state(&view));
+    let mut text = format!("session {}: {}\n", address.session(), show::state(&view));
     text.push_str(&format!("program {}, model {}\n", opened.begun.roots.join(", "), opened.begun.model));
     text.push_str(&format!("begun {}, last event {}\n", local(stored.started), local(stored.last)));
     if let StoredState::Open(process) = &stored.state {

@@ -29,7 +29,11 @@ pub(crate) fn delete(console: &Console, kept: &Kept, arguments: &DeleteArguments
         }
     }
     let addresses: Vec<Address> = ids.iter().map(|id| kept.find(id)).collect::<Result<_, _>>()?;
-    for address in &addresses {
+    for (id, address) in ids.iter().zip(&addresses) {
+        // What is gone for good is named in full.
+        if **address.session() != **id {
+            return Err(Failure::wrong(format!("there is no session {id}; is {} meant?", address.session())));
+        }
         if let Some(process) = waited(address.holder())? {
             return Err(journal_failure(JournalError::held(address.location(), process)));
         }

@@ -313,6 +313,12 @@ fn crate_home_offences(sources: &[Source]) -> Vec<String> {
     offences
 }
 
+/// A door that puts together what a session acts through has rules of its own for it.
+fn world_offences(sources: &[Source]) -> Vec<String> {
+    let concerns = |source: &Source| source.path.starts_with("src/serve/");
+    word_offences(sources, concerns, &["session::World", "World", "Equipment::open", "Session::start", "Session::resume"], "is launched in host/launch")
+}
+
 /// Tests beside the code: the packages build no harness for them, so they would never run.
 fn unrun_test_offences(sources: &[Source]) -> Vec<String> {
     let attribute = Regex::new(r"#\[(?:cfg\()?test\b").unwrap();
@@ -437,6 +443,7 @@ holds! {
     only_config_reads_the_environment: environment_offences;
     only_clock_reads_the_time: clock_offences;
     crates_enter_through_one_module: crate_home_offences;
+    doors_launch_nothing_themselves: world_offences;
     no_test_is_left_out: unrun_test_offences;
     every_file_says_what_it_is: module_text_offences;
     no_file_is_too_long: length_offences;
@@ -518,6 +525,9 @@ fn word_offences_are_found() {
     finds(1, crate_home_offences, "src/lang/source/parse.rs", "use pulldown_cmark::Parser;");
     finds(1, crate_home_offences, "src/serve/cli/a.rs", "fn f() { annotate_snippets::x(); }");
     finds(0, crate_home_offences, "src/vm/prompt/mod.rs", "use minijinja::Environment;");
+    finds(1, world_offences, "src/serve/cli/a.rs", "fn f() { let _ = World { llm }; }");
+    finds(1, world_offences, "src/serve/cli/a.rs", "fn f() { Session::start(a, b, c); }");
+    finds(0, world_offences, "src/serve/cli/a.rs", "fn f(world: &WorldArguments) {}");
 }
 
 #[test]
