@@ -45,6 +45,9 @@ pub fn check_arguments(signature: &Signature, mut arguments: Map) -> Result<Map,
     for parameter in &signature.parameters {
         match (arguments.get(&parameter.name), &parameter.default) {
             // An explicit null for a parameter that may be left out means that it is left out.
+            (Some(Value::Null), Some(Value::Null)) if !parameter.ty.accepts(&Value::Null) => {
+                arguments.shift_remove(&parameter.name);
+            }
             (Some(Value::Null), Some(default)) if !parameter.ty.accepts(&Value::Null) => {
                 arguments.insert(parameter.name.clone(), default.clone());
             }

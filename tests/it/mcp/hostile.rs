@@ -26,7 +26,7 @@ async fn huge_and_forged_descriptions_are_cut_and_cleaned() {
 #[tokio::test]
 async fn schemas_that_cannot_be_used_check_nothing() {
     let bad = [
-        ("pattern", json!({"type": "object", "properties": {"a": {"type": "string", "pattern": "("}}})),
+        ("pattern", json!({"type": "object", "properties": {"a": {"pattern": "("}}})),
         ("type", json!({"type": "object", "properties": {"a": {"type": "nonsense"}}})),
         ("file", json!({"type": "object", "properties": {"a": {"$ref": "file:///etc/passwd"}}})),
         ("http", json!({"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:1/schema"}}})),
@@ -46,24 +46,14 @@ async fn schemas_that_cannot_be_used_check_nothing() {
 }
 
 #[tokio::test]
-async fn a_schema_that_is_too_large_to_show_is_checked_all_the_same() {
+async fn a_schema_that_is_too_large_to_show_is_the_servers_to_check() {
     let many: Vec<String> = (0..5_000).map(|n| format!("value{n}")).collect();
-    let (server, _events) = TestServer::new(vec![tool("pick", json!({"a": {"enum": many}}), 1)]);
+    let (server, _events) = TestServer::new(vec![tool("refuses", json!({"a": {"enum": many}}), 1)]);
     let world = World::new(server.options(Generation::Auto)).await;
     assert_eq!(world.registry.signatures()[0].schema.as_deref(), Some(r#"{"type":"object"}"#));
-    let Came::Error(words) = world.call("test.pick", r#"{"a": "none"}"#).await else { panic!() };
-    assert!(words.starts_with("`a` must be one of \"value0\", ") && words.len() < 500, "{words}");
-    assert_eq!(world.call("test.pick", r#"{"a": "value7"}"#).await, text(r#"{"a":"value7"}"#));
-}
-
-#[tokio::test]
-async fn a_pattern_that_takes_for_ever_is_given_up() {
-    let schema = json!({"a": {"type": "string", "pattern": "^(?=x)(x+x+)+y$"}});
-    let (server, _events) = TestServer::new(vec![tool("slow_pattern", schema, 1)]);
-    let world = World::new(server.options(Generation::Auto)).await;
-    let argument = json!({"a": "x".repeat(5_000)}).to_string();
-    let outcome = tokio::time::timeout(Duration::from_secs(20), world.call("test.slow_pattern", &argument)).await;
-    assert!(matches!(outcome.unwrap(), Came::Error(_)));
+    let by_signature = "`a` must be str, not int; the parameters are test.refuses(a: str)";
+    assert_eq!(world.call("test.refuses", r#"{"a": 7}"#).await, error(by_signature));
+    assert_eq!(world.call("test.refuses", r#"{"a": "none"}"#).await, error(r#"not today ({"why":"rain"})"#));
 }
 
 #[tokio::test]

@@ -47,11 +47,7 @@ impl McpServer {
                 let cause = format!("has two tools, `{other}` and `{shown}`, that would both be named `{name}`");
                 return Err(self.error((McpFault::Names, cause)));
             }
-            let (tool, faults) = McpTool::new(self.clone(), &name, &tool);
-            for fault in faults {
-                self.warn_once(&format!("`{}.{name}`: {fault}", self.options.name));
-            }
-            tools.push(Arc::new(tool));
+            tools.push(Arc::new(McpTool::new(self.clone(), &name, &tool)));
         }
         let capabilities = connection.peer.peer_info().map(|info| info.capabilities.clone()).unwrap_or_default();
         for work in Work::ALL {

@@ -3,8 +3,7 @@
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::Value as Json;
 
-use super::faults::faults_of;
-use super::schema::{compile, value_of};
+use super::schema::value_of;
 use super::text;
 use crate::value::Value;
 
@@ -230,13 +229,10 @@ impl Field {
                 whole(said).map_or_else(|| Json::from(number), Json::from)
             }
         };
-        // A schema that cannot be used checks nothing; the server does.
-        if let Ok(validator) = compile(&self.schema)
-            && let Some(fault) = faults_of(&validator, &json, |_| String::new()).into_iter().next()
-        {
-            return Err(format!("it {}", fault.message));
+        match out_of_bounds(&self.schema, &json) {
+            Some(reason) => Err(reason),
+            None => Ok(Read::Value(json)),
         }
-        Ok(Read::Value(json))
     }
 }
 
@@ -289,6 +285,22 @@ fn chosen(options: &[(String, String)], answer: &Value, said: &str) -> Option<St
     let alike =
         || options.iter().find(|(value, title)| value.to_lowercase() == lowered || title.to_lowercase() == lowered);
     exact.or_else(alike).map(|(value, _)| value.clone())
+}
+
+/// Why a value cannot be used, by the bounds that the protocol has for fields. More than that the server checks.
+fn out_of_bounds(schema: &Json, json: &Json) -> Option<String> {
+    let (size, least, most, must, unit) = match json {
+        Json::String(text) => (text.chars().count() as f64, "minLength", "maxLength", "have", " characters"),
+        Json::Array(items) => (items.len() as f64, "minItems", "maxItems", "have", " elements"),
+        Json::Number(number) => (number.as_f64()?, "minimum", "maximum", "be", ""),
+        Json::Null | Json::Bool(_) | Json::Object(_) => return None,
+    };
+    let bound = |name: &str| schema.get(name).and_then(Json::as_f64);
+    match (bound(least), bound(most)) {
+        (Some(least), _) if size < least => Some(format!("it must {must} at least {least}{unit}")),
+        (_, Some(most)) if size > most => Some(format!("it must {must} at most {most}{unit}")),
+        _ => None,
+    }
 }
 
 fn truth(answer: &Value, said: &str) -> Option<bool> {

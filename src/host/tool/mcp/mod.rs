@@ -9,7 +9,6 @@ mod client;
 mod connection;
 mod content;
 mod error;
-mod faults;
 mod flight;
 mod flights;
 mod form;

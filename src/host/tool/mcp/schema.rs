@@ -1,25 +1,21 @@
-//! JSON Schemas of tools: what of them a signature can say, and the check of arguments and results.
+//! JSON Schemas of tools: what of them a signature can say. Arguments are checked against that; all else the server
+//! checks, and its refusal is the call's error.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use jsonschema::{PatternOptions, Validator};
 use serde_json::Value as Json;
 
-use super::faults::{faults_of, place};
 use super::text;
 use crate::host::tool::arguments::{ArgumentFault, check_arguments};
 use crate::lang::program::{Parameter, Signature, Type, TypeKind};
 use crate::value::{Map, Value};
 
-/// Bytes of a schema that models are shown; a larger one is only checked against.
+/// Bytes of a schema that models are shown; of a larger one they see the signature.
 const MAX_SHOWN: usize = 16 * 1024;
 
 /// Parameters of a tool at most; a signature with more is shown without them.
 const MAX_PARAMETERS: usize = 256;
-
-/// Steps back in the patterns of a schema: theirs, so they must not keep us busy.
-const MAX_BACKTRACKS: usize = 100_000;
 
 /// The arguments of a tool.
 pub(super) struct InputSchema {
@@ -29,33 +25,18 @@ pub(super) struct InputSchema {
     pub(super) shown: Option<Arc<str>>,
     /// Our names and theirs, where they differ.
     renamed: Vec<(Arc<str>, Arc<str>)>,
-    /// Parameters that must be given though they have a default.
-    required_defaults: Vec<(Arc<str>, Value)>,
-    check: Check,
-}
-
-enum Check {
-    /// The signature says it all.
-    Signature,
-    Schema(Box<Validator>),
-    /// The schema cannot be used: whatever is given is handed on.
-    Nothing,
+    /// Arguments may have names that the signature does not know.
+    is_open: bool,
 }
 
 impl InputSchema {
-    /// Reads a schema; the text is what is wrong with it.
-    pub(super) fn new(schema: &serde_json::Map<String, Json>) -> (InputSchema, Option<String>) {
+    /// Reads a schema.
+    pub(super) fn new(schema: &serde_json::Map<String, Json>) -> InputSchema {
         let empty = serde_json::Map::new();
         let properties = schema.get("properties").and_then(Json::as_object).unwrap_or(&empty);
         let required: HashSet<&str> =
             schema.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect();
-        let mut input = InputSchema {
-            parameters: Vec::new(),
-            shown: None,
-            renamed: Vec::new(),
-            required_defaults: Vec::new(),
-            check: Check::Signature,
-        };
+        let mut input = InputSchema { parameters: Vec::new(), shown: None, renamed: Vec::new(), is_open: false };
         let mut taken = HashSet::new();
         for (their_name, property) in properties.iter().take(MAX_PARAMETERS) {
             let mut name = text::identifier(their_name);
@@ -66,11 +47,10 @@ impl InputSchema {
             if *name != **their_name {
                 input.renamed.push((name.clone(), their_name.as_str().into()));
             }
-            let default = property.get("default").and_then(value_of);
             let is_required = required.contains(their_name.as_str());
-            if let (true, Some(default)) = (is_required, &default) {
-                input.required_defaults.push((name.clone(), default.clone()));
-            }
+            // Null stands for what is left out, which a required one must not be.
+            let default = property.get("default").and_then(value_of);
+            let default = default.filter(|default| !is_required || *default != Value::Null);
             let description = property.get("description").and_then(Json::as_str).unwrap_or_default();
             input.parameters.push(Parameter {
                 name,
@@ -81,49 +61,29 @@ impl InputSchema {
             });
         }
         if !says_more(schema, properties) {
-            return (input, None);
+            return input;
         }
-        let whole = Json::Object(schema.clone());
-        let fault = match compile(&whole) {
-            Ok(validator) => {
-                input.check = Check::Schema(Box::new(validator));
-                None
-            }
-            Err(fault) => {
-                input.check = Check::Nothing;
-                Some(fault)
-            }
-        };
+        let is_closed = schema.get("additionalProperties") == Some(&Json::Bool(false))
+            && !schema.contains_key("patternProperties")
+            && properties.len() <= MAX_PARAMETERS;
+        input.is_open = !is_closed;
         let shown = input.with_our_names(schema).to_string();
-        // Without a text for models the machine would check by the signature, which may say less than nothing.
+        // Without a text for models the machine would check by the signature, which may not know all names.
         let shown = if shown.len() <= MAX_SHOWN { shown } else { r#"{"type":"object"}"#.to_owned() };
         input.shown = Some(shown.into());
-        (input, fault)
+        input
     }
 
     /// Checks arguments by our names.
     pub(super) fn check(&self, signature: &Signature, mut arguments: Map) -> Result<Map, Vec<ArgumentFault>> {
-        for parameter in &self.parameters {
-            // An explicit null for a parameter that may be left out means that it is left out.
-            if !parameter.required()
-                && matches!(arguments.get(&parameter.name), Some(Value::Null))
-                && !parameter.ty.optional
-                && !matches!(parameter.ty.kind, TypeKind::Any)
-            {
-                arguments.shift_remove(&parameter.name);
-            }
+        let mut others = Map::new();
+        if self.is_open {
+            let is_known = |name: &str| self.parameters.iter().any(|parameter| *parameter.name == *name);
+            (arguments, others) = arguments.into_iter().partition(|(name, _)| is_known(name));
         }
-        let validator = match &self.check {
-            Check::Signature => return check_arguments(signature, arguments),
-            Check::Nothing => return Ok(arguments),
-            Check::Schema(validator) => validator,
-        };
-        for (name, default) in &self.required_defaults {
-            arguments.entry(name.clone()).or_insert_with(|| default.clone());
-        }
-        let instance = Json::Object(self.sent(&arguments));
-        let faults = faults_of(validator, &instance, |path| self.our_place(path));
-        if faults.is_empty() { Ok(arguments) } else { Err(faults) }
+        let mut arguments = check_arguments(signature, arguments)?;
+        arguments.extend(others);
+        Ok(arguments)
     }
 
     /// Arguments by the server's names.
@@ -137,10 +97,6 @@ impl InputSchema {
 
     fn our_name<'a>(&'a self, name: &'a str) -> &'a str {
         self.renamed.iter().find(|(_, theirs)| **theirs == *name).map_or(name, |(ours, _)| ours)
-    }
-
-    fn our_place(&self, path: &jsonschema::paths::Location) -> String {
-        place(path, |name| self.our_name(name).to_owned())
     }
 
     fn with_our_names(&self, schema: &serde_json::Map<String, Json>) -> Json {
@@ -162,32 +118,6 @@ impl InputSchema {
         }
         Json::Object(schema)
     }
-}
-
-/// What a tool's results must be.
-pub(super) struct OutputSchema(Validator);
-
-impl OutputSchema {
-    /// Reads a schema.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub(super) fn new(schema: &serde_json::Map<String, Json>) -> Result<OutputSchema, String> {
-        compile(&Json::Object(schema.clone())).map(OutputSchema)
-    }
-
-    /// All that is wrong with a result.
-    pub(super) fn check(&self, result: &Json) -> Vec<ArgumentFault> {
-        faults_of(&self.0, result, |path| place(path, str::to_owned))
-    }
-}
-
-/// Reads a schema. References that lead out of it are refused: nothing is fetched.
-pub(super) fn compile(schema: &Json) -> Result<Validator, String> {
-    let options = jsonschema::options()
-        .offline()
-        .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS).size_limit(1 << 20));
-    options.build(schema).map_err(|error| text::words(&error.to_string(), 300))
 }
 
 /// A JSON value as ours.

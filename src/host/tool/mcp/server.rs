@@ -1,8 +1,8 @@
 //! A server: its connection, begun again when it is lost, and its tools.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::Duration;
 
 use rmcp::ServiceError;
@@ -34,8 +34,6 @@ pub struct McpServer {
     pub(super) n_read: AtomicU64,
     /// Calls that wait for a person's answer.
     pub(super) talks: Talks,
-    /// What has been warned of: once is enough.
-    warned: Lock<HashSet<String>>,
     pub(super) closed: CancellationToken,
 }
 
@@ -61,7 +59,6 @@ impl McpServer {
             changes,
             n_read: AtomicU64::new(0),
             talks: Talks::default(),
-            warned: Lock::default(),
             closed: CancellationToken::new(),
         };
         let name = &server.options.name;
@@ -190,13 +187,6 @@ impl McpServer {
                 let seconds = self.options.start_timeout.as_secs_f64();
                 Err(self.error((McpFault::TimedOut, format!("gave no answer within {seconds} s"))))
             }
-        }
-    }
-
-    pub(super) fn warn_once(&self, warning: &str) {
-        let warning = self.options.secrets.mask_text(warning);
-        if self.warned.lock().unwrap_or_else(PoisonError::into_inner).insert(warning.clone()) {
-            tracing::warn!("{warning}");
         }
     }
 }

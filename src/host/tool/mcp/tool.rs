@@ -8,7 +8,7 @@ use rmcp::model::{CallToolRequestParams, CallToolResult, Tool as ForeignTool};
 
 use super::content;
 use super::error::Trouble;
-use super::schema::{InputSchema, OutputSchema};
+use super::schema::InputSchema;
 use super::server::McpServer;
 use super::talk::{Next, Talk};
 use super::text;
@@ -24,24 +24,12 @@ pub(super) struct McpTool {
     their_name: String,
     signature: ToolSignature,
     input: InputSchema,
-    output: Option<OutputSchema>,
 }
 
 impl McpTool {
-    /// The tool by our name, and what is wrong with its description.
-    pub(super) fn new(server: Arc<McpServer>, name: &str, tool: &ForeignTool) -> (McpTool, Vec<String>) {
-        let mut faults = Vec::new();
-        let (input, fault) = InputSchema::new(&tool.input_schema);
-        if let Some(fault) = fault {
-            faults.push(format!("its arguments are handed on unchecked, because its schema cannot be used: {fault}"));
-        }
-        let output = tool.output_schema.as_ref().and_then(|schema| match OutputSchema::new(schema) {
-            Ok(schema) => Some(schema),
-            Err(fault) => {
-                faults.push(format!("its results are not checked, because their schema cannot be used: {fault}"));
-                None
-            }
-        });
+    /// The tool by our name.
+    pub(super) fn new(server: Arc<McpServer>, name: &str, tool: &ForeignTool) -> McpTool {
+        let input = InputSchema::new(&tool.input_schema);
         let annotations = tool.annotations.as_ref();
         let says = |hint: Option<bool>| hint == Some(true);
         let effect = if annotations.is_some_and(|it| says(it.read_only_hint)) {
@@ -60,7 +48,7 @@ impl McpTool {
         };
         let mut signature = ToolSignature::new(signature, effect);
         signature.schema = input.shown.clone();
-        (McpTool { server, their_name: tool.name.to_string(), signature, input, output }, faults)
+        McpTool { server, their_name: tool.name.to_string(), signature, input }
     }
 
     fn params(&self, arguments: &Map) -> CallToolRequestParams {
@@ -131,17 +119,6 @@ impl McpTool {
                 return ToolOutcome::Unavailable(secrets.mask_text(&words));
             }
         };
-        if let (Some(schema), Some(json)) = (&self.output, &result.structured_content)
-            && result.is_error != Some(true)
-        {
-            let faults = schema.check(json);
-            if !faults.is_empty() {
-                let faults: Vec<String> =
-                    faults.iter().map(|fault| format!("`{}` {}", fault.path, fault.message)).collect();
-                let words = format!("the result is not what the server's schema says: {}", faults.join("; "));
-                return ToolOutcome::Error(secrets.mask_text(&words));
-            }
-        }
         match content::of_tool(result) {
             Ok(value) => ToolOutcome::Value(secrets.mask_value(value)),
             Err(words) => ToolOutcome::Error(secrets.mask_text(&words)),
