@@ -96,6 +96,9 @@ impl Equipment {
         add_builtins(&self.tools, folder, around.clock.clone(), around.max_bytes, is_wanted)?;
         add_http_tools(&self.tools, &made.http)?;
         add_sql_tools(&self.tools, &made.databases)?;
+        for tool in around.tools {
+            self.tools.add(tool.clone())?;
+        }
         if reach == Reach::Open {
             self.resources.acquire_all().await.map_err(|error| {
                 // Whoever opens has made all that are declared.
