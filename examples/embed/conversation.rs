@@ -1,4 +1,5 @@
-// A conversation: each line of standard input is what the user says. `cargo run --example conversation`
+//! A conversation: each line of standard input is what the user says. `cargo run --example conversation`
+#![allow(clippy::print_stdout)]
 
 use std::error::Error;
 use std::io::stdin;
@@ -6,7 +7,7 @@ use std::io::stdin;
 use playhouse::prelude::*;
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
+pub(crate) async fn main() -> Result<(), Box<dyn Error>> {
     let mut lines = stdin().lines();
     let playhouse = Playhouse::new().model("embedded");
     let mut chat = playhouse.load("examples/greeting.md").await?.start().await?;

@@ -1,4 +1,5 @@
-// A listener: hears what a program does, line by line. `cargo run --example events`
+//! A listener: hears what a program does, line by line. `cargo run --example events`
+#![allow(clippy::print_stdout, clippy::wildcard_enum_match_arm)]
 
 use std::error::Error;
 
@@ -28,7 +29,7 @@ fn hear(event: &PublicEvent) {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
+pub(crate) async fn main() -> Result<(), Box<dyn Error>> {
     let playhouse = Playhouse::new().model("embedded").listen(hear);
     let mut chat = playhouse.load_text("counter.md", PROGRAM).await?.start().await?;
     while chat.next().await?.is_some() {}

@@ -1,4 +1,5 @@
-// A tool in Rust: the program calls it, the interpreter checks its arguments. `cargo run --example tool`
+//! A tool in Rust: the program calls it, the interpreter checks its arguments. `cargo run --example tool`
+#![allow(clippy::print_stdout)]
 
 use std::error::Error;
 
@@ -18,7 +19,7 @@ const PROGRAM: &str = "\
 ";
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
+pub(crate) async fn main() -> Result<(), Box<dyn Error>> {
     let orders = tool("GetOrderStatus", |given: Map| async move {
         match given["order_id"].as_str() {
             Some("4334") => Ok(json!({ "state": "shipped", "expected": "Thursday" })),

@@ -12,40 +12,60 @@ use playhouse::host::launch::{Choices, Launch, LaunchError, StartOptions, Worksh
 use playhouse::prelude::*;
 use playhouse::value::Value;
 
-/// What an example writes: it is part of this binary, and run as a process of its own.
-macro_rules! example {
-    ($name:ident, $input:expr, $output:expr) => {
-        mod $name {
-            include!(concat!("../../examples/embed/", stringify!($name), ".rs"));
+#[path = "../../examples/embed/conversation.rs"]
+mod conversation;
+#[path = "../../examples/embed/events.rs"]
+mod events;
+#[path = "../../examples/embed/tool.rs"]
+mod tool;
 
-            #[test]
-            fn writes_what_is_expected() {
-                assert_eq!(super::output_of(stringify!($name), $input), $output);
-            }
-
-            #[test]
-            #[ignore = "run by the test above"]
-            fn runs() {
-                main().unwrap();
-            }
-        }
-    };
+/// Each example is a module of this binary, and runs in a process of its own.
+#[test]
+#[ignore = "run by the tests of what the examples write"]
+fn conversation_runs() {
+    conversation::main().unwrap();
 }
 
-example!(
-    conversation,
-    "Hi, my name is Ada\nI live in Bergen\nswimming\n",
-    "Good to see you! May I ask you three things?\nPlease tell me your name.\nPlease tell me the place you live in.\n\
-     I like the sound of Bergen.\nPlease tell me what you like to do there on a free day.\n\
-     What I will remember: Ada from Bergen and swimming.\nUntil next time, Ada!\n"
-);
-example!(tool, "", "Please tell me the number of your order.\nOrder 4334: shipped\n");
-example!(events, "", "01\n01 $n = 2\n02\n02.01\n02.01 There are 2\n03\nfinished\n");
+#[test]
+#[ignore = "as above"]
+fn tool_runs() {
+    tool::main().unwrap();
+}
 
-/// What the example writes between the lines of the harness.
-fn output_of(name: &str, input: &str) -> String {
+#[test]
+#[ignore = "as above"]
+fn events_runs() {
+    events::main().unwrap();
+}
+
+#[test]
+fn the_conversation_is_had() {
+    let written = "Good to see you! May I ask you three things?\nPlease tell me your name.\n\
+                   Please tell me the place you live in.\nI like the sound of Bergen.\n\
+                   Please tell me what you like to do there on a free day.\n\
+                   What I will remember: Ada from Bergen and swimming.\nUntil next time, Ada!\n";
+    let said = "Hi, my name is Ada\nI live in Bergen\nswimming\n";
+    assert_eq!(output_of("conversation_runs", said), written);
+    assert_eq!(
+        output_of("conversation_runs", ""),
+        written.lines().take(2).map(|line| format!("{line}\n")).collect::<String>()
+    );
+}
+
+#[test]
+fn the_tool_is_called() {
+    assert_eq!(output_of("tool_runs", ""), "Please tell me the number of your order.\nOrder 4334: shipped\n");
+}
+
+#[test]
+fn the_listener_hears_each_line() {
+    assert_eq!(output_of("events_runs", ""), "01\n01 $n = 2\n02\n02.01\n02.01 There are 2\n03\nfinished\n");
+}
+
+/// What an example writes between the lines of the harness.
+fn output_of(test: &str, input: &str) -> String {
     let mut example = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "--ignored", "--nocapture", "--test-threads=1", &format!("embed::{name}::runs")])
+        .args(["--exact", "--ignored", "--nocapture", "--test-threads=1", &format!("embed::{test}")])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -54,19 +74,23 @@ fn output_of(name: &str, input: &str) -> String {
     example.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let done = example.wait_with_output().unwrap();
     let text = String::from_utf8(done.stdout).unwrap();
-    let text = text.split_once(&format!("test embed::{name}::runs ... ")).map(|(_, rest)| rest);
+    let text = text.split_once(&format!("test embed::{test} ... ")).map(|(_, rest)| rest);
     text.and_then(|rest| rest.split_once("ok\n\ntest result: ok. 1 passed")).unwrap().0.to_owned()
+}
+
+/// An example as it is shown: without its head, and without what only this file wants.
+pub(crate) fn shown(path: &str) -> String {
+    let whole = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+    whole.split_once("\n\n").unwrap().1.replace("pub(crate) ", "")
 }
 
 /// The front page of the library shows the first example as it is.
 #[test]
 fn the_front_page_shows_the_conversation() {
-    let read = |path: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
-    let page = read("src/lib.rs");
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).unwrap();
     let block = page.split("//! ```").nth(1).unwrap().lines().skip(1);
-    let shown: String = block.map(|line| format!("{}\n", line.get(4..).unwrap_or_default())).collect();
-    let example = read("examples/embed/conversation.rs");
-    assert_eq!(shown, example.split_once("\n\n").unwrap().1);
+    let block: String = block.map(|line| format!("{}\n", line.get(4..).unwrap_or_default())).collect();
+    assert_eq!(block, shown("examples/embed/conversation.rs"));
 }
 
 fn playhouse() -> Playhouse {
@@ -129,7 +153,7 @@ async fn a_tool_that_has_the_name_of_another_is_refused() {
 
 #[tokio::test]
 async fn a_program_that_fails_is_an_error() {
-    let fails = program("- $x = 1 / 0\n");
+    let fails = program("- Main()\n- Say \"never\"\n");
     let mut chat = playhouse().load_text("a.md", &fails).await.unwrap().start().await.unwrap();
     let error = talk(&mut chat, Value::Null).await.unwrap_err();
     assert!(matches!(&error, EndError::Failed(fault) if error.to_string() == *fault.message), "{error}");

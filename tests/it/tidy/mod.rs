@@ -333,10 +333,9 @@ fn unrun_test_offences(sources: &[Source]) -> Vec<String> {
     offences
 }
 
-/// Rust files without a text that says what they are. Examples have a plain comment: a test includes them whole.
+/// Rust files without a text that says what they are.
 fn module_text_offences(sources: &[Source]) -> Vec<String> {
-    let start = |source: &Source| if source.path.starts_with("examples/") { "// " } else { "//!" };
-    let silent = sources.iter().filter(|source| source.is_rust() && !source.text.starts_with(start(source)));
+    let silent = sources.iter().filter(|source| source.is_rust() && !source.text.starts_with("//!"));
     silent.map(|source| format!("{}: does not begin with `//!`", source.path)).collect()
 }
 
@@ -524,8 +523,6 @@ fn word_offences_are_found() {
 #[test]
 fn line_offences_are_found() {
     finds(1, module_text_offences, "benches/a.rs", "fn main() {}");
-    finds(1, module_text_offences, "examples/a.rs", "fn main() {}");
-    finds(0, module_text_offences, "examples/a.rs", "// What it is.\n");
     finds(0, module_text_offences, "src/a.rs", "//! What it is.\n");
     finds(1, length_offences, "src/a.rs", &"\n".repeat(MAX_LINES + 1));
     finds(0, length_offences, "src/a.rs", &"\n".repeat(MAX_LINES));
