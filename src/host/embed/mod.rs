@@ -1,5 +1,5 @@
 //! The door for programs in Rust that run playbooks: files in, conversations out. All of it is
-//! [`Launch`](crate::host::launch::Launch) and [`SessionHandle`](crate::host::session::SessionHandle) in the words of
+//! [`Launch`] and [`SessionHandle`](crate::host::session::SessionHandle) in the words of
 //! somebody who wants to talk with a program; whoever wants more uses those.
 
 mod conversation;
