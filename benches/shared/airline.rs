@@ -220,6 +220,7 @@ async fn equipped(root: &SourceText, answers: &Path) -> Result<Registry, String>
     let around = Surroundings {
         working_directory: folder,
         canned: &[],
+        tools: &[],
         clock: Arc::new(SystemClock),
         max_bytes: Settings::default().value_bytes,
         environment: Vec::new(),

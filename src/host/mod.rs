@@ -44,6 +44,8 @@ pub mod session;
 
 pub mod launch;
 
+pub mod embed;
+
 pub mod debug;
 
 pub mod debuggee;

@@ -8,6 +8,7 @@
 //! | `markdown PATH`, `text PATH` | an excerpt of a file of this repository: its lines stand there, in this order |
 //! | `text NAME.test.md` | the conversation of a test in this guide, in `tests/cases/guides/` or at this path |
 //! | `text transcript` | `$ playhouse …` is run beside the files of the guide and writes this; `< …` is what the user says |
+//! | `rust PATH` | the whole of that example but for its head |
 //! | `jsonl` | trace lines; with a name, a file of this guide |
 //! | `json`, `toml` | parsed; with a name, a file of this guide |
 //! | `yaml` | a dataflow plan that is read without findings |
@@ -143,6 +144,10 @@ impl Guide {
             return if block.text.trim().is_empty() { Err("is empty".to_owned()) } else { Ok(()) };
         }
         let is_conversation = block.language == "text" && block.name().is_some_and(|name| name.ends_with(".test.md"));
+        if let ("rust", Some(path)) = (block.language.as_str(), block.name()) {
+            let whole = crate::embed::shown(path);
+            return if block.text == whole { Ok(()) } else { Err(format!("is not the whole example:\n{whole}")) };
+        }
         if let Some(path) = excerpt.filter(|_| !is_conversation) {
             return in_order(&block.text, &fs::read_to_string(path).unwrap(), true);
         }
@@ -555,6 +560,7 @@ fn untrue_blocks_are_found() {
     finds("```sh\nrm -rf x\n```\n", "`rm` is no program that the guides use");
     finds("```sh run\nplayhouse check nowhere.md\n```\n", "ends with Some(2)");
     finds("```text examples/hello.md\n# Helo\n```\n", "the line `# Helo` does not stand there");
+    finds("```rust examples/embed/tool.rs\nuse std::error::Error;\n```\n", "is not the whole example");
     finds("```text examples/hello.test.md\nWhat is your name?\n```\n", "does not stand there");
     finds(
         &format!("```markdown b.md\n{program}```\n\n```text transcript\n$ playhouse check b.md\nHi.\n```\n"),

@@ -15,6 +15,7 @@ mod dap;
 mod dataflow;
 mod debug;
 mod declared_tool;
+mod embed;
 mod embedded;
 mod equipment;
 mod events;

@@ -109,6 +109,10 @@ impl Equipment {
         self.explain(|_| resources(&["http"]));
         add_sql_tools(&self.tools, &made.databases)?;
         self.explain(|_| resources(&["sqlite", "postgres"]));
+        for tool in around.tools {
+            self.tools.add(tool.clone())?;
+        }
+        self.explain(|_| "of the program that runs it, in Rust".to_owned());
         if reach == Reach::Open {
             self.resources.acquire_all().await.map_err(|error| {
                 // Whoever opens has made all that are declared.

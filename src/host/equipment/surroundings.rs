@@ -9,6 +9,7 @@ use crate::host::equipment::declaration::resolve_secrets;
 use crate::host::llm::Llm;
 use crate::host::resource::model::ModelOptions;
 use crate::host::secrets::Secrets;
+use crate::host::tool::Tool;
 use crate::host::tool::canned::CannedError;
 use crate::host::tool::plugin::Packages;
 use crate::host::tool::registry::AddToolError;
@@ -23,6 +24,8 @@ pub struct Surroundings<'a> {
     pub working_directory: &'a Path,
     /// Files of canned tools, which stand in front of others.
     pub canned: &'a [PathBuf],
+    /// Tools beside those that are declared.
+    pub tools: &'a [Arc<dyn Tool>],
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// How large a value, and a file for tools, may be.

@@ -127,6 +127,7 @@ impl Launch {
         let around = Surroundings {
             working_directory: self.working_directory(),
             canned: &self.choices.tools,
+            tools: &self.tools,
             clock: self.workshop.clock.clone(),
             max_bytes: Settings::default().value_bytes,
             environment: child_environment(),

@@ -9,6 +9,7 @@ use crate::host::journal::address::Place;
 use crate::host::launch::trust::Trust;
 use crate::host::llm::Llm;
 use crate::host::secrets::Secrets;
+use crate::host::tool::Tool;
 
 /// What a process has. Cheap to clone.
 #[derive(Clone)]
@@ -82,12 +83,14 @@ pub struct Launch {
     /// A model in place of the one that is configured. Which model would judge triggers is then none of its business,
     /// either: unless a classifier was chosen, patterns do.
     pub llm: Option<Arc<dyn Llm>>,
+    /// Tools beside those that are declared.
+    pub tools: Vec<Arc<dyn Tool>>,
 }
 
 impl Launch {
     /// Everything as it is configured.
     pub fn new(workshop: Workshop, choices: Choices) -> Launch {
-        Launch { workshop, choices, configuration: None, llm: None }
+        Launch { workshop, choices, configuration: None, llm: None, tools: Vec::new() }
     }
 }
 

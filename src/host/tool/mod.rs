@@ -13,6 +13,8 @@ pub mod builtin;
 
 pub mod canned;
 
+pub mod function;
+
 pub mod generate;
 
 pub mod plugin;

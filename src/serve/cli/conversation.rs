@@ -357,9 +357,7 @@ impl Talk<'_> {
         }
         if let (Wanted::Approval(call), None) = (wanted, &self.question) {
             // It was asked before this process began.
-            let view = self.handle.view().await.ok();
-            let calls = view.iter().flat_map(|view| &view.stack).flat_map(|frame| &frame.queue);
-            self.question = calls.filter(|queued| queued.call == call).find_map(|queued| queued.question.clone());
+            self.question = self.handle.view().await.ok().and_then(|view| view.question_about(call).cloned());
         }
         if let (false, Wanted::Approval(_), Some(question)) = (self.console.is_conversation, wanted, &self.question) {
             self.console.tell(&format!("{question}\n"));

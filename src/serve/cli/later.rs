@@ -23,6 +23,11 @@ pub(crate) fn unknown_command(name: &str) -> Failure {
     if let Some((name, advice)) = COMMANDS.iter().find(|(later, _)| *later == name) {
         return Failure::wrong(format!("`playhouse {name}` does not exist yet; {advice}"));
     }
+    if cfg!(not(feature = "dap")) && name == "debug" {
+        return Failure::wrong(
+            "`playhouse debug`: this program was built without its debugger; build it with `--features dap`",
+        );
+    }
     let known = super::command();
     let known = known.get_subcommands().map(clap::Command::get_name);
     match nearest(name, known) {

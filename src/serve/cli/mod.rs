@@ -6,7 +6,12 @@ mod check;
 mod completions;
 mod console;
 mod conversation;
+#[cfg(feature = "dap")]
 mod debug;
+#[cfg(not(feature = "dap"))]
+#[path = "debug_absent.rs"]
+mod debug_listen;
+#[cfg(feature = "dap")]
 mod debug_listen;
 mod ending;
 mod events_file;
@@ -71,6 +76,7 @@ struct Arguments {
 enum Command {
     Run(Box<run::RunArguments>),
     Check(check::CheckArguments),
+    #[cfg(feature = "dap")]
     Debug(Box<debug::DebugArguments>),
     Test(test::TestArguments),
     Sessions(sessions::SessionsArguments),
@@ -109,6 +115,7 @@ fn perform(console: &Console, command: Command) -> Result<Exit, Failure> {
         Command::Run(arguments) => run::run(console, &arguments),
         Command::Test(arguments) => test::test(console, &arguments),
         Command::Check(arguments) => check::check(console, &arguments),
+        #[cfg(feature = "dap")]
         Command::Debug(arguments) => debug::debug(console, &arguments),
         Command::Sessions(arguments) => sessions::sessions(console, &arguments),
         Command::Model(arguments) => model::model(console, &arguments),

@@ -10,7 +10,7 @@ use crate::lang::program::Program;
 use crate::serve::dap::wire::{AttachArguments, LaunchArguments};
 
 /// Where programs to be debugged come from.
-pub(crate) trait Door: Send + Sync {
+pub trait Door: Send + Sync {
     /// Opens a program. `is_again`: it was debugged here before, and its session is kept; another one begins.
     ///
     /// # Errors
@@ -26,33 +26,33 @@ pub(crate) trait Door: Send + Sync {
 
 /// What is to be known of a program beside its session.
 #[derive(Clone)]
-pub(crate) struct Subject {
+pub struct Subject {
     /// The program.
-    pub(crate) program: Arc<Program>,
+    pub program: Arc<Program>,
     /// What people call it.
-    pub(crate) name: String,
+    pub name: String,
     /// Whether it is a plan: it says nothing, and its value is what is wanted of it.
-    pub(crate) is_plan: bool,
+    pub is_plan: bool,
 }
 
 /// A program that can begin.
-pub(crate) struct Launched {
+pub struct Launched {
     /// Its session, which does not run yet.
-    pub(crate) session: Session,
+    pub session: Session,
     /// About it.
-    pub(crate) subject: Subject,
+    pub subject: Subject,
     /// What a fork of it runs with.
-    pub(crate) launcher: Arc<dyn Launcher>,
+    pub launcher: Arc<dyn Launcher>,
     /// What people are told: which model was chosen, ….
-    pub(crate) remarks: Vec<String>,
+    pub remarks: Vec<String>,
     /// What is odd.
-    pub(crate) warnings: Vec<String>,
+    pub warnings: Vec<String>,
     /// Closes what was opened for it.
-    pub(crate) closing: BoxFuture<'static, ()>,
+    pub closing: BoxFuture<'static, ()>,
 }
 
 /// A program that runs.
-pub(crate) enum Reached {
+pub enum Reached {
     /// In this process.
     Here(Running),
     /// In another one, which listens at this address.
@@ -61,9 +61,9 @@ pub(crate) enum Reached {
 
 /// A program that runs in this process.
 #[derive(Clone)]
-pub(crate) struct Running {
+pub struct Running {
     /// Its session.
-    pub(crate) handle: SessionHandle,
+    pub handle: SessionHandle,
     /// About it.
-    pub(crate) subject: Subject,
+    pub subject: Subject,
 }

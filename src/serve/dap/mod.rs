@@ -7,7 +7,7 @@
 //! - `sources`, `stack`, `variables`, `rows`, `breakpoints`: the program in the protocol's words.
 //! - `relay`: a connection that is handed on to another process.
 //!
-//! Where programs come from is not known here (`Door`); the debugger itself is [`crate::host::debug`].
+//! Where programs come from is not known here ([`Door`]); the debugger itself is [`crate::host::debug`].
 
 pub mod accept;
 
@@ -37,6 +37,6 @@ mod variables;
 
 mod wire;
 
-pub(crate) use crate::serve::dap::door::{Door, Launched, Reached, Running, Subject};
-pub(crate) use crate::serve::dap::server::serve;
-pub(crate) use crate::serve::dap::wire::{AttachArguments, LaunchArguments};
+pub use crate::serve::dap::door::{Door, Launched, Reached, Running, Subject};
+pub use crate::serve::dap::server::serve;
+pub use crate::serve::dap::wire::{AttachArguments, LaunchArguments, OneOrMore};

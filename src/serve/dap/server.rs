@@ -22,7 +22,7 @@ const INBOX: usize = 64;
 type Cancelled = Arc<Mutex<HashSet<i64>>>;
 
 /// Speaks the protocol until the client has gone, or has been let go.
-pub(crate) async fn serve<R, W>(reader: R, writer: W, door: Arc<dyn Door>)
+pub async fn serve<R, W>(reader: R, writer: W, door: Arc<dyn Door>)
 where
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,

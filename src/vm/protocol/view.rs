@@ -40,6 +40,14 @@ pub struct View {
     pub written_plans: Vec<Arc<Plan>>,
 }
 
+impl View {
+    /// What a person is asked about this call, while an answer is waited for.
+    pub fn question_about(&self, call: CallId) -> Option<&Arc<str>> {
+        let calls = self.stack.iter().flat_map(|frame| &frame.queue);
+        calls.filter(|queued| queued.call == call).find_map(|queued| queued.question.as_ref())
+    }
+}
+
 /// A line that the model has left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedLine {

@@ -316,7 +316,12 @@ fn crate_home_offences(sources: &[Source]) -> Vec<String> {
 /// A door that puts together what a session acts through has rules of its own for it.
 fn world_offences(sources: &[Source]) -> Vec<String> {
     let concerns = |source: &Source| source.path.starts_with("src/serve/");
-    word_offences(sources, concerns, &["session::World", "World", "Equipment::open", "Session::start", "Session::resume"], "is launched in host/launch")
+    word_offences(
+        sources,
+        concerns,
+        &["session::World", "World", "Equipment::open", "Session::start", "Session::resume"],
+        "is launched in host/launch",
+    )
 }
 
 /// Tests beside the code: the packages build no harness for them, so they would never run.

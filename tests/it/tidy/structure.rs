@@ -51,6 +51,7 @@ const ROOMS: [(&str, &[&[&str]]); 3] = [
             &["session"],
             &["config", "debuggee", "sessions"],
             &["launch"],
+            &["embed"],
             &["lib"],
         ],
     ),

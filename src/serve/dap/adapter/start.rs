@@ -206,8 +206,7 @@ impl Adapter {
         let wanted = match view.wait {
             Some(Wait::User) => Wanted::Message,
             Some(Wait::Approval(call)) => {
-                let mut calls = view.stack.iter().flat_map(|frame| &frame.queue);
-                live.question = calls.find(|queued| queued.call == call).and_then(|queued| queued.question.clone());
+                live.question = view.question_about(call).cloned();
                 Wanted::Approval(call)
             }
             Some(Wait::Call(_) | Wait::Reply(_) | Wait::Timer(_) | Wait::Verdict(_) | Wait::Budget) | None => return,

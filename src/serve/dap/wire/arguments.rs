@@ -34,34 +34,37 @@ impl Default for InitializeArguments {
 /// `launch`: how a program is run; the words of the command line's options.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct LaunchArguments {
+#[allow(missing_docs, reason = "the fields are the options of `playhouse run`, under the same names")]
+pub struct LaunchArguments {
     /// Its file, or several.
-    pub(crate) program: OneOrMore,
-    pub(crate) model: Option<String>,
-    pub(crate) base_url: Option<String>,
-    pub(crate) classifier: Option<String>,
+    pub program: OneOrMore,
+    pub model: Option<String>,
+    pub base_url: Option<String>,
+    pub classifier: Option<String>,
     /// Arguments and variables, by name.
-    pub(crate) args: JsonMap<String, Json>,
+    pub args: JsonMap<String, Json>,
     /// What the user says first.
-    pub(crate) messages: Vec<String>,
-    pub(crate) stop_on_entry: bool,
-    pub(crate) session: Option<String>,
-    pub(crate) journal: Option<String>,
-    pub(crate) playbook: Option<String>,
+    pub messages: Vec<String>,
+    pub stop_on_entry: bool,
+    pub session: Option<String>,
+    pub journal: Option<String>,
+    pub playbook: Option<String>,
     /// Files of canned tools.
-    pub(crate) tools: OneOrMore,
-    pub(crate) config: Option<String>,
-    pub(crate) working_directory: Option<String>,
-    pub(crate) max_replans: Option<u32>,
+    pub tools: OneOrMore,
+    pub config: Option<String>,
+    pub working_directory: Option<String>,
+    pub max_replans: Option<u32>,
     /// Breakpoints are left out.
-    pub(crate) no_debug: bool,
+    pub no_debug: bool,
 }
 
 /// A string, or a list of strings.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged, expecting = "a string or a list of strings is wanted")]
-pub(crate) enum OneOrMore {
+pub enum OneOrMore {
+    /// One.
     One(String),
+    /// Any number.
     More(Vec<String>),
 }
 
@@ -73,7 +76,7 @@ impl Default for OneOrMore {
 
 impl OneOrMore {
     /// All of them.
-    pub(crate) fn all(&self) -> &[String] {
+    pub fn all(&self) -> &[String] {
         match self {
             OneOrMore::One(one) => std::slice::from_ref(one),
             OneOrMore::More(more) => more,
@@ -84,12 +87,13 @@ impl OneOrMore {
 /// `attach`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct AttachArguments {
+pub struct AttachArguments {
     /// Where a program listens (`run --debug-listen`), unless this is the connection to it.
-    pub(crate) address: Option<String>,
+    pub address: Option<String>,
     /// Which session it must be.
-    pub(crate) session: Option<String>,
-    pub(crate) stop_on_entry: bool,
+    pub session: Option<String>,
+    /// Whether it stands still before its first line.
+    pub stop_on_entry: bool,
 }
 
 /// `setBreakpoints`.

@@ -7,6 +7,7 @@ mod arguments;
 mod bodies;
 
 pub(crate) use self::arguments::*;
+pub use self::arguments::{AttachArguments, LaunchArguments, OneOrMore};
 pub(crate) use self::bodies::*;
 
 use serde::{Deserialize, Serialize};

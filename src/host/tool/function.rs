@@ -1,0 +1,95 @@
+//! Tools in Rust: a name, parameters and an asynchronous closure.
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+
+use crate::host::tool::{CallContext, Tool, ToolFuture, ToolOutcome};
+use crate::lang::program::{Parameter, Signature, Type};
+use crate::value::{Map, Value};
+use crate::vm::protocol::{Approval, EffectClass, ToolSignature};
+
+/// What answers calls: arguments in, what came of it out.
+type Answer = Box<dyn Fn(Map) -> BoxFuture<'static, ToolOutcome> + Send + Sync>;
+
+/// A tool that is a closure. Made by [`tool`].
+pub struct Function {
+    signature: ToolSignature,
+    answer: Answer,
+}
+
+/// A tool named `name` without parameters, whose calls `answer` answers: with anything that is JSON, or with an error in
+/// words for the program. It counts as one that changes something, until [`Function::effect`] says otherwise.
+///
+/// A call that is not wanted any more, or that takes more than a minute, is dropped where it waits.
+pub fn tool<F, A, V>(name: &str, answer: F) -> Function
+where
+    F: Fn(Map) -> A + Send + Sync + 'static,
+    A: Future<Output = Result<V, String>> + Send + 'static,
+    V: Serialize,
+{
+    let signature = Signature { name: name.into(), parameters: Vec::new(), returns: Type::ANY, summary: "".into() };
+    let answer = move |arguments: Map| {
+        let answered = answer(arguments);
+        async move { answered.await.and_then(|value| to_value(&value)).map_or_else(ToolOutcome::Error, ToolOutcome::Value) }
+            .boxed()
+    };
+    Function { signature: ToolSignature::new(signature, EffectClass::default()), answer: Box::new(answer) }
+}
+
+/// The value as the language has it.
+fn to_value(value: &impl Serialize) -> Result<Value, String> {
+    let text = serde_json::to_string(value).and_then(|json| Value::from_json(&json));
+    text.map_err(|error| format!("the tool's result is no value: {error}"))
+}
+
+impl Function {
+    /// Says in one line, for the model and for people, what it does.
+    #[must_use]
+    pub fn about(mut self, summary: &str) -> Function {
+        self.signature.signature.summary = summary.into();
+        self
+    }
+
+    /// Adds a parameter that every call must give.
+    #[must_use]
+    pub fn parameter(self, name: &str, ty: impl Into<Type>) -> Function {
+        self.with(name, ty.into(), None)
+    }
+
+    /// Adds a parameter that calls may leave out, and what it is then.
+    #[must_use]
+    pub fn optional(self, name: &str, ty: impl Into<Type>, default: impl Into<Value>) -> Function {
+        self.with(name, ty.into(), Some(default.into()))
+    }
+
+    /// Says what a call does to the world; after a crash, calls are made again by that.
+    #[must_use]
+    pub fn effect(mut self, effect: EffectClass) -> Function {
+        self.signature.effect = effect;
+        self
+    }
+
+    /// Lets a person confirm each call before it is made.
+    #[must_use]
+    pub fn confirmed(mut self) -> Function {
+        self.signature.approval = Approval::Ask;
+        self
+    }
+
+    fn with(mut self, name: &str, ty: Type, default: Option<Value>) -> Function {
+        let parameter = Parameter { name: name.into(), ty, default, description: "".into(), span: None };
+        self.signature.signature.parameters.push(parameter);
+        self
+    }
+}
+
+impl Tool for Function {
+    fn signature(&self) -> ToolSignature {
+        self.signature.clone()
+    }
+
+    fn call(&self, _: CallContext, arguments: Map) -> ToolFuture<'_> {
+        (self.answer)(arguments)
+    }
+}
