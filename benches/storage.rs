@@ -165,7 +165,10 @@ async fn talk(address: &Address, begun: &Begun, n_turns: usize) -> Written {
         let usage = UsageWire { prompt_tokens: 2_100, cached_tokens: 1_024, completion_tokens: 500 };
         let end = EndWire::Complete { finish: "stop".into() };
         append(&mut journal, RecordBody::ReplyEnded { turn: turn as u64, end, usage: Some(usage) });
-        append(&mut journal, RecordBody::Message { text: format!("And what about number {turn}?").into() });
+        append(
+            &mut journal,
+            RecordBody::Message { text: format!("And what about number {turn}?").into(), id: None, by: None },
+        );
         written.appends += before.elapsed();
         let before = Instant::now();
         journal.flush(Durability::PowerCut).await.expect("a sync");

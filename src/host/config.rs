@@ -283,12 +283,11 @@ impl Config {
             settings,
             has_context_tokens,
             session: SessionOptions {
-                message_bytes: defaults.message_bytes,
                 yield_grace: file.yield_grace.unwrap_or(defaults.yield_grace),
                 turn_timeout: file.turn_timeout.unwrap_or(defaults.turn_timeout),
                 classifier_timeout: file.classifier_timeout.unwrap_or(defaults.classifier_timeout),
-                constrain: false,
                 prices: Arc::new(declaration::prices(&file.declared)?),
+                ..defaults
             },
             max_sessions: file.max_sessions.unwrap_or(10_000),
             file: Some(file.path.clone()).filter(|path| !path.as_os_str().is_empty()),

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use crate::host::journal::record::text_hash;
+use dashmap::DashMap;
+
+use crate::diagnostic::Severity;
 use crate::host::journal::wire::FileWire;
 use crate::host::library;
-use crate::lang::program::{FrontMatter, Signature};
+use crate::host::text::text_hash;
+use crate::lang::program::{FrontMatter, Program, Signature};
 use crate::lang::{ImportRequest, LoadOptions, Loaded, SourceText, load, load_settings};
 use crate::span::Sources;
 
@@ -201,6 +204,59 @@ impl ProgramText {
             file.map(source).ok_or_else(|| "it was not there when the session began".to_owned())
         };
         load(roots, &mut read, &LoadOptions { tools, ..LoadOptions::default() })
+    }
+
+    /// The same, where it must have no error.
+    ///
+    /// # Errors
+    /// The first error's place and words.
+    pub fn load_good(&self, tools: &[Signature]) -> Result<Arc<Program>, String> {
+        let loaded = self.load(tools);
+        match loaded.diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error) {
+            Some(fault) => Err(format!("{}: {}", loaded.program.sources.place(fault.span), fault.message)),
+            None => Ok(Arc::new(loaded.program)),
+        }
+    }
+}
+
+/// Programs that a process has read, as long as anybody has them. Cheap to clone: the clones are one.
+#[derive(Clone, Debug, Default)]
+pub struct ProgramCache(Arc<DashMap<String, Vec<Reading>>>);
+
+/// What was read with which tools.
+#[derive(Debug)]
+struct Reading {
+    text: ProgramText,
+    tools: Vec<Signature>,
+    program: Weak<Program>,
+}
+
+impl ProgramCache {
+    /// Reads a program's texts with these tools, or finds what was read of them.
+    ///
+    /// # Errors
+    /// As for [`ProgramText::load_good`].
+    pub fn load(&self, text: &ProgramText, tools: Vec<Signature>) -> Result<Arc<Program>, String> {
+        let key = text.hash();
+        let known = self.0.get(&key).and_then(|readings| {
+            let same = readings.iter().find(|reading| reading.text == *text && reading.tools == tools)?;
+            same.program.upgrade()
+        });
+        if let Some(program) = known {
+            return Ok(program);
+        }
+        let program = text.load_good(&tools)?;
+        let mut readings = self.0.entry(key).or_default();
+        readings.retain(|reading| reading.program.strong_count() > 0);
+        readings.push(Reading { text: text.clone(), tools, program: Arc::downgrade(&program) });
+        Ok(program)
+    }
+}
+
+/// Sessions that share one and that do not are equal.
+impl PartialEq for ProgramCache {
+    fn eq(&self, _: &ProgramCache) -> bool {
+        true
     }
 }
 

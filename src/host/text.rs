@@ -32,3 +32,15 @@ pub(crate) fn identifier(name: &str) -> String {
     }
     identifier
 }
+
+/// A name for the texts of a program: FNV-1a (64 bits) over names and texts in load order. It tells whether two
+/// programs are the same one, not whether somebody has tampered with one.
+pub(crate) fn text_hash<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for part in files.into_iter().flat_map(|(name, text)| [name, "\0", text, "\0"]) {
+        for byte in part.bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    format!("fnv1a64:{hash:016x}")
+}

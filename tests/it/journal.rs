@@ -65,7 +65,7 @@ fn chunk_bytes(turn: u64, bytes: &[u8]) -> RecordBody {
 }
 
 fn message(text: &str) -> RecordBody {
-    RecordBody::Message { text: text.into() }
+    RecordBody::Message { text: text.into(), id: None, by: None }
 }
 
 /// A beginning, three chunks, a message, two chunks with a character cut in two, an end.
@@ -201,7 +201,7 @@ fn secrets_are_kept_and_not_shown() {
     let result = OutcomeWire::Value { value: Value::str("s3cret"), secret: true };
     let bodies = [
         RecordBody::CallEnded { call: 1, outcome: result, usage: None },
-        RecordBody::Edited { frame: None, name: "key".into(), value: Value::str("s3cret"), after: None },
+        RecordBody::Edited { frame: None, name: "key".into(), value: Value::str("s3cret"), after: None, by: None },
     ];
     for body in bodies {
         let shown = Record { seq: 2, time: 5, body }.shown(&head.secrets);
@@ -259,7 +259,7 @@ async fn pieces_are_joined_until_they_are_flushed() {
 /// The place of an edit is counted from the piece before it.
 #[test]
 fn the_piece_before_an_edit_stays_apart() {
-    let edited = |after| RecordBody::Edited { frame: None, name: "x".into(), value: Value::Int(1), after };
+    let edited = |after| RecordBody::Edited { frame: None, name: "x".into(), value: Value::Int(1), after, by: None };
     let bodies =
         [begun("s"), chunk(1, "a"), chunk(1, "b"), chunk(1, "c"), edited(Some(2)), chunk(1, "d"), edited(None)];
     let shown: Vec<RecordBody> = joined(records_of(&bodies), false).into_iter().map(|record| record.body).collect();

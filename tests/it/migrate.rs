@@ -315,7 +315,13 @@ fn new_secrets_are_in_no_journal() {
         secrets: vec!["pin".into()],
         reopened: false,
     }));
-    let edited = |value: &str| RecordBody::Edited { frame: None, name: "pin".into(), value: value.into(), after: None };
+    let edited = |value: &str| RecordBody::Edited {
+        frame: None,
+        name: "pin".into(),
+        value: value.into(),
+        after: None,
+        by: None,
+    };
     let written = [begun, edited("seen"), changed, edited("hush-4711")];
     let mut journal = Log::new(FileJournal::open(path.clone()).unwrap());
     for body in &written {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::host::journal::wire::{FileWire, ToolWire};
+use crate::host::journal::wire::{EntryWire, FileWire, ToolWire};
 use crate::host::settings::SettingsWire;
 use crate::lang::program::{PlaybookId, TriggerId};
 use crate::value::{Map, Value};
@@ -69,12 +69,20 @@ pub enum RecordBody {
     },
     Message {
         text: Arc<str>,
+        /// Given by whoever sent it, so that it is taken once however often it is sent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<Arc<str>>,
+        /// Who, where whoever serves the session knows it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Arc<str>>,
     },
     Signal {
         name: Arc<str>,
         data: Value,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<Arc<str>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Arc<str>>,
     },
     Verdict {
         question: u64,
@@ -90,8 +98,13 @@ pub enum RecordBody {
     Approved {
         call: u64,
         answer: Value,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Arc<str>>,
     },
-    Interrupted,
+    Interrupted {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Arc<str>>,
+    },
     Edited {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         frame: Option<u64>,
@@ -101,6 +114,8 @@ pub enum RecordBody {
         /// effect there. None: it had nothing more to do, as for every other event.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         after: Option<u32>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Arc<str>>,
     },
     SignaturesChanged {
         tools: Vec<ToolWire>,
@@ -113,7 +128,7 @@ pub enum RecordBody {
 /// Another text of the session's program, from here on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgramChanged {
-    /// [`text_hash`] of all files.
+    /// [`crate::host::program::ProgramText::hash`] of all files.
     pub hash: String,
     /// The names of the files that were given; the others were imported.
     pub roots: Vec<Arc<str>>,
@@ -144,7 +159,7 @@ pub struct Begun {
     /// The trigger classifier's id; none in journals from before there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classifier: Option<Arc<str>>,
-    /// [`text_hash`] of all files.
+    /// [`crate::host::program::ProgramText::hash`] of all files.
     pub hash: String,
     /// The names of the files that were given; the others were imported.
     pub roots: Vec<Arc<str>>,
@@ -202,18 +217,6 @@ pub struct ForkedFrom {
     pub seq: u64,
     /// How often the machine had moved since.
     pub directive: u32,
-}
-
-/// A playbook or plan by name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EntryWire {
-    /// Its agent's name.
-    pub agent: Arc<str>,
-    /// Its own.
-    pub playbook: Arc<str>,
-    /// It is a plan's name, and the agent's is not needed.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_plan: bool,
 }
 
 /// Bytes of a reply: JSON text where they are UTF-8, else `{"hex": "e282"}` (a chunk may end inside a character).
@@ -347,6 +350,20 @@ impl UsageWire {
 }
 
 impl RecordBody {
+    /// The same, done by this person. Of what nobody but the session does, nothing is changed.
+    #[must_use]
+    pub fn done_by(mut self, who: Option<Arc<str>>) -> RecordBody {
+        if let RecordBody::Message { by, .. }
+        | RecordBody::Signal { by, .. }
+        | RecordBody::Approved { by, .. }
+        | RecordBody::Interrupted { by }
+        | RecordBody::Edited { by, .. } = &mut self
+        {
+            *by = who;
+        }
+        self
+    }
+
     /// The record of an event; none for a change of the program, whose texts are not in the event.
     pub fn from_event(event: &Event) -> Option<RecordBody> {
         Some(match event {
@@ -372,19 +389,19 @@ impl RecordBody {
                     CallOutcome::Interrupted => OutcomeWire::Interrupted,
                 },
             },
-            Event::Message { text } => RecordBody::Message { text: text.clone() },
+            Event::Message { text } => RecordBody::Message { text: text.clone(), id: None, by: None },
             Event::Signal(Signal { name, data, id }) => {
-                RecordBody::Signal { name: name.clone(), data: data.clone(), id: id.clone() }
+                RecordBody::Signal { name: name.clone(), data: data.clone(), id: id.clone(), by: None }
             }
             Event::Verdict { question, verdict, ms } => {
                 RecordBody::Verdict { question: question.0, ms: *ms, verdict: VerdictWire::from_verdict(verdict) }
             }
             Event::TimerFired { timer } => RecordBody::TimerFired { timer: timer.0 },
-            Event::Approved { call, answer } => RecordBody::Approved { call: call.0, answer: answer.clone() },
-            Event::Interrupted => RecordBody::Interrupted,
+            Event::Approved { call, answer } => RecordBody::Approved { call: call.0, answer: answer.clone(), by: None },
+            Event::Interrupted => RecordBody::Interrupted { by: None },
             Event::Edited { frame, name, value } => {
                 let frame = frame.map(|frame| frame.0);
-                RecordBody::Edited { frame, name: name.clone(), value: value.clone(), after: None }
+                RecordBody::Edited { frame, name: name.clone(), value: value.clone(), after: None, by: None }
             }
             Event::SignaturesChanged { tools } => {
                 RecordBody::SignaturesChanged { tools: tools.iter().map(ToolWire::from_tool).collect() }
@@ -434,17 +451,19 @@ impl RecordBody {
                     OutcomeWire::Interrupted => CallOutcome::Interrupted,
                 },
             },
-            RecordBody::Message { text } => Event::Message { text: text.clone() },
-            RecordBody::Signal { name, data, id } => {
+            RecordBody::Message { text, .. } => Event::Message { text: text.clone() },
+            RecordBody::Signal { name, data, id, by: _ } => {
                 Event::Signal(Signal { name: name.clone(), data: data.clone(), id: id.clone() })
             }
             RecordBody::Verdict { question, ms, verdict } => {
                 Event::Verdict { question: QuestionId(*question), ms: *ms, verdict: verdict.to_verdict() }
             }
             RecordBody::TimerFired { timer } => Event::TimerFired { timer: TimerId(*timer) },
-            RecordBody::Approved { call, answer } => Event::Approved { call: CallId(*call), answer: answer.clone() },
-            RecordBody::Interrupted => Event::Interrupted,
-            RecordBody::Edited { frame, name, value, after: _ } => {
+            RecordBody::Approved { call, answer, by: _ } => {
+                Event::Approved { call: CallId(*call), answer: answer.clone() }
+            }
+            RecordBody::Interrupted { by: _ } => Event::Interrupted,
+            RecordBody::Edited { frame, name, value, after: _, by: _ } => {
                 Event::Edited { frame: frame.map(FrameId), name: name.clone(), value: value.clone() }
             }
             RecordBody::SignaturesChanged { tools } => {
@@ -489,7 +508,7 @@ impl Record {
             | RecordBody::Verdict { .. }
             | RecordBody::TimerFired { .. }
             | RecordBody::Approved { .. }
-            | RecordBody::Interrupted
+            | RecordBody::Interrupted { .. }
             | RecordBody::Edited { .. }
             | RecordBody::SignaturesChanged { .. }
             | RecordBody::ProgramChanged(_)
@@ -570,18 +589,6 @@ struct HexWire {
 enum ChunkWire {
     Text(String),
     Hex(HexWire),
-}
-
-/// A name for the texts of a program: FNV-1a (64 bits) over names and texts in load order. It tells whether two
-/// programs are the same one, not whether somebody has tampered with one.
-pub fn text_hash<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
-    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-    for part in files.into_iter().flat_map(|(name, text)| [name, "\0", text, "\0"]) {
-        for byte in part.bytes() {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-    format!("fnv1a64:{hash:016x}")
 }
 
 fn is_empty_map(value: &Value) -> bool {

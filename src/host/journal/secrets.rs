@@ -139,7 +139,7 @@ fn secret_values<'r>(body: &'r RecordBody, is_secret: &dyn Fn(&str) -> bool) -> 
         | RecordBody::Verdict { .. }
         | RecordBody::TimerFired { .. }
         | RecordBody::Approved { .. }
-        | RecordBody::Interrupted
+        | RecordBody::Interrupted { .. }
         | RecordBody::SignaturesChanged { .. }
         | RecordBody::ProgramChanged(_)
         | RecordBody::GoOn

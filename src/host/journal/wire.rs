@@ -204,3 +204,15 @@ impl RuleWire {
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
+
+/// A playbook or plan by name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntryWire {
+    /// Its agent's name.
+    pub agent: Arc<str>,
+    /// Its own.
+    pub playbook: Arc<str>,
+    /// It is a plan's name, and the agent's is not needed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_plan: bool,
+}

@@ -119,7 +119,8 @@ impl Launch {
         let remarks = findings.into_iter().chain(remarks).chain(of_tools).collect();
         let config = &chosen.config;
         let given = self.to_keep(config.file.as_deref(), chosen.found.as_deref());
-        let options = SessionOptions { constrain: config.constrain, ..config.session.clone() };
+        let programs = self.workshop.programs.clone();
+        let options = SessionOptions { constrain: config.constrain, programs, ..config.session.clone() };
         let settings = config.settings_for(&*llm);
         let (tools, clock) = (equipment.tools.clone(), self.workshop.clock.clone());
         let world = World { llm, classifier, tools, clock, options };

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::host::journal::Journal;
 use crate::host::journal::address::Address;
 use crate::host::journal::record::{Begun, Record, RecordBody};
 use crate::host::launch::error::LaunchError;
@@ -12,7 +11,7 @@ use crate::host::launch::open::{Opened, Source};
 use crate::host::launch::workshop::{Choices, Launch, Remark};
 use crate::host::program::{ProgramText, load_files};
 use crate::host::replay::{Stop, last_text, replay};
-use crate::host::session::{Session, SessionError};
+use crate::host::session::{Kept, Session, SessionError};
 use crate::host::tool::registry::Registry;
 use crate::lang::diff::changes::ProgramChanges;
 use crate::lang::program::{Program, Signature};
@@ -40,7 +39,7 @@ pub struct Reopened {
     pub begun: Begun,
     /// Whether it goes on with the text of the files.
     pub migrates: bool,
-    journal: Box<dyn Journal>,
+    kept: Kept,
 }
 
 impl Launch {
@@ -51,15 +50,15 @@ impl Launch {
     /// gone, or as for [`Launch::open`].
     pub async fn reopen(&self, wanted: Reopening<'_>) -> Result<Reopened, LaunchError> {
         // Opened first: whoever else holds it is more important than anything that could be wrong here.
-        let journal = wanted.address.open().await?;
-        let records = wanted.address.read().await?;
+        let kept = Kept::read(wanted.address.open().await?).await?;
+        let records = kept.records();
         let Some(RecordBody::Begun(begun)) = records.first().map(|record| &record.body) else {
             let none = format!("{}: it is empty", wanted.address.location());
             return Err(SessionError::NoSession(none).into());
         };
-        wanted.address.check(&records)?;
+        wanted.address.check(records)?;
         let own_text = || ProgramText { roots: begun.roots.clone(), files: begun.files.clone() };
-        let (text, known) = last_text(&records).unwrap_or_else(|| (own_text(), &begun.tools));
+        let (text, known) = last_text(records).unwrap_or_else(|| (own_text(), &begun.tools));
         let signatures: Vec<Signature> = known.iter().map(|tool| tool.to_tool().signature).collect();
         let program = Arc::new(text.load(&signatures).program);
         let changes = wanted.changes((&text, &program), &signatures)?;
@@ -67,7 +66,7 @@ impl Launch {
         let source = if migrates { Source::Files(wanted.files) } else { Source::Loaded(text, program) };
         let launch = Launch { choices: with_kept(&self.choices, begun)?, ..self.clone() };
         let mut opened = launch.open_as(source, Some(&BegunWith::of(begun))).await?;
-        if !migrates && let Err(error) = check_tools(wanted.id, &opened.program, &records, &opened.world.tools) {
+        if !migrates && let Err(error) = check_tools(wanted.id, &opened.program, records, &opened.world.tools) {
             opened.close().await;
             return Err(error);
         }
@@ -79,7 +78,7 @@ impl Launch {
             ));
         }
         let begun = (**begun).clone();
-        Ok(Reopened { opened, changes, begun, migrates, journal })
+        Ok(Reopened { opened, changes, begun, migrates, kept })
     }
 }
 
@@ -87,10 +86,8 @@ impl Reopened {
     /// Takes the session up. What it goes on with is to be closed in any case.
     pub async fn resume(self) -> (Opened, Result<Session, LaunchError>) {
         let world = self.opened.world.clone();
-        let session = match self.migrates {
-            true => Session::resume_changed(world, self.journal, self.opened.text.clone()).await,
-            false => Session::resume(world, self.journal).await,
-        };
+        let text = self.migrates.then(|| self.opened.text.clone());
+        let session = self.kept.take_up(world, text).await;
         (self.opened, session.map_err(LaunchError::from))
     }
 }

@@ -8,6 +8,7 @@ use crate::host::config::{Config, ConfigError, Environment, FileConfig};
 use crate::host::journal::address::Place;
 use crate::host::launch::trust::Trust;
 use crate::host::llm::Llm;
+use crate::host::program::ProgramCache;
 use crate::host::secrets::Secrets;
 use crate::host::tool::Tool;
 
@@ -25,6 +26,8 @@ pub struct Workshop {
     pub is_watched: bool,
     /// What texts of programs may name.
     pub trust: Trust,
+    /// Programs that have been read.
+    pub programs: ProgramCache,
 }
 
 impl Workshop {
@@ -50,6 +53,7 @@ impl Default for Workshop {
             clock: Arc::new(SystemClock),
             is_watched: false,
             trust: Trust::default(),
+            programs: ProgramCache::default(),
         }
     }
 }

@@ -2,18 +2,21 @@
 
 pub mod error;
 
+pub mod messages;
+
 pub mod start;
 
 use std::sync::Arc;
 
-use crate::diagnostic::Severity;
 use crate::host::classify::TriggerClassifier;
 use crate::host::events::make::EventMaker;
-use crate::host::journal::record::{Begun, EntryWire, ProgramChanged, Record, RecordBody};
-use crate::host::journal::wire::{FileWire, ToolWire};
+use crate::host::journal::record::{Begun, ProgramChanged, Record, RecordBody};
+use crate::host::journal::wire::{EntryWire, FileWire, ToolWire};
 use crate::host::llm::{Llm, LlmRequest, answer};
+use crate::host::program::ProgramCache;
 use crate::host::program::ProgramText;
 use crate::host::replay::error::SessionError;
+use crate::host::replay::messages::MessageIds;
 use crate::host::tool::registry::Registry;
 use crate::lang::program::{EntryId, Program};
 use crate::value::{Map, Value};
@@ -50,6 +53,8 @@ pub struct Replayed {
     pub time: Timestamp,
     /// It makes the events from here on.
     pub maker: EventMaker,
+    /// The messages that were sent with an id.
+    pub messages: MessageIds,
 }
 
 /// Who is told of what a session had done before: scripted models and classifiers and canned tools go on in order.
@@ -61,6 +66,8 @@ pub struct Witnesses<'a> {
     pub classifier: &'a dyn TriggerClassifier,
     /// The tools.
     pub tools: &'a Registry,
+    /// Programs that this process has read before.
+    pub programs: &'a ProgramCache,
 }
 
 /// The text that a session has at the end of its records, and the tools it was read with. None: they hold no session.
@@ -97,7 +104,7 @@ pub fn replay_watched(
     let Some((first, events)) = records.split_first() else {
         return Err(SessionError::NoSession("it is empty".to_owned()));
     };
-    let mut follower = Follower::begin(first)?;
+    let mut follower = Follower::begin(first, witnesses)?;
     follower.follow_watched(events, witnesses, watch)?;
     let mut n_directives = 0;
     let stop = loop {
@@ -109,8 +116,8 @@ pub fn replay_watched(
         }
         n_directives += 1;
     };
-    let Follower { session, machine, tools, time, maker, .. } = follower;
-    Ok(Replayed { session, machine, stop, n_directives, tools, began: first.timestamp(), time, maker })
+    let Follower { session, machine, tools, time, maker, messages, .. } = follower;
+    Ok(Replayed { session, machine, stop, n_directives, tools, began: first.timestamp(), time, maker, messages })
 }
 
 /// Does what takes as long as a machine needs for all events of a session, on a thread for that.
@@ -137,6 +144,8 @@ pub(crate) struct Follower {
     pub(crate) maker: EventMaker,
     /// The time of the last record.
     pub(crate) time: Timestamp,
+    /// The messages that were sent with an id.
+    pub(crate) messages: MessageIds,
     tools: Arc<[ToolSignature]>,
     /// Turns that nothing has come of yet.
     asked: Vec<StartTurn>,
@@ -182,11 +191,11 @@ impl Outstanding {
 
 impl Follower {
     /// The machine after the journal's first record, before it has moved.
-    pub(crate) fn begin(first: &Record) -> Result<Follower, SessionError> {
+    pub(crate) fn begin(first: &Record, witnesses: Option<Witnesses<'_>>) -> Result<Follower, SessionError> {
         let RecordBody::Begun(begun) = &first.body else {
             return Err(SessionError::NoSession("it does not begin with `begun`".to_owned()));
         };
-        let begin = to_begin(begun, first.timestamp())?;
+        let begin = to_begin(begun, first.timestamp(), witnesses)?;
         let maker = EventMaker::new(begun.session.clone(), begin.program.clone());
         Ok(Follower {
             session: begun.session.clone(),
@@ -194,6 +203,7 @@ impl Follower {
             machine: Machine::begin(begin),
             maker,
             time: first.timestamp(),
+            messages: MessageIds::default(),
             asked: Vec::new(),
             started: Vec::new(),
             closing: Vec::new(),
@@ -275,10 +285,13 @@ impl Follower {
     ) -> Result<(), SessionError> {
         let event = match (record.body.to_event(), &record.body) {
             (Some(event), _) => event,
-            (None, RecordBody::ProgramChanged(changed)) => to_change(changed)?,
+            (None, RecordBody::ProgramChanged(changed)) => to_change(changed, witnesses)?,
             (None, _) => return Err(self.differs(record, "a session begins twice")),
         };
         self.check(record, &event, stop, witnesses)?;
+        if let RecordBody::Message { text, id: Some(id), .. } = &record.body {
+            self.messages.note(id, text, self.maker.mark());
+        }
         self.time = record.timestamp();
         self.machine.handle(record.timestamp(), event);
         Ok(())
@@ -428,28 +441,32 @@ impl Follower {
     }
 }
 
-/// Reads a program's texts with these tools; the first error's place and words, if they hold one.
-pub(crate) fn load_text(text: &ProgramText, tools: &[ToolSignature]) -> Result<Arc<Program>, String> {
+/// The program of a record.
+fn program_of(
+    text: &ProgramText,
+    tools: &[ToolSignature],
+    witnesses: Option<Witnesses<'_>>,
+) -> Result<Arc<Program>, SessionError> {
     let signatures: Vec<_> = tools.iter().map(|tool| tool.signature.clone()).collect();
-    let loaded = text.load(&signatures);
-    match loaded.diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error) {
-        Some(fault) => Err(format!("{}: {}", loaded.program.sources.place(fault.span), fault.message)),
-        None => Ok(Arc::new(loaded.program)),
-    }
+    let loaded = match witnesses {
+        Some(witnesses) => witnesses.programs.load(text, signatures),
+        None => text.load_good(&signatures),
+    };
+    loaded.map_err(SessionError::Program)
 }
 
-fn to_change(changed: &ProgramChanged) -> Result<Event, SessionError> {
+fn to_change(changed: &ProgramChanged, witnesses: Option<Witnesses<'_>>) -> Result<Event, SessionError> {
     let text = ProgramText { roots: changed.roots.clone(), files: changed.files.clone() };
     let tools: Arc<[ToolSignature]> = changed.tools.iter().map(ToolWire::to_tool).collect();
-    let program = NewProgram(load_text(&text, &tools).map_err(SessionError::Program)?);
+    let program = NewProgram(program_of(&text, &tools, witnesses)?);
     Ok(Event::ProgramChanged { program, tools, reopened: changed.reopened })
 }
 
 /// All that the machine began with, without any file.
-pub(crate) fn to_begin(begun: &Begun, time: Timestamp) -> Result<Begin, SessionError> {
+fn to_begin(begun: &Begun, time: Timestamp, witnesses: Option<Witnesses<'_>>) -> Result<Begin, SessionError> {
     let text = ProgramText { roots: begun.roots.clone(), files: begun.files.clone() };
     let tools: Arc<[ToolSignature]> = begun.tools.iter().map(ToolWire::to_tool).collect();
-    let program = load_text(&text, &tools).map_err(SessionError::Program)?;
+    let program = program_of(&text, &tools, witnesses)?;
     let entry = begun.entry.as_ref().map(|entry| find_entry(&program, entry)).transpose()?;
     let arguments = match &begun.arguments {
         Value::Map(arguments) => Map::clone(arguments),

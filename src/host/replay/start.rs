@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::host::journal::record::{Begun, EntryWire, FORMAT, GivenFiles, ProgramChanged};
-use crate::host::journal::wire::ToolWire;
+use crate::host::journal::record::{Begun, FORMAT, GivenFiles, ProgramChanged};
+use crate::host::journal::wire::{EntryWire, ToolWire};
 use crate::host::program::ProgramText;
 use crate::lang::program::{EntryId, Program};
 use crate::value::{Map, Value};

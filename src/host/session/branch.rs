@@ -5,7 +5,7 @@ use crate::host::debug::stepping::Reason;
 use crate::host::journal::Journal;
 use crate::host::journal::tail::TailBuffer;
 use crate::host::replay::error::SessionError;
-use crate::host::replay::{Follower, Outstanding, Witnesses, on_thread};
+use crate::host::replay::{Follower, Outstanding, on_thread};
 use crate::host::session::Session;
 use crate::host::session::task::Timer;
 use crate::host::session::world::World;
@@ -66,12 +66,12 @@ impl Session {
 /// The machine at the fork, and what the answers leave open. Witnesses hear of those now: the task hands them to the
 /// machine only.
 fn follow(world: &World, fork: &Fork) -> Result<(Follower, Outstanding), SessionError> {
-    let witnesses = Some(Witnesses { llm: &*world.llm, classifier: &*world.classifier, tools: &world.tools });
+    let witnesses = Some(world.witnesses());
     let (kept, answers) = fork.records.split_at(fork.n_kept.min(fork.records.len()));
     let Some((first, events)) = kept.split_first() else {
         return Err(SessionError::NoSession("it is empty".to_owned()));
     };
-    let mut follower = Follower::begin(first)?;
+    let mut follower = Follower::begin(first, witnesses)?;
     follower.follow(events, witnesses)?;
     for _ in 0..fork.point.directive {
         follower.advance();

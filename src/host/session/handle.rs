@@ -11,7 +11,7 @@ use crate::host::journal::JournalError;
 use crate::host::journal::record::Record;
 use crate::host::llm::LeftOver;
 use crate::host::replay::error::SessionError;
-use crate::host::session::input::Input;
+use crate::host::session::input::{Act, Deed, Input, Receipt, Refusal};
 use crate::host::session::listeners::{Interest, Publisher, Subscription};
 use crate::value::Value;
 use crate::vm::protocol::view::View;
@@ -23,7 +23,7 @@ use crate::vm::protocol::{CallId, FrameId, Outcome, Signal, Timestamp, ToolSigna
 pub struct SessionGone;
 
 /// Why a message is not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
     /// There is nobody who could take it.
     #[error(transparent)]
@@ -36,6 +36,9 @@ pub enum SendError {
         /// The most that are taken.
         limit: usize,
     },
+    /// It does not fit what has been done before.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
 }
 
 /// How a session's task ended.
@@ -53,6 +56,9 @@ pub struct Ending {
     pub due: Option<Timestamp>,
 }
 
+/// Who waits for a receipt.
+type Receiver = oneshot::Sender<Result<Receipt, Refusal>>;
+
 /// What [`SessionHandle::outcome`] gives; the error is shared by all who ask.
 pub type EndResult = Result<Arc<Ending>, Arc<SessionError>>;
 
@@ -65,6 +71,8 @@ pub struct SessionHandle {
     pub(crate) end: watch::Receiver<Option<EndResult>>,
     /// [`crate::host::session::SessionOptions::message_bytes`].
     pub(crate) message_bytes: usize,
+    /// Who does what is done through this handle.
+    pub(crate) by: Option<Arc<str>>,
 }
 
 impl SessionHandle {
@@ -73,17 +81,28 @@ impl SessionHandle {
         &self.id
     }
 
+    /// The same door for this person: the journal says who did what.
+    #[must_use]
+    pub fn on_behalf_of(&self, who: impl Into<Arc<str>>) -> SessionHandle {
+        SessionHandle { by: Some(who.into()), ..self.clone() }
+    }
+
+    /// Does something, and waits until that is in the journal.
+    ///
+    /// # Errors
+    /// Nothing has happened: the session has ended, a message is too large, or it does not fit what was done before.
+    pub async fn deliver(&self, deed: Deed) -> Result<Receipt, SendError> {
+        let (sender, receipt) = oneshot::channel();
+        self.act(deed, Some(sender)).await?;
+        Ok(receipt.await.map_err(|_| SessionGone)??)
+    }
+
     /// The user says something. Waits while the session's inbox is full; messages keep their order.
     ///
     /// # Errors
     /// The session has ended, or the message is too large; nothing has happened then.
     pub async fn send(&self, text: impl Into<Arc<str>>) -> Result<(), SendError> {
-        let text = text.into();
-        let (limit, found) = (self.message_bytes, text.len());
-        if found > limit {
-            return Err(SendError::TooLarge { found, limit });
-        }
-        Ok(self.put(Input::Message(text)).await?)
+        self.act(Deed::Message { text: text.into(), id: None }, None).await
     }
 
     /// An event from outside comes, for triggers that wait for its name. A session that has come to its end takes none.
@@ -91,7 +110,7 @@ impl SessionHandle {
     /// # Errors
     /// The session has ended.
     pub async fn signal(&self, signal: Signal) -> Result<(), SessionGone> {
-        self.put(Input::Signal(Box::new(signal))).await
+        self.put(self.letter(Deed::Signal(signal), None)).await
     }
 
     /// Cancels what is going on: the reply is closed, calls of tools end and have failed for the program, which waits
@@ -100,7 +119,7 @@ impl SessionHandle {
     /// # Errors
     /// The session has ended.
     pub async fn interrupt(&self) -> Result<(), SessionGone> {
-        self.put(Input::Interrupt).await
+        self.put(self.letter(Deed::Interrupt, None)).await
     }
 
     /// A person answers a call's question: false refuses, anything else is handed to the tool.
@@ -108,7 +127,7 @@ impl SessionHandle {
     /// # Errors
     /// The session has ended.
     pub async fn approve(&self, call: CallId, answer: Value) -> Result<(), SessionGone> {
-        self.put(Input::Approve(Box::new((call, answer)))).await
+        self.put(self.letter(Deed::Approve(call, answer), None)).await
     }
 
     /// A debugger changes a variable of a frame; no frame: one of the agent's others.
@@ -121,7 +140,7 @@ impl SessionHandle {
         name: impl Into<Arc<str>>,
         value: Value,
     ) -> Result<(), SessionGone> {
-        self.put(Input::Edit(Box::new((frame, name.into(), value)))).await
+        self.put(self.letter(Deed::Edit(frame, name.into(), value), None)).await
     }
 
     /// The set of tools has changed.
@@ -207,6 +226,19 @@ impl SessionHandle {
     pub async fn stop(&self) {
         // A session that has ended needs no stopping.
         let _ = self.inbox.send(Input::Stop).await;
+    }
+
+    async fn act(&self, deed: Deed, receipt: Option<Receiver>) -> Result<(), SendError> {
+        if let Deed::Message { text, .. } = &deed
+            && text.len() > self.message_bytes
+        {
+            return Err(SendError::TooLarge { found: text.len(), limit: self.message_bytes });
+        }
+        Ok(self.put(self.letter(deed, receipt)).await?)
+    }
+
+    fn letter(&self, deed: Deed, receipt: Option<Receiver>) -> Input {
+        Input::Act(Box::new(Act { deed, by: self.by.clone(), receipt }))
     }
 
     async fn put(&self, input: Input) -> Result<(), SessionGone> {

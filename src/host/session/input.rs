@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use crate::host::debug::control::Command;
+use crate::host::events::Mark;
 use crate::host::journal::JournalError;
 use crate::host::journal::record::Record;
 use crate::host::session::listeners::Publisher;
@@ -19,16 +20,8 @@ use crate::vm::protocol::{
 /// One reason to wake up. Kept small (channels hold blocks of 32): what is large or rare is boxed.
 #[derive(Debug)]
 pub(crate) enum Input {
-    /// The user said something.
-    Message(Arc<str>),
-    /// An event from outside.
-    Signal(Box<Signal>),
-    /// The user cancels what is going on.
-    Interrupt,
-    /// A person's answer to a call's question.
-    Approve(Box<(CallId, Value)>),
-    /// A debugger changes a variable.
-    Edit(Box<(Option<FrameId>, Arc<str>, Value)>),
+    /// Somebody does something.
+    Act(Box<Act>),
     /// The set of tools has changed.
     SignaturesChanged(Arc<[ToolSignature]>),
     /// The tools of the world may be others now.
@@ -59,6 +52,56 @@ pub(crate) enum Input {
     Verdict(Box<(QuestionId, Verdict, u64)>),
     /// A moment that was waited for has come.
     Due(Due),
+}
+
+/// What somebody does.
+#[derive(Debug)]
+pub(crate) struct Act {
+    pub(crate) deed: Deed,
+    /// Who, where whoever serves the session knows it.
+    pub(crate) by: Option<Arc<str>>,
+    /// Told when it outlives this process.
+    pub(crate) receipt: Option<oneshot::Sender<Result<Receipt, Refusal>>>,
+}
+
+/// What can be done from outside.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Deed {
+    /// The user says something.
+    Message {
+        /// What.
+        text: Arc<str>,
+        /// Given by whoever sends it: however often it is sent, it is taken once.
+        id: Option<Arc<str>>,
+    },
+    /// An event from outside, for triggers that wait for its name.
+    Signal(Signal),
+    /// What is going on is cancelled.
+    Interrupt,
+    /// A person's answer to a call's question: false refuses, anything else is handed to the tool.
+    Approve(CallId, Value),
+    /// A debugger changes a variable of a frame; no frame: one of the agent's others.
+    Edit(Option<FrameId>, Arc<str>, Value),
+}
+
+/// What was done is in the journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// What comes of it are the events after this mark.
+    pub mark: Mark,
+    /// It was there already: nothing comes of it a second time.
+    pub is_repeated: bool,
+}
+
+/// Why nothing was done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// There was another message with this id.
+    #[error("the message {0} was sent before with another text; give a new message an id of its own")]
+    AnotherText(Arc<str>),
+    /// Nothing is asked about this call.
+    #[error("nothing is asked about the call {}", .0.0)]
+    NotAsked(CallId),
 }
 
 /// What a moment was waited for.

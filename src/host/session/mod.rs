@@ -4,7 +4,10 @@
 //! blocked or finished and performs what it says; only then is *one* event recorded and handled. What is recorded is
 //! flushed before anything that comes of it leaves the session.
 
+mod act;
+
 mod branch;
+
 mod calls;
 
 mod change;
@@ -32,12 +35,13 @@ use crate::host::classify::questions::Questions;
 use crate::host::debug::control::Attached;
 use crate::host::debug::stepping::Reason;
 use crate::host::events::make::EventMaker;
-use crate::host::journal::record::RecordBody;
+use crate::host::journal::record::{Record, RecordBody};
 use crate::host::journal::tail::TailBuffer;
 use crate::host::journal::{Journal, JournalError, JournalErrorKind};
 use crate::host::program::ProgramText;
+use crate::host::replay::messages::MessageIds;
 use crate::host::replay::start::begun;
-use crate::host::replay::{Stop, Witnesses, load_text, on_thread, replay};
+use crate::host::replay::{Stop, on_thread, replay};
 use crate::host::session::calls::Calls;
 use crate::host::session::task::Task;
 use crate::host::session::turns::{Schemas, Turns};
@@ -48,6 +52,7 @@ use crate::vm::{Begin, Machine};
 pub use crate::host::replay::error::SessionError;
 pub use crate::host::replay::start::Start;
 pub use crate::host::session::handle::{EndResult, Ending, SendError, SessionGone, SessionHandle};
+pub use crate::host::session::input::{Deed, Receipt, Refusal};
 pub use crate::host::session::listeners::{Interest, Notice, Subscription};
 pub use crate::host::session::world::{SessionOptions, World};
 
@@ -58,6 +63,75 @@ const INBOX: usize = 16;
 pub struct Session {
     task: Box<Task>,
     handle: SessionHandle,
+}
+
+/// A session that is kept: its journal is held, and its records are read.
+pub struct Kept {
+    journal: TailBuffer,
+    records: Vec<Record>,
+}
+
+impl Kept {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub async fn read(journal: Box<dyn Journal>) -> Result<Kept, SessionError> {
+        let mut journal = TailBuffer::new(journal);
+        let records = journal.records(false).await?;
+        Ok(Kept { journal, records })
+    }
+
+    /// All its records; secrets are in them: show [`Record::shown`] only.
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// Goes on with it: replays it and appends `Reopened`, unless the program had ended. With a text the session goes on
+    /// with that, from the last line that still exists, and `ProgramChanged` is appended in its place; one whose program
+    /// has ended stays as it is. Takes as long as the machine needs for all events, on a thread for that; nothing is asked
+    /// or called again.
+    ///
+    /// # Errors
+    /// The records hold no session or do not fit this program's version, or the text has an error: then nothing has
+    /// happened to the session.
+    pub async fn take_up(self, world: World, text: Option<ProgramText>) -> Result<Session, SessionError> {
+        let Kept { journal, records } = self;
+        let tools = world.tools.signatures();
+        let (world, tools, changed, replayed) = on_thread(move || {
+            let signatures = || tools.iter().map(|tool| tool.signature.clone()).collect();
+            let changed =
+                text.map(|text| world.options.programs.load(&text, signatures()).map(|program| (text, program)));
+            let changed = changed.transpose().map_err(SessionError::Change)?;
+            let replayed = replay(&records, Some(world.witnesses()))?;
+            Ok((world, tools, changed, replayed))
+        })
+        .await?;
+        let id = replayed.session.clone();
+        let mut session = Session::new(world, journal, replayed.machine, replayed.maker, (id, replayed.time, true));
+        let task = &mut session.task;
+        (task.n_directives, task.is_blocked) = (replayed.n_directives, true);
+        task.messages = replayed.messages;
+        match &replayed.stop {
+            // A model that could not be reached may answer now.
+            Stop::Finished(Outcome::Failed(fault)) if fault.kind == FaultKind::Model || changed.is_some() => {}
+            Stop::Finished(_) => {
+                task.stands = vec![Reason::Over];
+                return Ok(session);
+            }
+            Stop::Blocked(_) => {}
+        }
+        task.owes_waiting = true;
+        if let Some((text, program)) = changed {
+            task.change_program(&text, program, tools, true);
+            return Ok(session);
+        }
+        task.pending.push_back(Event::Reopened);
+        if tools != replayed.tools {
+            task.pending.push_back(Event::SignaturesChanged { tools });
+        }
+        Ok(session)
+    }
 }
 
 impl Session {
@@ -80,67 +154,12 @@ impl Session {
         Ok(Session::new(world, journal, machine, maker, (id, time, false)))
     }
 
-    /// Goes on with the session a journal holds: replays it and appends `Reopened`, unless the program had ended.
-    /// Takes as long as the machine needs for all events, on a thread for that; nothing is asked or called again.
+    /// Goes on with the session a journal holds, with its own text ([`Kept::take_up`]).
     ///
     /// # Errors
     /// The journal cannot be read, holds no session, or does not fit this program's version.
     pub async fn resume(world: World, journal: Box<dyn Journal>) -> Result<Session, SessionError> {
-        Session::take_up(world, journal, None).await
-    }
-
-    /// As [`Session::resume`], but the session goes on with another text of its program, from the last line that still
-    /// exists; appends `ProgramChanged` in place of `Reopened`. One whose program has ended stays as it is.
-    ///
-    /// # Errors
-    /// The same; the text has an error: then nothing has happened to the session.
-    pub async fn resume_changed(
-        world: World,
-        journal: Box<dyn Journal>,
-        text: ProgramText,
-    ) -> Result<Session, SessionError> {
-        Session::take_up(world, journal, Some(text)).await
-    }
-
-    async fn take_up(
-        world: World,
-        journal: Box<dyn Journal>,
-        text: Option<ProgramText>,
-    ) -> Result<Session, SessionError> {
-        let mut journal = TailBuffer::new(journal);
-        let tools = world.tools.signatures();
-        let records = journal.records(false).await?;
-        let (world, tools, changed, replayed) = on_thread(move || {
-            let changed = text.map(|text| load_text(&text, &tools).map(|program| (text, program)));
-            let changed = changed.transpose().map_err(SessionError::Change)?;
-            let witnesses = Witnesses { llm: &*world.llm, classifier: &*world.classifier, tools: &world.tools };
-            let replayed = replay(&records, Some(witnesses))?;
-            Ok((world, tools, changed, replayed))
-        })
-        .await?;
-        let id = replayed.session.clone();
-        let mut session = Session::new(world, journal, replayed.machine, replayed.maker, (id, replayed.time, true));
-        let task = &mut session.task;
-        (task.n_directives, task.is_blocked) = (replayed.n_directives, true);
-        match &replayed.stop {
-            // A model that could not be reached may answer now.
-            Stop::Finished(Outcome::Failed(fault)) if fault.kind == FaultKind::Model || changed.is_some() => {}
-            Stop::Finished(_) => {
-                task.stands = vec![Reason::Over];
-                return Ok(session);
-            }
-            Stop::Blocked(_) => {}
-        }
-        task.owes_waiting = true;
-        if let Some((text, program)) = changed {
-            task.change_program(&text, program, tools, true);
-            return Ok(session);
-        }
-        task.pending.push_back(Event::Reopened);
-        if tools != replayed.tools {
-            task.pending.push_back(Event::SignaturesChanged { tools });
-        }
-        Ok(session)
+        Kept::read(journal).await?.take_up(world, None).await
     }
 
     fn new(
@@ -182,10 +201,11 @@ impl Session {
             is_blocked: false,
             stands: Vec::new(),
             idle_since: None,
+            messages: MessageIds::default(),
             deferred: VecDeque::new(),
             sleep: None,
         });
-        Session { task, handle: SessionHandle { id, inbox: inbox_sender, end, message_bytes } }
+        Session { task, handle: SessionHandle { id, inbox: inbox_sender, end, message_bytes, by: None } }
     }
 
     /// The door to the session.

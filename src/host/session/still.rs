@@ -13,7 +13,7 @@ use crate::host::debug::control::{Command, DebugNotice, Stopped};
 use crate::host::debug::stepping::Reason;
 use crate::host::journal::record::RecordBody;
 use crate::host::replay::error::SessionError;
-use crate::host::session::input::Input;
+use crate::host::session::input::{Deed, Input};
 use crate::host::session::task::Task;
 use crate::value::Value;
 use crate::vm::protocol::{Event, FrameId, Progress};
@@ -52,13 +52,9 @@ impl Task {
                 }
                 // A debugger looks at it.
                 Input::Rest(_) => {}
-                Input::View(_) | Input::Records(_) | Input::Subscribe(_) | Input::Edit(_) => {
-                    Box::pin(self.take(input)).await?
-                }
-                Input::Message(_)
-                | Input::Signal(_)
-                | Input::Interrupt
-                | Input::Approve(_)
+                Input::View(_) | Input::Records(_) | Input::Subscribe(_) => Box::pin(self.take(input)).await?,
+                Input::Act(act) if matches!(act.deed, Deed::Edit(..)) => Box::pin(self.act(*act)).await?,
+                Input::Act(_)
                 | Input::SignaturesChanged(_)
                 | Input::ToolsChanged
                 | Input::CallProgress(..)
@@ -100,14 +96,14 @@ impl Task {
     }
 
     /// A debugger changes a variable, here and now.
-    pub(crate) fn edit(&mut self, frame: Option<FrameId>, name: Arc<str>, value: Value) {
+    pub(crate) fn edit(&mut self, by: Option<Arc<str>>, frame: Option<FrameId>, name: Arc<str>, value: Value) {
         if let Some(attached) = &mut self.debug {
             attached.debugger.will_edit(&name);
         }
         self.time = self.time.max(self.world.clock.now());
         let after = (!self.is_blocked).then_some(self.n_directives);
         let event = Event::Edited { frame, name: name.clone(), value: value.clone() };
-        self.record(RecordBody::Edited { frame: frame.map(|frame| frame.0), name, value, after });
+        self.record(RecordBody::Edited { frame: frame.map(|frame| frame.0), name, value, after, by });
         self.machine.handle(self.time, event);
     }
 

@@ -19,6 +19,7 @@ use crate::host::journal::record::RecordBody;
 use crate::host::journal::tail::TailBuffer;
 use crate::host::llm::LlmRequest;
 use crate::host::replay::error::SessionError;
+use crate::host::replay::messages::MessageIds;
 use crate::host::replay::{Stop, tells_waiting};
 use crate::host::session::calls::Calls;
 use crate::host::session::handle::{EndResult, Ending};
@@ -73,6 +74,8 @@ pub(crate) struct Task {
     pub(crate) stands: Vec<Reason>,
     /// Since when it has waited for a person and nothing else.
     pub(crate) idle_since: Option<Instant>,
+    /// The messages that were sent with an id.
+    pub(crate) messages: MessageIds,
     /// What came while the program stood still.
     pub(crate) deferred: VecDeque<Input>,
     /// The next moment that matters; kept between inputs, so that a chunk does not cost a timer.
@@ -307,12 +310,16 @@ impl Task {
 
     /// One event: recorded, then handled.
     fn happened(&mut self, event: Event) {
-        self.time = self.time.max(self.world.clock.now());
         // A change of the program is recorded by whoever has its texts.
         if let Some(body) = RecordBody::from_event(&event) {
-            self.record(body);
-            self.machine.handle(self.time, event);
+            self.recorded(body, event);
         }
+    }
+
+    pub(super) fn recorded(&mut self, body: RecordBody, event: Event) {
+        self.time = self.time.max(self.world.clock.now());
+        self.record(body);
+        self.machine.handle(self.time, event);
     }
 
     /// Records what is about to be handled. A debugger's edits count from the piece of a reply that set off where they
@@ -376,23 +383,7 @@ impl Task {
     /// What an input means: at most one event.
     pub(crate) async fn take(&mut self, input: Input) -> Result<(), SessionError> {
         match input {
-            Input::Message(text) => {
-                self.turns.forget_last_bytes();
-                self.happened(Event::Message { text });
-            }
-            Input::Signal(signal) => self.happened(Event::Signal(*signal)),
-            Input::Interrupt => {
-                self.turns.forget_last_bytes();
-                self.happened(Event::Interrupted);
-            }
-            Input::Approve(approval) => {
-                let (call, answer) = *approval;
-                self.happened(Event::Approved { call, answer });
-            }
-            Input::Edit(edit) => {
-                let (frame, name, value) = *edit;
-                self.edit(frame, name, value);
-            }
+            Input::Act(act) => self.act(*act).await?,
             Input::SignaturesChanged(tools) => self.happened(Event::SignaturesChanged { tools }),
             Input::ToolsChanged => {
                 let tools = self.world.tools.signatures();

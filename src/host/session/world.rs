@@ -6,6 +6,8 @@ use std::time::Duration;
 use crate::host::classify::TriggerClassifier;
 use crate::host::clock::Clock;
 use crate::host::llm::Llm;
+use crate::host::program::ProgramCache;
+use crate::host::replay::Witnesses;
 use crate::host::resource::prices::PriceTable;
 use crate::host::tool::registry::Registry;
 
@@ -39,6 +41,16 @@ pub struct SessionOptions {
     pub message_bytes: usize,
     /// What models cost, for the summary.
     pub prices: Arc<PriceTable>,
+    /// Programs that this process has read: a session that is taken up again reads none a second time.
+    pub programs: ProgramCache,
+}
+
+impl World {
+    /// Those of it who are told of what a session had done before.
+    pub(crate) fn witnesses(&self) -> Witnesses<'_> {
+        let World { llm, classifier, tools, options, .. } = self;
+        Witnesses { llm: &**llm, classifier: &**classifier, tools, programs: &options.programs }
+    }
 }
 
 impl Default for SessionOptions {
@@ -50,6 +62,7 @@ impl Default for SessionOptions {
             constrain: false,
             message_bytes: 1 << 20,
             prices: Arc::default(),
+            programs: ProgramCache::default(),
         }
     }
 }

@@ -75,7 +75,7 @@ pub fn fork(timeline: &Timeline, point: Point, changes: &Changes, id: Arc<str>) 
             0 => is_paused.then_some(point.directive),
             _ => Some(0),
         };
-        branch.happen(time, RecordBody::Edited { frame: frame.map(|frame| frame.0), name, value, after })?;
+        branch.happen(time, RecordBody::Edited { frame: frame.map(|frame| frame.0), name, value, after, by: None })?;
     }
     for body in &changes.records {
         branch.advance()?;
@@ -172,7 +172,7 @@ impl Branch {
             | RecordBody::Signal { .. }
             | RecordBody::TimerFired { .. }
             | RecordBody::Approved { .. }
-            | RecordBody::Interrupted
+            | RecordBody::Interrupted { .. }
             | RecordBody::Edited { .. }
             | RecordBody::SignaturesChanged { .. }
             | RecordBody::ProgramChanged(_)

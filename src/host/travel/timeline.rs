@@ -240,7 +240,8 @@ impl Timeline {
         if self.keyframes.is_empty() {
             let first = self.records.first();
             let first = first.ok_or_else(|| SessionError::NoSession("it is empty".to_owned()))?;
-            let cursor = Cursor { follower: Follower::begin(first)?, point: Point::START, progress: None, stop: None };
+            let cursor =
+                Cursor { follower: Follower::begin(first, None)?, point: Point::START, progress: None, stop: None };
             self.keyframes.push(Keyframe { n_records: 0, work: 0, cursor });
         }
         let Some(Keyframe { n_records, mut work, mut cursor }) = self.keyframes.last().cloned() else { return Ok(()) };

@@ -1,5 +1,7 @@
 //! Records and steps of a session's past, each as one line of text for people. Secrets are masked by whoever made them.
 
+use std::sync::Arc;
+
 use crate::host::events::PublicBody;
 use crate::host::events::wire::{UpdateWire, ruling_name};
 use crate::host::journal::record::{EndWire, OutcomeWire, Record, RecordBody, VerdictWire};
@@ -30,18 +32,20 @@ pub(crate) fn record_text(record: &Record) -> String {
             OutcomeWire::Needs { question, .. } => format!("call {call} asks: {}", one_line(question)),
             OutcomeWire::Interrupted => format!("call {call} was interrupted"),
         },
-        RecordBody::Message { text } => format!("message: {}", quoted(text)),
-        RecordBody::Signal { name, data, .. } => format!("event {name}: {}", short_value(data)),
+        RecordBody::Message { text, by, .. } => format!("message{}: {}", of(by), quoted(text)),
+        RecordBody::Signal { name, data, by, .. } => format!("event {name}{}: {}", of(by), short_value(data)),
         RecordBody::Verdict { question, verdict, .. } => {
             format!("verdict on question {question}: {}", verdict_text(verdict))
         }
         RecordBody::TimerFired { timer } => format!("timer {timer} ran out"),
-        RecordBody::Approved { call, answer } => format!("answer about call {call}: {}", short_value(answer)),
-        RecordBody::Interrupted => "interrupted by the user".to_owned(),
-        RecordBody::Edited { frame, name, value, after } => {
+        RecordBody::Approved { call, answer, by } => {
+            format!("answer{} about call {call}: {}", of(by), short_value(answer))
+        }
+        RecordBody::Interrupted { by } => format!("interrupted by {}", by.as_deref().unwrap_or("the user")),
+        RecordBody::Edited { frame, name, value, after, by } => {
             let place = frame.map_or("the agent's others".to_owned(), |frame| format!("frame {frame}"));
             let paused = if after.is_some() { ", while it was paused" } else { "" };
-            format!("edited: ${name} = {} in {place}{paused}", short_value(value))
+            format!("edited{}: ${name} = {} in {place}{paused}", of(by), short_value(value))
         }
         RecordBody::SignaturesChanged { tools } => format!("the tools changed: {}", count(tools.len(), "tool")),
         RecordBody::ProgramChanged(changed) => {
@@ -50,6 +54,11 @@ pub(crate) fn record_text(record: &Record) -> String {
         RecordBody::GoOn => "another budget of directives".to_owned(),
         RecordBody::Reopened => "taken up again by another process".to_owned(),
     })
+}
+
+/// Who did it, where that is known.
+fn of(by: &Option<Arc<str>>) -> String {
+    by.as_ref().map(|by| format!(" by {}", one_line(by))).unwrap_or_default()
 }
 
 fn end_text(end: &EndWire) -> String {

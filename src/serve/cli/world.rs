@@ -1,14 +1,12 @@
 //! What commands give a session to act with, as options; and what is said where nothing can be launched.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::Args;
 
 use crate::diagnostic::{Severity, render};
-use crate::host::clock::SystemClock;
 use crate::host::journal::address::Place;
-use crate::host::launch::{Choices, Launch, LaunchError, Level, Remark, Trust, Workshop};
+use crate::host::launch::{Choices, Launch, LaunchError, Level, Remark, Workshop};
 use crate::serve::cli::console::{Console, Exit, Failure, count};
 use crate::serve::cli::failures::{journal_failure, session_failure};
 
@@ -55,9 +53,8 @@ pub(crate) fn workshop(console: &Console) -> Workshop {
     Workshop {
         environment: console.environment.clone(),
         secrets: console.secrets.clone(),
-        clock: Arc::new(SystemClock),
         is_watched: console.is_conversation && console.is_watched,
-        trust: Trust::Everything,
+        ..Workshop::default()
     }
 }
 

@@ -21,8 +21,8 @@ fn bodies() -> Vec<RecordBody> {
         crate::journal::begun(SECRET),
         RecordBody::CallStarted { call: 1, attempt: 1 },
         RecordBody::CallEnded { call: 1, outcome: secret, usage: None },
-        RecordBody::Edited { frame: None, name: "key".into(), value: Value::str(SECRET), after: None },
-        RecordBody::Edited { frame: None, name: "name".into(), value: Value::str("***"), after: None },
+        RecordBody::Edited { frame: None, name: "key".into(), value: Value::str(SECRET), after: None, by: None },
+        RecordBody::Edited { frame: None, name: "name".into(), value: Value::str("***"), after: None, by: None },
         RecordBody::CallEnded { call: 2, outcome: mask, usage: None },
     ]
 }
@@ -157,7 +157,7 @@ fn what_was_not_synced_stays_to_be_synced() {
     std::os::unix::fs::symlink("/dev/null", &path).unwrap();
     let mut journal = Log::new(FileJournal::open(&path).unwrap());
     assert!(journal.sync().is_ok(), "nothing is written");
-    journal.append(Timestamp(5), RecordBody::Interrupted).unwrap();
+    journal.append(Timestamp(5), RecordBody::Interrupted { by: None }).unwrap();
     for _ in 0..2 {
         let error = journal.sync().unwrap_err().to_string();
         assert!(error.contains("cannot sync the journal"), "{error}");

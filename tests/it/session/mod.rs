@@ -3,6 +3,7 @@
 mod barrier;
 mod classifier;
 mod conversation;
+mod inputs;
 mod interrupt;
 mod listeners;
 mod marks;
@@ -28,7 +29,7 @@ use playhouse::host::journal::record::{OutcomeWire, Record, RecordBody};
 use playhouse::host::journal::{Durability, Flush, Journal, JournalError, JournalErrorKind, RecordStream};
 use playhouse::host::llm::script::{Script, ScriptEntry, ScriptError};
 use playhouse::host::llm::{Llm, LlmRequest, ReplyPart, ReplyStream};
-use playhouse::host::program::load_texts;
+use playhouse::host::program::{ProgramText, load_texts};
 use playhouse::host::session::{
     Ending, Interest, Notice, Session, SessionError, SessionHandle, SessionOptions, Start, Subscription, World,
 };

@@ -61,7 +61,7 @@ fn chunk(turn: u64, text: &str) -> RecordBody {
 }
 
 fn message(text: &str) -> RecordBody {
-    RecordBody::Message { text: text.into() }
+    RecordBody::Message { text: text.into(), id: None, by: None }
 }
 
 fn secret_result(call: u64) -> RecordBody {
@@ -71,7 +71,7 @@ fn secret_result(call: u64) -> RecordBody {
 
 /// A debugger's edit after `after` moves.
 fn edited(after: Option<u32>) -> RecordBody {
-    RecordBody::Edited { frame: None, name: "key".into(), value: Value::str(SECRET), after }
+    RecordBody::Edited { frame: None, name: "key".into(), value: Value::str(SECRET), after, by: None }
 }
 
 /// A beginning, replies, secrets, an edit in the middle of a reply.

@@ -31,7 +31,11 @@ fn one_of_many() {
         let mut journal = TailBuffer::new(store_at(&path).open(session).await.unwrap());
         journal.append(Timestamp(0), begun("x"), false);
         for n in 0..N_RECORDS {
-            journal.append(Timestamp(n as i64), RecordBody::Message { text: format!("{session} {n}").into() }, false);
+            journal.append(
+                Timestamp(n as i64),
+                RecordBody::Message { text: format!("{session} {n}").into(), id: None, by: None },
+                false,
+            );
             // As a session does that calls a writing tool now and then.
             let durability = if n % 10 == 0 { Durability::PowerCut } else { Durability::Killed };
             journal.flush(durability).await.unwrap();
@@ -63,7 +67,7 @@ fn many_processes_write_one_store() {
         let records = read(&store, &format!("s{n}")).unwrap();
         assert_eq!(records.len(), N_RECORDS + 1);
         assert!(
-            matches!(&records[N_RECORDS].body, RecordBody::Message { text } if **text == *format!("s{n} {}", N_RECORDS - 1))
+            matches!(&records[N_RECORDS].body, RecordBody::Message { text, .. } if **text == *format!("s{n} {}", N_RECORDS - 1))
         );
     }
 }

@@ -41,7 +41,7 @@ fn chunk(turn: u64, text: &str) -> RecordBody {
 }
 
 fn message(text: &str) -> RecordBody {
-    RecordBody::Message { text: text.into() }
+    RecordBody::Message { text: text.into(), id: None, by: None }
 }
 
 fn secret() -> RecordBody {

@@ -1,6 +1,7 @@
 //! Journals of the machine's cases: nested frames, triggers in mid-stream, tail calls, inlined playbooks, plans.
 
-use playhouse::host::journal::record::{Begun, EntryWire, FORMAT, Record, RecordBody};
+use playhouse::host::journal::record::{Begun, FORMAT, Record, RecordBody};
+use playhouse::host::journal::wire::EntryWire;
 use playhouse::host::journal::wire::{FileWire, ToolWire};
 use playhouse::lang::program::Program;
 use playhouse::value::Value;

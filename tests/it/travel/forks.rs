@@ -288,7 +288,7 @@ fn several_changes_are_one_point() {
     let edit = |name: &str, n| Edit { frame: Some(frame), name: name.into(), value: Value::Int(n) };
     let changes = Changes {
         edits: vec![edit("n", 2), edit("n", 3), edit("m", 3)],
-        records: vec![RecordBody::Message { text: "Hello".into() }],
+        records: vec![RecordBody::Message { text: "Hello".into(), id: None, by: None }],
     };
     let forked = fork(&timeline, point, &changes, "s2".into()).unwrap();
     let afters: Vec<_> = forked.records[..forked.n_kept].iter().map(|record| record.body.after()).collect();
