@@ -44,6 +44,12 @@ pub mod session;
 
 pub mod launch;
 
+#[cfg(feature = "serve")]
+pub mod ledger;
+
+#[cfg(feature = "serve")]
+pub mod residents;
+
 pub mod embed;
 
 pub mod debug;

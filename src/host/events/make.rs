@@ -9,7 +9,8 @@ use crate::lang::program::Program;
 use crate::value::{Map, Value};
 use crate::vm::protocol::view::plan;
 use crate::vm::protocol::{
-    CallId, Close, Effect, Fact, LeftLine, Location, Outcome, Place, Progress, Report, Tracked, UtteranceId, Wait,
+    CallId, Close, Effect, Fact, LeftLine, Location, Outcome, Place, Progress, Report, Timestamp, Tracked, UtteranceId,
+    Wait,
 };
 
 /// Makes the public events of one session, in order.
@@ -161,6 +162,7 @@ impl EventMaker {
         self.n_events += 1;
         let mut event = PublicEvent {
             mark: None,
+            time: Timestamp::default(),
             seq: self.n_events,
             session: self.session.clone(),
             name: body.name(),

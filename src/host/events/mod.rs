@@ -6,17 +6,18 @@ pub mod make;
 
 pub mod wire;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::host::events::wire::{LeftLineWire, UpdateWire};
 use crate::value::Value;
 use crate::vm::protocol::fault::FaultKind;
 use crate::vm::protocol::{
-    CallKind, FrameOrigin, Judge, Origin, PlanFaultKind, Ruling, SignalFate, TurnEnd, TurnKind, Wait,
+    CallKind, FrameOrigin, Judge, Origin, PlanFaultKind, Ruling, SignalFate, Timestamp, TurnEnd, TurnKind, Wait,
 };
 
 pub use crate::host::summary::Summary;
@@ -30,6 +31,9 @@ pub struct PublicEvent {
     /// serves events gives it beside them (spec `serving.md`, section 4).
     #[serde(skip)]
     pub mark: Option<Mark>,
+    /// The time of the record that it follows from. Not in JSON, either.
+    #[serde(skip)]
+    pub time: Timestamp,
     /// The session's id.
     pub session: Arc<str>,
     /// The event's name.
@@ -89,6 +93,18 @@ impl fmt::Display for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{MARKS}{}", self.n)?;
         if self.bytes > 0 { write!(f, "+{}", self.bytes) } else { Ok(()) }
+    }
+}
+
+impl Serialize for Mark {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Mark {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Mark, D::Error> {
+        Cow::<str>::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 

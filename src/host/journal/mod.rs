@@ -32,7 +32,7 @@ mod lease;
 
 mod private;
 
-mod blocking;
+pub(in crate::host) mod blocking;
 
 use futures_util::FutureExt;
 use futures_util::future::{self, BoxFuture, Either, Ready};

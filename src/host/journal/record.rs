@@ -186,7 +186,7 @@ pub struct Begun {
 
 /// What is beside the program when a session begins, and with which it goes on: files, folders, a server that was
 /// found. Paths are absolute: it may go on from another folder.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct GivenFiles {
     /// Files of canned tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -25,6 +25,7 @@ pub use self::error::LaunchError;
 pub use self::models::Chosen;
 pub use self::open::{Loading, Opened, Source, StartOptions, find_entry, load};
 pub use self::ready::{Begins, Ready, Wanted};
+pub(crate) use self::reopen::Setting;
 pub use self::reopen::{Reopened, Reopening};
 pub use self::tools::{inventory, surveyed};
 pub use self::trust::{Allowed, Trust};

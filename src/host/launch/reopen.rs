@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::host::journal::address::Address;
-use crate::host::journal::record::{Begun, Record, RecordBody};
+use crate::host::journal::record::{Begun, GivenFiles, Record, RecordBody};
 use crate::host::launch::error::LaunchError;
 use crate::host::launch::models::BegunWith;
 use crate::host::launch::open::{Opened, Source};
@@ -64,8 +64,7 @@ impl Launch {
         let changes = wanted.changes((&text, &program), &signatures)?;
         let migrates = wanted.migrate && changes.is_some();
         let source = if migrates { Source::Files(wanted.files) } else { Source::Loaded(text, program) };
-        let launch = Launch { choices: with_kept(&self.choices, begun)?, ..self.clone() };
-        let mut opened = launch.open_as(source, Some(&BegunWith::of(begun))).await?;
+        let mut opened = self.open_kept(source, begun).await?;
         if !migrates && let Err(error) = check_tools(wanted.id, &opened.program, records, &opened.world.tools) {
             opened.close().await;
             return Err(error);
@@ -79,6 +78,67 @@ impl Launch {
         }
         let begun = (**begun).clone();
         Ok(Reopened { opened, changes, begun, migrates, kept })
+    }
+}
+
+impl Launch {
+    /// Opens a program with what a session was begun with.
+    async fn open_kept(&self, source: Source<'_>, begun: &Begun) -> Result<Opened, LaunchError> {
+        let launch = Launch { choices: with_kept(&self.choices, begun)?, ..self.clone() };
+        launch.open_as(source, Some(&BegunWith::of(begun))).await
+    }
+
+    /// Opens what a kept session goes on with, for a process that keeps it open for all sessions that were begun with the
+    /// same ([`Setting`]).
+    ///
+    /// # Errors
+    /// As for [`Launch::reopen`].
+    pub(crate) async fn open_for(&self, kept: &Kept) -> Result<Opened, LaunchError> {
+        let records = kept.records();
+        let begun = begun_of(records)?;
+        let (text, known) = last_text(records).ok_or_else(|| SessionError::NoSession("it has no text".to_owned()))?;
+        let signatures: Vec<Signature> = known.iter().map(|tool| tool.to_tool().signature).collect();
+        let program = self.workshop.programs.load(&text, signatures).map_err(SessionError::Program)?;
+        let opened = self.open_kept(Source::Loaded(text, program), begun).await?;
+        match check_tools(&begun.session, &opened.program, records, &opened.world.tools) {
+            Ok(()) => Ok(opened),
+            Err(error) => {
+                opened.close().await;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// What sessions have in common that can share what is open: the text, and what it was begun with.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Setting {
+    text: String,
+    model: Arc<str>,
+    classifier: Option<Arc<str>>,
+    given: GivenFiles,
+}
+
+impl Setting {
+    /// Of a kept session.
+    pub(crate) fn of_kept(kept: &Kept) -> Result<Setting, LaunchError> {
+        let records = kept.records();
+        let Begun { model, classifier, given, .. } = begun_of(records)?.clone();
+        let text = last_text(records).map(|(text, _)| text.hash()).unwrap_or_default();
+        Ok(Setting { text, model, classifier, given })
+    }
+
+    /// Of sessions that begin with what is open.
+    pub(crate) fn of_opened(opened: &Opened) -> Setting {
+        let (model, classifier) = (opened.world.llm.id(), Some(opened.world.classifier.id()));
+        Setting { text: opened.text.hash(), model, classifier, given: opened.given.clone() }
+    }
+}
+
+fn begun_of(records: &[Record]) -> Result<&Begun, LaunchError> {
+    match records.first().map(|record| &record.body) {
+        Some(RecordBody::Begun(begun)) => Ok(begun),
+        _ => Err(SessionError::NoSession("it does not begin with `begun`".to_owned()).into()),
     }
 }
 

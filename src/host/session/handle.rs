@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::host::debug::control::Command;
-use crate::host::events::Summary;
+use crate::host::events::{Mark, Summary};
 use crate::host::journal::JournalError;
 use crate::host::journal::record::Record;
 use crate::host::llm::LeftOver;
@@ -41,6 +41,19 @@ pub enum SendError {
     Refused(#[from] Refusal),
 }
 
+/// A machine's state at a moment of its session.
+#[derive(Clone, Debug)]
+pub struct Present {
+    /// The state.
+    pub view: Arc<View>,
+    /// Of the last event.
+    pub mark: Mark,
+    /// The time of the last record.
+    pub time: Timestamp,
+    /// What the session's own model has cost, where `[prices]` knows it.
+    pub cost: Option<f64>,
+}
+
 /// How a session's task ended.
 #[derive(Clone, Debug)]
 pub struct Ending {
@@ -48,12 +61,23 @@ pub struct Ending {
     pub outcome: Option<Outcome>,
     /// The machine's last state.
     pub view: Arc<View>,
+    /// Of the last event.
+    pub mark: Mark,
+    /// The time of the last record.
+    pub time: Timestamp,
     /// What was counted.
     pub summary: Summary,
     /// What a scripted model or classifier never used.
     pub left_over: Vec<LeftOver>,
     /// Of a session that was let go: when the next of its timers runs out.
     pub due: Option<Timestamp>,
+}
+
+impl Ending {
+    /// The session's last state, and when that is.
+    pub fn present(&self) -> Present {
+        Present { view: self.view.clone(), mark: self.mark, time: self.time, cost: self.summary.cost }
+    }
 }
 
 /// Who waits for a receipt.
@@ -167,13 +191,21 @@ impl SessionHandle {
     /// # Errors
     /// The session's task has failed.
     pub async fn view(&self) -> Result<Arc<View>, Arc<SessionError>> {
+        Ok(self.present().await?.view)
+    }
+
+    /// The same, and when that is.
+    ///
+    /// # Errors
+    /// The session's task has failed.
+    pub async fn present(&self) -> Result<Present, Arc<SessionError>> {
         let (sender, answer) = oneshot::channel();
         if self.inbox.send(Input::View(sender)).await.is_ok()
-            && let Ok(view) = answer.await
+            && let Ok(present) = answer.await
         {
-            return Ok(view);
+            return Ok(present);
         }
-        self.outcome().await.map(|ending| ending.view.clone())
+        self.outcome().await.map(|ending| ending.present())
     }
 
     /// Everything that the session's journal holds, for [`crate::host::why`]. Secrets are in it: show

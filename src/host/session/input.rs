@@ -9,10 +9,10 @@ use crate::host::debug::control::Command;
 use crate::host::events::Mark;
 use crate::host::journal::JournalError;
 use crate::host::journal::record::Record;
+use crate::host::session::handle::Present;
 use crate::host::session::listeners::Publisher;
 use crate::value::Value;
 use crate::vm::protocol::EndedCall;
-use crate::vm::protocol::view::View;
 use crate::vm::protocol::{
     CallId, FrameId, QuestionId, ReplyEnd, Signal, TimerId, ToolSignature, TurnId, Usage, Verdict,
 };
@@ -29,7 +29,7 @@ pub(crate) enum Input {
     /// News of a running call.
     CallProgress(CallId, Value),
     /// Somebody wants to see the machine.
-    View(oneshot::Sender<Arc<View>>),
+    View(oneshot::Sender<Present>),
     /// Somebody wants to see what the journal holds.
     Records(oneshot::Sender<Result<Vec<Record>, JournalError>>),
     /// Somebody wants to listen.

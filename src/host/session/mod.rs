@@ -51,7 +51,7 @@ use crate::vm::{Begin, Machine};
 
 pub use crate::host::replay::error::SessionError;
 pub use crate::host::replay::start::Start;
-pub use crate::host::session::handle::{EndResult, Ending, SendError, SessionGone, SessionHandle};
+pub use crate::host::session::handle::{EndResult, Ending, Present, SendError, SessionGone, SessionHandle};
 pub use crate::host::session::input::{Deed, Receipt, Refusal};
 pub use crate::host::session::listeners::{Interest, Notice, Subscription};
 pub use crate::host::session::world::{SessionOptions, World};

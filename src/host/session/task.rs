@@ -22,7 +22,7 @@ use crate::host::replay::error::SessionError;
 use crate::host::replay::messages::MessageIds;
 use crate::host::replay::{Stop, tells_waiting};
 use crate::host::session::calls::Calls;
-use crate::host::session::handle::{EndResult, Ending};
+use crate::host::session::handle::{EndResult, Ending, Present};
 use crate::host::session::input::{Due, Input};
 use crate::host::session::listeners::Publisher;
 use crate::host::session::turns::{Schemas, Turns, moment_after};
@@ -434,7 +434,7 @@ impl Task {
             Input::View(sender) => {
                 self.flush().await?;
                 // Whoever asked may have gone.
-                let _ = sender.send(Arc::new(self.machine.view()));
+                let _ = sender.send(self.present());
             }
             Input::Records(sender) => {
                 let _ = sender.send(self.journal.records(false).await);
@@ -500,12 +500,25 @@ impl Task {
         if self.listeners.is_empty() {
             return;
         }
-        let event = Arc::new(event);
+        let event = Arc::new(PublicEvent { time: self.time, ..event });
         self.listeners.retain(|publisher| publisher.push(&event));
     }
 
-    fn ending(&mut self, outcome: Option<Outcome>) -> Ending {
+    fn present(&self) -> Present {
         let view = Arc::new(self.machine.view());
+        let counters = &view.counters;
+        let usage = Usage {
+            prompt_tokens: counters.prompt_tokens,
+            cached_tokens: counters.cached_tokens,
+            completion_tokens: counters.completion_tokens,
+        };
+        let cost = self.world.options.prices.cost(&self.world.llm.id(), &usage);
+        Present { view, mark: self.maker.mark(), time: self.time, cost }
+    }
+
+    fn ending(&mut self, outcome: Option<Outcome>) -> Ending {
+        let present = self.present();
+        let view = &present.view;
         let word = match (&outcome, &view.wait) {
             (Some(Outcome::Done { .. }), _) => "finished",
             (Some(Outcome::Failed(_)), _) => "failed",
@@ -516,18 +529,12 @@ impl Task {
         };
         let wall_ms = u64::try_from(self.world.clock.now().0 - self.since.0).unwrap_or(0);
         let cancellations = self.turns.cancellations();
-        let counters = &view.counters;
-        let usage = Usage {
-            prompt_tokens: counters.prompt_tokens,
-            cached_tokens: counters.cached_tokens,
-            completion_tokens: counters.completion_tokens,
-        };
         let summary = Summary {
-            cost: self.world.options.prices.cost(&self.world.llm.id(), &usage),
+            cost: present.cost,
             cancels: cancellations.n,
             cancel_us: cancellations.mean_us(),
             cancel_max_us: cancellations.longest_us(),
-            skipped: SkippedWire::of(&view),
+            skipped: SkippedWire::of(view),
             ..Summary::new(&view.counters, word, wall_ms)
         };
         tracing::info!(session = &*self.id, outcome = word, turns = summary.turns, "the session's task ends");
@@ -537,6 +544,7 @@ impl Task {
             let ms = due.saturating_duration_since(Instant::now()).as_millis();
             Timestamp(self.world.clock.now().0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
         });
-        Ending { outcome, view, summary, left_over, due }
+        let Present { view, mark, time, cost: _ } = present;
+        Ending { outcome, view, mark, time, summary, left_over, due }
     }
 }

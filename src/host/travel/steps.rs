@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::host::events::PublicEvent;
 use crate::host::events::make::EventMaker;
-use crate::host::journal::record::RecordBody;
+use crate::host::journal::record::{Record, RecordBody};
 use crate::host::replay::Stop;
 use crate::host::replay::error::SessionError;
 use crate::host::travel::point::Point;
@@ -42,7 +42,12 @@ pub fn history(timeline: &Timeline, to: Point) -> Result<Vec<Step>, SessionError
     // From the beginning: plans that were written meanwhile and changed programs have names, too.
     let start = timeline.start();
     let mut maker = EventMaker::new(begun.session.clone(), timeline.at(start)?.machine.program().clone());
-    let began = Step { point: start, event: maker.started(begun.model.clone()), words: None };
+    // The event as it was told then.
+    let at = |point: Point, event: PublicEvent| {
+        let record = usize::try_from(point.seq - 1).ok().and_then(|index| timeline.records().get(index));
+        PublicEvent { time: record.map(Record::timestamp).unwrap_or_default(), ..event }
+    };
+    let began = Step { point: start, event: at(start, maker.started(begun.model.clone())), words: None };
     let mut steps = vec![began];
     timeline.walk(start, to, &mut |machine, point, progress| {
         let event = maker.of_progress(progress);
@@ -50,12 +55,12 @@ pub fn history(timeline: &Timeline, to: Point) -> Result<Vec<Step>, SessionError
             Progress::Reached(place) => words_of(machine.program(), place.location),
             Progress::Emit(_) | Progress::Blocked(_) | Progress::Finished(_) => None,
         };
-        steps.extend(event.map(|event| Step { point, event, words }));
+        steps.extend(event.map(|event| Step { point, event: at(point, event), words }));
         ControlFlow::Continue(())
     })?;
     if let Some(Stop::Finished(outcome)) = timeline.at(to)?.stop {
         let end = maker.of_progress(&Progress::Finished(outcome));
-        steps.extend(end.map(|event| Step { point: to, event, words: None }));
+        steps.extend(end.map(|event| Step { point: to, event: at(to, event), words: None }));
     }
     Ok(steps)
 }

@@ -2,7 +2,7 @@
 
 use playhouse_lang::plan::{NodeId, Plan};
 
-use crate::calls::call::{CallState, QueuedCall};
+use crate::calls::call::{AskedBy, CallState, QueuedCall};
 use crate::machine::frame::{Frame, PlaybookFrame};
 use crate::machine::stack::Stack;
 use crate::machine::state::Machine;
@@ -186,6 +186,7 @@ fn view_call(queued: &QueuedCall) -> CallView {
             CallState::Asking { question, .. } => Some(question.clone()),
             CallState::Queued | CallState::Running { .. } | CallState::Done(_) => None,
         },
+        is_asked_by_tool: matches!(queued.state(), CallState::Asking { asked_by: AskedBy::Tool { .. }, .. }),
         result_name: queued.result_name.clone(),
     }
 }

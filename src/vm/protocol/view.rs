@@ -160,6 +160,8 @@ pub struct CallView {
     pub state: &'static str,
     /// What a person is asked about it, while an answer is waited for.
     pub question: Option<Arc<str>>,
+    /// Whether the tool asks that in the middle of its work; else it is asked whether the call may be made.
+    pub is_asked_by_tool: bool,
     /// The variable that gets the result.
     pub result_name: Option<Arc<str>>,
 }

@@ -12,13 +12,13 @@ mod journal;
 mod read;
 
 #[cfg(feature = "sqlite")]
-mod schema;
+pub(in crate::host) mod schema;
 
 #[cfg(feature = "sqlite")]
 mod sessions;
 
 #[cfg(feature = "sqlite")]
-mod writer;
+pub(in crate::host) mod writer;
 
 #[cfg(not(feature = "sqlite"))]
 mod absent;

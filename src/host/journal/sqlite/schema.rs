@@ -37,7 +37,7 @@ const MIN_PAGE: u64 = 512;
 static OPENING: Mutex<()> = Mutex::new(());
 
 /// The steps from one version of the tables to the next; the first begins at an empty database.
-const STEPS: [&str; 3] = [
+const STEPS: [&str; 4] = [
     // Bodies are the JSON of `.jsonl` lines without number and time. `tail` had the chunks of the reply in progress,
     // `secret` has whole the bodies that are masked in `record`.
     "CREATE TABLE session (
@@ -82,6 +82,29 @@ const STEPS: [&str; 3] = [
     "INSERT INTO record SELECT session, seq, time, body FROM tail;
     DROP TABLE tail;
     ALTER TABLE session ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;",
+    // What a server keeps of the sessions that it serves, and who may talk with them (`host/ledger.rs`). `standing` is
+    // nothing while a process has the session, `opened` counts those.
+    "CREATE TABLE served (
+        number INTEGER PRIMARY KEY,
+        session TEXT NOT NULL UNIQUE,
+        program TEXT NOT NULL,
+        version TEXT NOT NULL,
+        owner TEXT NOT NULL,
+        labels TEXT NOT NULL,
+        created INTEGER NOT NULL,
+        forked TEXT,
+        opened INTEGER NOT NULL DEFAULT 1,
+        standing TEXT,
+        wake INTEGER
+    ) STRICT;
+    CREATE TABLE token (
+        hash BLOB PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE,
+        role TEXT NOT NULL,
+        program TEXT,
+        created INTEGER NOT NULL,
+        expires INTEGER
+    ) STRICT, WITHOUT ROWID;",
 ];
 
 /// The version that this program makes.
@@ -91,7 +114,7 @@ pub(super) const VERSION: u32 = STEPS.len() as u32;
 ///
 /// # Errors
 /// It cannot be opened, is no store, or one of a newer program.
-pub(super) fn open(path: &Path, create: bool) -> Result<Connection, JournalError> {
+pub(in crate::host) fn open(path: &Path, create: bool) -> Result<Connection, JournalError> {
     let error = |action, cause| JournalError::io(path, action, cause);
     if create {
         make_folder_of(path).map_err(|cause| error("make the folder of", cause))?;
@@ -202,7 +225,7 @@ fn foreign(path: &Path, what: &'static str) -> JournalError {
 }
 
 /// What SQLite says, in the words of journals.
-pub(super) fn fault(path: &Path, action: &'static str, cause: rusqlite::Error) -> JournalError {
+pub(in crate::host) fn fault(path: &Path, action: &'static str, cause: rusqlite::Error) -> JournalError {
     let location = path.display().to_string();
     let advice = match cause.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => return foreign(path, "no SQLite database"),
