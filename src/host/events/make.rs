@@ -272,8 +272,8 @@ fn fact_body(program: &Program, fact: &Fact) -> PublicBody {
         Fact::LinesSkipped { lines, reason } => {
             PublicBody::LinesSkipped { lines: lines.clone(), reason: reason.clone() }
         }
-        Fact::ApprovalAsked { call, question } => {
-            PublicBody::ApprovalAsked { call: call.0, question: question.clone() }
+        Fact::ApprovalAsked { call, question, by_tool } => {
+            PublicBody::ApprovalAsked { call: call.0, question: question.clone(), by_tool: *by_tool }
         }
         Fact::ApprovalGiven { call } => PublicBody::ApprovalGiven { call: call.0 },
         Fact::UserMessage { text } => PublicBody::UserMessage { text: text.clone() },

@@ -290,6 +290,9 @@ pub enum PublicBody {
     ApprovalAsked {
         call: u64,
         question: Arc<str>,
+        /// The tool asks in the middle of its work.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        by_tool: bool,
     },
     ApprovalGiven {
         call: u64,

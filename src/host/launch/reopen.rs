@@ -93,8 +93,7 @@ impl Launch {
     ///
     /// # Errors
     /// As for [`Launch::reopen`].
-    pub(crate) async fn open_for(&self, kept: &Kept) -> Result<Opened, LaunchError> {
-        let records = kept.records();
+    pub(crate) async fn open_for(&self, records: &[Record]) -> Result<Opened, LaunchError> {
         let begun = begun_of(records)?;
         let (text, known) = last_text(records).ok_or_else(|| SessionError::NoSession("it has no text".to_owned()))?;
         let signatures: Vec<Signature> = known.iter().map(|tool| tool.to_tool().signature).collect();
@@ -121,8 +120,7 @@ pub(crate) struct Setting {
 
 impl Setting {
     /// Of a kept session.
-    pub(crate) fn of_kept(kept: &Kept) -> Result<Setting, LaunchError> {
-        let records = kept.records();
+    pub(crate) fn of_records(records: &[Record]) -> Result<Setting, LaunchError> {
         let Begun { model, classifier, given, .. } = begun_of(records)?.clone();
         let text = last_text(records).map(|(text, _)| text.hash()).unwrap_or_default();
         Ok(Setting { text, model, classifier, given })

@@ -21,7 +21,7 @@ use crate::host::journal::{Durability, JournalError, JournalErrorKind};
 use crate::host::launch::{Launch, LaunchError, Opened, Setting, Source, StartOptions, find_entry};
 use crate::host::ledger::{Ledger, Served};
 use crate::host::llm::ModelKind;
-use crate::host::program::ProgramText;
+use crate::host::program::{ProgramCache, ProgramText};
 use crate::host::residents::error::ResidentError;
 use crate::host::residents::offered::Offered;
 use crate::host::residents::standing::Standing;
@@ -90,6 +90,11 @@ impl Residents {
     /// The live sessions.
     pub fn sessions(&self) -> &Arc<Sessions> {
         &self.sessions
+    }
+
+    /// Programs that were read.
+    pub fn program_cache(&self) -> ProgramCache {
+        self.launch.workshop.programs.clone()
     }
 
     /// The clock of all sessions.
@@ -313,6 +318,14 @@ impl Residents {
         }
     }
 
+    /// Closes what sessions were opened with; they must have ended.
+    pub async fn close(&self) {
+        let open: Vec<Arc<Opened>> = self.open.lock().await.drain().map(|(_, opened)| opened).collect();
+        for opened in open {
+            opened.close().await;
+        }
+    }
+
     async fn wake(self: &Arc<Self>, also_held: bool) -> Result<usize, ResidentError> {
         let mut n_woken = 0;
         for id in self.ledger.wanted_back(self.now(), also_held).await? {
@@ -337,7 +350,7 @@ impl Residents {
         let kept = Kept::read(journal).await?;
         let (held, text) = match migrate {
             Some(offered) => (self.held(offered.opened.clone()).await?, Some(offered.opened.text.clone())),
-            None => (self.held_for(&kept).await?, None::<ProgramText>),
+            None => (self.held_for(kept.records()).await?, None::<ProgramText>),
         };
         let session = kept.take_up(held.opened.world.clone(), text).await?;
         self.keep(&session, held, opened);
@@ -345,15 +358,15 @@ impl Residents {
     }
 
     /// What a session goes on with.
-    async fn held_for(&self, kept: &Kept) -> Result<Held, ResidentError> {
-        let setting = Setting::of_kept(kept)?;
+    async fn held_for(&self, records: &[Record]) -> Result<Held, ResidentError> {
+        let setting = Setting::of_records(records)?;
         // Held while it is opened: what many sessions want at once is opened once.
         let mut open = self.open.lock().await;
         if let Some(opened) = open.get(&setting).cloned() {
             drop(open);
             return self.held(opened).await;
         }
-        let opened = Arc::new(self.launch.open_for(kept).await?);
+        let opened = Arc::new(self.launch.open_for(records).await?);
         match is_scripted(&opened) {
             true => Ok(Held { opened, is_own: true }),
             false => {

@@ -18,7 +18,7 @@ use crate::host::replay::Stop;
 use crate::host::replay::start::program_changed;
 use crate::host::session::SessionError;
 use crate::host::sessions::new_id;
-use crate::host::travel::{self, Changes, Edit, Point, Step, Timeline};
+use crate::host::travel::{self, Changes, Edit, Point, Step, Timeline, place_of};
 use crate::lang::diff::changes::ProgramChanges;
 use crate::lang::program::Program;
 use crate::serve::cli::changed::lines;
@@ -31,7 +31,7 @@ use crate::serve::cli::travel_text::{record_text, step_text};
 use crate::serve::show::{self, WireView};
 use crate::value::Value;
 use crate::vm::protocol::fault::FaultKind;
-use crate::vm::protocol::view::{FrameView, VariableView, View};
+use crate::vm::protocol::view::View;
 use crate::vm::protocol::{FrameId, Outcome, ToolSignature};
 
 #[derive(Args)]
@@ -329,22 +329,6 @@ fn frame_at(view: &View, depth: usize, point: Point) -> Result<FrameId, Failure>
             n => format!("--frame: there is no frame {depth} at {point}; 0 is the lowest, {} the one on top", n - 1),
         })
     })
-}
-
-/// Where the program finds a variable: a frame, or none for the agent's others.
-fn place_of(view: &View, name: &str) -> Option<Option<FrameId>> {
-    let has = |variables: &[VariableView]| variables.iter().any(|variable| &*variable.name == name);
-    let top = view.stack.last()?;
-    // A plan sees its own variables only, and nobody else sees them.
-    let is_visible = |frame: &&FrameView| {
-        frame.id == top.id || (frame.agent == top.agent && frame.language.is_none() && top.language.is_none())
-    };
-    let mut frames = view.stack.iter().rev().filter(is_visible);
-    if let Some(frame) = frames.find(|frame| has(&frame.variables)) {
-        return Some(Some(frame.id));
-    }
-    let mut others = view.globals.iter().filter(|(agent, _)| *agent == top.agent && top.language.is_none());
-    others.any(|(_, variables)| has(variables)).then_some(None)
 }
 
 /// Writes a new journal.

@@ -169,7 +169,7 @@ pub(crate) fn step_text(step: &Step) -> Option<String> {
                 .as_ref()
                 .map_or_else(|| format!("skipped: {lines}"), |why| format!("skipped: {lines} ({})", one_line(why)))
         }
-        PublicBody::ApprovalAsked { call, question } => format!("call {call} asks: {}", one_line(question)),
+        PublicBody::ApprovalAsked { call, question, .. } => format!("call {call} asks: {}", one_line(question)),
         PublicBody::ApprovalGiven { call } => format!("call {call} has its answer"),
         PublicBody::CallProgress { call, value } => format!("call {call}: {}", short_value(value)),
         PublicBody::UserMessage { text } => format!("the user says {}", quoted(text)),

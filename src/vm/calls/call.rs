@@ -234,7 +234,7 @@ impl QueuedCall {
     /// A person must answer before it goes on.
     pub(crate) fn ask(&mut self, attempt: u32, question: Arc<str>, asked_by: AskedBy) -> Fact {
         self.state = CallState::Asking { attempt, question: question.clone(), asked_by };
-        Fact::ApprovalAsked { call: self.id, question }
+        Fact::ApprovalAsked { call: self.id, question, by_tool: matches!(asked_by, AskedBy::Tool { .. }) }
     }
 
     /// What a person has answered to a question of the tool's own, which is told it with the next attempt.

@@ -184,6 +184,8 @@ pub enum Fact {
         call: CallId,
         /// The question.
         question: Arc<str>,
+        /// Whether the tool asks in the middle of its work; else it is asked whether the call may be made.
+        by_tool: bool,
     },
     /// A person has answered.
     ApprovalGiven {

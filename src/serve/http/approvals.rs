@@ -1,0 +1,95 @@
+//! Questions about calls, of all sessions, and their answers.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::host::ledger::Wanted;
+use crate::host::session::Deed;
+use crate::serve::http::Server;
+use crate::serve::http::access::{Caller, Role};
+use crate::serve::http::body::Typed;
+use crate::serve::http::problem::Problem;
+use crate::serve::http::sessions::{ApprovalWire, text_of};
+use crate::vm::protocol::{CallId, Timestamp};
+
+/// How many sessions are looked at for questions, the newest first.
+const LOOK: usize = 10_000;
+
+/// A question that is open.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Open {
+    session: String,
+    program: String,
+    #[serde(flatten)]
+    approval: ApprovalWire,
+    /// Since when.
+    asked: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Approvals {
+    approvals: Vec<Open>,
+}
+
+/// An answer.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Answer {
+    /// true, false, or words for the tool.
+    answer: Json,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Answered {
+    answer: Json,
+    by: String,
+}
+
+pub(super) async fn list(State(server): State<Arc<Server>>, caller: Caller) -> Result<Typed<Approvals>, Problem> {
+    let owner = (caller.role < Role::Operator).then(|| caller.name.clone());
+    let rows = server.residents.ledger().list(Wanted { owner, limit: LOOK, ..Wanted::default() }).await?;
+    let mut approvals = Vec::new();
+    for served in rows {
+        let (standing, _) = server.residents.standing(&served).await?;
+        if let Some(asked) = standing.asked.filter(|asked| server.may_answer(&caller, asked)) {
+            approvals.push(Open {
+                session: served.session.to_string(),
+                program: served.program.to_string(),
+                approval: server.approval_wire(&caller, asked),
+                asked: text_of(Timestamp(standing.last)),
+            });
+        }
+    }
+    Ok(Typed(Approvals { approvals }))
+}
+
+pub(super) async fn answer(
+    State(server): State<Arc<Server>>,
+    caller: Caller,
+    Path((id, call)): Path<(String, u64)>,
+    Typed(Answer { answer }): Typed<Answer>,
+) -> Result<Typed<Answered>, Problem> {
+    if !matches!(answer, Json::Bool(_) | Json::String(_)) {
+        return Err(Problem::unprocessable("`answer` is true, false, or words"));
+    }
+    let served = server.find(&caller, &id).await?;
+    let (standing, _) = server.residents.standing(&served).await?;
+    match standing.asked.filter(|asked| asked.call == call) {
+        None => {
+            return Err(
+                crate::host::session::SendError::Refused(crate::host::session::Refusal::NotAsked(CallId(call))).into()
+            );
+        }
+        Some(asked) if !server.may_answer(&caller, &asked) => {
+            return Err(Problem::forbidden("this is asked of operators: a token with the role operator answers it"));
+        }
+        Some(_) => {}
+    }
+    let value = serde_json::from_value(answer.clone()).map_err(|error| Problem::bad(error.to_string(), Vec::new()))?;
+    server.deliver(&caller, &served, Deed::Approve(CallId(call), value)).await?;
+    Ok(Typed(Answered { answer, by: caller.name.to_string() }))
+}

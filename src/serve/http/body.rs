@@ -1,0 +1,148 @@
+//! What requests carry: JSON of a known shape, of which all mistakes are told at once.
+
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::http::{Response, StatusCode, header, request};
+use axum::response::IntoResponse;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
+
+use crate::serve::http::problem::{Pointed, Problem};
+
+/// The most bytes of a body.
+pub(crate) const MAX_BODY: usize = 256 << 10;
+
+/// A body that was read, or an answer.
+pub(crate) struct Typed<T>(pub(crate) T);
+
+/// A query that was read.
+pub(crate) struct Asked<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + JsonSchema, S: Send + Sync> FromRequest<S> for Typed<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Typed<T>, Problem> {
+        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let essence = kind.split(';').next().unwrap_or_default().trim();
+        if !essence.eq_ignore_ascii_case("application/json") {
+            return Err(Problem::unsupported("send the body as JSON, with `Content-Type: application/json`"));
+        }
+        let bytes = Bytes::from_request(request, state).await.map_err(|error| match error.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => Problem::too_large(format!("a body has at most {MAX_BODY} bytes")),
+            _ => Problem::bad(format!("the body did not arrive: {error}"), Vec::new()),
+        })?;
+        read(&bytes).map(Typed)
+    }
+}
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut request::Parts, state: &S) -> Result<Asked<T>, Problem> {
+        let query = Query::<T>::from_request_parts(parts, state).await;
+        query.map(|Query(query)| Asked(query)).map_err(|error| Problem::bad(error.body_text(), Vec::new()))
+    }
+}
+
+impl<T: Serialize> IntoResponse for Typed<T> {
+    fn into_response(self) -> Response<Body> {
+        match serde_json::to_vec(&self.0) {
+            Ok(bytes) => {
+                let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
+                (headers, bytes).into_response()
+            }
+            Err(error) => Problem::internal(format!("the answer cannot be written: {error}")).into_response(),
+        }
+    }
+}
+
+/// Reads JSON of this shape.
+fn read<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, Problem> {
+    let json: Json =
+        serde_json::from_slice(bytes).map_err(|error| Problem::bad(format!("this is no JSON: {error}"), Vec::new()))?;
+    let mut generator = SchemaGenerator::default();
+    let schema = generator.root_schema_for::<T>();
+    let mut errors = Vec::new();
+    check(&json, &schema, &schema, "", &mut errors);
+    let detail = "the body has another shape than this route takes; /openapi.json has it";
+    if !errors.is_empty() {
+        return Err(Problem::bad(detail, errors));
+    }
+    serde_json::from_value(json)
+        .map_err(|error| Problem::bad(detail, vec![Pointed { pointer: String::new(), detail: error.to_string() }]))
+}
+
+/// What is wrong with the shape of a value: types, missing and unknown members. It is what schemas say that are made of
+/// types here, so that all mistakes can be told at once; what a type alone knows is told when it reads the value.
+fn check(value: &Json, schema: &Schema, root: &Schema, pointer: &str, errors: &mut Vec<Pointed>) {
+    let mut wrong = |pointer: String, detail: String| errors.push(Pointed { pointer, detail });
+    let schema = match schema.get("$ref").and_then(Json::as_str).and_then(|at| root.pointer(at.trim_start_matches('#')))
+    {
+        Some(found) => found,
+        None => schema.as_value(),
+    };
+    let types: Vec<&str> = match schema.get("type") {
+        Some(Json::String(one)) => vec![one],
+        Some(Json::Array(several)) => several.iter().filter_map(Json::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let found = type_of(value);
+    let fits = |wanted: &&str| *wanted == found || (*wanted == "number" && found == "integer");
+    if !types.is_empty() && !types.iter().any(fits) {
+        let wanted: Vec<&str> = types.into_iter().filter(|wanted| *wanted != "null").collect();
+        return wrong(
+            pointer.to_owned(),
+            format!("this is {}, and {} is wanted", with_article(found), wanted.join(" or ")),
+        );
+    }
+    if let Some(choices) = schema.get("enum").and_then(Json::as_array)
+        && !choices.contains(value)
+    {
+        let choices: Vec<String> = choices.iter().map(Json::to_string).collect();
+        return wrong(pointer.to_owned(), format!("this must be one of {}", choices.join(", ")));
+    }
+    let Json::Object(members) = value else { return };
+    let Some(properties) = schema.get("properties").and_then(Json::as_object) else { return };
+    let is_closed = schema.get("additionalProperties") == Some(&Json::Bool(false));
+    for (name, _) in members.iter().filter(|(name, _)| is_closed && !properties.contains_key(*name)) {
+        let known: Vec<&str> = properties.keys().map(String::as_str).collect();
+        wrong(at(pointer, name), format!("there is no such field; there are {}", known.join(", ")));
+    }
+    for name in schema.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str) {
+        if !members.contains_key(name) {
+            wrong(at(pointer, name), "this field is missing".to_owned());
+        }
+    }
+    for (name, inner) in properties {
+        if let (Some(value), Ok(inner)) = (members.get(name), <&Schema>::try_from(inner)) {
+            check(value, inner, root, &at(pointer, name), errors);
+        }
+    }
+}
+
+fn type_of(value: &Json) -> &'static str {
+    match value {
+        Json::Null => "null",
+        Json::Bool(_) => "boolean",
+        Json::Number(number) if number.is_f64() => "number",
+        Json::Number(_) => "integer",
+        Json::String(_) => "string",
+        Json::Array(_) => "array",
+        Json::Object(_) => "object",
+    }
+}
+
+fn with_article(kind: &str) -> String {
+    match kind {
+        "null" => kind.to_owned(),
+        "integer" | "array" | "object" => format!("an {kind}"),
+        _ => format!("a {kind}"),
+    }
+}
+
+/// A JSON pointer (RFC 6901) one step further.
+fn at(pointer: &str, name: &str) -> String {
+    format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
+}

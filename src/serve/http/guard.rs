@@ -1,0 +1,89 @@
+//! What every request must be, whoever sends it, and what every answer says (spec `serving.md`, section 6).
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::serve::http::Server;
+use crate::serve::http::problem::Problem;
+
+/// Names of this machine, whatever its network is.
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// Lets a request in that is meant for this server, and that no foreign page has made.
+pub(super) async fn guard(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    let is_frame = path.starts_with("/chat/");
+    let mut response = match check(&server, request.method(), request.headers(), request.uri().authority()) {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    };
+    server.count(response.status().as_u16());
+    protect(&server, response.headers_mut(), is_frame);
+    response
+}
+
+fn check(server: &Server, method: &Method, headers: &HeaderMap, of_uri: Option<&Authority>) -> Result<(), Problem> {
+    let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    // After DNS rebinding the browser sends the foreign name, and no `Origin` with a GET.
+    let host = text(header::HOST).or_else(|| of_uri.map(Authority::as_str)).unwrap_or_default();
+    if !server.is_own_host(host) {
+        return Err(Problem::misdirected(format!(
+            "this server is not {host:?}; ask for it by a name it has, or add that name to `hosts` under [serve] in \
+             playhouse.toml"
+        )));
+    }
+    if *method == Method::GET || *method == Method::HEAD || *method == Method::OPTIONS {
+        return Ok(());
+    }
+    let origin = text(header::ORIGIN);
+    let is_same = origin.and_then(|origin| origin.split_once("://")).is_some_and(|(_, authority)| authority == host);
+    let is_allowed = origin.is_none_or(|origin| is_same || server.options.origins.iter().any(|own| own == origin));
+    let site = text(HeaderName::from_static("sec-fetch-site"));
+    let is_foreign = !is_same && matches!(site, Some("cross-site" | "same-site")) && !(origin.is_some() && is_allowed);
+    match is_allowed && !is_foreign {
+        true => Ok(()),
+        false => Err(Problem::forbidden(
+            "another site has made this request; add it to `origins` under [serve] in playhouse.toml if it may",
+        )),
+    }
+}
+
+impl Server {
+    /// Whether a `Host` means this server.
+    fn is_own_host(&self, host: &str) -> bool {
+        let (name, port) = match host.rsplit_once(':') {
+            Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (name, port.parse().ok()),
+            _ => (host, None),
+        };
+        let is_loopback = LOOPBACK.iter().any(|own| name.eq_ignore_ascii_case(own)) && port == Some(self.port);
+        let hosts = &self.options.hosts;
+        is_loopback || hosts.iter().any(|own| own.eq_ignore_ascii_case(host) || own.eq_ignore_ascii_case(name))
+    }
+}
+
+/// What browsers are told of every answer.
+fn protect(server: &Server, headers: &mut HeaderMap, is_frame: bool) {
+    let ancestors = if is_frame { &*server.frame_ancestors } else { "'none'" };
+    let policy = format!(
+        "default-src 'none'; script-src 'self' '{}'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+         base-uri 'none'; form-action 'self'; frame-ancestors {ancestors}; require-trusted-types-for 'script'",
+        server.import_map_hash
+    );
+    let mut put = |name: &'static str, value: &str| {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.insert(HeaderName::from_static(name), value);
+        }
+    };
+    put("content-security-policy", &policy);
+    put("x-content-type-options", "nosniff");
+    put("referrer-policy", "no-referrer");
+    if !is_frame {
+        put("cross-origin-opener-policy", "same-origin");
+        put("cross-origin-resource-policy", "same-origin");
+    }
+}

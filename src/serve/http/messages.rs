@@ -1,0 +1,199 @@
+//! What people do to a session: messages, events from outside, interrupts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use tokio::time::{Instant, timeout_at};
+
+use crate::host::events::PublicBody;
+use crate::host::ledger::Served;
+use crate::host::session::{Deed, Interest, Notice, Receipt, SendError, SessionHandle};
+use crate::serve::http::Server;
+use crate::serve::http::access::Caller;
+use crate::serve::http::body::{Asked, Typed};
+use crate::serve::http::events::{self, Show};
+use crate::serve::http::problem::Problem;
+use crate::serve::http::sessions::SessionWire;
+use crate::vm::protocol::{Signal, Wait};
+
+/// The most bytes of a message.
+const MAX_TEXT: usize = 64 << 10;
+
+/// So long an inbox may stay full.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What the user says.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Message {
+    /// The words.
+    text: String,
+    /// Made by the sender: however often a message with it is sent, it is taken once.
+    id: Option<String>,
+}
+
+/// How long the answer may take.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Waits {
+    /// Seconds, from 1 to 60: answers when the session waits again.
+    wait: Option<u64>,
+}
+
+/// It is taken.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Taken {
+    /// What comes of it are the events after this mark.
+    mark: String,
+    /// It was there already, and nothing comes of it a second time.
+    duplicate: bool,
+}
+
+/// What came of it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Said {
+    mark: String,
+    duplicate: bool,
+    /// What the program has said since.
+    said: Vec<String>,
+    session: SessionWire,
+}
+
+/// An event from outside.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OutsideEvent {
+    /// The name that triggers wait for.
+    name: String,
+    /// What there is to know of it.
+    #[serde(default)]
+    data: Json,
+    /// Made by the sender: one with it is taken once.
+    id: Option<String>,
+}
+
+/// Whether a text can be a message.
+pub(super) fn check_text(text: &str) -> Result<(), Problem> {
+    match text.len() {
+        n if n > MAX_TEXT => Err(Problem::too_large(format!(
+            "the text has {n} bytes, and {MAX_TEXT} are taken; put it into a file that a tool can read"
+        ))),
+        _ if text.trim().is_empty() => Err(Problem::unprocessable("the text is empty; say something")),
+        _ => Ok(()),
+    }
+}
+
+impl Server {
+    /// Nothing new begins while the server is about to end.
+    pub(super) fn check_open(&self) -> Result<(), Problem> {
+        match self.draining.is_cancelled() {
+            true => Err(Problem::unavailable("the server is about to end; ask again when it has been started", 2)),
+            false => Ok(()),
+        }
+    }
+
+    /// The door to a session that is not over, for this caller.
+    pub(super) async fn door(&self, caller: &Caller, served: &Served) -> Result<SessionHandle, Problem> {
+        self.check_open()?;
+        let (standing, is_live) = self.residents.standing(served).await?;
+        if standing.state.is_over() && !is_live {
+            return Err(SendError::from(crate::host::session::SessionGone).into());
+        }
+        Ok(self.residents.handle(&served.session).await?.on_behalf_of(caller.name.clone()))
+    }
+
+    /// Does something to a session, which is opened for it where it rests.
+    pub(super) async fn deliver(&self, caller: &Caller, served: &Served, deed: Deed) -> Result<Receipt, Problem> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let handle = self.door(caller, served).await?;
+            match timeout_at(deadline, handle.deliver(deed.clone())).await {
+                // It went to rest just then.
+                Ok(Err(SendError::Gone(_))) if Instant::now() < deadline => {}
+                Ok(done) => return Ok(done?),
+                Err(_) => {
+                    return Err(Problem::unavailable("the session is busy and has not taken it; try again", 2));
+                }
+            }
+        }
+    }
+}
+
+pub(super) async fn send(
+    State(server): State<Arc<Server>>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Asked(Waits { wait }): Asked<Waits>,
+    headers: HeaderMap,
+    Typed(Message { text, id: message }): Typed<Message>,
+) -> Result<Response, Problem> {
+    check_text(&text)?;
+    server.limits.message(&caller)?;
+    let served = server.find(&caller, &id).await?;
+    let deed = Deed::Message { text: text.into(), id: message.map(Arc::from) };
+    let wants_events = headers.get(header::ACCEPT).is_some_and(|accept| accept.as_bytes() == b"text/event-stream");
+    if wants_events {
+        let receipt = server.deliver(&caller, &served, deed).await?;
+        return events::stream(&server, &caller, served, Some(receipt.mark), Show::Speech, true);
+    }
+    let Some(seconds) = wait else {
+        let receipt = server.deliver(&caller, &served, deed).await?;
+        return Ok((StatusCode::ACCEPTED, Typed(Taken::of(receipt))).into_response());
+    };
+    let deadline = Instant::now() + Duration::from_secs(seconds.clamp(1, 60));
+    // From before the message on, so that nothing is missed.
+    let mut heard = server.door(&caller, &served).await?.subscribe(Interest::Speech).await.map_err(SendError::from)?;
+    let receipt = server.deliver(&caller, &served, deed).await?;
+    let mut said = Vec::new();
+    while let Ok(Some(Notice::Event(event))) = timeout_at(deadline, heard.next()).await {
+        // What was told before the message is not its answer; of a repeated one nothing comes any more.
+        if event.mark.is_none_or(|mark| mark <= receipt.mark) {
+            continue;
+        }
+        match &event.body {
+            PublicBody::Said { text } => said.push(text.to_string()),
+            PublicBody::Waiting { on: Wait::User | Wait::Approval(_) }
+            | PublicBody::Finished { .. }
+            | PublicBody::Failed { .. } => break,
+            _ => {}
+        }
+    }
+    let session = server.wire(&caller, server.find(&caller, &id).await?).await?;
+    let Taken { mark, duplicate } = Taken::of(receipt);
+    Ok(Typed(Said { mark, duplicate, said, session }).into_response())
+}
+
+impl Taken {
+    fn of(receipt: Receipt) -> Taken {
+        Taken { mark: receipt.mark.to_string(), duplicate: receipt.is_repeated }
+    }
+}
+
+pub(super) async fn event(
+    State(server): State<Arc<Server>>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Typed(OutsideEvent { name, data, id: event }): Typed<OutsideEvent>,
+) -> Result<(StatusCode, Typed<Taken>), Problem> {
+    let served = server.find(&caller, &id).await?;
+    let data = serde_json::from_value(data).map_err(|error| Problem::bad(error.to_string(), Vec::new()))?;
+    let signal = Signal::new(&name, data, event.map(Arc::from)).map_err(Problem::unprocessable)?;
+    let receipt = server.deliver(&caller, &served, Deed::Signal(signal)).await?;
+    Ok((StatusCode::ACCEPTED, Typed(Taken::of(receipt))))
+}
+
+pub(super) async fn interrupt(
+    State(server): State<Arc<Server>>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<(StatusCode, Typed<Taken>), Problem> {
+    let served = server.find(&caller, &id).await?;
+    let receipt = server.deliver(&caller, &served, Deed::Interrupt).await?;
+    Ok((StatusCode::ACCEPTED, Typed(Taken::of(receipt))))
+}

@@ -1,0 +1,98 @@
+//! The interface as an OpenAPI document, made of the table of routes.
+
+use axum::response::IntoResponse;
+use axum::response::Response;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value as Json, json};
+
+use crate::serve::http::body::Typed;
+use crate::serve::http::routes::{Answer, Route, table};
+
+pub(super) async fn document() -> Response {
+    Typed(make()).into_response()
+}
+
+/// The document.
+pub(super) fn make() -> Json {
+    let settings =
+        SchemaSettings::draft2020_12().with(|settings| settings.definitions_path = "/components/schemas".into());
+    let mut generator = settings.into_generator();
+    let mut paths = Map::new();
+    for route in table() {
+        let Route { method, path, role, summary, body, query, answer, .. } = &route;
+        let open = path.replace("{*", "{");
+        let mut parameters: Vec<Json> = open
+            .split('{')
+            .skip(1)
+            .filter_map(|part| part.split_once('}'))
+            .map(|(name, _)| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
+            .collect();
+        if let Some(query) = query {
+            let schema = query(&mut generator);
+            parameters.extend(of_query(&schema, &generator));
+        }
+        let content = match &answer.1 {
+            Answer::Nothing => None,
+            Answer::Json(shape) => Some(json!({"application/json": {"schema": shape(&mut generator)}})),
+            Answer::Other(kind) => Some(json!({*kind: {"schema": {"type": "string"}}})),
+        };
+        let mut good = json!({"description": summary});
+        if let Some(content) = content {
+            good["content"] = content;
+        }
+        let problem = json!({
+            "description": "What is wrong, and the next step",
+            "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        });
+        let mut operation = json!({
+            "summary": summary,
+            "parameters": parameters,
+            "responses": {answer.0.to_string(): good, "default": problem},
+            "security": if role.is_some() { json!([{"token": []}]) } else { json!([]) },
+        });
+        if let Some(role) = role {
+            let role: &str = (*role).into();
+            operation["description"] = format!("For the role {role} and those above it.").into();
+        }
+        if let Some(body) = body {
+            operation["requestBody"] =
+                json!({"required": true, "content": {"application/json": {"schema": body(&mut generator)}}});
+        }
+        let at = paths.entry(open).or_insert_with(|| json!({}));
+        at[method.as_str().to_ascii_lowercase()] = operation;
+    }
+    let mut schemas = generator.take_definitions(true);
+    schemas.insert("Problem".to_owned(), problem());
+    json!({
+        "openapi": "3.1.0",
+        "info": {"title": "Playhouse", "version": env!("CARGO_PKG_VERSION")},
+        "paths": paths,
+        "components": {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+    })
+}
+
+/// The members of a query's shape.
+fn of_query(schema: &schemars::Schema, generator: &schemars::SchemaGenerator) -> Vec<Json> {
+    let name = schema.get("$ref").and_then(Json::as_str).and_then(|at| at.rsplit('/').next());
+    let found = name.and_then(|name| generator.definitions().get(name));
+    let properties = found.and_then(|schema| schema.get("properties")).and_then(Json::as_object);
+    let parameter = |(name, schema): (&String, &Json)| json!({"name": name, "in": "query", "schema": schema});
+    properties.into_iter().flatten().map(parameter).collect()
+}
+
+fn problem() -> Json {
+    json!({
+        "type": "object",
+        "required": ["type", "title", "status", "detail"],
+        "properties": {
+            "type": {"type": "string"},
+            "title": {"type": "string"},
+            "status": {"type": "integer"},
+            "detail": {"type": "string"},
+            "errors": {"type": "array", "items": {
+                "type": "object",
+                "properties": {"pointer": {"type": "string"}, "detail": {"type": "string"}},
+            }},
+        },
+    })
+}

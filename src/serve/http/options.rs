@@ -1,0 +1,83 @@
+//! What an operator decides of a server: the section `[serve]` of playhouse.toml (spec `serving.md`, section 1).
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+/// `[serve]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// Names, with or without a port, by which this server is asked for, beside those of this machine.
+    pub hosts: Vec<String>,
+    /// Sites whose pages may use the interface.
+    pub origins: Vec<String>,
+    /// Sites that may show `/chat/NAME` in a frame.
+    pub frame_ancestors: Vec<String>,
+    /// Whether anybody may talk, without a token.
+    pub visitors: bool,
+    /// Who answers what is asked before a call.
+    pub approvals: Approvals,
+    /// After so many seconds in which nobody needs it a session rests.
+    pub idle: u64,
+    /// So many sessions are in memory at most.
+    pub max_live: usize,
+    /// So many seconds replies have to come to their end when the server ends.
+    pub grace: u64,
+}
+
+/// Who answers what is asked before a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Approvals {
+    /// Operators: whoever talks never approves their own call.
+    #[default]
+    Operator,
+    /// Whoever talks.
+    User,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            frame_ancestors: Vec::new(),
+            visitors: false,
+            approvals: Approvals::default(),
+            idle: 60,
+            max_live: 2_000,
+            grace: 30,
+        }
+    }
+}
+
+/// A configuration, as far as a server is concerned.
+#[derive(Deserialize)]
+struct File {
+    #[serde(default)]
+    serve: Options,
+}
+
+impl Options {
+    /// What a configuration says; all defaults where there is none.
+    ///
+    /// # Errors
+    /// It cannot be read, or a key is wrong: where and what.
+    pub fn read(path: Option<&Path>) -> Result<Options, String> {
+        let Some(path) = path else { return Ok(Options::default()) };
+        let text =
+            std::fs::read_to_string(path).map_err(|cause| format!("{}: {cause}; check the path", path.display()))?;
+        let file: File = toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(file.serve)
+    }
+
+    pub(crate) fn idle(&self) -> Duration {
+        Duration::from_secs(self.idle)
+    }
+
+    pub(crate) fn grace(&self) -> Duration {
+        Duration::from_secs(self.grace)
+    }
+}

@@ -1,0 +1,131 @@
+//! All routes, in one table: the router, the OpenAPI document and `docs/serving.md` are made of it (spec `serving.md`,
+//! section 3).
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::Method;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{MethodFilter, MethodRouter, on};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::Value as Json;
+
+use crate::serve::http::access::{Role, authorize};
+use crate::serve::http::body::MAX_BODY;
+use crate::serve::http::guard::guard;
+use crate::serve::http::{Server, approvals, door, events, messages, metrics, openapi, page, past, programs, sessions};
+
+/// Makes the schema of a type.
+pub(super) type Shape = fn(&mut SchemaGenerator) -> Schema;
+
+/// One route.
+pub(super) struct Route {
+    pub(super) method: Method,
+    pub(super) path: &'static str,
+    /// Who may use it; none: anybody.
+    pub(super) role: Option<Role>,
+    /// What it does, in one line.
+    pub(super) summary: &'static str,
+    /// What it takes.
+    pub(super) body: Option<Shape>,
+    /// What its address says after `?`.
+    pub(super) query: Option<Shape>,
+    /// The status where all went well, and what comes then: JSON of a shape, or another type.
+    pub(super) answer: (u16, Answer),
+    handler: MethodRouter<Arc<Server>>,
+}
+
+/// What comes.
+pub(super) enum Answer {
+    Nothing,
+    Json(Shape),
+    Other(&'static str),
+}
+
+fn shape<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
+
+macro_rules! route {
+    ($method:ident $path:literal, $role:expr, $handler:path, $status:literal $answer:expr, $summary:literal
+     $(, body: $body:ty)? $(, query: $query:ty)?) => {{
+        #[allow(unused_mut, reason = "not every route takes something")]
+        let mut route = Route {
+            method: Method::$method,
+            path: $path,
+            role: $role,
+            summary: $summary,
+            body: None,
+            query: None,
+            answer: ($status, $answer),
+            handler: on(MethodFilter::$method, $handler),
+        };
+        $(route.body = Some(shape::<$body>);)?
+        $(route.query = Some(shape::<$query>);)?
+        route
+    }};
+}
+
+/// All of them.
+#[rustfmt::skip]
+pub(super) fn table() -> Vec<Route> {
+    use Answer::{Json as J, Nothing, Other};
+    use Role::{Admin, Operator, User, Visitor};
+    const EVENTS: Answer = Other("text/event-stream");
+    vec![
+        route!(GET "/", None, page::index, 200 Other("text/html"), "The page"),
+        route!(GET "/chat/{name}", None, page::chat, 200 Other("text/html"), "The page for those who only talk"),
+        route!(GET "/page/{*path}", None, page::asset, 200 Other("text/plain"), "A file of the page"),
+        route!(GET "/healthz", None, door::healthy, 200 Other("text/plain"), "Whether the process runs"),
+        route!(GET "/readyz", None, door::ready, 200 Other("text/plain"), "Whether it can take sessions: the store can be written, and it does not end"),
+        route!(GET "/openapi.json", None, openapi::document, 200 J(shape::<Json>), "This interface"),
+        route!(GET "/metrics", Some(Admin), metrics::metrics, 200 Other("text/plain"), "Figures for Prometheus"),
+        route!(POST "/api/login", None, door::login, 204 Nothing, "Gives the page a cookie for a token", body: door::Login),
+        route!(POST "/api/logout", None, door::logout, 204 Nothing, "Takes the cookie away"),
+        route!(GET "/api/me", Some(Visitor), door::me, 200 J(shape::<door::Me>), "Who asks, and what they may do"),
+        route!(POST "/api/visitors", None, door::visit, 201 J(shape::<door::Visit>), "A token for a visitor of one program, for 30 days", body: door::NewVisitor),
+        route!(GET "/api/programs", Some(Visitor), programs::list, 200 J(shape::<programs::Programs>), "The programs that are offered"),
+        route!(GET "/api/programs/{name}", Some(Visitor), programs::show, 200 J(shape::<programs::ProgramWire>), "A program"),
+        route!(GET "/api/programs/{name}/source", Some(User), programs::source, 200 J(shape::<programs::SourceWire>), "Its files, and where each line stands"),
+        route!(POST "/api/programs/{name}/reload", Some(Admin), programs::reload, 200 J(shape::<programs::Reloaded>), "Reads its files again, for new sessions"),
+        route!(GET "/api/sessions", Some(Visitor), sessions::list, 200 J(shape::<sessions::Sessions>), "Sessions, the newest first; with program, state, before, limit and label.KEY"),
+        route!(POST "/api/sessions", Some(Visitor), sessions::create, 201 J(shape::<sessions::SessionWire>), "Begins a session", body: sessions::NewSession),
+        route!(PUT "/api/sessions/{id}", Some(User), sessions::create_as, 201 J(shape::<sessions::SessionWire>), "Begins a session with this id; again it is the same one", body: sessions::NewSession),
+        route!(GET "/api/sessions/{id}", Some(Visitor), sessions::show, 200 J(shape::<sessions::SessionWire>), "A session"),
+        route!(DELETE "/api/sessions/{id}", Some(User), sessions::delete, 204 Nothing, "Deletes a session for good"),
+        route!(POST "/api/sessions/{id}/messages", Some(Visitor), messages::send, 202 J(shape::<messages::Taken>), "The user says something", body: messages::Message, query: messages::Waits),
+        route!(POST "/api/sessions/{id}/events", Some(Operator), messages::event, 202 J(shape::<messages::Taken>), "An event from outside, for triggers that wait for it", body: messages::OutsideEvent),
+        route!(POST "/api/sessions/{id}/interrupt", Some(Visitor), messages::interrupt, 202 J(shape::<messages::Taken>), "Cancels what is going on"),
+        route!(GET "/api/sessions/{id}/events", Some(Visitor), events::events, 200 EVENTS, "All events after a mark, and those that come", query: events::From),
+        route!(GET "/api/sessions/{id}/state", Some(User), past::state, 200 J(shape::<Json>), "Where it stands, or stood at a point", query: past::When),
+        route!(GET "/api/sessions/{id}/source", Some(User), past::source, 200 J(shape::<programs::SourceWire>), "The text it has, and where each line stands"),
+        route!(GET "/api/sessions/{id}/steps", Some(User), past::steps, 200 J(shape::<Json>), "What happened, point by point", query: past::Steps),
+        route!(GET "/api/sessions/{id}/why", Some(User), past::reasons, 200 J(shape::<Json>), "Why its triggers fired, or did not", query: past::Trigger),
+        route!(GET "/api/sessions/{id}/diff/{other}", Some(User), past::diff, 200 J(shape::<Json>), "How it differs from another session"),
+        route!(GET "/api/sessions/{id}/export", Some(User), past::export, 200 Other("application/jsonl"), "Its records; secrets are masked"),
+        route!(POST "/api/sessions/{id}/fork", Some(User), past::fork, 201 J(shape::<sessions::SessionWire>), "A session that goes its own way from a point of this one", body: past::NewFork),
+        route!(POST "/api/sessions/{id}/migrate", Some(Admin), past::migrate, 200 J(shape::<sessions::SessionWire>), "Goes on with the text of a program as it is now", body: past::Migration),
+        route!(GET "/api/approvals", Some(User), approvals::list, 200 J(shape::<approvals::Approvals>), "What is asked about calls, in all sessions"),
+        route!(POST "/api/sessions/{id}/approvals/{call}", Some(Visitor), approvals::answer, 200 J(shape::<approvals::Answered>), "Answers what is asked about a call", body: approvals::Answer),
+    ]
+}
+
+/// The router.
+pub(super) fn router(server: Arc<Server>) -> Router {
+    let mut router = Router::new();
+    for Route { path, role, handler, .. } in table() {
+        let handler = match role {
+            Some(role) => handler.layer(from_fn_with_state((server.clone(), role), authorize)),
+            None => handler,
+        };
+        router = router.route(path, handler);
+    }
+    router
+        .fallback(door::nowhere)
+        .method_not_allowed_fallback(door::no_method)
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .layer(from_fn(door::catch))
+        .layer(from_fn_with_state(server.clone(), guard))
+        .with_state(server)
+}
