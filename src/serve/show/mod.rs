@@ -122,6 +122,12 @@ pub(crate) fn stack(view: &View, program: &Program) -> String {
     text
 }
 
+/// The answer to `/stack`: the frames, or that there are none.
+pub(crate) fn stack_answer(view: &View, program: &Program) -> String {
+    let text = stack(view, program);
+    if text.is_empty() { "nothing is being executed\n".to_owned() } else { text }
+}
+
 /// The words of a line, on one line; none at a heading.
 pub(crate) fn words_of(program: &Program, location: Location) -> Option<String> {
     travel::words_of(program, location).map(|text| one_line(&text))

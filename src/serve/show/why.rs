@@ -6,12 +6,22 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use crate::host::clock::iso_text;
+use crate::host::clock::{Clock, SystemClock, iso_text};
 use crate::host::events::wire::{UpdateWire, ruling_name};
+use crate::host::journal::record::Record;
 use crate::host::summary::SkippedWire;
-use crate::host::why::{History, Judged, PassedOver, PassedOverReason, Why, find_trigger, passed_over_events};
+use crate::host::why::{History, Judged, PassedOver, PassedOverReason, Why, find_trigger, history, passed_over_events};
 use crate::serve::show::{count, short_value, skipped};
 use crate::vm::protocol::{Evaluation, Judge, Ruling, USER_MESSAGE, Update};
+
+/// The answer to `/why` in a conversation with a session of which these are the records.
+///
+/// # Errors
+/// What can be asked for, or why the records cannot be followed, in words.
+pub(crate) fn of_records(records: &[Record], wanted: Option<&str>) -> Result<String, String> {
+    let history = history(records).map_err(|error| error.to_string())?;
+    answer(&history, wanted, &SystemClock.zone())
+}
 
 /// What is known of the trigger that `wanted` means, or of all, one line each.
 ///
