@@ -3,8 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::serve::dap::sources::Texts;
-use crate::serve::dap::wire::merge;
-use crate::serve::show::{count, frame_name};
+use crate::serve::show::{count, frame_name, merge};
 use crate::vm::protocol::FrameId;
 use crate::vm::protocol::view::View;
 

@@ -28,9 +28,9 @@ use crate::serve::dap::outbox::Outbox;
 use crate::serve::dap::relay::First;
 use crate::serve::dap::sources::{Counting, Texts};
 use crate::serve::dap::variables::Lists;
-use crate::serve::dap::wire::{InitializeArguments, LaunchArguments, Refusal, RefusalKind, Request, Where, merge};
-use crate::serve::show::lost;
+use crate::serve::dap::wire::{InitializeArguments, LaunchArguments, Refusal, RefusalKind, Request, Where};
 use crate::serve::show::unjudged::Unjudged;
+use crate::serve::show::{lost, merge};
 use crate::vm::protocol::CallId;
 
 /// The one thread of a session.

@@ -12,8 +12,9 @@ use crate::serve::dap::outbox::arguments;
 use crate::serve::dap::stack::frame_of;
 use crate::serve::dap::wire::{
     BreakpointLocationsArguments, DataBreakpoint, DataBreakpointInfoArguments, FrameArguments, FunctionBreakpoint,
-    Refusal, RefusalKind, Request, SetArguments, SetExceptionBreakpointsArguments, SourceBreakpoint, Where, merge,
+    Refusal, RefusalKind, Request, SetArguments, SetExceptionBreakpointsArguments, SourceBreakpoint, Where,
 };
+use crate::serve::show::merge;
 
 impl Adapter {
     pub(super) async fn set_breakpoints(&mut self, request: &Request) -> Result<Json, Refusal> {

@@ -30,13 +30,6 @@ pub(crate) struct Request {
     pub(crate) arguments: Json,
 }
 
-/// Adds the members of `more` to those of `told`.
-pub(crate) fn merge(told: &mut Json, more: Json) {
-    if let (Json::Object(told), Json::Object(more)) = (told, more) {
-        told.extend(more);
-    }
-}
-
 /// Why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
