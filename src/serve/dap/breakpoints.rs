@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::host::debug::breakpoint::{
-    Breakpoint, BreakpointId, DataScope, Exceptions, HitCondition, LogMessage, Target, expression,
-};
-use crate::lang::expr::{Expr, scan_name};
+use crate::host::debug::breakpoint::{Breakpoint, BreakpointId, DataScope, Exceptions, LogMessage, Target, expression};
+use crate::lang::expr::scan_name;
 use crate::lang::program::Program;
 use crate::lang::spelling::nearest;
 use crate::serve::dap::lists::Owner;
-use crate::serve::dap::sources::{Texts, Where};
-use crate::serve::dap::wire::{self, DataBreakpoint, ExceptionFilter, FunctionBreakpoint, Source, SourceBreakpoint};
+use crate::serve::dap::sources::Texts;
+use crate::serve::dap::wire::{
+    self, Conditions, DataBreakpoint, ExceptionFilter, FunctionBreakpoint, Source, SourceBreakpoint, Where,
+};
 use crate::vm::protocol::FrameId;
 
 /// What a client has set, with the numbers that it knows them by.
@@ -121,15 +121,9 @@ fn at_line(id: BreakpointId, wanted: &SourceBreakpoint, source: &Source, texts: 
     };
     let line = texts.counting().our_line(wanted.line);
     let place = texts.places.nearest(file, line).ok_or("there is nothing in this file that is executed")?;
-    let target = Target::Line(place.location);
-    let breakpoint = Breakpoint {
-        id,
-        target,
-        condition: condition(wanted.condition.as_deref())?,
-        hits: hits(wanted.hit_condition.as_deref())?,
-        log: wanted.log_message.as_deref().filter(|text| !text.is_empty()).map(LogMessage::parse).transpose()?,
-    };
-    Ok((breakpoint, texts.range(place.range)))
+    let log = wanted.log_message.as_deref().filter(|text| !text.is_empty()).map(LogMessage::parse).transpose()?;
+    let breakpoint = at(id, Target::Line(place.location), &wanted.when)?;
+    Ok((Breakpoint { log, ..breakpoint }, texts.range(place.range)))
 }
 
 fn at_function(id: BreakpointId, wanted: &FunctionBreakpoint, program: &Program) -> Compiled {
@@ -139,14 +133,7 @@ fn at_function(id: BreakpointId, wanted: &FunctionBreakpoint, program: &Program)
         let hint = close.map_or(String::new(), |close| format!("; did you mean {close}?"));
         return Err(format!("there is no playbook or plan {}{hint}", wanted.name));
     }
-    let breakpoint = Breakpoint {
-        id,
-        target: Target::Function(wanted.name.as_str().into()),
-        condition: condition(wanted.condition.as_deref())?,
-        hits: hits(wanted.hit_condition.as_deref())?,
-        log: None,
-    };
-    Ok((breakpoint, None))
+    Ok((at(id, Target::Function(wanted.name.as_str().into()), &wanted.when)?, None))
 }
 
 /// All playbooks and plans, by their names and as `Agent.Playbook`.
@@ -162,14 +149,7 @@ fn at_data(id: BreakpointId, wanted: &DataBreakpoint) -> Compiled {
     let target = data_target(&wanted.data_id).ok_or_else(|| {
         format!("`{}` is no variable that can be watched; ask for one with dataBreakpointInfo", wanted.data_id)
     })?;
-    let breakpoint = Breakpoint {
-        id,
-        target,
-        condition: condition(wanted.condition.as_deref())?,
-        hits: hits(wanted.hit_condition.as_deref())?,
-        log: None,
-    };
-    Ok((breakpoint, None))
+    Ok((at(id, target, &wanted.when)?, None))
 }
 
 /// The name by which a client can watch a variable: `frame/3/$city`, `others/Desk/$city`.
@@ -200,35 +180,19 @@ fn data_target(id: &str) -> Option<Target> {
     Some(Target::Data { name: Arc::from(name), scope })
 }
 
-/// No text, and an empty one, is no condition.
-fn condition(text: Option<&str>) -> Result<Option<Expr>, String> {
-    text.filter(|text| !text.trim().is_empty()).map(expression).transpose()
-}
-
-fn hits(text: Option<&str>) -> Result<Option<HitCondition>, String> {
-    text.filter(|text| !text.trim().is_empty()).map(str::parse).transpose()
+/// A breakpoint that writes nothing. No text, and an empty one, is no condition.
+fn at(id: BreakpointId, target: Target, when: &Conditions) -> Result<Breakpoint, String> {
+    let is_text = |text: &&str| !text.trim().is_empty();
+    let condition = when.condition.as_deref().filter(is_text).map(expression).transpose()?;
+    let hits = when.hit_condition.as_deref().filter(is_text).map(str::parse).transpose()?;
+    Ok(Breakpoint { id, target, condition, hits, log: None })
 }
 
 fn to_wire(id: BreakpointId, compiled: Compiled) -> wire::Breakpoint {
+    let nothing = wire::Breakpoint { id: id.0, verified: true, message: None, place: None, reason: None };
     match compiled {
-        Ok((_, place)) => {
-            let mut told = wire::Breakpoint { id: Some(id.0), verified: true, ..wire::Breakpoint::default() };
-            if let Some(place) = place {
-                told.line = Some(place.line);
-                told.column = Some(place.column);
-                told.end_line = Some(place.end_line);
-                told.end_column = Some(place.end_column);
-                told.source = Some(place.source);
-            }
-            told
-        }
-        Err(message) => wire::Breakpoint {
-            id: Some(id.0),
-            verified: false,
-            message: Some(message),
-            reason: Some("failed"),
-            ..wire::Breakpoint::default()
-        },
+        Ok((_, place)) => wire::Breakpoint { place, ..nothing },
+        Err(message) => wire::Breakpoint { verified: false, message: Some(message), reason: Some("failed"), ..nothing },
     }
 }
 

@@ -2,11 +2,10 @@
 
 use std::collections::VecDeque;
 
-use serde::Serialize;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use tokio::sync::mpsc;
 
-use crate::serve::dap::wire::{Event, Refusal, RefusalKind, Request, Response};
+use crate::serve::dap::wire::{Refusal, RefusalKind, Request};
 
 /// So many messages may wait for a client that does not read; then nothing more is done for it.
 const OUTBOX: usize = 1_024;
@@ -48,52 +47,51 @@ impl Outbox {
         }
     }
 
-    fn next_seq(&mut self) -> i64 {
+    /// Puts a message in the queue, under the next number.
+    fn put(&mut self, mut message: Json) {
         self.seq += 1;
-        self.seq
-    }
-
-    fn put(&mut self, message: &impl Serialize) {
-        // Types of ours and JSON values: writing them cannot fail.
-        self.unsent.push_back(serde_json::to_vec(message).unwrap_or_default());
+        if let Some(members) = message.as_object_mut() {
+            members.insert("seq".to_owned(), self.seq.into());
+            members.retain(|key, member| key != "body" || !member.is_null());
+        }
+        // JSON values: writing them cannot fail.
+        self.unsent.push_back(serde_json::to_vec(&message).unwrap_or_default());
     }
 
     /// Answers a request.
     pub(crate) fn respond(&mut self, request: &Request, answer: Result<Json, Refusal>) {
-        let seq = self.next_seq();
-        let (success, message, body) = match answer {
-            Ok(body) => (true, None, body),
-            Err(refusal) => {
-                let body = serde_json::to_value(refusal.to_body()).unwrap_or_default();
-                (false, Some(refusal.text), body)
-            }
-        };
-        let command = request.command.clone();
-        self.put(&Response { seq, kind: "response", request_seq: request.seq, success, command, message, body });
+        match answer {
+            Ok(body) => self.answer(request, None, body),
+            Err(refusal) => self.answer(request, Some(&refusal.text), refusal.to_body()),
+        }
     }
 
     /// Answers a request that is not wanted any more.
     pub(super) fn cancel(&mut self, request: &Request) {
-        let seq = self.next_seq();
-        let (request_seq, command) = (request.seq, request.command.clone());
-        let message = Some("cancelled".to_owned());
-        self.put(&Response { seq, kind: "response", request_seq, success: false, command, message, body: Json::Null });
+        self.answer(request, Some("cancelled"), Json::Null);
+    }
+
+    /// `fault`: why the request has failed, as text or as a word of the protocol's.
+    fn answer(&mut self, request: &Request, fault: Option<&str>, body: Json) {
+        let (command, success) = (&request.command, fault.is_none());
+        let mut response = json!({
+            "seq": 0, "type": "response", "request_seq": request.seq, "success": success, "command": command,
+        });
+        if let Some(fault) = fault {
+            response["message"] = fault.into();
+        }
+        response["body"] = body;
+        self.put(response);
     }
 
     /// Tells what has happened.
-    pub(crate) fn event(&mut self, event: &'static str, body: impl Serialize) {
-        let seq = self.next_seq();
-        let body = serde_json::to_value(body).unwrap_or_default();
-        self.put(&Event { seq, kind: "event", event, body });
+    pub(crate) fn event(&mut self, event: &'static str, body: Json) {
+        self.put(json!({"seq": 0, "type": "event", "event": event, "body": body}));
     }
 
-    /// Hands on a message of another process, with a number of ours.
-    pub(crate) fn forward(&mut self, mut message: Json) {
-        let seq = self.next_seq();
-        if let Some(members) = message.as_object_mut() {
-            members.insert("seq".to_owned(), seq.into());
-        }
-        self.put(&message);
+    /// Hands on a message of another process.
+    pub(crate) fn forward(&mut self, message: Json) {
+        self.put(message);
     }
 }
 
@@ -108,10 +106,4 @@ pub(crate) fn arguments<T: serde::de::DeserializeOwned + Default>(request: &Requ
     serde_json::from_value(request.arguments.clone()).map_err(|fault| {
         Refusal::new(RefusalKind::Arguments, format!("the arguments of {} cannot be read: {fault}", request.command))
     })
-}
-
-/// A body of ours as JSON.
-pub(crate) fn body(body: impl Serialize) -> Result<Json, Refusal> {
-    // Types of ours: writing them cannot fail.
-    Ok(serde_json::to_value(body).unwrap_or_default())
 }

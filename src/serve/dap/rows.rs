@@ -1,5 +1,6 @@
 //! What is to be known of a frame beside its variables, as rows: its queue, the triggers, its chat session, counters.
 
+use crate::host::summary::Summary;
 use crate::serve::dap::lists::{Entry, Inner, List, Row};
 use crate::serve::show::short_value;
 use crate::serve::show::variables::kind_and_origin;
@@ -75,65 +76,18 @@ pub(super) fn chat(frame: &FrameView) -> Vec<Entry> {
     frame.messages.iter().enumerate().map(row).collect()
 }
 
+/// Numbers of `--summary` that nobody has counted in a frame, or that are of the whole process.
+const NOT_COUNTED: [&str; 5] = ["verdict_ms", "cancels", "cancel_us", "cancel_max_us", "wall_ms"];
+
 /// What has been counted.
 pub(super) fn counters(counters: &Counters, frame: Option<&FrameView>) -> Vec<Entry> {
-    let Counters {
-        turns,
-        prompt_tokens,
-        cached_tokens,
-        completion_tokens,
-        discarded_tokens,
-        tool_calls,
-        playbook_calls,
-        plan_calls,
-        model_questions,
-        tail_calls,
-        inlined_calls,
-        early_starts,
-        explicit_lines,
-        updates,
-        signals,
-        trigger_evaluations,
-        classifier_calls,
-        classifier_ms,
-        classifier_tokens,
-        trigger_matches,
-        match_discarded_tokens,
-        repairs,
-        retries,
-        max_depth,
-        model_ms,
-    } = *counters;
-    let rows = [
-        ("turns of this frame", frame.map_or(0, |frame| frame.n_turns)),
-        ("turns", turns),
-        ("prompt_tokens", prompt_tokens),
-        ("cached_tokens", cached_tokens),
-        ("completion_tokens", completion_tokens),
-        ("discarded_tokens", discarded_tokens),
-        ("tool_calls", tool_calls),
-        ("playbook_calls", playbook_calls),
-        ("plan_calls", plan_calls),
-        ("model_questions", model_questions),
-        ("tail_calls", tail_calls),
-        ("inlined_calls", inlined_calls),
-        ("early_starts", early_starts),
-        ("explicit_lines", explicit_lines),
-        ("updates", updates),
-        ("events", signals),
-        ("trigger_evaluations", trigger_evaluations),
-        ("classifier_calls", classifier_calls),
-        ("classifier_ms", classifier_ms),
-        ("classifier_tokens", classifier_tokens),
-        ("trigger_matches", trigger_matches),
-        ("match_discarded_tokens", match_discarded_tokens),
-        ("repairs", repairs),
-        ("retries", retries),
-        ("max_depth", max_depth),
-        ("model_ms", model_ms),
-    ];
-    let row = |(name, n): (&str, u64)| {
+    let row = |name: &str, n: u64| {
         Entry::Row(Row { name: name.to_owned(), value: n.to_string(), kind: Some("int".to_owned()), list: None })
     };
-    rows.into_iter().map(row).collect()
+    let of_frame = row("turns of this frame", frame.map_or(0, |frame| frame.n_turns));
+    let summary = serde_json::to_value(Summary::new(counters, "", 0)).unwrap_or_default();
+    let counted = summary.as_object().into_iter().flatten();
+    let counted = counted.filter(|(name, _)| !NOT_COUNTED.contains(&name.as_str()));
+    let counted = counted.filter_map(|(name, n)| Some(row(name, n.as_u64()?)));
+    std::iter::once(of_frame).chain(counted).collect()
 }

@@ -7,7 +7,7 @@ use crate::host::debug::place::{Places, TextRange, text_range};
 use crate::host::library;
 use crate::lang::plan::{Plan, steps};
 use crate::lang::program::Program;
-use crate::serve::dap::wire::{InitializeArguments, Source};
+use crate::serve::dap::wire::{InitializeArguments, Source, Where};
 use crate::span::FileId;
 use crate::vm::protocol::Location;
 
@@ -43,16 +43,6 @@ impl Counting {
     pub(crate) fn our_line(self, line: i64) -> usize {
         usize::try_from(line.saturating_sub(self.first_line)).unwrap_or(0).saturating_add(1)
     }
-}
-
-/// A place as the client counts.
-#[derive(Clone, Debug)]
-pub(crate) struct Where {
-    pub(crate) source: Source,
-    pub(crate) line: i64,
-    pub(crate) column: i64,
-    pub(crate) end_line: i64,
-    pub(crate) end_column: i64,
 }
 
 /// The texts of one program.

@@ -2,12 +2,14 @@
 //!
 //! A list has a number while the program stands still; when it moves, the numbers mean nothing any more.
 
+use serde_json::{Value as Json, json};
+
 use crate::lang::expr::scan_name;
 use crate::serve::dap::lists::{Entry, Inner, List, Owner, ScopeKind};
 use crate::serve::dap::rows::{chat, counters, queue, trigger_row};
-use crate::serve::dap::wire::{PresentationHint, Refusal, RefusalKind, Scope, Variable};
-use crate::serve::show::short_value;
+use crate::serve::dap::wire::{Refusal, RefusalKind, VariablesArguments};
 use crate::serve::show::variables::{Group, groups, kind_and_origin};
+use crate::serve::show::{merge, short_value};
 use crate::value::{PathStep, Value};
 use crate::vm::protocol::FrameId;
 use crate::vm::protocol::Tracked;
@@ -22,35 +24,6 @@ const SCOPES: [(ScopeKind, &str); 7] = [
     (ScopeKind::Chat, "Chat session"),
     (ScopeKind::Counters, "Counters"),
 ];
-
-/// Which of the rows of a list are wanted.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Page {
-    /// Members with numbers, members with names, or both.
-    pub(crate) filter: Option<Filter>,
-    /// The first one.
-    pub(crate) start: usize,
-    /// How many; 0: all.
-    pub(crate) count: usize,
-}
-
-/// Kinds of members.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Filter {
-    Indexed,
-    Named,
-}
-
-/// A value as the client gets it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Shown {
-    pub(crate) text: String,
-    pub(crate) kind: String,
-    pub(crate) hint: Option<PresentationHint>,
-    pub(crate) reference: i64,
-    pub(crate) n_named: Option<usize>,
-    pub(crate) n_indexed: Option<usize>,
-}
 
 /// The lists that a client may open.
 #[derive(Debug, Default)]
@@ -83,71 +56,74 @@ impl Lists {
     }
 
     /// The scopes of a frame; those with nothing in them are left out.
-    pub(crate) fn scopes(&mut self, view: &View, frame: FrameId) -> Vec<Scope> {
+    pub(crate) fn scopes(&mut self, view: &View, frame: FrameId) -> Vec<Json> {
         let mut scopes = Vec::new();
         for (kind, name) in SCOPES {
             let n = self.scope_rows(view, frame, kind).len();
             if n == 0 && kind != ScopeKind::Own {
                 continue;
             }
-            let variables_reference = self.put(List::Scope(frame, kind));
+            let mut scope = json!({"name": name});
+            if kind == ScopeKind::Own {
+                scope["presentationHint"] = "locals".into();
+            }
+            scope["variablesReference"] = self.put(List::Scope(frame, kind)).into();
             let is_list = matches!(kind, ScopeKind::Queue | ScopeKind::Chat);
-            scopes.push(Scope {
-                name,
-                presentation_hint: (kind == ScopeKind::Own).then_some("locals"),
-                variables_reference,
-                named_variables: (!is_list).then_some(n),
-                indexed_variables: is_list.then_some(n),
-                expensive: matches!(kind, ScopeKind::Chat | ScopeKind::Triggers | ScopeKind::Counters),
-            });
+            scope[if is_list { "indexedVariables" } else { "namedVariables" }] = n.into();
+            scope["expensive"] = matches!(kind, ScopeKind::Chat | ScopeKind::Triggers | ScopeKind::Counters).into();
+            scopes.push(scope);
         }
         scopes
     }
 
-    /// The rows of a list.
+    /// The rows of a list that are wanted.
     ///
     /// # Errors
     /// The list is not there any more.
-    pub(crate) fn rows(&mut self, view: &View, reference: i64, page: Page) -> Result<Vec<Variable>, Refusal> {
-        let list = self.get(reference)?.clone();
+    pub(crate) fn rows(&mut self, view: &View, wanted: &VariablesArguments) -> Result<Vec<Json>, Refusal> {
+        let list = self.get(wanted.variables_reference)?.clone();
         let rows = match list {
             List::Scope(frame, kind) => self.scope_rows(view, frame, kind),
             List::Value(inner) => members(&inner),
             List::Rows(rows) => rows.into_iter().map(Entry::Row).collect(),
         };
-        let is_wanted = |entry: &Entry| match page.filter {
-            None => true,
-            Some(Filter::Indexed) => entry.is_indexed(),
-            Some(Filter::Named) => !entry.is_indexed(),
+        let is_wanted = |entry: &Entry| match wanted.filter.as_deref() {
+            Some("indexed") => entry.is_indexed(),
+            Some("named") => !entry.is_indexed(),
+            Some(_) | None => true,
         };
-        let count = if page.count == 0 { usize::MAX } else { page.count };
-        let wanted = rows.into_iter().filter(is_wanted).skip(page.start).take(count).collect::<Vec<_>>();
-        Ok(wanted.into_iter().map(|entry| self.variable(entry)).collect())
+        let count = if wanted.count == 0 { usize::MAX } else { wanted.count };
+        let rows = rows.into_iter().filter(is_wanted).skip(wanted.start).take(count);
+        Ok(rows.map(|entry| self.variable(entry)).collect())
     }
 
-    /// A value that stands by itself: the result of an expression, which is written `name`.
-    pub(crate) fn value(&mut self, value: &Tracked, owner: Option<Owner>, name: Option<String>) -> Shown {
-        let (n_named, n_indexed) = match value.value() {
-            _ if value.is_secret() => (None, None),
-            Value::List(items) => (None, Some(items.len())),
-            Value::Map(members) => (Some(members.len()), None),
-            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => (None, None),
+    /// A value as the client gets it: its text under `key` (`value`, or `result` of an expression), and what is to be
+    /// known of it. `name` is how it is written in an expression.
+    pub(crate) fn value(&mut self, key: &str, value: &Tracked, owner: Option<Owner>, name: Option<String>) -> Json {
+        let members = match value.value() {
+            _ if value.is_secret() => None,
+            Value::List(items) => Some(("indexedVariables", items.len())),
+            Value::Map(members) => Some(("namedVariables", members.len())),
+            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => None,
         };
-        let has_members = n_named.unwrap_or(0) + n_indexed.unwrap_or(0) > 0;
         let secret = if value.is_secret() { ", secret" } else { "" };
-        let is_settable = owner.is_some();
-        let inner = Inner { value: value.clone(), owner, name };
-        Shown {
-            text: short_value(&value.shown()),
-            kind: format!("{}{secret}", kind_and_origin(value)),
-            hint: Some(PresentationHint {
-                kind: Some("data"),
-                attributes: if is_settable { Vec::new() } else { vec!["readOnly"] },
-            }),
-            reference: if has_members { self.put(List::Value(Box::new(inner))) } else { 0 },
-            n_named,
-            n_indexed,
+        let mut told = json!({
+            key: short_value(&value.shown()),
+            "type": format!("{}{secret}", kind_and_origin(value)),
+            "presentationHint": {"kind": "data"},
+            "variablesReference": 0,
+        });
+        if owner.is_none() {
+            told["presentationHint"]["attributes"] = json!(["readOnly"]);
         }
+        if let Some((counted, n)) = members {
+            if n > 0 {
+                let inner = Inner { value: value.clone(), owner, name };
+                told["variablesReference"] = self.put(List::Value(Box::new(inner))).into();
+            }
+            told[counted] = n.into();
+        }
+        told
     }
 
     /// The variable, or the place in one, that a row of a list shows, and its value now.
@@ -169,32 +145,27 @@ impl Lists {
         })
     }
 
-    fn variable(&mut self, entry: Entry) -> Variable {
+    fn variable(&mut self, entry: Entry) -> Json {
         match entry {
             Entry::Value(name, inner) => {
-                let shown = self.value(&inner.value, inner.owner, inner.name.clone());
-                Variable {
-                    name,
-                    value: shown.text,
-                    kind: Some(shown.kind),
-                    presentation_hint: shown.hint,
-                    evaluate_name: inner.name,
-                    variables_reference: shown.reference,
-                    named_variables: shown.n_named,
-                    indexed_variables: shown.n_indexed,
+                let mut told = json!({"name": name});
+                merge(&mut told, self.value("value", &inner.value, inner.owner, inner.name.clone()));
+                if let Some(name) = inner.name {
+                    told["evaluateName"] = name.into();
                 }
+                told
             }
             Entry::Row(row) => {
-                let reference = row.list.map_or(0, |list| self.put(list));
-                let attributes = vec!["readOnly"];
-                Variable {
-                    name: row.name,
-                    value: row.value,
-                    kind: row.kind,
-                    presentation_hint: Some(PresentationHint { kind: Some("virtual"), attributes }),
-                    variables_reference: reference,
-                    ..Variable::default()
+                let mut told = json!({
+                    "name": row.name,
+                    "value": row.value,
+                    "presentationHint": {"kind": "virtual", "attributes": ["readOnly"]},
+                    "variablesReference": row.list.map_or(0, |list| self.put(list)),
+                });
+                if let Some(kind) = row.kind {
+                    told["type"] = kind.into();
                 }
+                told
             }
         }
     }

@@ -80,9 +80,10 @@ pub(super) async fn answer(
     let (standing, _) = server.residents.standing(&served).await?;
     match standing.asked.filter(|asked| asked.call == call) {
         None => {
-            return Err(
-                crate::host::session::SendError::Refused(crate::host::session::Refusal::NotAsked(CallId(call))).into()
-            );
+            return Err(crate::host::session::SendError::Refused(crate::host::session::Refusal::NotAsked(CallId(
+                call,
+            )))
+            .into());
         }
         Some(asked) if !server.may_answer(&caller, &asked) => {
             return Err(Problem::forbidden("this is asked of operators: a token with the role operator answers it"));

@@ -278,9 +278,9 @@ impl Feed {
         }
         let mut json = serde_json::to_value(event).ok()?;
         let members = json.as_object_mut()?;
-        members.remove("seq");
+        members.shift_remove("seq");
         if let Some(mark) = event.mark {
-            members.insert("n".to_owned(), mark.n.into());
+            members.shift_insert(0, "n".to_owned(), mark.n.into());
         }
         members.insert("time".to_owned(), text_of(event.time).into());
         if let PublicBody::ApprovalAsked { by_tool: false, .. } = &event.body

@@ -170,7 +170,7 @@ fn put(json: &mut Json, name: &str, value: Json) {
 
 /// `show`'s JSON, and where each frame stands in the text.
 fn json_of_view(view: &View, source: &SourceWire) -> Json {
-    let mut json = serde_json::to_value(show::to_wire(view)).unwrap_or_default();
+    let mut json = show::to_json(view, &show::state(view));
     for frame in json.get_mut("stack").and_then(Json::as_array_mut).into_iter().flatten() {
         let text = |name: &str| frame.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
         let place = source.place(&format!("{}.{}", text("agent"), text("playbook")), &text("line"));

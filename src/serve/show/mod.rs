@@ -13,14 +13,13 @@ pub mod why;
 
 use std::fmt::Write as _;
 
-use serde::Serialize;
+use serde_json::{Value as Json, json};
 
 use crate::host::summary::SkippedWire;
 use crate::host::travel;
 use crate::lang::program::Program;
 use crate::serve::show::variables::variables;
 use crate::serve::show::words::short;
-use crate::value::Value;
 use crate::vm::protocol::Signal;
 use crate::vm::protocol::view::{CallView, FrameView, TriggerView, Utterance, VariableView, View};
 use crate::vm::protocol::{Location, Outcome, Wait};
@@ -122,6 +121,12 @@ pub(crate) fn stack(view: &View, program: &Program) -> String {
     text
 }
 
+/// The answer to `/stack`: the frames, or that there are none.
+pub(crate) fn stack_answer(view: &View, program: &Program) -> String {
+    let text = stack(view, program);
+    if text.is_empty() { "nothing is being executed\n".to_owned() } else { text }
+}
+
 /// The words of a line, on one line; none at a heading.
 pub(crate) fn words_of(program: &Program, location: Location) -> Option<String> {
     travel::words_of(program, location).map(|text| one_line(&text))
@@ -191,145 +196,75 @@ fn call_text(call: &CallView) -> String {
     format!("{}({})", call.name, arguments.join(", "))
 }
 
-/// A view in `--format json`. A public interface: fields are added, never changed or removed.
-#[derive(Serialize)]
-pub(crate) struct WireView {
-    /// How it stands, in words.
-    pub(crate) stands: String,
-    stack: Vec<WireFrame>,
-    others: Vec<WireVariable>,
-    conversation: Vec<WireUtterance>,
-    messages: Vec<String>,
-    /// The names of the events from outside whose triggers' playbooks have not been called yet.
-    events: Vec<String>,
-    triggers: Vec<WireTrigger>,
-    /// The triggers that the classifier is being asked about.
-    asked: Vec<String>,
-    skipped: Vec<SkippedWire>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fault: Option<WireFault>,
-}
-
-#[derive(Serialize)]
-struct WireFrame {
-    agent: String,
-    playbook: String,
-    line: Option<String>,
-    origin: String,
-    result: Option<String>,
-    variables: Vec<WireVariable>,
-    calls: Vec<WireCall>,
-    loops: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct WireVariable {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent: Option<String>,
-    name: String,
-    value: Value,
-    origin: &'static str,
-    secret: bool,
-}
-
-#[derive(Serialize)]
-struct WireCall {
-    call: u64,
-    name: String,
-    kind: &'static str,
-    args: Vec<(String, Value)>,
-    state: &'static str,
-}
-
-#[derive(Serialize)]
-struct WireTrigger {
-    trigger: String,
-    active: bool,
-    /// Of a condition.
-    holds: Option<bool>,
-}
-
-#[derive(Serialize)]
-struct WireUtterance {
-    by: &'static str,
-    text: String,
-}
-
-#[derive(Serialize)]
-struct WireFault {
-    kind: String,
-    message: String,
-}
-
-/// The view in its public form, the executed frame first; secrets masked.
-pub(crate) fn to_wire(view: &View) -> WireView {
-    let others = view.globals.iter().flat_map(|(agent, others)| {
-        others.iter().map(|variable| WireVariable { agent: Some(agent.to_string()), ..to_wire_variable(variable) })
-    });
-    let (value, fault) = match &view.outcome {
-        Some(Outcome::Done { value }) => (Some(value.shown()), None),
-        Some(Outcome::Failed(fault)) => {
-            (None, Some(WireFault { kind: fault.kind.to_string(), message: fault.message.to_string() }))
-        }
-        None => (None, None),
+/// A view in `--format json`, the executed frame first; secrets masked. `stands` says how it stands, in words. A public
+/// interface: fields are added, never changed or removed.
+pub(crate) fn to_json(view: &View, stands: &str) -> Json {
+    let call = |call: &CallView| {
+        let arguments = call.arguments.iter().map(|(name, value)| (name.clone(), value.shown()));
+        json!({
+            "call": call.call.0,
+            "name": call.name,
+            "kind": <&str>::from(call.kind),
+            "args": arguments.collect::<Vec<_>>(),
+            "state": call.state,
+        })
     };
-    WireView {
-        stands: state(view),
-        stack: view.stack.iter().rev().map(to_wire_frame).collect(),
-        others: others.collect(),
-        conversation: view
-            .conversation
-            .iter()
-            .map(|utterance| WireUtterance {
-                by: if utterance.by_user { "user" } else { "program" },
-                text: utterance.text.to_string(),
-            })
-            .collect(),
-        messages: view.messages.iter().map(|message| message.to_string()).collect(),
-        events: view.signals.iter().map(|signal| signal.name.to_string()).collect(),
-        triggers: view.triggers.iter().map(to_wire_trigger).collect(),
-        skipped: SkippedWire::of(view),
-        asked: view.question.iter().flat_map(|question| &question.candidates).map(|c| c.name.to_string()).collect(),
-        value,
-        fault,
+    let frame = |frame: &FrameView| {
+        json!({
+            "agent": frame.agent,
+            "playbook": frame.name,
+            "line": frame.line,
+            "origin": frame.origin,
+            "result": frame.result_name,
+            "variables": frame.variables.iter().map(variable_json).collect::<Vec<_>>(),
+            "calls": frame.queue.iter().map(call).collect::<Vec<_>>(),
+            "loops": frame.loops,
+        })
+    };
+    let others = view.globals.iter().flat_map(|(agent, others)| {
+        others.iter().map(move |variable| {
+            let mut told = json!({"agent": agent});
+            merge(&mut told, variable_json(variable));
+            told
+        })
+    });
+    let utterance = |utterance: &Utterance| json!({"by": if utterance.by_user { "user" } else { "program" }, "text": utterance.text});
+    // Of a condition, whether it holds.
+    let trigger =
+        |trigger: &TriggerView| json!({"trigger": trigger.name, "active": trigger.is_active, "holds": trigger.truth});
+    let asked = view.question.iter().flat_map(|question| &question.candidates).map(|candidate| &candidate.name);
+    let mut told = json!({
+        "stands": stands,
+        "stack": view.stack.iter().rev().map(frame).collect::<Vec<_>>(),
+        "others": others.collect::<Vec<_>>(),
+        "conversation": view.conversation.iter().map(utterance).collect::<Vec<_>>(),
+        "messages": view.messages,
+        // From outside; their triggers' playbooks have not been called yet.
+        "events": view.signals.iter().map(|signal| &signal.name).collect::<Vec<_>>(),
+        "triggers": view.triggers.iter().map(trigger).collect::<Vec<_>>(),
+        // Those that the classifier is being asked about.
+        "asked": asked.collect::<Vec<_>>(),
+        "skipped": SkippedWire::of(view),
+    });
+    match &view.outcome {
+        Some(Outcome::Done { value }) => told["value"] = json!(value.shown()),
+        Some(Outcome::Failed(fault)) => {
+            told["fault"] = json!({"kind": fault.kind.to_string(), "message": fault.message});
+        }
+        None => {}
     }
+    told
 }
 
-fn to_wire_trigger(trigger: &TriggerView) -> WireTrigger {
-    WireTrigger { trigger: trigger.name.to_string(), active: trigger.is_active, holds: trigger.truth }
+fn variable_json(variable: &VariableView) -> Json {
+    let value = &variable.value;
+    let (origin, is_secret) = (value.origin().name(), value.is_secret());
+    json!({"name": variable.name, "value": value.shown(), "origin": origin, "secret": is_secret})
 }
 
-fn to_wire_frame(frame: &FrameView) -> WireFrame {
-    WireFrame {
-        agent: frame.agent.to_string(),
-        playbook: frame.name.to_string(),
-        line: frame.line.as_ref().map(ToString::to_string),
-        origin: frame.origin.clone(),
-        result: frame.result_name.as_ref().map(ToString::to_string),
-        variables: frame.variables.iter().map(to_wire_variable).collect(),
-        calls: frame.queue.iter().map(to_wire_call).collect(),
-        loops: frame.loops.clone(),
-    }
-}
-
-fn to_wire_variable(variable: &VariableView) -> WireVariable {
-    WireVariable {
-        agent: None,
-        name: variable.name.to_string(),
-        value: variable.value.shown(),
-        origin: variable.value.origin().name(),
-        secret: variable.value.is_secret(),
-    }
-}
-
-fn to_wire_call(call: &CallView) -> WireCall {
-    WireCall {
-        call: call.call.0,
-        name: call.name.to_string(),
-        kind: call.kind.into(),
-        args: call.arguments.iter().map(|(name, value)| (name.to_string(), value.shown())).collect(),
-        state: call.state,
+/// Adds the members of `more` to those of `told`.
+pub(crate) fn merge(told: &mut Json, more: Json) {
+    if let (Json::Object(told), Json::Object(more)) = (told, more) {
+        told.extend(more);
     }
 }

@@ -93,11 +93,20 @@ pub(crate) fn variables(view: &View, program: &Program) -> String {
     text
 }
 
-/// Everything about one name, the value that the program reads first, in full.
+/// The answer to `/vars`: all variables, or one of them in full.
 ///
 /// # Errors
 /// There is none of that name: which there are.
-pub(crate) fn variable(view: &View, program: &Program, name: &str) -> Result<String, String> {
+pub(crate) fn answer(view: &View, program: &Program, name: Option<&str>) -> Result<String, String> {
+    if let Some(name) = name {
+        return variable(view, program, name);
+    }
+    let text = variables(view, program);
+    Ok(if text.is_empty() { "there are no variables\n".to_owned() } else { text })
+}
+
+/// Everything about one name, the value that the program reads first, in full; the error is which names there are.
+fn variable(view: &View, program: &Program, name: &str) -> Result<String, String> {
     let name = name.trim_start_matches('$');
     let mut text = String::new();
     for group in groups(view, None) {

@@ -4,14 +4,24 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use serde::Serialize;
+use serde_json::{Value as Json, json};
 
-use crate::host::clock::iso_text;
+use crate::host::clock::{Clock, SystemClock, iso_text};
 use crate::host::events::wire::{UpdateWire, ruling_name};
+use crate::host::journal::record::Record;
 use crate::host::summary::SkippedWire;
-use crate::host::why::{History, Judged, PassedOver, PassedOverReason, Why, find_trigger, passed_over_events};
+use crate::host::why::{History, Judged, PassedOver, PassedOverReason, Why, find_trigger, history, passed_over_events};
 use crate::serve::show::{count, short_value, skipped};
 use crate::vm::protocol::{Evaluation, Judge, Ruling, USER_MESSAGE, Update};
+
+/// The answer to `/why` in a conversation with a session of which these are the records.
+///
+/// # Errors
+/// What can be asked for, or why the records cannot be followed, in words.
+pub(crate) fn of_records(records: &[Record], wanted: Option<&str>) -> Result<String, String> {
+    let history = history(records).map_err(|error| error.to_string())?;
+    answer(&history, wanted, &SystemClock.zone())
+}
 
 /// What is known of the trigger that `wanted` means, or of all, one line each.
 ///
@@ -29,21 +39,11 @@ pub fn answer(history: &History, wanted: Option<&str>, zone: &TimeZone) -> Resul
 /// # Errors
 /// The same.
 pub fn answer_json(history: &History, wanted: Option<&str>, zone: &TimeZone) -> Result<String, String> {
-    let wires: Vec<WireWhy<'_>>;
-    let (all, only);
-    // Text, numbers and JSON values: writing them cannot fail.
     let json = match wanted {
-        None => {
-            all = history.explain_all();
-            wires = all.iter().map(|why| to_wire(why, zone)).collect();
-            serde_json::to_string(&wires)
-        }
-        Some(wanted) => {
-            only = find(history, wanted)?;
-            serde_json::to_string(&to_wire(&only, zone))
-        }
+        None => history.explain_all().iter().map(|why| to_json(why, zone)).collect(),
+        Some(wanted) => to_json(&find(history, wanted)?, zone),
     };
-    Ok(json.unwrap_or_default() + "\n")
+    Ok(format!("{json}\n"))
 }
 
 /// The lines that the model has left out, if any.
@@ -254,103 +254,59 @@ fn one_line(text: &str) -> String {
 }
 
 /// A trigger in `sessions why --format json`. A public interface: fields are added, never changed or removed.
-#[derive(Serialize)]
-struct WireWhy<'a> {
-    trigger: &'a str,
-    text: &'a str,
-    place: &'a str,
-    read_as: &'a str,
-    names: &'a [Arc<str>],
-    active: bool,
-    /// Of a condition.
-    holds: Option<bool>,
-    evaluations: Vec<WireJudged<'a>>,
-    not_evaluated: Vec<WirePassedOver<'a>>,
-    evaluated: u64,
-    matches: u64,
-    no_matches: u64,
-    without_verdict: u64,
-    could_not_fire: u64,
-    asked: u64,
-    ms: u64,
-    tokens: u64,
-}
-
-#[derive(Serialize)]
-struct WireJudged<'a> {
-    time: String,
-    line: Option<&'a str>,
-    turn: Option<u64>,
-    update: Vec<UpdateWire>,
-    by: &'static str,
-    verdict: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<Arc<str>>,
-    fired: bool,
-    ms: u64,
-    /// Of the whole question, where the classifier was asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tokens: Option<u64>,
-    /// How many triggers it was about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    asked: Option<usize>,
-}
-
-#[derive(Serialize)]
-struct WirePassedOver<'a> {
-    name: &'a str,
-    /// `not_named`, `other_agent`.
-    reason: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent: Option<&'a str>,
-    count: u64,
-}
-
-fn to_wire<'a>(why: &'a Why, zone: &TimeZone) -> WireWhy<'a> {
+fn to_json(why: &Why, zone: &TimeZone) -> Json {
     let tally = why.tally();
-    WireWhy {
-        trigger: &why.name,
-        text: &why.text,
-        place: &why.place,
-        read_as: &why.read_as,
-        names: &why.names,
-        active: why.is_active,
-        holds: why.holds,
-        evaluations: why.judged.iter().map(|judged| to_wire_judged(judged, zone)).collect(),
-        not_evaluated: why.passed_over.iter().map(to_wire_passed_over).collect(),
-        evaluated: tally.n,
-        matches: tally.n_matches,
-        no_matches: tally.n_no_matches,
-        without_verdict: tally.n_unjudged,
-        could_not_fire: tally.n_barred,
-        asked: tally.n_asked,
-        ms: tally.ms,
-        tokens: tally.tokens,
-    }
+    json!({
+        "trigger": why.name,
+        "text": why.text,
+        "place": why.place,
+        "read_as": why.read_as,
+        "names": why.names,
+        "active": why.is_active,
+        // Of a condition.
+        "holds": why.holds,
+        "evaluations": why.judged.iter().map(|judged| judged_json(judged, zone)).collect::<Vec<_>>(),
+        "not_evaluated": why.passed_over.iter().map(passed_json).collect::<Vec<_>>(),
+        "evaluated": tally.n,
+        "matches": tally.n_matches,
+        "no_matches": tally.n_no_matches,
+        "without_verdict": tally.n_unjudged,
+        "could_not_fire": tally.n_barred,
+        "asked": tally.n_asked,
+        "ms": tally.ms,
+        "tokens": tally.tokens,
+    })
 }
 
-fn to_wire_judged<'a>(judged: &'a Judged, zone: &TimeZone) -> WireJudged<'a> {
+fn judged_json(judged: &Judged, zone: &TimeZone) -> Json {
     let evaluation = &judged.evaluation;
     let (verdict, reason) = ruling_name(&evaluation.ruling);
-    WireJudged {
-        time: iso_text(judged.time, zone),
-        line: judged.line.as_deref(),
-        turn: judged.turn.map(|turn| turn.0),
-        update: UpdateWire::of(&evaluation.updates),
-        by: evaluation.by.into(),
-        verdict,
-        reason,
-        fired: judged.has_fired,
-        ms: evaluation.ms,
-        tokens: evaluation.question.map(|_| evaluation.tokens),
-        asked: evaluation.question.map(|_| evaluation.n_asked),
+    let mut told = json!({
+        "time": iso_text(judged.time, zone),
+        "line": judged.line,
+        "turn": judged.turn.map(|turn| turn.0),
+        "update": UpdateWire::of(&evaluation.updates),
+        "by": <&str>::from(evaluation.by),
+        "verdict": verdict,
+    });
+    if let Some(reason) = reason {
+        told["reason"] = json!(reason);
     }
+    told["fired"] = judged.has_fired.into();
+    told["ms"] = evaluation.ms.into();
+    // Of the whole question, where the classifier was asked, and how many triggers it was about.
+    if evaluation.question.is_some() {
+        told["tokens"] = evaluation.tokens.into();
+        told["asked"] = evaluation.n_asked.into();
+    }
+    told
 }
 
-fn to_wire_passed_over(passed: &PassedOver) -> WirePassedOver<'_> {
-    let (reason, agent) = match &passed.reason {
-        PassedOverReason::NotNamed => ("not_named", None),
-        PassedOverReason::OtherAgent(agent) => ("other_agent", Some(&**agent)),
-    };
-    WirePassedOver { name: &passed.name, reason, agent, count: passed.n }
+fn passed_json(passed: &PassedOver) -> Json {
+    match &passed.reason {
+        PassedOverReason::NotNamed => json!({"name": passed.name, "reason": "not_named", "count": passed.n}),
+        PassedOverReason::OtherAgent(agent) => {
+            json!({"name": passed.name, "reason": "other_agent", "agent": agent, "count": passed.n})
+        }
+    }
 }

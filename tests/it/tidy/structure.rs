@@ -19,7 +19,7 @@ const KNOW_TURNS: [&str; 2] = ["vm::machine::limits", "vm::machine::state"];
 
 /// The rooms of the layers: each may use those before it. Rooms that stand in one line know nothing of each other.
 /// A file that stands loose in a layer's folder is a room, too.
-const ROOMS: [(&str, &[&[&str]]); 3] = [
+const ROOMS: [(&str, &[&[&str]]); 4] = [
     (
         "lang",
         &[
@@ -43,7 +43,7 @@ const ROOMS: [(&str, &[&[&str]]); 3] = [
         &[
             &["clock", "keys", "library", "net", "patterns", "secrets", "settings", "summary", "text"],
             &["child", "component", "events", "journal"],
-            &["directory", "llm", "program"],
+            &["directory", "ledger", "llm", "program"],
             &["classify", "plan", "resource"],
             &["tool"],
             &["equipment", "replay"],
@@ -51,11 +51,12 @@ const ROOMS: [(&str, &[&[&str]]); 3] = [
             &["session"],
             &["config", "debuggee", "sessions"],
             &["launch"],
-            &["embed"],
+            &["embed", "residents"],
             &["lib"],
         ],
     ),
-    ("serve", &[&["show"], &["dap"], &["cli"], &["lib"]]),
+    ("serve", &[&["show"], &["dap", "http"], &["cli"], &["lib"]]),
+    ("serve::cli", &[&["machinery"], &["commands"], &["lib"]]),
 ];
 
 /// Rooms in one line that may use each other, as long as their modules stand in no circle.
@@ -84,7 +85,7 @@ fn module_of(path: &str) -> String {
 
 /// The modules of a layer that each one imports. The root of a layer declares, and so knows, what stands in it.
 fn imports<'a>(sources: &'a [Source], layer: &str) -> BTreeMap<String, BTreeSet<(usize, &'a str, String)>> {
-    let folder = format!("src/{layer}/");
+    let folder = format!("src/{}/", layer.replace("::", "/"));
     let files = || sources.iter().filter(|source| source.is_rust() && source.path.starts_with(&folder));
     let modules: BTreeSet<String> = files().map(|source| module_of(&source.path)).collect();
     let target = |from: &str, path: &str| {

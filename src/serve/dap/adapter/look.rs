@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::serve::dap::adapter::{Adapter, THREAD, Waits};
-use crate::serve::dap::outbox::{arguments, body};
+use crate::serve::dap::outbox::arguments;
 use crate::serve::dap::stack::{frame_of, frames};
-use crate::serve::dap::variables::{Filter, Page};
 use crate::serve::dap::wire::{
-    FrameArguments, LoadedSourcesBody, Refusal, RefusalKind, Request, ScopesBody, SourceArguments, SourceBody,
-    StackTraceArguments, StackTraceBody, Thread, ThreadsBody, VariablesArguments, VariablesBody,
+    FrameArguments, Refusal, RefusalKind, Request, SourceArguments, StackTraceArguments, VariablesArguments,
 };
 use crate::vm::protocol::view::View;
 
@@ -29,9 +27,9 @@ impl Adapter {
                 (None, Some(Waits::Launch(session, _))) => session.handle().id().to_string(),
                 (None, None) => String::new(),
             };
-            Thread { id: THREAD, name: format!("{} ({id})", opened.subject.name) }
+            json!({"id": THREAD, "name": format!("{} ({id})", opened.subject.name)})
         });
-        body(ThreadsBody { threads: thread.into_iter().collect() })
+        Ok(json!({"threads": thread.into_iter().collect::<Vec<_>>()}))
     }
 
     pub(super) async fn stack_trace(&mut self, request: &Request) -> Result<Json, Refusal> {
@@ -40,8 +38,8 @@ impl Adapter {
         let all = frames(&view, &self.opened()?.texts);
         let total_frames = all.len();
         let levels = if wanted.levels == 0 { usize::MAX } else { wanted.levels };
-        let stack_frames = all.into_iter().skip(wanted.start_frame).take(levels).collect();
-        body(StackTraceBody { stack_frames, total_frames })
+        let frames: Vec<Json> = all.into_iter().skip(wanted.start_frame).take(levels).collect();
+        Ok(json!({"stackFrames": frames, "totalFrames": total_frames}))
     }
 
     pub(super) async fn scopes(&mut self, request: &Request) -> Result<Json, Refusal> {
@@ -49,22 +47,16 @@ impl Adapter {
         let view = self.view().await?;
         // A word about callers that were left out has nothing in it.
         if wanted.frame_id < 0 {
-            return body(ScopesBody { scopes: Vec::new() });
+            return Ok(json!({"scopes": []}));
         }
         let frame = frame_of(&view, wanted.frame_id).ok_or_else(no_frame)?;
-        body(ScopesBody { scopes: self.lists.scopes(&view, frame) })
+        Ok(json!({"scopes": self.lists.scopes(&view, frame)}))
     }
 
     pub(super) async fn variables(&mut self, request: &Request) -> Result<Json, Refusal> {
         let wanted: VariablesArguments = arguments(request)?;
         let view = self.view().await?;
-        let filter = match wanted.filter.as_deref() {
-            Some("indexed") => Some(Filter::Indexed),
-            Some("named") => Some(Filter::Named),
-            Some(_) | None => None,
-        };
-        let page = Page { filter, start: wanted.start, count: wanted.count };
-        body(VariablesBody { variables: self.lists.rows(&view, wanted.variables_reference, page)? })
+        Ok(json!({"variables": self.lists.rows(&view, &wanted)?}))
     }
 
     pub(super) async fn source(&mut self, request: &Request) -> Result<Json, Refusal> {
@@ -80,13 +72,13 @@ impl Adapter {
         };
         let found = if reference > 0 { texts.text(reference, written) } else { by_path() };
         let content = found.ok_or_else(|| Refusal::new(RefusalKind::Gone, "the program has no such text"))?;
-        body(SourceBody { content, mime_type: "text/markdown" })
+        Ok(json!({"content": content, "mimeType": "text/markdown"}))
     }
 
     pub(super) async fn loaded_sources(&mut self) -> Result<Json, Refusal> {
         let view = self.view().await.ok();
         let written = view.as_ref().map(|view| &view.written_plans[..]).unwrap_or_default();
-        body(LoadedSourcesBody { sources: self.opened()?.texts.sources(written) })
+        Ok(json!({"sources": self.opened()?.texts.sources(written)}))
     }
 }
 

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use tokio::net::TcpStream;
 
 use crate::host::debug::breakpoint::Exceptions;
@@ -26,13 +26,11 @@ use crate::serve::dap::breakpoints::Breakpoints;
 use crate::serve::dap::door::{Door, Subject};
 use crate::serve::dap::outbox::Outbox;
 use crate::serve::dap::relay::First;
-use crate::serve::dap::sources::{Counting, Texts, Where};
+use crate::serve::dap::sources::{Counting, Texts};
 use crate::serve::dap::variables::Lists;
-use crate::serve::dap::wire::{
-    InitializeArguments, LaunchArguments, OutputBody, Refusal, RefusalKind, Request, StoppedBody,
-};
-use crate::serve::show::lost;
+use crate::serve::dap::wire::{InitializeArguments, LaunchArguments, Refusal, RefusalKind, Request, Where};
 use crate::serve::show::unjudged::Unjudged;
+use crate::serve::show::{lost, merge};
 use crate::vm::protocol::CallId;
 
 /// The one thread of a session.
@@ -234,15 +232,16 @@ impl Adapter {
     }
 
     fn output(&mut self, category: &'static str, text: &str, place: Option<Where>) {
-        let (source, line, column) = match place {
-            Some(place) => (Some(place.source), Some(place.line), Some(place.column)),
-            None => (None, None, None),
-        };
-        self.outbox.event("output", OutputBody { category, output: text.to_owned(), source, line, column });
+        let mut body = json!({"category": category, "output": text});
+        if let Some(Where { source, line, column, .. }) = place {
+            merge(&mut body, json!({"source": source, "line": line, "column": column}));
+        }
+        self.outbox.event("output", body);
     }
 
-    fn stopped_event(&mut self, body: StoppedBody) {
-        self.outbox.event("stopped", body);
+    /// Whether breakpoints count.
+    fn is_debugged(&self) -> bool {
+        !self.launch.as_ref().is_some_and(|launch| launch.no_debug)
     }
 
     fn counting(&self) -> Counting {

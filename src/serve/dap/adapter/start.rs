@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use tokio::net::TcpStream;
 
 use crate::host::debug::stepping::Debugger;
@@ -12,12 +12,12 @@ use crate::host::session::{Ending, Interest};
 use crate::serve::dap::Reached;
 use crate::serve::dap::adapter::{Adapter, Live, Opened, THREAD, Waits, Wanted, refused};
 use crate::serve::dap::breakpoints::{FILTERS, exceptions};
-use crate::serve::dap::outbox::{arguments, body};
+use crate::serve::dap::outbox::arguments;
 use crate::serve::dap::relay::First;
 use crate::serve::dap::sources::Texts;
 use crate::serve::dap::wire::{
-    AttachArguments, BreakpointBody, Capabilities, DisconnectArguments, ExitedBody, InitializeArguments,
-    LaunchArguments, ProcessBody, Refusal, RefusalKind, Request, RestartArguments, ThreadBody,
+    AttachArguments, DisconnectArguments, InitializeArguments, LaunchArguments, Refusal, RefusalKind, Request,
+    RestartArguments,
 };
 use crate::serve::show::unjudged::Unjudged;
 use crate::vm::protocol::fault::FaultKind;
@@ -42,32 +42,33 @@ impl Adapter {
         let default: Vec<String> =
             FILTERS.iter().filter(|filter| filter.default).map(|filter| filter.filter.to_owned()).collect();
         self.exceptions = exceptions(&default);
-        body(Capabilities {
-            supports_configuration_done_request: true,
-            supports_function_breakpoints: true,
-            supports_conditional_breakpoints: true,
-            supports_hit_conditional_breakpoints: true,
-            supports_log_points: true,
-            supports_data_breakpoints: true,
-            supports_evaluate_for_hovers: true,
-            supports_step_back: true,
-            supports_set_variable: true,
-            supports_set_expression: true,
-            supports_restart_frame: true,
-            supports_restart_request: true,
-            supports_completions_request: true,
-            completion_trigger_characters: vec!["$", "/"],
-            supports_exception_info_request: true,
-            supports_value_formatting_options: false,
-            support_terminate_debuggee: true,
-            supports_terminate_request: true,
-            supports_delayed_stack_trace_loading: true,
-            supports_loaded_sources_request: true,
-            supports_breakpoint_locations_request: true,
-            supports_clipboard_context: true,
-            supports_cancel_request: true,
-            exception_breakpoint_filters: FILTERS.to_vec(),
-        })
+        // Everything that is not named we cannot.
+        Ok(json!({
+            "supportsConfigurationDoneRequest": true,
+            "supportsFunctionBreakpoints": true,
+            "supportsConditionalBreakpoints": true,
+            "supportsHitConditionalBreakpoints": true,
+            "supportsLogPoints": true,
+            "supportsDataBreakpoints": true,
+            "supportsEvaluateForHovers": true,
+            "supportsStepBack": true,
+            "supportsSetVariable": true,
+            "supportsSetExpression": true,
+            "supportsRestartFrame": true,
+            "supportsRestartRequest": true,
+            "supportsCompletionsRequest": true,
+            "completionTriggerCharacters": ["$", "/"],
+            "supportsExceptionInfoRequest": true,
+            "supportsValueFormattingOptions": false,
+            "supportTerminateDebuggee": true,
+            "supportsTerminateRequest": true,
+            "supportsDelayedStackTraceLoading": true,
+            "supportsLoadedSourcesRequest": true,
+            "supportsBreakpointLocationsRequest": true,
+            "supportsClipboardContext": true,
+            "supportsCancelRequest": true,
+            "exceptionBreakpointFilters": FILTERS,
+        }))
     }
 
     pub(super) async fn launch(&mut self, request: &Request) -> Result<Json, Refusal> {
@@ -150,7 +151,7 @@ impl Adapter {
     }
 
     pub(super) async fn configuration_done(&mut self) -> Result<Json, Refusal> {
-        let is_debugged = !self.launch.as_ref().is_some_and(|launch| launch.no_debug);
+        let is_debugged = self.is_debugged();
         let opened = self.program.as_mut().ok_or_else(super::no_program)?;
         let Some(waits) = opened.waits.take() else { return Ok(Json::Null) };
         let mut debugger = Debugger::new();
@@ -188,8 +189,8 @@ impl Adapter {
             open: None,
         });
         let start_method = if is_launched { "launch" } else { "attach" };
-        self.outbox.event("process", ProcessBody { name, is_local_process: true, start_method });
-        self.outbox.event("thread", ThreadBody { reason: "started", thread_id: THREAD });
+        self.outbox.event("process", json!({"name": name, "isLocalProcess": true, "startMethod": start_method}));
+        self.outbox.event("thread", json!({"reason": "started", "threadId": THREAD}));
         if !is_launched {
             self.catch_up().await;
             if stops_on_entry {
@@ -225,7 +226,7 @@ impl Adapter {
         // Its text may be another one.
         if let Some(opened) = &self.program {
             for breakpoint in self.breakpoints.answers(&opened.texts, &opened.subject.program) {
-                self.outbox.event("breakpoint", BreakpointBody { reason: "changed", breakpoint });
+                self.outbox.event("breakpoint", json!({"reason": "changed", "breakpoint": breakpoint}));
             }
         }
         self.configuration_done().await
@@ -304,8 +305,8 @@ impl Adapter {
             }
             self.output("important", &format!("{mark}: {}\n", left.message), None);
         }
-        self.outbox.event("thread", ThreadBody { reason: "exited", thread_id: THREAD });
-        self.outbox.event("exited", ExitedBody { exit_code });
+        self.outbox.event("thread", json!({"reason": "exited", "threadId": THREAD}));
+        self.outbox.event("exited", json!({"exitCode": exit_code}));
         self.outbox.event("terminated", Json::Null);
     }
 }

@@ -1,6 +1,6 @@
 //! Breakpoints, steps forwards and backwards, and where the program stops.
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::host::debug::control::{DebugNotice, Stopped};
 use crate::host::debug::stepping::Reason;
@@ -8,41 +8,40 @@ use crate::host::debuggee::{Backward, Forward};
 use crate::host::session::Interest;
 use crate::serve::dap::adapter::{Adapter, THREAD, refused};
 use crate::serve::dap::breakpoints::{data_id, data_id_anywhere, exceptions};
-use crate::serve::dap::outbox::{arguments, body};
+use crate::serve::dap::outbox::arguments;
 use crate::serve::dap::stack::frame_of;
 use crate::serve::dap::wire::{
-    BreakpointLocation, BreakpointLocationsArguments, BreakpointLocationsBody, BreakpointsBody, ContinueBody,
-    ContinuedBody, DataBreakpointInfoArguments, DataBreakpointInfoBody, ExceptionInfoBody, FrameArguments,
-    InvalidatedBody, Refusal, RefusalKind, Request, SetBreakpointsArguments, SetDataBreakpointsArguments,
-    SetExceptionBreakpointsArguments, SetFunctionBreakpointsArguments, StoppedBody,
+    BreakpointLocationsArguments, DataBreakpoint, DataBreakpointInfoArguments, FrameArguments, FunctionBreakpoint,
+    Refusal, RefusalKind, Request, SetArguments, SetExceptionBreakpointsArguments, SourceBreakpoint, Where,
 };
+use crate::serve::show::merge;
 
 impl Adapter {
     pub(super) async fn set_breakpoints(&mut self, request: &Request) -> Result<Json, Refusal> {
-        let wanted: SetBreakpointsArguments = arguments(request)?;
+        let wanted: SetArguments<SourceBreakpoint> = arguments(request)?;
         let opened = self.program.as_ref().ok_or_else(super::no_program)?;
         let breakpoints = self.breakpoints.set_lines(wanted.source, wanted.breakpoints, &opened.texts);
         self.renew_breakpoints().await;
-        body(BreakpointsBody { breakpoints })
+        Ok(json!({"breakpoints": breakpoints}))
     }
 
     pub(super) async fn set_function_breakpoints(&mut self, request: &Request) -> Result<Json, Refusal> {
-        let wanted: SetFunctionBreakpointsArguments = arguments(request)?;
+        let wanted: SetArguments<FunctionBreakpoint> = arguments(request)?;
         let opened = self.program.as_ref().ok_or_else(super::no_program)?;
         let breakpoints = self.breakpoints.set_functions(wanted.breakpoints, &opened.subject.program);
         self.renew_breakpoints().await;
-        body(BreakpointsBody { breakpoints })
+        Ok(json!({"breakpoints": breakpoints}))
     }
 
     pub(super) async fn set_data_breakpoints(&mut self, request: &Request) -> Result<Json, Refusal> {
-        let wanted: SetDataBreakpointsArguments = arguments(request)?;
+        let wanted: SetArguments<DataBreakpoint> = arguments(request)?;
         let breakpoints = self.breakpoints.set_data(wanted.breakpoints);
         self.renew_breakpoints().await;
-        body(BreakpointsBody { breakpoints })
+        Ok(json!({"breakpoints": breakpoints}))
     }
 
     async fn renew_breakpoints(&mut self) {
-        let is_debugged = !self.launch.as_ref().is_some_and(|launch| launch.no_debug);
+        let is_debugged = self.is_debugged();
         let Some(opened) = self.program.as_mut().filter(|_| is_debugged) else { return };
         let all = self.breakpoints.all(&opened.texts, &opened.subject.program);
         if let Some(live) = &mut opened.live {
@@ -53,7 +52,7 @@ impl Adapter {
     pub(super) async fn set_exception_breakpoints(&mut self, request: &Request) -> Result<Json, Refusal> {
         let wanted: SetExceptionBreakpointsArguments = arguments(request)?;
         self.exceptions = exceptions(&wanted.filters);
-        let is_debugged = !self.launch.as_ref().is_some_and(|launch| launch.no_debug);
+        let is_debugged = self.is_debugged();
         let live = self.program.as_mut().filter(|_| is_debugged).and_then(|opened| opened.live.as_mut());
         if let Some(live) = live {
             live.debuggee.set_exceptions(self.exceptions).await;
@@ -63,26 +62,19 @@ impl Adapter {
 
     pub(super) async fn data_breakpoint_info(&mut self, request: &Request) -> Result<Json, Refusal> {
         let wanted: DataBreakpointInfoArguments = arguments(request)?;
-        let none = |why: &str| DataBreakpointInfoBody {
-            data_id: None,
-            description: format!("{}: {why}", wanted.name),
-            access_types: Vec::new(),
-        };
-        let some = |data_id, description| DataBreakpointInfoBody {
-            data_id: Some(data_id),
-            description,
-            access_types: vec!["write"],
-        };
+        let none =
+            |why: &str| json!({"dataId": null, "description": format!("{}: {why}", wanted.name), "accessTypes": []});
+        let some = |data_id: String, description: String| json!({"dataId": data_id, "description": description, "accessTypes": ["write"]});
         let Some(reference) = wanted.variables_reference.filter(|reference| *reference > 0) else {
             let name = wanted.name.trim().trim_start_matches('$');
             let is_name = !name.is_empty() && crate::lang::expr::scan_name(name) == name.len();
-            return body(match is_name {
+            return Ok(match is_name {
                 true => some(data_id_anywhere(name), format!("${name}, wherever it is set")),
                 false => none("only a whole variable can be watched"),
             });
         };
         let view = self.view().await?;
-        body(match self.lists.owner(&view, reference, &wanted.name) {
+        Ok(match self.lists.owner(&view, reference, &wanted.name) {
             Ok((owner, _)) if owner.path.is_empty() => {
                 let at = match owner.frame.and_then(|id| view.stack.iter().find(|frame| frame.id == id)) {
                     Some(frame) => format!("of this call of {}", crate::serve::show::frame_name(frame)),
@@ -104,13 +96,10 @@ impl Adapter {
         })?;
         let lines = counting.our_line(wanted.line)..=counting.our_line(wanted.end_line.unwrap_or(wanted.line));
         let found = texts.places.on_lines(file, lines).filter_map(|place| texts.range(place.range));
-        let breakpoints = found.map(|place| BreakpointLocation {
-            line: place.line,
-            column: place.column,
-            end_line: place.end_line,
-            end_column: place.end_column,
+        let breakpoints = found.map(|Where { line, column, end_line, end_column, .. }| {
+            json!({"line": line, "column": column, "endLine": end_line, "endColumn": end_column})
         });
-        body(BreakpointLocationsBody { breakpoints: breakpoints.collect() })
+        Ok(json!({"breakpoints": breakpoints.collect::<Vec<_>>()}))
     }
 
     pub(super) async fn go(&mut self, request: &Request) -> Result<Json, Refusal> {
@@ -124,7 +113,7 @@ impl Adapter {
         live.debuggee.go(forward).await.map_err(|error| refused(RefusalKind::State, &error))?;
         self.goes();
         match forward {
-            Forward::Continue => body(ContinueBody { all_threads_continued: true }),
+            Forward::Continue => Ok(json!({"allThreadsContinued": true})),
             Forward::Into | Forward::Over | Forward::Out => Ok(Json::Null),
         }
     }
@@ -170,7 +159,7 @@ impl Adapter {
                 live.stopped = None;
                 if !std::mem::take(&mut live.is_going) {
                     self.lists.clear();
-                    self.outbox.event("continued", ContinuedBody { thread_id: THREAD, all_threads_continued: true });
+                    self.outbox.event("continued", json!({"threadId": THREAD, "allThreadsContinued": true}));
                 }
             }
             DebugNotice::Forked(id) => {
@@ -200,7 +189,7 @@ impl Adapter {
     /// What the client shows may be another by now.
     pub(super) fn invalidated(&mut self, areas: &[&'static str]) {
         if self.client.as_ref().is_some_and(|client| client.supports_invalidated_event) {
-            self.outbox.event("invalidated", InvalidatedBody { areas: areas.to_vec() });
+            self.outbox.event("invalidated", json!({"areas": areas}));
         }
     }
 
@@ -209,84 +198,59 @@ impl Adapter {
         let Ok(live) = self.live() else { return };
         let past = live.debuggee.past().map_or(String::new(), |point| format!(", in the past, at {point}"));
         live.is_going = false;
-        let ids = stopped.reasons.iter().filter_map(|reason| match reason {
-            Reason::Line(id) | Reason::Function(id) | Reason::Data(id, _) => Some(id.0),
-            Reason::Entry
-            | Reason::Step
-            | Reason::Pause
-            | Reason::Fault(..)
-            | Reason::Matched(_)
-            | Reason::Evaluated(..)
-            | Reason::Restart
-            | Reason::Forked
-            | Reason::Over
-            | Reason::Present
-            | Reason::Beginning => None,
-        });
-        let hit_breakpoint_ids = ids.collect();
-        let (reason, description, text) = stopped.reasons.first().map_or(("pause", "Paused".to_owned(), None), told);
+        let id = |reason: &Reason| {
+            if let Reason::Line(id) | Reason::Function(id) | Reason::Data(id, _) = reason { Some(id.0) } else { None }
+        };
+        let ids: Vec<u64> = stopped.reasons.iter().filter_map(id).collect();
+        let (reason, description, exception) =
+            stopped.reasons.first().map_or(("pause", "Paused".to_owned(), None), told);
         live.stopped = Some(stopped);
-        self.stopped_event(StoppedBody {
-            reason,
-            description: format!("{description}{past}"),
-            text,
-            thread_id: THREAD,
-            all_threads_stopped: true,
-            hit_breakpoint_ids,
-        });
+        let mut body = json!({"reason": reason, "description": format!("{description}{past}")});
+        if let Some((_, text)) = exception {
+            body["text"] = text.into();
+        }
+        merge(&mut body, json!({"threadId": THREAD, "allThreadsStopped": true}));
+        if !ids.is_empty() {
+            body["hitBreakpointIds"] = ids.into();
+        }
+        self.outbox.event("stopped", body);
     }
 
     pub(super) fn exception_info(&mut self) -> Result<Json, Refusal> {
-        let reasons = self.live()?.stopped.as_ref().map(|stopped| &stopped.reasons[..]).unwrap_or_default();
-        let found = reasons.iter().find_map(|reason| match reason {
-            Reason::Fault(kind, message) => Some((kind.clone(), message.clone())),
-            Reason::Matched(trigger) => Some(("triggerMatched".to_owned(), format!("trigger {trigger} has matched"))),
-            Reason::Evaluated(trigger, ruling) => {
-                Some(("triggerEvaluated".to_owned(), format!("trigger {trigger} was evaluated: {ruling}")))
-            }
-            Reason::Entry
-            | Reason::Step
-            | Reason::Pause
-            | Reason::Line(_)
-            | Reason::Function(_)
-            | Reason::Data(..)
-            | Reason::Restart
-            | Reason::Forked
-            | Reason::Over
-            | Reason::Present
-            | Reason::Beginning => None,
-        });
-        let Some((exception_id, description)) = found else {
-            return Err(Refusal::new(
-                RefusalKind::State,
-                "the program has not stopped because of a fault or a trigger",
-            ));
+        let reasons = self.live()?.stopped.iter().flat_map(|stopped| &stopped.reasons);
+        let Some((id, description)) = reasons.into_iter().find_map(|reason| told(reason).2) else {
+            let text = "the program has not stopped because of a fault or a trigger";
+            return Err(Refusal::new(RefusalKind::State, text));
         };
-        body(ExceptionInfoBody { exception_id, description, break_mode: "always" })
+        Ok(json!({"exceptionId": id, "description": description, "breakMode": "always"}))
     }
 }
 
-/// A reason as the protocol names it, in words, and what there is to say about it.
-fn told(reason: &Reason) -> (&'static str, String, Option<String>) {
+/// A reason as the protocol names it, in words, and of an exception its kind and what there is to say about it.
+fn told(reason: &Reason) -> (&'static str, String, Option<(String, String)>) {
+    let plain = |reason: &'static str, words: &str| (reason, format!("Paused {words}").trim_end().to_owned(), None);
+    let exception = |words: &str, kind: &str, text: String| {
+        ("exception", format!("Paused on {words}"), Some((kind.to_owned(), text)))
+    };
     match reason {
-        Reason::Entry => ("entry", "Paused on entry".to_owned(), None),
-        Reason::Step => ("step", "Paused after a step".to_owned(), None),
-        Reason::Pause => ("pause", "Paused".to_owned(), None),
-        Reason::Line(_) => ("breakpoint", "Paused on breakpoint".to_owned(), None),
-        Reason::Function(_) => ("function breakpoint", "Paused on function breakpoint".to_owned(), None),
-        Reason::Data(_, name) => ("data breakpoint", format!("Paused because ${name} was set"), None),
-        Reason::Fault(kind, message) => ("exception", format!("Paused on fault {kind}"), Some(message.clone())),
+        Reason::Entry => plain("entry", "on entry"),
+        Reason::Step => plain("step", "after a step"),
+        Reason::Pause => plain("pause", ""),
+        Reason::Line(_) => plain("breakpoint", "on breakpoint"),
+        Reason::Function(_) => plain("function breakpoint", "on function breakpoint"),
+        Reason::Data(_, name) => plain("data breakpoint", &format!("because ${name} was set")),
+        Reason::Fault(kind, message) => exception(&format!("fault {kind}"), kind, message.clone()),
         Reason::Matched(trigger) => {
-            ("exception", "Paused on a trigger's match".to_owned(), Some(format!("trigger {trigger} has matched")))
+            exception("a trigger's match", "triggerMatched", format!("trigger {trigger} has matched"))
         }
         Reason::Evaluated(trigger, ruling) => {
             let text = format!("trigger {trigger} was evaluated: {ruling}");
-            ("exception", "Paused on a trigger's evaluation".to_owned(), Some(text))
+            exception("a trigger's evaluation", "triggerEvaluated", text)
         }
-        Reason::Restart => ("restart", "Paused where the frame begins anew".to_owned(), None),
-        Reason::Forked => ("goto", "Paused where the past was changed".to_owned(), None),
-        Reason::Over => ("pause", "Paused where the session ended".to_owned(), None),
-        Reason::Present => ("pause", "Paused where the past ends: to go on is to go beyond it".to_owned(), None),
-        Reason::Beginning => ("entry", "Paused at the beginning of the session".to_owned(), None),
+        Reason::Restart => plain("restart", "where the frame begins anew"),
+        Reason::Forked => plain("goto", "where the past was changed"),
+        Reason::Over => plain("pause", "where the session ended"),
+        Reason::Present => plain("pause", "where the past ends: to go on is to go beyond it"),
+        Reason::Beginning => plain("entry", "at the beginning of the session"),
     }
 }

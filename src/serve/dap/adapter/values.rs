@@ -1,20 +1,18 @@
 //! Expressions, values that are set, and what is typed into the debug console.
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
-use crate::host::clock::{Clock, SystemClock};
 use crate::host::debug::breakpoint::expression;
 use crate::host::session::SendError;
-use crate::host::why::history;
 use crate::lang::expr::ExprKind;
 use crate::serve::dap::adapter::{Adapter, Wanted, refused};
 use crate::serve::dap::lists::Owner;
-use crate::serve::dap::outbox::{arguments, body};
+use crate::serve::dap::outbox::arguments;
 use crate::serve::dap::stack::frame_of;
-use crate::serve::dap::variables::{Shown, with_member};
+use crate::serve::dap::variables::with_member;
 use crate::serve::dap::wire::{
-    CompletionItem, CompletionsArguments, CompletionsBody, EvaluateArguments, Refusal, RefusalKind, Request,
-    SetExpressionArguments, SetVariableArguments, ValueBody,
+    CompletionsArguments, EvaluateArguments, Refusal, RefusalKind, Request, SetExpressionArguments,
+    SetVariableArguments,
 };
 use crate::serve::show::commands::{self, Command, Line, approval};
 use crate::serve::show::{self, variables, why};
@@ -35,7 +33,7 @@ impl Adapter {
                 Line::Message(message) => self.say_as_user(&message).await?,
             };
             if let Some(result) = answer {
-                return body(ValueBody { result: Some(result), ..ValueBody::default() });
+                return Ok(plain(&result));
             }
         }
         let view = self.view().await?;
@@ -51,13 +49,11 @@ impl Adapter {
                 Some(text) => text.to_owned(),
                 None => serde_json::to_string_pretty(&shown).unwrap_or_else(|_| shown.to_json()),
             };
-            return body(ValueBody { result: Some(text), ..ValueBody::default() });
+            return Ok(plain(&text));
         }
         let owner = owner_of(&view, frame, &wanted.expression);
         let name = owner.as_ref().map(|_| wanted.expression.trim().to_owned());
-        let shown = self.lists.value(&value, owner, name);
-        let result = Some(shown.text.clone());
-        body(ValueBody { result, ..value_body(shown) })
+        Ok(self.lists.value("result", &value, owner, name))
     }
 
     async fn value_of(&mut self, frame: Option<FrameId>, text: &str) -> Result<Tracked, Refusal> {
@@ -93,20 +89,12 @@ impl Adapter {
         let view = self.view().await?;
         let program = self.opened()?.subject.program.clone();
         match command {
-            Command::Stack => {
-                let text = show::stack(&view, &program);
-                Ok(if text.is_empty() { "nothing is being executed\n".to_owned() } else { text })
-            }
-            Command::Variables(Some(name)) => variables::variable(&view, &program, name).map_err(wrong),
-            Command::Variables(None) => {
-                let text = variables::variables(&view, &program);
-                Ok(if text.is_empty() { "there are no variables\n".to_owned() } else { text })
-            }
+            Command::Stack => Ok(show::stack_answer(&view, &program)),
+            Command::Variables(name) => variables::answer(&view, &program, name).map_err(wrong),
             Command::Why(trigger) => {
                 let records = self.live()?.debuggee.records().await;
                 let records = records.map_err(|error| refused(RefusalKind::State, &error))?;
-                let history = history(&records).map_err(|error| wrong(error.to_string()))?;
-                why::answer(&history, trigger, &SystemClock.zone()).map_err(wrong)
+                why::of_records(&records, trigger).map_err(wrong)
             }
             Command::Restart | Command::Quit | Command::Help => {
                 Err(wrong("the debugger's own buttons begin a program anew and end it".to_owned()))
@@ -163,9 +151,7 @@ impl Adapter {
         let set = live.debuggee.set(owner.frame, &owner.name, whole).await;
         set.map_err(|error| refused(RefusalKind::Value, &error))?;
         self.invalidated(&["variables"]);
-        let shown = self.lists.value(&value.secret_if(is_secret), Some(owner), None);
-        let value = Some(shown.text.clone());
-        body(ValueBody { value, ..value_body(shown) })
+        Ok(self.lists.value("value", &value.secret_if(is_secret), Some(owner), None))
     }
 
     pub(super) async fn completions(&mut self, request: &Request) -> Result<Json, Refusal> {
@@ -179,8 +165,8 @@ impl Adapter {
         let word = &text[begin..];
         let start = i64::try_from(text[..begin].encode_utf16().count()).unwrap_or(0) + first;
         let length = i64::try_from(word.encode_utf16().count()).unwrap_or(0);
-        let item = |label: String, kind| CompletionItem { label, kind, start, length };
-        let mut targets: Vec<CompletionItem> = Vec::new();
+        let item = |label: String, kind| json!({"label": label, "type": kind, "start": start, "length": length});
+        let mut targets: Vec<Json> = Vec::new();
         if begin == 0 && (word.starts_with('/') || word.is_empty()) {
             let commands = commands::debugger_names().filter(|name| name.starts_with(word));
             targets.extend(commands.map(|name| item(name, "keyword")));
@@ -191,20 +177,13 @@ impl Adapter {
             let names = names.filter(|name| name.starts_with(word) || name[1..].starts_with(word));
             targets.extend(names.map(|name| item(name, "variable")));
         }
-        body(CompletionsBody { targets })
+        Ok(json!({"targets": targets}))
     }
 }
 
-fn value_body(shown: Shown) -> ValueBody {
-    ValueBody {
-        result: None,
-        value: None,
-        kind: Some(shown.kind),
-        presentation_hint: shown.hint,
-        variables_reference: shown.reference,
-        named_variables: shown.n_named,
-        indexed_variables: shown.n_indexed,
-    }
+/// Words in the place of a value.
+fn plain(text: &str) -> Json {
+    json!({"result": text, "variablesReference": 0})
 }
 
 /// The variable that an expression names, if it is nothing but its name and a way into its value.

@@ -13,8 +13,6 @@ pub(crate) struct InitializeArguments {
     pub(crate) columns_start_at1: bool,
     /// `path` or `uri`.
     pub(crate) path_format: String,
-    pub(crate) supports_variable_type: bool,
-    pub(crate) supports_variable_paging: bool,
     pub(crate) supports_invalidated_event: bool,
 }
 
@@ -24,8 +22,6 @@ impl Default for InitializeArguments {
             lines_start_at1: true,
             columns_start_at1: true,
             path_format: "path".to_owned(),
-            supports_variable_type: false,
-            supports_variable_paging: false,
             supports_invalidated_event: false,
         }
     }
@@ -96,12 +92,20 @@ pub struct AttachArguments {
     pub stop_on_entry: bool,
 }
 
-/// `setBreakpoints`.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct SetBreakpointsArguments {
+/// `setBreakpoints`; of other kinds of breakpoints, which are of no text, the source is empty.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct SetArguments<T> {
     pub(crate) source: Source,
-    pub(crate) breakpoints: Vec<SourceBreakpoint>,
+    pub(crate) breakpoints: Vec<T>,
+}
+
+/// When a breakpoint stops the program.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Conditions {
+    pub(crate) condition: Option<String>,
+    pub(crate) hit_condition: Option<String>,
 }
 
 /// A breakpoint at a line.
@@ -109,25 +113,27 @@ pub(crate) struct SetBreakpointsArguments {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct SourceBreakpoint {
     pub(crate) line: i64,
-    pub(crate) condition: Option<String>,
-    pub(crate) hit_condition: Option<String>,
+    #[serde(flatten)]
+    pub(crate) when: Conditions,
     pub(crate) log_message: Option<String>,
-}
-
-/// `setFunctionBreakpoints`.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct SetFunctionBreakpointsArguments {
-    pub(crate) breakpoints: Vec<FunctionBreakpoint>,
 }
 
 /// A breakpoint at a playbook or plan.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(default)]
 pub(crate) struct FunctionBreakpoint {
     pub(crate) name: String,
-    pub(crate) condition: Option<String>,
-    pub(crate) hit_condition: Option<String>,
+    #[serde(flatten)]
+    pub(crate) when: Conditions,
+}
+
+/// A breakpoint at a variable.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct DataBreakpoint {
+    pub(crate) data_id: String,
+    #[serde(flatten)]
+    pub(crate) when: Conditions,
 }
 
 /// `dataBreakpointInfo`.
@@ -136,23 +142,6 @@ pub(crate) struct FunctionBreakpoint {
 pub(crate) struct DataBreakpointInfoArguments {
     pub(crate) variables_reference: Option<i64>,
     pub(crate) name: String,
-    pub(crate) frame_id: Option<i64>,
-}
-
-/// `setDataBreakpoints`.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct SetDataBreakpointsArguments {
-    pub(crate) breakpoints: Vec<DataBreakpoint>,
-}
-
-/// A breakpoint at a variable.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct DataBreakpoint {
-    pub(crate) data_id: String,
-    pub(crate) condition: Option<String>,
-    pub(crate) hit_condition: Option<String>,
 }
 
 /// `setExceptionBreakpoints`.

@@ -10,8 +10,8 @@ pub(crate) use self::arguments::*;
 pub use self::arguments::{AttachArguments, LaunchArguments, OneOrMore};
 pub(crate) use self::bodies::*;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
 
 /// A message of the client. It answers nothing of ours, for we ask nothing.
 #[derive(Clone, Debug, Deserialize)]
@@ -28,58 +28,6 @@ pub(crate) struct Request {
     /// In which way.
     #[serde(default)]
     pub(crate) arguments: Json,
-}
-
-/// The answer to a request.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Response {
-    pub(crate) seq: i64,
-    #[serde(rename = "type")]
-    pub(crate) kind: &'static str,
-    pub(crate) request_seq: i64,
-    pub(crate) success: bool,
-    pub(crate) command: String,
-    /// Why not: the text that [`ErrorBody`] has, or a word of the protocol's (`cancelled`, `notStopped`).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) message: Option<String>,
-    #[serde(skip_serializing_if = "Json::is_null")]
-    pub(crate) body: Json,
-}
-
-/// Something has happened.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Event {
-    pub(crate) seq: i64,
-    #[serde(rename = "type")]
-    pub(crate) kind: &'static str,
-    pub(crate) event: &'static str,
-    #[serde(skip_serializing_if = "Json::is_null")]
-    pub(crate) body: Json,
-}
-
-/// What an answer holds where something went wrong.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct ErrorBody {
-    pub(crate) error: ErrorMessage,
-}
-
-/// Why, for people.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ErrorMessage {
-    /// What kind of thing.
-    pub(crate) id: u32,
-    /// `{text}`: what is in the text is data, also where it has braces.
-    pub(crate) format: &'static str,
-    pub(crate) variables: ErrorVariables,
-    /// Whether a person should see it now.
-    pub(crate) show_user: bool,
-}
-
-/// What stands in the format.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct ErrorVariables {
-    pub(crate) text: String,
 }
 
 /// Why a request is refused.
@@ -114,13 +62,11 @@ impl Refusal {
         Refusal { kind, text: text.into() }
     }
 
-    /// Its form on the wire. What a person waits for is shown; what an editor asks by itself is not.
-    pub(crate) fn to_body(&self) -> ErrorBody {
-        let show_user = match self.kind {
-            RefusalKind::Program | RefusalKind::State => true,
-            RefusalKind::Unknown | RefusalKind::Arguments | RefusalKind::Value | RefusalKind::Gone => false,
-        };
-        let variables = ErrorVariables { text: self.text.clone() };
-        ErrorBody { error: ErrorMessage { id: self.kind as u32, format: "{text}", variables, show_user } }
+    /// What an answer holds where something went wrong. What a person waits for is shown; what an editor asks by itself
+    /// is not. What is in the text is data, also where it has braces.
+    pub(crate) fn to_body(&self) -> Json {
+        let is_shown = matches!(self.kind, RefusalKind::Program | RefusalKind::State);
+        let id = self.kind as u32;
+        json!({"error": {"id": id, "format": "{text}", "variables": {"text": self.text}, "showUser": is_shown}})
     }
 }

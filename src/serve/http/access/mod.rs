@@ -7,7 +7,7 @@ pub mod tokens;
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, Request, State};
-use axum::http::{HeaderMap, header, request};
+use axum::http::{HeaderMap, Method, header, request};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
@@ -76,6 +76,11 @@ pub(super) async fn authorize(
     next: Next,
 ) -> Response {
     match identify(&server, request.headers()).await {
+        // What a browser sends by itself is no sign that somebody wants it.
+        Ok(caller) if caller.by_cookie && changes(request.method()) && !is_same_origin(request.headers()) => {
+            let detail = "with a cookie only the server's own page changes something; send a token";
+            Problem::forbidden(detail).into_response()
+        }
         Ok(caller) if caller.role >= least => {
             if let Err(problem) = server.limits.request(&caller) {
                 return problem.into_response();
@@ -90,6 +95,17 @@ pub(super) async fn authorize(
         }
         Err(problem) => problem.into_response(),
     }
+}
+
+fn changes(method: &Method) -> bool {
+    *method != Method::GET && *method != Method::HEAD
+}
+
+/// Whether a page of this server has made the request.
+pub(super) fn is_same_origin(headers: &HeaderMap) -> bool {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let origin = text(header::ORIGIN).and_then(|origin| origin.split_once("://"));
+    origin.is_some_and(|(_, authority)| Some(authority) == text(header::HOST))
 }
 
 /// Whose token it is.

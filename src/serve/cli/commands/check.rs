@@ -1,0 +1,146 @@
+//! `playhouse check FILE…`: what is wrong with a program, and what was understood of it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use serde_json::{Value as Json, json};
+
+use crate::diagnostic::{Diagnostic, Severity, render};
+use crate::host::launch::{Choices, Launch, surveyed};
+use crate::host::program::load_files;
+use crate::lang::analysis::explain::explain_with;
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
+use crate::serve::cli::machinery::output::{Format, counted, json_array, n_of, table};
+use crate::serve::cli::machinery::world::{launch_failure, workshop};
+use crate::serve::show::merge;
+use crate::span::{Sources, Span};
+use crate::vm::protocol::{Approval, Origin, ToolSignature};
+
+const EXAMPLES: &str = "\
+Examples:
+  playhouse check program.md
+  playhouse check --explain program.md --tools tools.json
+  playhouse check trip.yaml --tools tools.json
+  playhouse check --format json program.md";
+
+/// Finds what is wrong with a program or a plan, without running it and without a model
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct CheckArguments {
+    /// The program's files, or a plan's
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Also write what was understood: names, kinds of lines, triggers, calls
+    #[arg(long)]
+    explain: bool,
+    /// How findings are written: text to standard error, or json to standard output
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// A file of canned tools, which count as declared
+    #[arg(long, value_name = "FILE")]
+    tools: Vec<PathBuf>,
+    /// The configuration [default: playhouse.toml beside the program]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// Checks a program.
+pub(crate) fn check(console: &Console, arguments: &CheckArguments) -> Result<Exit, Failure> {
+    if arguments.explain && arguments.format == Format::Json {
+        return Err(Failure::wrong("`--explain` is text for people; leave out `--format json`"));
+    }
+    let (tools, config) = (arguments.tools.clone(), arguments.config.clone());
+    let launch = Launch::new(workshop(console), Choices { tools, config, ..Choices::default() });
+    let failure = |error| launch_failure(console, error);
+    let equipment = launch.survey(&arguments.files).map_err(failure)?;
+    let tools = surveyed(&equipment);
+    let (_, loaded) = load_files(&arguments.files, &tools).map_err(|error| Failure::wrong(error.to_string()))?;
+    for warning in &equipment.warnings {
+        console.warning(warning);
+    }
+    let configured = launch.configure(&arguments.files, &loaded.program).map_err(failure);
+    let sources = &loaded.program.sources;
+    let n_errors = n_of(&loaded.diagnostics, Severity::Error);
+    match arguments.format {
+        Format::Json => put(&to_json(&loaded.diagnostics, sources))?,
+        Format::Text => {
+            if arguments.explain {
+                let signatures = equipment.tools.signatures();
+                let about = |name: &str| ToolSignature::find(&signatures, name).map(about_tool).unwrap_or_default();
+                put(&explain_with(&loaded.program, &about))?;
+                put(&reachable(&equipment.reasons))?;
+            }
+            let findings = render(&loaded.diagnostics, sources, console.color);
+            if !findings.is_empty() {
+                console.tell(&format!("{findings}\n"));
+            }
+            // What is wrong with the configuration is told below, in place of it.
+            if configured.is_ok() {
+                console.tell(&format!("{}\n", counted(&loaded.diagnostics)));
+            }
+        }
+    }
+    configured?;
+    Ok(if n_errors > 0 { Exit::Wrong } else { Exit::Finished })
+}
+
+/// What a program can reach, and why.
+fn reachable(reasons: &[(Arc<str>, String)]) -> String {
+    let rows: Vec<[String; 2]> = reasons.iter().map(|(name, why)| [format!("  {name}"), why.clone()]).collect();
+    if rows.is_empty() { String::new() } else { format!("\ntools\n{}", table(&rows)) }
+}
+
+/// What stands between a call of a tool and what it does, for people.
+fn about_tool(tool: &ToolSignature) -> Vec<String> {
+    let asks = (tool.approval == Approval::Ask).then(|| "a person is asked".to_owned());
+    let rules = tool.rules.iter().filter(|rule| rule.accepts != Origin::ALL && !rule.parameter.is_empty());
+    let sources = |accepts: Origin| accepts.names().collect::<Vec<_>>().join(", ");
+    asks.into_iter()
+        .chain(rules.map(|rule| format!("`{}` only from {}", rule.parameter, sources(rule.accepts))))
+        .collect()
+}
+
+/// All findings in `--format json`. A public interface: fields are added, never changed or removed.
+fn to_json(diagnostics: &[Diagnostic], sources: &Sources) -> String {
+    let with_place = |mut told: Json, span: Option<Span>| {
+        if let Some(span) = span {
+            merge(&mut told, place_json(span, sources));
+        }
+        told
+    };
+    let finding = |diagnostic: &Diagnostic| {
+        let severity = match diagnostic.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        };
+        let notes = diagnostic.notes.iter().map(|note| with_place(json!({"message": note.message}), note.span));
+        let fix = diagnostic.fix.as_ref().map(|fix| {
+            let mut told = with_place(json!({"message": fix.message}), Some(fix.span));
+            told["replacement"] = json!(fix.replacement);
+            told
+        });
+        let mut told = with_place(json!({"code": diagnostic.code, "severity": severity}), Some(diagnostic.span));
+        told["message"] = json!(diagnostic.message);
+        told["notes"] = notes.collect();
+        told["fix"] = fix.into();
+        told.to_string()
+    };
+    json_array(&diagnostics.iter().map(finding).collect::<Vec<_>>())
+}
+
+/// A range of a file. Lines and columns count from 1, columns in characters; the end is after the last character.
+pub(crate) fn place_json(span: Span, sources: &Sources) -> Json {
+    let Some(file) = sources.get(span.file) else {
+        return json!({"file": "", "line": 1, "column": 1, "end_line": 1, "end_column": 1});
+    };
+    let place = |offset: u32| {
+        let offset = (offset as usize).min(file.text.len());
+        let (line, column) = file.lines.line_column(offset);
+        let start = offset + 1 - column;
+        (line, file.text.get(start..offset).map_or(column, |text| text.chars().count() + 1))
+    };
+    let ((line, column), (end_line, end_column)) = (place(span.start), place(span.end));
+    json!({"file": file.name, "line": line, "column": column, "end_line": end_line, "end_column": end_column})
+}

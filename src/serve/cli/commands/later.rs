@@ -1,0 +1,48 @@
+//! Commands and options that are on their way: they are not in the help text, and say so when they are used.
+
+use crate::lang::spelling::nearest;
+use crate::serve::cli::machinery::console::Failure;
+
+/// Commands to come, and what can be done until then.
+const COMMANDS: [(&str, &str); 4] = [
+    ("fmt", "format the program by hand; `playhouse check` shows how it is read"),
+    ("index", "give the program its texts as files: `LoadFile` reads what lies in the working directory"),
+    ("lsp", "use `playhouse check --format json` from the editor"),
+    ("mcp", "run the program with `playhouse run`"),
+];
+
+/// Options to come, and what can be done until then.
+const OPTIONS: [(&str, &str); 2] = [
+    ("--record", "write the replies into the test file by hand"),
+    ("--compare", "run the tests of both revisions and compare what is printed"),
+];
+
+/// The answer to a command that is none of ours.
+pub(crate) fn unknown_command(name: &str) -> Failure {
+    if let Some((name, advice)) = COMMANDS.iter().find(|(later, _)| *later == name) {
+        return Failure::wrong(format!("`playhouse {name}` does not exist yet; {advice}"));
+    }
+    if cfg!(not(feature = "dap")) && name == "debug" {
+        return Failure::wrong(
+            "`playhouse debug`: this program was built without its debugger; build it with `--features dap`",
+        );
+    }
+    if cfg!(not(feature = "serve")) && name == "serve" {
+        return Failure::wrong(
+            "`playhouse serve`: this program was built without its server; build it with `--features serve`",
+        );
+    }
+    let known = super::command();
+    let known = known.get_subcommands().map(clap::Command::get_name);
+    match nearest(name, known) {
+        Some(close) => Failure::wrong(format!("there is no command `{name}`; did you mean `playhouse {close}`?")),
+        None => Failure::wrong(format!("there is no command `{name}`; `playhouse --help` lists what there is")),
+    }
+}
+
+/// The answer to an option that comes later.
+pub(crate) fn later_option(argument: &str) -> Option<Failure> {
+    let name = argument.split(['=', ' ']).next().unwrap_or(argument);
+    let (name, advice) = OPTIONS.iter().find(|(later, _)| *later == name)?;
+    Some(Failure::wrong(format!("`{name}` does not exist yet; {advice}")))
+}

@@ -1,0 +1,37 @@
+//! `playhouse library [NAME]`: the playbooks that come with the binary, to read and to copy.
+
+use clap::Args;
+
+use crate::host::library::{FILES, SCHEME, find};
+use crate::serve::cli::machinery::console::{Exit, Failure, put};
+use crate::serve::cli::machinery::output::table;
+
+const EXAMPLES: &str = "\
+Examples:
+  playhouse library                   what there is
+  playhouse library form              the text of playhouse:form
+  playhouse library form > form.md    a copy to change, imported as ./form.md";
+
+/// Shows the playbooks that come with playhouse, which programs import as `playhouse:NAME`
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct LibraryArguments {
+    /// The one whose text is wanted, such as form
+    name: Option<String>,
+}
+
+/// Writes the list, or one text.
+pub(crate) fn library(arguments: &LibraryArguments) -> Result<Exit, Failure> {
+    match &arguments.name {
+        Some(name) => {
+            let name = name.strip_prefix(SCHEME).unwrap_or(name);
+            let file = find(&format!("{SCHEME}{name}")).map_err(|why| Failure::wrong(format!("{name}: {why}")))?;
+            put(file.text)?;
+        }
+        None => {
+            let rows = FILES.iter().map(|file| [file.path.to_owned(), file.summary.to_owned()]);
+            put(&table(&rows.collect::<Vec<_>>()))?;
+        }
+    }
+    Ok(Exit::Finished)
+}

@@ -1,0 +1,92 @@
+//! The commands: which there are, and one file or folder for each.
+
+mod check;
+mod completions;
+#[cfg(feature = "dap")]
+mod debug;
+pub(super) mod later;
+mod library;
+mod model;
+mod new;
+mod plan;
+mod plugin;
+mod run;
+#[cfg(feature = "serve")]
+mod serve;
+mod sessions;
+mod test;
+
+use std::ffi::OsString;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::serve::cli::machinery::console::{Console, Exit, Failure};
+
+const EXAMPLES: &str = "\
+Examples:
+  playhouse new shop                          a folder to start from
+  playhouse check --explain shop/program.md   what is understood of a program
+  playhouse run shop/program.md --model openai:gpt-4.1-mini
+  playhouse test shop                         its scripted conversations, without a model
+
+Exit codes: 0 done; 1 the program (or a test) failed; 2 the command or the program's text is wrong;
+3 the program waits for the user and standard input has ended.";
+
+/// Runs playbooks: Markdown procedures that a language model carries out line by line, while an interpreter keeps
+/// the call stack, the current line, the variables and the calls.
+#[derive(Parser)]
+#[command(name = "playhouse", version, after_help = EXAMPLES, max_term_width = 100)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(super) enum Command {
+    Run(Box<run::RunArguments>),
+    Check(check::CheckArguments),
+    #[cfg(feature = "dap")]
+    Debug(Box<debug::DebugArguments>),
+    Test(test::TestArguments),
+    #[cfg(feature = "serve")]
+    Serve(Box<serve::ServeArguments>),
+    Sessions(sessions::SessionsArguments),
+    Model(model::ModelArguments),
+    Plan(plan::PlanArguments),
+    New(new::NewArguments),
+    Plugin(plugin::PluginArguments),
+    Library(library::LibraryArguments),
+    Completions(completions::CompletionsArguments),
+    /// Commands that are not there: those that come later have a word of their own.
+    #[command(external_subcommand)]
+    Other(Vec<OsString>),
+}
+
+/// Performs one of them.
+pub(super) fn perform(console: &Console, command: Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Run(arguments) => run::run(console, &arguments),
+        Command::Test(arguments) => test::test(console, &arguments),
+        Command::Check(arguments) => check::check(console, &arguments),
+        #[cfg(feature = "dap")]
+        Command::Debug(arguments) => debug::debug(console, &arguments),
+        #[cfg(feature = "serve")]
+        Command::Serve(arguments) => serve::serve(console, &arguments),
+        Command::Sessions(arguments) => sessions::sessions(console, &arguments),
+        Command::Model(arguments) => model::model(console, &arguments),
+        Command::Plan(arguments) => plan::plan(console, &arguments),
+        Command::New(arguments) => new::new(&arguments),
+        Command::Plugin(arguments) => plugin::plugin(console, &arguments),
+        Command::Library(arguments) => library::library(&arguments),
+        Command::Completions(arguments) => completions::completions(&arguments),
+        Command::Other(words) => {
+            let name = words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
+            Err(later::unknown_command(&name))
+        }
+    }
+}
+
+/// The whole command line as clap knows it, for completions and for tests of what the guides show.
+pub fn command() -> clap::Command {
+    Arguments::command()
+}

@@ -1,0 +1,145 @@
+//! `playhouse model`: which models there are, and which one a run would have.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use crate::host::config::{CommandLine, Config, Environment, FileConfig, ModelId};
+use crate::host::launch::{Choices, Chosen, Launch};
+use crate::host::llm::local::{self, PATIENCE_IF_ASKED};
+use crate::host::program::load_settings_of;
+use crate::lang::program::FrontMatter;
+use crate::serve::cli::commands::run::runtime;
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
+use crate::serve::cli::machinery::output::{Format, json_array, table};
+use crate::serve::cli::machinery::world::{launch_failure, workshop};
+
+const EXAMPLES: &str = "\
+Examples:
+  playhouse model list
+  playhouse model show program.md";
+
+/// Lists the models that are there without configuration; shows which model a run would have
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ModelArguments {
+    #[command(subcommand)]
+    command: ModelCommand,
+}
+
+#[derive(Subcommand)]
+enum ModelCommand {
+    /// The one inside, and those of servers that run on this machine
+    List {
+        /// For whom: a table for people, or an array for programs
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// Which model a run would have, and why; its key
+    Show {
+        /// The program: its front matter and the configuration beside it count
+        program: Option<PathBuf>,
+        /// The model, as for `run`
+        #[arg(long, value_name = "ID")]
+        model: Option<String>,
+        /// The server, as for `run`
+        #[arg(long, value_name = "URL")]
+        base_url: Option<String>,
+        /// The configuration [default: playhouse.toml beside the program, or in the current folder]
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+        /// For whom: text for people, or an object for programs
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+}
+
+/// Performs one of the commands.
+pub(crate) fn model(console: &Console, arguments: &ModelArguments) -> Result<Exit, Failure> {
+    match &arguments.command {
+        ModelCommand::List { format } => list(console, *format),
+        ModelCommand::Show { program, model, base_url, config, format } => {
+            let choices = Choices {
+                model: model.clone(),
+                base_url: base_url.clone(),
+                config: config.clone(),
+                ..Choices::default()
+            };
+            show(console, choices, program.as_ref(), *format)
+        }
+    }
+}
+
+fn list(console: &Console, format: Format) -> Result<Exit, Failure> {
+    // A mistake elsewhere in the configuration is none of this.
+    let environment = Environment { local_ports: console.environment.local_ports.clone(), ..Environment::default() };
+    let config =
+        Config::resolve(&CommandLine::default(), &FrontMatter::default(), &FileConfig::default(), &environment);
+    let servers = config.map_err(|error| Failure::wrong(error.to_string()))?.local_servers;
+    let found = runtime()?.block_on(async { local::find(&servers, tokio::time::sleep(PATIENCE_IF_ASKED)).await });
+    let embedded = "a guided executor inside the program, no key needed".to_owned();
+    // What `--model` takes, what it is in words, and of a model that was found what `--base-url` takes.
+    let mut models = vec![(ModelId::Embedded.to_string(), embedded, None)];
+    for server in &found {
+        let of_server = |model| (ModelId::OpenAi(model).to_string(), server.name.to_owned(), Some(&*server.base_url));
+        models.extend(server.models.iter().cloned().map(of_server));
+    }
+    put(&match format {
+        Format::Json => {
+            // A public interface: fields are added, never changed or removed.
+            let told = models
+                .iter()
+                .map(|(model, title, server)| json!({"model": model, "title": title, "server": server}).to_string());
+            json_array(&told.collect::<Vec<_>>())
+        }
+        Format::Text => {
+            let rows = models.into_iter().map(|(model, title, server)| {
+                [model, title, server.map_or(String::new(), |url| format!("--base-url {url}"))]
+            });
+            table(&rows.collect::<Vec<_>>())
+        }
+    })?;
+    Ok(Exit::Finished)
+}
+
+/// What a run would choose; `playhouse.toml` is the one beside the program, or in the current folder.
+fn choose(console: &Console, choices: Choices, program: Option<&PathBuf>) -> Result<Chosen, Failure> {
+    let beside = program.cloned().unwrap_or_else(|| PathBuf::from("program.md"));
+    let front_matter = match program {
+        Some(program) => {
+            load_settings_of(std::slice::from_ref(program)).map_err(|error| Failure::wrong(error.to_string()))?.0
+        }
+        None => FrontMatter::default(),
+    };
+    let launch = Launch::new(workshop(console), choices);
+    let chosen = runtime()?.block_on(launch.choose_model(&beside, &front_matter));
+    chosen.map_err(|error| launch_failure(console, error))
+}
+
+fn show(console: &Console, choices: Choices, program: Option<&PathBuf>, format: Format) -> Result<Exit, Failure> {
+    let Chosen { config, reason, .. } = choose(console, choices, program)?;
+    let (id, _) = config.model();
+    let server = match id {
+        ModelId::OpenAi(name) => Some(config.openai(name).base_url),
+        ModelId::Embedded | ModelId::Script(_) | ModelId::Replay(_) => None,
+    };
+    let has_key = server.as_ref().map(|_| config.api_key.is_some());
+    let reason = reason.unwrap_or_default();
+    put(&match (format, server) {
+        // A public interface: fields are added, never changed or removed.
+        (Format::Json, server) => {
+            let shown = json!({"model": id.to_string(), "reason": reason, "server": server, "has_key": has_key});
+            format!("{shown}\n")
+        }
+        (Format::Text, None) => format!("{reason}\n"),
+        (Format::Text, Some(server)) => {
+            let key = match has_key {
+                Some(true) => "key set (OPENAI_API_KEY)",
+                Some(false) | None => "key not set; a server that wants one gets it from OPENAI_API_KEY",
+            };
+            format!("{reason}\nserver {server}\n{key}\n")
+        }
+    })?;
+    Ok(Exit::Finished)
+}

@@ -1,0 +1,92 @@
+//! `playhouse plugin`: for people who write plugins.
+
+mod call;
+mod new;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+
+use self::call::{CallArguments, Opened, open};
+use self::new::NewPluginArguments;
+
+use crate::lang::analysis::explain;
+use crate::serve::cli::commands::run;
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
+use crate::value::Map;
+
+const EXAMPLES: &str = "\
+Examples:
+  playhouse plugin new dice
+  playhouse plugin check dice --start
+  playhouse plugin call dice greet --param '{\"name\": \"Ida\"}'
+A program uses it by its front matter: `plugins: {dice: dice}`.";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  playhouse plugin check dice
+  playhouse plugin check dice --start";
+
+/// Makes, checks and calls plugins: folders whose commands programs call
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct PluginArguments {
+    #[command(subcommand)]
+    command: PluginCommand,
+}
+
+#[derive(Subcommand)]
+enum PluginCommand {
+    New(NewPluginArguments),
+    Check(CheckPluginArguments),
+    Call(CallArguments),
+}
+
+/// Finds what is wrong with a plugin's folder, and shows what can be called of it
+#[derive(Args)]
+#[command(after_help = CHECK_EXAMPLES)]
+pub(crate) struct CheckPluginArguments {
+    /// The plugin's folder, with .config/config.yaml
+    #[arg(value_name = "FOLDER")]
+    folder: PathBuf,
+    /// Also start it, and see whether it lives
+    #[arg(long)]
+    start: bool,
+}
+
+/// Makes, checks or calls a plugin.
+pub(crate) fn plugin(console: &Console, arguments: &PluginArguments) -> Result<Exit, Failure> {
+    match &arguments.command {
+        PluginCommand::New(arguments) => new::new(arguments),
+        PluginCommand::Check(arguments) => check(console, arguments),
+        PluginCommand::Call(arguments) => call::call(console, arguments),
+    }
+}
+
+fn check(console: &Console, arguments: &CheckPluginArguments) -> Result<Exit, Failure> {
+    let Opened { plugin, .. } = open(console, &arguments.folder, Path::new("."), Map::new())?;
+    let lines = plugin.tools().iter().map(|tool| {
+        let signature = tool.signature();
+        let effect: &str = signature.effect.into();
+        let summary = &signature.signature.summary;
+        let summary = if summary.is_empty() { String::new() } else { format!("  {summary}") };
+        format!("{} [{effect}]{summary}\n", explain::signature(&signature.signature))
+    });
+    put(&lines.collect::<String>())?;
+    let started = if arguments.start {
+        run::runtime()?.block_on(async {
+            let started = plugin.start().await;
+            plugin.close().await;
+            started
+        })
+    } else {
+        Ok(())
+    };
+    console.tell(&format!("0 errors, {}\n", count(plugin.warnings.len(), "warning")));
+    match started {
+        Ok(()) if arguments.start => console.tell("it starts\n"),
+        Ok(()) => {}
+        Err(error) => return Err(Failure::failed(error.to_string())),
+    }
+    Ok(Exit::Finished)
+}

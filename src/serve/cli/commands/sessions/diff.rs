@@ -1,0 +1,94 @@
+//! `playhouse sessions diff`: two sessions side by side.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use serde_json::{Value as Json, json};
+
+use crate::host::travel::{self, Difference, Timeline, VariableDifference};
+use crate::serve::cli::commands::sessions::kept::Kept;
+use crate::serve::cli::commands::sessions::travel::{begun, step_json, timeline};
+use crate::serve::cli::machinery::console::{Exit, Failure, count, put};
+use crate::serve::cli::machinery::output::Format;
+use crate::serve::cli::machinery::travel_text::step_text;
+use crate::serve::cli::machinery::world::session_failure;
+use crate::serve::show::short_value;
+
+#[derive(Args)]
+pub(crate) struct DiffArguments {
+    /// One session
+    a: String,
+    /// Another one
+    b: String,
+    /// For whom: text for people, or an object for programs
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// How two sessions differ.
+pub(crate) fn diff(kept: &Kept, arguments: &DiffArguments) -> Result<Exit, Failure> {
+    let sides = [timeline(kept, &arguments.a)?, timeline(kept, &arguments.b)?];
+    let difference = travel::diff(&sides[0], &sides[1]).map_err(session_failure)?;
+    put(&match arguments.format {
+        Format::Text => difference_text(&sides, &difference)?,
+        Format::Json => difference_json(&sides, &difference)?,
+    })?;
+    Ok(Exit::Finished)
+}
+
+fn difference_text(sides: &[Timeline; 2], difference: &Difference) -> Result<String, Failure> {
+    let [a, b] = [begun(&sides[0])?, begun(&sides[1])?];
+    let mut text = String::new();
+    for begun in [a, b] {
+        if let Some(from) = &begun.forked_from {
+            let _ =
+                writeln!(text, "{} was forked from {} at {}.{}", begun.session, from.session, from.seq, from.directive);
+        }
+    }
+    if a.hash != b.hash {
+        let _ = writeln!(text, "the programs' texts differ");
+    }
+    let n = count(difference.n_same, "step");
+    if difference.then.iter().all(Vec::is_empty) {
+        let _ = writeln!(text, "both did the same ({n})");
+    } else {
+        let [at_a, at_b] = difference.same_up_to;
+        let _ = writeln!(text, "both did the same up to {at_a} of {} and {at_b} of {} ({n})", a.session, b.session);
+    }
+    for (begun, then) in [a, b].into_iter().zip(&difference.then) {
+        let width = then.last().map_or(0, |step| step.point.to_string().len()) + 1;
+        let lines: Vec<String> = then
+            .iter()
+            .filter_map(|step| step_text(step).map(|text| format!("  {:<width$} {text}\n", step.point)))
+            .collect();
+        if !lines.is_empty() {
+            let _ = write!(text, "\n{} then\n{}", begun.session, lines.concat());
+        }
+    }
+    if !difference.variables.is_empty() {
+        let _ = writeln!(text, "\nVariables at the end: {} | {}", a.session, b.session);
+    }
+    for VariableDifference { place, name, values } in &difference.variables {
+        let [of_a, of_b] = values.each_ref().map(|value| value.as_ref().map_or("none".to_owned(), short_value));
+        let _ = writeln!(text, "  ${name} in {place}: {of_a} | {of_b}");
+    }
+    Ok(text)
+}
+
+/// A public interface: fields are added, never changed or removed.
+fn difference_json(sides: &[Timeline; 2], difference: &Difference) -> Result<String, Failure> {
+    let side = |index: usize| {
+        let then: Vec<Json> = difference.then[index].iter().map(step_json).collect();
+        // The points are those after the last step that is the same, and of the end.
+        let (same_up_to, end) = (difference.same_up_to[index].to_string(), sides[index].end().to_string());
+        let session = &begun(&sides[index])?.session;
+        Ok::<_, Failure>(json!({"session": session, "same_up_to": same_up_to, "end": end, "then": then}))
+    };
+    let variables = difference.variables.iter().map(|VariableDifference { place, name, values: [a, b] }| {
+        // Null: there is none.
+        json!({"place": place, "name": name, "a": a, "b": b})
+    });
+    let variables: Vec<Json> = variables.collect();
+    let told = json!({"same": difference.n_same, "a": side(0)?, "b": side(1)?, "variables": variables});
+    Ok(format!("{told}\n"))
+}

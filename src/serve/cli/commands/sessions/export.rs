@@ -1,0 +1,233 @@
+//! `playhouse sessions export`: a session, to be given away or read.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use crate::host::events::PublicBody;
+use crate::host::journal::address::Address;
+use crate::host::journal::copy;
+use crate::host::journal::record::Record;
+use crate::host::stored::{self, Opened, Stored};
+use crate::host::travel::{self, Step, Timeline};
+use crate::serve::cli::commands::sessions::kept::{local, to_json, waited};
+use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, put};
+use crate::serve::cli::machinery::world::{journal_failure, session_failure};
+use crate::serve::show;
+use crate::value::Value;
+use crate::vm::protocol::{CallKind, SignalFate};
+
+/// A longer value is cut: the whole one is in `--format json`.
+const MAX_SHOWN: usize = 200;
+
+#[derive(Args)]
+pub(crate) struct ExportArguments {
+    /// The session
+    pub(crate) id: String,
+    /// As what: a journal that `--journal` opens, a text for people, or the events for programs
+    #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
+    format: ExportFormat,
+    /// Where to, a new file [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write what is secret, too, into a file beside that of --output
+    #[arg(long)]
+    with_secrets: bool,
+}
+
+/// What a session is written down as.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ExportFormat {
+    /// The journal
+    Jsonl,
+    /// The conversation, with the lines that ran
+    Md,
+    /// One object with all events
+    Json,
+}
+
+/// Writes a session down.
+pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArguments) -> Result<Exit, Failure> {
+    let ExportArguments { id: _, format, output, with_secrets } = arguments;
+    if *with_secrets && (*format != ExportFormat::Jsonl || output.is_none()) {
+        return Err(Failure::wrong(
+            "--with-secrets is for a journal in a file of its own; add --output FILE, with --format jsonl",
+        ));
+    }
+    let mut remark = None;
+    let (text, records) = match format {
+        ExportFormat::Jsonl => {
+            let records = waited(address.read())?.map_err(journal_failure)?;
+            if !with_secrets && copy::holds_secrets(&records) {
+                remark = Some(
+                    "what is secret is masked: nobody can go on with the session from here; --with-secrets keeps it, \
+                     in a file beside that of --output",
+                );
+            }
+            // The records' JSON is text.
+            (String::from_utf8_lossy(&copy::lines(&records)).into_owned(), records)
+        }
+        ExportFormat::Md | ExportFormat::Json => {
+            let opened = waited(stored::open(address))?.map_err(session_failure)?;
+            let timeline = Timeline::new(opened.records.clone()).map_err(session_failure)?;
+            let steps = travel::history(&timeline, timeline.end()).map_err(session_failure)?;
+            let stored = waited(opened.describe(address))?;
+            let text = match format {
+                ExportFormat::Md => markdown(&opened, &stored, &steps),
+                ExportFormat::Json | ExportFormat::Jsonl => object(&opened, &stored, &steps),
+            };
+            (text, opened.records)
+        }
+    };
+    match output {
+        None => put(&text)?,
+        Some(path) => {
+            write(path, &text, with_secrets.then_some(&records))?;
+            console.remark(&format!("wrote {}", path.display()));
+        }
+    }
+    if let Some(remark) = remark {
+        console.remark(remark);
+    }
+    Ok(Exit::Finished)
+}
+
+/// Into a new file; with the secrets of these records beside it.
+fn write(path: &Path, text: &str, with_secrets_of: Option<&Vec<Record>>) -> Result<(), Failure> {
+    let failure = |cause: io::Error| {
+        let path = path.display();
+        if cause.kind() == io::ErrorKind::AlreadyExists {
+            let message = format!("{path}: it exists already; name another file with --output, or remove this one");
+            return Failure::wrong(message);
+        }
+        Failure::failed(format!("{path}: cannot write: {cause}; name another file with --output"))
+    };
+    copy::make(path).map_err(failure)?;
+    let written = match with_secrets_of {
+        Some(records) => copy::keep_secrets(path, records).map_err(journal_failure),
+        None => Ok(()),
+    };
+    written.and_then(|()| copy::fill(path, text.as_bytes()).map_err(failure)).inspect_err(|_| copy::discard(path))
+}
+
+/// A public interface: fields are added, never changed or removed.
+fn object(opened: &Opened, stored: &Stored, steps: &[Step]) -> String {
+    // That of the record that set it off.
+    let time = |step: &Step| {
+        let record = usize::try_from(step.point.seq).ok().and_then(|seq| opened.records.get(seq.checked_sub(1)?));
+        record.map_or_else(String::new, |record| local(record.timestamp()))
+    };
+    let told = |step: &Step| {
+        let mut told = json!({"time": time(step)});
+        show::merge(&mut told, json!(step.event));
+        told
+    };
+    let mut export = to_json(stored);
+    export["model"] = json!(opened.begun.model);
+    export["events"] = steps.iter().map(told).collect();
+    format!("{export}\n")
+}
+
+fn markdown(opened: &Opened, stored: &Stored, steps: &[Step]) -> String {
+    let mut text = format!("# Session {}\n\n", stored.id);
+    // Writing to a `String` can't fail.
+    let _ = writeln!(text, "- program {}, model {}", opened.begun.roots.join(", "), opened.begun.model);
+    let _ = writeln!(text, "- begun {}, last event {}", local(stored.started), local(stored.last));
+    let _ = writeln!(text, "- {}", show::state(&opened.replayed.machine.view()));
+    text.push_str("\n## What happened\n");
+    let mut was_list = false;
+    for step in steps {
+        let Some((line, is_list)) = happening(step) else { continue };
+        if !(is_list && was_list) {
+            text.push('\n');
+        }
+        text.push_str(&line);
+        was_list = is_list;
+    }
+    text
+}
+
+/// Who said what: as a quotation, so that no text of theirs is taken for ours.
+fn utterance(who: &str, words: &str) -> String {
+    let quoted: Vec<String> = clean(words).lines().map(|line| format!("> {line}").trim_end().to_owned()).collect();
+    format!("**{who}**\n\n{}\n", quoted.join("\n"))
+}
+
+/// `` `Main:02` Ask the user for $name ``
+fn reached(step: &Step) -> String {
+    let event = &step.event;
+    let owner = event.playbook.as_ref().or(event.plan.as_ref()).map_or("", |name| &**name);
+    let line = event.line.as_ref().map(|line| format!(":{line}")).unwrap_or_default();
+    let words = step.words.as_deref().map(show::one_line).unwrap_or_default();
+    format!("`{owner}{line}` {words}")
+}
+
+/// What an event adds to the story, and whether that is an item of a list; none: it is no part of it.
+fn happening(step: &Step) -> Option<(String, bool)> {
+    let body = &step.event.body;
+    if let PublicBody::Said { text } = body {
+        return Some((utterance("Program", text), false));
+    }
+    if let PublicBody::UserMessage { text } = body {
+        return Some((utterance("User", text), false));
+    }
+    let words = words_of(body).or_else(|| matches!(body, PublicBody::LineReached {}).then(|| reached(step)))?;
+    Some((format!("- {}\n", one_line(&words)), true))
+}
+
+/// An event in words.
+#[expect(clippy::wildcard_enum_match_arm, reason = "a text for people tells what it names here")]
+fn words_of(body: &PublicBody) -> Option<String> {
+    match body {
+        PublicBody::VariableSet { variable, value, .. } => Some(format!("`${variable}` = {}", short(value))),
+        PublicBody::CallFinished { callable, error: Some(error), .. } => {
+            Some(format!("`{callable}` failed: {}", cut(error)))
+        }
+        PublicBody::CallFinished { callable, result, kind: CallKind::Tool, .. } => {
+            Some(format!("`{callable}` gave {}", result.as_ref().map_or_else(|| "`null`".to_owned(), short)))
+        }
+        PublicBody::TriggerMatched { trigger, .. } => Some(format!("trigger `{trigger}` matched")),
+        PublicBody::EventArrived { event, data, fate: SignalFate::Taken, .. } => {
+            Some(format!("event `{event}`: {}", short(data)))
+        }
+        PublicBody::EventArrived { event, data, fate, .. } => {
+            Some(format!("event `{event}`, {}: {}", fate.to_string().replace('_', " "), short(data)))
+        }
+        PublicBody::ApprovalAsked { question, .. } => Some(format!("approval asked: {}", cut(question))),
+        PublicBody::ApprovalGiven { .. } => Some("approval answered".to_owned()),
+        PublicBody::PlanFault { fault, message, .. } => Some(format!("`{fault}`: {}", cut(message))),
+        PublicBody::Replanned { .. } => Some("goes on with another plan".to_owned()),
+        PublicBody::StreamCancelled { reason, .. } => Some(format!("reply cut off: {reason}")),
+        PublicBody::Repair { cause, .. } => Some(format!("reply not understood: {}", cut(cause))),
+        PublicBody::Retry { cause, .. } => Some(format!("asked again: {}", cut(cause))),
+        PublicBody::ProgramChanged { .. } => Some("goes on with another text of the program".to_owned()),
+        PublicBody::Finished { value } => Some(format!("finished with {}", short(value))),
+        PublicBody::Failed { fault, message } => Some(format!("failed: {} ({fault})", cut(message))),
+        // What was said is told elsewhere; the rest is for debuggers.
+        _ => None,
+    }
+}
+
+/// A value as code, cut if it is long.
+fn short(value: &Value) -> String {
+    let text = cut(&value.to_json());
+    // As many marks around it as no run of them inside has.
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let marks = "`".repeat(longest + 1);
+    let space = if longest > 0 { " " } else { "" };
+    format!("{marks}{space}{text}{space}{marks}")
+}
+
+fn cut(text: &str) -> String {
+    if text.chars().count() <= MAX_SHOWN {
+        return text.to_owned();
+    }
+    text.chars().take(MAX_SHOWN).chain(['…']).collect()
+}
+
+fn one_line(text: &str) -> String {
+    clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,61 @@
+//! `playhouse sessions send`: an event from outside, for a session that waits.
+
+use clap::Args;
+
+use crate::host::stored;
+use crate::serve::cli::commands::run::{Stored, resume};
+use crate::serve::cli::commands::sessions::kept::{Kept, waited};
+use crate::serve::cli::machinery::console::{Console, Exit, Failure};
+use crate::serve::cli::machinery::conversation::TalkArguments;
+use crate::serve::cli::machinery::world::WorldArguments;
+use crate::serve::cli::machinery::world::session_failure;
+use crate::serve::show;
+use crate::value::Value;
+use crate::vm::protocol::fault::FaultKind;
+use crate::vm::protocol::{Outcome, Signal};
+
+#[derive(Args)]
+pub(crate) struct SendArguments {
+    /// The session
+    id: String,
+    /// The event's name: triggers that wait for it fire (When photo_uploaded arrives)
+    #[arg(long, value_name = "NAME")]
+    event: String,
+    /// What it tells, as JSON: `$event` in the playbook of the trigger [default: null]
+    #[arg(long, value_name = "JSON")]
+    data: Option<String>,
+    /// What you call this very event: sent again with the same id, it is one event
+    #[arg(long, value_name = "ID")]
+    event_id: Option<String>,
+    #[command(flatten)]
+    world: WorldArguments,
+    #[command(flatten)]
+    talk: TalkArguments,
+}
+
+/// Goes on with a session for an event, until it waits for somebody or is over.
+pub(crate) fn send(console: &Console, kept: &Kept, arguments: &SendArguments) -> Result<Exit, Failure> {
+    let SendArguments { id, event, data, event_id, world, talk } = arguments;
+    let data = Value::from_json(data.as_deref().unwrap_or("null")).map_err(|error| {
+        Failure::wrong(format!("--data: this is no JSON: {error}; text stands in double quotes: --data '\"text\"'"))
+    })?;
+    let signal = Signal::new(event, data, event_id.as_deref().map(Into::into));
+    let signal = signal.map_err(|wrong| Failure::wrong(format!("--event: {wrong}")))?;
+    let address = kept.find(id)?;
+    let view = waited(stored::open(&address))?.map_err(session_failure)?.replayed.machine.view();
+    // Where only the model failed a session goes on.
+    let is_over = match &view.outcome {
+        Some(Outcome::Failed(fault)) => fault.kind != FaultKind::Model,
+        Some(Outcome::Done { .. }) => true,
+        None => false,
+    };
+    if is_over {
+        return Err(Failure::wrong(format!(
+            "session {id} is over ({}), so no event reaches it; begin a new one with `playhouse run`, or go back in it \
+             with `playhouse sessions fork {id} --at POINT`",
+            show::state(&view)
+        )));
+    }
+    let stored = Stored { address: &address, id, is_elsewhere: !kept.is_default };
+    resume(console, world, talk, &stored, &[], Some(signal))
+}

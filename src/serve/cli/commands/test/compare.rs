@@ -1,0 +1,113 @@
+//! What a test expects against what happened: the differences, each with its place.
+
+use crate::serve::cli::machinery::test_file::{
+    ExpectedCall, ExpectedOutcome, ExpectedResult, Stretch, TestFile, TestStepKind, comparable,
+};
+use crate::value::Value;
+
+/// All differences as text; empty if there are none. `name` is the file's.
+pub(crate) fn compare(name: &str, test: &TestFile, stretches: &[Stretch]) -> String {
+    let mut text = String::new();
+    let outcome = stretches.last().and_then(|stretch| stretch.outcome.as_ref());
+    for (index, range) in test.stretches().into_iter().enumerate() {
+        for step in &test.steps[range] {
+            let (expected, actual) = match (stretches.get(index), &step.kind) {
+                (_, TestStepKind::User(_) | TestStepKind::Event(_) | TestStepKind::Reply(_)) => continue,
+                (_, TestStepKind::ExpectOutcome(expected)) => match outcome {
+                    Some(actual) if expected.covers(actual) => continue,
+                    actual => (vec![outcome_text(expected)], actual.map(outcome_text).into_iter().collect()),
+                },
+                (None, _) => (vec!["this part of the conversation".to_owned()], Vec::new()),
+                (Some(actual), TestStepKind::ExpectSay(expected)) => (quotes(expected), quotes(&actual.said)),
+                (Some(actual), TestStepKind::ExpectCalls(expected)) => {
+                    let shown = |(call, like): (&ExpectedCall, Option<&ExpectedCall>)| call_text(call, like);
+                    let likes = expected.iter().map(Some).chain(std::iter::repeat(None));
+                    let actual = actual.calls.iter().zip(likes).map(shown).collect();
+                    (expected.iter().map(|call| call_text(call, Some(call))).collect(), actual)
+                }
+                (Some(actual), TestStepKind::ExpectVariables(expected)) => {
+                    let line = |name: &str, value: Option<&Value>| match value {
+                        Some(value) => format!("${name} = {}", value.to_json()),
+                        None => format!("${name} is not set"),
+                    };
+                    let actual = expected.iter().map(|(name, _)| line(name, actual.variables.get(name.as_str())));
+                    (expected.iter().map(|(name, value)| line(name, value.as_ref())).collect(), actual.collect())
+                }
+            };
+            if expected != actual {
+                text.push_str(&format!("{name}:{}: {} differs\n", step.line, step.kind.heading()));
+                text.push_str(&difference(&expected, &actual));
+            }
+        }
+    }
+    text
+}
+
+/// Utterances as the lines of a test file; between two of them stands an empty line.
+fn quotes(said: &[String]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for utterance in said {
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        let utterance = comparable(utterance);
+        // An empty utterance is one, too.
+        let quoted = utterance.split('\n').map(|line| format!("> {line}").trim_end().to_owned());
+        lines.extend(quoted);
+    }
+    lines
+}
+
+/// A call; its result only where `like` has one.
+fn call_text(call: &ExpectedCall, like: Option<&ExpectedCall>) -> String {
+    let arguments: Vec<String> =
+        call.arguments.iter().map(|(name, value)| format!("{name}: {}", value.to_json())).collect();
+    let result = call.result.as_ref().filter(|_| like.is_none_or(|like| like.result.is_some()));
+    let result = result.map_or(String::new(), |result| match result {
+        ExpectedResult::Value(value) => format!(" -> {}", value.to_json()),
+        ExpectedResult::Error(error) => format!(" !! {error}"),
+    });
+    format!("{}({}){result}", call.name, arguments.join(", "))
+}
+
+fn outcome_text(outcome: &ExpectedOutcome) -> String {
+    match outcome {
+        ExpectedOutcome::Waits => "waits for the user".to_owned(),
+        ExpectedOutcome::Finished { value: None } => "finished".to_owned(),
+        ExpectedOutcome::Finished { value: Some(value) } => format!("finished: {}", value.to_json()),
+        ExpectedOutcome::Refused { message: None } => "refused".to_owned(),
+        ExpectedOutcome::Refused { message: Some(message) } => format!("refused: {message}"),
+        ExpectedOutcome::Failed { kind, message: None } => format!("failed: {kind}"),
+        ExpectedOutcome::Failed { kind, message: Some(message) } => format!("failed: {kind}: {message}"),
+    }
+}
+
+/// Two lists line by line: `-` expected and not there, `+` there and not expected. Lists are short: the longest
+/// common sequence is found in the plain way.
+fn difference(expected: &[String], actual: &[String]) -> String {
+    let mut longest = vec![vec![0; actual.len() + 1]; expected.len() + 1];
+    for (e, wanted) in expected.iter().enumerate().rev() {
+        for (a, found) in actual.iter().enumerate().rev() {
+            longest[e][a] =
+                if wanted == found { longest[e + 1][a + 1] + 1 } else { longest[e + 1][a].max(longest[e][a + 1]) };
+        }
+    }
+    let (mut e, mut a, mut text) = (0, 0, String::new());
+    let mut line = |mark: &str, line: &str| {
+        text.push_str(format!("{mark} {line}").trim_end());
+        text.push('\n');
+    };
+    while e < expected.len() || a < actual.len() {
+        if e < expected.len() && a < actual.len() && expected[e] == actual[a] {
+            line(" ", &expected[e]);
+            (e, a) = (e + 1, a + 1);
+        } else if a == actual.len() || (e < expected.len() && longest[e + 1][a] >= longest[e][a + 1]) {
+            line("-", &expected[e]);
+            e += 1;
+        } else {
+            line("+", &actual[a]);
+            a += 1;
+        }
+    }
+    text
+}

@@ -1,0 +1,19 @@
+//! What the commands are made of: the console and the terminal, worlds and sessions, tests as they are written.
+
+pub(crate) mod changed;
+pub(crate) mod console;
+pub(crate) mod conversation;
+#[cfg(not(feature = "dap"))]
+#[path = "debug_absent.rs"]
+pub(crate) mod debug_listen;
+#[cfg(feature = "dap")]
+pub(crate) mod debug_listen;
+pub(crate) mod ending;
+mod events_file;
+pub(crate) mod output;
+pub(crate) mod terminal;
+pub mod test_file;
+pub(crate) mod test_session;
+pub(crate) mod travel_text;
+pub mod trigger_tests;
+pub(crate) mod world;

@@ -1,0 +1,56 @@
+//! What commands write in the same way: JSON, columns, how many findings there are; and the question before something
+//! that cannot be undone.
+
+use std::io;
+
+use clap::ValueEnum;
+
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::serve::cli::machinery::console::{Console, Failure, count};
+
+/// For whom output is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// One array, an item per line; each is JSON already.
+pub(crate) fn json_array(items: &[String]) -> String {
+    if items.is_empty() { "[]\n".to_owned() } else { format!("[\n{}\n]\n", items.join(",\n")) }
+}
+
+/// Columns as wide as they need to be.
+pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for row in rows {
+        let cells = row.iter().enumerate().map(|(column, cell)| format!("{cell:width$}", width = width(column)));
+        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// How many of the findings are of this severity.
+pub(crate) fn n_of(findings: &[Diagnostic], severity: Severity) -> usize {
+    findings.iter().filter(|finding| finding.severity == severity).count()
+}
+
+/// `1 error, 2 warnings`.
+pub(crate) fn counted(findings: &[Diagnostic]) -> String {
+    let n = |severity, what| count(n_of(findings, severity), what);
+    format!("{}, {}", n(Severity::Error, "error"), n(Severity::Warning, "warning"))
+}
+
+/// Asks a person on the terminal, who must say yes; `option` is what agrees without a question.
+pub(crate) fn agree(console: &Console, question: &str, option: &str, otherwise: &str) -> Result<(), Failure> {
+    console.tell(&format!("{question} [y/N] "));
+    let mut answer = String::new();
+    let read = io::stdin().read_line(&mut answer);
+    read.map_err(|cause| Failure::failed(format!("standard input: {cause}; add {option}")))?;
+    let agrees = ["y", "yes"].contains(&answer.trim().to_lowercase().as_str());
+    if agrees { Ok(()) } else { Err(Failure::failed(otherwise)) }
+}

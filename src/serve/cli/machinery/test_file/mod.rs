@@ -1,0 +1,36 @@
+//! Scripted conversations (`*.test.md`): text to [`TestFile`] and back. Pure; the format is `docs/testing.md`.
+//!
+//! The steps of a file fall into *stretches*: a stretch begins with a user line or an event (the first one with the program)
+//! and ends where the program waits for the user again or is over. Replies are given in the order written, unless
+//! the file names a model; expected parts are compared at the end of their stretch.
+
+mod form;
+pub(crate) mod item;
+pub(crate) mod lines;
+mod read;
+mod write;
+
+use crate::diagnostic::Diagnostic;
+use crate::span::FileId;
+
+pub use crate::serve::cli::machinery::test_file::form::{
+    Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStep, TestStepKind,
+    comparable,
+};
+pub(crate) use crate::serve::cli::machinery::test_file::item::json_or_text;
+pub(crate) use crate::serve::cli::machinery::test_file::read::instant;
+
+impl TestFile {
+    /// Reads a file's text. The spans of the findings lie in `file`.
+    ///
+    /// # Errors
+    /// All findings, in the order of their lines; the first note of each says what to do.
+    pub fn parse(file: FileId, text: &str) -> Result<TestFile, Vec<Diagnostic>> {
+        read::read(file, text)
+    }
+
+    /// The file's text. Of a text in canonical form exactly that text comes back.
+    pub fn render(&self) -> String {
+        write::write(self)
+    }
+}

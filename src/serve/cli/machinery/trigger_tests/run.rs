@@ -1,0 +1,108 @@
+//! One file of trigger tables: read, judged, scored.
+
+use std::path::Path;
+
+use super::judge::judge;
+use super::score::TriggerScores;
+use super::table::{Judged, TriggerTable};
+use crate::diagnostic::{Severity, render};
+use crate::host::config::ClassifierId;
+use crate::host::launch::{Choices, Launch, Workshop, surveyed};
+use crate::host::program::load_files;
+use crate::lang::program::Program;
+use crate::serve::cli::machinery::test_session::{ChosenClassifier, configuration};
+use crate::span::Sources;
+
+/// How a file of trigger tables is run.
+#[derive(Clone, Copy, Debug)]
+pub struct TableOptions {
+    /// A trigger that was not judged counts as one that did not fire.
+    pub strict: bool,
+    /// How often the cases are judged, at least once.
+    pub repeat: u32,
+    /// Findings are coloured.
+    pub color: bool,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableOutcome {
+    /// Whether nothing is under the threshold and all rounds were the same.
+    pub passed: bool,
+    /// The report, or why there is none; for people.
+    pub text: String,
+}
+
+/// Runs the file at `path`. `judge` gives what came of each case, in order, or says why it can't.
+pub async fn run_table(
+    path: &Path,
+    options: TableOptions,
+    judge: impl AsyncFn(&Program, &TriggerTable) -> Result<Vec<Judged>, String>,
+) -> TableOutcome {
+    match try_run(path, options, judge).await {
+        Ok(outcome) => outcome,
+        Err(text) => TableOutcome { passed: false, text },
+    }
+}
+
+async fn try_run(
+    path: &Path,
+    options: TableOptions,
+    judge: impl AsyncFn(&Program, &TriggerTable) -> Result<Vec<Judged>, String>,
+) -> Result<TableOutcome, String> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map_err(|cause| format!("{name}: cannot read: {cause}; check the path, and that it is UTF-8"))?;
+    let mut sources = Sources::default();
+    let file = sources.add(name.as_str(), text.as_str());
+    let table = TriggerTable::parse(file, &text).map_err(|found| render(&found, &sources, options.color))?;
+    let program = load(path, &table, options.color)?;
+    let resolved = table.resolve(&program).map_err(|found| render(&found, &sources, options.color))?;
+    let judged = judge(&program, &table).await?;
+    let scores = TriggerScores::count(&resolved, &judged, options.strict);
+    let report = scores.report(&name, &table, &program);
+    for round in 2..=options.repeat {
+        let again = TriggerScores::count(&resolved, &judge(&program, &table).await?, options.strict);
+        let differs = scores.cases.iter().zip(&again.cases).position(|(first, again)| first != again);
+        if let Some(case) = differs.and_then(|index| table.cases.get(index)) {
+            let text = format!("{report}{name}:{}: run {round} differs from run 1: {}\n", case.line, case.text());
+            return Ok(TableOutcome { passed: false, text });
+        }
+    }
+    Ok(TableOutcome { passed: scores.under(table.required()).is_empty(), text: report })
+}
+
+/// Judges a table's cases with the classifier that is configured: by the command line, the table, the program or
+/// `playhouse.toml`; else by patterns. Which model the program would have is none of a table's business.
+pub(crate) async fn judge_table(
+    path: &Path,
+    program: &Program,
+    table: &TriggerTable,
+    chosen: &ChosenClassifier<'_>,
+) -> Result<Vec<Judged>, String> {
+    let program_path = path.with_file_name(&table.program);
+    let configuration = Some(configuration(&program_path, path, &table.settings)?);
+    let launch = Launch { configuration, ..chosen.launch() };
+    let (classifier, config) =
+        launch.classifier(program, Some(program_path)).await.map_err(|error| error.to_string())?;
+    let timeout = config.session.classifier_timeout;
+    let asked = (*config.classifier().0 != ClassifierId::Off).then_some(&*classifier);
+    judge(program, table, asked, timeout).await
+}
+
+/// The program that the table names.
+fn load(path: &Path, table: &TriggerTable, color: bool) -> Result<Program, String> {
+    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let choices = Choices {
+        tools: table.tools.iter().map(|file| path.with_file_name(file)).collect(),
+        working_directory: Some(folder.to_owned()),
+        ..Choices::default()
+    };
+    let files = [path.with_file_name(&table.program)];
+    let equipment = Launch::new(Workshop::default(), choices).survey(&files).map_err(|error| error.to_string())?;
+    let (_, loaded) = load_files(&files, &surveyed(&equipment)).map_err(|error| error.to_string())?;
+    if loaded.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+        return Err(render(&loaded.diagnostics, &loaded.program.sources, color));
+    }
+    Ok(loaded.program)
+}

@@ -1,0 +1,137 @@
+//! What commands give a session to act with, as options; and what is said where nothing can be launched.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::diagnostic::render;
+use crate::host::journal::address::Place;
+use crate::host::journal::{JournalError, JournalErrorKind};
+use crate::host::launch::{Choices, Launch, LaunchError, Level, Remark, Workshop};
+use crate::host::session::SessionError;
+use crate::serve::cli::machinery::console::{Console, Exit, Failure};
+use crate::serve::cli::machinery::output::counted;
+
+/// Options that say with what a program runs.
+#[derive(Args, Clone, Default)]
+pub(crate) struct WorldArguments {
+    /// The model: openai:NAME, auto (one that is found on this machine), embedded, script:FILE or replay:SESSION [default:
+    /// openai if a key or a base URL is set, else on a terminal auto, else embedded]
+    #[arg(long, value_name = "ID")]
+    pub(crate) model: Option<String>,
+    /// What judges triggers in words: off, rules, model, model:ID or script:FILE [default: model, or rules where the model
+    /// is embedded or scripted]
+    #[arg(long, value_name = "ID")]
+    pub(crate) classifier: Option<String>,
+    /// An OpenAI-compatible server, such as http://127.0.0.1:8080/v1
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// The configuration [default: playhouse.toml beside the program]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// A file of canned tools
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tools: Vec<PathBuf>,
+    /// The folder that file tools stay below [default: .]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) working_directory: Option<PathBuf>,
+}
+
+impl WorldArguments {
+    /// What was chosen.
+    pub(crate) fn choices(&self) -> Choices {
+        let WorldArguments { model, classifier, base_url, config, tools, working_directory } = self.clone();
+        Choices { model, classifier, base_url, config, tools, working_directory }
+    }
+
+    /// A launch with these choices.
+    pub(crate) fn launch(&self, console: &Console) -> Launch {
+        Launch::new(workshop(console), self.choices())
+    }
+}
+
+/// What this process has.
+pub(crate) fn workshop(console: &Console) -> Workshop {
+    Workshop {
+        environment: console.environment.clone(),
+        secrets: console.secrets.clone(),
+        is_watched: console.is_conversation && console.is_watched,
+        ..Workshop::default()
+    }
+}
+
+/// Where sessions are kept: at `given`, else where the environment says.
+pub(crate) fn sessions_place(console: &Console, given: Option<&Path>) -> Result<Place, Failure> {
+    match given {
+        Some(path) => Ok(Place::at(path)),
+        None => workshop(console).sessions_place().map_err(|error| Failure::wrong(error.to_string())),
+    }
+}
+
+/// Tells what people should know.
+pub(crate) fn tell(console: &Console, remarks: &[Remark]) {
+    for Remark { level, text, .. } in remarks {
+        match level {
+            Level::Note => console.remark(text),
+            Level::Warning => console.warning(text),
+        }
+    }
+}
+
+/// What is said of a session that cannot be opened; findings in the program's text are told at once.
+pub(crate) fn launch_failure(console: &Console, error: LaunchError) -> Failure {
+    match error {
+        LaunchError::Program { findings, sources } => {
+            console.tell(&render(&findings, &sources, console.color));
+            console.tell(&format!("\n{}\n", counted(&findings)));
+            Failure::Quiet(Exit::Wrong)
+        }
+        LaunchError::NoEntry { .. } => Failure::wrong(format!("--playbook: {error}")),
+        LaunchError::Journal(error) => journal_failure(error),
+        LaunchError::Session(error) => session_failure(error),
+        LaunchError::Config(_)
+        | LaunchError::File(_)
+        | LaunchError::Equipment(_)
+        | LaunchError::Model(_)
+        | LaunchError::Gone(_) => Failure::wrong(error.to_string()),
+    }
+}
+
+/// A journal that is there already is a matter of the command; everything else is not. Which options name another place
+/// is said here: the rest is true for every door.
+pub(crate) fn journal_failure(error: JournalError) -> Failure {
+    let text = error.to_string();
+    match &error.kind {
+        JournalErrorKind::Exists => Failure::wrong(format!("{text} (--session ID, --journal PATH)")),
+        JournalErrorKind::Foreign(_) | JournalErrorKind::Unsupported(_) => {
+            Failure::wrong(format!("{text} (--journal PATH)"))
+        }
+        JournalErrorKind::NoSession(_) => Failure::wrong(format!(
+            "{text}; `playhouse sessions list --journal {}` shows those there are",
+            error.location
+        )),
+        JournalErrorKind::SessionId(_) | JournalErrorKind::OtherSession { .. } => Failure::wrong(text),
+        JournalErrorKind::Full { .. } => Failure::failed(format!("{text} (--session ID)")),
+        JournalErrorKind::Unavailable { .. } => Failure::failed(format!("{text} (--journal PATH)")),
+        JournalErrorKind::Fenced
+        | JournalErrorKind::Held(_)
+        | JournalErrorKind::Corrupt { .. }
+        | JournalErrorKind::Format { .. }
+        | JournalErrorKind::SecretsMissing { .. } => Failure::failed(text),
+    }
+}
+
+/// A session that cannot begin or go on.
+pub(crate) fn session_failure(error: SessionError) -> Failure {
+    match error {
+        SessionError::Journal(error) => journal_failure(error),
+        SessionError::NoPoint(_) | SessionError::Change(_) => Failure::wrong(error.to_string()),
+        SessionError::NoSession(_)
+        | SessionError::Program(_)
+        | SessionError::Replay { .. }
+        | SessionError::TooMany { .. }
+        | SessionError::Open(_)
+        | SessionError::Draining
+        | SessionError::Vanished => Failure::failed(error.to_string()),
+    }
+}
