@@ -11,10 +11,10 @@ use crate::host::events::PublicBody;
 use crate::host::journal::address::Address;
 use crate::host::journal::copy;
 use crate::host::journal::record::Record;
-use crate::host::stored::{self, Opened, Stored};
+use crate::host::stored::{Opened, Stored};
 use crate::host::text::{cut, one_line};
 use crate::host::travel::{self, Step, Timeline};
-use crate::serve::cli::commands::sessions::kept::{local, to_json, waited};
+use crate::serve::cli::commands::sessions::kept::{local, opened, records, to_json, waited};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, put};
 use crate::serve::cli::machinery::test_file::quoted;
 use crate::serve::cli::machinery::world::{journal_failure, session_failure};
@@ -62,7 +62,7 @@ pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArg
     let mut remark = None;
     let (text, records) = match format {
         ExportFormat::Jsonl => {
-            let records = waited(address.read())?.map_err(journal_failure)?;
+            let records = records(address)?;
             if !with_secrets && copy::holds_secrets(&records) {
                 remark = Some(
                     "what is secret is masked: nobody can go on with the session from here; --with-secrets keeps it, \
@@ -73,7 +73,7 @@ pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArg
             (String::from_utf8_lossy(&copy::lines(&records)).into_owned(), records)
         }
         ExportFormat::Md | ExportFormat::Json => {
-            let opened = waited(stored::open(address))?.map_err(session_failure)?;
+            let opened = opened(address)?;
             let timeline = Timeline::new(opened.records.clone()).map_err(session_failure)?;
             let steps = travel::history(&timeline, timeline.end()).map_err(session_failure)?;
             let stored = waited(opened.describe(address))?;

@@ -105,21 +105,8 @@ fn one_line(text: &str) -> &str {
 
 /// Text as it is where it can't be taken for JSON, everything else as JSON.
 fn bare_or_json(value: &Value) -> String {
-    match value {
-        Value::Str(text)
-            if !text.is_empty()
-                && text.trim() == &**text
-                && !text.contains(['\n', '\r'])
-                && Value::from_json(text).is_err() =>
-        {
-            text.to_string()
-        }
-        Value::Null
-        | Value::Bool(_)
-        | Value::Int(_)
-        | Value::Float(_)
-        | Value::Str(_)
-        | Value::List(_)
-        | Value::Map(_) => value.to_json(),
-    }
+    let is_bare = |text: &&str| {
+        !text.is_empty() && text.trim() == *text && !text.contains(['\n', '\r']) && Value::from_json(text).is_err()
+    };
+    value.as_str().filter(is_bare).map_or_else(|| value.to_json(), str::to_owned)
 }
