@@ -270,12 +270,10 @@ impl Debuggee {
                 }
                 let reasons = match backward {
                     Backward::Continue => walker.observe(machine, progress).reasons,
-                    Backward::Step => match progress {
-                        Progress::Reached(line) if is_beside(*line, place) => vec![Reason::Step],
-                        Progress::Reached(_) | Progress::Emit(_) | Progress::Blocked(_) | Progress::Finished(_) => {
-                            Vec::new()
-                        }
-                    },
+                    Backward::Step => {
+                        let is_step = matches!(progress, Progress::Reached(line) if is_beside(*line, place));
+                        if is_step { vec![Reason::Step] } else { Vec::new() }
+                    }
                 };
                 if !reasons.is_empty() {
                     found = Some((point, reasons));
@@ -492,14 +490,12 @@ fn first_line(
     is_it: impl Fn(Place) -> bool,
 ) -> Result<Option<Point>, SessionError> {
     let mut found = None;
-    timeline.walk(timeline.start(), before, &mut |_, point, progress| match progress {
-        Progress::Reached(line) if is_it(*line) => {
-            found = Some(point);
-            ControlFlow::Break(())
+    timeline.walk(timeline.start(), before, &mut |_, point, progress| {
+        if !matches!(progress, Progress::Reached(line) if is_it(*line)) {
+            return ControlFlow::Continue(());
         }
-        Progress::Reached(_) | Progress::Emit(_) | Progress::Blocked(_) | Progress::Finished(_) => {
-            ControlFlow::Continue(())
-        }
+        found = Some(point);
+        ControlFlow::Break(())
     })?;
     Ok(found)
 }

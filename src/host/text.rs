@@ -18,6 +18,19 @@ pub(crate) fn shorten(text: &str, n_characters: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{head} […] {tail}"))
 }
 
+/// The beginning of a long text.
+pub(crate) fn cut(text: &str, n_characters: usize) -> String {
+    match text.char_indices().nth(n_characters) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Text on one line, with single spaces.
+pub(crate) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// What a panic said.
 pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::host::journal::record::Record;
 use crate::host::replay::error::SessionError;
 use crate::host::replay::replay_watched;
+use crate::host::text::one_line;
 use crate::lang::analysis::explain::trigger_kind;
 use crate::lang::program::{Program, Trigger, TriggerId};
 use crate::vm::migrate::Migration;
@@ -261,7 +262,7 @@ impl Why {
 /// # Errors
 /// None or several are meant: those that can be.
 pub fn find_trigger(program: &Program, text: &str) -> Result<TriggerId, Vec<TriggerId>> {
-    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    let plain = |text: &str| one_line(text).to_lowercase();
     let wanted = plain(text);
     let name = |trigger: &Trigger| plain(&program.trigger_name(trigger.id));
     let playbook = |trigger: &Trigger| plain(&program.playbook(trigger.id.playbook).name);

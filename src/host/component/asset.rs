@@ -30,12 +30,10 @@ impl AssetReference {
             }
             Value::Map(members) => {
                 let id = members.get("asset_id")?.as_str().filter(|id| !id.is_empty())?;
-                let path = match members.get("field_path") {
-                    None | Some(Value::Null) => Vec::new(),
-                    Some(Value::List(steps)) => steps.iter().map(step_of).collect::<Option<_>>()?,
-                    Some(Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::Map(_)) => {
-                        return None;
-                    }
+                let path = match members.get("field_path").unwrap_or(&Value::Null) {
+                    Value::Null => Vec::new(),
+                    Value::List(steps) => steps.iter().map(step_of).collect::<Option<_>>()?,
+                    Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::Map(_) => return None,
                 };
                 let is_known = |key: &Arc<str>| matches!(&**key, "asset_id" | "field_path");
                 members.keys().all(is_known).then(|| AssetReference { id: id.into(), path })

@@ -7,6 +7,7 @@ use std::fmt;
 
 use crate::host::component::asset::AssetReference;
 use crate::host::component::types::{DataType, Description, Field, SharedTypes};
+use crate::host::text::cut;
 use crate::value::Value;
 
 /// Values that are nested deeper are not read to their end.
@@ -263,36 +264,19 @@ impl Checker<'_> {
 
     /// Whether a value has at least the outer form of a type.
     fn is_similar(&self, value: &Value, ty: &DataType) -> bool {
-        match ty {
-            DataType::List(_) => matches!(value, Value::List(_)),
-            DataType::Dict(_) | DataType::Object(_) | DataType::Shared(_) => matches!(value, Value::Map(_)),
-            DataType::Union(alternatives) => alternatives.iter().any(|ty| self.is_similar(value, ty)),
-            DataType::Any
-            | DataType::Null
-            | DataType::Str
-            | DataType::Int
-            | DataType::Float
-            | DataType::Bool
-            | DataType::Host(_) => false,
+        if let DataType::Union(alternatives) = ty {
+            return alternatives.iter().any(|ty| self.is_similar(value, ty));
+        }
+        match value {
+            Value::List(_) => matches!(ty, DataType::List(_)),
+            Value::Map(_) => matches!(ty, DataType::Dict(_) | DataType::Object(_) | DataType::Shared(_)),
+            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => false,
         }
     }
 }
 
 fn allows_null(ty: &DataType) -> bool {
-    match ty {
-        DataType::Null => true,
-        DataType::Union(alternatives) => alternatives.iter().any(allows_null),
-        DataType::Any
-        | DataType::Str
-        | DataType::Int
-        | DataType::Float
-        | DataType::Bool
-        | DataType::List(_)
-        | DataType::Dict(_)
-        | DataType::Object(_)
-        | DataType::Shared(_)
-        | DataType::Host(_) => false,
-    }
+    if let DataType::Union(alternatives) = ty { alternatives.iter().any(allows_null) } else { *ty == DataType::Null }
 }
 
 /// Whether a value is of a type, as far as its outer form tells.
@@ -311,23 +295,13 @@ fn is_of_simple(value: &Value, ty: &DataType) -> bool {
 }
 
 fn mismatch(ty: &DataType, value: &Value) -> String {
-    let wanted = match ty {
-        DataType::Object(fields) => {
-            let names: Vec<&str> = fields.iter().map(|field| &*field.name).take(MAX_TOLD).collect();
-            if names.is_empty() { "an empty object".to_owned() } else { format!("an object with {}", names.join(", ")) }
-        }
-        DataType::List(element) if matches!(**element, DataType::Object(_)) => "a list of objects".to_owned(),
-        DataType::Any
-        | DataType::Null
-        | DataType::Str
-        | DataType::Int
-        | DataType::Float
-        | DataType::Bool
-        | DataType::List(_)
-        | DataType::Dict(_)
-        | DataType::Union(_)
-        | DataType::Shared(_)
-        | DataType::Host(_) => ty.to_string(),
+    let wanted = if let DataType::Object(fields) = ty {
+        let names: Vec<&str> = fields.iter().map(|field| &*field.name).take(MAX_TOLD).collect();
+        if names.is_empty() { "an empty object".to_owned() } else { format!("an object with {}", names.join(", ")) }
+    } else if matches!(ty, DataType::List(element) if matches!(**element, DataType::Object(_))) {
+        "a list of objects".to_owned()
+    } else {
+        ty.to_string()
     };
     format!("must be {wanted}, not {}", told(value))
 }
@@ -346,15 +320,11 @@ fn told(value: &Value) -> String {
 /// JSON, cut where it gets long.
 fn short(value: &Value) -> String {
     // The whole of a long text need not be written out to show its beginning.
-    if let Value::Str(text) = value
-        && text.chars().count() > 2 * MAX_TOLD
-    {
-        let beginning: String = text.chars().take(2 * MAX_TOLD).collect();
-        return format!("{}…", Value::str(beginning).to_json());
+    match value.as_str() {
+        Some(text) if text.chars().count() > 2 * MAX_TOLD => {
+            let beginning: String = text.chars().take(2 * MAX_TOLD).collect();
+            format!("{}…", Value::str(beginning).to_json())
+        }
+        Some(_) | None => cut(&value.to_json(), 4 * MAX_TOLD),
     }
-    let json = value.to_json();
-    if json.chars().count() <= 4 * MAX_TOLD {
-        return json;
-    }
-    format!("{}…", json.chars().take(4 * MAX_TOLD).collect::<String>())
 }

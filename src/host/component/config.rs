@@ -6,6 +6,8 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Deserialize;
+
 use crate::diagnostic::Diagnostic;
 use crate::host::component::check::{Fault, MAX_TOLD, Side, check};
 use crate::host::component::findings::{Findings, MAX_NESTING, head, kind};
@@ -13,6 +15,7 @@ use crate::host::component::identity::{Identity, bad_part, scalar_text};
 use crate::host::component::read::Members;
 use crate::host::component::read_types::TypeReader;
 use crate::host::component::types::{Description, SharedTypes};
+use crate::lang::expr::scan_name;
 use crate::lang::source::yaml::{self, Node, NodeKind};
 use crate::span::{FileId, Span};
 use crate::value::{Map, Value};
@@ -96,7 +99,8 @@ pub struct Command {
 }
 
 /// Whether a person is asked before a call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Approval {
     /// Never.
     #[default]
@@ -105,6 +109,17 @@ pub enum Approval {
     Writes,
     /// Before every call.
     Ask,
+}
+
+impl Approval {
+    /// Whether a call of a tool with this effect is asked about.
+    pub fn asks(self, effect: EffectClass) -> bool {
+        match self {
+            Approval::Never => false,
+            Approval::Writes => effect != EffectClass::ReadOnly,
+            Approval::Ask => true,
+        }
+    }
 }
 
 const EFFECTS: [(&str, EffectClass); 3] =
@@ -147,11 +162,8 @@ impl ComponentConfig {
             Err(fault) => return vec![fault],
         };
         let Some(description) = &command.parameter else {
-            let is_nothing = match param {
-                None | Some(Value::Null) => true,
-                Some(Value::Map(members)) => members.is_empty(),
-                Some(Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::List(_)) => false,
-            };
+            let is_nothing = |param: &Value| *param == Value::Null || param.as_map().is_some_and(Map::is_empty);
+            let is_nothing = param.is_none_or(is_nothing);
             let message = format!("`{}` takes no parameter", command.name);
             return if is_nothing { Vec::new() } else { vec![Fault { path: "param".to_owned(), message }] };
         };
@@ -192,12 +204,8 @@ fn read(text: &str, findings: &mut Findings) -> Option<ComponentConfig> {
     errors.into_iter().for_each(|error| findings.add_yaml_error(error));
     let Some(root) = root.filter(|root| !root.is_null()) else {
         if !findings.has_errors() {
-            let found = Diagnostic::error("config-missing-key", Span::new(file, 0, 0), "the file is empty");
-            findings.add(
-                found.with_note(
-                    "a component needs `group_id`, `artifact_id`, `version`, `type`, `as_plugin` and `setup`",
-                ),
-            );
+            let note = "a component needs `group_id`, `artifact_id`, `version`, `type`, `as_plugin` and `setup`";
+            findings.error_with("config-missing-key", Span::new(file, 0, 0), "the file is empty", note);
         }
         return None;
     };
@@ -278,17 +286,16 @@ fn setup(mut members: Members<'_>, findings: &mut Findings) -> Setup {
 
 fn read_commands(node: Option<&Node>, is_plugin: bool, findings: &mut Findings) -> (Vec<Command>, SharedTypes) {
     let items = match node.map(|node| (node, &node.kind)) {
-        Some((_, NodeKind::List(items))) if !items.is_empty() => items.as_slice(),
-        Some((node, NodeKind::List(_))) => {
-            if is_plugin {
+        Some((node, NodeKind::List(items))) => {
+            if items.is_empty() && is_plugin {
                 findings.error("config-empty", node.span, "`commands` is empty; a plugin has at least one");
             }
-            &[]
+            items.as_slice()
         }
         Some((node, NodeKind::Scalar(_) | NodeKind::Mapping(_))) => {
             let message = format!("`commands` must be a list of commands, not {}", kind(node));
-            let found = Diagnostic::error("config-wrong-kind", head(node), message);
-            findings.add(found.with_note("write a `- ` before each `command_name`"));
+            let note = "write a `- ` before each `command_name`";
+            findings.error_with("config-wrong-kind", head(node), message, note);
             &[]
         }
         Some((_, NodeKind::Unread)) | None => &[],
@@ -305,8 +312,7 @@ fn read_commands(node: Option<&Node>, is_plugin: bool, findings: &mut Findings) 
         }
         if let Some(before) = first.get(&command.name) {
             let message = format!("there are two commands named `{}`", command.name);
-            let found = Diagnostic::error("config-duplicate-command", name_span, message);
-            types.findings.add(found.with_place(*before, "this is the first"));
+            types.findings.again("config-duplicate-command", (name_span, *before), message, "this is the first");
             continue;
         }
         check_name(&command.name, name_span, types.findings);
@@ -318,12 +324,10 @@ fn read_commands(node: Option<&Node>, is_plugin: bool, findings: &mut Findings) 
 
 /// Playbooks call `plugin.command`, so a command's name should be one there.
 fn check_name(name: &str, span: Span, findings: &mut Findings) {
-    let mut characters = name.chars();
-    let begins = characters.next().is_some_and(|first| first.is_alphabetic() || first == '_');
-    if !begins || !characters.all(|c| c.is_alphanumeric() || c == '_') {
+    if name.is_empty() || scan_name(name) != name.len() {
         let message = format!("playbooks cannot call a command named `{name}`");
-        let found = Diagnostic::warning("config-command-name", span, message);
-        findings.add(found.with_note("a name there is made of letters, digits and `_`, and begins with no digit"));
+        let note = "a name there is made of letters, digits and `_`, and begins with no digit";
+        findings.warning_with("config-command-name", span, message, note);
     }
 }
 

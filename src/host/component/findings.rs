@@ -30,6 +30,40 @@ impl Findings {
         self.add(Diagnostic::error(code, span, message));
     }
 
+    /// An error, and what to do about it.
+    pub(super) fn error_with(
+        &mut self,
+        code: &'static str,
+        span: Span,
+        message: impl Into<String>,
+        note: impl Into<String>,
+    ) {
+        self.add(Diagnostic::error(code, span, message).with_note(note));
+    }
+
+    /// Something odd, and what to do about it.
+    pub(super) fn warning_with(
+        &mut self,
+        code: &'static str,
+        span: Span,
+        message: impl Into<String>,
+        note: impl Into<String>,
+    ) {
+        self.add(Diagnostic::warning(code, span, message).with_note(note));
+    }
+
+    /// A second thing of a name that is there once only; `first` is told of the place before.
+    pub(super) fn again(&mut self, code: &'static str, (span, before): (Span, Span), message: String, first: &str) {
+        self.add(Diagnostic::error(code, span, message).with_place(before, first));
+    }
+
+    /// A node that is not what it `must` be; what YAML cannot read has been told of.
+    pub(super) fn wrong_kind(&mut self, node: &Node, must: impl std::fmt::Display) {
+        if !matches!(node.kind, NodeKind::Unread) {
+            self.error("config-wrong-kind", head(node), format!("{must}, not {}", kind(node)));
+        }
+    }
+
     pub(super) fn has_errors(&self) -> bool {
         self.list.iter().any(|found| found.severity == Severity::Error)
     }

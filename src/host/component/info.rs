@@ -15,20 +15,12 @@ const MAX_PROMPT: u64 = 1 << 20;
 impl Info {
     /// What a model is told of the plugin: the description for models, or else the one for everybody.
     pub fn for_model(&self) -> &str {
-        [&self.description_for_model]
-            .into_iter()
-            .flatten()
-            .find(|text| !text.trim().is_empty())
-            .unwrap_or(&self.description)
+        filled(&self.description_for_model).unwrap_or(&self.description)
     }
 
     /// What people are told of the plugin.
     pub fn for_human(&self) -> &str {
-        [&self.description_for_human]
-            .into_iter()
-            .flatten()
-            .find(|text| !text.trim().is_empty())
-            .unwrap_or(&self.description)
+        filled(&self.description_for_human).unwrap_or(&self.description)
     }
 
     /// The plugin's prompt: `prompt`, or the file `prompt_file_name` beside its `config.yaml`, or the file
@@ -37,23 +29,24 @@ impl Info {
     /// # Errors
     /// The file that is named cannot be read, in one line.
     pub fn prompt_text(&self, folder: &Dir) -> Result<Option<Arc<str>>, String> {
-        let written = |text: &Option<Arc<str>>| text.clone().filter(|text| !text.trim().is_empty());
-        if let Some(prompt) = written(&self.prompt) {
-            return Ok(Some(prompt));
+        if let Some(prompt) = filled(&self.prompt) {
+            return Ok(Some(prompt.clone()));
         }
-        if let Some(name) = written(&self.prompt_file_name) {
-            if let Some(why) = bad_part(&name) {
+        if let Some(name) = filled(&self.prompt_file_name) {
+            if let Some(why) = bad_part(name) {
                 return Err(format!(
                     "`prompt_file_name` must be the name of a file beside `config.yaml`; `{name}` {why}"
                 ));
             }
-            return read(folder, "prompt_file_name", &name).map(Some);
+            return read(folder, "prompt_file_name", name).map(Some);
         }
-        match written(&self.prompt_file_path) {
-            Some(path) => read(folder, "prompt_file_path", &path).map(Some),
-            None => Ok(None),
-        }
+        filled(&self.prompt_file_path).map(|path| read(folder, "prompt_file_path", path)).transpose()
     }
+}
+
+/// A text that says something.
+fn filled(text: &Option<Arc<str>>) -> Option<&Arc<str>> {
+    text.as_ref().filter(|text| !text.trim().is_empty())
 }
 
 fn read(folder: &Dir, key: &str, path: &str) -> Result<Arc<str>, String> {

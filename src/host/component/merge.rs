@@ -18,7 +18,9 @@ pub fn override_config(component: &mut Map, outer: &Map) -> Vec<Arc<str>> {
     if is_other {
         return outer.keys().cloned().collect();
     }
-    let mut ignored = ignored_keys(outer);
+    // What says more than which component is meant and how it is configured.
+    let is_known = |key: &str| KEYS.contains(&key) || key == "config" || key == "instance_id";
+    let mut ignored: Vec<Arc<str>> = outer.keys().filter(|key| !is_known(key)).cloned().collect();
     match outer.get("config") {
         None | Some(Value::Null) => {}
         Some(Value::Map(theirs)) => {
@@ -51,12 +53,6 @@ impl ComponentConfig {
         }
         ignored
     }
-}
-
-/// The keys of a section that say more than which component is meant and how it is configured.
-fn ignored_keys(outer: &Map) -> Vec<Arc<str>> {
-    let is_known = |key: &str| KEYS.contains(&key) || key == "config" || key == "instance_id";
-    outer.keys().filter(|key| !is_known(key)).cloned().collect()
 }
 
 /// Values come from texts whose nesting is bounded, so this is no deeper.

@@ -11,30 +11,23 @@ pub const COMMAND: &str = "command";
 /// Keys of a content that belong to calls and answers.
 const RESERVED: [&str; 3] = ["command", "param", "response"];
 
-/// Types of the host's language, as they are written, and what they are in messages between languages.
-const HOST_TYPES: [(&str, Kind); 7] = [
-    ("<class 'dict'>", Kind::Map),
-    ("<class 'list'>", Kind::List),
-    ("<class 'str'>", Kind::Str),
-    ("<class 'int'>", Kind::Int),
-    ("<class 'float'>", Kind::Float),
-    ("<class 'bool'>", Kind::Bool),
-    ("<class 'NoneType'>", Kind::Null),
+/// Types of the host's language, as they are written, and whether a value is of one in messages between languages.
+const HOST_TYPES: [(&str, fn(&Value) -> bool); 7] = [
+    ("<class 'dict'>", |value| matches!(value, Value::Map(_))),
+    ("<class 'list'>", |value| matches!(value, Value::List(_))),
+    ("<class 'str'>", |value| matches!(value, Value::Str(_))),
+    // JSON has one kind of number: one that is larger than 64 bits comes as a float.
+    ("<class 'int'>", |value| {
+        matches!(value, Value::Int(_)) || matches!(value, Value::Float(number) if number.fract() == 0.0)
+    }),
+    ("<class 'float'>", |value| matches!(value, Value::Float(_) | Value::Int(_))),
+    ("<class 'bool'>", |value| matches!(value, Value::Bool(_))),
+    ("<class 'NoneType'>", |value| matches!(value, Value::Null)),
 ];
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Map,
-    List,
-    Str,
-    Int,
-    Float,
-    Bool,
-    Null,
-}
-
-/// Who sends or is sent to. Case-sensitive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Who sends or is sent to, as it is written in messages. Case-sensitive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::EnumString, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Role {
     /// What decides: the interpreter.
     Cerebrum,
@@ -47,16 +40,9 @@ pub enum Role {
 }
 
 impl Role {
-    const ALL: [Role; 4] = [Role::Cerebrum, Role::Plugin, Role::User, Role::System];
-
     /// As it is written in messages.
     pub fn name(self) -> &'static str {
-        match self {
-            Role::Cerebrum => "cerebrum",
-            Role::Plugin => "plugin",
-            Role::User => "user",
-            Role::System => "system",
-        }
+        self.into()
     }
 }
 
@@ -283,24 +269,14 @@ fn party(message: &Map, key: &str, faults: &mut Vec<String>) -> Option<Party> {
             return None;
         }
     };
-    let role = match members.get("role") {
-        Some(Value::Str(name)) => {
-            let role = Role::ALL.into_iter().find(|role| role.name() == &**name);
-            if role.is_none() {
-                let name = Value::Str(name.clone());
-                faults.push(format!("`{key}.role` is {name}; it must be cerebrum, plugin, user or system"));
-            }
-            role
-        }
-        Some(other) => {
-            faults.push(format!("`{key}.role` must be text, not {}", other.kind()));
-            None
-        }
-        None => {
-            faults.push(format!("`{key}.role` is missing"));
-            None
-        }
-    };
+    let role = needed(members, "role", &format!("{key}.role"), faults);
+    let role = role.and_then(|name| {
+        let role = name.parse::<Role>();
+        role.map_err(|_| {
+            faults.push(format!("`{key}.role` is {}; it must be cerebrum, plugin, user or system", Value::Str(name)))
+        })
+        .ok()
+    });
     let [id, name] = ["id", "name"].map(|field| text(members, field, &format!("{key}.{field}"), faults));
     let rest = members.iter().filter(|(key, _)| !["role", "id", "name"].contains(&&***key));
     let rest = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
@@ -319,35 +295,33 @@ fn text(members: &Map, key: &str, path: &str, faults: &mut Vec<String>) -> Optio
     }
 }
 
-fn content_type(members: &Map, faults: &mut Vec<String>) -> Option<Arc<str>> {
-    match members.get("content_type") {
-        Some(Value::Str(text)) if is_content_type(text) => Some(text.clone()),
-        Some(Value::Str(text)) => {
-            let known: Vec<&str> = HOST_TYPES.iter().map(|(name, _)| *name).collect();
-            faults.push(format!(
-                "`content_type` is {}; it must be command, a MIME type such as text/plain, or one of {}",
-                Value::Str(text.clone()),
-                known.join(" ")
-            ));
-            None
-        }
-        Some(other) => {
-            faults.push(format!("`content_type` must be text, not {}", other.kind()));
-            None
-        }
-        None => {
-            faults.push("`content_type` is missing".to_owned());
-            None
-        }
+/// Text that must be there.
+fn needed(members: &Map, key: &str, path: &str, faults: &mut Vec<String>) -> Option<Arc<str>> {
+    match members.get(key) {
+        Some(Value::Str(text)) => return Some(text.clone()),
+        Some(other) => faults.push(format!("`{path}` must be text, not {}", other.kind())),
+        None => faults.push(format!("`{path}` is missing")),
     }
+    None
+}
+
+fn content_type(members: &Map, faults: &mut Vec<String>) -> Option<Arc<str>> {
+    let text = needed(members, "content_type", "content_type", faults)?;
+    if is_content_type(&text) {
+        return Some(text);
+    }
+    let known: Vec<&str> = HOST_TYPES.iter().map(|(name, _)| *name).collect();
+    let message = "it must be command, a MIME type such as text/plain, or one of";
+    faults.push(format!("`content_type` is {}; {message} {}", Value::Str(text), known.join(" ")));
+    None
 }
 
 fn is_content_type(text: &str) -> bool {
     text == COMMAND || host_type(text).is_some() || is_mime(text)
 }
 
-fn host_type(text: &str) -> Option<Kind> {
-    HOST_TYPES.iter().find(|(name, _)| *name == text).map(|(_, kind)| *kind)
+fn host_type(text: &str) -> Option<fn(&Value) -> bool> {
+    HOST_TYPES.iter().find(|(name, _)| *name == text).map(|(_, fits)| *fits)
 }
 
 /// `type/subtype`, perhaps with parameters (RFC 2045, section 5.1).
@@ -372,20 +346,7 @@ fn check_content(content_type: &str, content: &Value, faults: &mut Vec<String>) 
     {
         faults.push(format!("`content.{key}` is for calls and their answers, whose content_type is command"));
     }
-    let Some(kind) = host_type(content_type) else { return };
-    let fits = match (kind, content) {
-        (Kind::Map, Value::Map(_))
-        | (Kind::List, Value::List(_))
-        | (Kind::Str, Value::Str(_))
-        | (Kind::Int, Value::Int(_))
-        | (Kind::Float, Value::Float(_) | Value::Int(_))
-        | (Kind::Bool, Value::Bool(_))
-        | (Kind::Null, Value::Null) => true,
-        (Kind::Map | Kind::List | Kind::Str | Kind::Int | Kind::Float | Kind::Bool | Kind::Null, _) => false,
-    };
-    // JSON has one kind of number: one that is larger than 64 bits comes as a float.
-    let is_large_int = kind == Kind::Int && matches!(content, Value::Float(number) if number.fract() == 0.0);
-    if !fits && !is_large_int {
+    if host_type(content_type).is_some_and(|fits| !fits(content)) {
         faults.push(format!("`content` is {}, and `content_type` says {content_type}", content.kind()));
     }
 }
@@ -394,11 +355,8 @@ fn check_command(content: &Value, faults: &mut Vec<String>) {
     let Value::Map(members) = content else {
         return faults.push(format!("`content` of a command must be a map, not {}", content.kind()));
     };
-    match members.get("command") {
-        Some(Value::Str(name)) if !name.is_empty() => {}
-        Some(Value::Str(_)) => faults.push("`content.command` is empty".to_owned()),
-        Some(other) => faults.push(format!("`content.command` must be text, not {}", other.kind())),
-        None => faults.push("`content.command` is missing".to_owned()),
+    if needed(members, "command", "content.command", faults).is_some_and(|name| name.is_empty()) {
+        faults.push("`content.command` is empty".to_owned());
     }
     match (members.contains_key("param"), members.contains_key("response")) {
         (true, false) | (false, true) => {}

@@ -32,10 +32,7 @@ impl<'a> Members<'a> {
     /// The members of `node`, which must be a mapping; a key that stands twice counts once.
     pub(super) fn of(node: &'a Node, what: &'static str, findings: &mut Findings) -> Option<Members<'a>> {
         let NodeKind::Mapping(pairs) = &node.kind else {
-            if !matches!(node.kind, NodeKind::Unread) {
-                let message = format!("{what} must be a mapping of keys to values, not {}", kind(node));
-                findings.error("config-wrong-kind", head(node), message);
-            }
+            findings.wrong_kind(node, format_args!("{what} must be a mapping of keys to values"));
             return None;
         };
         let mut entries: Vec<Entry<'a>> = Vec::with_capacity(pairs.len());
@@ -75,14 +72,10 @@ impl<'a> Members<'a> {
     /// A text, as it was written.
     pub(super) fn text(&mut self, key: &'static str, findings: &mut Findings) -> Option<Arc<str>> {
         let node = self.get(key)?;
-        match &node.kind {
-            NodeKind::Scalar(scalar) => Some(scalar.text.as_str().into()),
-            NodeKind::List(_) | NodeKind::Mapping(_) | NodeKind::Unread => {
-                let message = format!("`{key}` must be text, not {}", kind(node));
-                findings.error("config-wrong-kind", head(node), message);
-                None
-            }
+        if node.scalar().is_none() {
+            findings.error("config-wrong-kind", head(node), format!("`{key}` must be text, not {}", kind(node)));
         }
+        node.scalar().map(|scalar| scalar.text.as_str().into())
     }
 
     /// A text that must be there and not be empty; `note` says what belongs there.
@@ -95,8 +88,7 @@ impl<'a> Members<'a> {
         match (self.get(key), self.text(key, findings)) {
             (None, _) => self.miss(key, note),
             (Some(node), Some(text)) if text.trim().is_empty() => {
-                let found = Diagnostic::error("config-missing-key", node.span, format!("`{key}` is empty"));
-                findings.add(found.with_note(note));
+                findings.error_with("config-missing-key", node.span, format!("`{key}` is empty"), note);
             }
             (Some(_), text) => return text,
         }
@@ -133,8 +125,7 @@ impl<'a> Members<'a> {
         if matches!(node.kind, NodeKind::Mapping(_) | NodeKind::Unread) {
             return members(value(node, findings));
         }
-        let message = format!("`{key}` must be a mapping of keys to values, not {}", kind(node));
-        findings.error("config-wrong-kind", head(node), message);
+        findings.wrong_kind(node, format_args!("`{key}` must be a mapping of keys to values"));
         Map::new()
     }
 
@@ -181,8 +172,7 @@ impl<'a> Members<'a> {
             findings.add(found.with_fix(fix, entry.key_span, meant));
         }
         for (key, note) in self.missing {
-            let message = format!("`{key}` is missing in {}", self.what);
-            findings.add(Diagnostic::error("config-missing-key", self.span, message).with_note(note));
+            findings.error_with("config-missing-key", self.span, format!("`{key}` is missing in {}", self.what), note);
         }
         rest
     }
@@ -217,18 +207,15 @@ fn keyed<'a>(pairs: &'a [(Node, Node)], findings: &mut Findings) -> Vec<(&'a Nod
     let mut kept = Vec::with_capacity(pairs.len());
     for (key, value) in pairs {
         let Some(scalar) = key.scalar() else {
-            if !matches!(key.kind, NodeKind::Unread) {
-                findings.error("config-wrong-kind", head(key), format!("a key must be text, not {}", kind(key)));
-            }
+            findings.wrong_kind(key, "a key must be text");
             continue;
         };
         if scalar.text == "<<" && scalar.style == Style::Plain {
-            let found = Diagnostic::error("config-yaml-anchor", key.span, "merge keys of YAML (`<<`) are not read");
-            findings.add(found.with_note("write the keys out"));
+            let message = "merge keys of YAML (`<<`) are not read";
+            findings.error_with("config-yaml-anchor", key.span, message, "write the keys out");
         } else if let Some(before) = first.get(scalar.text.as_str()) {
             let message = format!("the key `{}` stands twice", scalar.text);
-            let found = Diagnostic::error("config-duplicate-key", key.span, message);
-            findings.add(found.with_place(*before, "here for the first time"));
+            findings.again("config-duplicate-key", (key.span, *before), message, "here for the first time");
         } else {
             first.insert(&scalar.text, key.span);
             kept.push((key, value));

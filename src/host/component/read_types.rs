@@ -15,16 +15,6 @@ use crate::span::Span;
 use crate::value::Value;
 use crate::vm::protocol::Origin;
 
-/// Where values come from, as `accepts` names it.
-const ORIGINS: [(&str, Origin); 6] = [
-    ("user", Origin::USER),
-    ("code", Origin::CODE),
-    ("argument", Origin::ARGUMENT),
-    ("model", Origin::MODEL),
-    ("tool", Origin::TOOL),
-    ("event", Origin::EVENT),
-];
-
 /// Names of types elsewhere, and ours.
 const FOREIGN: [(&str, &str); 12] = [
     ("text", "string"),
@@ -108,8 +98,7 @@ impl<'f> TypeReader<'f> {
                 "`required: false` and `optional: false` contradict each other; it may be absent"
             };
             let span = members.entry("optional").map_or(members.span(), |(_, span)| span);
-            let found = Diagnostic::warning("config-contradiction", span, message);
-            self.findings.add(found.with_note("leave one of them out"));
+            self.findings.warning_with("config-contradiction", span, message, "leave one of them out");
         }
         if let DataType::Host(name) = &ty
             && self.in_parameter
@@ -117,8 +106,8 @@ impl<'f> TypeReader<'f> {
         {
             let span = members.entry("type").map_or(members.span(), |(node, _)| head(node));
             let message = format!("nobody but the plugin can make a {name}, so nothing can be passed here");
-            let found = Diagnostic::warning("config-host-type", span, message);
-            self.findings.add(found.with_note("with `asset_ref_acceptable: true` a reference to an asset can"));
+            let note = "with `asset_ref_acceptable: true` a reference to an asset can";
+            self.findings.warning_with("config-host-type", span, message, note);
         }
         let allowed = members.get("enum").and_then(|node| self.allowed(node, &ty));
         let example = members.entry("example").filter(|(node, _)| !node.is_null()).map(|(node, _)| {
@@ -144,8 +133,7 @@ impl<'f> TypeReader<'f> {
 
     fn allowed(&mut self, node: &Node, ty: &DataType) -> Option<Vec<Value>> {
         let NodeKind::List(items) = &node.kind else {
-            let message = format!("`enum` must be a list of all values there are, not {}", kind(node));
-            self.findings.error("config-wrong-kind", head(node), message);
+            self.findings.wrong_kind(node, "`enum` must be a list of all values there are");
             return None;
         };
         if items.is_empty() {
@@ -168,9 +156,11 @@ impl<'f> TypeReader<'f> {
         if items.is_empty() {
             self.findings.error("config-empty", node.span, "`accepts` lists nothing, so nothing could ever be given");
         }
+        let sources: Vec<(&str, Origin)> =
+            Origin::ALL.names().filter_map(|name| Some((name, Origin::named(name)?))).collect();
         let mut accepted: Option<Origin> = None;
         for item in items {
-            let origin = one_of(item, "accepts", &ORIGINS, self.findings);
+            let origin = one_of(item, "accepts", &sources, self.findings);
             accepted = match (accepted, origin) {
                 (Some(before), Some(origin)) => Some(before.with(origin)),
                 (before, origin) => before.or(origin),
@@ -243,8 +233,13 @@ impl<'f> TypeReader<'f> {
                 continue;
             }
             if value.is_null() {
-                let found = Diagnostic::error("config-missing-key", key_span, format!("nothing describes `{key}`"));
-                self.findings.add(found.with_note("write its type below it: `type: string`"));
+                let message = format!("nothing describes `{key}`");
+                self.findings.error_with(
+                    "config-missing-key",
+                    key_span,
+                    message,
+                    "write its type below it: `type: string`",
+                );
             } else if let Some(description) = self.description(value, "a member of a type") {
                 fields.push(Field { name: key.into(), description });
             }
@@ -264,21 +259,18 @@ impl<'f> TypeReader<'f> {
 
     fn type_name(&mut self, node: &Node) -> Option<(Arc<str>, Span)> {
         let Some(scalar) = node.scalar().filter(|_| !node.is_null()) else {
-            let message = format!("`_type_ref` must be a name, not {}", kind(node));
-            self.findings.error("config-wrong-kind", head(node), message);
+            self.findings.wrong_kind(node, "`_type_ref` must be a name");
             return None;
         };
         let name = scalar.text.as_str();
         if type_text::is_reserved(name) {
             let message = format!("`{name}` is a type already and cannot be defined");
-            let found = Diagnostic::error("config-reserved-type-name", node.span, message);
-            self.findings.add(found.with_note("choose another name"));
+            self.findings.error_with("config-reserved-type-name", node.span, message, "choose another name");
             return None;
         }
         if !type_text::is_name(name) {
-            let message = format!("`{name}` cannot name a type");
-            let found = Diagnostic::error("config-bad-type", node.span, message);
-            self.findings.add(found.with_note("a name is made of letters, digits, `_` and `-`"));
+            let note = "a name is made of letters, digits, `_` and `-`";
+            self.findings.error_with("config-bad-type", node.span, format!("`{name}` cannot name a type"), note);
             return None;
         }
         Some((name.into(), node.span))
@@ -286,8 +278,8 @@ impl<'f> TypeReader<'f> {
 
     fn list_form(&mut self, items: &[Node], span: Span) -> DataType {
         if items.is_empty() {
-            let found = Diagnostic::error("config-bad-type", span, "nothing describes the elements of this list");
-            self.findings.add(found.with_note("write `type: List` for a list of anything"));
+            let message = "nothing describes the elements of this list";
+            self.findings.error_with("config-bad-type", span, message, "write `type: List` for a list of anything");
             return DataType::Any;
         }
         let mut fields: Vec<Field> = Vec::new();
@@ -298,14 +290,14 @@ impl<'f> TypeReader<'f> {
                     "a field of a list's elements must be a mapping with `name` and `type`, not {}",
                     kind(item)
                 );
-                let found = Diagnostic::error("config-wrong-kind", item.span, message);
-                self.findings.add(found.with_note("for simple elements write `type: List[int]`"));
+                let note = "for simple elements write `type: List[int]`";
+                self.findings.error_with("config-wrong-kind", item.span, message, note);
                 continue;
             }
             let Some(mut members) = Members::of(item, "a field of a list's elements", self.findings) else { continue };
             if let Some((_, span)) = members.entry("_type_ref") {
-                let found = Diagnostic::error("config-bad-type", span, "`_type_ref` names a mapping, not a list");
-                self.findings.add(found.with_note("name the element's type elsewhere, and write `List[name]`"));
+                let note = "name the element's type elsewhere, and write `List[name]`";
+                self.findings.error_with("config-bad-type", span, "`_type_ref` names a mapping, not a list", note);
             }
             let name_span = members.entry("name").map_or(members.span(), |(node, _)| head(node));
             let note = "each element of the list is an object; this is the key of one of its members";
@@ -314,8 +306,8 @@ impl<'f> TypeReader<'f> {
             let Some(name) = name else { continue };
             if let Some(before) = first.get(&name) {
                 let message = format!("the field `{name}` stands twice");
-                let found = Diagnostic::error("config-duplicate-key", name_span, message);
-                self.findings.add(found.with_place(*before, "here for the first time"));
+                let spans = (name_span, *before);
+                self.findings.again("config-duplicate-key", spans, message, "here for the first time");
                 continue;
             }
             first.insert(name.clone(), name_span);
@@ -361,8 +353,8 @@ impl<'f> TypeReader<'f> {
         for name in endless(&shared) {
             let message = format!("no value is of the type `{name}`: it always holds another one of its kind");
             let span = defined.get(name).copied().unwrap_or(Span::new(findings.file, 0, 0));
-            let found = Diagnostic::warning("config-endless-type", span, message);
-            findings.add(found.with_note("make the member that repeats it `required: false`, or a list"));
+            let note = "make the member that repeats it `required: false`, or a list";
+            findings.warning_with("config-endless-type", span, message, note);
         }
         shared
     }
@@ -390,22 +382,15 @@ fn endless(shared: &SharedTypes) -> Vec<&Arc<str>> {
 }
 
 fn has_value(ty: &DataType, finite: &HashSet<&str>) -> bool {
-    match ty {
-        DataType::Object(fields) => {
-            let needed = fields.iter().map(|field| &field.description);
-            let mut needed = needed.filter(|description| description.required && !description.asset_reference);
-            needed.all(|description| has_value(&description.ty, finite))
-        }
-        DataType::Union(alternatives) => alternatives.iter().any(|ty| has_value(ty, finite)),
-        DataType::Shared(name) => finite.contains(&**name),
-        DataType::Any
-        | DataType::Null
-        | DataType::Str
-        | DataType::Int
-        | DataType::Float
-        | DataType::Bool
-        | DataType::List(_)
-        | DataType::Dict(_)
-        | DataType::Host(_) => true,
+    if let DataType::Object(fields) = ty {
+        let needed = fields.iter().map(|field| &field.description);
+        let mut needed = needed.filter(|description| description.required && !description.asset_reference);
+        needed.all(|description| has_value(&description.ty, finite))
+    } else if let DataType::Union(alternatives) = ty {
+        alternatives.iter().any(|ty| has_value(ty, finite))
+    } else if let DataType::Shared(name) = ty {
+        finite.contains(&**name)
+    } else {
+        true
     }
 }

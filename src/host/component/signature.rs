@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::host::component::config::Command;
 use crate::host::component::types::{DataType, Description, SharedTypes};
+use crate::host::text::one_line;
 use crate::lang::program::{Parameter, Signature, Type, TypeKind};
 use crate::value::Value;
 
@@ -80,9 +81,4 @@ fn near(ty: &DataType) -> Type {
             Type { kind: if kinds.all(|kind| kind == first) { first } else { TypeKind::Any }, optional }
         }
     }
-}
-
-/// Text as one line.
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -41,9 +41,13 @@ pub(super) fn read(text: &str, used: &mut Vec<UsedName>) -> Result<DataType, Typ
     let ty = parser.ty(0, false)?;
     parser.skip();
     if parser.at < text.len() {
-        return Err(parser.fault(parser.at, text.len(), "nothing can stand behind the type".to_owned()));
+        return Err(fault(parser.at, text.len(), "nothing can stand behind the type".to_owned()));
     }
     Ok(ty)
+}
+
+fn fault(start: usize, end: usize, message: String) -> TypeFault {
+    TypeFault { code: "config-bad-type", start, end, message }
 }
 
 struct Parser<'a> {
@@ -76,11 +80,6 @@ impl<'a> Parser<'a> {
         is_there
     }
 
-    #[allow(clippy::unused_self, reason = "reads like the rest")]
-    fn fault(&self, start: usize, end: usize, message: String) -> TypeFault {
-        TypeFault { code: "config-bad-type", start, end, message }
-    }
-
     fn ty(&mut self, depth: usize, in_union: bool) -> Result<DataType, TypeFault> {
         let (name, start) = self.name();
         if depth > MAX_DEPTH {
@@ -89,7 +88,7 @@ impl<'a> Parser<'a> {
         }
         if name.is_empty() {
             let end = start + self.text[start..].chars().next().map_or(0, char::len_utf8);
-            return Err(self.fault(start, end, "a type must stand here".to_owned()));
+            return Err(fault(start, end, "a type must stand here".to_owned()));
         }
         let end = self.at;
         if !self.takes('[') {
@@ -115,7 +114,7 @@ impl<'a> Parser<'a> {
                 }
                 if !self.takes(',') {
                     let message = format!("a {name} needs the type of its values: `{name}[str, …]`");
-                    return Err(self.fault(start, self.at, message));
+                    return Err(fault(start, self.at, message));
                 }
                 let value = self.ty(depth + 1, false)?;
                 self.close(name, 2)?;
@@ -137,7 +136,7 @@ impl<'a> Parser<'a> {
             _ => {
                 let message =
                     format!("`{name}` takes nothing in brackets; only List, Dict, Mapping, Union and Optional do");
-                Err(self.fault(start, end, message))
+                Err(fault(start, end, message))
             }
         }
     }
@@ -154,7 +153,7 @@ impl<'a> Parser<'a> {
         } else {
             format!("the bracket behind {name} is not closed")
         };
-        Err(self.fault(start, end, message))
+        Err(fault(start, end, message))
     }
 
     fn simple(&mut self, name: &'a str, start: usize, in_union: bool) -> Result<DataType, TypeFault> {
@@ -171,13 +170,13 @@ impl<'a> Parser<'a> {
             } else {
                 format!("`{name}` needs types in brackets: `{name}[…]`")
             };
-            return Err(self.fault(start, end, message));
+            return Err(fault(start, end, message));
         }
         if name.contains('.') && name.split('.').all(is_name) {
             return Ok(DataType::Host(name.into()));
         }
         if !is_name(name) {
-            return Err(self.fault(start, end, format!("`{name}` is no name of a type")));
+            return Err(fault(start, end, format!("`{name}` is no name of a type")));
         }
         self.used.push(UsedName { name: name.to_owned(), start, end });
         Ok(DataType::Shared(name.into()))

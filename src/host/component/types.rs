@@ -95,23 +95,8 @@ impl DataType {
 
     /// The members, if it is an object, by its own or by a shared name.
     pub fn fields<'a>(&'a self, shared: &'a SharedTypes) -> Option<&'a [Field]> {
-        match self {
-            DataType::Object(fields) => Some(fields),
-            DataType::Shared(name) => match shared.get(name) {
-                Some(DataType::Object(fields)) => Some(fields),
-                Some(_) | None => None,
-            },
-            DataType::Any
-            | DataType::Null
-            | DataType::Str
-            | DataType::Int
-            | DataType::Float
-            | DataType::Bool
-            | DataType::List(_)
-            | DataType::Dict(_)
-            | DataType::Union(_)
-            | DataType::Host(_) => None,
-        }
+        let ty = if let DataType::Shared(name) = self { shared.get(name)? } else { self };
+        if let DataType::Object(fields) = ty { Some(fields) } else { None }
     }
 }
 

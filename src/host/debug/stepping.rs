@@ -9,9 +9,10 @@ use crate::vm::protocol::{Effect, Fact, FrameId, Location, Outcome, Place, Progr
 use crate::vm::variables::fault::EvalFault;
 
 /// How far a program goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// To the next thing that a breakpoint stands at.
+    #[default]
     Run,
     /// To the next line, wherever it is.
     Into,
@@ -81,7 +82,7 @@ pub struct Log {
 }
 
 /// What stops a program: breakpoints, and how far the present step goes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Debugger {
     breakpoints: Vec<Breakpoint>,
     exceptions: Exceptions,
@@ -100,26 +101,10 @@ pub struct Debugger {
     has_ended: bool,
 }
 
-impl Default for Debugger {
-    fn default() -> Debugger {
-        Debugger::new()
-    }
-}
-
 impl Debugger {
     /// One that stops nowhere.
     pub fn new() -> Debugger {
-        Debugger {
-            breakpoints: Vec::new(),
-            exceptions: Exceptions::default(),
-            mode: Mode::Run,
-            has_left: false,
-            hits: HashMap::new(),
-            entered: Vec::new(),
-            own_edits: Vec::new(),
-            at_entry: false,
-            has_ended: false,
-        }
+        Debugger::default()
     }
 
     /// Sets the breakpoints; those that were there keep their counts.
@@ -183,17 +168,7 @@ impl Debugger {
                 self.has_ended = true;
                 seen.reasons.push(Reason::Over);
             }
-            Progress::Emit(
-                Effect::StartTurn(_)
-                | Effect::CloseReply { .. }
-                | Effect::StartCall(_)
-                | Effect::CancelCall { .. }
-                | Effect::Say { .. }
-                | Effect::StartTimer { .. }
-                | Effect::Classify(_),
-            )
-            | Progress::Blocked(_)
-            | Progress::Finished(_) => {}
+            Progress::Emit(_) | Progress::Blocked(_) | Progress::Finished(_) => {}
         }
         seen
     }
@@ -201,9 +176,7 @@ impl Debugger {
     fn observe_line(&mut self, machine: &Machine, place: Place, seen: &mut Seen) {
         // What was set by hand has been told of before the next line, if it was anything new.
         self.own_edits.clear();
-        let on_line = self.breakpoints.iter().filter(|breakpoint| breakpoint.target == Target::Line(place.location));
-        let ids: Vec<BreakpointId> = on_line.map(|breakpoint| breakpoint.id).collect();
-        for id in ids {
+        for id in self.ids(|target| *target == Target::Line(place.location)) {
             if self.counts(id, machine, place, seen) {
                 seen.reasons.push(Reason::Line(id));
             }
@@ -234,19 +207,19 @@ impl Debugger {
             (Fact::FramePushed { .. }, Some(place)) => self.observe_push(machine, *place),
             (Fact::FramePopped { .. }, Some(place)) => {
                 self.entered.retain(|(frame, _)| *frame != place.frame);
-                match self.mode {
-                    Mode::Over { depth, .. } | Mode::Out { depth } if place.depth == depth => self.has_left = true,
-                    Mode::Run | Mode::Into | Mode::Over { .. } | Mode::Out { .. } => {}
+                if let Mode::Over { depth, .. } | Mode::Out { depth } = self.mode {
+                    self.has_left |= place.depth == depth;
                 }
             }
             // The callee has taken the frame's place: what is stepped over is the call, until it returns.
-            (Fact::FrameElided { .. }, Some(place)) => match self.mode {
-                Mode::Over { frame, depth } if place.frame == frame || place.depth == depth => {
+            (Fact::FrameElided { .. }, Some(place)) => {
+                if let Mode::Over { frame, depth } = self.mode
+                    && (place.frame == frame || place.depth == depth)
+                {
                     self.mode = Mode::Out { depth };
                     self.has_left = false;
                 }
-                Mode::Run | Mode::Into | Mode::Over { .. } | Mode::Out { .. } => {}
-            },
+            }
             (Fact::VariableSet { name, local, .. }, _) => self.observe_set(machine, name, *local, *place, seen),
             (Fact::PlanFault(fault), _) if self.exceptions.faults => {
                 seen.reasons.push(Reason::Fault(fault.kind.to_string(), fault.message.to_string()));
@@ -273,13 +246,9 @@ impl Debugger {
             Location::Plan { plan, .. } => Location::Plan { plan, node: None },
         };
         let name = machine.describe(heading);
-        let ids = self.breakpoints.iter().filter_map(|breakpoint| match &breakpoint.target {
-            Target::Function(wanted) if **wanted == *name || **wanted == *format!("{agent}.{name}") => {
-                Some(breakpoint.id)
-            }
-            Target::Function(_) | Target::Line(_) | Target::Data { .. } => None,
-        });
-        let ids: Vec<BreakpointId> = ids.collect();
+        let full = format!("{agent}.{name}");
+        let ids =
+            self.ids(|target| matches!(target, Target::Function(wanted) if [&*name, &*full].contains(&&**wanted)));
         if !ids.is_empty() {
             self.entered.push((place.frame, ids));
         }
@@ -297,15 +266,18 @@ impl Debugger {
             DataScope::Others(of) => !local && of == agent && machine.defining_frame(place.frame, name).is_none(),
             DataScope::Anywhere => true,
         };
-        let ids = self.breakpoints.iter().filter_map(|breakpoint| match &breakpoint.target {
-            Target::Data { name: wanted, scope } if wanted == name && is_watched(scope) => Some(breakpoint.id),
-            Target::Data { .. } | Target::Function(_) | Target::Line(_) => None,
-        });
-        for id in ids.collect::<Vec<BreakpointId>>() {
+        let is_it = |target: &Target| matches!(target, Target::Data { name: wanted, scope } if wanted == name && is_watched(scope));
+        for id in self.ids(is_it) {
             if self.counts(id, machine, place, seen) {
                 seen.reasons.push(Reason::Data(id, name.clone()));
             }
         }
+    }
+
+    /// The breakpoints that stand at such a thing.
+    fn ids(&self, is_it: impl Fn(&Target) -> bool) -> Vec<BreakpointId> {
+        let found = self.breakpoints.iter().filter(|breakpoint| is_it(&breakpoint.target));
+        found.map(|breakpoint| breakpoint.id).collect()
     }
 
     /// Whether a breakpoint that was come to stops the program: its condition, its count, and whether it only writes.

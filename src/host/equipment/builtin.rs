@@ -17,22 +17,18 @@ use crate::value::{Map, Value};
 
 /// Adds the packages of the binary that work on resources.
 pub(super) fn add_packages(packages: &mut Packages, resources: &Arc<Resources>, prices: &Arc<PriceTable>) {
-    let (all, table) = (resources.clone(), prices.clone());
-    packages.add(
-        "playhouse.llm",
-        Arc::new(move |parts: Parts| {
-            let model = wanted::<Model>(&all, "model", &parts.config)?;
-            Ok(Arc::new(LlmComponent { model, prices: table.clone() }) as Arc<dyn Component>)
-        }),
-    );
+    let (all, prices) = (resources.clone(), prices.clone());
+    let llm = move |parts: Parts| {
+        let model = wanted::<Model>(&all, "model", &parts.config)?;
+        Ok(Arc::new(LlmComponent { model, prices: prices.clone() }) as Arc<dyn Component>)
+    };
+    packages.add("playhouse.llm", Arc::new(llm));
     let all = resources.clone();
-    packages.add(
-        "playhouse.disk",
-        Arc::new(move |parts: Parts| {
-            let disk = wanted::<Disk>(&all, "disk", &parts.config)?;
-            Ok(Arc::new(DiskComponent { disk }) as Arc<dyn Component>)
-        }),
-    );
+    let disk = move |parts: Parts| {
+        let disk = wanted::<Disk>(&all, "disk", &parts.config)?;
+        Ok(Arc::new(DiskComponent { disk }) as Arc<dyn Component>)
+    };
+    packages.add("playhouse.disk", Arc::new(disk));
 }
 
 /// The resource of a kind that a plugin's configuration wants; the first of the kind if it says nothing.
@@ -47,7 +43,7 @@ fn wanted<T: Resource>(resources: &Resources, kind: &str, config: &Map) -> Resul
 }
 
 fn member<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
-    if let Value::Map(members) = value { members.get(name).and_then(Value::as_str) } else { None }
+    value.as_map()?.get(name)?.as_str()
 }
 
 fn unknown(package: &str, command: &str, known: &str) -> ComponentError {
@@ -71,7 +67,7 @@ impl Component for LlmComponent {
             if command != "generate" {
                 return Err(unknown("playhouse.llm", command, "generate"));
             }
-            let members = if let Value::Map(members) = &param { (**members).clone() } else { Map::new() };
+            let members = param.as_map().cloned().unwrap_or_default();
             let parameter = LlmParameter::read(&members).map_err(ComponentError::Failed)?;
             let answer = self.model.generate(&parameter, &self.prices).await;
             let answer = answer.map_err(|cause| ComponentError::Failed(cause.to_string()))?;
@@ -82,10 +78,6 @@ impl Component for LlmComponent {
             }
             serde_json::from_value(json).map_err(|error| ComponentError::Failed(error.to_string()))
         })
-    }
-
-    fn close(&self) -> BoxFuture<'_, ()> {
-        Box::pin(std::future::ready(()))
     }
 }
 
@@ -106,10 +98,6 @@ impl Component for DiskComponent {
             let work = tokio::task::spawn_blocking(move || disk_command(&disk, &command, &param));
             work.await.map_err(|lost| ComponentError::Failed(format!("the file could not be worked on: {lost}")))?
         })
-    }
-
-    fn close(&self) -> BoxFuture<'_, ()> {
-        Box::pin(std::future::ready(()))
     }
 }
 

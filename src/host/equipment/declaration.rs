@@ -11,6 +11,7 @@ use serde::Deserialize;
 use crate::host::keys::{ConfigError, as_text, count, read, seconds, texts, texts_of};
 use crate::host::resource::prices::PriceTable;
 use crate::host::tool::builtin;
+use crate::host::tool::generation::Generation;
 use crate::host::tool::policy::{Policies, ToolPolicy};
 use crate::lang::expr::scan_name;
 use crate::lang::program::{FrontMatter, ToolList};
@@ -72,19 +73,6 @@ pub enum ServerAddress {
     Url(Value),
 }
 
-/// Which generation of the protocol a server is spoken to in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ProtocolChoice {
-    /// The newer one, and the older if the server does not know it.
-    #[default]
-    Auto,
-    /// `initialize`, as servers knew it until 2025.
-    Initialize,
-    /// `server/discover`, since 2026-07-28.
-    Discover,
-}
-
 /// An MCP server that a program uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerDeclaration {
@@ -99,7 +87,7 @@ pub struct ServerDeclaration {
     /// Headers of requests; values may be secrets.
     pub headers: Map,
     /// The generation of the protocol.
-    pub protocol: ProtocolChoice,
+    pub protocol: Generation,
     /// How long a call may take.
     pub timeout: Option<Duration>,
     /// How many calls may run at a time.
@@ -191,16 +179,16 @@ impl Declarations {
         match written.key.as_str() {
             "plugins" => {
                 for (name, value) in map_of(&written.value, "plugins: {NAME: FOLDER}")? {
-                    let plugin =
-                        read_plugin(name, value, written).map_err(|fault| format!("plugin `{name}`: {fault}"))?;
+                    let plugin = read_plugin(name, value, written);
+                    let plugin = plugin.map_err(|fault| format!("plugin `{name}`: {fault}"))?;
                     self.plugins.retain(|known| known.name != plugin.name);
                     self.plugins.push(plugin);
                 }
             }
             "mcp" => {
                 for (name, value) in map_of(&written.value, "mcp: {NAME: {command: [PROGRAM, ARGUMENT]}}")? {
-                    let server =
-                        read_server(name, value, written).map_err(|fault| format!("server `{name}`: {fault}"))?;
+                    let server = read_server(name, value, written);
+                    let server = server.map_err(|fault| format!("server `{name}`: {fault}"))?;
                     self.servers.retain(|known| known.name != server.name);
                     self.servers.push(server);
                 }
@@ -382,7 +370,7 @@ struct ServerKeys {
     folder: String,
     env: Map,
     headers: Map,
-    protocol: ProtocolChoice,
+    protocol: Generation,
     #[serde(deserialize_with = "seconds")]
     timeout: Option<Duration>,
     #[serde(deserialize_with = "count")]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use futures_util::future::{BoxFuture, join_all};
 use tokio::sync::OnceCell;
 
-use crate::host::equipment::declaration::{ProtocolChoice, ServerAddress, ServerDeclaration};
+use crate::host::equipment::declaration::{ServerAddress, ServerDeclaration};
 use crate::host::equipment::surroundings::{EquipmentError, Surroundings};
-use crate::host::tool::mcp::{Generation, McpOptions, McpServer, Transport};
+use crate::host::tool::mcp::{McpOptions, McpServer, Transport};
 use crate::host::tool::plugin::{Component, ComponentError, Packages, Parts};
 use crate::host::tool::registry::Registry;
 use crate::host::tool::{CallContext, Tool, ToolOutcome};
@@ -90,11 +90,7 @@ fn resolve(server: &ServerDeclaration, around: &Surroundings<'_>) -> Result<McpO
         }
     };
     let mut options = McpOptions::new(server.name.clone(), transport);
-    options.generation = match server.protocol {
-        ProtocolChoice::Auto => Generation::Auto,
-        ProtocolChoice::Initialize => Generation::Initialize,
-        ProtocolChoice::Discover => Generation::Discover,
-    };
+    options.generation = server.protocol;
     options.timeout = server.timeout.unwrap_or(options.timeout);
     options.concurrency = server.concurrency;
     options.secrets = around.secrets.clone();
@@ -104,10 +100,8 @@ fn resolve(server: &ServerDeclaration, around: &Surroundings<'_>) -> Result<McpO
 /// Adds the package of plugins that are MCP servers: `setup.command` (a list) or `setup.url`. Their commands are tools
 /// of the server under the same names, with the types that `config.yaml` declares.
 pub(super) fn add_package(packages: &mut Packages) {
-    packages.add(
-        "playhouse.mcp",
-        Arc::new(|parts: Parts| Ok(Arc::new(ServerComponent::new(parts)?) as Arc<dyn Component>)),
-    );
+    let component = |parts: Parts| Ok(Arc::new(ServerComponent::new(parts)?) as Arc<dyn Component>);
+    packages.add("playhouse.mcp", Arc::new(component));
 }
 
 struct ServerComponent {
@@ -167,7 +161,7 @@ impl Component for ServerComponent {
             let name = format!("{}.{command}", self.options.name);
             let tool = tools.iter().find(|tool| *tool.signature().signature.name == *name);
             let none = || ComponentError::Failed(format!("the server has no tool `{command}`"));
-            let arguments = if let Value::Map(arguments) = &param { (**arguments).clone() } else { Map::new() };
+            let arguments = param.as_map().cloned().unwrap_or_default();
             match tool.ok_or_else(none)?.call(context.clone(), arguments).await {
                 ToolOutcome::Value(value) | ToolOutcome::Secret(value) => Ok(value),
                 ToolOutcome::Written { text, .. } => Ok(Value::from(text)),

@@ -19,7 +19,6 @@ use crate::host::replay::error::SessionError;
 use crate::host::replay::messages::MessageIds;
 use crate::host::tool::registry::Registry;
 use crate::lang::program::{EntryId, Program};
-use crate::value::{Map, Value};
 use crate::vm::protocol::{
     CallId, CallKind, Close, Effect, Event, Fact, NewProgram, Outcome, Progress, Question, QuestionId, StartCall,
     StartTurn, TimerId, Timestamp, ToolSignature, TurnId, Wait,
@@ -72,12 +71,11 @@ pub struct Witnesses<'a> {
 
 /// The text that a session has at the end of its records, and the tools it was read with. None: they hold no session.
 pub fn last_text(records: &[Record]) -> Option<(ProgramText, &[ToolWire])> {
-    let text = |roots: &[Arc<str>], files: &[FileWire]| ProgramText { roots: roots.to_vec(), files: files.to_vec() };
     records.iter().rev().find_map(|record| {
         if let RecordBody::Begun(begun) = &record.body {
-            Some((text(&begun.roots, &begun.files), &begun.tools[..]))
+            Some((text_of(&begun.roots, &begun.files), &begun.tools[..]))
         } else if let RecordBody::ProgramChanged(changed) = &record.body {
-            Some((text(&changed.roots, &changed.files), &changed.tools[..]))
+            Some((text_of(&changed.roots, &changed.files), &changed.tools[..]))
         } else {
             None
         }
@@ -455,6 +453,7 @@ fn program_of(
     loaded.map_err(SessionError::Program)
 }
 
+<<<<<<< HEAD
 fn to_change(changed: &ProgramChanged, witnesses: Option<Witnesses<'_>>) -> Result<Event, SessionError> {
     let text = ProgramText { roots: changed.roots.clone(), files: changed.files.clone() };
     let tools: Arc<[ToolSignature]> = changed.tools.iter().map(ToolWire::to_tool).collect();
@@ -467,11 +466,28 @@ fn to_begin(begun: &Begun, time: Timestamp, witnesses: Option<Witnesses<'_>>) ->
     let text = ProgramText { roots: begun.roots.clone(), files: begun.files.clone() };
     let tools: Arc<[ToolSignature]> = begun.tools.iter().map(ToolWire::to_tool).collect();
     let program = program_of(&text, &tools, witnesses)?;
+=======
+fn text_of(roots: &[Arc<str>], files: &[FileWire]) -> ProgramText {
+    ProgramText { roots: roots.to_vec(), files: files.to_vec() }
+}
+
+/// The program of a record, and its tools.
+fn load(text: &ProgramText, tools: &[ToolWire]) -> Result<(Arc<Program>, Arc<[ToolSignature]>), SessionError> {
+    let tools: Arc<[ToolSignature]> = tools.iter().map(ToolWire::to_tool).collect();
+    Ok((load_text(text, &tools).map_err(SessionError::Program)?, tools))
+}
+
+fn to_change(changed: &ProgramChanged) -> Result<Event, SessionError> {
+    let (program, tools) = load(&text_of(&changed.roots, &changed.files), &changed.tools)?;
+    Ok(Event::ProgramChanged { program: NewProgram(program), tools, reopened: changed.reopened })
+}
+
+/// All that the machine began with, without any file.
+pub(crate) fn to_begin(begun: &Begun, time: Timestamp) -> Result<Begin, SessionError> {
+    let (program, tools) = load(&text_of(&begun.roots, &begun.files), &begun.tools)?;
+>>>>>>> lines
     let entry = begun.entry.as_ref().map(|entry| find_entry(&program, entry)).transpose()?;
-    let arguments = match &begun.arguments {
-        Value::Map(arguments) => Map::clone(arguments),
-        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::List(_) => Map::new(),
-    };
+    let arguments = begun.arguments.as_map().cloned().unwrap_or_default();
     Ok(Begin { program, settings: begun.settings.clone(), tools, entry, arguments, time })
 }
 

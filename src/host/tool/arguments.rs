@@ -1,6 +1,9 @@
 //! The signatures of tools of ours, and the arguments of calls against signatures.
 
-use crate::lang::program::{Parameter, Signature, Type};
+use std::sync::Arc;
+
+use crate::host::resource::Resource;
+use crate::lang::program::{Parameter, Signature, Type, TypeKind};
 use crate::value::{Map, Value};
 use crate::vm::protocol::{EffectClass, ToolSignature};
 
@@ -19,6 +22,51 @@ pub(crate) fn tool(
 ) -> ToolSignature {
     let signature = Signature { name: name.into(), parameters, returns: returns.into(), summary: summary.into() };
     ToolSignature::new(signature, effect)
+}
+
+/// The resources of one kind that a tool works on, never none; a call says in `resource` which it means, else the first.
+pub(crate) struct Among<R: ?Sized> {
+    all: Arc<[Arc<R>]>,
+    /// What is told of one beside its name.
+    about: fn(&R) -> String,
+}
+
+impl<R: Resource + ?Sized> Among<R> {
+    /// These; none if there are none.
+    pub(crate) fn new(all: &[Arc<R>], about: fn(&R) -> String) -> Option<Among<R>> {
+        (!all.is_empty()).then(|| Among { all: all.into(), about })
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &R> {
+        self.all.iter().map(|resource| &**resource)
+    }
+
+    /// The one that a call means.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub(crate) fn find(&self, arguments: &Map) -> Result<&Arc<R>, ArgumentFault> {
+        let named = arguments.get("resource").filter(|name| name.as_str().is_some());
+        let is_it =
+            |resource: &&Arc<R>| named.is_none_or(|name| resource.label().shown().map(|own| &**own) == name.as_str());
+        self.all.iter().find(is_it).ok_or_else(|| {
+            let message = format!("is no resource that there is; there are {}", self.known());
+            ArgumentFault { path: "resource".to_owned(), message }
+        })
+    }
+
+    /// The parameter by which a call says so, where there is a choice; `what` asks which.
+    pub(crate) fn parameter(&self, what: &str) -> Option<Parameter> {
+        let text = Type { optional: true, ..TypeKind::Str.into() };
+        let description = format!("{what}: {}", self.known());
+        (self.all.len() > 1).then(|| parameter("resource", text, Some(Value::Null), &description))
+    }
+
+    fn known(&self) -> String {
+        let named = self.all().filter_map(|one| Some(format!("`{}`{}", one.label().shown()?, (self.about)(one))));
+        named.collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// One thing that is wrong with the arguments of a call.
@@ -65,10 +113,15 @@ pub fn check_arguments(signature: &Signature, mut arguments: Map) -> Result<Map,
     if faults.is_empty() { Ok(arguments) } else { Err(faults) }
 }
 
+/// Faults in words, one after the other.
+pub(crate) fn join_faults(faults: &[ArgumentFault]) -> String {
+    let faults = faults.iter().map(|fault| format!("`{}` {}", fault.path, fault.message));
+    faults.collect::<Vec<_>>().join("; ")
+}
+
 /// All faults of a call's arguments, in words for the program's model, which mends them in one round.
 pub fn describe_faults(signature: &Signature, faults: &[ArgumentFault]) -> String {
-    let faults: Vec<String> = faults.iter().map(|fault| format!("`{}` {}", fault.path, fault.message)).collect();
     let parameters: Vec<String> =
         signature.parameters.iter().map(|parameter| format!("{}: {}", parameter.name, parameter.ty)).collect();
-    format!("{}; the parameters are {}({})", faults.join("; "), signature.name, parameters.join(", "))
+    format!("{}; the parameters are {}({})", join_faults(faults), signature.name, parameters.join(", "))
 }

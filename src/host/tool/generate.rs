@@ -79,16 +79,10 @@ fn request_of(arguments: &Map) -> LlmRequest {
 
 /// The text of an argument. A dataflow plan gives lists of texts, mostly of one.
 fn text_of(value: &Value) -> String {
-    match value {
-        Value::List(texts) if texts.iter().all(|text| text.as_str().is_some()) => {
-            texts.iter().map(Value::to_text).collect::<Vec<_>>().join("\n")
-        }
-        Value::Null
-        | Value::Bool(_)
-        | Value::Int(_)
-        | Value::Float(_)
-        | Value::Str(_)
-        | Value::List(_)
-        | Value::Map(_) => value.to_text(),
+    if let Value::List(texts) = value
+        && texts.iter().all(|text| text.as_str().is_some())
+    {
+        return texts.iter().map(Value::to_text).collect::<Vec<_>>().join("\n");
     }
+    value.to_text()
 }

@@ -6,9 +6,8 @@ use std::time::Duration;
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
-use crate::host::resource::Resource;
 use crate::host::resource::http::{Http, HttpError, HttpRequest};
-use crate::host::tool::arguments::{check_arguments, parameter, tool};
+use crate::host::tool::arguments::{Among, check_arguments, join_faults, parameter, tool};
 use crate::host::tool::registry::{AddToolError, Registry};
 use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::{Type, TypeKind};
@@ -48,9 +47,9 @@ pub const HTTP_POST: &str = "HttpPost";
 /// # Errors
 /// One of the names is taken.
 pub fn add_http_tools(registry: &Registry, resources: &[Arc<Http>]) -> Result<(), AddToolError> {
-    let Some(first) = resources.first() else { return Ok(()) };
     for work in [Work::Get, Work::Post] {
-        registry.add(Arc::new(HttpTool { work, first: first.clone(), all: resources.into() }))?;
+        let Some(resources) = Among::new(resources, |_| String::new()) else { return Ok(()) };
+        registry.add(Arc::new(HttpTool { work, resources }))?;
     }
     Ok(())
 }
@@ -63,48 +62,34 @@ enum Work {
 
 struct HttpTool {
     work: Work,
-    first: Arc<Http>,
-    all: Arc<[Arc<Http>]>,
+    resources: Among<Http>,
 }
 
 impl HttpTool {
-    fn resource(&self, arguments: &Map) -> Option<&Arc<Http>> {
-        match arguments.get("resource") {
-            Some(Value::Str(name)) => self.all.iter().find(|http| http.label().shown() == Some(name)),
-            Some(_) | None => Some(&self.first),
-        }
-    }
-
-    fn known(&self) -> String {
-        let names = self.all.iter().filter_map(|http| http.label().shown()).map(|name| format!("`{name}`"));
-        names.collect::<Vec<_>>().join(", ")
+    /// The resource that a call means, and the call's headers.
+    fn read(&self, arguments: &Map) -> Result<(&Arc<Http>, HeaderMap), Vec<ArgumentFault>> {
+        let http = self.resources.find(arguments).map_err(|fault| vec![fault])?;
+        Ok((http, read_headers(http, arguments.get("headers"))?))
     }
 
     async fn ask(&self, context: CallContext, arguments: Map) -> ToolOutcome {
-        let Some(http) = self.resource(&arguments) else {
-            return ToolOutcome::Error(format!("there is no such resource; there are {}", self.known()));
-        };
-        let mut headers = match read_headers(http, arguments.get("headers")) {
-            Ok(headers) => headers,
-            Err(faults) => {
-                let faults: Vec<String> =
-                    faults.iter().map(|fault| format!("`{}` {}", fault.path, fault.message)).collect();
-                return ToolOutcome::Error(faults.join("; "));
-            }
+        let (http, mut headers) = match self.read(&arguments) {
+            Ok(read) => read,
+            Err(faults) => return ToolOutcome::Error(join_faults(&faults)),
         };
         let mut body = Vec::new();
         if self.work == Work::Post {
-            let content_type = match arguments.get("body") {
-                Some(Value::Null) | None => None,
-                Some(Value::Str(text)) => {
+            let given = arguments.get("body").filter(|body| **body != Value::Null);
+            let content_type = given.map(|given| match given.as_str() {
+                Some(text) => {
                     body = text.as_bytes().to_vec();
-                    Some("text/plain; charset=utf-8")
+                    "text/plain; charset=utf-8"
                 }
-                Some(value @ (Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::List(_) | Value::Map(_))) => {
-                    body = value.to_json().into_bytes();
-                    Some("application/json")
+                None => {
+                    body = given.to_json().into_bytes();
+                    "application/json"
                 }
-            };
+            });
             if let Some(content_type) = content_type {
                 headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(content_type));
             }
@@ -147,11 +132,7 @@ impl Tool for HttpTool {
             parameters.push(parameter("body", Type::ANY, None, body));
         }
         parameters.push(parameter("headers", TypeKind::Dict, Some(Value::map(Map::new())), "further headers"));
-        if self.all.len() > 1 {
-            let description = format!("which of the resources asks: {}", self.known());
-            let text = Type { optional: true, ..TypeKind::Str.into() };
-            parameters.push(parameter("resource", text, Some(Value::Null), &description));
-        }
+        parameters.extend(self.resources.parameter("which of the resources asks"));
         let (name, summary, effect) = match self.work {
             Work::Get => (
                 HTTP_GET,
@@ -169,17 +150,13 @@ impl Tool for HttpTool {
 
     fn check(&self, arguments: Map) -> Result<Map, Vec<ArgumentFault>> {
         let arguments = check_arguments(&self.signature().signature, arguments)?;
-        let Some(http) = self.resource(&arguments) else {
-            let message = format!("is no resource that there is; there are {}", self.known());
-            return Err(vec![ArgumentFault { path: "resource".to_owned(), message }]);
-        };
-        read_headers(http, arguments.get("headers"))?;
+        self.read(&arguments)?;
         Ok(arguments)
     }
 
     fn timeout(&self) -> Duration {
         // The resource's own time-out is the first to speak, as it names the server; a read may be tried three times.
-        let longest = self.all.iter().map(|http| http.timeout()).max().unwrap_or_default();
+        let longest = self.resources.all().map(Http::timeout).max().unwrap_or_default();
         let n_attempts = if self.work == Work::Get { 3 } else { 1 };
         longest * n_attempts + Duration::from_secs(5)
     }

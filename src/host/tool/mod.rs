@@ -17,6 +17,8 @@ pub mod function;
 
 pub mod generate;
 
+pub mod generation;
+
 pub mod plugin;
 
 pub mod retrieval;

@@ -7,23 +7,12 @@ use std::time::Duration;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+pub use crate::host::component::Approval as ApprovalPolicy;
 use crate::host::keys::{count, of_kind, seconds, texts_of};
 use crate::lang::program::{ToolList, fits};
 use crate::value::{Map, Value};
 use crate::vm::protocol::Origin;
 use crate::vm::protocol::{Approval, EffectClass, ParameterRule, ToolSignature};
-
-/// Which calls a person confirms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ApprovalPolicy {
-    /// None.
-    Never,
-    /// Those of tools that change something.
-    Writes,
-    /// All.
-    Ask,
-}
 
 /// What is decided about tools of one name, or of all names with one beginning. What is not set is as the tool says.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -92,16 +81,11 @@ impl Ruling {
         // The operator's word stands in the place of the tool's own; the program's stands beside what came of that.
         let effect = operator.effect.unwrap_or(signature.effect);
         signature.effect = program.effect.map_or(effect, |wanted| wanted.max(effect));
-        let is_reading = signature.effect == EffectClass::ReadOnly;
-        let asks = |policy: ApprovalPolicy| match policy {
-            ApprovalPolicy::Never => false,
-            ApprovalPolicy::Writes => !is_reading,
-            ApprovalPolicy::Ask => true,
-        };
+        let effect = signature.effect;
         if operator.approval == Some(ApprovalPolicy::Never) {
             signature.approval = Approval::Never;
         }
-        if [operator.approval, program.approval].into_iter().flatten().any(asks) {
+        if [operator.approval, program.approval].into_iter().flatten().any(|policy| policy.asks(effect)) {
             signature.approval = Approval::Ask;
         }
         for (parameter, accepts) in operator.accepts.iter().chain(&program.accepts) {

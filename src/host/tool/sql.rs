@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::host::resource::sql::{Database, SqlError};
-use crate::host::tool::arguments::{check_arguments, parameter, tool};
+use crate::host::tool::arguments::{Among, check_arguments, join_faults, parameter, tool};
 use crate::host::tool::registry::{AddToolError, Registry};
 use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::lang::program::{Type, TypeKind};
@@ -21,33 +21,22 @@ pub const SQL_QUERY: &str = "SqlQuery";
 /// # Errors
 /// The name is taken.
 pub fn add_sql_tools(registry: &Registry, databases: &[Arc<dyn Database>]) -> Result<(), AddToolError> {
-    let Some(first) = databases.first() else { return Ok(()) };
-    registry.add(Arc::new(SqlQuery { first: first.clone(), all: databases.into() }))
+    let about = |database: &dyn Database| {
+        format!(" ({}{})", database.kind(), if database.may_write() { "" } else { ", read-only" })
+    };
+    match Among::new(databases, about) {
+        Some(databases) => registry.add(Arc::new(SqlQuery { databases })),
+        None => Ok(()),
+    }
 }
 
 struct SqlQuery {
-    first: Arc<dyn Database>,
-    all: Arc<[Arc<dyn Database>]>,
+    databases: Among<dyn Database>,
 }
 
 impl SqlQuery {
-    fn database(&self, arguments: &Map) -> Option<&Arc<dyn Database>> {
-        match arguments.get("resource") {
-            Some(Value::Str(name)) => self.all.iter().find(|database| database.label().shown() == Some(name)),
-            Some(_) | None => Some(&self.first),
-        }
-    }
-
-    fn known(&self) -> String {
-        let all = self.all.iter().filter_map(|database| {
-            let rights = if database.may_write() { "" } else { ", read-only" };
-            database.label().shown().map(|name| format!("`{name}` ({}{rights})", database.kind()))
-        });
-        all.collect::<Vec<_>>().join(", ")
-    }
-
     fn placeholders(&self) -> String {
-        let mut kinds: Vec<&str> = self.all.iter().map(|database| database.placeholders()).collect();
+        let mut kinds: Vec<&str> = self.databases.all().map(|database| database.placeholders()).collect();
         kinds.dedup();
         kinds.join(", ")
     }
@@ -61,12 +50,8 @@ impl Tool for SqlQuery {
             parameter("sql", TypeKind::Str, None, &sql),
             parameter("parameters", Type::ANY, Some(Value::list(Vec::new())), values),
         ];
-        if self.all.len() > 1 {
-            let description = format!("which database: {}", self.known());
-            let text = Type { optional: true, ..TypeKind::Str.into() };
-            parameters.push(parameter("resource", text, Some(Value::Null), &description));
-        }
-        let may_write = self.all.iter().any(|database| database.may_write());
+        parameters.extend(self.databases.parameter("which database"));
+        let may_write = self.databases.all().any(|database| database.may_write());
         let summary = if may_write {
             "Runs one SQL statement: its rows as a list of dicts, or {changed} if it gives none."
         } else {
@@ -82,32 +67,26 @@ impl Tool for SqlQuery {
     fn check(&self, arguments: Map) -> Result<Map, Vec<ArgumentFault>> {
         let arguments = check_arguments(&self.signature().signature, arguments)?;
         let mut faults = Vec::new();
-        match arguments.get("parameters") {
-            Some(Value::List(_) | Value::Map(_) | Value::Null) | None => {}
-            Some(other @ (Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_))) => {
-                faults.push(ArgumentFault {
-                    path: "parameters".into(),
-                    message: format!("must be list or dict, not {}", other.kind()),
-                })
-            }
+        let is_right = |values: &Value| matches!(values, Value::List(_) | Value::Map(_) | Value::Null);
+        if let Some(other) = arguments.get("parameters").filter(|values| !is_right(values)) {
+            let message = format!("must be list or dict, not {}", other.kind());
+            faults.push(ArgumentFault { path: "parameters".into(), message });
         }
-        if self.database(&arguments).is_none() {
-            let message = format!("is no resource that there is; there are {}", self.known());
-            faults.push(ArgumentFault { path: "resource".into(), message });
-        }
+        faults.extend(self.databases.find(&arguments).err());
         if faults.is_empty() { Ok(arguments) } else { Err(faults) }
     }
 
     fn timeout(&self) -> Duration {
         // The database's own time-out is the first to speak; a read may be tried three times.
-        let longest = self.all.iter().map(|database| database.timeout()).max().unwrap_or_default();
+        let longest = self.databases.all().map(|database| database.timeout()).max().unwrap_or_default();
         longest * 3 + Duration::from_secs(5)
     }
 
     fn call(&self, context: CallContext, arguments: Map) -> ToolFuture<'_> {
         Box::pin(async move {
-            let Some(database) = self.database(&arguments) else {
-                return ToolOutcome::Error(format!("there is no such resource; there are {}", self.known()));
+            let database = match self.databases.find(&arguments) {
+                Ok(database) => database,
+                Err(fault) => return ToolOutcome::Error(join_faults(&[fault])),
             };
             let sql = match arguments.get("sql") {
                 Some(Value::Str(sql)) => sql.clone(),

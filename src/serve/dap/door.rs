@@ -29,8 +29,6 @@ pub trait Door: Send + Sync {
 pub struct Subject {
     /// The program.
     pub program: Arc<Program>,
-    /// What people call it.
-    pub name: String,
     /// Whether it is a plan: it says nothing, and its value is what is wanted of it.
     pub is_plan: bool,
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::value::PathStep;
+use crate::value::{PathStep, Value};
 use crate::vm::protocol::{FrameId, Tracked};
 
 /// What can be opened.
@@ -64,4 +64,14 @@ pub(super) struct Row {
     pub(super) value: String,
     pub(super) kind: Option<String>,
     pub(super) list: Option<List>,
+}
+
+/// How many members a client can be shown of a value, and what they are called; none of what has none, and of a secret.
+pub(super) fn members_of(value: &Tracked) -> Option<(&'static str, usize)> {
+    match value.value() {
+        _ if value.is_secret() => None,
+        Value::List(items) => Some(("indexedVariables", items.len())),
+        Value::Map(members) => Some(("namedVariables", members.len())),
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => None,
+    }
 }

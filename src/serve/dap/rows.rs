@@ -1,7 +1,7 @@
 //! What is to be known of a frame beside its variables, as rows: its queue, the triggers, its chat session, counters.
 
 use crate::host::summary::Summary;
-use crate::serve::dap::lists::{Entry, Inner, List, Row};
+use crate::serve::dap::lists::{Entry, Inner, List, Row, members_of};
 use crate::serve::show::short_value;
 use crate::serve::show::variables::kind_and_origin;
 use crate::value::Value;
@@ -15,8 +15,9 @@ pub(super) fn queue(frame: &FrameView) -> Vec<Entry> {
             name: name.to_string(),
             value: short_value(&value.shown()),
             kind: Some(kind_and_origin(value)),
-            list: (!value.is_secret() && has_members(value.value()))
-                .then(|| List::Value(Box::new(Inner { value: value.clone(), owner: None, name: None }))),
+            list: members_of(value)
+                .filter(|(_, n)| *n > 0)
+                .map(|_| List::Value(Box::new(Inner { value: value.clone(), owner: None, name: None }))),
         });
         let arguments: Vec<Row> = values.collect();
         let question = call.question.as_ref().map(|question| format!(": {question}")).unwrap_or_default();
@@ -29,14 +30,6 @@ pub(super) fn queue(frame: &FrameView) -> Vec<Entry> {
         })
     };
     frame.queue.iter().enumerate().map(row).collect()
-}
-
-fn has_members(value: &Value) -> bool {
-    match value {
-        Value::List(items) => !items.is_empty(),
-        Value::Map(members) => !members.is_empty(),
-        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => false,
-    }
 }
 
 /// A trigger.

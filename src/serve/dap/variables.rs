@@ -5,7 +5,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::lang::expr::scan_name;
-use crate::serve::dap::lists::{Entry, Inner, List, Owner, ScopeKind};
+use crate::serve::dap::lists::{Entry, Inner, List, Owner, ScopeKind, members_of};
 use crate::serve::dap::rows::{chat, counters, queue, trigger_row};
 use crate::serve::dap::wire::{Refusal, RefusalKind, VariablesArguments};
 use crate::serve::show::variables::{Group, groups, kind_and_origin};
@@ -100,12 +100,6 @@ impl Lists {
     /// A value as the client gets it: its text under `key` (`value`, or `result` of an expression), and what is to be
     /// known of it. `name` is how it is written in an expression.
     pub(crate) fn value(&mut self, key: &str, value: &Tracked, owner: Option<Owner>, name: Option<String>) -> Json {
-        let members = match value.value() {
-            _ if value.is_secret() => None,
-            Value::List(items) => Some(("indexedVariables", items.len())),
-            Value::Map(members) => Some(("namedVariables", members.len())),
-            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => None,
-        };
         let secret = if value.is_secret() { ", secret" } else { "" };
         let mut told = json!({
             key: short_value(&value.shown()),
@@ -116,7 +110,7 @@ impl Lists {
         if owner.is_none() {
             told["presentationHint"]["attributes"] = json!(["readOnly"]);
         }
-        if let Some((counted, n)) = members {
+        if let Some((counted, n)) = members_of(value) {
             if n > 0 {
                 let inner = Inner { value: value.clone(), owner, name };
                 told["variablesReference"] = self.put(List::Value(Box::new(inner))).into();

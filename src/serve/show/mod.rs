@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 use serde_json::{Value as Json, json};
 
 use crate::host::summary::SkippedWire;
-use crate::host::travel;
+use crate::host::{text, travel};
 use crate::lang::program::Program;
 use crate::serve::show::variables::variables;
 use crate::serve::show::words::short;
@@ -139,11 +139,7 @@ pub(crate) fn lost(n_events: u64) -> String {
 
 /// Text on one line; of a long one the beginning.
 pub(crate) fn one_line(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if words.chars().count() <= MAX_LINE {
-        return words;
-    }
-    words.chars().take(MAX_LINE).chain(['…']).collect()
+    text::cut(&text::one_line(text), MAX_LINE)
 }
 
 /// The lines that the model has left out, each with its reason.

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::host::text::one_line;
 use crate::lang::program::Program;
 use crate::vm::protocol::{Judge, Ruling};
 
@@ -60,6 +61,6 @@ impl Unjudged {
     fn words(&self, name: &str) -> Option<String> {
         let mut triggers = self.program.playbooks.iter().flat_map(|playbook| &playbook.triggers);
         let trigger = triggers.find(|trigger| self.program.trigger_name(trigger.id) == name)?;
-        Some(trigger.text.split_whitespace().collect::<Vec<_>>().join(" "))
+        Some(one_line(&trigger.text))
     }
 }

@@ -10,6 +10,7 @@ use crate::host::clock::{Clock, SystemClock, iso_text};
 use crate::host::events::wire::{UpdateWire, ruling_name};
 use crate::host::journal::record::Record;
 use crate::host::summary::SkippedWire;
+use crate::host::text::one_line;
 use crate::host::why::{History, Judged, PassedOver, PassedOverReason, Why, find_trigger, history, passed_over_events};
 use crate::serve::show::{count, short_value, skipped};
 use crate::vm::protocol::{Evaluation, Judge, Ruling, USER_MESSAGE, Update};
@@ -247,10 +248,6 @@ fn times(n: u64) -> String {
         2 => "twice".to_owned(),
         n => count(usize::try_from(n).unwrap_or(usize::MAX), "time"),
     }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A trigger in `sessions why --format json`. A public interface: fields are added, never changed or removed.

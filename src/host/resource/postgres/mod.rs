@@ -30,10 +30,7 @@ const RESET: &str = "RESET SESSION AUTHORIZATION; RESET ALL; SELECT pg_advisory_
 pub struct Postgres {
     label: Label,
     server: Server,
-    may_write: bool,
-    timeout: Duration,
-    max_rows: usize,
-    max_bytes: usize,
+    config: PostgresConfig,
     /// Connections that nobody uses; none while the resource is not acquired.
     idle: Mutex<Option<Vec<Connected>>>,
     room: Semaphore,
@@ -45,16 +42,8 @@ impl Postgres {
     /// # Errors
     /// What is wrong with it; never with any part of the URL.
     pub fn new(label: Label, config: PostgresConfig) -> Result<Postgres, ResourceError> {
-        Ok(Postgres {
-            label,
-            server: Server::new(&config)?,
-            may_write: config.write,
-            timeout: config.timeout,
-            max_rows: config.max_rows,
-            max_bytes: config.max_bytes,
-            idle: Mutex::default(),
-            room: Semaphore::new(config.connections.clamp(1, 100)),
-        })
+        let room = Semaphore::new(config.connections.clamp(1, 100));
+        Ok(Postgres { label, server: Server::new(&config)?, config, idle: Mutex::default(), room })
     }
 
     fn idle(&self) -> std::sync::MutexGuard<'_, Option<Vec<Connected>>> {
@@ -77,7 +66,7 @@ impl Postgres {
     }
 
     async fn run(&self, sql: &str, values: &Value) -> Result<Value, SqlError> {
-        words::check(sql, self.may_write).map_err(SqlError::Failed)?;
+        words::check(sql, self.config.write).map_err(SqlError::Failed)?;
         let Value::List(values) = values else {
             let text = "PostgreSQL numbers its placeholders (`$1`, `$2`), so the values must be a list";
             return Err(SqlError::Failed(text.to_owned()));
@@ -97,9 +86,9 @@ impl Postgres {
 
     async fn transact(&self, connected: &mut Connected, sql: &str, values: &[Value]) -> Result<Value, SqlError> {
         let explain = |error: tokio_postgres::Error| explain(sql, &error);
-        let transaction = connected.client.build_transaction().read_only(!self.may_write).start();
+        let transaction = connected.client.build_transaction().read_only(!self.config.write).start();
         let transaction = transaction.await.map_err(explain)?;
-        let limit = format!("SET LOCAL statement_timeout = {}", self.timeout.as_millis().clamp(1, 1 << 30));
+        let limit = format!("SET LOCAL statement_timeout = {}", self.config.timeout.as_millis().clamp(1, 1 << 30));
         transaction.batch_execute(&limit).await.map_err(explain)?;
         let statement = transaction.prepare(sql).await.map_err(explain)?;
         let n_places = statement.params().len();
@@ -109,10 +98,10 @@ impl Postgres {
         }
         let columns: Vec<Arc<str>> = statement.columns().iter().map(|column| column.name().into()).collect();
         let n_columns = columns.len();
-        let mut kept = Rows::new(columns, self.max_rows, self.max_bytes)?;
+        let mut kept = Rows::new(columns, self.config.max_rows, self.config.max_bytes)?;
         let portal = transaction.bind_raw(&statement, values.iter().map(Parameter)).await.map_err(explain)?;
         // One row more than may be kept shows that there are too many.
-        let max_rows = i32::try_from(self.max_rows).unwrap_or(i32::MAX - 1) + 1;
+        let max_rows = i32::try_from(self.config.max_rows).unwrap_or(i32::MAX - 1) + 1;
         let rows = transaction.query_portal_raw(&portal, max_rows).await.map_err(explain)?;
         let mut rows = std::pin::pin!(rows);
         while let Some(row) = rows.next().await {
@@ -132,21 +121,21 @@ impl Database for Postgres {
     }
 
     fn may_write(&self) -> bool {
-        self.may_write
+        self.config.write
     }
 
     fn timeout(&self) -> Duration {
-        self.timeout
+        self.config.timeout
     }
 
     fn query(&self, sql: Arc<str>, values: Value) -> BoxFuture<'_, Result<Value, SqlError>> {
         Box::pin(async move {
-            match tokio::time::timeout(self.timeout + GRACE, self.run(&sql, &values)).await {
+            match tokio::time::timeout(self.config.timeout + GRACE, self.run(&sql, &values)).await {
                 Ok(result) => result,
                 Err(_) => Err(SqlError::Unavailable(format!(
                     "{} gave no answer within {} s (`timeout` of the resource)",
                     self.server.shown(),
-                    self.timeout.as_secs_f64()
+                    self.config.timeout.as_secs_f64()
                 ))),
             }
         })

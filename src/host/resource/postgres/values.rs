@@ -67,18 +67,16 @@ fn text_of(value: &Value, ty: &Type) -> Result<Option<String>, Fault> {
 fn array_text(items: &[Value], inner: &Type) -> Result<String, Fault> {
     let mut parts = Vec::new();
     for item in items {
-        parts.push(match item {
-            Value::List(items) if *inner != Type::JSON && *inner != Type::JSONB => array_text(items, inner)?,
-            Value::Null
-            | Value::Bool(_)
-            | Value::Int(_)
-            | Value::Float(_)
-            | Value::Str(_)
-            | Value::List(_)
-            | Value::Map(_) => match text_of(item, inner)? {
-                Some(text) => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
-                None => "NULL".to_owned(),
-            },
+        if let Value::List(items) = item
+            && *inner != Type::JSON
+            && *inner != Type::JSONB
+        {
+            parts.push(array_text(items, inner)?);
+            continue;
+        }
+        parts.push(match text_of(item, inner)? {
+            Some(text) => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
+            None => "NULL".to_owned(),
         });
     }
     Ok(format!("{{{}}}", parts.join(",")))

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::hooks::{Action, AuthAction, AuthContext, Authorization};
-use rusqlite::types::{Null, ToSqlOutput, Value as Stored, ValueRef};
-use rusqlite::{Connection, ErrorCode, Statement, ToSql};
+use rusqlite::types::{Value as Stored, ValueRef};
+use rusqlite::{Connection, ErrorCode, Statement};
 
 use crate::host::resource::ResourceError;
 use crate::host::resource::rows::{Rows, bytes_of, bytes_value, changed, place};
@@ -256,8 +256,6 @@ fn refusal(action: AuthAction<'_>, may_write: bool) -> Option<String> {
 /// Binds the values of a list in their order, or of a map by their names.
 fn bind(statement: &mut Statement<'_>, values: &Value) -> Result<(), SqlError> {
     let n_places = statement.parameter_count();
-    let names: Vec<Option<String>> =
-        (1..=n_places).map(|index| statement.parameter_name(index).map(ToOwned::to_owned)).collect();
     match values {
         Value::List(values) => {
             if values.len() != n_places {
@@ -270,8 +268,8 @@ fn bind(statement: &mut Statement<'_>, values: &Value) -> Result<(), SqlError> {
             Ok(())
         }
         Value::Map(values) => {
-            let bare = |name: &Option<String>| name.as_deref().map(|name| name[1..].to_owned());
-            let wanted: Vec<Option<String>> = names.iter().map(bare).collect();
+            let bare = |index| statement.parameter_name(index).map(|name| name[1..].to_owned());
+            let wanted: Vec<Option<String>> = (1..=n_places).map(bare).collect();
             let mut faults = Vec::new();
             for (index, name) in wanted.iter().enumerate() {
                 match name.as_ref().map(|name| (name, values.get(name.as_str()))) {
@@ -305,21 +303,7 @@ fn bind_one(statement: &mut Statement<'_>, index: usize, value: &Value) -> Resul
             Value::List(_) | Value::Map(_) => Stored::Text(value.to_json()),
         },
     };
-    statement.raw_bind_parameter(index, Bound(stored)).map_err(|error| failed(error.to_string()))
-}
-
-struct Bound(Stored);
-
-impl ToSql for Bound {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        match &self.0 {
-            Stored::Null => Null.to_sql(),
-            Stored::Integer(int) => int.to_sql(),
-            Stored::Real(float) => float.to_sql(),
-            Stored::Text(text) => text.to_sql(),
-            Stored::Blob(bytes) => bytes.to_sql(),
-        }
-    }
+    statement.raw_bind_parameter(index, stored).map_err(|error| failed(error.to_string()))
 }
 
 fn value_of(stored: ValueRef<'_>) -> Value {
@@ -338,22 +322,16 @@ fn explain(watch: &Watch, sql: &str, error: &rusqlite::Error) -> SqlError {
     if let Some(refusal) = watch.refusal() {
         return SqlError::Failed(refusal);
     }
-    let code = error.sqlite_error_code();
-    let busy = code == Some(ErrorCode::DatabaseBusy) || code == Some(ErrorCode::DatabaseLocked);
-    if busy {
-        return SqlError::Unavailable(format!("another process is writing to the database: {error}"));
-    }
-    if code == Some(ErrorCode::OperationInterrupted) {
-        return SqlError::Failed("the statement was ended".to_owned());
-    }
-    if let rusqlite::Error::MultipleStatement = error {
-        return SqlError::Failed("`sql` holds more than one statement; call once for each".to_owned());
-    }
-    if let rusqlite::Error::SqlInputError { msg, offset, .. } = error {
-        return SqlError::Failed(match usize::try_from(*offset) {
+    SqlError::Failed(match (error.sqlite_error_code(), error) {
+        (Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked), _) => {
+            return SqlError::Unavailable(format!("another process is writing to the database: {error}"));
+        }
+        (Some(ErrorCode::OperationInterrupted), _) => "the statement was ended".to_owned(),
+        (_, rusqlite::Error::MultipleStatement) => "`sql` holds more than one statement; call once for each".to_owned(),
+        (_, rusqlite::Error::SqlInputError { msg, offset, .. }) => match usize::try_from(*offset) {
             Ok(offset) => format!("SQLite: {msg} ({})", place(sql, offset)),
             Err(_) => format!("SQLite: {msg}"),
-        });
-    }
-    SqlError::Failed(format!("SQLite: {error}"))
+        },
+        _ => format!("SQLite: {error}"),
+    })
 }

@@ -10,6 +10,7 @@ use futures_util::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::host::secrets::Secrets;
+pub use crate::host::tool::generation::Generation;
 
 /// How to reach a server, and how its tools are called.
 #[derive(Clone)]
@@ -61,18 +62,6 @@ pub type Outgoing = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// Opens a byte stream to a server; called again for each new connection.
 pub type Dial = Arc<dyn Fn() -> BoxFuture<'static, io::Result<(Incoming, Outgoing)>> + Send + Sync>;
-
-/// Generations of the protocol.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Generation {
-    /// The newer one, and the older one if the server does not know it.
-    #[default]
-    Auto,
-    /// The older one, which begins with `initialize`.
-    Initialize,
-    /// The newer one, which begins with `server/discover`.
-    Discover,
-}
 
 impl McpOptions {
     /// A server of this name there; all else as usual.

@@ -7,14 +7,14 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use crate::host::component::schema::json_schema;
-use crate::host::component::{self, Command, ComponentConfig, DataType, Description, SharedTypes};
+use crate::host::component::{Command, ComponentConfig, DataType, Description, SharedTypes};
 use crate::host::secrets::Secrets;
 use crate::host::tool::plugin::component::Component;
 use crate::host::tool::plugin::packages::Surroundings;
 use crate::host::tool::{ArgumentFault, CallContext, Tool, ToolFuture, ToolOutcome};
 use crate::value::{Map, Value};
 use crate::vm::protocol::Origin;
-use crate::vm::protocol::{Approval, EffectClass, ParameterRule, ToolSignature};
+use crate::vm::protocol::{Approval, ParameterRule, ToolSignature};
 
 /// The one argument of a command that takes no object.
 const WHOLE: &str = "param";
@@ -51,11 +51,7 @@ impl CommandTool {
         let types = &config.types;
         let mut signature = command.signature(plugin, types);
         signature.name = format!("{plugin}.{called}").into();
-        let asks = match command.approval {
-            component::Approval::Never => false,
-            component::Approval::Writes => command.effect != EffectClass::ReadOnly,
-            component::Approval::Ask => true,
-        };
+        let asks = command.approval.asks(command.effect);
         let takes_members = command.parameter.as_ref().is_some_and(|parameter| parameter.ty.fields(types).is_some());
         let signature = ToolSignature {
             signature,

@@ -54,5 +54,7 @@ pub trait Component: Send + Sync {
     }
 
     /// The end: whatever it holds is let go. No command comes after it.
-    fn close(&self) -> BoxFuture<'_, ()>;
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }

@@ -101,7 +101,7 @@ impl Door for CommandLineDoor {
             };
             let (remarks, warnings) = (texts(Level::Note), texts(Level::Warning));
             let program = opened.program.clone();
-            let subject = Subject { name: program.name().to_string(), program, is_plan };
+            let subject = Subject { program, is_plan };
             let grounds = Arc::new(Grounds { place, first: opened, others: Mutex::default() });
             let launcher = grounds.clone();
             let closing = Box::pin(async move { grounds.close().await });

@@ -1,6 +1,7 @@
 //! What people are told where the files of a session that goes on have another text than the session.
 
 use crate::host::launch::{Level, Remark};
+use crate::host::text::cut;
 use crate::lang::diff::changes::ProgramChanges;
 use crate::serve::cli::machinery::console::{Console, clean, count};
 
@@ -43,16 +44,9 @@ fn note(text: String) -> Remark {
 pub(crate) fn lines(changes: &ProgramChanges) -> Vec<String> {
     let text = changes.to_string();
     let n = text.lines().count();
-    let mut lines: Vec<String> = text.lines().take(MAX_LINES).map(|line| cut(&clean(line))).collect();
+    let mut lines: Vec<String> = text.lines().take(MAX_LINES).map(|line| cut(&clean(line), MAX_LINE)).collect();
     if n > MAX_LINES {
         lines.push(format!("and {}", count(n - MAX_LINES, "other line")));
     }
     lines
-}
-
-fn cut(line: &str) -> String {
-    if line.chars().count() <= MAX_LINE {
-        return line.to_owned();
-    }
-    line.chars().take(MAX_LINE).chain(['…']).collect()
 }

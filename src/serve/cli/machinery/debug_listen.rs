@@ -47,7 +47,7 @@ impl Listening {
     /// A program is about to run.
     pub(crate) fn show(&self, session: &Session, subject: &ending::Subject) {
         let ending::Subject { program, is_plan, .. } = subject;
-        let subject = Subject { name: program.name().to_string(), program: program.clone(), is_plan: *is_plan };
+        let subject = Subject { program: program.clone(), is_plan: *is_plan };
         let running = Running { handle: session.handle(), subject };
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
     }

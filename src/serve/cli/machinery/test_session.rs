@@ -182,8 +182,7 @@ impl Stage<'_> {
     async fn perform(&mut self, mut session: Session) -> Result<Vec<String>, String> {
         let mut events = session.subscribe(Interest::Everything { capacity: EVENTS });
         let handle = session.spawn();
-        let is_given = |step: &&TestStep| matches!(step.kind, TestStepKind::User(_) | TestStepKind::Event(_));
-        let mut given = self.test.steps.iter().filter(is_given);
+        let mut given = self.test.steps.iter().filter(|step| step.kind.begins());
         while let Some(notice) = events.next().await {
             let Notice::Event(event) = notice else { continue };
             let Some(wanted) = self.note(&event) else { continue };
@@ -193,23 +192,17 @@ impl Stage<'_> {
             };
             let before = self.stretches.last().map(|stretch| stretch.variables.clone()).unwrap_or_default();
             self.stretches.push(Stretch { variables: before, ..Stretch::default() });
-            let sent = match (&step.kind, wanted) {
-                (TestStepKind::Event(signal), _) => handle.signal(signal.clone()).await.map_err(SendError::from),
-                (TestStepKind::User(text), Wanted::Message) => handle.send(text.as_str()).await,
-                (TestStepKind::User(text), Wanted::Approval(call)) => {
-                    handle.approve(call, approval(text)).await.map_err(SendError::from)
-                }
-                (
-                    TestStepKind::Reply(_)
-                    | TestStepKind::ExpectSay(_)
-                    | TestStepKind::ExpectVariables(_)
-                    | TestStepKind::ExpectCalls(_)
-                    | TestStepKind::ExpectOutcome(_),
-                    _,
-                ) => Ok(()),
-            };
             // A session that has ended says so by its last event.
-            let _ = sent;
+            let _ = if let TestStepKind::Event(signal) = &step.kind {
+                handle.signal(signal.clone()).await.map_err(SendError::from)
+            } else if let TestStepKind::User(text) = &step.kind {
+                match wanted {
+                    Wanted::Message => handle.send(text.as_str()).await,
+                    Wanted::Approval(call) => handle.approve(call, approval(text)).await.map_err(SendError::from),
+                }
+            } else {
+                Ok(())
+            };
         }
         let ending = handle.outcome().await.map_err(|error| error.to_string())?;
         self.skipped.clone_from(&ending.summary.skipped);
@@ -241,12 +234,7 @@ impl Stage<'_> {
                 stretch.variables.insert(variable.clone(), value.clone());
             }
             PublicBody::CallQueued { call, callable, kind: CallKind::Tool, args } => {
-                let arguments = match args {
-                    Value::Map(arguments) => Map::clone(arguments),
-                    Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::List(_) => {
-                        Map::new()
-                    }
-                };
+                let arguments = args.as_map().cloned().unwrap_or_default();
                 self.calls.push((*call, index, stretch.calls.len()));
                 stretch.calls.push(ExpectedCall { name: callable.to_string(), arguments, result: None });
             }

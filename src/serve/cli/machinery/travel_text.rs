@@ -209,15 +209,9 @@ fn quoted(text: &str) -> String {
 }
 
 fn arguments_text(arguments: &Value) -> String {
-    match arguments {
-        Value::Map(members) => {
-            let members = members.iter().map(|(name, value)| format!("{name}: {}", short_value(value)));
-            members.collect::<Vec<_>>().join(", ")
-        }
-        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::List(_) => {
-            short_value(arguments)
-        }
-    }
+    let Some(members) = arguments.as_map() else { return short_value(arguments) };
+    let members = members.iter().map(|(name, value)| format!("{name}: {}", short_value(value)));
+    members.collect::<Vec<_>>().join(", ")
 }
 
 /// ` because of $x, $y`, after `mark`; nothing where no update is the cause.

@@ -27,7 +27,7 @@ impl Adapter {
                 (None, Some(Waits::Launch(session, _))) => session.handle().id().to_string(),
                 (None, None) => String::new(),
             };
-            json!({"id": THREAD, "name": format!("{} ({id})", opened.subject.name)})
+            json!({"id": THREAD, "name": format!("{} ({id})", opened.subject.program.name())})
         });
         Ok(json!({"threads": thread.into_iter().collect::<Vec<_>>()}))
     }

@@ -176,7 +176,7 @@ impl Adapter {
             }
         };
         let (is_launched, stops_on_entry) = (opened.is_launched, opened.stops_on_entry);
-        let name = opened.subject.name.clone();
+        let name = program.name().to_string();
         opened.live = Some(Live {
             debuggee,
             speech,

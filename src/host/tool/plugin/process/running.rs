@@ -408,10 +408,7 @@ fn is_error(message: &Message) -> bool {
 }
 
 fn error_text(content: &Value) -> String {
-    let field = |name: &str| match content {
-        Value::Map(members) => members.get(name).filter(|value| **value != Value::Null).map(Value::to_text),
-        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::List(_) => None,
-    };
+    let field = |name: &str| content.as_map()?.get(name).filter(|value| **value != Value::Null).map(Value::to_text);
     let (error, detail) = (field("error").unwrap_or_default(), field("detail").unwrap_or_default());
     let text = if detail.trim().is_empty() || detail == error { error } else { format!("{error}: {detail}") };
     if text.trim().is_empty() { "it failed and said nothing".to_owned() } else { shorten(&text, ERROR).into_owned() }

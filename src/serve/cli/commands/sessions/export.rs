@@ -11,10 +11,12 @@ use crate::host::events::PublicBody;
 use crate::host::journal::address::Address;
 use crate::host::journal::copy;
 use crate::host::journal::record::Record;
-use crate::host::stored::{self, Opened, Stored};
+use crate::host::stored::{Opened, Stored};
+use crate::host::text::{cut, one_line};
 use crate::host::travel::{self, Step, Timeline};
-use crate::serve::cli::commands::sessions::kept::{local, to_json, waited};
+use crate::serve::cli::commands::sessions::kept::{local, opened, records, to_json, waited};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, put};
+use crate::serve::cli::machinery::test_file::quoted;
 use crate::serve::cli::machinery::world::{journal_failure, session_failure};
 use crate::serve::show;
 use crate::value::Value;
@@ -60,7 +62,7 @@ pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArg
     let mut remark = None;
     let (text, records) = match format {
         ExportFormat::Jsonl => {
-            let records = waited(address.read())?.map_err(journal_failure)?;
+            let records = records(address)?;
             if !with_secrets && copy::holds_secrets(&records) {
                 remark = Some(
                     "what is secret is masked: nobody can go on with the session from here; --with-secrets keeps it, \
@@ -71,7 +73,7 @@ pub(crate) fn export(console: &Console, address: &Address, arguments: &ExportArg
             (String::from_utf8_lossy(&copy::lines(&records)).into_owned(), records)
         }
         ExportFormat::Md | ExportFormat::Json => {
-            let opened = waited(stored::open(address))?.map_err(session_failure)?;
+            let opened = opened(address)?;
             let timeline = Timeline::new(opened.records.clone()).map_err(session_failure)?;
             let steps = travel::history(&timeline, timeline.end()).map_err(session_failure)?;
             let stored = waited(opened.describe(address))?;
@@ -152,8 +154,7 @@ fn markdown(opened: &Opened, stored: &Stored, steps: &[Step]) -> String {
 
 /// Who said what: as a quotation, so that no text of theirs is taken for ours.
 fn utterance(who: &str, words: &str) -> String {
-    let quoted: Vec<String> = clean(words).lines().map(|line| format!("> {line}").trim_end().to_owned()).collect();
-    format!("**{who}**\n\n{}\n", quoted.join("\n"))
+    format!("**{who}**\n\n{}\n", quoted(clean(words).lines()))
 }
 
 /// `` `Main:02` Ask the user for $name ``
@@ -175,7 +176,7 @@ fn happening(step: &Step) -> Option<(String, bool)> {
         return Some((utterance("User", text), false));
     }
     let words = words_of(body).or_else(|| matches!(body, PublicBody::LineReached {}).then(|| reached(step)))?;
-    Some((format!("- {}\n", one_line(&words)), true))
+    Some((format!("- {}\n", one_line(&clean(&words))), true))
 }
 
 /// An event in words.
@@ -184,7 +185,7 @@ fn words_of(body: &PublicBody) -> Option<String> {
     match body {
         PublicBody::VariableSet { variable, value, .. } => Some(format!("`${variable}` = {}", short(value))),
         PublicBody::CallFinished { callable, error: Some(error), .. } => {
-            Some(format!("`{callable}` failed: {}", cut(error)))
+            Some(format!("`{callable}` failed: {}", cut(error, MAX_SHOWN)))
         }
         PublicBody::CallFinished { callable, result, kind: CallKind::Tool, .. } => {
             Some(format!("`{callable}` gave {}", result.as_ref().map_or_else(|| "`null`".to_owned(), short)))
@@ -196,16 +197,16 @@ fn words_of(body: &PublicBody) -> Option<String> {
         PublicBody::EventArrived { event, data, fate, .. } => {
             Some(format!("event `{event}`, {}: {}", fate.to_string().replace('_', " "), short(data)))
         }
-        PublicBody::ApprovalAsked { question, .. } => Some(format!("approval asked: {}", cut(question))),
+        PublicBody::ApprovalAsked { question, .. } => Some(format!("approval asked: {}", cut(question, MAX_SHOWN))),
         PublicBody::ApprovalGiven { .. } => Some("approval answered".to_owned()),
-        PublicBody::PlanFault { fault, message, .. } => Some(format!("`{fault}`: {}", cut(message))),
+        PublicBody::PlanFault { fault, message, .. } => Some(format!("`{fault}`: {}", cut(message, MAX_SHOWN))),
         PublicBody::Replanned { .. } => Some("goes on with another plan".to_owned()),
         PublicBody::StreamCancelled { reason, .. } => Some(format!("reply cut off: {reason}")),
-        PublicBody::Repair { cause, .. } => Some(format!("reply not understood: {}", cut(cause))),
-        PublicBody::Retry { cause, .. } => Some(format!("asked again: {}", cut(cause))),
+        PublicBody::Repair { cause, .. } => Some(format!("reply not understood: {}", cut(cause, MAX_SHOWN))),
+        PublicBody::Retry { cause, .. } => Some(format!("asked again: {}", cut(cause, MAX_SHOWN))),
         PublicBody::ProgramChanged { .. } => Some("goes on with another text of the program".to_owned()),
         PublicBody::Finished { value } => Some(format!("finished with {}", short(value))),
-        PublicBody::Failed { fault, message } => Some(format!("failed: {} ({fault})", cut(message))),
+        PublicBody::Failed { fault, message } => Some(format!("failed: {} ({fault})", cut(message, MAX_SHOWN))),
         // What was said is told elsewhere; the rest is for debuggers.
         _ => None,
     }
@@ -213,21 +214,10 @@ fn words_of(body: &PublicBody) -> Option<String> {
 
 /// A value as code, cut if it is long.
 fn short(value: &Value) -> String {
-    let text = cut(&value.to_json());
+    let text = cut(&value.to_json(), MAX_SHOWN);
     // As many marks around it as no run of them inside has.
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let marks = "`".repeat(longest + 1);
     let space = if longest > 0 { " " } else { "" };
     format!("{marks}{space}{text}{space}{marks}")
-}
-
-fn cut(text: &str) -> String {
-    if text.chars().count() <= MAX_SHOWN {
-        return text.to_owned();
-    }
-    text.chars().take(MAX_SHOWN).chain(['…']).collect()
-}
-
-fn one_line(text: &str) -> String {
-    clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -3,10 +3,12 @@
 use serde_json::{Value as Json, json};
 
 use crate::host::clock::{Clock, SystemClock, iso_text};
-use crate::host::journal::address::Place;
-use crate::host::stored::{Stored as StoredSession, StoredState};
+use crate::host::journal::address::{Address, Place};
+use crate::host::journal::record::Record;
+use crate::host::stored::{self, Opened, Stored as StoredSession, StoredState};
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::Failure;
+use crate::serve::cli::machinery::world::{journal_failure, session_failure};
 use crate::vm::protocol::Timestamp;
 
 /// Where the sessions are that a command is about.
@@ -20,6 +22,16 @@ pub(crate) struct Kept {
 pub(crate) fn waited<T: Send>(future: impl Future<Output = T> + Send) -> Result<T, Failure> {
     let wait = || Ok(runtime()?.block_on(future));
     std::thread::scope(|scope| scope.spawn(wait).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// A session that is kept, replayed.
+pub(crate) fn opened(address: &Address) -> Result<Opened, Failure> {
+    waited(stored::open(address))?.map_err(session_failure)
+}
+
+/// Its records.
+pub(crate) fn records(address: &Address) -> Result<Vec<Record>, Failure> {
+    waited(address.read())?.map_err(journal_failure)
 }
 
 /// What is known of a session in `list --format json` and, with the view after it, in `show`. A public interface: fields

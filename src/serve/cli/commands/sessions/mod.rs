@@ -15,7 +15,7 @@ use serde_json::json;
 use self::delete::{DeleteArguments, delete};
 use self::diff::DiffArguments;
 use self::export::{ExportArguments, export};
-use self::kept::{Kept, local, time, to_json, waited};
+use self::kept::{Kept, local, opened, records, time, to_json, waited};
 use self::send::{SendArguments, send};
 use self::travel::{ForkArguments, ReplayArguments};
 
@@ -149,7 +149,7 @@ impl Kept {
 }
 
 fn show(address: &Address, format: Format) -> Result<Exit, Failure> {
-    let opened = waited(stored::open(address))?.map_err(session_failure)?;
+    let opened = opened(address)?;
     let view = opened.replayed.machine.view();
     let stored = waited(opened.describe(address))?;
     if format == Format::Json {
@@ -176,7 +176,7 @@ fn show(address: &Address, format: Format) -> Result<Exit, Failure> {
 }
 
 fn why(address: &Address, trigger: Option<&str>, format: Format) -> Result<Exit, Failure> {
-    let records = waited(address.read())?.map_err(journal_failure)?;
+    let records = records(address)?;
     let history = history(&records).map_err(session_failure)?;
     let zone = SystemClock.zone();
     let answer = match format {

@@ -2,13 +2,11 @@
 
 use clap::Args;
 
-use crate::host::stored;
 use crate::serve::cli::commands::run::{Stored, resume};
-use crate::serve::cli::commands::sessions::kept::{Kept, waited};
+use crate::serve::cli::commands::sessions::kept::{Kept, opened};
 use crate::serve::cli::machinery::console::{Console, Exit, Failure};
 use crate::serve::cli::machinery::conversation::TalkArguments;
 use crate::serve::cli::machinery::world::WorldArguments;
-use crate::serve::cli::machinery::world::session_failure;
 use crate::serve::show;
 use crate::value::Value;
 use crate::vm::protocol::fault::FaultKind;
@@ -42,7 +40,7 @@ pub(crate) fn send(console: &Console, kept: &Kept, arguments: &SendArguments) ->
     let signal = Signal::new(event, data, event_id.as_deref().map(Into::into));
     let signal = signal.map_err(|wrong| Failure::wrong(format!("--event: {wrong}")))?;
     let address = kept.find(id)?;
-    let view = waited(stored::open(&address))?.map_err(session_failure)?.replayed.machine.view();
+    let view = opened(&address)?.replayed.machine.view();
     // Where only the model failed a session goes on.
     let is_over = match &view.outcome {
         Some(Outcome::Failed(fault)) => fault.kind != FaultKind::Model,

@@ -21,7 +21,7 @@ use crate::host::travel::{self, Changes, Edit, Point, Step, Timeline, place_of};
 use crate::lang::diff::changes::ProgramChanges;
 use crate::lang::program::Program;
 use crate::serve::cli::commands::run::{argument, load};
-use crate::serve::cli::commands::sessions::kept::{Kept, local, waited};
+use crate::serve::cli::commands::sessions::kept::{Kept, local, records, waited};
 use crate::serve::cli::machinery::changed::lines;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, count, put};
 use crate::serve::cli::machinery::output::{Format, json_array};
@@ -98,8 +98,7 @@ impl At {
 }
 
 pub(super) fn timeline(kept: &Kept, id: &str) -> Result<Timeline, Failure> {
-    let records = waited(kept.find(id)?.read())?.map_err(journal_failure)?;
-    Timeline::new(records).map_err(session_failure)
+    Timeline::new(records(&kept.find(id)?)?).map_err(session_failure)
 }
 
 pub(super) fn begun(timeline: &Timeline) -> Result<&Begun, Failure> {

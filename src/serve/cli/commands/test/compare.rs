@@ -1,7 +1,7 @@
 //! What a test expects against what happened: the differences, each with its place.
 
 use crate::serve::cli::machinery::test_file::{
-    ExpectedCall, ExpectedOutcome, ExpectedResult, Stretch, TestFile, TestStepKind, comparable,
+    ExpectedCall, ExpectedOutcome, Stretch, TestFile, TestStepKind, comparable, quoted,
 };
 use crate::value::Value;
 
@@ -15,7 +15,7 @@ pub(crate) fn compare(name: &str, test: &TestFile, stretches: &[Stretch]) -> Str
                 (_, TestStepKind::User(_) | TestStepKind::Event(_) | TestStepKind::Reply(_)) => continue,
                 (_, TestStepKind::ExpectOutcome(expected)) => match outcome {
                     Some(actual) if expected.covers(actual) => continue,
-                    actual => (vec![outcome_text(expected)], actual.map(outcome_text).into_iter().collect()),
+                    actual => (vec![expected.text()], actual.map(ExpectedOutcome::text).into_iter().collect()),
                 },
                 (None, _) => (vec!["this part of the conversation".to_owned()], Vec::new()),
                 (Some(actual), TestStepKind::ExpectSay(expected)) => (quotes(expected), quotes(&actual.said)),
@@ -45,41 +45,15 @@ pub(crate) fn compare(name: &str, test: &TestFile, stretches: &[Stretch]) -> Str
 
 /// Utterances as the lines of a test file; between two of them stands an empty line.
 fn quotes(said: &[String]) -> Vec<String> {
-    let mut lines = Vec::new();
-    for utterance in said {
-        if !lines.is_empty() {
-            lines.push(String::new());
-        }
-        let utterance = comparable(utterance);
-        // An empty utterance is one, too.
-        let quoted = utterance.split('\n').map(|line| format!("> {line}").trim_end().to_owned());
-        lines.extend(quoted);
-    }
-    lines
+    // An empty utterance is one, too.
+    let quotes: Vec<String> = said.iter().map(|utterance| quoted(comparable(utterance).split('\n'))).collect();
+    quotes.join("\n\n").lines().map(str::to_owned).collect()
 }
 
 /// A call; its result only where `like` has one.
 fn call_text(call: &ExpectedCall, like: Option<&ExpectedCall>) -> String {
-    let arguments: Vec<String> =
-        call.arguments.iter().map(|(name, value)| format!("{name}: {}", value.to_json())).collect();
-    let result = call.result.as_ref().filter(|_| like.is_none_or(|like| like.result.is_some()));
-    let result = result.map_or(String::new(), |result| match result {
-        ExpectedResult::Value(value) => format!(" -> {}", value.to_json()),
-        ExpectedResult::Error(error) => format!(" !! {error}"),
-    });
-    format!("{}({}){result}", call.name, arguments.join(", "))
-}
-
-fn outcome_text(outcome: &ExpectedOutcome) -> String {
-    match outcome {
-        ExpectedOutcome::Waits => "waits for the user".to_owned(),
-        ExpectedOutcome::Finished { value: None } => "finished".to_owned(),
-        ExpectedOutcome::Finished { value: Some(value) } => format!("finished: {}", value.to_json()),
-        ExpectedOutcome::Refused { message: None } => "refused".to_owned(),
-        ExpectedOutcome::Refused { message: Some(message) } => format!("refused: {message}"),
-        ExpectedOutcome::Failed { kind, message: None } => format!("failed: {kind}"),
-        ExpectedOutcome::Failed { kind, message: Some(message) } => format!("failed: {kind}: {message}"),
-    }
+    let result = call.result.clone().filter(|_| like.is_none_or(|like| like.result.is_some()));
+    ExpectedCall { result, ..call.clone() }.text()
 }
 
 /// Two lists line by line: `-` expected and not there, `+` there and not expected. Lists are short: the longest

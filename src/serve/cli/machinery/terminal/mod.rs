@@ -88,11 +88,10 @@ pub(crate) struct Input {
 }
 
 enum Source {
-    /// No terminal: a line is read when one is asked for.
-    Pipe(Lines),
-    /// A terminal that lines come from as they are.
+    /// Lines as they are: from a terminal, where people may type at any time, or from elsewhere.
     Plain {
         lines: Lines,
+        is_terminal: bool,
         /// Whether the prompt is shown.
         is_asked: bool,
     },
@@ -104,21 +103,15 @@ enum Source {
 impl Input {
     /// Standard input as it is, for all sessions of this process.
     pub(crate) async fn open(console: &Console) -> Input {
-        let signals = match console.is_conversation {
-            false => None,
-            true => {
-                let signals = signals();
-                // The task takes the signal over before the editor does, which gives it back to whom it had it from.
-                tokio::task::yield_now().await;
-                Some(signals)
-            }
-        };
+        let signals = console.is_conversation.then(signals);
+        // The task takes the signal over before the editor does, which gives it back to whom it had it from.
+        tokio::task::yield_now().await;
         Input { source: Source::of(console), signals, deaf_until: None }
     }
 
     /// A person may type at any time: lines that nobody asked for are read, too.
     pub(crate) fn listen(&mut self) {
-        if let Source::Plain { lines, .. } = &mut self.source {
+        if let Source::Plain { lines, is_terminal: true, .. } = &mut self.source {
             lines.ask();
         }
     }
@@ -126,9 +119,8 @@ impl Input {
     /// It is the user's turn. Does nothing if that has been shown.
     pub(crate) fn ask(&mut self, console: &Console, asked: Asked) {
         match &mut self.source {
-            Source::Pipe(lines) => lines.ask(),
-            Source::Plain { lines, is_asked } => {
-                if !std::mem::replace(is_asked, true) {
+            Source::Plain { lines, is_terminal, is_asked } => {
+                if *is_terminal && !std::mem::replace(is_asked, true) {
                     console.tell(asked.prompt);
                 }
                 lines.ask();
@@ -141,7 +133,6 @@ impl Input {
     /// Whether a prompt is shown, or about to be.
     pub(crate) fn is_asked(&self) -> bool {
         match &self.source {
-            Source::Pipe(_) => false,
             Source::Plain { is_asked, .. } => *is_asked,
             #[cfg(unix)]
             Source::Edited(editor) => editor.is_asked(),
@@ -151,7 +142,6 @@ impl Input {
     /// Makes room for text: a prompt that is shown is not any more, and will have to be asked for again.
     pub(crate) async fn suspend(&mut self, console: &Console) {
         match &mut self.source {
-            Source::Pipe(_) => {}
             Source::Plain { is_asked, .. } => {
                 if std::mem::take(is_asked) {
                     console.tell("\n");
@@ -165,7 +155,7 @@ impl Input {
     /// Drops what was typed and not sent, as the terminal does at an interrupt.
     pub(crate) fn forget(&mut self) {
         match &mut self.source {
-            Source::Pipe(_) | Source::Plain { .. } => {}
+            Source::Plain { .. } => {}
             #[cfg(unix)]
             Source::Edited(editor) => editor.forget(),
         }
@@ -190,9 +180,6 @@ impl Input {
 
 impl Source {
     fn of(console: &Console) -> Source {
-        if !console.is_conversation {
-            return Source::Pipe(Lines::default());
-        }
         #[cfg(unix)]
         if console.is_editable {
             let history = console.environment.state_home.as_ref().map(|home| home.join("playhouse/history"));
@@ -200,13 +187,12 @@ impl Source {
                 return Source::Edited(Box::new(editor));
             }
         }
-        Source::Plain { lines: Lines::default(), is_asked: false }
+        Source::Plain { lines: Lines::default(), is_terminal: console.is_conversation, is_asked: false }
     }
 
     async fn next(&mut self) -> io::Result<Typed> {
         let line = match self {
-            Source::Pipe(lines) => lines.next().await?,
-            Source::Plain { lines, is_asked } => {
+            Source::Plain { lines, is_asked, .. } => {
                 let line = lines.next().await?;
                 *is_asked = false;
                 line

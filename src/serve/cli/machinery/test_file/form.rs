@@ -144,8 +144,7 @@ impl TestFile {
     /// The stretches as ranges of [`TestFile::steps`]; never empty, though the first one may be.
     pub fn stretches(&self) -> Vec<Range<usize>> {
         let mut starts = vec![0];
-        let begins = |step: &TestStep| matches!(step.kind, TestStepKind::User(_) | TestStepKind::Event(_));
-        starts.extend(self.steps.iter().enumerate().filter(|(_, step)| begins(step)).map(|(index, _)| index));
+        starts.extend(self.steps.iter().enumerate().filter(|(_, step)| step.kind.begins()).map(|(index, _)| index));
         let ends = starts[1..].iter().copied().chain([self.steps.len()]);
         starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
     }
@@ -175,15 +174,14 @@ impl TestFile {
 }
 
 impl TestStepKind {
+    /// Whether a stretch begins with the section.
+    pub fn begins(&self) -> bool {
+        matches!(self, TestStepKind::User(_) | TestStepKind::Event(_))
+    }
+
     /// Whether the section says what is expected, not what happens.
     pub fn is_expected(&self) -> bool {
-        match self {
-            TestStepKind::User(_) | TestStepKind::Event(_) | TestStepKind::Reply(_) => false,
-            TestStepKind::ExpectSay(_)
-            | TestStepKind::ExpectVariables(_)
-            | TestStepKind::ExpectCalls(_)
-            | TestStepKind::ExpectOutcome(_) => true,
-        }
+        !self.begins() && !matches!(self, TestStepKind::Reply(_))
     }
 
     /// The heading's text.
@@ -224,7 +222,33 @@ impl TestStepKind {
     }
 }
 
+impl ExpectedCall {
+    /// As it is written.
+    pub(crate) fn text(&self) -> String {
+        let arguments: Vec<String> = self.arguments.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        let result = match &self.result {
+            Some(ExpectedResult::Value(value)) => format!(" -> {value}"),
+            Some(ExpectedResult::Error(error)) => format!(" !! {error}"),
+            None => String::new(),
+        };
+        format!("{}({}){result}", self.name, arguments.join(", "))
+    }
+}
+
 impl ExpectedOutcome {
+    /// As it is written.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            ExpectedOutcome::Waits => "waits for the user".to_owned(),
+            ExpectedOutcome::Finished { value: None } => "finished".to_owned(),
+            ExpectedOutcome::Finished { value: Some(value) } => format!("finished: {value}"),
+            ExpectedOutcome::Refused { message: None } => "refused".to_owned(),
+            ExpectedOutcome::Refused { message: Some(message) } => format!("refused: {message}"),
+            ExpectedOutcome::Failed { kind, message: None } => format!("failed: {kind}"),
+            ExpectedOutcome::Failed { kind, message: Some(message) } => format!("failed: {kind}: {message}"),
+        }
+    }
+
     /// Whether `actual`, which leaves nothing out, is what is expected.
     pub fn covers(&self, actual: &ExpectedOutcome) -> bool {
         match (self, actual) {
@@ -251,4 +275,9 @@ impl ExpectedOutcome {
 pub fn comparable(utterance: &str) -> String {
     let lines: Vec<&str> = utterance.lines().map(str::trim_end).collect();
     lines.join("\n").trim_end_matches('\n').to_owned()
+}
+
+/// Lines as a block quote, without the last line's end.
+pub(crate) fn quoted<'l>(lines: impl Iterator<Item = &'l str>) -> String {
+    lines.map(|line| format!("> {line}").trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }

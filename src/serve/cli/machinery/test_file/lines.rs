@@ -1,9 +1,12 @@
-//! The lines of a test file: fences, sections, and the list at the top. Trigger tables have the same frame.
+//! The lines of a test file: fences, sections, and the list at the top; and what is found in them. Trigger tables have
+//! the same frame.
 
 use std::collections::HashMap;
 
-use crate::diagnostic::Diagnostic;
+use super::item::{Wrong, json_or_text};
+use crate::diagnostic::{Diagnostic, Note};
 use crate::span::{FileId, Span};
+use crate::value::Map;
 
 /// One line of the text.
 #[derive(Clone, Copy, Debug)]
@@ -95,26 +98,27 @@ pub(crate) fn split(text: &str) -> (Vec<Line<'_>>, Vec<Section<'_>>) {
     (top, sections)
 }
 
-/// A finding about a line; `next` says what to do.
-pub(crate) fn finding(
-    file: FileId,
-    line: Line<'_>,
-    code: &'static str,
-    message: impl Into<String>,
-    next: impl Into<String>,
-) -> Diagnostic {
-    Diagnostic::error(code, line.span(file), message).with_note(next)
+/// What is found while a file is read.
+pub(crate) struct Reader {
+    pub(crate) file: FileId,
+    pub(crate) findings: Vec<Diagnostic>,
 }
 
 /// What stands above the first section: title, description, list.
 pub(crate) struct Top<'t> {
-    /// The first line that is not empty.
-    pub(crate) first: Line<'t>,
     /// The first heading's text.
     pub(crate) title: String,
     /// The text below it; empty if none.
     pub(crate) description: String,
-    /// `- key: value`, each key once, no value empty.
+    /// `program`.
+    pub(crate) program: String,
+    /// Where it is named.
+    pub(crate) program_span: Span,
+    /// `tools`.
+    pub(crate) tools: Option<String>,
+    /// `setting NAME`.
+    pub(crate) settings: Map,
+    /// All other `- key: value`, each key once, no value empty.
     pub(crate) items: Vec<TopItem<'t>>,
     /// Headings that don't belong there.
     pub(crate) headings: Vec<Line<'t>>,
@@ -130,34 +134,69 @@ pub(crate) struct TopItem<'t> {
     pub(crate) value: &'t str,
 }
 
-impl<'t> Top<'t> {
+impl Reader {
+    /// Nothing has been found in this file yet.
+    pub(crate) fn new(file: FileId) -> Reader {
+        Reader { file, findings: Vec::new() }
+    }
+
+    /// A finding about a line; `next` says what to do.
+    pub(crate) fn report(
+        &mut self,
+        line: Line<'_>,
+        code: &'static str,
+        message: impl Into<String>,
+        next: impl Into<String>,
+    ) {
+        self.findings.push(Diagnostic::error(code, line.span(self.file), message).with_note(next));
+    }
+
+    /// What came of reading a piece of a line.
+    pub(crate) fn accept<T>(&mut self, line: Line<'_>, read: Result<T, Wrong>) -> Option<T> {
+        read.map_err(|Wrong { code, message, next }| self.report(line, code, message, next)).ok()
+    }
+
+    /// Adds another place to the last finding.
+    pub(crate) fn also(&mut self, span: Span, message: &str) {
+        if let Some(finding) = self.findings.last_mut() {
+            finding.notes.push(Note { span: Some(span), message: message.to_owned() });
+        }
+    }
+
+    /// What has been read, or all findings in the order of their lines.
+    pub(crate) fn finish<T>(mut self, read: T) -> Result<T, Vec<Diagnostic>> {
+        self.findings.sort_by_key(|finding| finding.span.start);
+        if self.findings.is_empty() { Ok(read) } else { Err(self.findings) }
+    }
+
     /// Reads the `lines` above the first section. `keys` are the keys there are, in words.
-    pub(crate) fn read(file: FileId, lines: &[Line<'t>], keys: &str, findings: &mut Vec<Diagnostic>) -> Top<'t> {
+    pub(crate) fn top<'t>(&mut self, lines: &[Line<'t>], keys: &str) -> Top<'t> {
         let mut lines = lines.iter().copied().skip_while(|line| line.text().is_empty()).peekable();
         let first = lines.peek().copied().unwrap_or(Line::EMPTY);
-        let mut top =
-            Top { first, title: String::new(), description: String::new(), items: Vec::new(), headings: Vec::new() };
+        let mut top = Top {
+            title: String::new(),
+            description: String::new(),
+            program: String::new(),
+            program_span: first.span(self.file),
+            tools: None,
+            settings: Map::new(),
+            items: Vec::new(),
+            headings: Vec::new(),
+        };
         match first.text().strip_prefix("# ") {
             Some(title) => {
                 title.trim().clone_into(&mut top.title);
                 lines.next();
             }
-            None => findings.push(finding(
-                file,
-                first,
-                "no-title",
-                "the file has no title",
-                "begin it with `# ` and a title",
-            )),
+            None => self.report(first, "no-title", "the file has no title", "begin it with `# ` and a title"),
         }
         let mut places: HashMap<&str, Span> = HashMap::new();
         let mut description: Vec<&str> = Vec::new();
         for line in lines {
             let text = line.text();
             if let Some(item) = text.strip_prefix("- ") {
-                match top_item(file, line, item, keys, &mut places) {
-                    Ok(item) => top.items.push(item),
-                    Err(found) => findings.push(*found),
+                if let Some(item) = self.top_item(line, item, keys, &mut places) {
+                    self.put(&mut top, item);
                 }
             } else if text.starts_with('#') {
                 top.headings.push(line);
@@ -165,35 +204,62 @@ impl<'t> Top<'t> {
                 description.push(text);
             } else if !text.is_empty() {
                 let message = "this line does not belong in the list at the top";
-                findings.push(finding(file, line, "unexpected-text", message, "put descriptions above the list"));
+                self.report(line, "unexpected-text", message, "put descriptions above the list");
             }
         }
         description.join("\n").trim_matches('\n').clone_into(&mut top.description);
+        if top.program.is_empty() && !self.findings.iter().any(|finding| finding.code == "empty-value") {
+            let next = "add `- program: FILE.md` below the title";
+            self.report(first, "no-program", "the file does not name its program", next);
+        }
         top
     }
-}
 
-fn top_item<'t>(
-    file: FileId,
-    line: Line<'t>,
-    item: &'t str,
-    keys: &str,
-    places: &mut HashMap<&'t str, Span>,
-) -> Result<TopItem<'t>, Box<Diagnostic>> {
-    let Some((key, value)) = item.split_once(':') else {
-        let next = format!("write `- key: value`; keys are {keys}");
-        return Err(finding(file, line, "unknown-key", format!("`{item}` has no value"), next).into());
-    };
-    let (key, value) = (key.trim(), value.trim());
-    if value.is_empty() {
-        let next = "write one behind the colon, or leave the line out";
-        return Err(finding(file, line, "empty-value", format!("`{key}` has no value"), next).into());
+    /// Keeps what all files can say; the rest is the matter of the kind of file.
+    fn put<'t>(&mut self, top: &mut Top<'t>, item: TopItem<'t>) {
+        match item.key.split_once(' ') {
+            None if item.key == "program" => {
+                item.value.clone_into(&mut top.program);
+                top.program_span = item.line.span(self.file);
+            }
+            None if item.key == "tools" => top.tools = Some(item.value.to_owned()),
+            Some(("setting", name)) => {
+                top.settings.insert(name.trim().into(), json_or_text(item.value));
+            }
+            None | Some(_) => top.items.push(item),
+        }
     }
-    if let Some(&first) = places.get(key) {
-        let message = format!("`{key}` is given twice");
-        let found = finding(file, line, "duplicate-key", message, "leave one of them out");
-        return Err(found.with_place(first, "given here first").into());
+
+    /// An item whose key nobody knows.
+    pub(crate) fn unknown_key(&mut self, item: &TopItem<'_>, keys: &str) {
+        let message = format!("there is no key `{}`", item.key);
+        self.report(item.line, "unknown-key", message, format!("keys are {keys}"));
     }
-    places.insert(key, line.span(file));
-    Ok(TopItem { line, key, value })
+
+    fn top_item<'t>(
+        &mut self,
+        line: Line<'t>,
+        item: &'t str,
+        keys: &str,
+        places: &mut HashMap<&'t str, Span>,
+    ) -> Option<TopItem<'t>> {
+        let Some((key, value)) = item.split_once(':') else {
+            let next = format!("write `- key: value`; keys are {keys}");
+            self.report(line, "unknown-key", format!("`{item}` has no value"), next);
+            return None;
+        };
+        let (key, value) = (key.trim(), value.trim());
+        if value.is_empty() {
+            let next = "write one behind the colon, or leave the line out";
+            self.report(line, "empty-value", format!("`{key}` has no value"), next);
+            return None;
+        }
+        if let Some(&first) = places.get(key) {
+            self.report(line, "duplicate-key", format!("`{key}` is given twice"), "leave one of them out");
+            self.also(first, "given here first");
+            return None;
+        }
+        places.insert(key, line.span(self.file));
+        Some(TopItem { line, key, value })
+    }
 }

@@ -13,6 +13,7 @@ mod write;
 use crate::diagnostic::Diagnostic;
 use crate::span::FileId;
 
+pub(crate) use crate::serve::cli::machinery::test_file::form::quoted;
 pub use crate::serve::cli::machinery::test_file::form::{
     Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStep, TestStepKind,
     comparable,

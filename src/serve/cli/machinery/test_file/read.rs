@@ -7,8 +7,8 @@ use jiff::tz::Offset;
 
 use super::form::{Chunks, ScriptedReply, TestFile, TestStep, TestStepKind};
 use super::item::{OUTCOMES, Wrong, call, event, json_or_text, outcome, variable};
-use super::lines::{Fence, Line, Section, Top, TopItem, finding, split};
-use crate::diagnostic::{Diagnostic, Note};
+use super::lines::{Fence, Line, Reader, Section, TopItem, split};
+use crate::diagnostic::Diagnostic;
 use crate::lang::spelling::nearest;
 use crate::span::{FileId, Span};
 use crate::value::Map;
@@ -22,7 +22,7 @@ const KEYS: &str = "`program`, `tools`, `model`, `playbook`, `now`, `argument NA
 
 /// Reads the text.
 pub(super) fn read(file: FileId, text: &str) -> Result<TestFile, Vec<Diagnostic>> {
-    let mut reader = Reader { file, findings: Vec::new() };
+    let mut reader = Reader::new(file);
     let (top, sections) = split(text);
     let mut test = reader.read_top(&top);
     let mut stretch = StretchReader::default();
@@ -43,8 +43,7 @@ pub(super) fn read(file: FileId, text: &str) -> Result<TestFile, Vec<Diagnostic>
         };
         reader.report(line, "no-steps", "the file holds no conversation", next);
     }
-    reader.findings.sort_by_key(|finding| finding.span.start);
-    if reader.findings.is_empty() { Ok(test) } else { Err(reader.findings) }
+    reader.finish(test)
 }
 
 /// What the present stretch holds so far.
@@ -56,60 +55,34 @@ struct StretchReader {
     outcome: Option<Span>,
 }
 
-struct Reader {
-    file: FileId,
-    findings: Vec<Diagnostic>,
-}
-
 impl Reader {
-    fn report(&mut self, line: Line<'_>, code: &'static str, message: impl Into<String>, next: impl Into<String>) {
-        self.findings.push(finding(self.file, line, code, message, next));
-    }
-
-    /// Adds another place to the last finding.
-    fn also(&mut self, span: Span, message: &str) {
-        if let Some(finding) = self.findings.last_mut() {
-            finding.notes.push(Note { span: Some(span), message: message.to_owned() });
-        }
-    }
-
     /// Title, description and the list of what is run.
     fn read_top(&mut self, lines: &[Line<'_>]) -> TestFile {
-        let top = Top::read(self.file, lines, KEYS, &mut self.findings);
+        let top = self.top(lines, KEYS);
         for &line in &top.headings {
             self.unknown_heading(line, line.text());
         }
         let mut test = TestFile {
             title: top.title,
             description: top.description,
-            program: String::new(),
-            tools: None,
+            program: top.program,
+            tools: top.tools,
             model: None,
             playbook: None,
             arguments: Map::new(),
-            settings: Map::new(),
+            settings: top.settings,
             now: None,
             steps: Vec::new(),
         };
         for item in &top.items {
             self.read_key(&mut test, item);
         }
-        if test.program.is_empty() && !self.findings.iter().any(|finding| finding.code == "empty-value") {
-            self.report(
-                top.first,
-                "no-program",
-                "the file does not name its program",
-                "add `- program: FILE.md` below the title",
-            );
-        }
         test
     }
 
     fn read_key(&mut self, test: &mut TestFile, item: &TopItem<'_>) {
         let (key, value) = (item.key, item.value);
-        match key.split_once(' ').map(|(word, name)| (word, name.trim())) {
-            None if key == "program" => value.clone_into(&mut test.program),
-            None if key == "tools" => test.tools = Some(value.to_owned()),
+        match key.split_once(' ') {
             None if key == "model" && value == "embedded" => test.model = Some(value.to_owned()),
             None if key == "model" => {
                 let message = format!("`{value}` answers in no test");
@@ -123,32 +96,26 @@ impl Reader {
                 self.report(item.line, "bad-now", format!("`{value}` is no moment with an offset"), next);
             }
             Some(("argument", name)) => {
-                test.arguments.insert(name.into(), json_or_text(value));
+                test.arguments.insert(name.trim().into(), json_or_text(value));
             }
-            Some(("setting", name)) => {
-                test.settings.insert(name.into(), json_or_text(value));
-            }
-            None | Some(_) => {
-                let next = format!("keys are {KEYS}");
-                self.report(item.line, "unknown-key", format!("there is no key `{key}`"), next);
-            }
+            None | Some(_) => self.unknown_key(item, KEYS),
         }
     }
 
     fn read_section(&mut self, section: &Section<'_>) -> Option<TestStepKind> {
         let heading = section.heading;
-        let lines: Vec<Line<'_>> = section.lines.clone();
+        let lines = &section.lines;
         match heading.text().trim_start_matches('#').trim() {
-            "User" => self.read_user(heading, &lines).map(TestStepKind::User),
+            "User" => self.read_user(heading, lines).map(TestStepKind::User),
             "Event" => {
                 let form = "write its name and what it tells: `photo_uploaded {\"id\": 7}`";
-                self.read_line(heading, &lines, form, event).map(TestStepKind::Event)
+                self.read_line(heading, lines, form, event).map(TestStepKind::Event)
             }
-            "Model" => self.read_reply(heading, &lines).map(TestStepKind::Reply),
-            "Says" => self.read_quotes(heading, &lines).map(TestStepKind::ExpectSay),
-            "Calls" => self.read_items(heading, &lines, call).map(TestStepKind::ExpectCalls),
-            "Variables" => self.read_items(heading, &lines, variable).map(TestStepKind::ExpectVariables),
-            "Outcome" => self.read_line(heading, &lines, OUTCOMES, outcome).map(TestStepKind::ExpectOutcome),
+            "Model" => self.read_reply(heading, lines).map(TestStepKind::Reply),
+            "Says" => self.read_quotes(heading, lines).map(TestStepKind::ExpectSay),
+            "Calls" => self.read_items(heading, lines, call).map(TestStepKind::ExpectCalls),
+            "Variables" => self.read_items(heading, lines, variable).map(TestStepKind::ExpectVariables),
+            "Outcome" => self.read_line(heading, lines, OUTCOMES, outcome).map(TestStepKind::ExpectOutcome),
             _ => {
                 self.unknown_heading(heading, heading.text());
                 None
@@ -164,31 +131,26 @@ impl Reader {
             self.also(outcome, "the outcome is here");
             return;
         }
-        match kind {
-            TestStepKind::User(_) | TestStepKind::Event(_) => stretch.expected.clear(),
-            TestStepKind::Reply(_) => {
-                if let Some((first, &span)) = stretch.expected.iter().min_by_key(|(_, span)| span.start) {
-                    let message = format!("`## Model` stands behind the `## {first}` of the same stretch");
-                    let next = "put replies first: expected parts are compared when the program waits for the user";
-                    self.report(heading, "reply-after-expected", message, next);
-                    self.also(span, "the expected part is here");
-                }
+        if kind.begins() {
+            stretch.expected.clear();
+        } else if let TestStepKind::Reply(_) = kind {
+            if let Some((first, &span)) = stretch.expected.iter().min_by_key(|(_, span)| span.start) {
+                let message = format!("`## Model` stands behind the `## {first}` of the same stretch");
+                let next = "put replies first: expected parts are compared when the program waits for the user";
+                self.report(heading, "reply-after-expected", message, next);
+                self.also(span, "the expected part is here");
             }
-            TestStepKind::ExpectSay(_)
-            | TestStepKind::ExpectVariables(_)
-            | TestStepKind::ExpectCalls(_)
-            | TestStepKind::ExpectOutcome(_) => {
-                let span = heading.span(self.file);
-                if let Some(&first) = stretch.expected.get(kind.heading()) {
-                    let message = format!("a second `## {}` before the next user line", kind.heading());
-                    self.report(heading, "duplicate-section", message, "put both into one section");
-                    self.also(first, "the first one is here");
-                } else {
-                    stretch.expected.insert(kind.heading(), span);
-                }
-                if matches!(kind, TestStepKind::ExpectOutcome(_)) {
-                    stretch.outcome = Some(span);
-                }
+        } else {
+            let span = heading.span(self.file);
+            if let Some(&first) = stretch.expected.get(kind.heading()) {
+                let message = format!("a second `## {}` before the next user line", kind.heading());
+                self.report(heading, "duplicate-section", message, "put both into one section");
+                self.also(first, "the first one is here");
+            } else {
+                stretch.expected.insert(kind.heading(), span);
+            }
+            if matches!(kind, TestStepKind::ExpectOutcome(_)) {
+                stretch.outcome = Some(span);
             }
         }
     }
@@ -318,35 +280,21 @@ impl Reader {
                     Some(sizes) => Some(Chunks::Sizes(sizes)),
                     None if value == "bytes" => Some(Chunks::Bytes),
                     None => {
-                        self.report(
-                            line,
-                            "bad-chunks",
-                            format!("`{value}` is no way to cut a reply"),
-                            "write `bytes`, or sizes in bytes (`3, 5, 8`)",
-                        );
+                        let message = format!("`{value}` is no way to cut a reply");
+                        self.report(line, "bad-chunks", message, "write `bytes`, or sizes in bytes (`3, 5, 8`)");
                         None
                     }
                 };
                 return;
             }
             _ => {
-                self.report(
-                    line,
-                    "unknown-key",
-                    format!("a reply has no option `{key}`"),
-                    "options are `when`, `when any`, `chunks` and `error`",
-                );
-                return;
+                let next = "options are `when`, `when any`, `chunks` and `error`";
+                return self.report(line, "unknown-key", format!("a reply has no option `{key}`"), next);
             }
         };
         if value.is_empty() {
-            self.report(
-                line,
-                "empty-value",
-                format!("`{key}` has no value"),
-                "write one behind the colon, or leave the line out",
-            );
-            return;
+            let next = "write one behind the colon, or leave the line out";
+            return self.report(line, "empty-value", format!("`{key}` has no value"), next);
         }
         *place = Some(value.to_owned());
         if key.starts_with("when")
@@ -354,12 +302,8 @@ impl Reader {
         {
             let cause = error.to_string();
             let cause = cause.lines().last().unwrap_or("").trim_start_matches("error: ").to_owned();
-            self.report(
-                line,
-                "bad-regex",
-                format!("`{value}` is no regular expression: {cause}"),
-                "mend it; a character with a meaning is written with a `\\` before it",
-            );
+            let next = "mend it; a character with a meaning is written with a `\\` before it";
+            self.report(line, "bad-regex", format!("`{value}` is no regular expression: {cause}"), next);
         }
     }
 
@@ -378,10 +322,7 @@ impl Reader {
             let text = line.text();
             if let Some(item) = text.strip_prefix("- ") {
                 n_items += 1;
-                match read_item(item.trim()) {
-                    Ok(item) => items.push(item),
-                    Err(wrong) => self.report(line, wrong.code, wrong.message, wrong.next),
-                }
+                items.extend(self.accept(line, read_item(item.trim())));
             } else if text == "(nothing)" {
                 nothing = Some(line);
             } else if !text.is_empty() {
@@ -409,13 +350,7 @@ impl Reader {
             self.unexpected(second, &in_ticks(heading), "it is one line");
             return None;
         }
-        match read(line.text().trim()) {
-            Ok(item) => Some(item),
-            Err(wrong) => {
-                self.report(line, wrong.code, wrong.message, wrong.next);
-                None
-            }
-        }
+        self.accept(line, read(line.text().trim()))
     }
 }
 

@@ -1,8 +1,6 @@
 //! A test file's canonical text.
 
-use super::form::{
-    Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, TestFile, TestStepKind, comparable,
-};
+use super::form::{Chunks, ScriptedReply, TestFile, TestStepKind, comparable, quoted};
 use crate::value::Value;
 use crate::vm::protocol::Signal;
 
@@ -44,8 +42,10 @@ pub(super) fn write(file: &TestFile) -> String {
                 },
                 "",
             ),
-            TestStepKind::ExpectCalls(calls) => write_list(&mut text, calls, write_call, ""),
-            TestStepKind::ExpectOutcome(outcome) => write_outcome(&mut text, outcome),
+            TestStepKind::ExpectCalls(calls) => {
+                write_list(&mut text, calls, |text, call| text.push_str(&format!("- {}\n", one_line(&call.text()))), "")
+            }
+            TestStepKind::ExpectOutcome(outcome) => text.push_str(&format!("{}\n", one_line(&outcome.text()))),
         }
     }
     text
@@ -65,10 +65,8 @@ fn write_list<T>(text: &mut String, items: &[T], write_item: impl Fn(&mut String
 }
 
 fn write_quote(text: &mut String, utterance: &str) {
-    for line in comparable(utterance).split('\n') {
-        text.push_str(format!("> {line}").trim_end());
-        text.push('\n');
-    }
+    text.push_str(&quoted(comparable(utterance).split('\n')));
+    text.push('\n');
 }
 
 fn write_reply(text: &mut String, reply: &ScriptedReply) {
@@ -100,53 +98,15 @@ fn write_reply(text: &mut String, reply: &ScriptedReply) {
     text.push_str(&format!("{fence}\n"));
 }
 
-fn write_call(text: &mut String, call: &ExpectedCall) {
-    let arguments: Vec<String> = call.arguments.iter().map(|(name, value)| format!("{name}: {value}")).collect();
-    text.push_str(&format!("- {}({})", call.name, arguments.join(", ")));
-    match &call.result {
-        Some(ExpectedResult::Value(value)) => text.push_str(&format!(" -> {value}")),
-        Some(ExpectedResult::Error(error)) => text.push_str(&format!(" !! {}", one_line(error))),
-        None => {}
-    }
-    text.push('\n');
-}
-
-fn write_outcome(text: &mut String, outcome: &ExpectedOutcome) {
-    let line = match outcome {
-        ExpectedOutcome::Waits => "waits for the user".to_owned(),
-        ExpectedOutcome::Finished { value: None } => "finished".to_owned(),
-        ExpectedOutcome::Finished { value: Some(value) } => format!("finished: {value}"),
-        ExpectedOutcome::Refused { message: None } => "refused".to_owned(),
-        ExpectedOutcome::Refused { message: Some(message) } => format!("refused: {}", one_line(message)),
-        ExpectedOutcome::Failed { kind, message: None } => format!("failed: {kind}"),
-        ExpectedOutcome::Failed { kind, message: Some(message) } => format!("failed: {kind}: {}", one_line(message)),
-    };
-    text.push_str(&line);
-    text.push('\n');
-}
-
 /// An error's first line: what comes after is detail, and the format has no place for it.
-pub(super) fn one_line(text: &str) -> &str {
+fn one_line(text: &str) -> &str {
     text.lines().next().unwrap_or("").trim()
 }
 
 /// Text as it is where it can't be taken for JSON, everything else as JSON.
 fn bare_or_json(value: &Value) -> String {
-    match value {
-        Value::Str(text)
-            if !text.is_empty()
-                && text.trim() == &**text
-                && !text.contains(['\n', '\r'])
-                && Value::from_json(text).is_err() =>
-        {
-            text.to_string()
-        }
-        Value::Null
-        | Value::Bool(_)
-        | Value::Int(_)
-        | Value::Float(_)
-        | Value::Str(_)
-        | Value::List(_)
-        | Value::Map(_) => value.to_json(),
-    }
+    let is_bare = |text: &&str| {
+        !text.is_empty() && text.trim() == *text && !text.contains(['\n', '\r']) && Value::from_json(text).is_err()
+    };
+    value.as_str().filter(is_bare).map_or_else(|| value.to_json(), str::to_owned)
 }

@@ -68,13 +68,10 @@ fn update(piece: &str) -> Result<TriggerUpdate, Wrong> {
     if let Some(set) = assignment(piece) {
         return set.map(|(name, value)| TriggerUpdate::Set(name, value));
     }
-    let message = match piece.strip_prefix("user:") {
-        Some(message) => json(message)?,
-        None => Value::Null,
-    };
-    match message {
-        Value::Str(message) => Ok(TriggerUpdate::User(message.to_string())),
-        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::List(_) | Value::Map(_) => {
+    let message = piece.strip_prefix("user:").map(json).transpose()?;
+    match message.as_ref().and_then(Value::as_str) {
+        Some(message) => Ok(TriggerUpdate::User(message.to_owned())),
+        None => {
             let next = "write `user: \"…\"` or `$name = JSON`, several separated by `;`";
             Err(wrong("bad-update", format!("`{piece}` is no update"), next))
         }

@@ -77,15 +77,9 @@ fn case_lines(file: &str, case: &TriggerCase, program: &Program, missed: &[Trigg
     let mut text = format!("{file}:{}: {}\n", case.line, case.text());
     for (word, ids) in [("did not fire", missed), ("fired", wrong)] {
         if !ids.is_empty() {
-            let names = ids.iter().map(|&id| format!("{} ({})", label(program, id), words(program, id)));
+            let names = ids.iter().map(|&id| format!("{} ({})", label(program, id), program.trigger(id).text));
             let _ = writeln!(text, "  {word}: {}", names.collect::<Vec<_>>().join(", "));
         }
     }
     text
-}
-
-/// The author's words.
-fn words(program: &Program, id: TriggerId) -> &str {
-    let trigger = program.playbook(id.playbook).triggers.iter().find(|trigger| trigger.id == id);
-    trigger.map_or("", |trigger| &trigger.text)
 }

@@ -2,9 +2,8 @@
 
 use super::cell::{fires, given, is_ruler, split_cells, updates};
 use super::table::TriggerCase;
-use crate::diagnostic::Diagnostic;
-use crate::serve::cli::machinery::test_file::item::Wrong;
-use crate::serve::cli::machinery::test_file::lines::{Line, finding};
+use crate::serve::cli::machinery::test_file::item::{Wrong, wrong};
+use crate::serve::cli::machinery::test_file::lines::{Line, Reader};
 use crate::span::FileId;
 
 /// The columns there are, in words.
@@ -33,43 +32,29 @@ impl Column {
 }
 
 /// Reads the lines of one table, which begin with `|`.
-pub(super) fn read_table(file: FileId, lines: &[Line<'_>], findings: &mut Vec<Diagnostic>) -> Vec<TriggerCase> {
+pub(super) fn read_table(reader: &mut Reader, lines: &[Line<'_>]) -> Vec<TriggerCase> {
     let [head, rest @ ..] = lines else { return Vec::new() };
-    let columns = match read_head(*head) {
-        Ok(columns) => columns,
-        Err(wrong) => {
-            findings.push(finding(file, *head, wrong.code, wrong.message, wrong.next));
+    let Some(columns) = reader.accept(*head, read_head(*head)) else { return Vec::new() };
+    let is_ruler =
+        |line: &Line<'_>| split_cells(line.raw).is_some_and(|cells| cells.len() == columns.len() && is_ruler(&cells));
+    let rows = match rest {
+        [ruler, rows @ ..] if is_ruler(ruler) => rows,
+        _ => {
+            let next = "write `| --- | --- |` below the names of the columns, as often as there are columns";
+            let line = rest.first().unwrap_or(head);
+            reader.report(*line, "no-ruler", "the line below a table's head is missing", next);
             return Vec::new();
         }
     };
-    let [ruler, rows @ ..] = rest else {
-        findings.push(no_ruler(file, *head));
-        return Vec::new();
-    };
-    if !split_cells(ruler.raw).is_some_and(|cells| cells.len() == columns.len() && is_ruler(&cells)) {
-        findings.push(no_ruler(file, *ruler));
-        return Vec::new();
-    }
     if rows.is_empty() {
-        findings.push(finding(file, *head, "empty-table", "the table has no rows", "add a case, or remove the table"));
+        reader.report(*head, "empty-table", "the table has no rows", "add a case, or remove the table");
     }
-    let mut cases = Vec::with_capacity(rows.len());
-    for &line in rows {
-        match read_row(file, line, &columns) {
-            Ok(case) => cases.push(case),
-            Err(wrong) => findings.push(finding(file, line, wrong.code, wrong.message, wrong.next)),
-        }
-    }
-    cases
-}
-
-fn no_ruler(file: FileId, line: Line<'_>) -> Diagnostic {
-    let next = "write `| --- | --- |` below the names of the columns, as often as there are columns";
-    finding(file, line, "no-ruler", "the line below a table's head is missing", next)
+    let file = reader.file;
+    rows.iter().filter_map(|&line| reader.accept(line, read_row(file, line, &columns))).collect()
 }
 
 fn read_head(line: Line<'_>) -> Result<Vec<Column>, Wrong> {
-    let wrong = |message: String, next: &str| Wrong { code: "bad-columns", message, next: next.to_owned() };
+    let wrong = |message: String, next: &str| wrong("bad-columns", message, next);
     let cells = split_cells(line.raw).ok_or_else(no_bar)?;
     let mut columns = Vec::with_capacity(cells.len());
     for cell in &cells {
@@ -89,15 +74,14 @@ fn read_head(line: Line<'_>) -> Result<Vec<Column>, Wrong> {
 
 fn no_bar() -> Wrong {
     let next = "begin and end every line of a table with `|`; a bar inside a cell is written `\\|`";
-    Wrong { code: "bad-row", message: "this line of a table does not end with `|`".to_owned(), next: next.to_owned() }
+    wrong("bad-row", "this line of a table does not end with `|`", next)
 }
 
 fn read_row(file: FileId, line: Line<'_>, columns: &[Column]) -> Result<TriggerCase, Wrong> {
     let cells = split_cells(line.raw).ok_or_else(no_bar)?;
     if cells.len() != columns.len() {
         let message = format!("this row has {} cells, and the table has {} columns", cells.len(), columns.len());
-        let next = "write one cell per column; a bar inside a cell is written `\\|`".to_owned();
-        return Err(Wrong { code: "bad-row", message, next });
+        return Err(wrong("bad-row", message, "write one cell per column; a bar inside a cell is written `\\|`"));
     }
     let mut case = TriggerCase {
         line: line.number,
