@@ -4,10 +4,8 @@ import htm from "htm";
 
 export const html = htm.bind(h);
 
-/** Class names of those that count: `cls("tick", isNow && "now")`. */
 export const cls = (...names) => names.filter(Boolean).join(" ");
 
-/** The words for a session's state. */
 export const STATES = {
   speaking: "Speaking",
   waiting: "Waiting for the user",
@@ -18,108 +16,83 @@ export const STATES = {
   interrupted: "Interrupted",
 };
 
-export const isOver = (session) => session?.state === "finished" || session?.state === "failed";
+/** A session's state, or a call's, as a dot. */
+export const Dot = ({ state }) => html`<span class=${`dot ${state.replace(" ", "-")}`}></span>`;
 
-/** Where a value comes from, in words. */
-export const ORIGINS = {
-  user: "from the user",
-  code: "from the program",
-  argument: "argument",
-  model: "from the model",
-  tool: "from a tool",
-  event: "from an event",
-};
+/** Where a value comes from. */
+export const ORIGINS = { user: "from the user", code: "from the program", argument: "argument", model: "from the model", tool: "from a tool", event: "from an event" };
 
-/** `14:05`, with the day where it is not today; all of it is in the title. */
+/** `14:05`, with the day where it is not today. */
 export function Time({ at, seconds }) {
   const date = new Date(at);
   if (!at || Number.isNaN(date.getTime())) return null;
-  const today = date.toDateString() === new Date().toDateString();
-  const clock = date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", ...(seconds && { second: "2-digit" }) });
-  const day = today ? "" : date.toLocaleDateString([], { day: "numeric", month: "short" }) + ", ";
+  const two = "2-digit";
+  const clock = date.toLocaleTimeString([], { hour: two, minute: two, ...(seconds && { second: two }) });
+  const day = date.toDateString() === new Date().toDateString() ? "" : `${date.toLocaleDateString([], { day: "numeric", month: "short" })}, `;
   return html`<time datetime=${at} title=${date.toLocaleString()}>${day}${clock}</time>`;
 }
 
-/** A value as JSON on one line, cut after `max` characters. */
+const json = (value) => (value === undefined ? "no value" : JSON.stringify(value));
+
+/** A value on one line, cut after `max` characters. */
 export function brief(value, max = 120) {
-  const text = value === undefined ? "no value" : JSON.stringify(value);
-  return text.length > max ? text.slice(0, max) + "…" : text;
+  const text = json(value);
+  return text.length > max ? `${text.slice(0, max)}…` : text;
 }
 
 /** A value that opens where it is too long for its line. */
 export function Value({ value, max = 90 }) {
-  const whole = value === undefined ? "no value" : JSON.stringify(value);
-  const kind = value === null || value === undefined ? "none" : typeof value;
-  if (whole.length <= max) return html`<code class=${"value " + kind}>${whole}</code>`;
-  const open = typeof value === "string" ? value : JSON.stringify(value, null, 2);
-  return html`<details class="value long">
-    <summary><code class=${kind}>${whole.slice(0, max)}…</code> <span class="size">${size(whole.length)}</span></summary>
-    <pre tabindex="0">${open.slice(0, 100_000)}</pre>
-  </details>`;
+  const text = json(value);
+  if (text.length <= max) return html`<code class=${cls("value", (value ?? null) === null && "none")}>${text}</code>`;
+  const all = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+  return html`<details class="value"><summary><code>${text.slice(0, max)}…</code> <span class="size">${text.length < 1000 ? `${text.length} characters` : `${(text.length / 1000).toFixed(1)} kB`}</span></summary><pre tabindex="0">${all.slice(0, 100_000)}</pre></details>`;
 }
 
-const size = (n) => (n < 1000 ? `${n} characters` : `${(n / 1000).toFixed(n < 10_000 ? 1 : 0)} kB`);
-
-export const number = (n) => (n ?? 0).toLocaleString("en");
+export const number = (n) => (n ?? 0).toLocaleString("en", { maximumFractionDigits: 4 });
 
 /** `1 turn`, `2 turns`. */
-export const count = (n, what) => `${number(n)} ${what}${n === 1 ? "" : "s"}`;
+export const count = (n, one, many = `${one}s`) => `${number(n)} ${n === 1 ? one : many}`;
 
 /** `BookATour:03`, where an event has a place. */
-export const place = (event) => {
-  const name = event.playbook ?? event.plan;
-  return name ? (event.line ? `${name}:${event.line}` : name) : "";
+export const place = ({ playbook, plan, line }) => [playbook ?? plan, line].filter(Boolean).join(":");
+
+/** Arguments are an object or a list of pairs. */
+export const pairs = (given) => (Array.isArray(given) ? given : Object.entries(given ?? {}));
+export const args = (given, max) => pairs(given).map(([name, value]) => `${name}=${brief(value, max)}`).join(", ");
+
+const GISTS = {
+  line_reached: () => "reached",
+  said: (e) => `says ${brief(e.text)}`,
+  user_message: (e) => `the user says ${brief(e.text)}`,
+  variable_set: (e) => `$${e.name} = ${brief(e.value)}`,
+  call_queued: (e) => `calls ${e.name}(${args(e.args, 60)})`,
+  call_finished: (e) => `${e.name} → ${e.error ?? brief(e.result)}`,
+  trigger_matched: (e) => `trigger ${e.trigger} matched`,
+  frame_popped: (e) => `returned ${brief(e.value)}`,
+  waiting: (e) => `waits for the ${e.for}`,
+  finished: (e) => `finished with ${brief(e.value)}`,
 };
 
-/** `name=value, …` of the arguments of a call, an object or a list of pairs. */
-export const args = (given, max = 60) =>
-  pairs(given)
-    .map(([name, value]) => `${name}=${brief(value, max)}`)
-    .join(", ");
-
-export const pairs = (given) => (Array.isArray(given) ? given : Object.entries(given ?? {}));
-
 /** What an event says, on one line. */
-export function gist(event) {
-  const e = event;
-  switch (e.type) {
-    case "line_reached": return "reached";
-    case "said": return `says ${brief(e.text)}`;
-    case "user_message": return `user: ${brief(e.text)}`;
-    case "variable_set": return `$${e.name} = ${brief(e.value)}`;
-    case "variable_removed": return `$${e.name} removed`;
-    case "call_queued": return `calls ${e.name}(${args(e.args)})`;
-    case "call_started": return `starts ${e.name}`;
-    case "call_finished": return e.error ? `${e.name} failed: ${e.error}` : `${e.name} → ${brief(e.result)}`;
-    case "trigger_evaluated": return `trigger ${e.trigger}: ${String(e.verdict).replaceAll("_", " ")}`;
-    case "trigger_matched": return `trigger ${e.trigger} matched`;
-    case "stream_cancelled": return `reply cut off: ${e.reason}`;
-    case "frame_pushed": return "called";
-    case "frame_popped": return `returned ${brief(e.value)}`;
-    case "turn_started": return `turn ${e.turn} begins`;
-    case "turn_finished": return `turn ${e.turn} ends`;
-    case "approval_asked": return `asks: ${e.question}`;
-    case "approval_given": return "approved";
-    case "waiting": return `waits for ${e.for}`;
-    case "finished": return `finished: ${brief(e.value)}`;
-    case "failed": return `failed: ${e.message}`;
-    default: return String(e.type).replaceAll("_", " ") + (e.cause ?? e.reason ? `: ${e.cause ?? e.reason}` : "");
-  }
-}
+export const gist = (e) => GISTS[e.type]?.(e) ?? [e.type.replaceAll("_", " "), e.name ?? e.trigger, e.message ?? e.reason ?? e.cause ?? e.question].filter(Boolean).join(" ");
 
 /** What went wrong, for people. */
-export const said = (error) => (error?.title ? `${error.title}. ${error.detail ?? ""}`.trim() : String(error?.message ?? error));
+export const said = ({ title, detail = "", message }) => (title ? `${title}. ${detail}` : message);
+export const Trouble = ({ of }) => of && html`<p class="problem" role="alert">${said(of)}</p>`;
 
-/** Storage that may be missing: private windows, foreign frames. */
-export const keep = (store, name, value) => {
+export const enc = encodeURIComponent;
+export const sessionPath = (id) => `/api/sessions/${enc(id)}`;
+export const sessionLink = (id) => `#/s/${enc(id)}`;
+
+/** Keeps a value in a storage, or forgets it (`null`), or reads it. Private windows and foreign frames may have none. */
+export function keep(storage, name, value) {
   try {
-    if (value === undefined) return JSON.parse(store().getItem(name) ?? "null");
-    if (value === null) store().removeItem(name);
-    else store().setItem(name, JSON.stringify(value));
+    const store = globalThis[storage];
+    if (value === undefined) return JSON.parse(store.getItem(name));
+    if (value === null) store.removeItem(name);
+    else store.setItem(name, JSON.stringify(value));
   } catch {
     // Then it is forgotten with the page.
   }
   return null;
-};
-export const local = () => localStorage;
-export const tab = () => sessionStorage;
+}

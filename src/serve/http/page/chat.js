@@ -1,18 +1,18 @@
 // The chat for visitors, also in a frame of another site: speech, composer, stop, questions.
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { html, keep, local, said } from "./bits.js";
+import { Trouble, html, keep, sessionPath } from "./bits.js";
 import { api, useToken } from "./net.js";
-import { Composer, Conversation, Link, useStore } from "./speech.js";
+import { Composer, Conversation, Lost, useStore } from "./speech.js";
 import { Store } from "./store.js";
 
 const program = decodeURIComponent(location.pathname.split("/").filter(Boolean).at(-1));
-const TOKEN = `visitor:${program}`;
+const VISITOR = `visitor:${program}`;
 const SESSION = `chat:${program}`;
 
-/** Who may not talk without a token becomes a visitor. A frame of another site gets no cookie, so it is kept here. */
+/** Who may not talk without a token becomes a visitor. A frame of another site gets no cookie, so the token is kept here. */
 async function enter() {
-  useToken(keep(local, TOKEN)?.token ?? null);
+  useToken(keep("localStorage", VISITOR)?.token);
   try {
     return await api("GET", "/api/me");
   } catch (problem) {
@@ -20,66 +20,60 @@ async function enter() {
   }
   useToken(null);
   const visitor = await api("POST", "/api/visitors", { program });
-  keep(local, TOKEN, visitor);
-  keep(local, SESSION, null);
-  useToken(visitor.token);
-  return api("GET", "/api/me");
+  keep("localStorage", VISITOR, visitor);
+  keep("localStorage", SESSION, null);
+  return useToken(visitor.token);
 }
 
 /** The session that was talked with, or a new one. */
 async function session(isNew) {
-  const id = isNew ? null : keep(local, SESSION);
-  if (id) {
+  const kept = !isNew && keep("localStorage", SESSION);
+  if (kept) {
     try {
-      return await api("GET", `/api/sessions/${encodeURIComponent(id)}`);
+      return (await api("GET", sessionPath(kept))).id;
     } catch (problem) {
-      if (problem.status !== 404 && problem.status !== 403) throw problem;
+      if (problem.status !== 404) throw problem;
     }
   }
-  const begun = await api("POST", "/api/sessions", { program });
-  keep(local, SESSION, begun.id);
-  return begun;
+  const { id } = await api("POST", "/api/sessions", { program });
+  keep("localStorage", SESSION, id);
+  return id;
 }
 
-function Talk({ id, onNew, onRefused }) {
-  const [store] = useState(() => new Store(id, { isSpeechOnly: true, onRefused }));
+function Talk({ id, onNew, onProblem }) {
+  const [store] = useState(() => new Store(id, true));
+  useStore(store);
   useEffect(() => {
     store.open();
     return () => store.close();
   }, []);
-  useStore(store);
-  const again = html`<button class="primary" onClick=${onNew}>New conversation</button>`;
-  return html`<${Link} store=${store} />
-    <${Conversation} store=${store} mayAnswer=${store.session?.approval?.args} empty=${html`<p class="sr">One moment…</p>`} />
-    <${Composer} store=${store} over=${html`<p>This conversation is over.</p>${again}`} />`;
+  useEffect(() => onProblem(store.problem), [store.problem]);
+  return html`<${Lost} store=${store} /><${Conversation} store=${store} mayAnswer=${true} />
+    <${Composer} store=${store} over=${html`<p>This conversation is over.</p><button class="primary" onClick=${onNew}>New conversation</button>`} />`;
 }
 
 function Chat() {
   const [title, setTitle] = useState("");
-  const [at, setAt] = useState(null);
+  const [id, setId] = useState(null);
   const [problem, setProblem] = useState(null);
   const begin = async (isNew) => {
     setProblem(null);
     try {
       await enter();
-      const { id } = await session(isNew);
-      setAt(id);
+      setId(await session(isNew));
       const { programs } = await api("GET", "/api/programs");
-      setTitle(programs.find((one) => one.name === program)?.title ?? program);
-    } catch (error) {
-      setProblem(error);
+      setTitle((document.title = programs.find((one) => one.name === program)?.title ?? program));
+    } catch (problem) {
+      setProblem(problem);
     }
   };
   useEffect(() => {
     begin(false);
   }, []);
-  useEffect(() => {
-    document.title = title || "Chat";
-  }, [title]);
   return html`<main class="chat">
-    <header><h1>${title || "\u00a0"}</h1>${at && !problem && html`<button class="link" onClick=${() => begin(true)}>New conversation</button>`}</header>
-    ${problem ? html`<div class="refused"><p class="problem" role="alert">${said(problem)}</p><button class="primary" onClick=${() => begin(problem.status === 404)}>Try again</button></div>`
-      : at ? html`<${Talk} key=${at} id=${at} onNew=${() => begin(true)} onRefused=${setProblem} />` : html`<p class="sr">Opening the conversation…</p>`}
+    <header><h1>${title || "Chat"}</h1>${id && !problem && html`<button onClick=${() => begin(true)}>New conversation</button>`}</header>
+    ${problem ? html`<div class="refused"><${Trouble} of=${problem} /><button class="primary" onClick=${() => begin(problem.status === 404)}>Try again</button></div>`
+      : id && html`<${Talk} key=${id} id=${id} onNew=${() => begin(true)} onProblem=${setProblem} />`}
   </main>`;
 }
 

@@ -1,7 +1,7 @@
 // The conversation: what is said, what is called, what is asked; and where the user writes.
 import { Component } from "preact";
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
-import { ORIGINS, Value, args, brief, cls, count, html, pairs, said } from "./bits.js";
+import { Dot, ORIGINS, Trouble, Value, args, brief, cls, count, html, pairs, said } from "./bits.js";
 import { markdown } from "./markdown.js";
 import { markOrder } from "./net.js";
 
@@ -16,186 +16,167 @@ const ITEMS_SHOWN = 150;
 /** An item is drawn again only when it is another. */
 class Item extends Component {
   shouldComponentUpdate(next) {
-    return ["item", "isFuture", "approval", "canJump", "answered"].some((name) => this.props[name] !== next[name]);
+    return ["item", "isFuture", "approval", "answered", "mayAnswer"].some((name) => this.props[name] !== next[name]);
   }
-  render({ item, isFuture, canJump, onJump, ...rest }) {
-    const where = canJump && item.line && item.mark && ["program", "user", "cut", "trigger"].includes(item.kind);
+  render({ isFuture, onJump, ...rest }) {
+    const { item } = rest;
     const name = `${item.playbook}:${item.line}`;
     return html`<li class=${cls("item", item.kind, isFuture && "future")}>
-      <div class="what">${ITEM[item.kind]({ item, ...rest })}</div>
-      ${where && html`<button class="where" title="Look at this moment" aria-label=${`Look at the moment of ${name}`} onClick=${() => onJump(item)}>${name}</button>`}
+      <div class="what"><${ITEMS[item.kind]} ...${rest} /></div>
+      ${onJump && item.line && item.mark && html`<button class="where" title="Look at this moment" aria-label=${`Look at the moment of ${name}`} onClick=${() => onJump(item.mark)}>${name}</button>`}
     </li>`;
   }
 }
 
-const ITEM = {
+const update = (of) => of.map((one, n) => html`${n ? ", " : ", as "}<code>$${one.name}</code> ${one.old === null ? "became" : html`went from <code>${brief(one.old, 30)}</code> to`} <code>${brief(one.new, 40)}</code>`);
+
+/** A trigger that matched, or what cut a reply off. */
+const Cut = ({ item: { kind, trigger, reason, update: of = [] }, onWhy }) => html`<p class="aside cut">
+  ${!trigger ? `Reply cut off: ${reason}` : kind === "trigger_matched" ? html`Trigger <code>${trigger}</code> matched` : html`Reply cut off by trigger <code>${trigger}</code>`}${update(of.slice(0, 2))}
+  ${trigger && onWhy && html` <button class="link" onClick=${() => onWhy(trigger)}>why?</button>`}
+</p>`;
+
+const ITEMS = {
   user: ({ item }) => html`<span class="sr">You: </span><p class="bubble">${item.text}</p>`,
-  program: ({ item }) => html`<div class=${cls("speech", item.isOpen && "open", item.isWithdrawn && "withdrawn")}>${markdown(item.text)}</div>
-    ${item.isWithdrawn && html`<p class="aside">Taken back</p>`}`,
-  call: ({ item }) => html`<${Call} item=${item} />`,
+  program: ({ item }) => html`<div class=${cls("speech", item.isOpen && "open", item.isWithdrawn && "withdrawn")}>${markdown(item.text)}</div>${item.isWithdrawn && html`<p class="aside">Taken back</p>`}`,
+  call: Call,
   approval: Approval,
-  cut: ({ item, onWhy }) => html`<p class="aside cut">
-    ${item.trigger ? html`Reply cut off by <code>${item.trigger}</code>` : html`Reply cut off: ${item.reason}`}
-    ${item.update?.length ? html`, as <${Update} of=${item.update} />` : null}
-    ${item.trigger && onWhy && html` <button class="link" onClick=${() => onWhy(item.trigger)}>why?</button>`}
-  </p>`,
-  trigger: ({ item, onWhy }) => html`<p class="aside cut">
-    Trigger <code>${item.trigger}</code> matched${item.update?.length ? html`, as <${Update} of=${item.update} />` : null}
-    ${onWhy && html` <button class="link" onClick=${() => onWhy(item.trigger)}>why?</button>`}
-  </p>`,
+  stream_cancelled: Cut,
+  trigger_matched: Cut,
   note: ({ item }) => html`<p class=${cls("aside", item.tone)}>${item.text}</p>`,
-  finished: ({ item }) => html`<p class="ending"><span class="dot finished"></span>Finished${item.value === null || item.value === undefined ? null : html` with <${Value} value=${item.value} max=${60} />`}</p>`,
-  failed: ({ item }) => html`<div class="ending failed" role="alert"><p><strong>The program failed</strong>${item.fault ? html` <span class="tag">${item.fault}</span>` : null}</p><p>${item.message}</p></div>`,
+  finished: ({ item }) => html`<p class="ending"><${Dot} state="finished" />Finished${(item.value ?? null) !== null && html` with <${Value} value=${item.value} max=${60} />`}</p>`,
+  failed: ({ item }) => html`<div class="ending failed" role="alert"><p><strong>The program failed</strong> ${item.fault && html`<span class="tag">${item.fault}</span>`}</p><p>${item.message}</p></div>`,
 };
 
-const Update = ({ of }) => of.slice(0, 2).map((u, n) => html`${n ? ", " : ""}<code>$${u.name}</code> ${u.old === null ? "became" : html`went from <code>${brief(u.old, 30)}</code> to`} <code>${brief(u.new, 40)}</code>`);
-
-const CALL_STATES = { queued: "queued", running: "running", "needs approval": "needs approval", done: "", failed: "failed" };
-
 function Call({ item }) {
-  const result = item.error ?? (item.state === "done" ? brief(item.result, 60) : null);
-  return html`<details class=${cls("chip", item.state.replace(" ", "-"))}>
-    <summary>
-      <span class=${cls("dot", item.state.replace(" ", "-"))}></span>
-      <span class="call"><code>${item.name}(${args(item.args, 32)})</code>${result !== null && html`<span class="result"><span class="arrow" aria-label="gives">→</span> ${item.error !== undefined ? result : html`<code>${result}</code>`}</span>`}</span>
-      <span class="size">${item.state === "done" ? `${item.ms} ms` : CALL_STATES[item.state]}${item.progress !== undefined ? ` ${brief(item.progress, 40)}` : ""}</span>
+  const { state, error } = item;
+  const row = (name, value) => html`<dt>${name}</dt><dd>${value}</dd>`;
+  return html`<details class=${cls("chip", state)}>
+    <summary><${Dot} state=${state} />
+      <span class="call"><code>${item.name}(${args(item.args, 32)})</code>${(state === "done" || error) && html`<span class="result"> → ${error ?? html`<code>${brief(item.result, 60)}</code>`}</span>`}</span>
+      <span class="size">${state === "done" ? `${item.ms} ms` : state}${item.progress !== undefined && `: ${brief(item.progress, 40)}`}</span>
     </summary>
     <dl class="pairs">
-      ${pairs(item.args).map(([name, value]) => html`<dt>${name}</dt><dd><${Value} value=${value} max=${200} /></dd>`)}
-      ${item.state === "done" && html`<dt class="gives">result</dt><dd><${Value} value=${item.result} max=${200} /></dd>`}
-      ${item.error !== undefined && html`<dt class="gives">error</dt><dd>${item.error}</dd>`}
-      ${item.attempt > 1 && html`<dt class="gives">attempt</dt><dd>${item.attempt}</dd>`}
+      ${pairs(item.args).map(([name, value]) => row(html`<code>${name}</code>`, html`<${Value} value=${value} max=${200} />`))}
+      ${state === "done" && row("result", html`<${Value} value=${item.result} max=${200} />`)}
+      ${error && row("error", error)}
+      ${item.attempt > 1 && row("attempt", item.attempt)}
     </dl>
   </details>`;
 }
 
-/** A question about a call. Who may not answer gets no arguments. */
-export function Approval({ item, approval, answered, onAnswer }) {
+/** A question about a call. Who may not answer it gets no arguments. */
+export function Approval({ item, approval, answered, mayAnswer, onAnswer }) {
   const [words, setWords] = useState("");
   const [problem, setProblem] = useState(null);
   const [isSending, setSending] = useState(false);
-  const field = `words-${item.key ?? ""}-${item.call}`;
-  if (item.outcome || answered !== undefined) {
-    const outcome = answered === true || (answered === undefined && item.outcome === "given") ? "Confirmed" : answered === null || answered === undefined ? "Answered" : answered === false ? "Refused" : `Answered: ${answered}`;
-    return html`<p class="aside"><span class="question">${item.question}</span> <strong>${item.outcome === "refused" && answered === undefined ? "Not confirmed" : outcome}</strong></p>`;
-  }
-  const given = approval?.args;
-  const mayAnswer = onAnswer && (!approval || Array.isArray(given));
+  const question = approval?.question ?? item.question;
+  const outcome = item.outcome ?? { true: "Confirmed", false: "Refused", null: "Answered" }[answered] ?? answered;
+  if (outcome) return html`<p class="aside">${question} <strong>${outcome}</strong></p>`;
   const answer = async (value) => {
     setSending(true);
     setProblem(await onAnswer(item.call, value));
     setSending(false);
   };
-  const tool = approval?.tool ?? item.name;
-  return html`<section class="card approval" aria-label="A question">
-    <p class="kicker">${mayAnswer ? "Needs approval" : "Waiting"}${mayAnswer && tool ? html`<code>${tool}</code>` : null}</p>
-    <p class="question">${approval?.question ?? item.question}</p>
-    ${given?.length > 0 && html`<table class="arguments">
-      <caption class="sr">Arguments</caption>
-      <tbody>${given.map(([name, value, origin]) => html`<tr><th scope="row">${name}</th><td><${Value} value=${value} max=${80} /></td><td class="origin">${ORIGINS[origin] ?? origin ?? ""}</td></tr>`)}</tbody>
-    </table>`}
-    ${mayAnswer && html`<form class="answers" onSubmit=${(event) => {
-      event.preventDefault();
-      if (words.trim()) answer(words.trim());
-    }}>
-      <button type="button" class="primary" disabled=${isSending} onClick=${() => answer(true)}>Yes</button>
-      <button type="button" disabled=${isSending} onClick=${() => answer(false)}>No</button>
-      <label class="sr" for=${field}>Answer in words</label>
-      <input id=${field} value=${words} onInput=${(event) => setWords(event.target.value)} placeholder="or answer in words" autocomplete="off" />
-      ${words.trim() && html`<button disabled=${isSending}>Answer</button>`}
-    </form>`}
-    ${problem && html`<p class="problem" role="alert">${said(problem)}</p>`}
+  const isMine = mayAnswer && approval?.args;
+  const field = `words-${item.key}-${item.call}`;
+  return html`<section class="card approval" aria-label="Question">
+    <p class="kicker">${isMine ? html`Needs approval <code>${approval.tool}</code>` : "Waiting"}</p>
+    <p class="question">${question}</p>
+    ${isMine && html`<table class="arguments"><caption class="sr">Arguments</caption><tbody>
+        ${approval.args.map(([name, value, origin]) => html`<tr><th scope="row">${name}</th><td><${Value} value=${value} max=${80} /></td><td class="origin">${ORIGINS[origin] ?? origin}</td></tr>`)}
+      </tbody></table>
+      <form class="answers" onSubmit=${(event) => (event.preventDefault(), words.trim() && answer(words.trim()))}>
+        <button type="button" class="primary" disabled=${isSending} onClick=${() => answer(true)}>Yes</button>
+        <button type="button" disabled=${isSending} onClick=${() => answer(false)}>No</button>
+        <label class="sr" for=${field}>Answer in words</label>
+        <input id=${field} value=${words} onInput=${(event) => setWords(event.target.value)} placeholder="or in words" autocomplete="off" />
+        ${words.trim() && html`<button disabled=${isSending}>Answer</button>`}
+      </form>`}
+    <${Trouble} of=${problem} />
   </section>`;
 }
 
 /** What is said, the newest at the end, which stays in sight until somebody scrolls up. */
-export function Conversation({ store, onJump, onWhy, mayAnswer, empty }) {
+export function Conversation({ store, onJump, onWhy, mayAnswer }) {
   useStore(store);
   const box = useRef(null);
-  const isStuck = useRef(true);
+  const stuck = useRef(true);
   const [more, setMore] = useState(0);
   const [isAway, setAway] = useState(false);
-  const { talk, session } = store;
+  const { talk, session, pending } = store;
   const isPast = store.at !== null;
-  const horizon = isPast && store.state?.mark ? markOrder(store.state.mark) : Infinity;
+  const horizon = isPast && store.state ? markOrder(store.state.mark) : Infinity;
   const from = Math.max(0, talk.items.length - ITEMS_SHOWN - more);
 
-  useLayoutEffect(() => {
-    const el = box.current;
-    if (isPast) {
-      const last = [...el.querySelectorAll(".item:not(.future)")].at(-1);
-      if (last) el.scrollTop = last.offsetTop + last.offsetHeight - el.clientHeight * 0.7;
-    } else if (isStuck.current) {
-      el.scrollTop = el.scrollHeight;
-    }
-  });
   useEffect(() => {
-    // A narrower window makes lines of words longer.
-    const observer = new ResizeObserver(() => isStuck.current && !isPast && (box.current.scrollTop = box.current.scrollHeight));
+    // Back from the past, and in a window of another size, the end is in sight again.
+    stuck.current = !isPast;
+    const stick = () => stuck.current && box.current.scrollTo({ top: box.current.scrollHeight, behavior: "instant" });
+    stick();
+    const observer = new ResizeObserver(stick);
     observer.observe(box.current);
     return () => observer.disconnect();
   }, [isPast]);
+  useLayoutEffect(() => {
+    const { current: el } = box;
+    if (stuck.current && !isPast) el.scrollTop = el.scrollHeight;
+  });
+  useLayoutEffect(() => {
+    const last = isPast && [...box.current.querySelectorAll(".item:not(.future)")].at(-1);
+    if (last) box.current.scrollTop = last.offsetTop + last.offsetHeight - box.current.clientHeight * 0.7;
+  }, [horizon]);
   const onScroll = () => {
-    const el = box.current;
-    isStuck.current = el.scrollHeight - el.scrollTop - el.clientHeight < 48;
-    setAway(!isStuck.current && !isPast);
+    const { scrollHeight, scrollTop, clientHeight } = box.current;
+    stuck.current = !isPast && scrollHeight - scrollTop - clientHeight < 48;
+    setAway(!stuck.current && !isPast);
   };
   const toEnd = () => {
-    isStuck.current = true;
     box.current.scrollTop = box.current.scrollHeight;
-    setAway(false);
   };
   const earlier = () => {
     const { scrollHeight, scrollTop } = box.current;
     setMore(more + ITEMS_SHOWN);
     requestAnimationFrame(() => (box.current.scrollTop = box.current.scrollHeight - scrollHeight + scrollTop));
   };
-  const isThinking = talk.isBusy && talk.open < 0 && store.link.state === "live" && !isPast;
-  const approvalOf = (call) => (session?.approval?.call === call ? session.approval : store.approvals?.find((one) => one.call === call));
+  const ofItem = (item) =>
+    item.kind === "approval" && {
+      approval: session?.approval?.call === item.call ? session.approval : store.approvals.find((one) => one.call === item.call),
+      answered: store.answered.get(item.call),
+      mayAnswer: mayAnswer && !isPast,
+      onAnswer: (call, answer) => store.answer(call, answer),
+    };
   return html`<div class="conversation">
     <div class="scroll" ref=${box} onScroll=${onScroll} tabindex="0" role="region" aria-label="Conversation">
-      ${from > 0 && html`<p class="earlier"><button class="link" onClick=${earlier}>Show earlier (${count(from, "entry").replace("entrys", "entries")})</button></p>`}
-      ${!talk.items.length && !store.pending.length && html`<div class="empty">${empty ?? html`<p>${store.link.state === "live" ? "Nothing has been said yet." : "Opening the session…"}</p>`}</div>`}
+      ${from > 0 && html`<p class="earlier"><button class="link" onClick=${earlier}>Show earlier (${count(from, "entry", "entries")})</button></p>`}
+      ${!talk.items.length && !pending.length && html`<p class="empty">${store.link === "live" ? "Nothing has been said yet." : "One moment…"}</p>`}
       <ol class="items">
-        ${talk.items.slice(from).map((item) => html`<${Item} key=${item.key} item=${item} isFuture=${markOrder(item.mark) > horizon}
-          canJump=${Boolean(onJump) && store.points.length > 0} onJump=${onJump} onWhy=${onWhy}
-          approval=${item.kind === "approval" ? approvalOf(item.call) : null} answered=${item.kind === "approval" && !item.outcome ? store.answered.get(item.call) : undefined}
-          onAnswer=${mayAnswer && !isPast ? (call, answer) => store.answer(call, answer) : null} />`)}
-        ${!isPast && store.pending.map((message) => html`<li key=${message.id} class="item user pending"><div class="what"><span class="sr">You: </span><p class="bubble">${message.text}</p><${Fate} store=${store} message=${message} /></div></li>`)}
-        ${isThinking && html`<li key="thinking" class="item program"><p class="thinking"><span class="sr">The program is working</span><i></i><i></i><i></i></p></li>`}
+        ${talk.items.slice(from).map((item) => html`<${Item} key=${item.key} item=${item} isFuture=${markOrder(item.mark) > horizon} onJump=${onJump} onWhy=${onWhy} ...${ofItem(item)} />`)}
+        ${!isPast && pending.map((message) => html`<li key=${message.id} class="item user pending"><div class="what"><span class="sr">You: </span><p class="bubble">${message.text}</p><${Fate} store=${store} message=${message} /></div></li>`)}
+        ${talk.isBusy && talk.open < 0 && store.link === "live" && !isPast && html`<li key="thinking" class="item thinking"><span class="sr">The program is working</span><i></i><i></i><i></i></li>`}
       </ol>
     </div>
-    ${isAway && html`<button class="to-end" onClick=${toEnd}>Newest <span aria-hidden="true">↓</span></button>`}
-    <div class="sr" aria-live="polite" role="status">${isPast ? "" : store.announced}</div>
+    ${isAway && html`<button class="to-end" onClick=${toEnd}>Newest ↓</button>`}
+    <div class="sr" role="status">${!isPast && store.announced}</div>
   </div>`;
 }
 
-/** What became of a message that the program has not taken up yet. */
+/** What became of a message that the program has not taken up. */
 function Fate({ store, message }) {
   const { problem } = message;
-  if (!problem) return html`<p class="fate">${message.isSent ? (store.isOver ? "Not read: the session is over" : "Sent") : "Sending…"}</p>`;
-  if (problem.passes) return html`<p class="fate">Not sent yet: ${problem.status ? said(problem) : "no connection"}. Trying again…</p>`;
+  if (!problem) return html`<p class="fate">${!message.isSent ? "Sending…" : store.isOver ? "Not read: the session is over" : "Sent"}</p>`;
+  if (problem.passes) return html`<p class="fate">Not sent yet. ${said(problem)} Trying again…</p>`;
   return html`<p class="fate problem" role="alert">Not sent. ${said(problem)} <button class="link" onClick=${() => store.post(message)}>Try again</button> <button class="link" onClick=${() => store.drop(message)}>Discard</button></p>`;
 }
 
-/** Says that the connection is lost, and when it is tried again. */
-export function Link({ store }) {
+/** Says that the connection is lost. */
+export function Lost({ store }) {
   useStore(store);
-  const { state, at } = store.link;
-  const [, tick] = useReducer((n) => n + 1, 0);
-  useEffect(() => {
-    if (state !== "lost") return undefined;
-    const timer = setInterval(tick, 500);
-    return () => clearInterval(timer);
-  }, [state]);
-  const left = Math.ceil((at - Date.now()) / 1000);
-  if (state !== "lost") return null;
-  return html`<p class="lost" role="status"><span>Connection lost. ${at && left > 1 ? `Trying again in ${left} s.` : "Trying again…"}</span>
-    <button class="link" onClick=${() => store.stream?.start()}>Try now</button></p>`;
+  return store.link === "lost" && html`<p class="lost" role="status">Connection lost. Trying again… <button class="link" onClick=${() => store.stream?.start()}>Try now</button></p>`;
 }
 
 /** Where the user writes. Enter sends, Shift+Enter begins a new line. */
-export function Composer({ store, isDisabled, over, placeholder = "Write a message" }) {
+export function Composer({ store, isOff, hint = "Write a message", over }) {
   useStore(store);
   const box = useRef(null);
   const [text, setText] = useState("");
@@ -204,25 +185,20 @@ export function Composer({ store, isDisabled, over, placeholder = "Write a messa
     box.current.style.height = "auto";
     box.current.style.height = `${Math.min(box.current.scrollHeight + 2, 180)}px`;
   }, [text]);
-  if (store.isOver) return html`<div class="composer over">${over ?? html`<p>This session is over.</p>`}</div>`;
-  const send = () => {
-    if (!text.trim() || isDisabled) return;
+  if (store.isOver) return html`<div class="composer over">${over}</div>`;
+  const send = (event) => {
+    event.preventDefault();
+    if (!text.trim() || isOff) return;
     store.send(text.trim());
     setText("");
     box.current.focus();
   };
-  const isSpeaking = store.talk.isBusy && store.link.state === "live";
-  return html`<form class="composer" onSubmit=${(event) => (event.preventDefault(), send())}>
+  return html`<form class="composer" onSubmit=${send}>
     <label class="sr" for="message">Message</label>
-    <textarea id="message" ref=${box} rows="1" value=${text} disabled=${isDisabled} placeholder=${placeholder} enterkeyhint="send"
+    <textarea id="message" ref=${box} rows="1" value=${text} disabled=${isOff} placeholder=${hint} enterkeyhint="send"
       onInput=${(event) => setText(event.target.value)}
-      onKeyDown=${(event) => {
-        if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
-          event.preventDefault();
-          send();
-        }
-      }}></textarea>
-    ${isSpeaking && html`<button type="button" class="stop" onClick=${() => store.stop()}><span class="square" aria-hidden="true"></span>Stop</button>`}
-    <button class="primary" disabled=${isDisabled || !text.trim()}>Send</button>
+      onKeyDown=${(event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && send(event)}></textarea>
+    ${store.talk.isBusy && store.link === "live" && html`<button type="button" onClick=${() => store.stop()}><span class="square"></span>Stop</button>`}
+    <button class="primary" disabled=${isOff || !text.trim()}>Send</button>
   </form>`;
 }

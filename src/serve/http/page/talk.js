@@ -1,37 +1,33 @@
 // What is said and done, made of the events of a session. It only lists what the interpreter tells, in the order told.
-import { markOrder } from "./net.js";
 
 /** Waits in which the program is still at work. */
-const AT_WORK = new Set(["reply", "call"]);
+const AT_WORK = ["reply", "call"];
 
 const CUT = /^trigger (\S+) matched$/;
 
-/** Events that say something about the interpreter's own trouble, and how much they matter. */
+/** Events that are told in a sentence; the first word is how much they matter. */
 const NOTES = {
   degraded: (e) => ["warning", e.cause],
-  retry: (e) => ["", `Asks the model again: ${e.cause}`],
+  retry: (e) => ["", `The model is asked again: ${e.cause}`],
   repair: (e) => ["", `The reply did not keep to the turn protocol: ${e.cause}`],
   lines_skipped: (e) => ["", `Lines left out: ${e.lines.join(", ")}${e.reason ? `, as ${e.reason}` : ""}`],
   program_changed: (e) => ["", `The program's text has changed: ${e.files.join(", ")}`],
   plan_fault: (e) => ["warning", e.message],
   event_arrived: (e) => ["", `Event ${e.event}: ${e.fate.replaceAll("_", " ")}`],
+  session_resumed: () => ["", "The session goes on after a restart"],
 };
 
 export class Talk {
-  constructor() {
-    this.items = [];
-    this.calls = new Map(); // call → index of its chip
-    this.asking = []; // indices of approvals that nobody has answered
-    this.open = -1; // index of the utterance that is being said
-    this.isBusy = false;
-    this.waitsFor = null;
-    this.totals = { turns: 0, prompt: 0, cached: 0, completion: 0, discarded: 0, estimated: false };
-    this.model = null;
-  }
+  items = [];
+  calls = new Map(); // call → index of its chip
+  asking = []; // indices of questions that nobody has answered
+  open = -1; // index of the utterance that is being said
+  isBusy = false;
+  totals = { turns: 0, prompt: 0, cached: 0, completion: 0, discarded: 0 };
+  model = null;
 
   push(item) {
-    this.items.push({ key: this.items.length, ...item });
-    return this.items.length - 1;
+    return this.items.push({ key: this.items.length, ...item }) - 1;
   }
 
   /** Items are replaced, not changed: whoever shows them sees by identity what is new. */
@@ -41,17 +37,15 @@ export class Talk {
 
   /** Takes an event; answers the text that was said to its end, if it ends one. */
   take(e, mark) {
-    const at = { mark, line: e.line, playbook: e.playbook ?? e.plan, depth: e.depth };
-    if (e.type !== "call_progress" && e.type !== "trigger_evaluated") this.waitsFor = null;
+    const at = { kind: e.type, mark, line: e.line, playbook: e.playbook ?? e.plan };
+    const call = this.calls.get(e.call);
     switch (e.type) {
       case "session_started":
-      case "session_resumed":
         this.model = e.model;
-        if (e.type === "session_resumed" && this.items.length) this.push({ ...at, kind: "note", tone: "", text: "The session goes on after a restart" });
         break;
       case "said_delta": {
         const now = this.items[this.open];
-        if (now && now.utterance === e.utterance) {
+        if (now?.utterance === e.utterance) {
           this.change(this.open, { text: now.text + e.text });
         } else {
           this.close();
@@ -61,9 +55,9 @@ export class Talk {
         break;
       }
       case "said":
-        if (this.open >= 0) this.change(this.open, { text: e.text, isOpen: false });
+        if (this.open >= 0) this.change(this.open, { text: e.text });
         else this.push({ ...at, kind: "program", text: e.text });
-        this.open = -1;
+        this.close();
         return e.text;
       case "user_message":
         this.close();
@@ -75,57 +69,57 @@ export class Talk {
         break;
       case "turn_finished":
         this.totals.turns += 1;
-        this.totals.prompt += e.prompt_tokens;
-        this.totals.cached += e.cached_tokens;
-        this.totals.completion += e.completion_tokens;
-        this.totals.discarded += e.discarded_tokens;
-        this.totals.estimated ||= e.estimated;
+        for (const name of ["prompt", "cached", "completion", "discarded"]) this.totals[name] += e[`${name}_tokens`];
         break;
       case "call_queued":
-        this.calls.set(e.call, this.push({ ...at, kind: "call", call: e.call, name: e.name, what: e.kind, args: e.args, state: "queued" }));
+        this.calls.set(e.call, this.push({ ...at, kind: "call", name: e.name, args: e.args, state: "queued" }));
         break;
       case "call_started":
-        this.change(this.calls.get(e.call), { state: "running", attempt: e.attempt });
+        this.change(call, { state: "running", attempt: e.attempt });
         this.isBusy = true;
         break;
       case "call_progress":
-        this.change(this.calls.get(e.call), { progress: e.value });
+        this.change(call, { progress: e.value });
         break;
-      case "call_finished":
-        this.change(this.calls.get(e.call), { state: e.error === undefined ? "done" : "failed", result: e.result, error: e.error, ms: e.ms, progress: undefined });
-        this.settle(e.call, e.error === undefined ? "given" : "refused");
+      case "call_finished": {
+        const state = e.error === undefined ? "done" : "failed";
+        this.change(call, { state, result: e.result, error: e.error, ms: e.ms, progress: undefined });
+        this.settle(e.call, state === "done" ? "Confirmed" : "Not confirmed");
         this.isBusy = true;
         break;
+      }
       case "approval_asked":
-        this.settle(e.call, "given");
-        this.change(this.calls.get(e.call), { state: "needs approval" });
-        this.asking.push(this.push({ ...at, kind: "approval", call: e.call, question: e.question, outcome: null }));
+        this.settle(e.call, "Answered");
+        this.change(call, { state: "needs approval" });
+        this.asking.push(this.push({ ...at, kind: "approval", call: e.call, question: e.question }));
         break;
       case "approval_given":
-        this.settle(e.call, "given");
+        this.settle(e.call, "Confirmed");
         this.isBusy = true;
         break;
       case "trigger_matched":
-        this.push({ ...at, kind: "trigger", trigger: e.trigger, update: e.update });
+        this.push({ ...at, trigger: e.trigger, update: e.update });
         break;
       case "stream_cancelled": {
-        this.withdraw(e.withdrawn ?? []);
+        for (const [index, item] of this.items.entries()) {
+          if (item.utterance && e.withdrawn?.includes(item.utterance)) this.change(index, { isWithdrawn: true, isOpen: false });
+        }
         const trigger = CUT.exec(e.reason)?.[1];
         const last = this.items.length - 1;
-        // The match and what it did to the reply are one thing to look at.
-        if (trigger && this.items[last]?.trigger === trigger) this.change(last, { kind: "cut", ...at, bytes: e.discarded_bytes });
-        else this.push({ ...at, kind: "cut", trigger, reason: e.reason, bytes: e.discarded_bytes });
+        // The match, and what it did to the reply, are one thing to look at.
+        if (trigger && this.items[last]?.trigger === trigger) this.change(last, at);
+        else this.push({ ...at, trigger, reason: e.reason });
         break;
       }
       case "waiting":
-        this.waitsFor = e.for;
-        this.isBusy = AT_WORK.has(e.for);
+        this.close();
+        this.isBusy = AT_WORK.includes(e.for);
         break;
       case "finished":
       case "failed":
         this.close();
         this.isBusy = false;
-        this.push({ ...at, kind: e.type, value: e.value, fault: e.fault, message: e.message });
+        this.push({ ...at, value: e.value, fault: e.fault, message: e.message });
         break;
       default:
         if (NOTES[e.type]) {
@@ -137,26 +131,15 @@ export class Talk {
   }
 
   close() {
-    if (this.open >= 0) this.change(this.open, { isOpen: false });
+    this.change(this.open, { isOpen: false });
     this.open = -1;
   }
 
   settle(call, outcome) {
-    const [about, others] = [[], []];
-    for (const index of this.asking) (this.items[index].call === call ? about : others).push(index);
-    for (const index of about) this.change(index, { outcome });
-    this.asking = others;
-  }
-
-  withdraw(utterances) {
-    this.items.forEach((item, index) => {
-      if (item.kind === "program" && utterances.includes(item.utterance)) this.change(index, { isWithdrawn: true, isOpen: false });
+    this.asking = this.asking.filter((index) => {
+      const isIt = this.items[index].call === call;
+      if (isIt) this.change(index, { outcome });
+      return !isIt;
     });
-  }
-
-  /** Whether the user has said this since `mark`. */
-  hasHeard(text, mark) {
-    const since = markOrder(mark);
-    return this.items.some((item) => item.kind === "user" && item.text.trim() === text.trim() && markOrder(item.mark) > since);
   }
 }
