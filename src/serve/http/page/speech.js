@@ -112,7 +112,7 @@ export function Conversation({ store, onJump, onWhy, mayAnswer }) {
   useEffect(() => {
     // Back from the past, and in a window of another size, the end is in sight again.
     stuck.current = !isPast;
-    const stick = () => stuck.current && box.current.scrollTo({ top: box.current.scrollHeight, behavior: "instant" });
+    const stick = () => stuck.current && box.current?.scrollTo({ top: box.current.scrollHeight, behavior: "instant" });
     stick();
     const observer = new ResizeObserver(stick);
     observer.observe(box.current);

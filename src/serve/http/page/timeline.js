@@ -16,8 +16,14 @@ function Ticks({ ticks }) {
   return html`<svg viewBox=${`0 0 ${ticks.length || 1} 24`} preserveAspectRatio="none" aria-hidden="true">${Object.entries(paths).map(([name, d]) => html`<path class=${name} d=${d} />`)}</svg>`;
 }
 
-/** What moves: its sign, its words with their key, whether it needs the past. */
-const MOVES = { "<": ["«", "Back one turn", false], ",": ["‹", "Back one line", false], ".": ["›", "Forward one line", true], ">": ["»", "Forward one turn", true] };
+/** Keys that move: the sign, the words, whether only the past can, by how much, whether to the next turn. */
+const MOVES = {
+  "<": ["«", "Back one turn", false, -1, true],
+  ",": ["‹", "Back one line", false, -1],
+  ".": ["›", "Forward one line", true, 1],
+  ">": ["»", "Forward one turn", true, 1, true],
+  l: [],
+};
 
 export function Timeline({ store, mayFork }) {
   useStore(store);
@@ -25,18 +31,16 @@ export function Timeline({ store, mayFork }) {
   const { ticks, at } = store;
   const now = at ?? ticks.length;
   const tick = ticks[at];
-  const turn = (by) => {
-    let n = now + by;
-    while (ticks[n] && !ticks[n].isTurn) n += by;
-    return n;
-  };
+  // From where the store stands, as keys may come faster than pictures.
   const move = (key) => {
-    if (key === "l") store.go(null);
-    else if (ticks.length) store.go({ "<": () => turn(-1), ",": () => now - 1, ".": () => now + 1, ">": () => turn(1) }[key]());
+    const { [key]: [, , , by, isTurn] = [] } = MOVES;
+    let n = (store.at ?? ticks.length) + by;
+    while (isTurn && ticks[n] && !ticks[n].isTurn) n += by;
+    store.go(by && ticks.length ? n : null);
   };
   useEffect(() => {
     const press = ({ key, ctrlKey, metaKey, altKey, target }) => {
-      if ((MOVES[key] || key === "l") && !ctrlKey && !metaKey && !altKey && !target.closest("input:not([type=range]), textarea, select, dialog")) move(key);
+      if (MOVES[key] && !ctrlKey && !metaKey && !altKey && !target.closest("input:not([type=range]), textarea, select, dialog")) move(key);
     };
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
@@ -48,7 +52,7 @@ export function Timeline({ store, mayFork }) {
       <button class="primary" onClick=${() => move("l")}>Back to now</button>
     </div>`}
     <div class="bar">
-      ${Object.entries(MOVES).map(([key, [sign, words, isOfPast]]) => html`<button class="move" title=${`${words} (${key})`} aria-label=${words} disabled=${isOfPast ? at === null : now === 0} onClick=${() => move(key)}>${sign}</button>`)}
+      ${Object.entries(MOVES).map(([key, [sign, words, isOfPast]]) => sign && html`<button class="move" title=${`${words} (${key})`} aria-label=${words} disabled=${isOfPast ? at === null : now === 0} onClick=${() => move(key)}>${sign}</button>`)}
       <div class="track"><${Ticks} ticks=${ticks} />
         <input type="range" min="0" max=${ticks.length} value=${now} disabled=${!ticks.length} aria-label="Moment" aria-valuetext=${tick ? `${tick.name}, point ${tick.point}` : "now"} onInput=${(event) => store.go(Number(event.target.value))} /></div>
       <button class="live" aria-pressed=${at === null} title="Now (l)" onClick=${() => move("l")}>${store.isOver ? "End" : "Live"}</button>
