@@ -1,5 +1,7 @@
 """Tests that any server can pass that has `examples/order-status.md` and its tools."""
 
+import re
+
 from playwright.sync_api import expect
 
 from site_under_test import LOST, log, say
@@ -75,7 +77,7 @@ def test_a_fork_with_another_value_and_its_difference(site):
 def test_chat_keeps_its_conversation_over_a_reload(site):
     page = site.page(f"/chat/{site.program}")
     expect(log(page)).to_contain_text("number of your order")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Order desk")
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("Order ?desk", re.I))
     say(page, "4334")
     expect(log(page)).to_contain_text("Thursday")
     page.reload()
@@ -88,4 +90,4 @@ def test_chat_keeps_its_conversation_over_a_reload(site):
 
 def test_no_such_session(site):
     page = site.page("/#/s/none", allow=LOST)
-    expect(page.get_by_role("heading", level=1)).to_have_text("No such session")
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("no such", re.I))

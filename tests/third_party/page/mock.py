@@ -227,7 +227,7 @@ class Handler(BaseHTTPRequestHandler):
                 return self.answer(200, state, headers={"etag": tag})
             case ("GET", "steps"):
                 after, limit = self.query.get("after"), int(self.query.get("limit", 1000))
-                steps = [{"point": p, "time": e["time"], "mark": m, "event": e} for p, m, e in zip(s.points, s.marks, s.events)
+                steps = [{"point": p, "time": e["time"], "event": e} for p, e in zip(s.points, s.events)
                          if after is None or point(p) > point(after)]
                 return self.answer(200, {"steps": steps[:limit], "next": steps[limit - 1]["point"] if len(steps) > limit else None})
             case ("GET", "why"):
@@ -323,6 +323,7 @@ def serve(port=0, pace=0.03, auth=False):
     handler = type("Served", (Handler,), {"world": World(pace, auth)})
     server = ThreadingHTTPServer(("127.0.0.1", port), handler)
     server.daemon_threads = True
+    server.handle_error = lambda *_: None  # a browser that goes away is no error
     return server
 
 

@@ -239,7 +239,7 @@ class Session:
     def public(self, role="admin"):
         approval = self.approval
         if approval and role in ("visitor", "user") and approval["tool"] != "AskCustomer":
-            approval = {"call": approval["call"], "tool": None, "question": "A colleague has to confirm this.", "args": None}
+            approval = {"call": approval["call"], "question": "A colleague has to confirm this.", "args": []}
         last = len(self.events) - 1
         return {"id": self.id, "program": self.program.name, "version": "sha256:5f0c", "state": self.state, "approval": approval,
                 "mark": self.marks[-1] if self.marks else "1:0", "created": clock(0), "last": clock(last), "labels": self.labels,

@@ -65,7 +65,7 @@ function Call({ item }) {
   </details>`;
 }
 
-/** A question about a call. Who may not answer it gets no arguments. */
+/** A question about a call. Who may not answer it is not told the tool. */
 export function Approval({ item, approval, answered, mayAnswer, onAnswer }) {
   const [words, setWords] = useState("");
   const [problem, setProblem] = useState(null);
@@ -78,7 +78,7 @@ export function Approval({ item, approval, answered, mayAnswer, onAnswer }) {
     setProblem(await onAnswer(item.call, value));
     setSending(false);
   };
-  const isMine = mayAnswer && approval?.args;
+  const isMine = mayAnswer && approval?.tool;
   const field = `words-${item.key}-${item.call}`;
   return html`<section class="card approval" aria-label="Question">
     <p class="kicker">${isMine ? html`Needs approval <code>${approval.tool}</code>` : "Waiting"}</p>

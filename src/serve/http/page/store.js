@@ -54,7 +54,7 @@ export class Store {
 
   /** All that follows from events. */
   forget() {
-    Object.assign(this, { talk: new Talk(), ticks: [], points: [], lastPoint: null, turn: null, isCaughtUp: false });
+    Object.assign(this, { talk: new Talk(this.isSpeechOnly), ticks: [], tickOf: [], lastPoint: null, turn: null, isCaughtUp: false });
   }
 
   listen(hear) {
@@ -182,8 +182,10 @@ export class Store {
   }
 
   /** A tick per line that was reached; what else happened counts to the line before. */
-  step({ point, time, mark, event }) {
+  step({ point, time, event }) {
     this.lastPoint = point;
+    // A piece of speech is no event of its own: it does not count in marks.
+    if (event.type === "said_delta") return;
     if (event.type === "line_reached") {
       const isTurn = event.turn !== undefined && event.turn !== this.turn;
       this.turn = event.turn ?? this.turn;
@@ -191,7 +193,7 @@ export class Store {
     } else {
       this.ticks.at(-1)?.marks.push(event.type);
     }
-    this.points.push([markOrder(mark), this.ticks.length - 1]);
+    this.tickOf.push(this.ticks.length - 1);
   }
 
   /** Looks at a tick; beyond the last one, at now. */
@@ -203,9 +205,8 @@ export class Store {
 
   /** Looks at the moment of a mark. */
   goTo(mark) {
-    const wanted = markOrder(mark);
-    const found = this.points.findLast(([order]) => order <= wanted);
-    if (found) this.go(found[1]);
+    const tick = this.tickOf[Math.floor(markOrder(mark) / 1e9) - 1];
+    if (tick >= 0) this.go(tick);
   }
 
   // What the user does.

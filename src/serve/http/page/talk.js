@@ -18,6 +18,10 @@ const NOTES = {
 };
 
 export class Talk {
+  constructor(isSpeechOnly) {
+    this.isSpeechOnly = isSpeechOnly;
+  }
+
   items = [];
   calls = new Map(); // call → index of its chip
   asking = []; // indices of questions that nobody has answered
@@ -104,6 +108,7 @@ export class Talk {
         for (const [index, item] of this.items.entries()) {
           if (item.utterance && e.withdrawn?.includes(item.utterance)) this.change(index, { isWithdrawn: true, isOpen: false });
         }
+        if (this.isSpeechOnly) break;
         const trigger = CUT.exec(e.reason)?.[1];
         const last = this.items.length - 1;
         // The match, and what it did to the reply, are one thing to look at.
@@ -119,10 +124,10 @@ export class Talk {
       case "failed":
         this.close();
         this.isBusy = false;
-        this.push({ ...at, value: e.value, fault: e.fault, message: e.message });
+        if (!this.isSpeechOnly || e.type === "failed") this.push({ ...at, value: e.value, fault: e.fault, message: e.message });
         break;
       default:
-        if (NOTES[e.type]) {
+        if (NOTES[e.type] && !this.isSpeechOnly) {
           const [tone, text] = NOTES[e.type](e);
           this.push({ ...at, kind: "note", tone, text });
         }

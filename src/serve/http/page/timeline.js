@@ -123,7 +123,7 @@ export function Diff({ store, from, onClose }) {
   useEffect(() => {
     api("GET", `${store.path}/diff/${enc(from)}`).then(setDiff, setProblem);
   }, []);
-  const cell = (one, side) => html`<td>${side in one ? html`<${Value} value=${one[side]} />` : "—"}</td>`;
+  const cell = (one, side) => html`<td>${(one[side] ?? null) === null ? "—" : html`<${Value} value=${one[side]} />`}</td>`;
   return html`<${Dialog} title=${`Compared with ${from}`} onClose=${onClose}><div class="diff">
     <${Trouble} of=${problem} />
     ${diff && html`<p>Both did the same for ${count(diff.same, "step")}, up to point ${diff.a.same_up_to}.</p>
