@@ -1,0 +1,204 @@
+// The conversation: what is said, what is called, what is asked; and where the user writes.
+import { Component } from "preact";
+import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
+import { Dot, ORIGINS, Trouble, Value, args, brief, cls, count, html, pairs, said } from "./bits.js";
+import { markdown } from "./markdown.js";
+import { markOrder } from "./net.js";
+
+/** Draws again when the store has changed. */
+export function useStore(store) {
+  const [, draw] = useReducer((n) => n + 1, 0);
+  useEffect(() => store.listen(draw), [store]);
+}
+
+const ITEMS_SHOWN = 150;
+
+/** An item is drawn again only when it is another. */
+class Item extends Component {
+  shouldComponentUpdate(next) {
+    return ["item", "isFuture", "approval", "answered", "mayAnswer"].some((name) => this.props[name] !== next[name]);
+  }
+  render({ isFuture, onJump, ...rest }) {
+    const { item } = rest;
+    const name = `${item.playbook}:${item.line}`;
+    return html`<li class=${cls("item", item.kind, isFuture && "future")}>
+      <div class="what"><${ITEMS[item.kind]} ...${rest} /></div>
+      ${onJump && item.line && item.mark && html`<button class="where" title="Look at this moment" aria-label=${`Look at the moment of ${name}`} onClick=${() => onJump(item.mark)}>${name}</button>`}
+    </li>`;
+  }
+}
+
+const update = (of) => of.map((one, n) => html`${n ? ", " : ", as "}<code>$${one.name}</code> ${one.old === null ? "became" : html`went from <code>${brief(one.old, 30)}</code> to`} <code>${brief(one.new, 40)}</code>`);
+
+/** A trigger that matched, or what cut a reply off. */
+const Cut = ({ item: { kind, trigger, reason, update: of = [] }, onWhy }) => html`<p class="aside cut">
+  ${!trigger ? `Reply cut off: ${reason}` : kind === "trigger_matched" ? html`Trigger <code>${trigger}</code> matched` : html`Reply cut off by trigger <code>${trigger}</code>`}${update(of.slice(0, 2))}
+  ${trigger && onWhy && html` <button class="link" onClick=${() => onWhy(trigger)}>why?</button>`}
+</p>`;
+
+const ITEMS = {
+  user: ({ item }) => html`<span class="sr">You: </span><p class="bubble">${item.text}</p>`,
+  program: ({ item }) => html`<div class=${cls("speech", item.isOpen && "open", item.isWithdrawn && "withdrawn")}>${markdown(item.text)}</div>${item.isWithdrawn && html`<p class="aside">Taken back</p>`}`,
+  call: Call,
+  approval: Approval,
+  stream_cancelled: Cut,
+  trigger_matched: Cut,
+  note: ({ item }) => html`<p class=${cls("aside", item.tone)}>${item.text}</p>`,
+  finished: ({ item }) => html`<p class="ending"><${Dot} state="finished" />Finished${(item.value ?? null) !== null && html` with <${Value} value=${item.value} max=${60} />`}</p>`,
+  failed: ({ item }) => html`<div class="ending failed" role="alert"><p><strong>The program failed</strong> ${item.fault && html`<span class="tag">${item.fault}</span>`}</p><p>${item.message}</p></div>`,
+};
+
+function Call({ item }) {
+  const { state, error } = item;
+  const row = (name, value) => html`<dt>${name}</dt><dd>${value}</dd>`;
+  return html`<details class=${cls("chip", state)}>
+    <summary><${Dot} state=${state} />
+      <span class="call"><code>${item.name}(${args(item.args, 32)})</code>${(state === "done" || error) && html`<span class="result"> → ${error ?? html`<code>${brief(item.result, 60)}</code>`}</span>`}</span>
+      <span class="size">${state === "done" ? `${item.ms} ms` : state}${item.progress !== undefined && `: ${brief(item.progress, 40)}`}</span>
+    </summary>
+    <dl class="pairs">
+      ${pairs(item.args).map(([name, value]) => row(html`<code>${name}</code>`, html`<${Value} value=${value} max=${200} />`))}
+      ${state === "done" && row("result", html`<${Value} value=${item.result} max=${200} />`)}
+      ${error && row("error", error)}
+      ${item.attempt > 1 && row("attempt", item.attempt)}
+    </dl>
+  </details>`;
+}
+
+/** A question about a call. Who may not answer it is not told the tool. */
+export function Approval({ item, approval, answered, mayAnswer, onAnswer }) {
+  const [words, setWords] = useState("");
+  const [problem, setProblem] = useState(null);
+  const [isSending, setSending] = useState(false);
+  const question = approval?.question ?? item.question;
+  const outcome = item.outcome ?? { true: "Confirmed", false: "Refused", null: "Answered" }[answered] ?? answered;
+  if (outcome) return html`<p class="aside">${question} <strong>${outcome}</strong></p>`;
+  const answer = async (value) => {
+    setSending(true);
+    setProblem(await onAnswer(item.call, value));
+    setSending(false);
+  };
+  const isMine = mayAnswer && approval?.tool;
+  const field = `words-${item.key}-${item.call}`;
+  return html`<section class="card approval" aria-label="Question">
+    <p class="kicker">${isMine ? html`Needs approval <code>${approval.tool}</code>` : "Waiting"}</p>
+    <p class="question">${question}</p>
+    ${isMine && html`<table class="arguments"><caption class="sr">Arguments</caption><tbody>
+        ${approval.args.map(([name, value, origin]) => html`<tr><th scope="row">${name}</th><td><${Value} value=${value} max=${80} /></td><td class="origin">${ORIGINS[origin] ?? origin}</td></tr>`)}
+      </tbody></table>
+      <form class="answers" onSubmit=${(event) => (event.preventDefault(), words.trim() && answer(words.trim()))}>
+        <button type="button" class="primary" disabled=${isSending} onClick=${() => answer(true)}>Yes</button>
+        <button type="button" disabled=${isSending} onClick=${() => answer(false)}>No</button>
+        <label class="sr" for=${field}>Answer in words</label>
+        <input id=${field} value=${words} onInput=${(event) => setWords(event.target.value)} placeholder="or in words" autocomplete="off" />
+        ${words.trim() && html`<button disabled=${isSending}>Answer</button>`}
+      </form>`}
+    <${Trouble} of=${problem} />
+  </section>`;
+}
+
+/** What is said, the newest at the end, which stays in sight until somebody scrolls up. */
+export function Conversation({ store, onJump, onWhy, mayAnswer }) {
+  useStore(store);
+  const box = useRef(null);
+  const stuck = useRef(true);
+  const [more, setMore] = useState(0);
+  const [isAway, setAway] = useState(false);
+  const { talk, session, pending } = store;
+  const isPast = store.at !== null;
+  const horizon = isPast && store.state ? markOrder(store.state.mark) : Infinity;
+  const from = Math.max(0, talk.items.length - ITEMS_SHOWN - more);
+
+  useEffect(() => {
+    // Back from the past, and in a window of another size, the end is in sight again.
+    stuck.current = !isPast;
+    const stick = () => stuck.current && box.current?.scrollTo({ top: box.current.scrollHeight, behavior: "instant" });
+    stick();
+    const observer = new ResizeObserver(stick);
+    observer.observe(box.current);
+    return () => observer.disconnect();
+  }, [isPast]);
+  useLayoutEffect(() => {
+    const { current: el } = box;
+    if (stuck.current && !isPast) el.scrollTop = el.scrollHeight;
+  });
+  useLayoutEffect(() => {
+    const last = isPast && [...box.current.querySelectorAll(".item:not(.future)")].at(-1);
+    if (last) box.current.scrollTop = last.offsetTop + last.offsetHeight - box.current.clientHeight * 0.7;
+  }, [horizon]);
+  const onScroll = () => {
+    const { scrollHeight, scrollTop, clientHeight } = box.current;
+    stuck.current = !isPast && scrollHeight - scrollTop - clientHeight < 48;
+    setAway(!stuck.current && !isPast);
+  };
+  const toEnd = () => {
+    box.current.scrollTop = box.current.scrollHeight;
+  };
+  const earlier = () => {
+    const { scrollHeight, scrollTop } = box.current;
+    setMore(more + ITEMS_SHOWN);
+    requestAnimationFrame(() => (box.current.scrollTop = box.current.scrollHeight - scrollHeight + scrollTop));
+  };
+  const ofItem = (item) =>
+    item.kind === "approval" && {
+      approval: session?.approval?.call === item.call ? session.approval : store.approvals.find((one) => one.call === item.call),
+      answered: store.answered.get(item.call),
+      mayAnswer: mayAnswer && !isPast,
+      onAnswer: (call, answer) => store.answer(call, answer),
+    };
+  return html`<div class="conversation">
+    <div class="scroll" ref=${box} onScroll=${onScroll} tabindex="0" role="region" aria-label="Conversation">
+      ${from > 0 && html`<p class="earlier"><button class="link" onClick=${earlier}>Show earlier (${count(from, "entry", "entries")})</button></p>`}
+      ${!talk.items.length && !pending.length && html`<p class="empty">${store.link === "live" ? "Nothing has been said yet." : "One moment…"}</p>`}
+      <ol class="items">
+        ${talk.items.slice(from).map((item) => html`<${Item} key=${item.key} item=${item} isFuture=${markOrder(item.mark) > horizon} onJump=${onJump} onWhy=${onWhy} ...${ofItem(item)} />`)}
+        ${!isPast && pending.map((message) => html`<li key=${message.id} class="item user pending"><div class="what"><span class="sr">You: </span><p class="bubble">${message.text}</p><${Fate} store=${store} message=${message} /></div></li>`)}
+        ${talk.isBusy && talk.open < 0 && store.link === "live" && !isPast && html`<li key="thinking" class="item thinking"><span class="sr">The program is working</span><i></i><i></i><i></i></li>`}
+      </ol>
+    </div>
+    ${isAway && html`<button class="to-end" onClick=${toEnd}>Newest ↓</button>`}
+    <div class="sr" role="status">${!isPast && store.announced}</div>
+  </div>`;
+}
+
+/** What became of a message that the program has not taken up. */
+function Fate({ store, message }) {
+  const { problem } = message;
+  if (!problem) return html`<p class="fate">${!message.isSent ? "Sending…" : store.isOver ? "Not read: the session is over" : "Sent"}</p>`;
+  if (problem.passes) return html`<p class="fate">Not sent yet. ${said(problem)} Trying again…</p>`;
+  return html`<p class="fate problem" role="alert">Not sent. ${said(problem)} <button class="link" onClick=${() => store.post(message)}>Try again</button> <button class="link" onClick=${() => store.drop(message)}>Discard</button></p>`;
+}
+
+/** Says that the connection is lost. */
+export function Lost({ store }) {
+  useStore(store);
+  return store.link === "lost" && html`<p class="lost" role="status">Connection lost. Trying again… <button class="link" onClick=${() => store.stream?.start()}>Try now</button></p>`;
+}
+
+/** Where the user writes. Enter sends, Shift+Enter begins a new line. */
+export function Composer({ store, isOff, hint = "Write a message", over }) {
+  useStore(store);
+  const box = useRef(null);
+  const [text, setText] = useState("");
+  useLayoutEffect(() => {
+    if (!box.current) return;
+    box.current.style.height = "auto";
+    box.current.style.height = `${Math.min(box.current.scrollHeight + 2, 180)}px`;
+  }, [text]);
+  if (store.isOver) return html`<div class="composer over">${over}</div>`;
+  const send = (event) => {
+    event.preventDefault();
+    if (!text.trim() || isOff) return;
+    store.send(text.trim());
+    setText("");
+    box.current.focus();
+  };
+  return html`<form class="composer" onSubmit=${send}>
+    <label class="sr" for="message">Message</label>
+    <textarea id="message" ref=${box} rows="1" value=${text} disabled=${isOff} placeholder=${hint} enterkeyhint="send"
+      onInput=${(event) => setText(event.target.value)}
+      onKeyDown=${(event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && send(event)}></textarea>
+    ${store.talk.isBusy && store.link === "live" && html`<button type="button" onClick=${() => store.stop()}><span class="square"></span>Stop</button>`}
+    <button class="primary" disabled=${isOff || !text.trim()}>Send</button>
+  </form>`;
+}
