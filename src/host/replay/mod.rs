@@ -439,53 +439,33 @@ impl Follower {
     }
 }
 
-/// The program of a record.
-fn program_of(
-    text: &ProgramText,
-    tools: &[ToolSignature],
-    witnesses: Option<Witnesses<'_>>,
-) -> Result<Arc<Program>, SessionError> {
-    let signatures: Vec<_> = tools.iter().map(|tool| tool.signature.clone()).collect();
-    let loaded = match witnesses {
-        Some(witnesses) => witnesses.programs.load(text, signatures),
-        None => text.load_good(&signatures),
-    };
-    loaded.map_err(SessionError::Program)
-}
-
-<<<<<<< HEAD
-fn to_change(changed: &ProgramChanged, witnesses: Option<Witnesses<'_>>) -> Result<Event, SessionError> {
-    let text = ProgramText { roots: changed.roots.clone(), files: changed.files.clone() };
-    let tools: Arc<[ToolSignature]> = changed.tools.iter().map(ToolWire::to_tool).collect();
-    let program = NewProgram(program_of(&text, &tools, witnesses)?);
-    Ok(Event::ProgramChanged { program, tools, reopened: changed.reopened })
-}
-
-/// All that the machine began with, without any file.
-fn to_begin(begun: &Begun, time: Timestamp, witnesses: Option<Witnesses<'_>>) -> Result<Begin, SessionError> {
-    let text = ProgramText { roots: begun.roots.clone(), files: begun.files.clone() };
-    let tools: Arc<[ToolSignature]> = begun.tools.iter().map(ToolWire::to_tool).collect();
-    let program = program_of(&text, &tools, witnesses)?;
-=======
 fn text_of(roots: &[Arc<str>], files: &[FileWire]) -> ProgramText {
     ProgramText { roots: roots.to_vec(), files: files.to_vec() }
 }
 
 /// The program of a record, and its tools.
-fn load(text: &ProgramText, tools: &[ToolWire]) -> Result<(Arc<Program>, Arc<[ToolSignature]>), SessionError> {
+fn load(
+    text: &ProgramText,
+    tools: &[ToolWire],
+    witnesses: Option<Witnesses<'_>>,
+) -> Result<(Arc<Program>, Arc<[ToolSignature]>), SessionError> {
     let tools: Arc<[ToolSignature]> = tools.iter().map(ToolWire::to_tool).collect();
-    Ok((load_text(text, &tools).map_err(SessionError::Program)?, tools))
+    let signatures: Vec<_> = tools.iter().map(|tool| tool.signature.clone()).collect();
+    let loaded = match witnesses {
+        Some(witnesses) => witnesses.programs.load(text, signatures),
+        None => text.load_good(&signatures),
+    };
+    Ok((loaded.map_err(SessionError::Program)?, tools))
 }
 
-fn to_change(changed: &ProgramChanged) -> Result<Event, SessionError> {
-    let (program, tools) = load(&text_of(&changed.roots, &changed.files), &changed.tools)?;
+fn to_change(changed: &ProgramChanged, witnesses: Option<Witnesses<'_>>) -> Result<Event, SessionError> {
+    let (program, tools) = load(&text_of(&changed.roots, &changed.files), &changed.tools, witnesses)?;
     Ok(Event::ProgramChanged { program: NewProgram(program), tools, reopened: changed.reopened })
 }
 
 /// All that the machine began with, without any file.
-pub(crate) fn to_begin(begun: &Begun, time: Timestamp) -> Result<Begin, SessionError> {
-    let (program, tools) = load(&text_of(&begun.roots, &begun.files), &begun.tools)?;
->>>>>>> lines
+fn to_begin(begun: &Begun, time: Timestamp, witnesses: Option<Witnesses<'_>>) -> Result<Begin, SessionError> {
+    let (program, tools) = load(&text_of(&begun.roots, &begun.files), &begun.tools, witnesses)?;
     let entry = begun.entry.as_ref().map(|entry| find_entry(&program, entry)).transpose()?;
     let arguments = begun.arguments.as_map().cloned().unwrap_or_default();
     Ok(Begin { program, settings: begun.settings.clone(), tools, entry, arguments, time })

@@ -23,7 +23,27 @@ macro_rules! assets {
 }
 
 /// All of them.
-static ASSETS: &[Asset] = &assets!["index.html", "chat.html", "style.css"];
+#[rustfmt::skip]
+static ASSETS: &[Asset] = &assets![
+    "app.js",
+    "bits.js",
+    "chat.html",
+    "chat.js",
+    "index.html",
+    "inspector.js",
+    "markdown.js",
+    "net.js",
+    "session.js",
+    "speech.js",
+    "store.js",
+    "style.css",
+    "talk.js",
+    "timeline.js",
+    "vendor/LICENSES",
+    "vendor/hooks.js",
+    "vendor/htm.js",
+    "vendor/preact.js",
+];
 
 /// `/`.
 pub(super) async fn index(headers: HeaderMap) -> Response {
