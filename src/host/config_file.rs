@@ -9,6 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::host::equipment::declaration::{self, Source, Written};
 use crate::host::keys::{ConfigError, read, unknown_key};
+use crate::host::serve_options::Options;
 use crate::host::settings::SettingsWire;
 use crate::span::LineIndex;
 use crate::value::Value;
@@ -37,6 +38,7 @@ const KEYS: &[&str] = &[
     "read_timeout",
     "resources",
     "resume",
+    "serve",
     "starts_in_think",
     "temperature",
     "times_of_day",
@@ -76,6 +78,8 @@ pub struct FileConfig {
     pub times_of_day: TimesOfDay,
     /// `[limits]`: the fields of the machine's settings, by name; checked.
     pub limits: Vec<(String, serde_json::Value)>,
+    /// `[serve]`.
+    pub serve: Options,
     /// `plugins`, `mcp`, `resources` and `tools`, one entry of them each.
     pub declared: Vec<Written>,
 }
@@ -157,6 +161,10 @@ impl FileConfig {
             "resume" => self.resume_fresh = Some(resume(json.as_str()).map_err(at)?),
             "connect_timeout" => self.connect_timeout = Some(seconds()?),
             "read_timeout" => self.read_timeout = Some(seconds()?),
+            "serve" => {
+                let value = Value::from_json(&json.to_string()).map_err(|error| at(error.to_string()))?;
+                self.serve = read(&value).map_err(|message| at(format!("[serve]: {message}")))?;
+            }
             "classifier" => self.classifier = Some(text()?),
             "classifier_timeout" => self.classifier_timeout = Some(seconds()?),
             "turn_timeout" => self.turn_timeout = Some(seconds()?),

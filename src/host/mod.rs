@@ -44,6 +44,8 @@ pub mod session;
 
 pub mod launch;
 
+pub mod serve_options;
+
 #[cfg(feature = "serve")]
 pub mod ledger;
 

@@ -62,6 +62,7 @@ mod run;
 mod script;
 mod security;
 mod seeded;
+mod serve;
 mod session;
 mod shown;
 #[cfg(feature = "sqlite")]

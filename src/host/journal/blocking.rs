@@ -10,7 +10,7 @@ use crate::host::journal::JournalError;
 static ROOM: Semaphore = Semaphore::const_new(8);
 
 /// Has `work` done on a thread for blocking calls.
-pub(in crate::host) async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     location: String,
     work: impl FnOnce() -> Result<T, JournalError> + Send + 'static,
 ) -> Result<T, JournalError> {

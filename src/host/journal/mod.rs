@@ -32,7 +32,7 @@ mod lease;
 
 mod private;
 
-pub(in crate::host) mod blocking;
+pub(crate) mod blocking;
 
 use futures_util::FutureExt;
 use futures_util::future::{self, BoxFuture, Either, Ready};

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use dashmap::DashMap;
 use tokio::sync::Mutex;
 
 use crate::host::journal::address::{Address, Place};
@@ -36,6 +37,8 @@ pub struct Residents {
     store: Arc<dyn Store>,
     ledger: Ledger,
     sessions: Arc<Sessions>,
+    /// The doors of sessions whose row does not say yet how they stand, with the number by which this process has them.
+    doors: DashMap<Arc<str>, (i64, SessionHandle)>,
     programs: RwLock<BTreeMap<Arc<str>, Arc<Offered>>>,
     /// What is open for sessions that share it.
     open: Mutex<HashMap<Setting, Arc<Opened>>>,
@@ -77,6 +80,7 @@ impl Residents {
             store: place.store(),
             ledger,
             sessions: Sessions::new(max_live),
+            doors: DashMap::new(),
             programs: RwLock::default(),
             open: Mutex::default(),
         }))
@@ -248,11 +252,19 @@ impl Residents {
     /// # Errors
     /// Its task has failed.
     pub async fn standing(&self, served: &Served) -> Result<(Standing, bool), ResidentError> {
-        if let Some(handle) = self.sessions.get(&served.session) {
+        // Also of one that has just ended: its row comes a moment later.
+        let handle = self.doors.get(&served.session).map(|door| door.1.clone());
+        if let Some(handle) = handle {
             let present = handle.present().await?;
-            return Ok((Standing::of(&present, true), true));
+            let is_live = !handle.has_ended();
+            return Ok((Standing::of(&present, is_live), is_live));
         }
-        let kept = served.standing.as_deref().and_then(|standing| serde_json::from_str(standing).ok());
+        let row = match &served.standing {
+            Some(standing) => Some(standing.clone()),
+            // It may have been let go since this row was read.
+            None => self.ledger.find(served.session.clone()).await?.and_then(|served| served.standing),
+        };
+        let kept = row.and_then(|standing| serde_json::from_str(&standing).ok());
         Ok((kept.unwrap_or_else(|| Standing::interrupted(served.created)), false))
     }
 
@@ -387,6 +399,7 @@ impl Residents {
     /// Notes how the session stands when it ends, and closes what was opened for it alone.
     fn keep(self: &Arc<Self>, session: &Session, held: Held, opened: i64) {
         let (residents, handle) = (self.clone(), session.handle());
+        self.doors.insert(handle.id().clone(), (opened, handle.clone()));
         tokio::spawn(async move {
             // A session whose task has failed is interrupted: whoever wants it hears why.
             if let Ok(ending) = handle.outcome().await {
@@ -397,6 +410,7 @@ impl Residents {
                     tracing::warn!(session = &**handle.id(), %error, "how the session stands is not kept");
                 }
             }
+            residents.doors.remove_if(handle.id(), |_, (number, _)| *number == opened);
             if held.is_own {
                 held.opened.close().await;
             }

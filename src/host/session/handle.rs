@@ -13,6 +13,7 @@ use crate::host::llm::LeftOver;
 use crate::host::replay::error::SessionError;
 use crate::host::session::input::{Act, Deed, Input, Receipt, Refusal};
 use crate::host::session::listeners::{Interest, Publisher, Subscription};
+use crate::host::session::present::Present;
 use crate::value::Value;
 use crate::vm::protocol::view::View;
 use crate::vm::protocol::{CallId, FrameId, Outcome, Signal, Timestamp, ToolSignature};
@@ -39,19 +40,6 @@ pub enum SendError {
     /// It does not fit what has been done before.
     #[error(transparent)]
     Refused(#[from] Refusal),
-}
-
-/// A machine's state at a moment of its session.
-#[derive(Clone, Debug)]
-pub struct Present {
-    /// The state.
-    pub view: Arc<View>,
-    /// Of the last event.
-    pub mark: Mark,
-    /// The time of the last record.
-    pub time: Timestamp,
-    /// What the session's own model has cost, where `[prices]` knows it.
-    pub cost: Option<f64>,
 }
 
 /// How a session's task ended.

@@ -9,8 +9,8 @@ use crate::host::debug::control::Command;
 use crate::host::events::Mark;
 use crate::host::journal::JournalError;
 use crate::host::journal::record::Record;
-use crate::host::session::handle::Present;
 use crate::host::session::listeners::Publisher;
+use crate::host::session::present::Present;
 use crate::value::Value;
 use crate::vm::protocol::EndedCall;
 use crate::vm::protocol::{

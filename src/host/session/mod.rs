@@ -18,6 +18,8 @@ mod input;
 
 mod listeners;
 
+mod present;
+
 mod still;
 
 mod task;
@@ -51,9 +53,10 @@ use crate::vm::{Begin, Machine};
 
 pub use crate::host::replay::error::SessionError;
 pub use crate::host::replay::start::Start;
-pub use crate::host::session::handle::{EndResult, Ending, Present, SendError, SessionGone, SessionHandle};
+pub use crate::host::session::handle::{EndResult, Ending, SendError, SessionGone, SessionHandle};
 pub use crate::host::session::input::{Deed, Receipt, Refusal};
 pub use crate::host::session::listeners::{Interest, Notice, Subscription};
+pub use crate::host::session::present::Present;
 pub use crate::host::session::world::{SessionOptions, World};
 
 /// How many inputs may wait. Senders wait when it is full; a session takes them between any two events.

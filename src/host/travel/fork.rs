@@ -10,12 +10,13 @@ use std::sync::Arc;
 use crate::host::journal::record::{EndWire, ForkedFrom, Record, RecordBody};
 use crate::host::journal::secrets;
 use crate::host::replay::error::SessionError;
-use crate::host::replay::{Follower, Outstanding};
+use crate::host::replay::{Follower, Outstanding, Stop};
 use crate::host::travel::point::Point;
-use crate::host::travel::timeline::Timeline;
+use crate::host::travel::timeline::{Moment, Timeline};
 use crate::value::Value;
+use crate::vm::protocol::fault::FaultKind;
 use crate::vm::protocol::view::{FrameView, VariableView, View};
-use crate::vm::protocol::{CallId, Close, FrameId, QuestionId, Timestamp, TurnId};
+use crate::vm::protocol::{CallId, Close, FrameId, Outcome, QuestionId, Timestamp, TurnId};
 
 /// What is different in a fork from its point on.
 #[derive(Clone, Debug, Default)]
@@ -207,6 +208,16 @@ fn remove<T: PartialEq>(list: &mut Vec<T>, item: &T) -> bool {
         list.remove(index);
         true
     })
+}
+
+/// Whether a fork at this moment has anything to do: a program that is over has not. One that has failed may go on where
+/// its text is another one, or where a model could not be reached, which may answer another time.
+pub fn can_go_on(moment: &Moment, changes_text: bool) -> bool {
+    match &moment.stop {
+        Some(Stop::Finished(Outcome::Failed(fault))) => fault.kind == FaultKind::Model || changes_text,
+        Some(Stop::Finished(Outcome::Done { .. })) => false,
+        Some(Stop::Blocked(_)) | None => true,
+    }
 }
 
 /// Where the program finds a variable: a frame, or none for the agent's others.

@@ -9,11 +9,11 @@ use serde_json::Value as Json;
 
 use crate::host::ledger::Wanted;
 use crate::host::session::Deed;
-use crate::serve::http::Server;
-use crate::serve::http::access::{Caller, Role};
+use crate::serve::http::access::caller::{Caller, Role};
 use crate::serve::http::body::Typed;
 use crate::serve::http::problem::Problem;
-use crate::serve::http::sessions::{ApprovalWire, text_of};
+use crate::serve::http::server::Server;
+use crate::serve::http::wire::{ApprovalWire, text_of};
 use crate::vm::protocol::{CallId, Timestamp};
 
 /// How many sessions are looked at for questions, the newest first.

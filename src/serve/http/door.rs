@@ -11,11 +11,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::host::text::panic_text;
-use crate::serve::http::Server;
-use crate::serve::http::access::{Caller, Role, tokens};
+use crate::serve::http::access::caller::{Caller, Role};
+use crate::serve::http::access::tokens;
 use crate::serve::http::body::Typed;
 use crate::serve::http::problem::Problem;
-use crate::serve::http::sessions::text_of;
+use crate::serve::http::server::Server;
+use crate::serve::http::wire::text_of;
 use crate::vm::protocol::Timestamp;
 
 /// How long a visitor's token is good.
@@ -118,15 +119,17 @@ pub(super) async fn ready(State(server): State<Arc<Server>>) -> Result<&'static 
     Ok("ready\n")
 }
 
+pub(super) async fn metrics(State(server): State<Arc<Server>>) -> impl IntoResponse {
+    let text = server.metrics.text(server.residents.sessions().len());
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text)
+}
+
 pub(super) async fn nowhere(uri: Uri) -> Problem {
     Problem::not_found(format!("there is no {}; /openapi.json lists what there is", uri.path()))
 }
 
-pub(super) async fn no_method(method: Method, uri: Uri) -> Response {
-    let detail = format!("{} is not for {method}; /openapi.json lists what there is", uri.path());
-    let mut response = Problem::bad(detail, Vec::new()).into_response();
-    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
-    response
+pub(super) async fn no_method(method: Method, uri: Uri) -> Problem {
+    Problem::no_method(format!("{} is not for {method}; /openapi.json lists what there is", uri.path()))
 }
 
 /// A panic ends one request and no other.

@@ -24,15 +24,15 @@ use crate::host::events::{Category, Mark, PublicBody, PublicEvent};
 use crate::host::ledger::Served;
 use crate::host::replay::on_thread;
 use crate::host::residents::standing::State;
+use crate::host::serve_options::Approvals;
 use crate::host::session::{Interest, Notice};
 use crate::host::travel::{Timeline, history};
-use crate::serve::http::Server;
-use crate::serve::http::access::{Caller, Role};
+use crate::serve::http::access::caller::{Caller, Role};
 use crate::serve::http::body::Asked;
 use crate::serve::http::limits::Counted;
-use crate::serve::http::options::Approvals;
 use crate::serve::http::problem::Problem;
-use crate::serve::http::sessions::{A_COLLEAGUE, text_of};
+use crate::serve::http::server::Server;
+use crate::serve::http::wire::{A_COLLEAGUE, text_of};
 use crate::vm::protocol::Wait;
 
 /// So many events of a session may wait for a slow reader; then the stream ends, and the reader comes back with its mark.

@@ -8,8 +8,8 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::serve::http::Server;
 use crate::serve::http::problem::Problem;
+use crate::serve::http::server::Server;
 
 /// Names of this machine, whatever its network is.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];

@@ -8,7 +8,7 @@ use dashmap::DashMap;
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota, RateLimiter};
 
-use crate::serve::http::access::{Caller, Role};
+use crate::serve::http::access::caller::{Caller, Role};
 use crate::serve::http::problem::Problem;
 
 /// Requests of a token in a minute, whatever they want.

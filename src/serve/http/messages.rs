@@ -14,16 +14,13 @@ use tokio::time::{Instant, timeout_at};
 use crate::host::events::PublicBody;
 use crate::host::ledger::Served;
 use crate::host::session::{Deed, Interest, Notice, Receipt, SendError, SessionHandle};
-use crate::serve::http::Server;
-use crate::serve::http::access::Caller;
+use crate::serve::http::access::caller::Caller;
 use crate::serve::http::body::{Asked, Typed};
 use crate::serve::http::events::{self, Show};
 use crate::serve::http::problem::Problem;
-use crate::serve::http::sessions::SessionWire;
+use crate::serve::http::server::Server;
+use crate::serve::http::wire::{SessionWire, check_text};
 use crate::vm::protocol::{Signal, Wait};
-
-/// The most bytes of a message.
-const MAX_TEXT: usize = 64 << 10;
 
 /// So long an inbox may stay full.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -78,26 +75,7 @@ pub(crate) struct OutsideEvent {
     id: Option<String>,
 }
 
-/// Whether a text can be a message.
-pub(super) fn check_text(text: &str) -> Result<(), Problem> {
-    match text.len() {
-        n if n > MAX_TEXT => Err(Problem::too_large(format!(
-            "the text has {n} bytes, and {MAX_TEXT} are taken; put it into a file that a tool can read"
-        ))),
-        _ if text.trim().is_empty() => Err(Problem::unprocessable("the text is empty; say something")),
-        _ => Ok(()),
-    }
-}
-
 impl Server {
-    /// Nothing new begins while the server is about to end.
-    pub(super) fn check_open(&self) -> Result<(), Problem> {
-        match self.draining.is_cancelled() {
-            true => Err(Problem::unavailable("the server is about to end; ask again when it has been started", 2)),
-            false => Ok(()),
-        }
-    }
-
     /// The door to a session that is not over, for this caller.
     pub(super) async fn door(&self, caller: &Caller, served: &Served) -> Result<SessionHandle, Problem> {
         self.check_open()?;

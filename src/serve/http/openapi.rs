@@ -1,25 +1,18 @@
 //! The interface as an OpenAPI document, made of the table of routes.
 
-use axum::response::IntoResponse;
-use axum::response::Response;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value as Json, json};
 
-use crate::serve::http::body::Typed;
-use crate::serve::http::routes::{Answer, Route, table};
-
-pub(super) async fn document() -> Response {
-    Typed(make()).into_response()
-}
+use crate::serve::http::route::{Answer, Route};
 
 /// The document.
-pub(super) fn make() -> Json {
+pub(super) fn make(table: &[Route]) -> Json {
     let settings =
         SchemaSettings::draft2020_12().with(|settings| settings.definitions_path = "/components/schemas".into());
     let mut generator = settings.into_generator();
     let mut paths = Map::new();
-    for route in table() {
-        let Route { method, path, role, summary, body, query, answer, .. } = &route;
+    for route in table {
+        let Route { method, path, role, summary, body, query, answer, .. } = route;
         let open = path.replace("{*", "{");
         let mut parameters: Vec<Json> = open
             .split('{')

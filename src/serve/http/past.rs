@@ -20,14 +20,14 @@ use crate::host::replay::start::program_changed;
 use crate::host::replay::{last_text, on_thread};
 use crate::host::session::SessionError;
 use crate::host::sessions::new_id;
-use crate::host::travel::{self, Changes, Edit, Point, Timeline, VariableDifference, place_of};
+use crate::host::travel::{self, Changes, Edit, Point, PointFault, Timeline, VariableDifference, can_go_on, place_of};
 use crate::host::why;
-use crate::serve::http::Server;
-use crate::serve::http::access::Caller;
+use crate::serve::http::access::caller::Caller;
 use crate::serve::http::body::{Asked, Typed};
 use crate::serve::http::problem::Problem;
 use crate::serve::http::programs::SourceWire;
-use crate::serve::http::sessions::{SessionWire, etag, json_of, text_of};
+use crate::serve::http::server::Server;
+use crate::serve::http::wire::{SessionWire, etag, json_of, text_of};
 use crate::serve::show;
 use crate::vm::protocol::view::View;
 
@@ -111,10 +111,11 @@ impl Server {
 
 fn point_of(text: &str, timeline: &Timeline) -> Result<Point, SessionError> {
     let wrong = |error: &dyn std::fmt::Display| SessionError::NoPoint(error.to_string());
-    let point: Point = text.parse().map_err(|error| wrong(&error))?;
     // A number alone means all that the record set off.
-    let directive = timeline.last_directive(point.seq).filter(|_| !text.contains('.')).unwrap_or(point.directive);
-    Ok(Point::new(point.seq, directive))
+    match text.parse::<u64>() {
+        Ok(seq) => Ok(Point::new(seq, timeline.last_directive(seq).unwrap_or(0))),
+        Err(_) => text.parse().map_err(|error: PointFault| wrong(&error)),
+    }
 }
 
 pub(super) async fn state(
@@ -298,6 +299,9 @@ pub(super) async fn fork(
             let wrong = |text: String| SessionError::NoPoint(text);
             let point = point_of(&at, &timeline)?;
             let moment = timeline.at(point)?;
+            if !can_go_on(&moment, text.is_some()) {
+                return Err(wrong(format!("the session was over at {point}: a fork would have nothing to do")));
+            }
             let view = moment.machine.view();
             let edit = |(name, value): (String, Json)| {
                 let frame = match frame {

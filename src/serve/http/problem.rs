@@ -37,6 +37,7 @@ const KINDS: &[(&str, u16, &str)] = &[
     ("unauthorized", 401, "This needs a token"),
     ("forbidden", 403, "This is not allowed"),
     ("not_found", 404, "There is no such thing here"),
+    ("method_not_allowed", 405, "This cannot be done here"),
     ("conflict", 409, "This does not fit what is there"),
     ("too_large", 413, "This is too large"),
     ("unsupported_media_type", 415, "This is not JSON"),
@@ -73,6 +74,11 @@ impl Problem {
     /// It is not there, or not for this caller to know of.
     pub(crate) fn not_found(detail: impl Into<String>) -> Problem {
         Problem::new("not_found", detail)
+    }
+
+    /// The path is there, for another method.
+    pub(crate) fn no_method(detail: impl Into<String>) -> Problem {
+        Problem::new("method_not_allowed", detail)
     }
 
     /// Something else is there.

@@ -10,10 +10,10 @@ use serde::Serialize;
 use crate::host::program::ProgramText;
 use crate::host::residents::offered::{Offered, version};
 use crate::lang::program::{Entry, Program};
-use crate::serve::http::Server;
-use crate::serve::http::access::Caller;
+use crate::serve::http::access::caller::Caller;
 use crate::serve::http::body::Typed;
 use crate::serve::http::problem::Problem;
+use crate::serve::http::server::Server;
 use crate::span::Span;
 
 /// A program.

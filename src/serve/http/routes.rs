@@ -7,45 +7,17 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::Method;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{MethodFilter, MethodRouter, on};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodFilter, on};
 use serde_json::Value as Json;
 
-use crate::serve::http::access::{Role, authorize};
-use crate::serve::http::body::MAX_BODY;
+use crate::serve::http::access::authorize;
+use crate::serve::http::access::caller::Role;
+use crate::serve::http::body::{MAX_BODY, Typed};
 use crate::serve::http::guard::guard;
-use crate::serve::http::{Server, approvals, door, events, messages, metrics, openapi, page, past, programs, sessions};
-
-/// Makes the schema of a type.
-pub(super) type Shape = fn(&mut SchemaGenerator) -> Schema;
-
-/// One route.
-pub(super) struct Route {
-    pub(super) method: Method,
-    pub(super) path: &'static str,
-    /// Who may use it; none: anybody.
-    pub(super) role: Option<Role>,
-    /// What it does, in one line.
-    pub(super) summary: &'static str,
-    /// What it takes.
-    pub(super) body: Option<Shape>,
-    /// What its address says after `?`.
-    pub(super) query: Option<Shape>,
-    /// The status where all went well, and what comes then: JSON of a shape, or another type.
-    pub(super) answer: (u16, Answer),
-    handler: MethodRouter<Arc<Server>>,
-}
-
-/// What comes.
-pub(super) enum Answer {
-    Nothing,
-    Json(Shape),
-    Other(&'static str),
-}
-
-fn shape<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    generator.subschema_for::<T>()
-}
+use crate::serve::http::route::{Answer, Route, shape};
+use crate::serve::http::server::Server;
+use crate::serve::http::{approvals, door, events, messages, openapi, page, past, programs, sessions, wire};
 
 macro_rules! route {
     ($method:ident $path:literal, $role:expr, $handler:path, $status:literal $answer:expr, $summary:literal
@@ -79,8 +51,8 @@ pub(super) fn table() -> Vec<Route> {
         route!(GET "/page/{*path}", None, page::asset, 200 Other("text/plain"), "A file of the page"),
         route!(GET "/healthz", None, door::healthy, 200 Other("text/plain"), "Whether the process runs"),
         route!(GET "/readyz", None, door::ready, 200 Other("text/plain"), "Whether it can take sessions: the store can be written, and it does not end"),
-        route!(GET "/openapi.json", None, openapi::document, 200 J(shape::<Json>), "This interface"),
-        route!(GET "/metrics", Some(Admin), metrics::metrics, 200 Other("text/plain"), "Figures for Prometheus"),
+        route!(GET "/openapi.json", None, document, 200 J(shape::<Json>), "This interface"),
+        route!(GET "/metrics", Some(Admin), door::metrics, 200 Other("text/plain"), "Figures for Prometheus"),
         route!(POST "/api/login", None, door::login, 204 Nothing, "Gives the page a cookie for a token", body: door::Login),
         route!(POST "/api/logout", None, door::logout, 204 Nothing, "Takes the cookie away"),
         route!(GET "/api/me", Some(Visitor), door::me, 200 J(shape::<door::Me>), "Who asks, and what they may do"),
@@ -90,9 +62,9 @@ pub(super) fn table() -> Vec<Route> {
         route!(GET "/api/programs/{name}/source", Some(User), programs::source, 200 J(shape::<programs::SourceWire>), "Its files, and where each line stands"),
         route!(POST "/api/programs/{name}/reload", Some(Admin), programs::reload, 200 J(shape::<programs::Reloaded>), "Reads its files again, for new sessions"),
         route!(GET "/api/sessions", Some(Visitor), sessions::list, 200 J(shape::<sessions::Sessions>), "Sessions, the newest first; with program, state, before, limit and label.KEY"),
-        route!(POST "/api/sessions", Some(Visitor), sessions::create, 201 J(shape::<sessions::SessionWire>), "Begins a session", body: sessions::NewSession),
-        route!(PUT "/api/sessions/{id}", Some(User), sessions::create_as, 201 J(shape::<sessions::SessionWire>), "Begins a session with this id; again it is the same one", body: sessions::NewSession),
-        route!(GET "/api/sessions/{id}", Some(Visitor), sessions::show, 200 J(shape::<sessions::SessionWire>), "A session"),
+        route!(POST "/api/sessions", Some(Visitor), sessions::create, 201 J(shape::<wire::SessionWire>), "Begins a session", body: sessions::NewSession),
+        route!(PUT "/api/sessions/{id}", Some(User), sessions::create_as, 201 J(shape::<wire::SessionWire>), "Begins a session with this id; again it is the same one", body: sessions::NewSession),
+        route!(GET "/api/sessions/{id}", Some(Visitor), sessions::show, 200 J(shape::<wire::SessionWire>), "A session"),
         route!(DELETE "/api/sessions/{id}", Some(User), sessions::delete, 204 Nothing, "Deletes a session for good"),
         route!(POST "/api/sessions/{id}/messages", Some(Visitor), messages::send, 202 J(shape::<messages::Taken>), "The user says something", body: messages::Message, query: messages::Waits),
         route!(POST "/api/sessions/{id}/events", Some(Operator), messages::event, 202 J(shape::<messages::Taken>), "An event from outside, for triggers that wait for it", body: messages::OutsideEvent),
@@ -104,11 +76,16 @@ pub(super) fn table() -> Vec<Route> {
         route!(GET "/api/sessions/{id}/why", Some(User), past::reasons, 200 J(shape::<Json>), "Why its triggers fired, or did not", query: past::Trigger),
         route!(GET "/api/sessions/{id}/diff/{other}", Some(User), past::diff, 200 J(shape::<Json>), "How it differs from another session"),
         route!(GET "/api/sessions/{id}/export", Some(User), past::export, 200 Other("application/jsonl"), "Its records; secrets are masked"),
-        route!(POST "/api/sessions/{id}/fork", Some(User), past::fork, 201 J(shape::<sessions::SessionWire>), "A session that goes its own way from a point of this one", body: past::NewFork),
-        route!(POST "/api/sessions/{id}/migrate", Some(Admin), past::migrate, 200 J(shape::<sessions::SessionWire>), "Goes on with the text of a program as it is now", body: past::Migration),
+        route!(POST "/api/sessions/{id}/fork", Some(User), past::fork, 201 J(shape::<wire::SessionWire>), "A session that goes its own way from a point of this one", body: past::NewFork),
+        route!(POST "/api/sessions/{id}/migrate", Some(Admin), past::migrate, 200 J(shape::<wire::SessionWire>), "Goes on with the text of a program as it is now", body: past::Migration),
         route!(GET "/api/approvals", Some(User), approvals::list, 200 J(shape::<approvals::Approvals>), "What is asked about calls, in all sessions"),
         route!(POST "/api/sessions/{id}/approvals/{call}", Some(Visitor), approvals::answer, 200 J(shape::<approvals::Answered>), "Answers what is asked about a call", body: approvals::Answer),
     ]
+}
+
+/// `/openapi.json`.
+async fn document() -> Response {
+    Typed(openapi::make(&table())).into_response()
 }
 
 /// The router.

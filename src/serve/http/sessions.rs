@@ -10,20 +10,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::host::clock::iso_text;
-use crate::host::events::Mark;
-use crate::host::ledger::{Served, Wanted};
+use crate::host::ledger::Wanted;
 use crate::host::residents::Beginning;
-use crate::host::residents::standing::{Asked as Question, Fault, Standing, State as Stands};
+use crate::host::residents::standing::State as Stands;
 use crate::host::session::Deed;
-use crate::serve::http::Server;
-use crate::serve::http::access::{Caller, Role};
+use crate::serve::http::access::caller::{Caller, Role};
 use crate::serve::http::body::{Asked, Typed};
 use crate::serve::http::limits::VISITOR_SESSIONS;
-use crate::serve::http::options::Approvals;
-use crate::serve::http::problem::{Pointed, Problem};
-use crate::value::{Map, Value};
-use crate::vm::protocol::Timestamp;
+use crate::serve::http::problem::Problem;
+use crate::serve::http::server::Server;
+use crate::serve::http::wire::{SessionWire, check_text};
+use crate::value::Map;
 
 /// The most sessions of a page.
 const PAGE: usize = 200;
@@ -46,142 +43,12 @@ pub(crate) struct NewSession {
     labels: BTreeMap<String, String>,
 }
 
-/// A session.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct SessionWire {
-    id: String,
-    program: String,
-    /// `sha256:…` of the text it has.
-    version: String,
-    /// speaking, waiting, approval, timer, finished, failed or interrupted.
-    state: String,
-    /// What a person is asked.
-    approval: Option<ApprovalWire>,
-    /// Of the last event: where a stream can begin.
-    mark: String,
-    created: String,
-    last: String,
-    labels: Json,
-    owner: String,
-    /// Whether a process has it in memory.
-    live: bool,
-    forked_from: Option<ForkedWire>,
-    /// What a program that is over has given back.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<Json>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fault: Option<FaultWire>,
-    tokens: u64,
-    cost: Option<f64>,
-}
-
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct ApprovalWire {
-    call: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tool: Option<String>,
-    question: String,
-    /// Names and values, in order; not for those who may not answer.
-    args: Vec<(String, Json)>,
-}
-
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct ForkedWire {
-    session: String,
-    point: String,
-}
-
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct FaultWire {
-    kind: String,
-    message: String,
-}
-
 /// A page of sessions.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Sessions {
     sessions: Vec<SessionWire>,
     /// What `before` of the next page is.
     next: Option<String>,
-}
-
-/// What somebody reads whom a question does not concern.
-pub(crate) const A_COLLEAGUE: &str = "A colleague has to confirm this.";
-
-impl Server {
-    /// Whether this caller answers this question: what the operator has put before a call is for operators, what a tool
-    /// asks in the middle of its work is for whoever talks.
-    pub(super) fn may_answer(&self, caller: &Caller, question: &Question) -> bool {
-        caller.role >= Role::Operator || question.by_tool || self.options.approvals == Approvals::User
-    }
-
-    /// A session that this caller may know of.
-    pub(super) async fn find(&self, caller: &Caller, id: &str) -> Result<Served, Problem> {
-        let id: Arc<str> = id.into();
-        let served = self.residents.find(&id).await?;
-        match caller.may_see(&served) {
-            true => Ok(served),
-            // As if it were not there.
-            false => Err(crate::host::residents::error::ResidentError::NoSession(id).into()),
-        }
-    }
-
-    /// A session as this caller sees it.
-    pub(super) async fn wire(&self, caller: &Caller, served: Served) -> Result<SessionWire, Problem> {
-        let (standing, live) = self.residents.standing(&served).await?;
-        Ok(self.wire_of(caller, served, standing, live))
-    }
-
-    fn wire_of(&self, caller: &Caller, served: Served, standing: Standing, live: bool) -> SessionWire {
-        let Standing { state, asked, mark, last, value, fault, tokens, cost } = standing;
-        let word: &str = state.into();
-        let sees_all = caller.role >= Role::User;
-        let forked = served.forked.as_deref().and_then(|from| from.split_once('@'));
-        SessionWire {
-            id: served.session.to_string(),
-            program: served.program.to_string(),
-            version: served.version.to_string(),
-            state: word.to_owned(),
-            approval: asked.map(|asked| self.approval_wire(caller, asked)),
-            mark: mark.to_string(),
-            created: text_of(served.created),
-            last: text_of(Timestamp(last)),
-            labels: serde_json::from_str(&served.labels).unwrap_or_default(),
-            owner: served.owner.to_string(),
-            live,
-            forked_from: forked.map(|(session, point)| ForkedWire { session: session.into(), point: point.into() }),
-            value: value.filter(|_| sees_all).map(|value| json_of(&value)),
-            fault: fault.map(|Fault { kind, message }| FaultWire {
-                kind,
-                message: if sees_all { message.to_string() } else { "something went wrong".to_owned() },
-            }),
-            tokens,
-            cost: cost.filter(|_| sees_all),
-        }
-    }
-
-    /// A question as this caller may read it.
-    pub(super) fn approval_wire(&self, caller: &Caller, asked: Question) -> ApprovalWire {
-        let may = self.may_answer(caller, &asked);
-        let Question { call, tool, question, args, by_tool: _ } = asked;
-        let args = args.into_iter().filter(|_| may).map(|(name, value)| (name.to_string(), json_of(&value)));
-        ApprovalWire {
-            call,
-            tool: may.then(|| tool.to_string()),
-            question: if may { question.to_string() } else { A_COLLEAGUE.to_owned() },
-            args: args.collect(),
-        }
-    }
-}
-
-/// A value as JSON.
-pub(super) fn json_of(value: &Value) -> Json {
-    serde_json::to_value(value).unwrap_or_default()
-}
-
-/// RFC 3339, in UTC.
-pub(super) fn text_of(time: Timestamp) -> String {
-    iso_text(time, &jiff::tz::TimeZone::UTC)
 }
 
 pub(super) async fn create(
@@ -219,7 +86,7 @@ async fn begin(
         }
     }
     if let Some(text) = &message {
-        super::messages::check_text(text)?;
+        check_text(text)?;
     }
     let arguments: Map = arguments
         .into_iter()
@@ -252,18 +119,16 @@ pub(super) async fn list(
 ) -> Result<Typed<Sessions>, Problem> {
     let (mut program, mut state, mut before, mut limit, mut wanted_labels) = (None, None, None, 50, Vec::new());
     for (key, value) in &which {
-        let wrong = |detail: &str| {
-            Problem::bad(detail, vec![Pointed { pointer: key.clone(), detail: format!("{value:?} is not that") }])
-        };
+        let wrong = |detail: &str| Problem::bad(format!("`{key}={value}`: {detail}"), Vec::new());
         match (key.as_str(), key.strip_prefix("label.")) {
             ("program", _) => program = Some(value.clone()),
             ("state", _) => {
-                let states = "`state` is speaking, waiting, approval, timer, finished, failed or interrupted";
+                let states = "a state is speaking, waiting, approval, timer, finished, failed or interrupted";
                 state = Some(value.parse::<Stands>().map_err(|_| wrong(states))?);
             }
             ("before", _) => before = Some(Arc::from(value.as_str())),
             ("limit", _) => {
-                let n: usize = value.parse().map_err(|_| wrong("`limit` is a number from 1 to 200"))?;
+                let n: usize = value.parse().map_err(|_| wrong("this is a number from 1 to 200"))?;
                 limit = n.clamp(1, PAGE);
             }
             (_, Some(label)) => wanted_labels.push((label, value)),
@@ -322,9 +187,4 @@ pub(super) async fn delete(
     }
     server.residents.delete(&served.session).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-/// A session's mark as a header's value.
-pub(super) fn etag(mark: Mark) -> String {
-    format!("\"{mark}\"")
 }

@@ -41,7 +41,7 @@ const ROOMS: [(&str, &[&[&str]]); 4] = [
     (
         "host",
         &[
-            &["clock", "keys", "library", "net", "patterns", "secrets", "settings", "summary", "text"],
+            &["clock", "keys", "library", "net", "patterns", "secrets", "serve_options", "settings", "summary", "text"],
             &["child", "component", "events", "journal"],
             &["directory", "ledger", "llm", "program"],
             &["classify", "plan", "resource"],

@@ -12,13 +12,13 @@ mod journal;
 mod read;
 
 #[cfg(feature = "sqlite")]
-pub(in crate::host) mod schema;
+pub(crate) mod schema;
 
 #[cfg(feature = "sqlite")]
 mod sessions;
 
 #[cfg(feature = "sqlite")]
-pub(in crate::host) mod writer;
+pub(crate) mod writer;
 
 #[cfg(not(feature = "sqlite"))]
 mod absent;

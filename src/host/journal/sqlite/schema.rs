@@ -114,7 +114,7 @@ pub(super) const VERSION: u32 = STEPS.len() as u32;
 ///
 /// # Errors
 /// It cannot be opened, is no store, or one of a newer program.
-pub(in crate::host) fn open(path: &Path, create: bool) -> Result<Connection, JournalError> {
+pub(crate) fn open(path: &Path, create: bool) -> Result<Connection, JournalError> {
     let error = |action, cause| JournalError::io(path, action, cause);
     if create {
         make_folder_of(path).map_err(|cause| error("make the folder of", cause))?;
@@ -225,7 +225,7 @@ fn foreign(path: &Path, what: &'static str) -> JournalError {
 }
 
 /// What SQLite says, in the words of journals.
-pub(in crate::host) fn fault(path: &Path, action: &'static str, cause: rusqlite::Error) -> JournalError {
+pub(crate) fn fault(path: &Path, action: &'static str, cause: rusqlite::Error) -> JournalError {
     let location = path.display().to_string();
     let advice = match cause.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => return foreign(path, "no SQLite database"),

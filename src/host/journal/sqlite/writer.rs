@@ -150,7 +150,7 @@ fn work(mut connection: Connection, path: &Path, jobs: &Receiver<Job>) {
 }
 
 /// Tries again while other processes keep the store busy.
-pub(in crate::host) fn patiently<T>(path: &Path, mut work: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+pub(crate) fn patiently<T>(path: &Path, mut work: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
     for attempt in 1..ATTEMPTS {
         match work() {
             Err(cause) if is_busy(&cause) => {

@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::host::clock::{Clock, SystemClock, iso_text};
-use crate::host::config::ConfigError;
+use crate::host::config::{ConfigError, FileConfig};
 use crate::host::journal::address::Place;
 use crate::host::ledger::{Ledger, TokenRow};
 use crate::host::residents::Residents;
@@ -21,7 +21,6 @@ use crate::serve::cli::machinery::output::table;
 use crate::serve::cli::machinery::world::{WorldArguments, journal_failure, launch_failure, tell, workshop};
 use crate::serve::http::Server;
 use crate::serve::http::access::{Role, tokens};
-use crate::serve::http::options::Options;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -167,11 +166,8 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
     let programs: Vec<_> = arguments.programs.iter().map(|text| program_of(text)).collect::<Result<_, _>>()?;
     let launch = arguments.world.launch(console);
     let first = programs.first().and_then(|(_, files)| files.first());
-    let config = arguments.world.config.clone().or_else(|| {
-        let beside = first?.with_file_name("playhouse.toml");
-        beside.is_file().then_some(beside)
-    });
-    let options = Options::read(config.as_deref()).map_err(Failure::wrong)?;
+    let config = FileConfig::find(arguments.world.config.as_deref(), first.map(PathBuf::as_path));
+    let options = config.map_err(|error| Failure::wrong(error.to_string()))?.serve;
     let failed = |error: ResidentError| match error {
         ResidentError::Launch(error) => launch_failure(console, error),
         ResidentError::Journal(error) => journal_failure(error),

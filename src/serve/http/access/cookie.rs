@@ -21,7 +21,7 @@ pub(crate) struct Cookies {
 
 impl Cookies {
     /// Signed with this key.
-    pub(super) fn new(key: [u8; 64]) -> Cookies {
+    pub(crate) fn new(key: [u8; 64]) -> Cookies {
         Cookies { key }
     }
 

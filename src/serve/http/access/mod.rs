@@ -1,73 +1,23 @@
 //! Who may what (spec `serving.md`, section 2).
 
+pub(crate) mod caller;
+
 pub(crate) mod cookie;
 
 pub mod tokens;
 
 use std::sync::Arc;
 
-use axum::extract::{FromRequestParts, Request, State};
-use axum::http::{HeaderMap, Method, header, request};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::host::ledger::Served;
-use crate::serve::http::Server;
-use crate::serve::http::access::cookie::Cookies;
+use crate::serve::http::access::caller::Caller;
 use crate::serve::http::problem::Problem;
+use crate::serve::http::server::Server;
 
-/// What somebody may do; each may what those before it may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, strum::EnumString)]
-#[strum(serialize_all = "snake_case")]
-pub enum Role {
-    /// Talks in own sessions of one program, and hears their speech.
-    Visitor,
-    /// Sees the state of own sessions, too.
-    User,
-    /// Sees all sessions, their past, forks them, and answers what calls of tools need.
-    Operator,
-    /// Deletes, reloads and migrates.
-    Admin,
-}
-
-/// Who asks.
-#[derive(Clone, Debug)]
-pub(crate) struct Caller {
-    /// A token's name.
-    pub(crate) name: Arc<str>,
-    /// What it may do.
-    pub(crate) role: Role,
-    /// The only program that it is for.
-    pub(crate) program: Option<Arc<str>>,
-    /// Whether it came by a cookie, which a browser sends by itself.
-    pub(crate) by_cookie: bool,
-}
-
-impl Caller {
-    /// Whoever can reach a server without tokens: it serves this machine only.
-    fn anybody() -> Caller {
-        Caller { name: "local".into(), role: Role::Admin, program: None, by_cookie: false }
-    }
-
-    /// Whether this caller may know of a session. Of one that they may not there is none.
-    pub(crate) fn may_see(&self, served: &Served) -> bool {
-        self.role >= Role::Operator || served.owner == self.name
-    }
-
-    /// Whether they may have a program.
-    pub(crate) fn may_have(&self, program: &str) -> bool {
-        self.program.as_deref().is_none_or(|own| own == program)
-    }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for Caller {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut request::Parts, _: &S) -> Result<Caller, Problem> {
-        let caller = parts.extensions.get::<Caller>().cloned();
-        caller.ok_or_else(|| Problem::internal("nobody has looked who asks; please report this"))
-    }
-}
+pub use crate::serve::http::access::caller::Role;
 
 /// Finds out who asks, and lets nobody in who may not.
 pub(super) async fn authorize(
@@ -134,9 +84,4 @@ pub(super) async fn identify(server: &Server, headers: &HeaderMap) -> Result<Cal
     };
     let role = token.role.parse().map_err(|_| Problem::internal("the token's role is not known to this version"))?;
     Ok(Caller { name: token.name, role, program: token.program, by_cookie })
-}
-
-/// The cookies of this server.
-pub(super) fn cookies(key: [u8; 64]) -> Cookies {
-    Cookies::new(key)
 }

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
 use crate::host::ledger::TokenRow;
-use crate::serve::http::access::Role;
+use crate::serve::http::access::caller::Role;
 use crate::vm::protocol::Timestamp;
 
 /// A new token and its row.

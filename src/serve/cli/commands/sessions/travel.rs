@@ -13,11 +13,10 @@ use crate::host::journal::address::{Address, Place};
 use crate::host::journal::record::{Begun, Record, RecordBody};
 use crate::host::journal::secrets::names_of;
 use crate::host::program::ToolInventory;
-use crate::host::replay::Stop;
 use crate::host::replay::start::program_changed;
 use crate::host::session::SessionError;
 use crate::host::sessions::new_id;
-use crate::host::travel::{self, Changes, Edit, Point, Step, Timeline, place_of};
+use crate::host::travel::{self, Changes, Edit, Point, Step, Timeline, can_go_on, place_of};
 use crate::lang::diff::changes::ProgramChanges;
 use crate::lang::program::Program;
 use crate::serve::cli::commands::run::{argument, load};
@@ -29,9 +28,8 @@ use crate::serve::cli::machinery::travel_text::{record_text, step_text};
 use crate::serve::cli::machinery::world::{journal_failure, session_failure};
 use crate::serve::show;
 use crate::value::Value;
-use crate::vm::protocol::fault::FaultKind;
 use crate::vm::protocol::view::View;
-use crate::vm::protocol::{FrameId, Outcome, ToolSignature};
+use crate::vm::protocol::{FrameId, ToolSignature};
 
 #[derive(Args)]
 pub(crate) struct ReplayArguments {
@@ -216,18 +214,12 @@ pub(crate) fn fork(console: &Console, kept: &Kept, arguments: &ForkArguments) ->
     let timeline = timeline(kept, &arguments.id)?;
     let point = arguments.at.point(&timeline);
     let moment = timeline.at(point).map_err(session_failure)?;
-    match &moment.stop {
-        // A model that could not be reached may answer another time.
-        Some(Stop::Finished(Outcome::Failed(fault)))
-            if fault.kind == FaultKind::Model || !arguments.migrate.is_empty() => {}
-        Some(Stop::Finished(_)) => {
-            return Err(Failure::wrong(format!(
-                "session {} was over at {point}: a fork would have nothing to do; `playhouse sessions replay {}` shows \
-                 earlier points",
-                arguments.id, arguments.id
-            )));
-        }
-        Some(Stop::Blocked(_)) | None => {}
+    if !can_go_on(&moment, !arguments.migrate.is_empty()) {
+        return Err(Failure::wrong(format!(
+            "session {} was over at {point}: a fork would have nothing to do; `playhouse sessions replay {}` shows earlier \
+             points",
+            arguments.id, arguments.id
+        )));
     }
     let view = moment.machine.view();
     let edit = |(name, value): &(Arc<str>, Value)| {

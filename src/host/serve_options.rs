@@ -1,12 +1,11 @@
 //! What an operator decides of a server: the section `[serve]` of playhouse.toml (spec `serving.md`, section 1).
 
-use std::path::Path;
 use std::time::Duration;
 
 use serde::Deserialize;
 
 /// `[serve]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
     /// Names, with or without a port, by which this server is asked for, beside those of this machine.
@@ -53,31 +52,14 @@ impl Default for Options {
     }
 }
 
-/// A configuration, as far as a server is concerned.
-#[derive(Deserialize)]
-struct File {
-    #[serde(default)]
-    serve: Options,
-}
-
 impl Options {
-    /// What a configuration says; all defaults where there is none.
-    ///
-    /// # Errors
-    /// It cannot be read, or a key is wrong: where and what.
-    pub fn read(path: Option<&Path>) -> Result<Options, String> {
-        let Some(path) = path else { return Ok(Options::default()) };
-        let text =
-            std::fs::read_to_string(path).map_err(|cause| format!("{}: {cause}; check the path", path.display()))?;
-        let file: File = toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(file.serve)
-    }
-
-    pub(crate) fn idle(&self) -> Duration {
+    /// [`Options::idle`] as a duration.
+    pub fn idle_time(&self) -> Duration {
         Duration::from_secs(self.idle)
     }
 
-    pub(crate) fn grace(&self) -> Duration {
+    /// [`Options::grace`] as a duration.
+    pub fn grace_time(&self) -> Duration {
         Duration::from_secs(self.grace)
     }
 }

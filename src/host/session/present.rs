@@ -1,0 +1,20 @@
+//! How a machine stands at a moment.
+
+use std::sync::Arc;
+
+use crate::host::events::Mark;
+use crate::vm::protocol::Timestamp;
+use crate::vm::protocol::view::View;
+
+/// A machine's state at a moment of its session.
+#[derive(Clone, Debug)]
+pub struct Present {
+    /// The state.
+    pub view: Arc<View>,
+    /// Of the last event.
+    pub mark: Mark,
+    /// The time of the last record.
+    pub time: Timestamp,
+    /// What the session's own model has cost, where `[prices]` knows it.
+    pub cost: Option<f64>,
+}

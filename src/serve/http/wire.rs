@@ -1,0 +1,176 @@
+//! Sessions as callers see them, and what several routes have in common.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use crate::host::clock::iso_text;
+use crate::host::events::Mark;
+use crate::host::ledger::Served;
+use crate::host::residents::error::ResidentError;
+use crate::host::residents::standing::{Asked as Question, Fault, Standing};
+use crate::host::serve_options::Approvals;
+use crate::serve::http::access::caller::{Caller, Role};
+use crate::serve::http::problem::Problem;
+use crate::serve::http::server::Server;
+use crate::value::Value;
+use crate::vm::protocol::Timestamp;
+
+/// The most bytes of a message.
+const MAX_TEXT: usize = 64 << 10;
+
+/// What somebody reads whom a question does not concern.
+pub(crate) const A_COLLEAGUE: &str = "A colleague has to confirm this.";
+
+/// A session.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SessionWire {
+    id: String,
+    program: String,
+    /// `sha256:…` of the text it has.
+    version: String,
+    /// speaking, waiting, approval, timer, finished, failed or interrupted.
+    state: String,
+    /// What a person is asked.
+    approval: Option<ApprovalWire>,
+    /// Of the last event: where a stream can begin.
+    mark: String,
+    created: String,
+    last: String,
+    labels: Json,
+    owner: String,
+    /// Whether a process has it in memory.
+    live: bool,
+    forked_from: Option<ForkedWire>,
+    /// What a program that is over has given back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<Json>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fault: Option<FaultWire>,
+    tokens: u64,
+    cost: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ApprovalWire {
+    call: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool: Option<String>,
+    question: String,
+    /// Names and values, in order; not for those who may not answer.
+    args: Vec<(String, Json)>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ForkedWire {
+    session: String,
+    point: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct FaultWire {
+    kind: String,
+    message: String,
+}
+
+impl Server {
+    /// Whether this caller answers this question: what the operator has put before a call is for operators, what a tool
+    /// asks in the middle of its work is for whoever talks.
+    pub(super) fn may_answer(&self, caller: &Caller, question: &Question) -> bool {
+        caller.role >= Role::Operator || question.by_tool || self.options.approvals == Approvals::User
+    }
+
+    /// A session that this caller may know of.
+    pub(super) async fn find(&self, caller: &Caller, id: &str) -> Result<Served, Problem> {
+        let id: Arc<str> = id.into();
+        let served = self.residents.find(&id).await?;
+        match caller.may_see(&served) {
+            true => Ok(served),
+            // As if it were not there.
+            false => Err(ResidentError::NoSession(id).into()),
+        }
+    }
+
+    /// A session as this caller sees it.
+    pub(super) async fn wire(&self, caller: &Caller, served: Served) -> Result<SessionWire, Problem> {
+        let (standing, live) = self.residents.standing(&served).await?;
+        Ok(self.wire_of(caller, served, standing, live))
+    }
+
+    pub(super) fn wire_of(&self, caller: &Caller, served: Served, standing: Standing, live: bool) -> SessionWire {
+        let Standing { state, asked, mark, last, value, fault, tokens, cost } = standing;
+        let word: &str = state.into();
+        let sees_all = caller.role >= Role::User;
+        let forked = served.forked.as_deref().and_then(|from| from.split_once('@'));
+        SessionWire {
+            id: served.session.to_string(),
+            program: served.program.to_string(),
+            version: served.version.to_string(),
+            state: word.to_owned(),
+            approval: asked.map(|asked| self.approval_wire(caller, asked)),
+            mark: mark.to_string(),
+            created: text_of(served.created),
+            last: text_of(Timestamp(last)),
+            labels: serde_json::from_str(&served.labels).unwrap_or_default(),
+            owner: served.owner.to_string(),
+            live,
+            forked_from: forked.map(|(session, point)| ForkedWire { session: session.into(), point: point.into() }),
+            value: value.filter(|_| sees_all).map(|value| json_of(&value)),
+            fault: fault.map(|Fault { kind, message }| FaultWire {
+                kind,
+                message: if sees_all { message.to_string() } else { "something went wrong".to_owned() },
+            }),
+            tokens,
+            cost: cost.filter(|_| sees_all),
+        }
+    }
+
+    /// A question as this caller may read it.
+    pub(super) fn approval_wire(&self, caller: &Caller, asked: Question) -> ApprovalWire {
+        let may = self.may_answer(caller, &asked);
+        let Question { call, tool, question, args, by_tool: _ } = asked;
+        let args = args.into_iter().filter(|_| may).map(|(name, value)| (name.to_string(), json_of(&value)));
+        ApprovalWire {
+            call,
+            tool: may.then(|| tool.to_string()),
+            question: if may { question.to_string() } else { A_COLLEAGUE.to_owned() },
+            args: args.collect(),
+        }
+    }
+
+    /// Nothing new begins while the server is about to end.
+    pub(super) fn check_open(&self) -> Result<(), Problem> {
+        match self.draining.is_cancelled() {
+            true => Err(Problem::unavailable("the server is about to end; ask again when it has been started", 2)),
+            false => Ok(()),
+        }
+    }
+}
+
+/// A value as JSON.
+pub(super) fn json_of(value: &Value) -> Json {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+/// RFC 3339, in UTC.
+pub(super) fn text_of(time: Timestamp) -> String {
+    iso_text(time, &jiff::tz::TimeZone::UTC)
+}
+
+/// Whether a text can be a message.
+pub(super) fn check_text(text: &str) -> Result<(), Problem> {
+    match text.len() {
+        n if n > MAX_TEXT => Err(Problem::too_large(format!(
+            "the text has {n} bytes, and {MAX_TEXT} are taken; put it into a file that a tool can read"
+        ))),
+        _ if text.trim().is_empty() => Err(Problem::unprocessable("the text is empty; say something")),
+        _ => Ok(()),
+    }
+}
+
+/// A session's mark as a header's value.
+pub(super) fn etag(mark: Mark) -> String {
+    format!("\"{mark}\"")
+}

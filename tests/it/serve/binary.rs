@@ -1,0 +1,174 @@
+//! The real binary: its command line, kill -9 in the middle of a sentence, two starts on one store.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+use super::streams::TALK;
+use super::{Answer, ask, client};
+
+/// A server that is a process of its own; killed when it is dropped.
+struct Served {
+    child: Child,
+    address: SocketAddr,
+}
+
+fn playhouse(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_playhouse"));
+    command.current_dir(folder).env_clear().env("XDG_STATE_HOME", folder.join("state"));
+    command
+}
+
+impl Served {
+    fn start(folder: &Path) -> Served {
+        let mut child = playhouse(folder)
+            .args(["serve", "desk.md", "--model", "script:model.jsonl", "--listen", "127.0.0.1:0"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().trim_start_matches("http://").trim_end_matches('/').parse().unwrap();
+        Served { child, address }
+    }
+
+    /// As a power cut would: nothing is said to it.
+    fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn json(answer: &Answer) -> Value {
+    serde_json::from_str(&answer.body).unwrap_or_else(|error| panic!("{error}: {}", answer.body))
+}
+
+/// What was said after a mark, and the mark of the last piece; at most so many pieces.
+async fn hear(address: SocketAddr, id: &str, after: Option<&str>, n_pieces: usize) -> (Vec<String>, Option<String>) {
+    let mut request = client().get(format!("http://{address}/api/sessions/{id}/events?show=speech"));
+    if let Some(mark) = after {
+        request = request.header("Last-Event-ID", mark);
+    }
+    let mut answer = request.send().await.unwrap();
+    let (mut text, mut pieces, mut last) = (String::new(), Vec::new(), None);
+    while let Ok(Some(chunk)) = answer.chunk().await {
+        text.push_str(std::str::from_utf8(&chunk).unwrap());
+        while let Some(end) = text.find("\n\n") {
+            let event: String = text.drain(..end + 2).collect();
+            let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
+            if event.contains("event: said_delta\n") {
+                let data: Value = serde_json::from_str(&field("data: ").unwrap()).unwrap();
+                pieces.push(data["text"].as_str().unwrap().to_owned());
+                last = field("id: ");
+            }
+            if pieces.len() == n_pieces || event.contains("event: waiting\n") && event.contains("\"for\":\"user\"") {
+                return (pieces, last);
+            }
+        }
+    }
+    (pieces, last)
+}
+
+#[test]
+fn killed_in_mid_sentence_it_goes_on_where_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("desk.md"), TALK).unwrap();
+    let reply = r#"{"reply": "{\"at\":\"02\",\"say\":\"Größe ist relativ, sagt die Ameise.\"}\n{\"at\":\"03\",\"say\":\"Which number?\"}\n{\"at\":\"03\",\"wait\":\"user\"}\n", "chunks": 4, "delay_ms": 5}"#;
+    let end = r#"{"reply": "{\"at\":\"03\",\"set\":{\"order_id\":\"4334\"}}\n{\"at\":\"04\"}\n", "when": "4334"}"#;
+    fs::write(folder.path().join("model.jsonl"), format!("{reply}\n{reply}\n{end}\n")).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut served = Served::start(folder.path());
+    let begun = runtime.block_on(ask(served.address, "POST", "/api/sessions", &[], Some(r#"{"program":"desk"}"#)));
+    let id = json(&begun)["id"].as_str().unwrap().to_owned();
+    let (before, mark) = runtime.block_on(hear(served.address, &id, None, 4));
+    served.kill();
+    let mut served = Served::start(folder.path());
+    let (after, _) = runtime.block_on(hear(served.address, &id, mark.as_deref(), usize::MAX));
+    // The reply that was cut off is asked for again; what was said stands, and the new one begins anew.
+    let (all, _) = runtime.block_on(hear(served.address, &id, None, usize::MAX));
+    assert_eq!(before.concat() + &after.concat(), all.concat());
+    assert!(all.concat().ends_with("Which number?"), "{all:?}");
+    // A message that is sent again by somebody who has heard nothing of it is one message.
+    let send = |address| ask(address, "POST", "/api/sessions/SESSION/messages", &[], None);
+    let _ = send;
+    let path = format!("/api/sessions/{id}/messages");
+    let body = Some(r#"{"text":"4334","id":"m1"}"#);
+    let first = json(&runtime.block_on(ask(served.address, "POST", &path, &[], body)));
+    assert_eq!(first["duplicate"], false);
+    served.kill();
+    let served = Served::start(folder.path());
+    let path_of = format!("/api/sessions/{id}");
+    for _ in 0..2_000 {
+        let session = json(&runtime.block_on(ask(served.address, "GET", &path_of, &[], None)));
+        if session["state"] == "finished" {
+            assert_eq!(session["value"], "4334");
+            break;
+        }
+        let again = runtime.block_on(ask(served.address, "POST", &path, &[], body));
+        assert!(again.status == 409 || json(&again)["duplicate"] == true, "{}", again.body);
+    }
+    let (all, _) = runtime.block_on(hear(served.address, &id, None, usize::MAX));
+    assert_eq!(all.concat().matches("Welcome").count(), 1);
+    let steps = json(&runtime.block_on(ask(served.address, "GET", &format!("/api/sessions/{id}/steps"), &[], None)));
+    let messages = steps["steps"].as_array().unwrap().iter().filter(|step| step["event"]["type"] == "user_message");
+    assert_eq!(messages.count(), 1);
+}
+
+fn fails(folder: &Path, arguments: &[&str]) -> (i32, String) {
+    let Output { status, stderr, .. } = playhouse(folder).args(arguments).output().unwrap();
+    (status.code().unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+#[test]
+fn the_command_line_says_what_is_wrong_before_it_listens() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("desk.md"), TALK).unwrap();
+    fs::write(folder.join("wrong.md"), "# Desk\n\n## Main\n### Steps\n- $x = GetOrder(1)\n").unwrap();
+    fs::write(folder.join("bad.toml"), "[serve]\nhost = \"a\"\n").unwrap();
+    for (arguments, expected) in [
+        (&["serve", "wrong.md"][..], "nothing is called `GetOrder`"),
+        (&["serve", "none.md"], "cannot read the program"),
+        (&["serve", "desk.md", "desk.md"], "two programs are called desk"),
+        (&["serve", "a b=desk.md"], "`a b` is no name for a program"),
+        (&["serve", "desk.md", "--journal", "folder"], "is no store for a server"),
+        (&["serve", "desk.md", "--listen", "0.0.0.0:0"], "there are no tokens"),
+        (&["serve", "desk.md", "--config", "bad.toml"], "unknown key `host`"),
+        (&["serve", "token", "revoke", "nobody"], "there is no token for nobody"),
+    ] {
+        let (code, said) = fails(folder, arguments);
+        assert_eq!(code, 2, "{arguments:?}: {said}");
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn tokens_are_made_listed_and_taken_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| playhouse(folder.path()).args(arguments).output().unwrap();
+    let made = run(&["serve", "token", "new", "ida", "--role", "operator"]);
+    let token = String::from_utf8(made.stdout).unwrap();
+    assert!(token.starts_with("ph_") && token.trim().len() == 46, "{token}");
+    let again = run(&["serve", "token", "new", "ida"]);
+    assert_eq!(again.status.code(), Some(2), "{}", String::from_utf8_lossy(&again.stderr));
+    let listed = String::from_utf8(run(&["serve", "token", "list"]).stdout).unwrap();
+    assert!(listed.starts_with("ida  operator  ") && listed.lines().count() == 1, "{listed}");
+    let mut store = Vec::new();
+    fs::File::open(folder.path().join("state/playhouse/serve.sqlite")).unwrap().read_to_end(&mut store).unwrap();
+    let token = token.trim().as_bytes();
+    assert!(!store.windows(token.len()).any(|bytes| bytes == token), "the token itself is kept");
+    assert!(run(&["serve", "token", "revoke", "ida"]).status.success());
+    assert!(run(&["serve", "token", "list"]).stdout.is_empty());
+}

@@ -1,0 +1,91 @@
+//! Who may come in: tokens and cookies, foreign pages, visitors; and sessions that rest.
+
+use playhouse::serve::http::access::Role;
+
+use super::Running;
+use super::streams::{MODEL, TALK};
+
+fn talk() -> Vec<(String, String)> {
+    vec![("desk.md".to_owned(), TALK.to_owned()), ("model.jsonl".to_owned(), MODEL.to_owned())]
+}
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+#[test]
+fn a_cookie_comes_from_a_token_and_changes_things_for_the_own_page_only() {
+    let running = Running::start(&talk(), &[("ida", Role::User)]);
+    let answer = running.ask("POST", "/api/login", &[], Some(r#"{"token":"ph_ida"}"#));
+    assert_eq!(answer.status, 204, "{}", answer.body);
+    let cookie = answer.headers.iter().find(|(name, _)| name == "set-cookie").unwrap().1.clone();
+    assert!(cookie.contains("; HttpOnly; SameSite=Strict"), "{cookie}");
+    let cookie = cookie.split(';').next().unwrap();
+    let own = format!("http://{}", running.address);
+    let begin = Some(r#"{"program":"desk"}"#);
+    let ask = |headers: &[(&str, &str)]| running.ask("POST", "/api/sessions", headers, begin).status;
+    assert_eq!(ask(&[JSON, ("cookie", cookie)]), 403, "nothing says that the page has sent it");
+    assert_eq!(ask(&[JSON, ("cookie", cookie), ("origin", "https://evil.example")]), 403);
+    assert_eq!(ask(&[JSON, ("cookie", cookie), ("origin", &own), ("sec-fetch-site", "cross-site")]), 201);
+    assert_eq!(ask(&[JSON, ("cookie", cookie), ("origin", &own)]), 201);
+    assert_eq!(ask(&[JSON]), 401);
+    // A form of another site sends no JSON.
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    assert_eq!(running.ask("POST", "/api/sessions", &[form, ("cookie", cookie), ("origin", &own)], begin).status, 415);
+    assert_eq!(running.ask("GET", "/api/me", &[("cookie", cookie)], None).status, 200);
+    // One that was changed anywhere is none.
+    let mut bytes = cookie.as_bytes().to_vec();
+    for at in "playhouse=".len()..bytes.len() {
+        let before = bytes[at];
+        bytes[at] = if before == b'A' { b'B' } else { b'A' };
+        let forged = String::from_utf8(bytes.clone()).unwrap();
+        // The last letter has bits that mean nothing: it may be read as the same.
+        if at + 1 < bytes.len() {
+            let status = running.ask("GET", "/api/me", &[("cookie", &forged)], None).status;
+            assert!(status == 401 || status == 429, "{at}: {status}");
+        }
+        bytes[at] = before;
+    }
+}
+
+#[test]
+fn a_token_in_an_address_is_none() {
+    let running = Running::start(&talk(), &[("ida", Role::Admin)]);
+    for path in ["/api/me?token=ph_ida", "/api/me?access_token=ph_ida"] {
+        assert_eq!(running.ask("GET", path, &[], None).status, 401, "{path}");
+    }
+}
+
+#[test]
+fn wrong_tokens_are_taken_ten_times_in_a_minute() {
+    let running = Running::start(&talk(), &[("ida", Role::Admin)]);
+    let wrong = [("authorization", "Bearer ph_nobody")];
+    let statuses: Vec<u16> = (0..11).map(|_| running.ask("GET", "/api/me", &wrong, None).status).collect();
+    assert_eq!(statuses, [401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 429]);
+    let own = [("authorization", "Bearer ph_ida")];
+    assert_eq!(running.ask("GET", "/api/me", &own, None).status, 200, "who has one is not kept out");
+}
+
+#[test]
+fn a_session_rests_and_goes_on_when_it_is_wanted() {
+    let mut files = talk();
+    files.push(("playhouse.toml".to_owned(), "[serve]\nidle = 0\n".to_owned()));
+    let running = Running::start(&files, &[]);
+    let id = running.begin("desk");
+    let state = || running.json("GET", &format!("/api/sessions/{id}"), None);
+    let wait_for = |is_live: bool| {
+        for _ in 0..2_000 {
+            let session = state();
+            if session["live"] == is_live && session["state"] == "waiting" {
+                return session;
+            }
+            std::thread::park_timeout(std::time::Duration::from_millis(5));
+        }
+        panic!("it does not come to rest: {}", state());
+    };
+    let resting = wait_for(false);
+    assert_eq!((&resting["mark"], &resting["approval"]), (&"1:11".into(), &serde_json::Value::Null), "{resting}");
+    let listed = running.json("GET", "/api/sessions?state=waiting", None);
+    assert_eq!(listed["sessions"][0], resting);
+    let said = running.json("POST", &format!("/api/sessions/{id}/messages?wait=30"), Some(r#"{"text":"4334"}"#));
+    assert_eq!(said["session"]["value"], "4334", "{said}");
+    assert_eq!(state()["state"], "finished");
+}
