@@ -2,7 +2,7 @@
 //! session. The model is a server in this process; of the real binary, `/proc` is read while it waits for an
 //! answer. Linux only.
 //!
-//! `cargo bench --bench process`
+//! `cargo bench --bench process`; `-- turns`: the turns alone
 #![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "a benchmark looks at the clock, paces and prints")]
 
 #[path = "shared/conversation.rs"]
@@ -20,15 +20,17 @@ use std::time::{Duration, Instant};
 use playhouse::host::classify::off::Off;
 use playhouse::host::clock::SystemClock;
 use playhouse::host::events::PublicBody;
-use playhouse::host::journal::Journal;
 use playhouse::host::journal::file::FileJournal;
 use playhouse::host::journal::memory::MemoryJournal;
+use playhouse::host::journal::record::{Begun, ChunkText, Record, RecordBody};
+use playhouse::host::journal::{Durability, Journal};
 use playhouse::host::llm::script::{Repeat, Script, ScriptEntry};
-use playhouse::host::program::load_texts;
-use playhouse::host::session::{Interest, Notice, Session, SessionHandle, SessionOptions, Start, World};
+use playhouse::host::program::{ProgramText, load_texts};
+use playhouse::host::session::{Interest, Notice, Session, SessionHandle, SessionOptions, Start, Subscription, World};
 use playhouse::host::sessions::Sessions;
 use playhouse::host::tool::registry::Registry;
 use playhouse::lang::SourceText;
+use playhouse::lang::program::Program;
 use playhouse::value::Map;
 use playhouse::vm::protocol::settings::Settings;
 
@@ -40,6 +42,8 @@ const PAUSE: Duration = Duration::from_micros(300);
 const N_TURNS: usize = 200;
 const N_STARTS: usize = 20;
 const N_SESSIONS: usize = 10_000;
+const N_STORED_TURNS: usize = 20;
+const N_OPENED: usize = 300;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -49,27 +53,29 @@ fn main() {
         ["idle", "memory"] => {
             idle_sessions("journals in memory", &|_, _| Box::new(MemoryJournal::new()) as Box<dyn Journal>);
         }
-        ["idle", "files"] => idle_sessions("journals in files", &|folder, n| {
-            let journal = FileJournal::open(folder.join(format!("{n}.jsonl")));
-            Box::new(journal.expect("a file for each session (ulimit -n)")) as Box<dyn Journal>
-        }),
+        ["idle", "files"] => idle_sessions("journals in files", &file),
+        ["opened"] => opened_sessions(),
+        ["turns", "--bench"] => all_turns(),
         [.., "--bench"] => {
             first_request();
-            for pause in [None, Some(PAUSE)] {
-                turns(pause, &|folder, listener| {
-                    start(folder, listener, &vec!["--message=43345678, please"; N_TURNS + 1])
-                });
-            }
-            print!("beside it, a process that only reads and writes what it has read, ");
-            turns(Some(PAUSE), &|_, listener| own_part(&["reader", &address(listener)]));
-            for journals in ["memory", "files"] {
-                let ended = own_part(&["idle", journals]).wait();
+            all_turns();
+            for part in [&["idle", "memory"][..], &["idle", "files"], &["opened"]] {
+                let ended = own_part(part).wait();
                 assert!(ended.is_ok_and(|status| status.success()));
             }
         }
         // `cargo test --benches` passes other arguments: then a compiled bench is all that is wanted.
         _ => {}
     }
+}
+
+/// Turns with and without pauses, and the least that those with pauses can cost.
+fn all_turns() {
+    for pause in [None, Some(PAUSE)] {
+        turns(pause, &|folder, listener| start(folder, listener, &vec!["--message=43345678, please"; N_TURNS + 1]));
+    }
+    print!("beside it, a process that only reads and writes what it has read, ");
+    turns(Some(PAUSE), &|_, listener| own_part(&["reader", &address(listener)]));
 }
 
 /// Runs a part of this bench as a process.
@@ -247,36 +253,128 @@ fn answer(connection: &mut TcpStream, pause: Option<Duration>) -> std::io::Resul
     connection.write_all(&waiting)
 }
 
-/// Memory of many sessions in this process, each after one turn, waiting for its user.
-fn idle_sessions(what: &str, journal: &dyn Fn(&Path, usize) -> Box<dyn Journal>) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut entry = ScriptEntry::reply(REPLY);
-    entry.repeat = Repeat::Always;
-    let world = World {
-        llm: Arc::new(Script::from_entries("bench", vec![entry])),
-        classifier: Arc::new(Off),
-        tools: Arc::new(Registry::new()),
-        clock: Arc::new(SystemClock),
-        options: SessionOptions::default(),
-    };
-    let root = SourceText { name: "shop.md".to_owned(), text: CONVERSATION.to_owned() };
-    let (text, loaded) = load_texts(vec![root], &[], &mut |_| Err("none".to_owned()));
-    let program = Arc::new(loaded.program);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let sessions = Sessions::new(N_SESSIONS);
-    let begin = |n: usize| {
+/// The program, a model that always answers the same, and all the rest that a session needs.
+struct Shop {
+    world: World,
+    program: Arc<Program>,
+    text: ProgramText,
+}
+
+impl Shop {
+    fn new() -> Shop {
+        let mut entry = ScriptEntry::reply(REPLY);
+        entry.repeat = Repeat::Always;
+        let world = World {
+            llm: Arc::new(Script::from_entries("bench", vec![entry])),
+            classifier: Arc::new(Off),
+            tools: Arc::new(Registry::new()),
+            clock: Arc::new(SystemClock),
+            options: SessionOptions::default(),
+        };
+        let root = SourceText { name: "shop.md".to_owned(), text: CONVERSATION.to_owned() };
+        let (text, loaded) = load_texts(vec![root], &[], &mut |_| Err("none".to_owned()));
+        Shop { world, program: Arc::new(loaded.program), text }
+    }
+
+    fn begin(&self, n: usize, journal: Box<dyn Journal>) -> Session {
         let start = Start {
             id: format!("session-{n}").into(),
-            program: program.clone(),
-            text: text.clone(),
+            program: self.program.clone(),
+            text: self.text.clone(),
             settings: Settings::default(),
             entry: None,
             arguments: Map::new(),
             given: Default::default(),
         };
-        Session::start(world.clone(), journal(folder.path(), n), start).expect("a session")
-    };
-    let (n_bytes, wall) = runtime.block_on(async {
+        Session::start(self.world.clone(), journal, start).expect("a session")
+    }
+}
+
+fn file(folder: &Path, n: usize) -> Box<dyn Journal> {
+    let journal = FileJournal::open(folder.join(format!("{n}.jsonl")));
+    Box::new(journal.expect("a file for each session (ulimit -n)"))
+}
+
+/// How long it takes until a stored session answers that is opened because somebody wants it. All pieces of its replies
+/// had been shown.
+fn opened_sessions() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shop = Shop::new();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+    let mut times = runtime.block_on(async {
+        let sessions = Sessions::new(N_OPENED);
+        let whole = MemoryJournal::new();
+        let mut session = shop.begin(0, Box::new(whole.clone()));
+        let mut events = session.subscribe(Interest::Everything { capacity: 1_000 });
+        let handle = sessions.spawn(session).expect("room for a session");
+        for _ in 0..N_STORED_TURNS {
+            wait(&mut events).await;
+            handle.send("43345678, please").await.expect("a session that waits");
+        }
+        wait(&mut events).await;
+        handle.stop().await;
+        handle.outcome().await.expect("a session that can be stopped");
+        let mut times = Vec::new();
+        for n in 0..N_OPENED {
+            let id: Arc<str> = format!("session-{n}").into();
+            let mut journal = file(folder.path(), n);
+            for body in whole.snapshot().into_iter().flat_map(|record| shown_pieces(record.body, &id)) {
+                let (seq, time) = (journal.next_seq(), 1_790_000_000_000 + 12 * journal.next_seq() as i64);
+                journal.append(Record { seq, time, body });
+            }
+            journal.flush(Durability::Killed).await.expect("a flush");
+            journal.close().await;
+            let before = Instant::now();
+            let open = async || {
+                let path = folder.path().to_owned();
+                let journal = tokio::task::spawn_blocking(move || file(&path, n)).await.expect("a journal");
+                Session::resume(shop.world.clone(), journal).await
+            };
+            let handle = sessions.open_or_resume(&id, open).await.expect("a session");
+            let view = handle.view().await.expect("a session that goes on");
+            times.push(before.elapsed());
+            assert!(view.counters.turns >= N_STORED_TURNS as u64);
+        }
+        sessions.drain(Duration::from_secs(10)).await;
+        times
+    });
+    let median = median(&mut times);
+    println!(
+        "a stored session of {N_STORED_TURNS} turns, opened on demand: {} (99th percentile {}, worst of {N_OPENED} {})",
+        milliseconds(median),
+        milliseconds(times[N_OPENED * 99 / 100]),
+        milliseconds(times[N_OPENED - 1]),
+    );
+}
+
+/// A record as it would be where every four characters were shown as they came; the beginning is that of another session.
+fn shown_pieces(body: RecordBody, id: &Arc<str>) -> Vec<RecordBody> {
+    if let RecordBody::Begun(begun) = body {
+        return vec![RecordBody::Begun(Box::new(Begun { session: id.clone(), ..*begun }))];
+    }
+    let RecordBody::Chunk { turn, text } = body else { return vec![body] };
+    let piece = |piece: &[u8]| RecordBody::Chunk { turn, text: ChunkText(piece.into()) };
+    text.0.chunks(4).map(piece).collect()
+}
+
+async fn wait(events: &mut Subscription) {
+    while let Some(Notice::Event(event)) = events.next().await {
+        if matches!(event.body, PublicBody::Waiting { .. }) {
+            return;
+        }
+    }
+    panic!("the session has ended");
+}
+
+/// Memory of many sessions in this process, each after one turn, waiting for its user.
+fn idle_sessions(what: &str, journal: &dyn Fn(&Path, usize) -> Box<dyn Journal>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shop = Shop::new();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let sessions = Sessions::new(N_SESSIONS);
+    let begin = |n: usize| shop.begin(n, journal(folder.path(), n));
+    let (n_bytes, n_resting_bytes, wall) = runtime.block_on(async {
         let mut handles = Vec::with_capacity(N_SESSIONS);
         // What the first session loads, all share.
         handles.push(converse(&sessions, begin(0)).await);
@@ -286,15 +384,19 @@ fn idle_sessions(what: &str, journal: &dyn Fn(&Path, usize) -> Box<dyn Journal>)
         }
         let used = (own_memory().saturating_sub(before) * 1024, begun.elapsed());
         assert_eq!(sessions.len(), N_SESSIONS);
-        for handle in handles {
-            handle.stop().await;
-            handle.outcome().await.expect("a session that can be stopped");
+        drop(handles);
+        sessions.rest(Duration::ZERO);
+        while !sessions.is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        used
+        let resting = own_memory().saturating_sub(before) * 1024;
+        (used.0, resting, used.1)
     });
     println!(
-        "{N_SESSIONS} idle sessions, {what}: {:.1} KiB each, {:.0} µs each to begin and to take one turn",
+        "{N_SESSIONS} idle sessions, {what}: {:.1} KiB each, at rest {:.2} KiB each, {:.0} µs each to begin and to take \
+         one turn",
         n_bytes as f64 / 1024.0 / (N_SESSIONS - 1) as f64,
+        n_resting_bytes as f64 / 1024.0 / (N_SESSIONS - 1) as f64,
         wall.as_secs_f64() * 1e6 / (N_SESSIONS - 1) as f64,
     );
 }

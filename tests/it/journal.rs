@@ -171,7 +171,7 @@ fn every_event_survives_the_wire() {
 fn the_beginning_survives_the_wire() {
     let record = Record { seq: 1, time: 5, body: begun("s3cret") };
     let line = serde_json::to_string(&record).unwrap();
-    assert!(line.starts_with(r#"{"seq":1,"time":5,"type":"begun","format":2,"session":"s1""#), "{line}");
+    assert!(line.starts_with(r#"{"seq":1,"time":5,"type":"begun","format":3,"session":"s1""#), "{line}");
     let read: Record = serde_json::from_str(&line).unwrap();
     assert_eq!(read, record);
     let RecordBody::Begun(begun) = read.body else { panic!() };
@@ -185,9 +185,9 @@ fn an_older_journal_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s1.jsonl");
     let line = serde_json::to_string(&Record { seq: 1, time: 5, body: begun("s3cret") }).unwrap();
-    std::fs::write(&path, line.replace("\"format\":2", "\"format\":1") + "\n").unwrap();
+    std::fs::write(&path, line.replace(&format!("\"format\":{FORMAT}"), "\"format\":1") + "\n").unwrap();
     let told = read_file(&path).unwrap_err().to_string();
-    let expected = "s1.jsonl: the journal has format 1, this program reads 2: the session would not go on as it went; \
+    let expected = "s1.jsonl: the journal has format 1, this program reads 2 to 3: the session would not go on as it went; \
                     finish it with the playhouse that wrote it, or begin a new session";
     assert!(told.ends_with(expected), "{told}");
 }
@@ -378,6 +378,48 @@ fn records_of(bodies: &[RecordBody]) -> Vec<Record> {
     bodies.iter().zip(1..).map(|(body, seq)| Record { seq, time: 0, body: body.clone() }).collect()
 }
 
+/// Of the pieces of one reply the further ones are no more than their text and the time since the one before.
+#[test]
+fn further_pieces_are_short() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s1.jsonl");
+    let mut journal = Log::new(FileJournal::open(&path).unwrap());
+    write(&mut journal, bodies());
+    // Another owner goes on in the same way; another reply says whose piece it is.
+    drop(journal);
+    let mut journal = Log::new(FileJournal::open(&path).unwrap());
+    for (body, time) in [(chunk(1, "a"), 150), (chunk(1, "b"), 150), (chunk(2, "c"), 171), (chunk(2, "d"), 193)] {
+        journal.append(Timestamp(time), body).unwrap();
+    }
+    let text = std::fs::read_to_string(&path).unwrap();
+    let short: Vec<&str> = text.lines().filter(|line| line.starts_with('[')).collect();
+    let expected =
+        [r#"[1,"\"01\",\n"]"#, r#"[1,"\"say\":\"hi\"}"]"#, r#"[1,{"hex":"82ac"}]"#, r#"[0,"b"]"#, r#"[22,"d"]"#];
+    assert_eq!(short, expected);
+    let read = read_file(&path).unwrap();
+    assert_numbered(&read);
+    assert_eq!(read[2], Record { seq: 3, time: 102, body: chunk(1, "\"01\",\n") });
+    assert_eq!(read.last().unwrap(), &Record { seq: 13, time: 193, body: chunk(2, "d") });
+}
+
+/// A journal of the format before has no such lines, and gets none: whoever wrote it can still read it.
+#[test]
+fn a_journal_of_the_format_before_goes_on_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s1.jsonl");
+    let RecordBody::Begun(mut first) = begun("s3cret") else { unreachable!() };
+    first.format = 2;
+    let mut all = bodies();
+    all[0] = RecordBody::Begun(first);
+    let (before, after) = all.split_at(3);
+    write(&mut Log::new(FileJournal::open(&path).unwrap()), before.to_vec());
+    write(&mut Log::new(FileJournal::open(&path).unwrap()), after.to_vec());
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.lines().all(|line| line.starts_with('{')), "{text}");
+    let read: Vec<RecordBody> = read_file(&path).unwrap().into_iter().map(|record| record.body).collect();
+    assert_eq!(read, all);
+}
+
 #[test]
 fn damage_in_the_middle_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
@@ -400,13 +442,16 @@ fn damage_in_the_middle_is_an_error() {
         "s.jsonl:3: the journal is damaged: EOF while parsing a value at line 2 column 0; restore the file from a copy, \
          or remove this and all following lines to go on from the state before them"
     );
+    let alone = "s.jsonl:6: the journal is damaged: a further piece of a reply has none before it";
+    assert!(error(with(6, r#"[5,"x"]"#)).contains(alone));
+    assert!(error(with(3, "[5,")).contains("s.jsonl:3: the journal is damaged: EOF"));
     assert!(error(with(5, lines[0])).contains("s.jsonl:5: the journal is damaged: record 1 comes after record 4"));
     assert!(error(with(3, lines[4])).contains("s.jsonl:3: the journal is damaged: record 5 comes after record 2"));
     assert!(error(with(1, "# A program")).contains("s.jsonl:1: the journal is damaged: this is not a session journal"));
-    assert!(error(with(1, lines[2])).contains("the first record must be `begun`"));
+    assert!(error(with(1, lines[4])).contains("the first record must be `begun`"));
     assert_eq!(
         error(with(1, "{\"seq\":1,\"time\":5,\"type\":\"begun\",\"format\":9,\"new\":[]}")),
-        "s.jsonl: the journal has format 9, this program reads up to 2; use a newer playhouse"
+        "s.jsonl: the journal has format 9, this program reads up to 3; use a newer playhouse"
     );
 }
 

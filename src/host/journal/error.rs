@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::host::journal::record::FORMAT;
+use crate::host::journal::record::{FORMAT, OLDEST_FORMAT};
 
 /// Why a journal or a store cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -120,8 +120,8 @@ fn advice_for_format(found: u32, known: u32) -> String {
         return format!("this program reads up to {known}; use a newer playhouse");
     }
     format!(
-        "this program reads {known}: the session would not go on as it went; finish it with the playhouse that wrote \
-         it, or begin a new session"
+        "this program reads {OLDEST_FORMAT} to {known}: the session would not go on as it went; finish it with the \
+         playhouse that wrote it, or begin a new session"
     )
 }
 
@@ -186,7 +186,7 @@ impl JournalError {
 /// Whether this program reads journals of a format.
 pub(crate) fn check_format(location: &Path, found: u32) -> Result<(), JournalError> {
     match found {
-        FORMAT => Ok(()),
+        OLDEST_FORMAT..=FORMAT => Ok(()),
         _ => Err(JournalError::new(location.display().to_string(), JournalErrorKind::Format { found, known: FORMAT })),
     }
 }

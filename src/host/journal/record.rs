@@ -24,7 +24,11 @@ use crate::vm::protocol::{
 /// program: where the machine reads a line otherwise than before, an earlier journal is another session.
 ///
 /// 2: lines such as `If C, A` have a line of their own for `A`; a playbook inside a line is laid out in the graph.
-pub const FORMAT: u32 = 2;
+/// 3: a further piece of a reply may be written as its text alone ([`super::tail`]); 2 is read, and gone on with as it is.
+pub const FORMAT: u32 = 3;
+
+/// The first format that is read.
+pub(super) const OLDEST_FORMAT: u32 = 2;
 
 /// One record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

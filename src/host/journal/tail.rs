@@ -8,10 +8,13 @@ use crate::host::journal::record::{ChunkText, Record, RecordBody};
 use crate::host::journal::{Durability, Journal, JournalError, JournalErrorKind};
 use crate::vm::protocol::Timestamp;
 
+/// The first format in which a further piece may be written as its text alone.
+const SHORT_PIECES: u32 = 3;
+
 /// A journal, and the pieces of the reply in progress that it does not have yet.
 pub struct TailBuffer {
     journal: Box<dyn Journal>,
-    tail: Option<Box<Tail>>,
+    tail: Option<Tail>,
     /// What all records outlive; none: some are in memory only.
     outlives: Option<Durability>,
     /// Something else than pieces of replies is in memory only.
@@ -25,7 +28,9 @@ struct Tail {
     turn: u64,
     /// The last one's time.
     time: i64,
-    bytes: Vec<u8>,
+    first: ChunkText,
+    /// Those after it.
+    more: Vec<u8>,
 }
 
 impl TailBuffer {
@@ -49,15 +54,15 @@ impl TailBuffer {
     /// off can be counted from it.
     pub fn append(&mut self, time: Timestamp, body: RecordBody, apart: bool) {
         self.outlives = None;
-        if let RecordBody::Chunk { turn, text } = &body {
+        if let RecordBody::Chunk { turn, text } = body {
             if apart {
                 self.seal();
             }
-            match self.tail.as_mut().filter(|tail| tail.turn == *turn) {
-                Some(tail) => tail.push(time.0, &text.0),
+            match self.tail.as_mut().filter(|tail| tail.turn == turn) {
+                Some(tail) => tail.push(time.0, &text),
                 None => {
                     self.seal();
-                    self.tail = Some(Tail::new(*turn, time.0, &text.0));
+                    self.tail = Some(Tail::new(turn, time.0, text));
                 }
             }
             if apart {
@@ -128,17 +133,19 @@ impl TailBuffer {
 }
 
 impl Tail {
-    fn new(turn: u64, time: i64, bytes: &[u8]) -> Box<Tail> {
-        Box::new(Tail { turn, time, bytes: bytes.to_vec() })
+    fn new(turn: u64, time: i64, first: ChunkText) -> Tail {
+        Tail { turn, time, first, more: Vec::new() }
     }
 
-    fn push(&mut self, time: i64, bytes: &[u8]) {
+    fn push(&mut self, time: i64, text: &ChunkText) {
         self.time = time;
-        self.bytes.extend_from_slice(bytes);
+        self.more.extend_from_slice(&text.0);
     }
 
     fn into_body(self) -> (i64, RecordBody) {
-        (self.time, RecordBody::Chunk { turn: self.turn, text: ChunkText(self.bytes.into()) })
+        let Tail { turn, time, first, more } = self;
+        let text = if more.is_empty() { first } else { ChunkText([&*first.0, &*more].concat().into()) };
+        (time, RecordBody::Chunk { turn, text })
     }
 }
 
@@ -148,24 +155,68 @@ impl Tail {
 pub fn joined(records: Vec<Record>, apart: bool) -> Vec<Record> {
     let mut seen: Vec<Record> = Vec::with_capacity(records.len());
     let mut put = |(time, body)| seen.push(Record { seq: seen.len() as u64 + 1, time, body });
-    let mut run: Option<Box<Tail>> = None;
+    let mut run: Option<Tail> = None;
     let mut records = records.into_iter().peekable();
     while let Some(Record { time, body, .. }) = records.next() {
-        let RecordBody::Chunk { turn, text } = &body else {
+        let RecordBody::Chunk { turn, text } = body else {
             run.take().into_iter().for_each(|run| put(run.into_body()));
             put((time, body));
             continue;
         };
         let stays_apart = records.peek().map_or(apart, |next| next.body.after().is_some());
-        if let Some(ended) = run.take_if(|run| stays_apart || run.turn != *turn) {
+        if let Some(ended) = run.take_if(|run| stays_apart || run.turn != turn) {
             put(ended.into_body());
         }
         match &mut run {
-            _ if stays_apart => put((time, body)),
-            Some(run) => run.push(time, &text.0),
-            None => run = Some(Tail::new(*turn, time, &text.0)),
+            _ if stays_apart => put((time, RecordBody::Chunk { turn, text })),
+            Some(run) => run.push(time, &text),
+            None => run = Some(Tail::new(turn, time, text)),
         }
     }
     run.into_iter().for_each(|run| put(run.into_body()));
     seen
+}
+
+/// The pieces of one reply while they are written. A session whose every piece is shown has hundreds of records in each
+/// reply, which say the same but for the text: in a journal whose format has it, the further ones are
+/// `[12,"text"]` in a file (12 ms after the one before; number and turn follow from that), `["text"]` in a store.
+#[derive(Debug, Default)]
+pub(super) struct Run {
+    is_short: bool,
+    /// The turn and the time of the record before, where that is a piece.
+    last: Option<(u64, i64)>,
+}
+
+impl Run {
+    /// In a journal that holds these records already.
+    pub(super) fn after(records: &[Record]) -> Run {
+        let mut run = Run::default();
+        records.first().into_iter().chain(records.last()).for_each(|record| run.note(record));
+        run
+    }
+
+    /// Takes the next record. Its text, and how many milliseconds after the one before it came, if that is all there is
+    /// to write.
+    pub(super) fn further<'r>(&mut self, record: &'r Record) -> Option<(i64, &'r ChunkText)> {
+        let last = self.last;
+        self.note(record);
+        let RecordBody::Chunk { turn, text } = &record.body else { return None };
+        let (_, time) = last.filter(|(last_turn, _)| self.is_short && last_turn == turn)?;
+        record.time.checked_sub(time).map(|ms| (ms, text))
+    }
+
+    fn note(&mut self, record: &Record) {
+        if let RecordBody::Begun(begun) = &record.body {
+            self.is_short = begun.format >= SHORT_PIECES;
+        }
+        self.last = if let RecordBody::Chunk { turn, .. } = record.body { Some((turn, record.time)) } else { None };
+    }
+}
+
+/// What stands in a record whose text is all that was written; an error: the one before is no piece of a reply.
+pub(super) fn next_piece(before: Option<&Record>, text: ChunkText) -> Result<RecordBody, String> {
+    let Some(Record { body: RecordBody::Chunk { turn, .. }, .. }) = before else {
+        return Err("a further piece of a reply has none before it".to_owned());
+    };
+    Ok(RecordBody::Chunk { turn: *turn, text })
 }

@@ -100,7 +100,7 @@ fn a_newer_store_is_left_alone() {
     place.sql().execute_batch("PRAGMA user_version = 3").unwrap();
     write(&mut place.open("t"), bodies());
     place.sql().execute("UPDATE session SET format = 9 WHERE id = 's'", []).unwrap();
-    let said = "our.sqlite: the journal has format 9, this program reads up to 2; use a newer playhouse";
+    let said = "our.sqlite: the journal has format 9, this program reads up to 3; use a newer playhouse";
     assert_eq!(fault(&place, "s"), said);
     assert!(!place.read("t").is_empty());
 }

@@ -14,6 +14,7 @@ use crate::host::journal::file::read;
 use crate::host::journal::lease::Lease;
 use crate::host::journal::private::{make_folder_of, sync_folder_of};
 use crate::host::journal::record::Record;
+use crate::host::journal::tail::Run;
 use crate::host::journal::{Durability, Flush, Journal, JournalError, JournalErrorKind, RecordStream, secrets};
 
 /// Room for lines that is kept from one piece of a reply to the next, in bytes: an idle session must not cost more.
@@ -28,6 +29,8 @@ pub struct FileJournal {
     next_seq: u64,
     /// What is not flushed.
     lines: Vec<u8>,
+    /// The pieces of the reply that is being written.
+    run: Run,
     /// The whole records whose masked twins are in `lines`.
     kept: Vec<Record>,
     /// What opening has found, until somebody wants it.
@@ -64,6 +67,7 @@ impl FileJournal {
             end,
             next_seq: records.len() as u64 + 1,
             lines: Vec::new(),
+            run: Run::after(&records),
             kept: Vec::new(),
             is_new: end == 0,
             secret_names: secrets::names_of(&records),
@@ -97,7 +101,10 @@ impl Journal for FileJournal {
             self.kept.push(std::mem::replace(&mut record, shown));
         }
         // Writing JSON of our own types into memory cannot fail: all keys are text and no number is infinite.
-        let _ = serde_json::to_writer(&mut self.lines, &record);
+        let _ = match self.run.further(&record) {
+            Some(piece) => serde_json::to_writer(&mut self.lines, &piece),
+            None => serde_json::to_writer(&mut self.lines, &record),
+        };
         self.lines.push(b'\n');
     }
 

@@ -5,7 +5,8 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::host::journal::error::check_format;
-use crate::host::journal::record::{Record, RecordBody};
+use crate::host::journal::record::{ChunkText, Record, RecordBody};
+use crate::host::journal::tail::next_piece;
 use crate::host::journal::{JournalError, JournalErrorKind};
 
 /// What a file holds.
@@ -42,14 +43,20 @@ pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Found, JournalError> {
         let start = offset;
         offset += line.len() as u64;
         let corrupt = |cause: String| damaged(path, index + 1, cause);
-        let parsed = if line.ends_with(b"\n") { parse(line) } else { Err("the line is cut off".to_owned()) };
+        let parsed = if line.ends_with(b"\n") {
+            parse(line, found.records.last())
+        } else {
+            Err("the line is cut off".to_owned())
+        };
         if index == 0 && line.ends_with(b"\n") {
             check_first(path, line, &parsed)?;
         }
         match parsed {
             Ok(record) => {
                 let expected = found.records.len() as u64 + 1;
-                if fits(&found.records, &record, broken.is_some()) {
+                // What a short line follows cannot be seen from it.
+                let is_lost = is_short(line) && broken.is_some();
+                if !is_lost && fits(&found.records, &record, broken.is_some()) {
                     found.records.truncate(usize::try_from(record.seq).unwrap_or(1) - 1);
                     found.records.push(record);
                     found.end = offset;
@@ -95,8 +102,20 @@ fn fits(records: &[Record], record: &Record, behind_break: bool) -> bool {
     replaced.iter().skip(n_copied).all(|old| matches!(old.body, RecordBody::Chunk { .. }))
 }
 
-fn parse(line: &[u8]) -> Result<Record, String> {
-    serde_json::from_slice(line).map_err(|error| error.to_string())
+/// A record, or a further piece of the reply that the record before is a piece of.
+fn parse(line: &[u8], before: Option<&Record>) -> Result<Record, String> {
+    let problem = |error: serde_json::Error| error.to_string();
+    if !is_short(line) {
+        return serde_json::from_slice(line).map_err(problem);
+    }
+    let (ms, text): (i64, ChunkText) = serde_json::from_slice(line).map_err(problem)?;
+    let body = next_piece(before, text)?;
+    let (seq, time) = before.map_or((0, 0), |before| (before.seq, before.time));
+    Ok(Record { seq: seq + 1, time: time.saturating_add(ms), body })
+}
+
+fn is_short(line: &[u8]) -> bool {
+    line.starts_with(b"[")
 }
 
 #[derive(Deserialize)]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use futures_util::future::{self, BoxFuture, Either};
 use futures_util::stream::{self, StreamExt};
+use serde::Serialize;
 
 use crate::host::journal::blocking::blocking;
 use crate::host::journal::lease::Lease;
@@ -13,6 +14,7 @@ use crate::host::journal::record::{Record, RecordBody};
 use crate::host::journal::sqlite::schema::lease_path;
 use crate::host::journal::sqlite::writer::{Beginning, Row, Wanted, Writer};
 use crate::host::journal::sqlite::{read, schema};
+use crate::host::journal::tail::Run;
 use crate::host::journal::{Durability, Flush, Journal, JournalError, JournalErrorKind, RecordStream, secrets};
 
 /// The journal of one session. It is leased as long as this lives.
@@ -25,6 +27,8 @@ struct SqliteJournal {
     /// What is not flushed.
     rows: Vec<Row>,
     beginning: Option<Beginning>,
+    /// The pieces of the reply that is being written.
+    run: Run,
     /// What opening has found, until somebody wants it.
     found: Option<Vec<Record>>,
     /// The variables that are declared secret.
@@ -53,6 +57,7 @@ pub(super) fn open(path: &Path, session: &str) -> Result<Box<dyn Journal>, Journ
         next_seq: found.records.len() as u64 + 1,
         rows: Vec::new(),
         beginning: None,
+        run: Run::after(&found.records),
         secret_names: secrets::names_of(&found.records),
         found: Some(found.records),
         _lease: lease,
@@ -82,7 +87,11 @@ impl Journal for SqliteJournal {
         }
         let holds_secret = secrets::holds_secret(&record.body, &self.secret_names);
         let secret = holds_secret.then(|| json(&record.body));
-        let shown = if holds_secret { json(&record.shown(&self.secret_names).body) } else { json(&record.body) };
+        let shown = match self.run.further(&record) {
+            Some((_, text)) => json(&[text]),
+            None if holds_secret => json(&record.shown(&self.secret_names).body),
+            None => json(&record.body),
+        };
         self.rows.push(Row { seq: record.seq, time: record.time, body: shown, secret });
     }
 
@@ -118,7 +127,7 @@ impl Journal for SqliteJournal {
     }
 }
 
-fn json(body: &RecordBody) -> String {
+fn json(body: &impl Serialize) -> String {
     // Writing JSON of our own types into memory cannot fail: all keys are text and no number is infinite.
     serde_json::to_string(body).unwrap_or_default()
 }

@@ -10,8 +10,9 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 
 use crate::host::journal::blocking::blocking;
 use crate::host::journal::error::check_format;
-use crate::host::journal::record::{Record, RecordBody};
+use crate::host::journal::record::{ChunkText, Record, RecordBody};
 use crate::host::journal::sqlite::schema::{self, fault};
+use crate::host::journal::tail::next_piece;
 use crate::host::journal::{JournalError, JournalErrorKind, RecordStream, secrets};
 
 /// What a store holds of a session.
@@ -61,12 +62,13 @@ pub(super) fn find(connection: &mut Connection, path: &Path, session: &str) -> R
         JournalError::new(path.display().to_string(), kind)
     };
     let mut records = Vec::new();
-    let mut put = |record: Record| {
+    let mut put = |seq, time, body: &str| {
         let expected = records.len() as u64 + 1;
-        if record.seq != expected {
-            return Err(damaged((expected, format!("record {} is in its place", record.seq))));
+        if seq != expected {
+            return Err(damaged((expected, format!("record {seq} is in its place"))));
         }
-        records.push(record);
+        let body = parse(body, records.last()).map_err(|cause| damaged((seq, cause)))?;
+        records.push(Record { seq, time, body });
         Ok(())
     };
     bodies(&transaction, number, path, &damaged, &mut put)?;
@@ -80,7 +82,7 @@ pub(super) fn find(connection: &mut Connection, path: &Path, session: &str) -> R
             let seq = seq_of(row.get(0).map_err(fault)?);
             let text: String = row.get(1).map_err(fault)?;
             let time = records.get(index_of(seq)).map_or(0, |record: &Record| record.time);
-            let body = parse(&text).map_err(|cause| damaged((seq, cause)))?;
+            let body = parse(&text, None).map_err(|cause| damaged((seq, cause)))?;
             kept.insert(seq, Record { seq, time, body });
         }
         missing = secrets::restore_from(&kept, &mut records);
@@ -88,13 +90,13 @@ pub(super) fn find(connection: &mut Connection, path: &Path, session: &str) -> R
     Ok(Found { is_there: true, epoch: seq_of(epoch), records, missing })
 }
 
-/// Hands on the records, in order.
+/// Hands on the records, in order: number, time, body.
 fn bodies(
     transaction: &Transaction<'_>,
     number: i64,
     path: &Path,
     damaged: &dyn Fn((u64, String)) -> JournalError,
-    put: &mut dyn FnMut(Record) -> Result<(), JournalError>,
+    put: &mut dyn FnMut(u64, i64, &str) -> Result<(), JournalError>,
 ) -> Result<(), JournalError> {
     let fault = |cause| fault(path, "read", cause);
     let select = "SELECT seq, time, body FROM record WHERE session = ? ORDER BY seq";
@@ -104,13 +106,19 @@ fn bodies(
         let seq = seq_of(row.get(0).map_err(fault)?);
         let time = row.get(1).map_err(fault)?;
         let body = row.get_ref(2).map_err(fault)?.as_str().map_err(|cause| damaged((seq, cause.to_string())))?;
-        put(Record { seq, time, body: parse(body).map_err(|cause| damaged((seq, cause)))? })?;
+        put(seq, time, body)?;
     }
     Ok(())
 }
 
-fn parse(text: &str) -> Result<RecordBody, String> {
-    serde_json::from_str(text).map_err(|error| error.to_string())
+/// A record's body, or a further piece of the reply that the record before is a piece of.
+fn parse(text: &str, before: Option<&Record>) -> Result<RecordBody, String> {
+    let problem = |error: serde_json::Error| error.to_string();
+    if !text.starts_with('[') {
+        return serde_json::from_str(text).map_err(problem);
+    }
+    let [piece]: [ChunkText; 1] = serde_json::from_str(text).map_err(problem)?;
+    next_piece(before, piece)
 }
 
 fn seq_of(column: i64) -> u64 {

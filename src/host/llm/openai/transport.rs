@@ -12,10 +12,11 @@ use std::time::Duration;
 
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::{FutureExt, Stream, StreamExt, stream};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Body, Response};
 use serde_json::{Value, json};
+use tokio::time::{Instant, sleep_until};
 use tower_service::Service;
 
 use super::errors::{self, Failure};
@@ -33,9 +34,16 @@ const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 /// The longest stream, framing included: async-openai queues without bound what we have not taken yet.
 const MAX_STREAM_BYTES: usize = 256 * 1024 * 1024;
 
+/// So many bytes that have arrived together are handed on together; the parser after us moves them with each line.
+const MAX_LINES_BYTES: usize = 4 * 1024;
+
 /// How long the end of an answer may take after `[DONE]`. Mostly it has arrived with it. async-openai stops at
 /// `[DONE]`, which would close the connection: the next turn would pay for a new one, with its TLS handshake.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(250);
+
+/// The pieces of a server that is quicker than this wait for each other: what one of them costs is waking up for it, and
+/// nobody reads as fast. Those of a slower server wait for nothing.
+const PACE: Duration = Duration::from_millis(1);
 
 /// Sends requests.
 #[derive(Clone)]
@@ -122,6 +130,10 @@ struct Lines<S> {
     partial: Vec<u8>,
     n_bytes: usize,
     is_over: bool,
+    /// Before this nothing more is handed on.
+    due: Instant,
+    /// The pieces come more quickly than [`PACE`]: the next ones are not looked at before it is time.
+    is_quick: bool,
 }
 
 impl<S, B> Lines<S>
@@ -130,28 +142,25 @@ where
     B: AsRef<[u8]>,
 {
     fn new(server: Arc<Server>, bytes: S) -> Lines<S> {
-        Lines { server, bytes, partial: Vec::new(), n_bytes: 0, is_over: false }
+        let due = Instant::now();
+        Lines { server, bytes, partial: Vec::new(), n_bytes: 0, is_over: false, due, is_quick: false }
     }
 
     async fn next(mut self) -> Option<(Vec<u8>, Self)> {
         while !self.is_over {
-            let lines = match self.bytes.next().await {
-                Some(Ok(bytes)) => self.push(bytes.as_ref()),
-                Some(Err(error)) => {
-                    self.is_over = true;
-                    transport_event(&errors::reason_from_reqwest(&self.server, error))
-                }
-                None => {
-                    // Some servers leave out the last line end.
-                    self.is_over = true;
-                    let mut last = std::mem::take(&mut self.partial);
-                    last.extend_from_slice(b"\n\n");
-                    last
-                }
-            };
-            let done = done_position(&lines);
-            if let Some(done) = done {
-                self.is_over = true;
+            let was_quick = self.is_quick;
+            if was_quick {
+                sleep_until(self.due).await;
+            }
+            let first = self.bytes.next().await;
+            let is_early = self.due > Instant::now();
+            if is_early {
+                sleep_until(self.due).await;
+            }
+            let lines = self.take_all(first).await;
+            // Some servers send every piece in two.
+            self.is_quick &= was_quick || is_early;
+            if let Some(done) = done_position(&lines) {
                 self.drain().await;
                 return Some((lines[..done].to_vec(), self));
             }
@@ -160,6 +169,60 @@ where
             }
         }
         None
+    }
+
+    /// What has come by now, beginning with a first piece.
+    async fn take_all(&mut self, first: Option<reqwest::Result<B>>) -> Vec<u8> {
+        let mut lines = self.take(first);
+        self.is_quick = false;
+        while lines.len() < MAX_LINES_BYTES {
+            let next = if self.is_over { None } else { self.arrived().await };
+            let Some(next) = next else {
+                self.due = Instant::now() + PACE;
+                return lines;
+            };
+            lines.extend(self.take(next));
+            self.is_quick = true;
+        }
+        self.is_quick = false;
+        lines
+    }
+
+    /// What comes next, if it is here. The connection is some other task's, which hands on one piece each time it runs.
+    async fn arrived(&mut self) -> Option<Option<reqwest::Result<B>>> {
+        let here = self.bytes.next().now_or_never();
+        if here.is_some() {
+            return here;
+        }
+        let mut has_yielded = false;
+        std::future::poll_fn(|context| {
+            if std::mem::replace(&mut has_yielded, true) {
+                return Poll::Ready(());
+            }
+            // Not the runtime's own way of yielding, which asks the system for news first.
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+        self.bytes.next().now_or_never()
+    }
+
+    /// What has come: as complete lines, as far as they are.
+    fn take(&mut self, bytes: Option<reqwest::Result<B>>) -> Vec<u8> {
+        match bytes {
+            Some(Ok(bytes)) => self.push(bytes.as_ref()),
+            Some(Err(error)) => {
+                self.is_over = true;
+                transport_event(&errors::reason_from_reqwest(&self.server, error))
+            }
+            None => {
+                // Some servers leave out the last line end.
+                self.is_over = true;
+                let mut last = std::mem::take(&mut self.partial);
+                last.extend_from_slice(b"\n\n");
+                last
+            }
+        }
     }
 
     /// Takes bytes in, gives complete lines out.
@@ -189,6 +252,9 @@ where
 
     /// Reads the answer to its end.
     async fn drain(&mut self) {
+        if std::mem::replace(&mut self.is_over, true) {
+            return;
+        }
         let _ = tokio::time::timeout(DRAIN_TIMEOUT, async { while let Some(Ok(_)) = self.bytes.next().await {} }).await;
     }
 
