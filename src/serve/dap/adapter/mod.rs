@@ -263,7 +263,8 @@ fn no_program() -> Refusal {
     Refusal::new(RefusalKind::State, "there is no program yet; send launch or attach first")
 }
 
-/// What the debugger says against something.
-fn refused(kind: RefusalKind, error: &DebugError) -> Refusal {
-    Refusal::new(kind, error.to_string())
+impl From<DebugError> for Refusal {
+    fn from(error: DebugError) -> Refusal {
+        Refusal::new(RefusalKind::State, error.to_string())
+    }
 }

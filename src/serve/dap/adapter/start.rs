@@ -10,7 +10,7 @@ use crate::host::debug::stepping::Debugger;
 use crate::host::debuggee::Debuggee;
 use crate::host::session::{Ending, Interest};
 use crate::serve::dap::Reached;
-use crate::serve::dap::adapter::{Adapter, Live, Opened, THREAD, Waits, refused};
+use crate::serve::dap::adapter::{Adapter, Live, Opened, THREAD, Waits};
 use crate::serve::dap::breakpoints::{FILTERS, exceptions};
 use crate::serve::dap::outbox::arguments;
 use crate::serve::dap::relay::First;
@@ -175,7 +175,7 @@ impl Adapter {
                 let gone = |_| Refusal::new(RefusalKind::Program, "the program has ended meanwhile");
                 let speech = handle.subscribe(Interest::Speech).await.map_err(gone)?;
                 let debuggee = Debuggee::attach(handle, debugger).await;
-                (debuggee.map_err(|error| refused(RefusalKind::Program, &error))?, speech)
+                (debuggee.map_err(|error| Refusal::new(RefusalKind::Program, error.to_string()))?, speech)
             }
         };
         let (is_launched, stops_on_entry) = (opened.is_launched, opened.stops_on_entry);

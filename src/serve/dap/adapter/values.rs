@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use crate::host::debug::breakpoint::expression;
 use crate::lang::expr::ExprKind;
-use crate::serve::dap::adapter::{Adapter, refused};
+use crate::serve::dap::adapter::Adapter;
 use crate::serve::dap::lists::Owner;
 use crate::serve::dap::stack::frame_of;
 use crate::serve::dap::variables::with_member;
@@ -54,7 +54,7 @@ impl Adapter {
 
     async fn value_of(&mut self, frame: Option<FrameId>, text: &str) -> Result<Tracked, Refusal> {
         let live = self.live()?;
-        live.debuggee.evaluate(frame, text).await.map_err(|error| refused(RefusalKind::Value, &error))
+        live.debuggee.evaluate(frame, text).await.map_err(|error| Refusal::new(RefusalKind::Value, error.to_string()))
     }
 
     /// What is typed while the program waits is for the program. None: it is an expression.
@@ -84,8 +84,7 @@ impl Adapter {
             Command::Stack => Ok(show::stack_answer(&view, &program)),
             Command::Variables(name) => variables::answer(&view, &program, name).map_err(wrong),
             Command::Why(trigger) => {
-                let records = self.live()?.debuggee.records().await;
-                let records = records.map_err(|error| refused(RefusalKind::State, &error))?;
+                let records = self.live()?.debuggee.records().await?;
                 why::of_records(&records, trigger).map_err(wrong)
             }
             Command::Restart | Command::Quit | Command::Help => {
@@ -139,7 +138,7 @@ impl Adapter {
         };
         let live = self.live()?;
         let set = live.debuggee.set(owner.frame, &owner.name, whole).await;
-        set.map_err(|error| refused(RefusalKind::Value, &error))?;
+        set.map_err(|error| Refusal::new(RefusalKind::Value, error.to_string()))?;
         self.invalidated(&["variables"]);
         Ok(self.lists.value("value", &value.secret_if(is_secret), Some(owner), None))
     }
@@ -178,9 +177,7 @@ fn plain(text: &str) -> Json {
 /// The variable that an expression names, if it is nothing but its name and a way into its value.
 fn owner_of(view: &View, frame: Option<FrameId>, text: &str) -> Option<Owner> {
     let ExprKind::Reference(reference) = expression(text).ok()?.kind else { return None };
-    let groups = variables::groups(view, frame);
-    let is_kept = |group: &&variables::Group<'_>| group.variables.iter().any(|kept| kept.name == reference.name);
-    let group = groups.iter().filter(|group| group.is_visible).find(is_kept)?;
+    let group = variables::keeper(view, frame, &reference.name)?;
     Some(Owner { frame: group.frame, agent: group.agent.clone(), name: reference.name, path: reference.path })
 }
 

@@ -28,9 +28,10 @@ use crate::serve::cli::machinery::output::{Format, json_array};
 use crate::serve::cli::machinery::travel_text::{record_text, step_text};
 use crate::serve::cli::machinery::world::{journal_failure, session_failure};
 use crate::serve::show;
+use crate::serve::show::variables::keeper;
 use crate::value::Value;
 use crate::vm::protocol::fault::FaultKind;
-use crate::vm::protocol::view::{FrameView, VariableView, View};
+use crate::vm::protocol::view::View;
 use crate::vm::protocol::{FrameId, Outcome, ToolSignature};
 
 #[derive(Args)]
@@ -233,13 +234,17 @@ pub(crate) fn fork(console: &Console, kept: &Kept, arguments: &ForkArguments) ->
     let edit = |(name, value): &(Arc<str>, Value)| {
         let frame = match arguments.frame {
             Some(depth) => Some(frame_at(&view, depth, point)?),
-            None => place_of(&view, name).ok_or_else(|| {
-                Failure::wrong(format!(
-                    "--set: the program sees no variable ${name} at {point}; `playhouse sessions replay {} --to {point}` \
-                     shows those there are, and with --frame a new one is made",
-                    arguments.id
-                ))
-            })?,
+            None => {
+                let keeper = keeper(&view, None, name).filter(|_| !view.stack.is_empty());
+                let keeper = keeper.ok_or_else(|| {
+                    Failure::wrong(format!(
+                        "--set: the program sees no variable ${name} at {point}; `playhouse sessions replay {} --to \
+                         {point}` shows those there are, and with --frame a new one is made",
+                        arguments.id
+                    ))
+                })?;
+                keeper.frame
+            }
         };
         Ok(Edit { frame, name: name.clone(), value: value.clone() })
     };
@@ -300,22 +305,6 @@ fn frame_at(view: &View, depth: usize, point: Point) -> Result<FrameId, Failure>
             n => format!("--frame: there is no frame {depth} at {point}; 0 is the lowest, {} the one on top", n - 1),
         })
     })
-}
-
-/// Where the program finds a variable: a frame, or none for the agent's others.
-fn place_of(view: &View, name: &str) -> Option<Option<FrameId>> {
-    let has = |variables: &[VariableView]| variables.iter().any(|variable| &*variable.name == name);
-    let top = view.stack.last()?;
-    // A plan sees its own variables only, and nobody else sees them.
-    let is_visible = |frame: &&FrameView| {
-        frame.id == top.id || (frame.agent == top.agent && frame.language.is_none() && top.language.is_none())
-    };
-    let mut frames = view.stack.iter().rev().filter(is_visible);
-    if let Some(frame) = frames.find(|frame| has(&frame.variables)) {
-        return Some(Some(frame.id));
-    }
-    let mut others = view.globals.iter().filter(|(agent, _)| *agent == top.agent && top.language.is_none());
-    others.any(|(_, variables)| has(variables)).then_some(None)
 }
 
 /// Writes a new journal.
