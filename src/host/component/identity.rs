@@ -29,7 +29,7 @@ impl fmt::Display for Identity {
 }
 
 /// The text of what is no list, no map and not null.
-pub(super) fn scalar_text(value: &Value) -> Option<Arc<str>> {
+pub(crate) fn scalar_text(value: &Value) -> Option<Arc<str>> {
     match value {
         Value::Str(text) => Some(text.clone()),
         Value::Bool(_) | Value::Int(_) | Value::Float(_) => Some(value.to_text().into()),

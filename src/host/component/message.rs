@@ -11,8 +11,10 @@ pub const COMMAND: &str = "command";
 /// Keys of a content that belong to calls and answers.
 const RESERVED: [&str; 3] = ["command", "param", "response"];
 
-/// Types of the host's language, as they are written, and whether a value is of one in messages between languages.
-const HOST_TYPES: [(&str, fn(&Value) -> bool); 7] = [
+/// A type of the host's language, as it is written, and whether a value is of it in messages between languages.
+type HostType = (&'static str, fn(&Value) -> bool);
+
+const HOST_TYPES: [HostType; 7] = [
     ("<class 'dict'>", |value| matches!(value, Value::Map(_))),
     ("<class 'list'>", |value| matches!(value, Value::List(_))),
     ("<class 'str'>", |value| matches!(value, Value::Str(_))),

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json, json};
 
 use crate::host::component::types::{DataType, Description, Field, SharedTypes};
-use crate::value::Value;
 
 /// The JSON Schema (draft 2020-12) of a parameter: nothing passes that is not declared. Types with a name stand once, in
 /// `$defs`. Where a reference to an asset is accepted it is an alternative.
@@ -21,7 +20,7 @@ pub fn response_schema(description: &Description, shared: &SharedTypes) -> Json 
 
 fn schema(description: &Description, shared: &SharedTypes, is_closed: bool) -> Json {
     let mut writer = Writer { shared, is_closed, used: BTreeSet::new() };
-    let Json::Object(mut schema) = writer.described(description) else { return json!({}) };
+    let mut schema = writer.described(description);
     // What is in `$defs` can use more of them.
     let mut definitions = Map::new();
     while let Some(name) = writer.used.iter().find(|name| !definitions.contains_key(&***name)).cloned() {
@@ -30,9 +29,9 @@ fn schema(description: &Description, shared: &SharedTypes, is_closed: bool) -> J
     }
     definitions.sort_keys();
     if !definitions.is_empty() {
-        schema.insert("$defs".to_owned(), Json::Object(definitions));
+        schema["$defs"] = definitions.into();
     }
-    Json::Object(schema)
+    schema
 }
 
 struct Writer<'a> {
@@ -51,16 +50,14 @@ impl Writer<'_> {
         {
             schema = json!({"anyOf": [schema, reference()]});
         }
-        if let Json::Object(members) = &mut schema {
-            if !description.text.is_empty() {
-                members.insert("description".to_owned(), Json::from(&*description.text));
-            }
-            if let Some(allowed) = &description.allowed {
-                members.insert("enum".to_owned(), allowed.iter().map(json_of).collect());
-            }
-            if let Some(example) = &description.example {
-                members.insert("examples".to_owned(), json!([json_of(example)]));
-            }
+        if !description.text.is_empty() {
+            schema["description"] = json!(description.text);
+        }
+        if let Some(allowed) = &description.allowed {
+            schema["enum"] = json!(allowed);
+        }
+        if let Some(example) = &description.example {
+            schema["examples"] = json!([example]);
         }
         schema
     }
@@ -90,9 +87,7 @@ impl Writer<'_> {
             }
             DataType::Host(name) => {
                 let mut schema = reference();
-                if let Json::Object(members) = &mut schema {
-                    members.insert("description".to_owned(), Json::from(format!("an asset that holds a {name}")));
-                }
+                schema["description"] = format!("an asset that holds a {name}").into();
                 schema
             }
         }
@@ -106,13 +101,11 @@ impl Writer<'_> {
         let required: Vec<&str> =
             fields.iter().filter(|field| field.description.required).map(|field| &*field.name).collect();
         let mut schema = json!({"type": "object", "properties": properties});
-        if let Json::Object(members) = &mut schema {
-            if !required.is_empty() {
-                members.insert("required".to_owned(), Json::from(required));
-            }
-            if self.is_closed {
-                members.insert("additionalProperties".to_owned(), Json::Bool(false));
-            }
+        if !required.is_empty() {
+            schema["required"] = required.into();
+        }
+        if self.is_closed {
+            schema["additionalProperties"] = false.into();
         }
         schema
     }
@@ -121,8 +114,4 @@ impl Writer<'_> {
 /// A reference to an asset, as text.
 fn reference() -> Json {
     json!({"type": "string", "pattern": "^asset://"})
-}
-
-fn json_of(value: &Value) -> Json {
-    serde_json::to_value(value).unwrap_or_default()
 }

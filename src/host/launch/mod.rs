@@ -27,6 +27,6 @@ pub use self::open::{Loading, Opened, Source, StartOptions, find_entry, load};
 pub use self::ready::{Begins, Ready, Wanted};
 pub(crate) use self::reopen::Setting;
 pub use self::reopen::{Reopened, Reopening};
-pub use self::tools::{inventory, surveyed};
+pub use self::tools::inventory;
 pub use self::trust::{Allowed, Trust};
 pub use self::workshop::{Choices, Launch, Level, Remark, Workshop};

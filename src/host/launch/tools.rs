@@ -11,10 +11,11 @@ use crate::host::equipment::{Equipment, Models, Reach, Surroundings, for_author}
 use crate::host::launch::error::LaunchError;
 use crate::host::launch::models::make_model;
 use crate::host::launch::workshop::Launch;
-use crate::host::program::{ToolInventory, load_settings_of};
+use crate::host::program::{ToolInventory, load_files, load_settings_of};
 use crate::host::resource::model::ModelOptions;
 use crate::host::tool::plugin::{self, Packages};
 use crate::host::tool::registry::Registry;
+use crate::lang::Loaded;
 use crate::lang::program::{FrontMatter, Program};
 use crate::value::Map;
 use crate::vm::plan::LLM_GENERATE;
@@ -24,11 +25,6 @@ use crate::vm::protocol::settings::Settings;
 pub fn inventory(registry: &Registry) -> ToolInventory {
     let signatures = registry.signatures().iter().map(|tool| tool.signature.clone()).collect();
     ToolInventory { signatures, are_more: false, others: registry.others() }
-}
-
-/// The same of a survey, after which there may be more tools.
-pub fn surveyed(equipment: &Equipment) -> ToolInventory {
-    ToolInventory { are_more: equipment.is_open_world, ..inventory(&equipment.tools) }
 }
 
 /// What the front matter of these files declares; other mistakes in them are found later.
@@ -48,16 +44,21 @@ impl Launch {
         self.open_tools(program, first, Reach::Open).await
     }
 
-    /// What can be known of the tools of these files without starting anything.
+    /// What can be known of the program in these files, and of its tools, without starting anything.
     ///
     /// # Errors
-    /// What is declared is wrong.
-    pub fn survey(&self, files: &[PathBuf]) -> Result<Equipment, LaunchError> {
+    /// What is declared is wrong, or a file cannot be read. What is wrong with the text is in the diagnostics.
+    pub fn survey(&self, files: &[PathBuf]) -> Result<(Equipment, Loaded), LaunchError> {
         let declared = declared_by(files)?;
         let first = files.first().map(PathBuf::as_path);
         // Nothing of it waits for anything.
         let opened = self.open_tools(&declared, first, Reach::Survey).now_or_never();
-        opened.unwrap_or_else(|| Err(LaunchError::Model("internal error: a survey waits; please report this".into())))
+        let equipment = opened
+            .unwrap_or_else(|| Err(LaunchError::Model("internal error: a survey waits; please report this".into())))?;
+        // Once they are opened there may be more tools.
+        let known = ToolInventory { are_more: equipment.is_open_world, ..inventory(&equipment.tools) };
+        let (_, loaded) = load_files(files, &known)?;
+        Ok((equipment, loaded))
     }
 
     /// Opens the tools for a plan that is not there yet: what the configuration beside its file declares, and the model.

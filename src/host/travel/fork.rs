@@ -15,7 +15,6 @@ use crate::host::travel::point::Point;
 use crate::host::travel::timeline::{Moment, Timeline};
 use crate::value::Value;
 use crate::vm::protocol::fault::FaultKind;
-use crate::vm::protocol::view::{FrameView, VariableView, View};
 use crate::vm::protocol::{CallId, Close, FrameId, Outcome, QuestionId, Timestamp, TurnId};
 
 /// What is different in a fork from its point on.
@@ -218,20 +217,4 @@ pub fn can_go_on(moment: &Moment, changes_text: bool) -> bool {
         Some(Stop::Finished(Outcome::Done { .. })) => false,
         Some(Stop::Blocked(_)) | None => true,
     }
-}
-
-/// Where the program finds a variable: a frame, or none for the agent's others.
-pub fn place_of(view: &View, name: &str) -> Option<Option<FrameId>> {
-    let has = |variables: &[VariableView]| variables.iter().any(|variable| &*variable.name == name);
-    let top = view.stack.last()?;
-    // A plan sees its own variables only, and nobody else sees them.
-    let is_visible = |frame: &&FrameView| {
-        frame.id == top.id || (frame.agent == top.agent && frame.language.is_none() && top.language.is_none())
-    };
-    let mut frames = view.stack.iter().rev().filter(is_visible);
-    if let Some(frame) = frames.find(|frame| has(&frame.variables)) {
-        return Some(Some(frame.id));
-    }
-    let mut others = view.globals.iter().filter(|(agent, _)| *agent == top.agent && top.language.is_none());
-    others.any(|(_, variables)| has(variables)).then_some(None)
 }

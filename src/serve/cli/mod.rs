@@ -1,4 +1,4 @@
-//! The command line: arguments to an exit code. [`commands`] has one file for each command, [`machinery`] what they are
+//! The command line: arguments to an exit code. `commands` has one file for each command, `machinery` what they are
 //! made of. Data goes to standard output, everything for people to standard error.
 
 mod commands;

@@ -8,9 +8,7 @@ use crate::lang::program::Program;
 use crate::lang::spelling::nearest;
 use crate::serve::dap::lists::Owner;
 use crate::serve::dap::sources::Texts;
-use crate::serve::dap::wire::{
-    self, Conditions, DataBreakpoint, ExceptionFilter, FunctionBreakpoint, Source, SourceBreakpoint, Where,
-};
+use crate::serve::dap::wire::{self, Conditions, DataBreakpoint, FunctionBreakpoint, Source, SourceBreakpoint, Where};
 use crate::vm::protocol::FrameId;
 
 /// What a client has set, with the numbers that it knows them by.
@@ -196,38 +194,13 @@ fn to_wire(id: BreakpointId, compiled: Compiled) -> wire::Breakpoint {
     }
 }
 
-/// What a program can be stopped at beside breakpoints.
-pub(crate) const FILTERS: [ExceptionFilter; 5] = [
-    ExceptionFilter {
-        filter: "faults",
-        label: "Faults",
-        description: "the program fails, or an instruction of a plan",
-        default: true,
-    },
-    ExceptionFilter {
-        filter: "failedCalls",
-        label: "Failed calls",
-        description: "a tool or a playbook fails; the program is told and may go on",
-        default: false,
-    },
-    ExceptionFilter {
-        filter: "triggerMatched",
-        label: "Trigger matched",
-        description: "a trigger has matched, and its playbook is about to be called",
-        default: false,
-    },
-    ExceptionFilter {
-        filter: "triggerEvaluated",
-        label: "Trigger evaluated",
-        description: "a trigger was evaluated, whatever came of it",
-        default: false,
-    },
-    ExceptionFilter {
-        filter: "end",
-        label: "End",
-        description: "the session ends: the last moment to go back",
-        default: false,
-    },
+/// What a program can be stopped at beside breakpoints: name, label, description, and whether it is on by default.
+pub(crate) const FILTERS: [(&str, &str, &str, bool); 5] = [
+    ("faults", "Faults", "the program fails, or an instruction of a plan", true),
+    ("failedCalls", "Failed calls", "a tool or a playbook fails; the program is told and may go on", false),
+    ("triggerMatched", "Trigger matched", "a trigger has matched, and its playbook is about to be called", false),
+    ("triggerEvaluated", "Trigger evaluated", "a trigger was evaluated, whatever came of it", false),
+    ("end", "End", "the session ends: the last moment to go back", false),
 ];
 
 /// What these filters mean; unknown ones are passed over, as the protocol wants it.

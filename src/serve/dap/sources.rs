@@ -51,16 +51,9 @@ pub(crate) struct Texts {
     program: Arc<Program>,
     /// Where it can stop.
     pub(crate) places: Places,
-    files: Vec<TextFile>,
+    /// The paths on disk, absolute and without links; or why a text is in no file.
+    files: Vec<Result<PathBuf, &'static str>>,
     counting: Counting,
-}
-
-#[derive(Debug)]
-struct TextFile {
-    /// Its path on disk, absolute and without links; none: it is in no file, or the file has another text by now.
-    path: Option<PathBuf>,
-    /// Why it is in no file.
-    origin: &'static str,
 }
 
 impl Texts {
@@ -68,18 +61,13 @@ impl Texts {
     pub(crate) fn new(program: Arc<Program>, counting: Counting) -> Texts {
         let files = program.sources.iter().map(|(_, file)| {
             if library::is_library(&file.name) {
-                return TextFile { path: None, origin: "library" };
+                return Err("library");
             }
-            let path = Path::new(&*file.name).canonicalize().ok();
-            match path {
+            match Path::new(&*file.name).canonicalize() {
                 // What an editor would show must be what runs.
-                Some(path) if std::fs::read_to_string(&path).is_ok_and(|text| *text == *file.text) => {
-                    TextFile { path: Some(path), origin: "file" }
-                }
-                Some(_) => {
-                    TextFile { path: None, origin: "the text that the session began with; the file has changed" }
-                }
-                None => TextFile { path: None, origin: "the text that the session began with; there is no such file" },
+                Ok(path) if std::fs::read_to_string(&path).is_ok_and(|text| *text == *file.text) => Ok(path),
+                Ok(_) => Err("the text that the session began with; the file has changed"),
+                Err(_) => Err("the text that the session began with; there is no such file"),
             }
         });
         Texts { places: Places::of(&program), files: files.collect(), program, counting }
@@ -99,12 +87,12 @@ impl Texts {
         }
         let path = Path::new(source.path.as_deref()?);
         let canonical = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        if let Some((id, _)) = ids().find(|(_, file)| file.path.as_ref() == Some(&canonical)) {
+        if let Some((id, _)) = ids().find(|(_, path)| path.as_ref() == Ok(&canonical)) {
             return Some(id);
         }
         // Files that have moved or changed: by the longest name that the path ends with.
         let named = self.program.sources.iter().filter(|(id, file)| {
-            self.files.get(id.0 as usize).is_some_and(|known| known.path.is_none())
+            self.files.get(id.0 as usize).is_some_and(Result::is_err)
                 && !library::is_library(&file.name)
                 && canonical.ends_with(Path::new(&*file.name).file_name().unwrap_or_default())
         });
@@ -114,19 +102,18 @@ impl Texts {
     /// A file for the client.
     pub(crate) fn source(&self, id: FileId) -> Option<Source> {
         let file = self.program.sources.get(id)?;
-        let known = self.files.get(id.0 as usize)?;
         let short = Path::new(&*file.name).file_name().and_then(|name| name.to_str()).unwrap_or(&file.name);
-        Some(match &known.path {
-            Some(path) => Source {
+        Some(match self.files.get(id.0 as usize)? {
+            Ok(path) => Source {
                 name: Some(short.to_owned()),
                 path: Some(path.to_string_lossy().into_owned()),
                 ..Source::default()
             },
-            None => Source {
+            Err(origin) => Source {
                 name: Some(if library::is_library(&file.name) { file.name.to_string() } else { short.to_owned() }),
                 path: None,
                 source_reference: Some(reference_of(id)),
-                origin: Some(known.origin.to_owned()),
+                origin: Some((*origin).to_owned()),
             },
         })
     }

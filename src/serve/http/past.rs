@@ -20,7 +20,7 @@ use crate::host::replay::start::program_changed;
 use crate::host::replay::{last_text, on_thread};
 use crate::host::session::SessionError;
 use crate::host::sessions::new_id;
-use crate::host::travel::{self, Changes, Edit, Point, PointFault, Timeline, VariableDifference, can_go_on, place_of};
+use crate::host::travel::{self, Changes, Edit, Point, PointFault, Timeline, VariableDifference, can_go_on};
 use crate::host::why;
 use crate::serve::http::access::caller::Caller;
 use crate::serve::http::body::{Asked, Typed};
@@ -29,6 +29,7 @@ use crate::serve::http::programs::SourceWire;
 use crate::serve::http::server::Server;
 use crate::serve::http::wire::{SessionWire, etag, json_of, text_of};
 use crate::serve::show;
+use crate::serve::show::variables::keeper;
 use crate::vm::protocol::view::View;
 
 /// The most steps of a page.
@@ -308,9 +309,11 @@ pub(super) async fn fork(
                     Some(depth) => Some(view.stack.get(depth).map(|frame| frame.id).ok_or_else(|| {
                         wrong(format!("there is no frame {depth} at {point}; there are {}", view.stack.len()))
                     })?),
-                    None => place_of(&view, &name).ok_or_else(|| {
-                        wrong(format!("the program sees no variable ${name} at {point}; name a `frame`"))
-                    })?,
+                    None => {
+                        let keeper = keeper(&view, None, &name).filter(|_| !view.stack.is_empty());
+                        let none = || wrong(format!("the program sees no variable ${name} at {point}; name a `frame`"));
+                        keeper.ok_or_else(none)?.frame
+                    }
                 };
                 let value = serde_json::from_value(value).map_err(|error| wrong(format!("${name}: {error}")))?;
                 Ok(Edit { frame, name: name.into(), value })

@@ -2,10 +2,15 @@
 
 use std::borrow::Cow;
 
+use crate::host::session::{SendError, SessionHandle};
 use crate::value::Value;
+use crate::vm::protocol::{CallId, Wait};
 
-/// Everything that begins with `/` and is ours, with what `/help` says of it.
-const COMMANDS: [(&str, &str, &str); 6] = [
+/// A command, what stands behind it, and what `/help` says of it.
+type Entry = (&'static str, &'static str, &'static str);
+
+/// Everything that begins with `/` and is ours.
+const COMMANDS: [Entry; 6] = [
     ("stack", "", "the playbooks that are being executed, the current one first"),
     ("vars", "[NAME]", "the variables, and who set them where; of one the whole value"),
     ("why", "[TRIGGER]", "why a trigger fired or did not"),
@@ -60,8 +65,7 @@ pub(crate) fn read(line: &str) -> Line<'_> {
         "quit" => Command::Quit,
         "help" => Command::Help,
         _ if argument.is_none() && is_word(word) => {
-            let list: Vec<String> = COMMANDS.iter().map(|(name, _, _)| format!("/{name}")).collect();
-            let list = list.join(", ");
+            let list = names().collect::<Vec<_>>().join(", ");
             return Line::Wrong(format!("there is no /{word}; there are {list}; to send it as it is, write //{word}"));
         }
         _ => return Line::Message(Cow::Borrowed(line)),
@@ -83,7 +87,7 @@ pub(crate) fn names() -> impl Iterator<Item = String> {
 }
 
 /// Those that a debugger's console has, too.
-fn of_debugger() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static str)> {
+fn of_debugger() -> impl Iterator<Item = &'static Entry> {
     COMMANDS.iter().filter(|(name, _, _)| !["restart", "quit"].contains(name))
 }
 
@@ -94,29 +98,54 @@ pub(crate) fn debugger_names() -> impl Iterator<Item = String> {
 
 /// The answer to `/help` in a debugger's console.
 pub(crate) fn debugger_help() -> String {
-    let lines = of_debugger().map(|(name, argument, text)| {
-        let usage = format!("/{name} {argument}");
-        format!("  {usage:15}  {text}\n")
-    });
     let other = "  while the program waits for the user, everything else is the user's message (//text sends `/text`);\n  \
                  while it stands still or runs, it is an expression, as in $order.total > 10\n";
-    lines.chain([other.to_owned()]).collect()
+    of_debugger().map(help_line).collect::<String>() + other
 }
 
 /// The answer to `/help`.
 pub(crate) fn help() -> String {
-    let lines = COMMANDS.iter().map(|(name, argument, text)| {
-        let usage = format!("/{name} {argument}");
-        format!("  {usage:15}  {text}\n")
-    });
     let keys = "  //text           sends `/text` to the program\n  \
                 Ctrl-C           clears the line; else cancels what the program is doing; a second one leaves\n  \
                 Tab, Up, Ctrl-R  completes commands and names; earlier lines; a search among them\n";
-    lines.chain([keys.to_owned()]).collect()
+    COMMANDS.iter().map(help_line).collect::<String>() + keys
+}
+
+fn help_line((name, argument, text): &Entry) -> String {
+    let usage = format!("/{name} {argument}");
+    format!("  {usage:15}  {text}\n")
+}
+
+/// What the next line of a person answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// It is a message of the user.
+    Message,
+    /// It answers a tool's question.
+    Approval(CallId),
+}
+
+impl Wanted {
+    /// What ends a wait, if a person can end it.
+    pub(crate) fn of(wait: &Wait) -> Option<Wanted> {
+        match wait {
+            Wait::User => Some(Wanted::Message),
+            Wait::Approval(call) => Some(Wanted::Approval(*call)),
+            Wait::Call(_) | Wait::Reply(_) | Wait::Timer(_) | Wait::Verdict(_) | Wait::Budget => None,
+        }
+    }
+
+    /// Gives a session the line.
+    pub(crate) async fn give(self, handle: &SessionHandle, line: &str) -> Result<(), SendError> {
+        match self {
+            Wanted::Message => handle.send(line).await,
+            Wanted::Approval(call) => Ok(handle.approve(call, approval(line)).await?),
+        }
+    }
 }
 
 /// A person's answer to a tool's question: yes, no, or text for the tool.
-pub(crate) fn approval(line: &str) -> Value {
+fn approval(line: &str) -> Value {
     match line.trim().to_lowercase().as_str() {
         "y" | "yes" => Value::Bool(true),
         "n" | "no" => Value::Bool(false),

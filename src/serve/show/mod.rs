@@ -22,7 +22,7 @@ use crate::serve::show::variables::variables;
 use crate::serve::show::words::short;
 use crate::vm::protocol::Signal;
 use crate::vm::protocol::view::{CallView, FrameView, TriggerView, Utterance, VariableView, View};
-use crate::vm::protocol::{Location, Outcome, Wait};
+use crate::vm::protocol::{CallId, Location, Outcome, Wait};
 
 pub(crate) use crate::serve::show::words::{frame_name, short_value};
 
@@ -46,9 +46,14 @@ pub(crate) fn state(view: &View) -> String {
 
 fn waits_for(view: &View, wait: &Wait) -> String {
     let call = |id| {
-        let calls = view.stack.iter().flat_map(|frame| &frame.queue);
-        calls.into_iter().find(|call| call.call == id).map_or("a call".to_owned(), |call| call.name.to_string())
+        let mut calls = view.stack.iter().flat_map(|frame| &frame.queue);
+        calls.find(|call| call.call == id).map_or("a call".to_owned(), |call| call.name.to_string())
     };
+    wait_text(wait, &call)
+}
+
+/// What is waited for, in words; `call` names a call.
+pub(crate) fn wait_text(wait: &Wait, call: &dyn Fn(CallId) -> String) -> String {
     match wait {
         Wait::User => "waits for the user".to_owned(),
         Wait::Approval(id) => format!("waits for an answer about {}", call(*id)),
@@ -153,11 +158,7 @@ pub fn triggers(view: &View) -> String {
     let mut text = String::new();
     let is_told = |trigger: &&TriggerView| trigger.is_active || trigger.truth == Some(true);
     for trigger in view.triggers.iter().filter(is_told) {
-        let state = match (trigger.is_active, trigger.truth) {
-            (true, Some(true)) => "active, holds",
-            (true, Some(false) | None) => "active",
-            (false, _) => "holds",
-        };
+        let state = trigger_state(trigger.is_active, trigger.truth).unwrap_or_default();
         let _ = writeln!(text, "  {} {state}", trigger.name);
     }
     let n_told = view.triggers.iter().filter(is_told).count();
@@ -172,6 +173,17 @@ pub fn triggers(view: &View) -> String {
         let _ = writeln!(text, "  the classifier is asked about {} because of {updates}", names.join(", "));
     }
     text
+}
+
+/// How a trigger stands; none: there is nothing to say.
+pub(crate) fn trigger_state(is_active: bool, holds: Option<bool>) -> Option<&'static str> {
+    match (is_active, holds) {
+        (true, Some(true)) => Some("active, holds"),
+        (true, _) => Some("active"),
+        (false, Some(true)) => Some("holds"),
+        (false, Some(false)) => Some("does not hold"),
+        (false, None) => None,
+    }
 }
 
 /// What was said, as a terminal shows it.

@@ -64,6 +64,12 @@ pub(crate) fn groups(view: &View, reader: Option<FrameId>) -> Vec<Group<'_>> {
     groups
 }
 
+/// Where the frame `reader` (none: the one that is executed) finds a variable.
+pub(crate) fn keeper<'v>(view: &'v View, reader: Option<FrameId>, name: &str) -> Option<Group<'v>> {
+    let is_kept = |group: &Group<'_>| group.variables.iter().any(|variable| &*variable.name == name);
+    groups(view, reader).into_iter().find(|group| group.is_visible && is_kept(group))
+}
+
 /// The variables of each frame, the one that is executed first, then the session's others:
 ///
 /// ```text

@@ -12,7 +12,7 @@ use crate::host::journal::record::Record;
 use crate::host::summary::SkippedWire;
 use crate::host::text::one_line;
 use crate::host::why::{History, Judged, PassedOver, PassedOverReason, Why, find_trigger, history, passed_over_events};
-use crate::serve::show::{count, short_value, skipped};
+use crate::serve::show::{count, short_value, skipped, trigger_state};
 use crate::vm::protocol::{Evaluation, Judge, Ruling, USER_MESSAGE, Update};
 
 /// The answer to `/why` in a conversation with a session of which these are the records.
@@ -130,13 +130,7 @@ pub fn one(why: &Why, zone: &TimeZone) -> String {
 }
 
 fn state(why: &Why) -> Option<&'static str> {
-    match (why.is_active, why.holds) {
-        (true, Some(true)) => Some("active, holds"),
-        (true, _) => Some("active"),
-        (false, Some(true)) => Some("holds"),
-        (false, Some(false)) => Some("does not hold"),
-        (false, None) => None,
-    }
+    trigger_state(why.is_active, why.holds)
 }
 
 /// `Checkout:03, turn 2`.

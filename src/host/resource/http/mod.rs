@@ -68,10 +68,7 @@ pub struct Http {
     guard: Arc<Guard>,
     resolver: Arc<dyn Resolver>,
     headers: HeaderMap,
-    timeout: Duration,
-    max_bytes: usize,
-    max_redirects: usize,
-    needs_certificates: bool,
+    config: HttpConfig,
     /// What takes secrets out of all that servers say.
     secrets: Arc<Secrets>,
     client: Mutex<Option<Client>>,
@@ -156,10 +153,7 @@ impl Http {
             guard: Arc::new(guard),
             resolver,
             headers,
-            timeout: config.timeout,
-            max_bytes: config.max_bytes,
-            max_redirects: config.max_redirects,
-            needs_certificates: config.schemes.iter().any(|scheme| scheme == "https"),
+            config: config.clone(),
             secrets: Arc::default(),
             client: Mutex::default(),
         })
@@ -178,7 +172,7 @@ impl Http {
 
     /// How long a request may take.
     pub fn timeout(&self) -> Duration {
-        self.timeout
+        self.config.timeout
     }
 
     /// Asks, follows redirects, and reads the answer. Dropping the future closes the connection.
@@ -188,11 +182,11 @@ impl Http {
     pub async fn request(&self, request: HttpRequest) -> Result<HttpAnswer, HttpError> {
         let url = self.guard.check(&request.url)?;
         let host = shown_host(&url);
-        match tokio::time::timeout(self.timeout, self.follow(request, url)).await {
+        match tokio::time::timeout(self.config.timeout, self.follow(request, url)).await {
             Ok(answer) => answer,
             Err(_) => Err(HttpError::Unavailable(format!(
                 "`{host}` did not answer within {} s (`timeout` of the resource)",
-                self.timeout.as_secs_f64()
+                self.config.timeout.as_secs_f64()
             ))),
         }
     }
@@ -202,7 +196,7 @@ impl Http {
         let client = client.ok_or_else(|| HttpError::Failed("the HTTP client is not in use".to_owned()))?;
         let HttpRequest { mut method, headers: mut own, mut body, .. } = request;
         let mut configured = Some(&self.headers);
-        for _ in 0..=self.max_redirects {
+        for _ in 0..=self.config.max_redirects {
             // The fragment is the caller's business.
             url.set_fragment(None);
             let mut headers = own.clone();
@@ -234,7 +228,7 @@ impl Http {
             }
             url = next;
         }
-        let max = self.max_redirects;
+        let max = self.config.max_redirects;
         Err(HttpError::Failed(format!(
             "`{}` redirects again behind {max} redirects (`max_redirects` of the resource)",
             shown_host(&url)
@@ -259,18 +253,18 @@ impl Http {
 
     async fn read(&self, url: &Url, mut response: Response) -> Result<HttpAnswer, HttpError> {
         let too_large = || {
-            let max = self.max_bytes;
+            let max = self.config.max_bytes;
             let host = shown_host(url);
             HttpError::Failed(format!(
                 "the answer of `{host}` is larger than {max} bytes (`max_bytes` of the resource)"
             ))
         };
-        if response.content_length().is_some_and(|length| length > self.max_bytes as u64) {
+        if response.content_length().is_some_and(|length| length > self.config.max_bytes as u64) {
             return Err(too_large());
         }
         let mut bytes = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| explain(url, &error))? {
-            if bytes.len() + chunk.len() > self.max_bytes {
+            if bytes.len() + chunk.len() > self.config.max_bytes {
                 return Err(too_large());
             }
             bytes.extend_from_slice(&chunk);
@@ -285,7 +279,8 @@ impl Http {
     fn build(&self) -> Result<Client, String> {
         let resolver = GuardedResolver { resolver: self.resolver.clone(), guard: self.guard.clone() };
         // A proxy of the environment would be asked in place of the address that was checked.
-        let builder = net::client(self.needs_certificates, true).connect_timeout(self.timeout);
+        let needs_certificates = self.config.schemes.iter().any(|scheme| scheme == "https");
+        let builder = net::client(needs_certificates, true).connect_timeout(self.config.timeout);
         builder.dns_resolver(Arc::new(resolver)).referer(false).build().map_err(|error| net::innermost(&error))
     }
 }

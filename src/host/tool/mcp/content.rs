@@ -85,27 +85,20 @@ fn part(block: &ContentBlock) -> Value {
 }
 
 fn resource(contents: &ResourceContents) -> Value {
-    let json = match contents {
-        ResourceContents::TextResourceContents { uri, mime_type, text, .. } => {
-            let mut json = json!({"type": "resource", "uri": uri});
-            put(&mut json, "mime_type", mime_type.as_deref());
-            put(&mut json, "text", Some(text));
-            json
-        }
-        ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
-            let mut json = json!({"type": "resource", "uri": uri});
-            put(&mut json, "mime_type", mime_type.as_deref());
-            put(&mut json, "data", Some(blob));
-            json
-        }
-        _ => json!({"type": "unknown"}),
+    let (uri, mime_type, name, data) = match contents {
+        ResourceContents::TextResourceContents { uri, mime_type, text, .. } => (uri, mime_type, "text", text),
+        ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => (uri, mime_type, "data", blob),
+        _ => return value_of(&json!({"type": "unknown"})).unwrap_or(Value::Null),
     };
+    let mut json = json!({"type": "resource", "uri": uri});
+    put(&mut json, "mime_type", mime_type.as_deref());
+    put(&mut json, name, Some(data));
     value_of(&json).unwrap_or(Value::Null)
 }
 
 /// Puts in what there is.
 pub(super) fn put(json: &mut Json, name: &str, text: Option<&str>) {
-    if let (Some(members), Some(text)) = (json.as_object_mut(), text) {
-        members.insert(name.to_owned(), Json::from(text));
+    if let Some(text) = text {
+        json[name] = text.into();
     }
 }

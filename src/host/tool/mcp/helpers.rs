@@ -224,8 +224,8 @@ fn resource(resource: &Resource) -> Json {
     let mut json = json!({"uri": resource.uri, "name": resource.name});
     described(&mut json, resource.title.as_deref(), resource.description.as_deref());
     put(&mut json, "mime_type", resource.mime_type.as_deref());
-    if let (Some(size), Some(members)) = (resource.size, json.as_object_mut()) {
-        members.insert("size".to_owned(), Json::from(size));
+    if let Some(size) = resource.size {
+        json["size"] = size.into();
     }
     json
 }
@@ -245,10 +245,7 @@ fn prompt(prompt: &Prompt) -> Json {
         described(&mut json, argument.title.as_deref(), argument.description.as_deref());
         json
     });
-    let arguments: Vec<Json> = arguments.collect();
-    if let Some(members) = json.as_object_mut() {
-        members.insert("arguments".to_owned(), Json::Array(arguments));
-    }
+    json["arguments"] = arguments.collect();
     json
 }
 

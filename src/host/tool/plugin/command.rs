@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use crate::host::component::schema::json_schema;
 use crate::host::component::{Command, ComponentConfig, DataType, Description, SharedTypes};
@@ -119,13 +119,13 @@ impl CommandTool {
         };
         let faults = self.config.check_response(&self.command, Some(&response));
         if !faults.is_empty() {
-            let faults: Vec<String> =
-                faults.iter().map(|fault| format!("`{}` {}", fault.path, fault.message)).collect();
             let name = &self.signature.signature.name;
-            let text = format!("the response of `{name}` is not what the plugin promises: {}", faults.join("; "));
+            let mut text = format!("the response of `{name}` is not what the plugin promises");
             // What is secret is not told by a fault either.
-            let text =
-                if self.is_secret { format!("the response of `{name}` is not what the plugin promises") } else { text };
+            if !self.is_secret {
+                let faults = faults.iter().map(|fault| format!("`{}` {}", fault.path, fault.message));
+                text += &format!(": {}", faults.collect::<Vec<_>>().join("; "));
+            }
             return ToolOutcome::Error(text);
         }
         if self.is_secret { ToolOutcome::Secret(response) } else { ToolOutcome::Value(response) }
@@ -249,15 +249,14 @@ fn arguments_schema(parameter: &Description, takes_members: bool, types: &Shared
         return schema.to_string().into();
     }
     let definitions = schema.as_object_mut().and_then(|members| members.shift_remove("$defs"));
-    let required: &[&str] = if parameter.required { &[WHOLE] } else { &[] };
     let mut whole = json!({"type": "object", "properties": {WHOLE: schema}});
-    if let Json::Object(members) = &mut whole {
-        if !required.is_empty() {
-            members.insert("required".to_owned(), json!(required));
-        }
-        members.insert("additionalProperties".to_owned(), Json::Bool(false));
-        // References to shared types begin at the root.
-        members.extend(definitions.map(|definitions| ("$defs".to_owned(), definitions)));
+    if parameter.required {
+        whole["required"] = json!([WHOLE]);
+    }
+    whole["additionalProperties"] = false.into();
+    // References to shared types begin at the root.
+    if let Some(definitions) = definitions {
+        whole["$defs"] = definitions;
     }
     whole.to_string().into()
 }

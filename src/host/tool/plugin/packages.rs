@@ -8,6 +8,7 @@ use indexmap::IndexMap;
 
 use crate::host::clock::Clock;
 use crate::host::component::Setup;
+use crate::host::component::identity::scalar_text;
 use crate::host::resource::Resources;
 use crate::host::secrets::Secrets;
 use crate::host::tool::plugin::component::Component;
@@ -99,7 +100,8 @@ fn make_process(parts: Parts) -> Result<Arc<dyn Component>, String> {
     for (key, value) in &setup.rest {
         match (&**key, value) {
             ("command", Value::List(words)) => {
-                let words: Option<Vec<String>> = words.iter().map(scalar_text).collect();
+                let words: Option<Vec<String>> =
+                    words.iter().map(|word| scalar_text(word).map(|word| word.to_string())).collect();
                 command = Some(words.ok_or("`setup.command` must be a list of texts, as in [python3, plugin.py]")?);
             }
             ("command", Value::Str(word)) if word.split_whitespace().count() == 1 => {
@@ -116,7 +118,7 @@ fn make_process(parts: Parts) -> Result<Arc<dyn Component>, String> {
                     let value =
                         scalar_text(value).ok_or_else(|| format!("`setup.environment.{variable}` must be text"))?;
                     environment.retain(|(known, _)| **known != **variable);
-                    environment.push((variable.to_string(), value));
+                    environment.push((variable.to_string(), value.to_string()));
                 }
             }
             ("environment", _) => return Err("`setup.environment` must be a map of variables".to_owned()),
@@ -138,11 +140,4 @@ fn make_process(parts: Parts) -> Result<Arc<dyn Component>, String> {
         clock,
         limits: ProcessLimits { line_bytes: AROUND_A_VALUE + value_bytes, ..ProcessLimits::default() },
     })))
-}
-
-fn scalar_text(value: &Value) -> Option<String> {
-    match value {
-        Value::Str(_) | Value::Bool(_) | Value::Int(_) | Value::Float(_) => Some(value.to_text()),
-        Value::Null | Value::List(_) | Value::Map(_) => None,
-    }
 }

@@ -7,8 +7,7 @@ use clap::Args;
 use serde_json::{Value as Json, json};
 
 use crate::diagnostic::{Diagnostic, Severity, render};
-use crate::host::launch::{Choices, Launch, surveyed};
-use crate::host::program::load_files;
+use crate::host::launch::{Choices, Launch};
 use crate::lang::analysis::explain::explain_with;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
 use crate::serve::cli::machinery::output::{Format, counted, json_array, n_of, table};
@@ -53,9 +52,7 @@ pub(crate) fn check(console: &Console, arguments: &CheckArguments) -> Result<Exi
     let (tools, config) = (arguments.tools.clone(), arguments.config.clone());
     let launch = Launch::new(workshop(console), Choices { tools, config, ..Choices::default() });
     let failure = |error| launch_failure(console, error);
-    let equipment = launch.survey(&arguments.files).map_err(failure)?;
-    let tools = surveyed(&equipment);
-    let (_, loaded) = load_files(&arguments.files, &tools).map_err(|error| Failure::wrong(error.to_string()))?;
+    let (equipment, loaded) = launch.survey(&arguments.files).map_err(failure)?;
     for warning in &equipment.warnings {
         console.warning(warning);
     }

@@ -45,9 +45,12 @@ pub(crate) fn new(arguments: &NewArguments) -> Result<Exit, Failure> {
 /// Makes a folder that is not there yet.
 pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
     let shown = folder.display();
-    std::fs::create_dir(folder).map_err(|cause| match cause.kind() {
-        io::ErrorKind::AlreadyExists => Failure::wrong(format!("{shown}: it exists already; choose another name")),
-        _ => Failure::wrong(format!("{shown}: cannot make the folder: {cause}; check the path")),
+    std::fs::create_dir(folder).map_err(|cause| {
+        Failure::wrong(if cause.kind() == io::ErrorKind::AlreadyExists {
+            format!("{shown}: it exists already; choose another name")
+        } else {
+            format!("{shown}: cannot make the folder: {cause}; check the path")
+        })
     })
 }
 

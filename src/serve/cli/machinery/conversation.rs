@@ -20,9 +20,9 @@ use crate::serve::cli::machinery::terminal::thinking::Thinking;
 use crate::serve::cli::machinery::terminal::watch::{Reloaded, Watch};
 use crate::serve::cli::machinery::terminal::{Asked, Input, Names, Typed, answers};
 use crate::serve::show;
-use crate::serve::show::commands::{self, Command, Line, approval};
+use crate::serve::show::commands::{self, Command, Line, Wanted};
 use crate::serve::show::unjudged::Unjudged;
-use crate::vm::protocol::{CallId, Outcome, Signal, Tracked, Wait};
+use crate::vm::protocol::{Outcome, Signal, Tracked, Wait};
 
 /// A second Ctrl-C within this time leaves, where the first one has cancelled something.
 const LEAVE_WITHIN: Duration = Duration::from_secs(2);
@@ -159,13 +159,6 @@ fn put_value(console: &Console, value: &Tracked) -> Result<(), Failure> {
     put(&format!("{}\n", if is_shown { clean(&text) } else { text }))
 }
 
-/// What the next line of the user answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wanted {
-    Message,
-    Approval(CallId),
-}
-
 struct Talk<'a> {
     console: &'a Console,
     subject: &'a Subject,
@@ -288,10 +281,11 @@ impl Talk<'_> {
                 }
             }
             PublicBody::Waiting { .. } if self.awaits_event => {}
-            PublicBody::Waiting { on: Wait::User } => return self.want(Wanted::Message).await,
-            PublicBody::Waiting { on: Wait::Approval(call) } => return self.want(Wanted::Approval(*call)).await,
-            // Nobody is at work until a timer is due.
-            PublicBody::Waiting { on } => (self.wanted, self.is_busy) = (None, !matches!(on, Wait::Timer(_))),
+            PublicBody::Waiting { on } => match Wanted::of(on) {
+                Some(wanted) => return self.want(wanted).await,
+                // Nobody is at work until a timer is due.
+                None => (self.wanted, self.is_busy) = (None, !matches!(on, Wait::Timer(_))),
+            },
             PublicBody::Degraded { cause } => {
                 self.end_line().await?;
                 self.console.warning(&format!(
@@ -412,13 +406,13 @@ impl Talk<'_> {
         self.input.listen();
         self.is_warned = false;
         if !self.console.is_conversation {
-            return self.send(line).await;
+            return self.send(&line).await;
         }
         if line.trim().is_empty() {
             return None;
         }
         match commands::read(&line) {
-            Line::Message(message) => self.send(message.into_owned()).await,
+            Line::Message(message) => self.send(&message).await,
             Line::Wrong(problem) => {
                 self.make_room().await;
                 self.console.warning(&clean(&problem));
@@ -429,23 +423,20 @@ impl Talk<'_> {
     }
 
     /// Gives the program a line. Typed while it does not wait it is a message.
-    async fn send(&mut self, line: String) -> Option<After> {
+    async fn send(&mut self, line: &str) -> Option<After> {
         self.is_busy = true;
-        let is_sent = match self.wanted.take().unwrap_or(Wanted::Message) {
-            Wanted::Message => match self.handle.send(line).await {
-                Err(error @ SendError::TooLarge { .. }) => {
-                    self.console.warning(&error.to_string());
-                    (self.wanted, self.is_busy) = (Some(Wanted::Message), false);
-                    return None;
-                }
-                sent => sent.is_ok(),
-            },
-            Wanted::Approval(call) => {
-                self.question = None;
-                self.handle.approve(call, approval(&line)).await.is_ok()
+        let wanted = self.wanted.take().unwrap_or(Wanted::Message);
+        if let Wanted::Approval(_) = wanted {
+            self.question = None;
+        }
+        match wanted.give(&self.handle, line).await {
+            Err(error @ SendError::TooLarge { .. }) => {
+                self.console.warning(&error.to_string());
+                (self.wanted, self.is_busy) = (Some(wanted), false);
+                None
             }
-        };
-        (!is_sent).then_some(After::Ended)
+            sent => sent.is_err().then_some(After::Ended),
+        }
     }
 
     /// Answers a question to us; the program does not hear of it.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::host::events::Summary;
+use crate::host::llm::LeftOver;
 use crate::host::session::Ending;
 use crate::lang::program::Program;
 use crate::serve::cli::machinery::console::{Console, Exit, count};
@@ -71,13 +72,8 @@ pub(crate) fn tell(console: &Console, subject: &Subject, ending: &Arc<Ending>, t
             Exit::Waits
         }
     };
-    for left_over in &ending.left_over {
-        if left_over.is_failure {
-            console.error(&left_over.message);
-            exit = Exit::Failed;
-        } else if ending.outcome.is_some() {
-            console.warning(&left_over.message);
-        }
+    if tell_left_over(console, &ending.left_over, ending.outcome.is_some()) {
+        exit = Exit::Failed;
     }
     if console.is_conversation {
         console.remark(&cost(&ending.summary, subject, told.is_estimated));
@@ -87,6 +83,18 @@ pub(crate) fn tell(console: &Console, subject: &Subject, ending: &Arc<Ending>, t
         console.tell(&format!("{}\n", serde_json::to_string(&ending.summary).unwrap_or_default()));
     }
     exit
+}
+
+/// Tells what a script has left over; whether that is a failure. Where the session may still go on, the rest may be used.
+pub(crate) fn tell_left_over(console: &Console, left_over: &[LeftOver], is_over: bool) -> bool {
+    for left in left_over {
+        if left.is_failure {
+            console.error(&left.message);
+        } else if is_over {
+            console.warning(&left.message);
+        }
+    }
+    left_over.iter().any(|left| left.is_failure)
 }
 
 /// `program.md:12, line 03 of Greet`.

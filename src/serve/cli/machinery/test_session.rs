@@ -21,9 +21,9 @@ use crate::serve::cli::machinery::test_file::{
     Chunks, ExpectedCall, ExpectedOutcome, ExpectedResult, ScriptedReply, Stretch, TestFile, TestStep, TestStepKind,
     instant,
 };
-use crate::serve::show::commands::approval;
+use crate::serve::show::commands::Wanted;
 use crate::value::{Map, Value};
-use crate::vm::protocol::{CallId, CallKind, Outcome, ReplyEnd, Timestamp, Wait};
+use crate::vm::protocol::{CallKind, Outcome, ReplyEnd, Timestamp};
 
 /// Events of one test that may wait to be read.
 const EVENTS: usize = 1_000_000;
@@ -196,10 +196,7 @@ impl Stage<'_> {
             let _ = if let TestStepKind::Event(signal) = &step.kind {
                 handle.signal(signal.clone()).await.map_err(SendError::from)
             } else if let TestStepKind::User(text) = &step.kind {
-                match wanted {
-                    Wanted::Message => handle.send(text.as_str()).await,
-                    Wanted::Approval(call) => handle.approve(call, approval(text)).await.map_err(SendError::from),
-                }
+                wanted.give(&handle, text).await
             } else {
                 Ok(())
             };
@@ -248,19 +245,12 @@ impl Stage<'_> {
                     self.stretches[*stretch].calls[*place].result = result;
                 }
             }
-            PublicBody::Waiting { on: Wait::User } => return Some(Wanted::Message),
-            PublicBody::Waiting { on: Wait::Approval(call) } => return Some(Wanted::Approval(*call)),
+            PublicBody::Waiting { on } => return Wanted::of(on),
             // A test expects nothing else.
             _ => {}
         }
         None
     }
-}
-
-/// What the user is asked for.
-enum Wanted {
-    Message,
-    Approval(CallId),
 }
 
 /// The replies of a test: in the order written, each once.

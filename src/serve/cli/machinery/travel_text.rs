@@ -7,9 +7,8 @@ use crate::host::events::wire::{UpdateWire, ruling_name};
 use crate::host::journal::record::{EndWire, OutcomeWire, Record, RecordBody, VerdictWire};
 use crate::host::travel::Step;
 use crate::serve::cli::machinery::console::{clean, count};
-use crate::serve::show::{one_line, short_value};
+use crate::serve::show::{one_line, short_value, wait_text};
 use crate::value::Value;
-use crate::vm::protocol::Wait;
 
 /// What a record tells; it must be [`Record::shown`].
 pub(crate) fn record_text(record: &Record) -> String {
@@ -176,7 +175,7 @@ pub(crate) fn step_text(step: &Step) -> Option<String> {
         PublicBody::EventArrived { event, data, fate, .. } => {
             format!("the event {event} comes ({}): {}", word(fate).replace('_', " "), short_value(data))
         }
-        PublicBody::Waiting { on } => format!("waits for {}", waited_for(on)),
+        PublicBody::Waiting { on } => wait_text(on, &|call| format!("call {}", call.0)),
         PublicBody::Finished { value } => format!("finished with {}", short_value(value)),
         PublicBody::Failed { fault, message } => format!("failed: {} ({fault})", one_line(message)),
     };
@@ -189,18 +188,6 @@ where
     &'static str: From<T>,
 {
     <&'static str>::from(value)
-}
-
-fn waited_for(wait: &Wait) -> String {
-    match wait {
-        Wait::User => "the user".to_owned(),
-        Wait::Approval(call) => format!("an answer about call {}", call.0),
-        Wait::Call(call) => format!("call {}", call.0),
-        Wait::Timer(_) => "a timer".to_owned(),
-        Wait::Reply(_) => "the model".to_owned(),
-        Wait::Verdict(_) => "the trigger classifier".to_owned(),
-        Wait::Budget => word(wait).to_owned(),
-    }
 }
 
 /// Text as one line, in quotation marks; of a long one the beginning.

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 
 use crate::serve::dap::adapter::{Adapter, THREAD, Waits};
-use crate::serve::dap::outbox::arguments;
 use crate::serve::dap::stack::{frame_of, frames};
 use crate::serve::dap::wire::{
-    FrameArguments, Refusal, RefusalKind, Request, SourceArguments, StackTraceArguments, VariablesArguments,
+    FrameArguments, Refusal, RefusalKind, SourceArguments, StackTraceArguments, VariablesArguments,
 };
 use crate::vm::protocol::view::View;
 
@@ -32,8 +31,7 @@ impl Adapter {
         Ok(json!({"threads": thread.into_iter().collect::<Vec<_>>()}))
     }
 
-    pub(super) async fn stack_trace(&mut self, request: &Request) -> Result<Json, Refusal> {
-        let wanted: StackTraceArguments = arguments(request)?;
+    pub(super) async fn stack_trace(&mut self, wanted: StackTraceArguments) -> Result<Json, Refusal> {
         let view = self.view().await?;
         let all = frames(&view, &self.opened()?.texts);
         let total_frames = all.len();
@@ -42,8 +40,7 @@ impl Adapter {
         Ok(json!({"stackFrames": frames, "totalFrames": total_frames}))
     }
 
-    pub(super) async fn scopes(&mut self, request: &Request) -> Result<Json, Refusal> {
-        let wanted: FrameArguments = arguments(request)?;
+    pub(super) async fn scopes(&mut self, wanted: FrameArguments) -> Result<Json, Refusal> {
         let view = self.view().await?;
         // A word about callers that were left out has nothing in it.
         if wanted.frame_id < 0 {
@@ -53,14 +50,12 @@ impl Adapter {
         Ok(json!({"scopes": self.lists.scopes(&view, frame)}))
     }
 
-    pub(super) async fn variables(&mut self, request: &Request) -> Result<Json, Refusal> {
-        let wanted: VariablesArguments = arguments(request)?;
+    pub(super) async fn variables(&mut self, wanted: VariablesArguments) -> Result<Json, Refusal> {
         let view = self.view().await?;
         Ok(json!({"variables": self.lists.rows(&view, &wanted)?}))
     }
 
-    pub(super) async fn source(&mut self, request: &Request) -> Result<Json, Refusal> {
-        let wanted: SourceArguments = arguments(request)?;
+    pub(super) async fn source(&mut self, wanted: SourceArguments) -> Result<Json, Refusal> {
         let inside = wanted.source.as_ref().and_then(|source| source.source_reference);
         let reference = inside.filter(|reference| *reference > 0).unwrap_or(wanted.source_reference);
         let view = self.view().await.ok();

@@ -20,18 +20,18 @@ use tokio::net::TcpStream;
 
 use crate::host::debug::breakpoint::Exceptions;
 use crate::host::debug::control::{DebugNotice, Stopped};
-use crate::host::debuggee::{DebugError, Debuggee, Launcher};
+use crate::host::debuggee::{Backward, DebugError, Debuggee, Forward, Launcher};
 use crate::host::session::{Notice, Session, SessionHandle, Subscription};
 use crate::serve::dap::breakpoints::Breakpoints;
 use crate::serve::dap::door::{Door, Subject};
-use crate::serve::dap::outbox::Outbox;
+use crate::serve::dap::outbox::{Outbox, arguments};
 use crate::serve::dap::relay::First;
 use crate::serve::dap::sources::{Counting, Texts};
 use crate::serve::dap::variables::Lists;
 use crate::serve::dap::wire::{InitializeArguments, LaunchArguments, Refusal, RefusalKind, Request, Where};
+use crate::serve::show::commands::Wanted;
 use crate::serve::show::unjudged::Unjudged;
 use crate::serve::show::{lost, merge};
-use crate::vm::protocol::CallId;
 
 /// The one thread of a session.
 const THREAD: i64 = 1;
@@ -109,13 +109,6 @@ struct Live {
     open: Option<u64>,
 }
 
-/// Whom the program waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wanted {
-    Message,
-    Approval(CallId),
-}
-
 impl Adapter {
     /// Nothing is known yet.
     pub(crate) fn new(door: Arc<dyn Door>, outbox: Outbox) -> Adapter {
@@ -165,31 +158,35 @@ impl Adapter {
 
     async fn perform(&mut self, request: &Request) -> Result<Json, Refusal> {
         match &*request.command {
-            "launch" => self.launch(request).await,
+            "launch" => self.launch(arguments(request)?).await,
             "configurationDone" => self.configuration_done().await,
-            "restart" => self.restart(request).await,
+            "restart" => self.restart(arguments(request)?).await,
             "terminate" => self.terminate().await,
-            "setBreakpoints" => self.set_breakpoints(request).await,
-            "setFunctionBreakpoints" => self.set_function_breakpoints(request).await,
-            "setDataBreakpoints" => self.set_data_breakpoints(request).await,
-            "dataBreakpointInfo" => self.data_breakpoint_info(request).await,
-            "setExceptionBreakpoints" => self.set_exception_breakpoints(request).await,
+            "setBreakpoints" => self.set_breakpoints(arguments(request)?).await,
+            "setFunctionBreakpoints" => self.set_function_breakpoints(arguments(request)?).await,
+            "setDataBreakpoints" => self.set_data_breakpoints(arguments(request)?).await,
+            "dataBreakpointInfo" => self.data_breakpoint_info(arguments(request)?).await,
+            "setExceptionBreakpoints" => self.set_exception_breakpoints(arguments(request)?).await,
             "exceptionInfo" => self.exception_info(),
-            "breakpointLocations" => self.breakpoint_locations(request),
-            "continue" | "next" | "stepIn" | "stepOut" => self.go(request).await,
-            "stepBack" | "reverseContinue" => self.back(request).await,
+            "breakpointLocations" => self.breakpoint_locations(arguments(request)?),
+            "continue" => self.go(Forward::Continue).await,
+            "next" => self.go(Forward::Over).await,
+            "stepIn" => self.go(Forward::Into).await,
+            "stepOut" => self.go(Forward::Out).await,
+            "stepBack" => self.back(Backward::Step).await,
+            "reverseContinue" => self.back(Backward::Continue).await,
             "pause" => self.pause().await,
-            "restartFrame" => self.restart_frame(request).await,
+            "restartFrame" => self.restart_frame(arguments(request)?).await,
             "threads" => self.threads(),
-            "stackTrace" => self.stack_trace(request).await,
-            "scopes" => self.scopes(request).await,
-            "variables" => self.variables(request).await,
-            "source" => self.source(request).await,
+            "stackTrace" => self.stack_trace(arguments(request)?).await,
+            "scopes" => self.scopes(arguments(request)?).await,
+            "variables" => self.variables(arguments(request)?).await,
+            "source" => self.source(arguments(request)?).await,
             "loadedSources" => self.loaded_sources().await,
-            "evaluate" => self.evaluate(request).await,
-            "setVariable" => self.set_variable(request).await,
-            "setExpression" => self.set_expression(request).await,
-            "completions" => self.completions(request).await,
+            "evaluate" => self.evaluate(arguments(request)?).await,
+            "setVariable" => self.set_variable(arguments(request)?).await,
+            "setExpression" => self.set_expression(arguments(request)?).await,
+            "completions" => self.completions(arguments(request)?).await,
             // A request that was still waiting has been taken away already.
             "cancel" => Ok(Json::Null),
             other => Err(Refusal::new(
@@ -266,7 +263,8 @@ fn no_program() -> Refusal {
     Refusal::new(RefusalKind::State, "there is no program yet; send launch or attach first")
 }
 
-/// What the debugger says against something.
-fn refused(kind: RefusalKind, error: &DebugError) -> Refusal {
-    Refusal::new(kind, error.to_string())
+impl From<DebugError> for Refusal {
+    fn from(error: DebugError) -> Refusal {
+        Refusal::new(RefusalKind::State, error.to_string())
+    }
 }

@@ -1,8 +1,8 @@
 //! What the program says while it runs, and what it waits for.
 
 use crate::host::events::{PublicBody, PublicEvent};
-use crate::serve::dap::adapter::{Adapter, Wanted};
-use crate::vm::protocol::Wait;
+use crate::serve::dap::adapter::Adapter;
+use crate::serve::show::commands::Wanted;
 
 impl Adapter {
     #[expect(clippy::wildcard_enum_match_arm, reason = "a listener to the conversation hears nothing else")]
@@ -29,13 +29,14 @@ impl Adapter {
                     live.question = Some(question.clone());
                 }
             }
-            PublicBody::Waiting { on: Wait::User } => self.want(Wanted::Message).await,
-            PublicBody::Waiting { on: Wait::Approval(call) } => self.want(Wanted::Approval(*call)).await,
-            PublicBody::Waiting { .. } => {
-                if let Ok(live) = self.live() {
-                    live.wanted = None;
+            PublicBody::Waiting { on } => match Wanted::of(on) {
+                Some(wanted) => self.want(wanted).await,
+                None => {
+                    if let Ok(live) = self.live() {
+                        live.wanted = None;
+                    }
                 }
-            }
+            },
             PublicBody::Degraded { cause } => {
                 self.say(event, "important", &format!("warning: the model did not keep to the protocol: {cause}\n"));
             }

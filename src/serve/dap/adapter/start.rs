@@ -10,7 +10,7 @@ use crate::host::debug::stepping::Debugger;
 use crate::host::debuggee::Debuggee;
 use crate::host::session::{Ending, Interest};
 use crate::serve::dap::Reached;
-use crate::serve::dap::adapter::{Adapter, Live, Opened, THREAD, Waits, Wanted, refused};
+use crate::serve::dap::adapter::{Adapter, Live, Opened, THREAD, Waits};
 use crate::serve::dap::breakpoints::{FILTERS, exceptions};
 use crate::serve::dap::outbox::arguments;
 use crate::serve::dap::relay::First;
@@ -19,9 +19,10 @@ use crate::serve::dap::wire::{
     AttachArguments, DisconnectArguments, InitializeArguments, LaunchArguments, Refusal, RefusalKind, Request,
     RestartArguments,
 };
+use crate::serve::show::commands::Wanted;
 use crate::serve::show::unjudged::Unjudged;
+use crate::vm::protocol::Outcome;
 use crate::vm::protocol::fault::FaultKind;
-use crate::vm::protocol::{Outcome, Wait};
 
 /// A task that has let its debugger go tells its outcome at once, if it has one.
 const OUTCOME_WITHIN: Duration = Duration::from_millis(500);
@@ -40,8 +41,11 @@ impl Adapter {
         self.initialize = (request.seq, bytes);
         // Until the client chooses, what is on by default.
         let default: Vec<String> =
-            FILTERS.iter().filter(|filter| filter.default).map(|filter| filter.filter.to_owned()).collect();
+            FILTERS.iter().filter(|(.., default)| *default).map(|(filter, ..)| (*filter).to_owned()).collect();
         self.exceptions = exceptions(&default);
+        let filters = FILTERS.map(|(filter, label, description, default)| {
+            json!({"filter": filter, "label": label, "description": description, "default": default})
+        });
         // Everything that is not named we cannot.
         Ok(json!({
             "supportsConfigurationDoneRequest": true,
@@ -67,13 +71,12 @@ impl Adapter {
             "supportsBreakpointLocationsRequest": true,
             "supportsClipboardContext": true,
             "supportsCancelRequest": true,
-            "exceptionBreakpointFilters": FILTERS,
+            "exceptionBreakpointFilters": filters,
         }))
     }
 
-    pub(super) async fn launch(&mut self, request: &Request) -> Result<Json, Refusal> {
+    pub(super) async fn launch(&mut self, arguments: LaunchArguments) -> Result<Json, Refusal> {
         self.must_be_free()?;
-        let arguments: LaunchArguments = arguments(request)?;
         self.open(arguments, false).await?;
         self.is_ready = true;
         Ok(Json::Null)
@@ -172,7 +175,7 @@ impl Adapter {
                 let gone = |_| Refusal::new(RefusalKind::Program, "the program has ended meanwhile");
                 let speech = handle.subscribe(Interest::Speech).await.map_err(gone)?;
                 let debuggee = Debuggee::attach(handle, debugger).await;
-                (debuggee.map_err(|error| refused(RefusalKind::Program, &error))?, speech)
+                (debuggee.map_err(|error| Refusal::new(RefusalKind::Program, error.to_string()))?, speech)
             }
         };
         let (is_launched, stops_on_entry) = (opened.is_launched, opened.stops_on_entry);
@@ -204,19 +207,14 @@ impl Adapter {
     async fn catch_up(&mut self) {
         let Ok(live) = self.live() else { return };
         let Ok(view) = live.debuggee.view().await else { return };
-        let wanted = match view.wait {
-            Some(Wait::User) => Wanted::Message,
-            Some(Wait::Approval(call)) => {
-                live.question = view.question_about(call).cloned();
-                Wanted::Approval(call)
-            }
-            Some(Wait::Call(_) | Wait::Reply(_) | Wait::Timer(_) | Wait::Verdict(_) | Wait::Budget) | None => return,
-        };
+        let Some(wanted) = view.wait.as_ref().and_then(Wanted::of) else { return };
+        if let Wanted::Approval(call) = wanted {
+            live.question = view.question_about(call).cloned();
+        }
         self.want(wanted).await;
     }
 
-    pub(super) async fn restart(&mut self, request: &Request) -> Result<Json, Refusal> {
-        let again: RestartArguments = arguments(request)?;
+    pub(super) async fn restart(&mut self, again: RestartArguments) -> Result<Json, Refusal> {
         let Some(launch) = again.arguments.or_else(|| self.launch.clone()) else {
             let text = "only a program that was launched from here can be begun anew; this one was attached to";
             return Err(Refusal::new(RefusalKind::State, text));

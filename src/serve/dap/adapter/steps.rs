@@ -6,62 +6,62 @@ use crate::host::debug::control::{DebugNotice, Stopped};
 use crate::host::debug::stepping::Reason;
 use crate::host::debuggee::{Backward, Forward};
 use crate::host::session::Interest;
-use crate::serve::dap::adapter::{Adapter, THREAD, refused};
+use crate::serve::dap::adapter::{Adapter, THREAD};
 use crate::serve::dap::breakpoints::{data_id, data_id_anywhere, exceptions};
-use crate::serve::dap::outbox::arguments;
 use crate::serve::dap::stack::frame_of;
 use crate::serve::dap::wire::{
-    BreakpointLocationsArguments, DataBreakpoint, DataBreakpointInfoArguments, FrameArguments, FunctionBreakpoint,
-    Refusal, RefusalKind, Request, SetArguments, SetExceptionBreakpointsArguments, SourceBreakpoint, Where,
+    Breakpoint, BreakpointLocationsArguments, DataBreakpoint, DataBreakpointInfoArguments, FrameArguments,
+    FunctionBreakpoint, Refusal, RefusalKind, SetArguments, SetExceptionBreakpointsArguments, SourceBreakpoint, Where,
 };
 use crate::serve::show::merge;
 
 impl Adapter {
-    pub(super) async fn set_breakpoints(&mut self, request: &Request) -> Result<Json, Refusal> {
-        let wanted: SetArguments<SourceBreakpoint> = arguments(request)?;
+    pub(super) async fn set_breakpoints(&mut self, wanted: SetArguments<SourceBreakpoint>) -> Result<Json, Refusal> {
         let opened = self.program.as_ref().ok_or_else(super::no_program)?;
         let breakpoints = self.breakpoints.set_lines(wanted.source, wanted.breakpoints, &opened.texts);
-        self.renew_breakpoints().await;
-        Ok(json!({"breakpoints": breakpoints}))
+        Ok(self.renewed(&breakpoints).await)
     }
 
-    pub(super) async fn set_function_breakpoints(&mut self, request: &Request) -> Result<Json, Refusal> {
-        let wanted: SetArguments<FunctionBreakpoint> = arguments(request)?;
+    pub(super) async fn set_function_breakpoints(
+        &mut self,
+        wanted: SetArguments<FunctionBreakpoint>,
+    ) -> Result<Json, Refusal> {
         let opened = self.program.as_ref().ok_or_else(super::no_program)?;
         let breakpoints = self.breakpoints.set_functions(wanted.breakpoints, &opened.subject.program);
-        self.renew_breakpoints().await;
-        Ok(json!({"breakpoints": breakpoints}))
+        Ok(self.renewed(&breakpoints).await)
     }
 
-    pub(super) async fn set_data_breakpoints(&mut self, request: &Request) -> Result<Json, Refusal> {
-        let wanted: SetArguments<DataBreakpoint> = arguments(request)?;
+    pub(super) async fn set_data_breakpoints(&mut self, wanted: SetArguments<DataBreakpoint>) -> Result<Json, Refusal> {
         let breakpoints = self.breakpoints.set_data(wanted.breakpoints);
-        self.renew_breakpoints().await;
-        Ok(json!({"breakpoints": breakpoints}))
+        Ok(self.renewed(&breakpoints).await)
     }
 
-    async fn renew_breakpoints(&mut self) {
-        let is_debugged = self.is_debugged();
-        let Some(opened) = self.program.as_mut().filter(|_| is_debugged) else { return };
-        let all = self.breakpoints.all(&opened.texts, &opened.subject.program);
-        if let Some(live) = &mut opened.live {
-            live.debuggee.set_breakpoints(all).await;
+    /// The program hears of the breakpoints, and the client what has become of those that it has set.
+    async fn renewed(&mut self, set: &[Breakpoint]) -> Json {
+        if self.is_debugged()
+            && let Some(opened) = &mut self.program
+            && let Some(live) = &mut opened.live
+        {
+            live.debuggee.set_breakpoints(self.breakpoints.all(&opened.texts, &opened.subject.program)).await;
         }
+        json!({"breakpoints": set})
     }
 
-    pub(super) async fn set_exception_breakpoints(&mut self, request: &Request) -> Result<Json, Refusal> {
-        let wanted: SetExceptionBreakpointsArguments = arguments(request)?;
+    pub(super) async fn set_exception_breakpoints(
+        &mut self,
+        wanted: SetExceptionBreakpointsArguments,
+    ) -> Result<Json, Refusal> {
         self.exceptions = exceptions(&wanted.filters);
-        let is_debugged = self.is_debugged();
-        let live = self.program.as_mut().filter(|_| is_debugged).and_then(|opened| opened.live.as_mut());
-        if let Some(live) = live {
-            live.debuggee.set_exceptions(self.exceptions).await;
+        let exceptions = self.exceptions;
+        if self.is_debugged()
+            && let Ok(live) = self.live()
+        {
+            live.debuggee.set_exceptions(exceptions).await;
         }
         Ok(Json::Null)
     }
 
-    pub(super) async fn data_breakpoint_info(&mut self, request: &Request) -> Result<Json, Refusal> {
-        let wanted: DataBreakpointInfoArguments = arguments(request)?;
+    pub(super) async fn data_breakpoint_info(&mut self, wanted: DataBreakpointInfoArguments) -> Result<Json, Refusal> {
         let none =
             |why: &str| json!({"dataId": null, "description": format!("{}: {why}", wanted.name), "accessTypes": []});
         let some = |data_id: String, description: String| json!({"dataId": data_id, "description": description, "accessTypes": ["write"]});
@@ -87,8 +87,7 @@ impl Adapter {
         })
     }
 
-    pub(super) fn breakpoint_locations(&self, request: &Request) -> Result<Json, Refusal> {
-        let wanted: BreakpointLocationsArguments = arguments(request)?;
+    pub(super) fn breakpoint_locations(&self, wanted: BreakpointLocationsArguments) -> Result<Json, Refusal> {
         let texts = &self.opened()?.texts;
         let counting = texts.counting();
         let file = texts.file_of(&wanted.source).ok_or_else(|| {
@@ -102,15 +101,8 @@ impl Adapter {
         Ok(json!({"breakpoints": breakpoints.collect::<Vec<_>>()}))
     }
 
-    pub(super) async fn go(&mut self, request: &Request) -> Result<Json, Refusal> {
-        let forward = match &*request.command {
-            "next" => Forward::Over,
-            "stepIn" => Forward::Into,
-            "stepOut" => Forward::Out,
-            _ => Forward::Continue,
-        };
-        let live = self.live()?;
-        live.debuggee.go(forward).await.map_err(|error| refused(RefusalKind::State, &error))?;
+    pub(super) async fn go(&mut self, forward: Forward) -> Result<Json, Refusal> {
+        self.live()?.debuggee.go(forward).await?;
         self.goes();
         match forward {
             Forward::Continue => Ok(json!({"allThreadsContinued": true})),
@@ -118,10 +110,8 @@ impl Adapter {
         }
     }
 
-    pub(super) async fn back(&mut self, request: &Request) -> Result<Json, Refusal> {
-        let backward = if request.command == "stepBack" { Backward::Step } else { Backward::Continue };
-        let live = self.live()?;
-        live.debuggee.back(backward).await.map_err(|error| refused(RefusalKind::State, &error))?;
+    pub(super) async fn back(&mut self, backward: Backward) -> Result<Json, Refusal> {
+        self.live()?.debuggee.back(backward).await?;
         self.goes();
         Ok(Json::Null)
     }
@@ -136,17 +126,14 @@ impl Adapter {
     }
 
     pub(super) async fn pause(&mut self) -> Result<Json, Refusal> {
-        let live = self.live()?;
-        live.debuggee.pause().await.map_err(|error| refused(RefusalKind::State, &error))?;
+        self.live()?.debuggee.pause().await?;
         Ok(Json::Null)
     }
 
-    pub(super) async fn restart_frame(&mut self, request: &Request) -> Result<Json, Refusal> {
-        let wanted: FrameArguments = arguments(request)?;
+    pub(super) async fn restart_frame(&mut self, wanted: FrameArguments) -> Result<Json, Refusal> {
         let view = self.view().await?;
         let frame = frame_of(&view, wanted.frame_id).ok_or_else(super::look::no_frame)?;
-        let live = self.live()?;
-        live.debuggee.restart_frame(frame).await.map_err(|error| refused(RefusalKind::State, &error))?;
+        self.live()?.debuggee.restart_frame(frame).await?;
         Ok(Json::Null)
     }
 

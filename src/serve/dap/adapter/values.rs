@@ -3,26 +3,22 @@
 use serde_json::{Value as Json, json};
 
 use crate::host::debug::breakpoint::expression;
-use crate::host::session::SendError;
 use crate::lang::expr::ExprKind;
-use crate::serve::dap::adapter::{Adapter, Wanted, refused};
+use crate::serve::dap::adapter::Adapter;
 use crate::serve::dap::lists::Owner;
-use crate::serve::dap::outbox::arguments;
 use crate::serve::dap::stack::frame_of;
 use crate::serve::dap::variables::with_member;
 use crate::serve::dap::wire::{
-    CompletionsArguments, EvaluateArguments, Refusal, RefusalKind, Request, SetExpressionArguments,
-    SetVariableArguments,
+    CompletionsArguments, EvaluateArguments, Refusal, RefusalKind, SetExpressionArguments, SetVariableArguments,
 };
-use crate::serve::show::commands::{self, Command, Line, approval};
+use crate::serve::show::commands::{self, Command, Line, Wanted};
 use crate::serve::show::{self, variables, why};
 use crate::vm::protocol::FrameId;
 use crate::vm::protocol::Tracked;
 use crate::vm::protocol::view::View;
 
 impl Adapter {
-    pub(super) async fn evaluate(&mut self, request: &Request) -> Result<Json, Refusal> {
-        let wanted: EvaluateArguments = arguments(request)?;
+    pub(super) async fn evaluate(&mut self, wanted: EvaluateArguments) -> Result<Json, Refusal> {
         if wanted.context == "repl" {
             let answer = match commands::read(&wanted.expression) {
                 Line::Command(command) => Some(self.command(command).await?),
@@ -58,7 +54,7 @@ impl Adapter {
 
     async fn value_of(&mut self, frame: Option<FrameId>, text: &str) -> Result<Tracked, Refusal> {
         let live = self.live()?;
-        live.debuggee.evaluate(frame, text).await.map_err(|error| refused(RefusalKind::Value, &error))
+        live.debuggee.evaluate(frame, text).await.map_err(|error| Refusal::new(RefusalKind::Value, error.to_string()))
     }
 
     /// What is typed while the program waits is for the program. None: it is an expression.
@@ -68,14 +64,10 @@ impl Adapter {
             return Ok(None);
         }
         let Some(wanted) = live.wanted.take() else { return Ok(None) };
-        let handle = live.debuggee.handle();
-        let sent = match wanted {
-            Wanted::Message => handle.send(message).await,
-            Wanted::Approval(call) => {
-                live.question = None;
-                handle.approve(call, approval(message)).await.map_err(SendError::from)
-            }
-        };
+        if let Wanted::Approval(_) = wanted {
+            live.question = None;
+        }
+        let sent = wanted.give(live.debuggee.handle(), message).await;
         sent.map_err(|gone| Refusal::new(RefusalKind::State, gone.to_string()))?;
         Ok(Some(String::new()))
     }
@@ -92,8 +84,7 @@ impl Adapter {
             Command::Stack => Ok(show::stack_answer(&view, &program)),
             Command::Variables(name) => variables::answer(&view, &program, name).map_err(wrong),
             Command::Why(trigger) => {
-                let records = self.live()?.debuggee.records().await;
-                let records = records.map_err(|error| refused(RefusalKind::State, &error))?;
+                let records = self.live()?.debuggee.records().await?;
                 why::of_records(&records, trigger).map_err(wrong)
             }
             Command::Restart | Command::Quit | Command::Help => {
@@ -102,15 +93,13 @@ impl Adapter {
         }
     }
 
-    pub(super) async fn set_variable(&mut self, request: &Request) -> Result<Json, Refusal> {
-        let wanted: SetVariableArguments = arguments(request)?;
+    pub(super) async fn set_variable(&mut self, wanted: SetVariableArguments) -> Result<Json, Refusal> {
         let view = self.view().await?;
         let (owner, _) = self.lists.owner(&view, wanted.variables_reference, &wanted.name)?;
         self.assign(&view, owner, None, &wanted.value).await
     }
 
-    pub(super) async fn set_expression(&mut self, request: &Request) -> Result<Json, Refusal> {
-        let wanted: SetExpressionArguments = arguments(request)?;
+    pub(super) async fn set_expression(&mut self, wanted: SetExpressionArguments) -> Result<Json, Refusal> {
         let view = self.view().await?;
         let frame = match wanted.frame_id {
             Some(id) => Some(frame_of(&view, id).ok_or_else(super::look::no_frame)?),
@@ -149,13 +138,12 @@ impl Adapter {
         };
         let live = self.live()?;
         let set = live.debuggee.set(owner.frame, &owner.name, whole).await;
-        set.map_err(|error| refused(RefusalKind::Value, &error))?;
+        set.map_err(|error| Refusal::new(RefusalKind::Value, error.to_string()))?;
         self.invalidated(&["variables"]);
         Ok(self.lists.value("value", &value.secret_if(is_secret), Some(owner), None))
     }
 
-    pub(super) async fn completions(&mut self, request: &Request) -> Result<Json, Refusal> {
-        let wanted: CompletionsArguments = arguments(request)?;
+    pub(super) async fn completions(&mut self, wanted: CompletionsArguments) -> Result<Json, Refusal> {
         let first = self.counting().first_column;
         let before = usize::try_from(wanted.column - first).unwrap_or(0);
         let units: Vec<u16> = wanted.text.encode_utf16().take(before).collect();
@@ -189,9 +177,7 @@ fn plain(text: &str) -> Json {
 /// The variable that an expression names, if it is nothing but its name and a way into its value.
 fn owner_of(view: &View, frame: Option<FrameId>, text: &str) -> Option<Owner> {
     let ExprKind::Reference(reference) = expression(text).ok()?.kind else { return None };
-    let groups = variables::groups(view, frame);
-    let is_kept = |group: &&variables::Group<'_>| group.variables.iter().any(|kept| kept.name == reference.name);
-    let group = groups.iter().filter(|group| group.is_visible).find(is_kept)?;
+    let group = variables::keeper(view, frame, &reference.name)?;
     Some(Owner { frame: group.frame, agent: group.agent.clone(), name: reference.name, path: reference.path })
 }
 

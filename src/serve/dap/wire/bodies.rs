@@ -3,15 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Something to stop at beside breakpoints.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct ExceptionFilter {
-    pub(crate) filter: &'static str,
-    pub(crate) label: &'static str,
-    pub(crate) description: &'static str,
-    pub(crate) default: bool,
-}
-
 /// A text: by its path, or by a number with which it can be asked for.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]

@@ -8,8 +8,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::diagnostic::{Severity, render};
-use crate::host::launch::{Choices, Launch, surveyed};
-use crate::host::program::load_files;
+use crate::host::launch::{Choices, Launch};
 use crate::host::tool::registry::Registry;
 use crate::host::tool::retrieval::Retrieval;
 use crate::host::tool::{Tool, generate};
@@ -58,10 +57,8 @@ enum Form {
 /// Explains the plans of the files.
 pub(crate) fn explain(console: &Console, arguments: &ExplainArguments) -> Result<Exit, Failure> {
     let choices = Choices { tools: arguments.tools.clone(), ..Choices::default() };
-    let equipment = Launch::new(workshop(console), choices).survey(&arguments.files);
-    let equipment = equipment.map_err(|error| launch_failure(console, error))?;
-    let tools = surveyed(&equipment);
-    let (_, mut loaded) = load_files(&arguments.files, &tools).map_err(|error| Failure::wrong(error.to_string()))?;
+    let surveyed = Launch::new(workshop(console), choices).survey(&arguments.files);
+    let (equipment, mut loaded) = surveyed.map_err(|error| launch_failure(console, error))?;
     let program = &loaded.program;
     let has_errors = loaded.diagnostics.iter().any(|found| found.severity == Severity::Error);
     if program.plans.is_empty() && !has_errors {

@@ -18,6 +18,7 @@ use crate::lang::plan::{PlanLanguage, outline, read_plan};
 use crate::lang::program::{FrontMatter, Signature};
 use crate::serve::cli::commands::run;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, clean, count, put};
+use crate::serve::cli::machinery::ending::tell_left_over;
 use crate::serve::cli::machinery::world::{launch_failure, workshop};
 use crate::span::FileId;
 use crate::value::{Map, Value};
@@ -135,7 +136,8 @@ pub(crate) fn generate(console: &Console, arguments: &GenerateArguments) -> Resu
         console.tell(&generated.warnings);
         deliver(console, arguments, language, &generated)?;
         if !arguments.run {
-            return Ok(tell_left_over(console, &*llm));
+            let has_failed = tell_left_over(console, &llm.left_over(), true);
+            return Ok(if has_failed { Exit::Failed } else { Exit::Finished });
         }
         // What is about to be done is shown before it is.
         console.remark(outline(&generated.plan).trim_end());
@@ -257,18 +259,4 @@ fn deliver(
         ));
     }
     Ok(())
-}
-
-/// What a script has left over, as at the end of a run.
-fn tell_left_over(console: &Console, llm: &dyn Llm) -> Exit {
-    let mut exit = Exit::Finished;
-    for left_over in llm.left_over() {
-        if left_over.is_failure {
-            console.error(&left_over.message);
-            exit = Exit::Failed;
-        } else {
-            console.warning(&left_over.message);
-        }
-    }
-    exit
 }

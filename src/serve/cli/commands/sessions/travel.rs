@@ -16,7 +16,7 @@ use crate::host::program::ToolInventory;
 use crate::host::replay::start::program_changed;
 use crate::host::session::SessionError;
 use crate::host::sessions::new_id;
-use crate::host::travel::{self, Changes, Edit, Point, Step, Timeline, can_go_on, place_of};
+use crate::host::travel::{self, Changes, Edit, Point, Step, Timeline, can_go_on};
 use crate::lang::diff::changes::ProgramChanges;
 use crate::lang::program::Program;
 use crate::serve::cli::commands::run::{argument, load};
@@ -27,6 +27,7 @@ use crate::serve::cli::machinery::output::{Format, json_array};
 use crate::serve::cli::machinery::travel_text::{record_text, step_text};
 use crate::serve::cli::machinery::world::{journal_failure, session_failure};
 use crate::serve::show;
+use crate::serve::show::variables::keeper;
 use crate::value::Value;
 use crate::vm::protocol::view::View;
 use crate::vm::protocol::{FrameId, ToolSignature};
@@ -225,13 +226,17 @@ pub(crate) fn fork(console: &Console, kept: &Kept, arguments: &ForkArguments) ->
     let edit = |(name, value): &(Arc<str>, Value)| {
         let frame = match arguments.frame {
             Some(depth) => Some(frame_at(&view, depth, point)?),
-            None => place_of(&view, name).ok_or_else(|| {
-                Failure::wrong(format!(
-                    "--set: the program sees no variable ${name} at {point}; `playhouse sessions replay {} --to {point}` \
-                     shows those there are, and with --frame a new one is made",
-                    arguments.id
-                ))
-            })?,
+            None => {
+                let keeper = keeper(&view, None, name).filter(|_| !view.stack.is_empty());
+                let keeper = keeper.ok_or_else(|| {
+                    Failure::wrong(format!(
+                        "--set: the program sees no variable ${name} at {point}; `playhouse sessions replay {} --to \
+                         {point}` shows those there are, and with --frame a new one is made",
+                        arguments.id
+                    ))
+                })?;
+                keeper.frame
+            }
         };
         Ok(Edit { frame, name: name.clone(), value: value.clone() })
     };

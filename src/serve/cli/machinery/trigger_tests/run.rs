@@ -7,8 +7,7 @@ use super::score::TriggerScores;
 use super::table::{Judged, TriggerTable};
 use crate::diagnostic::{Severity, render};
 use crate::host::config::ClassifierId;
-use crate::host::launch::{Choices, Launch, Workshop, surveyed};
-use crate::host::program::load_files;
+use crate::host::launch::{Choices, Launch, Workshop};
 use crate::lang::program::Program;
 use crate::serve::cli::machinery::test_session::{ChosenClassifier, configuration};
 use crate::span::Sources;
@@ -99,8 +98,7 @@ fn load(path: &Path, table: &TriggerTable, color: bool) -> Result<Program, Strin
         ..Choices::default()
     };
     let files = [path.with_file_name(&table.program)];
-    let equipment = Launch::new(Workshop::default(), choices).survey(&files).map_err(|error| error.to_string())?;
-    let (_, loaded) = load_files(&files, &surveyed(&equipment)).map_err(|error| error.to_string())?;
+    let (_, loaded) = Launch::new(Workshop::default(), choices).survey(&files).map_err(|error| error.to_string())?;
     if loaded.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         return Err(render(&loaded.diagnostics, &loaded.program.sources, color));
     }
