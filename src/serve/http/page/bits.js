@@ -1,4 +1,4 @@
-// Small things that all modules use: nodes, times, values, words for events.
+// Nodes, times, values, words for events: what all modules use.
 import { h } from "preact";
 import htm from "htm";
 
@@ -16,10 +16,9 @@ export const STATES = {
   interrupted: "Interrupted",
 };
 
-/** A session's state, or a call's, as a dot. */
+/** The state of a session or a call. */
 export const Dot = ({ state }) => html`<span class=${`dot ${state.replace(" ", "-")}`}></span>`;
 
-/** Where a value comes from. */
 export const ORIGINS = { user: "from the user", code: "from the program", argument: "argument", model: "from the model", tool: "from a tool", event: "from an event" };
 
 /** `14:05`, with the day where it is not today. */
@@ -45,7 +44,7 @@ export function Value({ value, max = 90 }) {
   const text = json(value);
   if (text.length <= max) return html`<code class=${cls("value", (value ?? null) === null && "none")}>${text}</code>`;
   const all = typeof value === "string" ? value : JSON.stringify(value, null, 2);
-  return html`<details class="value"><summary><code>${text.slice(0, max)}…</code> <span class="size">${text.length < 1000 ? `${text.length} characters` : `${(text.length / 1000).toFixed(1)} kB`}</span></summary><pre tabindex="0">${all.slice(0, 100_000)}</pre></details>`;
+  return html`<details class="value"><summary><code>${text.slice(0, max)}…</code> <span class="size">${number(text.length)} characters</span></summary><pre tabindex="0">${all.slice(0, 100_000)}</pre></details>`;
 }
 
 export const number = (n) => (n ?? 0).toLocaleString("en", { maximumFractionDigits: 4 });
@@ -56,12 +55,11 @@ export const count = (n, one, many = `${one}s`) => `${number(n)} ${n === 1 ? one
 /** `BookATour:03`, where an event has a place. */
 export const place = ({ playbook, plan, line }) => [playbook ?? plan, line].filter(Boolean).join(":");
 
-/** Arguments are an object or a list of pairs. */
+/** Of arguments: an object, or a list of pairs. */
 export const pairs = (given) => (Array.isArray(given) ? given : Object.entries(given ?? {}));
 export const args = (given, max) => pairs(given).map(([name, value]) => `${name}=${brief(value, max)}`).join(", ");
 
 const GISTS = {
-  line_reached: () => "reached",
   said: (e) => `says ${brief(e.text)}`,
   user_message: (e) => `the user says ${brief(e.text)}`,
   variable_set: (e) => `$${e.name} = ${brief(e.value)}`,
@@ -69,7 +67,6 @@ const GISTS = {
   call_finished: (e) => `${e.name} → ${e.error ?? brief(e.result)}`,
   trigger_matched: (e) => `trigger ${e.trigger} matched`,
   frame_popped: (e) => `returned ${brief(e.value)}`,
-  waiting: (e) => `waits for the ${e.for}`,
   finished: (e) => `finished with ${brief(e.value)}`,
 };
 
@@ -84,7 +81,7 @@ export const enc = encodeURIComponent;
 export const sessionPath = (id) => `/api/sessions/${enc(id)}`;
 export const sessionLink = (id) => `#/s/${enc(id)}`;
 
-/** Keeps a value in a storage, or forgets it (`null`), or reads it. Private windows and foreign frames may have none. */
+/** Keeps a value, forgets it (`null`), or reads it. Private windows and foreign frames may have no storage. */
 export function keep(storage, name, value) {
   try {
     const store = globalThis[storage];

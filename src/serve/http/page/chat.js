@@ -41,12 +41,7 @@ async function session(isNew) {
 }
 
 function Talk({ id, onNew, onProblem }) {
-  const [store] = useState(() => new Store(id, true));
-  useStore(store);
-  useEffect(() => {
-    store.open();
-    return () => store.close();
-  }, []);
+  const store = useStore(() => new Store(id, true));
   useEffect(() => onProblem(store.problem), [store.problem]);
   return html`<${Lost} store=${store} /><${Conversation} store=${store} mayAnswer=${true} />
     <${Composer} store=${store} over=${html`<p>This conversation is over.</p><button class="primary" onClick=${onNew}>New conversation</button>`} />`;

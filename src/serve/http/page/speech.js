@@ -5,10 +5,16 @@ import { Dot, ORIGINS, Trouble, Value, args, brief, cls, count, html, pairs, sai
 import { markdown } from "./markdown.js";
 import { markOrder } from "./net.js";
 
-/** Draws again when the store has changed. */
-export function useStore(store) {
+/** Draws again when the store has changed, which is open as long as it is shown. */
+export function useStore(make) {
+  const [store] = useState(make);
   const [, draw] = useReducer((n) => n + 1, 0);
-  useEffect(() => store.listen(draw), [store]);
+  useEffect(() => {
+    store.listen(draw);
+    store.open();
+    return () => store.close();
+  }, []);
+  return store;
 }
 
 const ITEMS_SHOWN = 150;
@@ -60,7 +66,6 @@ function Call({ item }) {
       ${pairs(item.args).map(([name, value]) => row(html`<code>${name}</code>`, html`<${Value} value=${value} max=${200} />`))}
       ${state === "done" && row("result", html`<${Value} value=${item.result} max=${200} />`)}
       ${error && row("error", error)}
-      ${item.attempt > 1 && row("attempt", item.attempt)}
     </dl>
   </details>`;
 }
@@ -99,7 +104,6 @@ export function Approval({ item, approval, answered, mayAnswer, onAnswer }) {
 
 /** What is said, the newest at the end, which stays in sight until somebody scrolls up. */
 export function Conversation({ store, onJump, onWhy, mayAnswer }) {
-  useStore(store);
   const box = useRef(null);
   const stuck = useRef(true);
   const [more, setMore] = useState(0);
@@ -169,15 +173,10 @@ function Fate({ store, message }) {
   return html`<p class="fate problem" role="alert">Not sent. ${said(problem)} <button class="link" onClick=${() => store.post(message)}>Try again</button> <button class="link" onClick=${() => store.drop(message)}>Discard</button></p>`;
 }
 
-/** Says that the connection is lost. */
-export function Lost({ store }) {
-  useStore(store);
-  return store.link === "lost" && html`<p class="lost" role="status">Connection lost. Trying again… <button class="link" onClick=${() => store.stream?.start()}>Try now</button></p>`;
-}
+export const Lost = ({ store }) => store.link === "lost" && html`<p class="lost" role="status">Connection lost. Trying again… <button class="link" onClick=${() => store.stream?.start()}>Try now</button></p>`;
 
 /** Where the user writes. Enter sends, Shift+Enter begins a new line. */
 export function Composer({ store, isOff, hint = "Write a message", over }) {
-  useStore(store);
   const box = useRef(null);
   const [text, setText] = useState("");
   useLayoutEffect(() => {

@@ -39,7 +39,6 @@ export class Store {
   at = null; // index of the tick that is looked at; null: now
   now = null; // the state now
   past = new Map(); // point → state
-  listeners = new Set();
 
   constructor(id, isSpeechOnly) {
     this.id = id;
@@ -57,16 +56,15 @@ export class Store {
     Object.assign(this, { talk: new Talk(this.isSpeechOnly), ticks: [], tickOf: [], lastPoint: null, turn: null, isCaughtUp: false });
   }
 
+  /** Tells `hear` of changes, once per frame. */
   listen(hear) {
-    this.listeners.add(hear);
-    return () => this.listeners.delete(hear);
+    this.hear = hear;
   }
 
-  /** Shows what has changed, once per frame. */
   changed() {
     this.frame ??= requestAnimationFrame(() => {
       this.frame = null;
-      this.listeners.forEach((hear) => hear());
+      if (!this.isClosed) this.hear();
     });
   }
 

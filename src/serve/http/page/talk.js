@@ -79,7 +79,7 @@ export class Talk {
         this.calls.set(e.call, this.push({ ...at, kind: "call", name: e.name, args: e.args, state: "queued" }));
         break;
       case "call_started":
-        this.change(call, { state: "running", attempt: e.attempt });
+        this.change(call, { state: "running" });
         this.isBusy = true;
         break;
       case "call_progress":

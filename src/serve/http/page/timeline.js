@@ -1,13 +1,12 @@
 // The past: a tick per line that was reached; back, forward, by turn; a fork from there, and how two sessions differ.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Time, Trouble, Value, brief, count, enc, gist, html, place, sessionLink } from "./bits.js";
 import { api } from "./net.js";
-import { useStore } from "./speech.js";
 
 const MARKS = ["user_message", "trigger_matched", "approval_asked", "failed"];
 
 /** The ticks as one picture, as there may be thousands. */
-function Ticks({ ticks }) {
+function picture(ticks) {
   const paths = { line: "", turn: "" };
   ticks.forEach(({ isTurn, marks }, n) => {
     paths[isTurn ? "turn" : "line"] += `M${n} ${isTurn ? 8 : 13}V24`;
@@ -26,7 +25,6 @@ const MOVES = {
 };
 
 export function Timeline({ store, mayFork }) {
-  useStore(store);
   const [isForking, setForking] = useState(false);
   const { ticks, at } = store;
   const now = at ?? ticks.length;
@@ -53,7 +51,7 @@ export function Timeline({ store, mayFork }) {
     </div>`}
     <div class="bar">
       ${Object.entries(MOVES).map(([key, [sign, words, isOfPast]]) => sign && html`<button class="move" title=${`${words} (${key})`} aria-label=${words} disabled=${isOfPast ? at === null : now === 0} onClick=${() => move(key)}>${sign}</button>`)}
-      <div class="track"><${Ticks} ticks=${ticks} />
+      <div class="track">${useMemo(() => picture(ticks), [store.lastPoint])}
         <input type="range" min="0" max=${ticks.length} value=${now} disabled=${!ticks.length} aria-label="Moment" aria-valuetext=${tick ? `${tick.name}, point ${tick.point}` : "now"} onInput=${(event) => store.go(Number(event.target.value))} /></div>
       <button class="live" aria-pressed=${at === null} title="Now (l)" onClick=${() => move("l")}>${store.isOver ? "End" : "Live"}</button>
     </div>
