@@ -6,13 +6,13 @@ import { api } from "./net.js";
 import { Session } from "./session.js";
 import { Approval } from "./speech.js";
 
-/** What the address names: `#/s/ID`, `#/approvals`, or nothing. */
+// What the address names: `#/s/ID`, `#/approvals`, or nothing.
 function route() {
   const [, page, id] = location.hash.split("/");
   return { page, id: page === "s" && id ? decodeURIComponent(id) : null };
 }
 
-/** Asks again and again while somebody looks; answers what came, what went wrong, and how to ask now. */
+// Asks again and again while somebody looks; answers what came, what went wrong, and how to ask now.
 function usePolled(path, ms, isOn = true) {
   const [got, setGot] = useState({});
   const [n, again] = useReducer((n) => n + 1, 0);
@@ -62,7 +62,6 @@ function Row({ session, isOpen }) {
   </a></li>`;
 }
 
-/** The list of sessions; older ones on demand. */
 function Sessions({ id, current, programs }) {
   const [program, setProgram] = useState("");
   const [state, setState] = useState("");
@@ -88,7 +87,7 @@ function Sessions({ id, current, programs }) {
   </section>`;
 }
 
-/** Begins a session: with a click, or with a playbook, its arguments and a first message. */
+// Begins a session: with a click, or with a playbook, its arguments and a first message.
 function Program({ program, isOnly }) {
   const { name, title, description, playbooks } = program;
   const [problem, setProblem] = useState(null);

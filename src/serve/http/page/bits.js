@@ -16,12 +16,11 @@ export const STATES = {
   interrupted: "Interrupted",
 };
 
-/** The state of a session or a call. */
 export const Dot = ({ state }) => html`<span class=${`dot ${state.replace(" ", "-")}`}></span>`;
 
-export const ORIGINS = { user: "from the user", code: "from the program", argument: "argument", model: "from the model", tool: "from a tool", event: "from an event" };
+export const ORIGINS = { user: "from the user", code: "from the program", argument: "an argument", model: "from the model", tool: "from a tool", event: "from an event" };
 
-/** `14:05`, with the day where it is not today. */
+// `14:05`, with the day where it is not today.
 export function Time({ at, seconds }) {
   const date = new Date(at);
   if (!at || Number.isNaN(date.getTime())) return null;
@@ -33,13 +32,12 @@ export function Time({ at, seconds }) {
 
 const json = (value) => (value === undefined ? "no value" : JSON.stringify(value));
 
-/** A value on one line, cut after `max` characters. */
 export function brief(value, max = 120) {
   const text = json(value);
   return text.length > max ? `${text.slice(0, max)}…` : text;
 }
 
-/** A value that opens where it is too long for its line. */
+// A value that opens where it is too long for its line.
 export function Value({ value, max = 90 }) {
   const text = json(value);
   if (text.length <= max) return html`<code class=${cls("value", (value ?? null) === null && "none")}>${text}</code>`;
@@ -49,13 +47,12 @@ export function Value({ value, max = 90 }) {
 
 export const number = (n) => (n ?? 0).toLocaleString("en", { maximumFractionDigits: 4 });
 
-/** `1 turn`, `2 turns`. */
+// `1 turn`, `2 turns`.
 export const count = (n, one, many = `${one}s`) => `${number(n)} ${n === 1 ? one : many}`;
 
-/** `BookATour:03`, where an event has a place. */
+// `BookATour:03`, where an event has a place.
 export const place = ({ playbook, plan, line }) => [playbook ?? plan, line].filter(Boolean).join(":");
 
-/** Of arguments: an object, or a list of pairs. */
 export const pairs = (given) => (Array.isArray(given) ? given : Object.entries(given ?? {}));
 export const args = (given, max) => pairs(given).map(([name, value]) => `${name}=${brief(value, max)}`).join(", ");
 
@@ -70,10 +67,8 @@ const GISTS = {
   finished: (e) => `finished with ${brief(e.value)}`,
 };
 
-/** What an event says, on one line. */
 export const gist = (e) => GISTS[e.type]?.(e) ?? [e.type.replaceAll("_", " "), e.name ?? e.trigger, e.message ?? e.reason ?? e.cause ?? e.question].filter(Boolean).join(" ");
 
-/** What went wrong, for people. */
 export const said = ({ title, detail = "", message }) => (title ? `${title}. ${detail}` : message);
 export const Trouble = ({ of }) => of && html`<p class="problem" role="alert">${said(of)}</p>`;
 
@@ -81,7 +76,7 @@ export const enc = encodeURIComponent;
 export const sessionPath = (id) => `/api/sessions/${enc(id)}`;
 export const sessionLink = (id) => `#/s/${enc(id)}`;
 
-/** Keeps a value, forgets it (`null`), or reads it. Private windows and foreign frames may have no storage. */
+// Keeps a value, forgets it (`null`), or reads it. Private windows and foreign frames may have no storage.
 export function keep(storage, name, value) {
   try {
     const store = globalThis[storage];

@@ -10,7 +10,7 @@ const program = decodeURIComponent(location.pathname.split("/").filter(Boolean).
 const VISITOR = `visitor:${program}`;
 const SESSION = `chat:${program}`;
 
-/** Who may not talk without a token becomes a visitor. A frame of another site gets no cookie, so the token is kept here. */
+// Who may not talk without a token becomes a visitor. A frame of another site gets no cookie, so the token is kept here.
 async function enter() {
   useToken(keep("localStorage", VISITOR)?.token);
   try {
@@ -25,7 +25,6 @@ async function enter() {
   return useToken(visitor.token);
 }
 
-/** The session that was talked with, or a new one. */
 async function session(isNew) {
   const kept = !isNew && keep("localStorage", SESSION);
   if (kept) {

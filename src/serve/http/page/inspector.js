@@ -14,7 +14,7 @@ export function Inspector({ store, why }) {
     </section>`, [state, source, session, trouble, why]);
 }
 
-/** The program's text: the running line bright, the lines of its callers pale. */
+// The program's text: the running line bright, the lines of its callers pale.
 function Source({ store, stack }) {
   const [chosen, setChosen] = useState(null);
   const line = useRef(null);
@@ -54,7 +54,7 @@ const Stack = ({ state }) => html`<${Part} name="Stack" n=${state.stack.length}>
   <ol class="stack">${state.stack.map((frame, n) => html`<li class=${cls(!n && "top")}><code>${frameName(frame)}</code> ${frame.line && `line ${frame.line}`} ${frame.origin !== "begin" && html`<span class="origin">${frame.origin}</span>`}</li>`)}</ol>
 </${Part}>`;
 
-/** Variables of the frames and of the agents; what has got another value is lit for a moment. */
+// Variables of the frames and of the agents; what has got another value is lit for a moment.
 function Variables({ state }) {
   const seen = useRef({ n: 0 }).current;
   const { stack, others } = state;
@@ -73,7 +73,7 @@ function Variables({ state }) {
       const { name, value, origin, secret } = one;
       const isNew = !seen.before.has(known(one));
       // Another key for each change: the light begins anew.
-      return html`<div key=${`${name} ${isNew && seen.n}`} class=${cls("variable", brief(value).length + name.length < 22 && "short", isNew && "flash")}><dt>$${name}</dt><dd>${secret ? "***" : html`<${Value} value=${value} max=${64} />`}</dd><dd class="origin">${secret ? "secret" : ORIGINS[origin] ?? origin}</dd></div>`;
+      return html`<div key=${`${name} ${isNew && seen.n}`} class=${cls("variable", brief(value).length + name.length < 22 && "short", isNew && "flash")}><dt>$${name}</dt><dd>${secret ? "***" : html`<${Value} value=${value} max=${64} />`}</dd><dd class="origin">${secret ? "secret" : ORIGINS[origin]}</dd></div>`;
     })}</dl></div>`)}</${Part}>`;
 }
 
@@ -86,7 +86,7 @@ const Triggers = ({ store, state, why }) => html`<${Part} name="Triggers" n=${st
   <ul class="triggers">${state.triggers.map((one) => html`<${Trigger} key=${one.trigger} store=${store} one=${one} why=${why?.trigger === one.trigger ? why : null} />`)}</ul>
 </${Part}>`;
 
-/** A trigger; why it fired, or did not, is asked when somebody wants to know. */
+// A trigger; why it fired, or did not, is asked when somebody wants to know.
 function Trigger({ store, one, why }) {
   const [told, setTold] = useState(null);
   const box = useRef(null);

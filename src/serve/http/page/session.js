@@ -22,10 +22,8 @@ export function Session({ id, role, approvals = [], onSession, onProblem }) {
   const isOperator = role === "operator" || role === "admin";
   const isPast = store.at !== null;
   const from = session?.forked_from?.session;
-  const ask = (trigger) => {
-    setWhy({ trigger });
-    setPane("know");
-  };
+  const isFull = !store.isSpeechOnly;
+  const ask = (trigger) => (setWhy({ trigger }), setPane("know"));
   return html`<main class=${cls("one", `shows-${pane}`)}>
     <header class="head">
       <a class="back" href="#/" aria-label="All sessions">←</a>
@@ -41,12 +39,12 @@ export function Session({ id, role, approvals = [], onSession, onProblem }) {
     <${Lost} store=${store} />
     <div class="columns">
       <section class="talk" aria-label="Talk">
-        <${Conversation} store=${store} onJump=${store.isSpeechOnly ? null : (mark) => store.goTo(mark)} onWhy=${store.isSpeechOnly ? null : ask} mayAnswer=${isOperator || role === "user"} />
+        <${Conversation} store=${store} onJump=${isFull && ((mark) => store.goTo(mark))} onWhy=${isFull && ask} mayAnswer=${isOperator || role === "user"} />
         <${Composer} store=${store} isOff=${isPast} hint=${isPast ? "Messages go to the present" : undefined} over=${html`<p>This session has ${session?.state}.</p><a class="button" href="#/">New session</a>`} />
       </section>
-      ${!store.isSpeechOnly && html`<${Inspector} store=${store} why=${why} />`}
+      ${isFull && html`<${Inspector} store=${store} why=${why} />`}
     </div>
-    ${!store.isSpeechOnly && html`<${Timeline} store=${store} mayFork=${isOperator} />`}
+    ${isFull && html`<${Timeline} store=${store} mayFork=${isOperator} />`}
     ${isComparing && html`<${Diff} store=${store} from=${from} onClose=${() => setComparing(false)} />`}
   </main>`;
 }

@@ -5,7 +5,7 @@ import { api } from "./net.js";
 
 const MARKS = ["user_message", "trigger_matched", "approval_asked", "failed"];
 
-/** The ticks as one picture, as there may be thousands. */
+// The ticks as one picture, as there may be thousands.
 function picture(ticks) {
   const paths = { line: "", turn: "" };
   ticks.forEach(({ isTurn, marks }, n) => {
@@ -15,7 +15,7 @@ function picture(ticks) {
   return html`<svg viewBox=${`0 0 ${ticks.length || 1} 24`} preserveAspectRatio="none" aria-hidden="true">${Object.entries(paths).map(([name, d]) => html`<path class=${name} d=${d} />`)}</svg>`;
 }
 
-/** Keys that move: the sign, the words, whether only the past can, by how much, whether to the next turn. */
+// Keys that move: the sign, the words, whether only the past can, by how much, whether to the next turn.
 const MOVES = {
   "<": ["«", "Back one turn", false, -1, true],
   ",": ["‹", "Back one line", false, -1],
@@ -69,7 +69,7 @@ function Dialog({ title, onClose, children }) {
 
 const show = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
-/** Another value, as somebody has written it: what was text stays text, anything else is JSON. */
+// Another value, as somebody has written it: what was text stays text, anything else is JSON.
 function read({ name, value }, text) {
   if (typeof value === "string") return text;
   try {
@@ -80,7 +80,7 @@ function read({ name, value }, text) {
   }
 }
 
-/** Another session with the same past up to here, and with other values if somebody wants so. */
+// Another session with the same past up to here, and with other values if somebody wants so.
 function Fork({ store, tick, onClose }) {
   const { stack, others } = store.state;
   // A fork sets variables as the running frame finds them, or those of a frame below it, counted from the lowest.
@@ -114,7 +114,6 @@ function Fork({ store, tick, onClose }) {
 
 const DIFFS_SHOWN = 60;
 
-/** How this session and the one it was forked from differ. */
 export function Diff({ store, from, onClose }) {
   const [diff, setDiff] = useState(null);
   const [problem, setProblem] = useState(null);
