@@ -6,13 +6,13 @@ import { api } from "./net.js";
 import { Session } from "./session.js";
 import { Approval } from "./speech.js";
 
-/** What the address names: `#/s/ID`, `#/approvals`, or nothing. */
+// What the address names: `#/s/ID`, `#/approvals`, or nothing.
 function route() {
   const [, page, id] = location.hash.split("/");
   return { page, id: page === "s" && id ? decodeURIComponent(id) : null };
 }
 
-/** Asks every few seconds while somebody looks; answers what came, what went wrong, and how to ask now. */
+// Asks again and again while somebody looks; answers what came, what went wrong, and how to ask now.
 function usePolled(path, ms, isOn = true) {
   const [got, setGot] = useState({});
   const [n, again] = useReducer((n) => n + 1, 0);
@@ -52,18 +52,17 @@ function Login({ onDone }) {
 }
 
 function Row({ session, isOpen }) {
-  const { id, labels } = session;
-  const tags = Object.entries(labels ?? {}).map(([name, value]) => (Array.isArray(labels) ? value : `${name}: ${value}`));
-  if (session.forked_from) tags.unshift("fork");
+  const { id, state, labels, forked_from } = session;
+  const tags = Object.entries(labels).map(([name, value]) => `${name}: ${value}`);
+  if (forked_from) tags.unshift("fork");
   return html`<li><a class="session" href=${sessionLink(id)} aria-current=${isOpen && "page"}>
-    <span class="line"><${Dot} state=${session.state} /><strong>${session.program}</strong><${Time} at=${session.last ?? session.created} /></span>
-    <span class="line sub"><span class="words">${STATES[session.state] ?? session.state}</span><span class="id" title=${id}>${id.length > 12 ? `…${id.slice(-9)}` : id}</span></span>
+    <span class="line"><${Dot} state=${state} /><strong>${session.program}</strong><${Time} at=${session.last} /></span>
+    <span class="line sub"><span class="words">${STATES[state]}</span><span class="id" title=${id}>${id.length > 12 ? `…${id.slice(-9)}` : id}</span></span>
     ${tags.length > 0 && html`<span class="line tags">${tags.map((tag) => html`<span class="tag">${tag}</span>`)}</span>`}
   </a></li>`;
 }
 
-/** The list of sessions; older ones on demand. */
-function Sessions({ id, programs }) {
+function Sessions({ id, current, programs }) {
   const [program, setProgram] = useState("");
   const [state, setState] = useState("");
   const [older, setOlder] = useState([]);
@@ -74,6 +73,8 @@ function Sessions({ id, programs }) {
   const pages = [page, ...older].filter(Boolean);
   // A page that has moved on repeats sessions of the next one.
   const sessions = new Map(pages.flatMap((one) => one.sessions).map((one) => [one.id, one]));
+  // The one that is looked at is known sooner.
+  if (sessions.has(current?.id)) sessions.set(current.id, current);
   const next = pages.at(-1)?.next;
   const load = async () => setOlder([...older, await api("GET", `${query}&before=${enc(next)}`)]);
   const choice = (name, value, set, all, options) => html`<select aria-label=${name} value=${value} onChange=${(event) => set(event.target.value)}><option value="">${all}</option>${options.map(([value, words]) => html`<option value=${value}>${words}</option>`)}</select>`;
@@ -86,7 +87,7 @@ function Sessions({ id, programs }) {
   </section>`;
 }
 
-/** Begins a session: with a click, or with a playbook, its arguments and a first message. */
+// Begins a session: with a click, or with a playbook, its arguments and a first message.
 function Program({ program, isOnly }) {
   const { name, title, description, playbooks } = program;
   const [problem, setProblem] = useState(null);
@@ -145,6 +146,7 @@ function App() {
   const [me, setMe] = useState(null);
   const [problem, setProblem] = useState(null);
   const [{ page, id }, setAt] = useState(route);
+  const [current, setCurrent] = useState(null);
   const enter = () => api("GET", "/api/me").then((me) => (setProblem(null), setMe(me)), (problem) => (setMe(null), setProblem(problem)));
   useEffect(() => {
     enter();
@@ -166,9 +168,9 @@ function App() {
       <header><a class="brand" href="#/">Playhouse</a>${me.auth && html`<span class="who">${me.name} <button class="link" onClick=${() => api("POST", "/api/logout", {}).then(enter)}>Sign out</button></span>`}</header>
       <a class="button" href="#/" aria-current=${!page && "page"}>New session</a>
       ${isOperator && html`<a class="button plain" href="#/approvals" aria-current=${page === "approvals" && "page"}>Approvals${n > 0 && html`<span class="badge" title=${`${count(n, "call")} to approve`}>${n}</span>`}</a>`}
-      <${Sessions} id=${id} programs=${listed?.programs ?? []} />
+      <${Sessions} id=${id} current=${current} programs=${listed?.programs ?? []} />
     </nav>
-    ${id ? html`<${Session} key=${id} id=${id} role=${me.role} approvals=${approvals} onProblem=${(problem) => problem.status === 401 && enter()} />`
+    ${id ? html`<${Session} key=${id} id=${id} role=${me.role} approvals=${approvals} onSession=${setCurrent} onProblem=${(problem) => problem.status === 401 && enter()} />`
       : page === "approvals" ? html`<${Approvals} approvals=${approvals} again=${again} />`
       : html`<${Home} programs=${listed?.programs} />`}
   </div>`;

@@ -1,4 +1,4 @@
-// Small things that all modules use: nodes, times, values, words for events.
+// Nodes, times, values, words for events: what all modules use.
 import { h } from "preact";
 import htm from "htm";
 
@@ -16,13 +16,11 @@ export const STATES = {
   interrupted: "Interrupted",
 };
 
-/** A session's state, or a call's, as a dot. */
 export const Dot = ({ state }) => html`<span class=${`dot ${state.replace(" ", "-")}`}></span>`;
 
-/** Where a value comes from. */
-export const ORIGINS = { user: "from the user", code: "from the program", argument: "argument", model: "from the model", tool: "from a tool", event: "from an event" };
+export const ORIGINS = { user: "from the user", code: "from the program", argument: "an argument", model: "from the model", tool: "from a tool", event: "from an event" };
 
-/** `14:05`, with the day where it is not today. */
+// `14:05`, with the day where it is not today.
 export function Time({ at, seconds }) {
   const date = new Date(at);
   if (!at || Number.isNaN(date.getTime())) return null;
@@ -34,34 +32,31 @@ export function Time({ at, seconds }) {
 
 const json = (value) => (value === undefined ? "no value" : JSON.stringify(value));
 
-/** A value on one line, cut after `max` characters. */
 export function brief(value, max = 120) {
   const text = json(value);
   return text.length > max ? `${text.slice(0, max)}…` : text;
 }
 
-/** A value that opens where it is too long for its line. */
+// A value that opens where it is too long for its line.
 export function Value({ value, max = 90 }) {
   const text = json(value);
   if (text.length <= max) return html`<code class=${cls("value", (value ?? null) === null && "none")}>${text}</code>`;
   const all = typeof value === "string" ? value : JSON.stringify(value, null, 2);
-  return html`<details class="value"><summary><code>${text.slice(0, max)}…</code> <span class="size">${text.length < 1000 ? `${text.length} characters` : `${(text.length / 1000).toFixed(1)} kB`}</span></summary><pre tabindex="0">${all.slice(0, 100_000)}</pre></details>`;
+  return html`<details class="value"><summary><code>${text.slice(0, max)}…</code> <span class="size">${number(text.length)} characters</span></summary><pre tabindex="0">${all.slice(0, 100_000)}</pre></details>`;
 }
 
 export const number = (n) => (n ?? 0).toLocaleString("en", { maximumFractionDigits: 4 });
 
-/** `1 turn`, `2 turns`. */
+// `1 turn`, `2 turns`.
 export const count = (n, one, many = `${one}s`) => `${number(n)} ${n === 1 ? one : many}`;
 
-/** `BookATour:03`, where an event has a place. */
+// `BookATour:03`, where an event has a place.
 export const place = ({ playbook, plan, line }) => [playbook ?? plan, line].filter(Boolean).join(":");
 
-/** Arguments are an object or a list of pairs. */
 export const pairs = (given) => (Array.isArray(given) ? given : Object.entries(given ?? {}));
 export const args = (given, max) => pairs(given).map(([name, value]) => `${name}=${brief(value, max)}`).join(", ");
 
 const GISTS = {
-  line_reached: () => "reached",
   said: (e) => `says ${brief(e.text)}`,
   user_message: (e) => `the user says ${brief(e.text)}`,
   variable_set: (e) => `$${e.name} = ${brief(e.value)}`,
@@ -69,14 +64,11 @@ const GISTS = {
   call_finished: (e) => `${e.name} → ${e.error ?? brief(e.result)}`,
   trigger_matched: (e) => `trigger ${e.trigger} matched`,
   frame_popped: (e) => `returned ${brief(e.value)}`,
-  waiting: (e) => `waits for the ${e.for}`,
   finished: (e) => `finished with ${brief(e.value)}`,
 };
 
-/** What an event says, on one line. */
 export const gist = (e) => GISTS[e.type]?.(e) ?? [e.type.replaceAll("_", " "), e.name ?? e.trigger, e.message ?? e.reason ?? e.cause ?? e.question].filter(Boolean).join(" ");
 
-/** What went wrong, for people. */
 export const said = ({ title, detail = "", message }) => (title ? `${title}. ${detail}` : message);
 export const Trouble = ({ of }) => of && html`<p class="problem" role="alert">${said(of)}</p>`;
 
@@ -84,7 +76,7 @@ export const enc = encodeURIComponent;
 export const sessionPath = (id) => `/api/sessions/${enc(id)}`;
 export const sessionLink = (id) => `#/s/${enc(id)}`;
 
-/** Keeps a value in a storage, or forgets it (`null`), or reads it. Private windows and foreign frames may have none. */
+// Keeps a value, forgets it (`null`), or reads it. Private windows and foreign frames may have no storage.
 export function keep(storage, name, value) {
   try {
     const store = globalThis[storage];

@@ -10,7 +10,7 @@ const program = decodeURIComponent(location.pathname.split("/").filter(Boolean).
 const VISITOR = `visitor:${program}`;
 const SESSION = `chat:${program}`;
 
-/** Who may not talk without a token becomes a visitor. A frame of another site gets no cookie, so the token is kept here. */
+// Who may not talk without a token becomes a visitor. A frame of another site gets no cookie, so the token is kept here.
 async function enter() {
   useToken(keep("localStorage", VISITOR)?.token);
   try {
@@ -25,7 +25,6 @@ async function enter() {
   return useToken(visitor.token);
 }
 
-/** The session that was talked with, or a new one. */
 async function session(isNew) {
   const kept = !isNew && keep("localStorage", SESSION);
   if (kept) {
@@ -41,12 +40,7 @@ async function session(isNew) {
 }
 
 function Talk({ id, onNew, onProblem }) {
-  const [store] = useState(() => new Store(id, true));
-  useStore(store);
-  useEffect(() => {
-    store.open();
-    return () => store.close();
-  }, []);
+  const store = useStore(() => new Store(id, true));
   useEffect(() => onProblem(store.problem), [store.problem]);
   return html`<${Lost} store=${store} /><${Conversation} store=${store} mayAnswer=${true} />
     <${Composer} store=${store} over=${html`<p>This conversation is over.</p><button class="primary" onClick=${onNew}>New conversation</button>`} />`;

@@ -1,16 +1,20 @@
 // What the interpreter knows, at the moment that is looked at: source, stack, variables, calls, triggers, cost.
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Dot, ORIGINS, Time, Trouble, Value, args, brief, cls, count, enc, html, number, said } from "./bits.js";
 import { api } from "./net.js";
 
-export const Inspector = ({ store, why }) => html`
-  <section class="source" aria-label="Source"><${Source} store=${store} stack=${store.state?.stack ?? []} /></section>
-  <section class="know" aria-label="Inspector" tabindex="0">${store.state
-    ? [Stack, Variables, Calls, Triggers, Cost].map((Part) => html`<${Part} store=${store} state=${store.state} why=${why} />`)
-    : html`<p class="empty">${store.trouble ? said(store.trouble) : "One moment…"}</p>`}
-  </section>`;
+export function Inspector({ store, why }) {
+  const { state, source, session, trouble } = store;
+  // Speech draws the page many times a second; what is the same here stays as it is.
+  return useMemo(() => html`
+    <section class="source" aria-label="Source"><${Source} store=${store} stack=${state?.stack ?? []} /></section>
+    <section class="know" aria-label="Inspector" tabindex="0">${state
+      ? [Stack, Variables, Calls, Triggers, Cost].map((Part) => html`<${Part} store=${store} state=${state} why=${why} />`)
+      : html`<p class="empty">${trouble ? said(trouble) : "One moment…"}</p>`}
+    </section>`, [state, source, session, trouble, why]);
+}
 
-/** The program's text: the running line bright, the lines of its callers pale. */
+// The program's text: the running line bright, the lines of its callers pale.
 function Source({ store, stack }) {
   const [chosen, setChosen] = useState(null);
   const line = useRef(null);
@@ -50,28 +54,26 @@ const Stack = ({ state }) => html`<${Part} name="Stack" n=${state.stack.length}>
   <ol class="stack">${state.stack.map((frame, n) => html`<li class=${cls(!n && "top")}><code>${frameName(frame)}</code> ${frame.line && `line ${frame.line}`} ${frame.origin !== "begin" && html`<span class="origin">${frame.origin}</span>`}</li>`)}</ol>
 </${Part}>`;
 
-/** Variables of the frames and of the agents; what has got another value is lit for a moment. */
+// Variables of the frames and of the agents; what has got another value is lit for a moment.
 function Variables({ state }) {
-  const seen = useRef({ values: new Map(), changed: new Map(), n: 0 }).current;
+  const seen = useRef({ n: 0 }).current;
   const { stack, others } = state;
   const groups = [
     ...stack.map((frame, n) => [frameName(frame), frame.variables, stack.length - n]),
     ...[...new Set(others.map((one) => one.agent))].map((agent) => [`others of ${agent}`, others.filter((one) => one.agent === agent), 0]),
   ].filter(([, variables]) => variables.length);
+  const known = ({ name, value }) => `${name} ${JSON.stringify(value)}`;
   if (seen.state !== state) {
-    const values = new Map(groups.flatMap(([group, variables, n]) => variables.map(({ name, value }) => [`${n} ${group} ${name}`, JSON.stringify(value)])));
-    seen.n += 1;
-    // What is there at first has not changed.
-    seen.changed = new Map([...values].filter(([key, value]) => seen.state && seen.values.get(key) !== value).map(([key]) => [key, seen.n]));
-    Object.assign(seen, { state, values });
+    const values = new Set(groups.flatMap(([, variables]) => variables.map(known)));
+    Object.assign(seen, { state, values, before: seen.values ?? values, n: seen.n + 1 });
   }
   return html`<${Part} name="Variables" n=${groups.reduce((n, [, variables]) => n + variables.length, 0)}>${groups.map(([group, variables, n]) => html`<div key=${`${n} ${group}`}>
     <h3>${group}</h3>
-    <dl>${variables.map(({ name, value, origin, secret }) => {
-      const key = `${n} ${group} ${name}`;
-      const lit = seen.changed.get(key);
+    <dl>${variables.map((one) => {
+      const { name, value, origin, secret } = one;
+      const isNew = !seen.before.has(known(one));
       // Another key for each change: the light begins anew.
-      return html`<div key=${`${key} ${lit}`} class=${cls("variable", brief(value).length + name.length < 22 && "short", lit && "flash")}><dt>$${name}</dt><dd>${secret ? "***" : html`<${Value} value=${value} max=${64} />`}</dd><dd class="origin">${secret ? "secret" : ORIGINS[origin] ?? origin}</dd></div>`;
+      return html`<div key=${`${name} ${isNew && seen.n}`} class=${cls("variable", brief(value).length + name.length < 22 && "short", isNew && "flash")}><dt>$${name}</dt><dd>${secret ? "***" : html`<${Value} value=${value} max=${64} />`}</dd><dd class="origin">${secret ? "secret" : ORIGINS[origin]}</dd></div>`;
     })}</dl></div>`)}</${Part}>`;
 }
 
@@ -84,7 +86,7 @@ const Triggers = ({ store, state, why }) => html`<${Part} name="Triggers" n=${st
   <ul class="triggers">${state.triggers.map((one) => html`<${Trigger} key=${one.trigger} store=${store} one=${one} why=${why?.trigger === one.trigger ? why : null} />`)}</ul>
 </${Part}>`;
 
-/** A trigger; why it fired, or did not, is asked when somebody wants to know. */
+// A trigger; why it fired, or did not, is asked when somebody wants to know.
 function Trigger({ store, one, why }) {
   const [told, setTold] = useState(null);
   const box = useRef(null);

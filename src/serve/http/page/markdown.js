@@ -4,7 +4,7 @@ import { html } from "./bits.js";
 const INLINE =
   /`([^`\n]{1,2000})`|\*\*([^*\n]{1,2000})\*\*|\*([^\s*][^*\n]{0,2000})\*|(?<!\w)_([^\s_][^_\n]{0,2000})_(?!\w)|\[([^\]\n]{1,500})\]\((https?:\/\/[^)\s]{1,2000})\)|(https?:\/\/[^\s<>"'`]{1,2000}[^\s<>"'`.,;:!?)\]])/g;
 
-/** The pattern lets only http and https through. */
+// The pattern lets only http and https through.
 const link = (text, to) => html`<a href=${to} target="_blank" rel="noopener noreferrer nofollow">${text}</a>`;
 
 function inline(text) {
@@ -23,7 +23,7 @@ function inline(text) {
   return nodes;
 }
 
-/** Lines of one paragraph; a line's end is kept, as speech is written for the eye. */
+// Lines of one paragraph; a line's end is kept, as speech is written for the eye.
 const lines = (rows) => rows.map((row, n) => [n > 0 && html`<br />`, inline(row)]);
 
 const FENCE = /^\s{0,3}(```|~~~)/;
@@ -31,7 +31,7 @@ const HEADING = /^#{1,6}\s+(.*)$/;
 const QUOTE = /^>\s?(.*)$/;
 const ENTRY = /^(\s*)(?:[-*+]|(\d{1,9})[.)])\s+(.*)$/;
 
-/** Entries, with what stands indented below them. */
+// Entries, with what stands indented below them.
 function list(rows) {
   const [, indent, first] = ENTRY.exec(rows[0]);
   const entries = [];
@@ -49,7 +49,6 @@ export function markdown(text) {
   const rows = text.split("\n");
   const blocks = [];
   let at = 0;
-  /** The next rows that pass; the first one has. */
   const run = (test) => {
     const from = at++;
     while (at < rows.length && test(rows[at])) at += 1;

@@ -2,12 +2,12 @@
 
 let token = null;
 
-/** What requests carry from now on; without it the browser's cookie counts. */
+// What requests carry from now on; without it the browser's cookie counts.
 export const useToken = (value) => {
   token = value;
 };
 
-/** A refusal of the server (RFC 9457), or no answer at all: status 0. */
+// A refusal of the server (RFC 9457), or no answer at all: status 0.
 export class Problem extends Error {
   constructor(status, { title, detail, errors }, after = 0) {
     super(detail ?? title);
@@ -16,51 +16,45 @@ export class Problem extends Error {
     this.detail = errors?.length ? errors.map((error) => error.detail).join(" ") : detail;
     this.after = after;
   }
-  /** Whether the same request may succeed later. */
   get passes() {
     return [0, 429, 502, 503, 504].includes(this.status);
   }
 }
 
-/** Answers a response that is no refusal. */
+const lost = () => {
+  throw new Problem(0, { title: "No connection", detail: "The server does not answer." });
+};
+
 async function ask(path, headers, options) {
-  let answer;
-  try {
-    answer = await fetch(path, { cache: "no-store", headers: { ...headers, ...(token && { authorization: `Bearer ${token}` }) }, ...options });
-  } catch {
-    throw new Problem(0, { title: "No connection", detail: "The server does not answer." });
-  }
+  const answer = await fetch(path, { cache: "no-store", headers: { ...headers, ...(token && { authorization: `Bearer ${token}` }) }, ...options }).catch(lost);
   if (answer.ok || answer.status === 304) return answer;
   // A proxy's page is no JSON: the status tells enough.
   throw new Problem(answer.status, await answer.json().catch(() => ({})), Number(answer.headers.get("retry-after")) || 0);
 }
 
-/** A request with JSON; answers its JSON. */
 export async function api(method, path, body) {
   const answer = await ask(path, body && { "content-type": "application/json" }, { method, body: body && JSON.stringify(body) });
-  return answer.status === 204 ? null : answer.json();
+  return answer.status === 204 ? null : answer.json().catch(lost);
 }
 
-/** Asks for the same again and again; answers null where nothing has changed. */
+// Asks for the same again and again; answers null where nothing has changed.
 export function fresh(path) {
   let etag = null;
   return async () => {
     const answer = await ask(path, etag && { "if-none-match": etag });
     if (answer.status === 304) return null;
     etag = answer.headers.get("etag");
-    return answer.json();
+    return answer.json().catch(lost);
   };
 }
 
-/** The server sends a comment every 15 seconds; who hears nothing for longer has lost it. */
+// The server sends a comment every 15 seconds; who hears nothing for longer has lost it.
 const SILENCE = 40_000;
 const LONGEST_PAUSE = 15_000;
 
-/**
- * Follows a stream of events until it is closed: after a lost connection from the last mark on, with growing pauses;
- * not while the tab is hidden. `on` has `event(event, mark)`, `reset()`, `link(state)` with `live`, `connecting`, `lost`,
- * `paused`, and `refused(problem)`, which ends it.
- */
+// Follows a stream of events until it is closed: after a lost connection from the last mark on, with growing pauses; not
+// while the tab is hidden. `on` has `event(event, mark)`, `reset()`, `refused(problem)`, which ends it, and `link(state)`:
+// `live`, `connecting`, `lost`, `paused`.
 export class Stream {
   constructor(path, on) {
     Object.assign(this, { path, on, mark: null, failures: 0, pause: 500, isClosed: false, abort: null });
@@ -70,7 +64,6 @@ export class Stream {
     this.watch();
   }
 
-  /** Connects at once, unless it is connected. */
   start() {
     clearTimeout(this.timer);
     if (!this.isClosed && !this.abort && !document.hidden) this.run((this.abort = new AbortController()));
@@ -117,7 +110,6 @@ export class Stream {
     this.timer = setTimeout(() => this.start(), wait);
   }
 
-  /** Reads until the connection ends. */
   async read(reader, abort) {
     const decoder = new TextDecoder();
     let [rest, event, silence] = ["", {}, 0];
@@ -153,7 +145,7 @@ export class Stream {
   }
 }
 
-/** Marks in order: `1:12+5` is 12 events and 5 bytes. */
+// Marks in order: `1:12+5` is 12 events and 5 bytes.
 export const markOrder = (mark) => {
   const [, n, bytes] = /^\d+:(\d+)\+?(\d*)$/.exec(mark ?? "") ?? [0, -1];
   return Number(n) * 1e9 + Number(bytes ?? 0);

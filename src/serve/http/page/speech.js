@@ -5,15 +5,21 @@ import { Dot, ORIGINS, Trouble, Value, args, brief, cls, count, html, pairs, sai
 import { markdown } from "./markdown.js";
 import { markOrder } from "./net.js";
 
-/** Draws again when the store has changed. */
-export function useStore(store) {
+// Draws again when the store has changed, which is open as long as it is shown.
+export function useStore(make) {
+  const [store] = useState(make);
   const [, draw] = useReducer((n) => n + 1, 0);
-  useEffect(() => store.listen(draw), [store]);
+  useEffect(() => {
+    store.hear = draw;
+    store.open();
+    return () => store.close();
+  }, []);
+  return store;
 }
 
 const ITEMS_SHOWN = 150;
 
-/** An item is drawn again only when it is another. */
+// An item is drawn again only when it is another.
 class Item extends Component {
   shouldComponentUpdate(next) {
     return ["item", "isFuture", "approval", "answered", "mayAnswer"].some((name) => this.props[name] !== next[name]);
@@ -30,7 +36,7 @@ class Item extends Component {
 
 const update = (of) => of.map((one, n) => html`${n ? ", " : ", as "}<code>$${one.name}</code> ${one.old === null ? "became" : html`went from <code>${brief(one.old, 30)}</code> to`} <code>${brief(one.new, 40)}</code>`);
 
-/** A trigger that matched, or what cut a reply off. */
+// A trigger that matched, or what cut a reply off.
 const Cut = ({ item: { kind, trigger, reason, update: of = [] }, onWhy }) => html`<p class="aside cut">
   ${!trigger ? `Reply cut off: ${reason}` : kind === "trigger_matched" ? html`Trigger <code>${trigger}</code> matched` : html`Reply cut off by trigger <code>${trigger}</code>`}${update(of.slice(0, 2))}
   ${trigger && onWhy && html` <button class="link" onClick=${() => onWhy(trigger)}>why?</button>`}
@@ -60,12 +66,11 @@ function Call({ item }) {
       ${pairs(item.args).map(([name, value]) => row(html`<code>${name}</code>`, html`<${Value} value=${value} max=${200} />`))}
       ${state === "done" && row("result", html`<${Value} value=${item.result} max=${200} />`)}
       ${error && row("error", error)}
-      ${item.attempt > 1 && row("attempt", item.attempt)}
     </dl>
   </details>`;
 }
 
-/** A question about a call. Who may not answer it is not told the tool. */
+// A question about a call. Who may not answer it is not told the tool.
 export function Approval({ item, approval, answered, mayAnswer, onAnswer }) {
   const [words, setWords] = useState("");
   const [problem, setProblem] = useState(null);
@@ -79,27 +84,24 @@ export function Approval({ item, approval, answered, mayAnswer, onAnswer }) {
     setSending(false);
   };
   const isMine = mayAnswer && approval?.tool;
-  const field = `words-${item.key}-${item.call}`;
   return html`<section class="card approval" aria-label="Question">
     <p class="kicker">${isMine ? html`Needs approval <code>${approval.tool}</code>` : "Waiting"}</p>
     <p class="question">${question}</p>
     ${isMine && html`<table class="arguments"><caption class="sr">Arguments</caption><tbody>
-        ${approval.args.map(([name, value, origin]) => html`<tr><th scope="row">${name}</th><td><${Value} value=${value} max=${80} /></td><td class="origin">${ORIGINS[origin] ?? origin}</td></tr>`)}
+        ${approval.args.map(([name, value, origin]) => html`<tr><th scope="row">${name}</th><td><${Value} value=${value} max=${80} /></td><td class="origin">${ORIGINS[origin]}</td></tr>`)}
       </tbody></table>
       <form class="answers" onSubmit=${(event) => (event.preventDefault(), words.trim() && answer(words.trim()))}>
         <button type="button" class="primary" disabled=${isSending} onClick=${() => answer(true)}>Yes</button>
         <button type="button" disabled=${isSending} onClick=${() => answer(false)}>No</button>
-        <label class="sr" for=${field}>Answer in words</label>
-        <input id=${field} value=${words} onInput=${(event) => setWords(event.target.value)} placeholder="or in words" autocomplete="off" />
+        <input aria-label="Answer in words" placeholder="or in words" autocomplete="off" value=${words} onInput=${(event) => setWords(event.target.value)} />
         ${words.trim() && html`<button disabled=${isSending}>Answer</button>`}
       </form>`}
     <${Trouble} of=${problem} />
   </section>`;
 }
 
-/** What is said, the newest at the end, which stays in sight until somebody scrolls up. */
+// What is said, the newest at the end, which stays in sight until somebody scrolls up.
 export function Conversation({ store, onJump, onWhy, mayAnswer }) {
-  useStore(store);
   const box = useRef(null);
   const stuck = useRef(true);
   const [more, setMore] = useState(0);
@@ -107,8 +109,8 @@ export function Conversation({ store, onJump, onWhy, mayAnswer }) {
   const { talk, session, pending } = store;
   const isPast = store.at !== null;
   const horizon = isPast && store.state ? markOrder(store.state.mark) : Infinity;
-  const from = Math.max(0, talk.items.length - ITEMS_SHOWN - more);
-
+  const [n, later] = [talk.items.length, talk.items.findIndex((item) => markOrder(item.mark) > horizon)];
+  const from = Math.max(0, (later < 0 ? n : later) - ITEMS_SHOWN - more);
   useEffect(() => {
     // Back from the past, and in a window of another size, the end is in sight again.
     stuck.current = !isPast;
@@ -131,9 +133,6 @@ export function Conversation({ store, onJump, onWhy, mayAnswer }) {
     stuck.current = !isPast && scrollHeight - scrollTop - clientHeight < 48;
     setAway(!stuck.current && !isPast);
   };
-  const toEnd = () => {
-    box.current.scrollTop = box.current.scrollHeight;
-  };
   const earlier = () => {
     const { scrollHeight, scrollTop } = box.current;
     setMore(more + ITEMS_SHOWN);
@@ -149,19 +148,18 @@ export function Conversation({ store, onJump, onWhy, mayAnswer }) {
   return html`<div class="conversation">
     <div class="scroll" ref=${box} onScroll=${onScroll} tabindex="0" role="region" aria-label="Conversation">
       ${from > 0 && html`<p class="earlier"><button class="link" onClick=${earlier}>Show earlier (${count(from, "entry", "entries")})</button></p>`}
-      ${!talk.items.length && !pending.length && html`<p class="empty">${store.link === "live" ? "Nothing has been said yet." : "One moment…"}</p>`}
+      ${!n && !pending.length && html`<p class="empty">${store.link === "live" ? "Nothing has been said yet." : "One moment…"}</p>`}
       <ol class="items">
-        ${talk.items.slice(from).map((item) => html`<${Item} key=${item.key} item=${item} isFuture=${markOrder(item.mark) > horizon} onJump=${onJump} onWhy=${onWhy} ...${ofItem(item)} />`)}
+        ${talk.items.slice(from, later < 0 ? n : later + ITEMS_SHOWN).map((item) => html`<${Item} key=${item.key} item=${item} isFuture=${later >= 0 && item.key >= later} onJump=${onJump} onWhy=${onWhy} ...${ofItem(item)} />`)}
         ${!isPast && pending.map((message) => html`<li key=${message.id} class="item user pending"><div class="what"><span class="sr">You: </span><p class="bubble">${message.text}</p><${Fate} store=${store} message=${message} /></div></li>`)}
         ${talk.isBusy && talk.open < 0 && store.link === "live" && !isPast && html`<li key="thinking" class="item thinking"><span class="sr">The program is working</span><i></i><i></i><i></i></li>`}
       </ol>
     </div>
-    ${isAway && html`<button class="to-end" onClick=${toEnd}>Newest ↓</button>`}
+    ${isAway && html`<button class="to-end" onClick=${() => (box.current.scrollTop = box.current.scrollHeight)}>Newest ↓</button>`}
     <div class="sr" role="status">${!isPast && store.announced}</div>
   </div>`;
 }
 
-/** What became of a message that the program has not taken up. */
 function Fate({ store, message }) {
   const { problem } = message;
   if (!problem) return html`<p class="fate">${!message.isSent ? "Sending…" : store.isOver ? "Not read: the session is over" : "Sent"}</p>`;
@@ -169,15 +167,10 @@ function Fate({ store, message }) {
   return html`<p class="fate problem" role="alert">Not sent. ${said(problem)} <button class="link" onClick=${() => store.post(message)}>Try again</button> <button class="link" onClick=${() => store.drop(message)}>Discard</button></p>`;
 }
 
-/** Says that the connection is lost. */
-export function Lost({ store }) {
-  useStore(store);
-  return store.link === "lost" && html`<p class="lost" role="status">Connection lost. Trying again… <button class="link" onClick=${() => store.stream?.start()}>Try now</button></p>`;
-}
+export const Lost = ({ store }) => store.link === "lost" && html`<p class="lost" role="status">Connection lost. Trying again… <button class="link" onClick=${() => store.stream?.start()}>Try now</button></p>`;
 
-/** Where the user writes. Enter sends, Shift+Enter begins a new line. */
+// Where the user writes. Enter sends, Shift+Enter begins a new line.
 export function Composer({ store, isOff, hint = "Write a message", over }) {
-  useStore(store);
   const box = useRef(null);
   const [text, setText] = useState("");
   useLayoutEffect(() => {
@@ -194,8 +187,7 @@ export function Composer({ store, isOff, hint = "Write a message", over }) {
     box.current.focus();
   };
   return html`<form class="composer" onSubmit=${send}>
-    <label class="sr" for="message">Message</label>
-    <textarea id="message" ref=${box} rows="1" value=${text} disabled=${isOff} placeholder=${hint} enterkeyhint="send"
+    <textarea aria-label="Message" ref=${box} rows="1" value=${text} disabled=${isOff} placeholder=${hint} enterkeyhint="send"
       onInput=${(event) => setText(event.target.value)}
       onKeyDown=${(event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && send(event)}></textarea>
     ${store.talk.isBusy && store.link === "live" && html`<button type="button" onClick=${() => store.stop()}><span class="square"></span>Stop</button>`}

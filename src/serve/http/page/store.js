@@ -5,7 +5,7 @@ import { Talk } from "./talk.js";
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Calls `run` at most once in `ms`, one at a time, and once more after the last wish. */
+// Calls `run` at most once in `ms`, one at a time, and once more after the last wish.
 function paced(ms, run) {
   let [isWished, isRunning] = [false, false];
   return async () => {
@@ -20,10 +20,10 @@ function paced(ms, run) {
   };
 }
 
-/** A message's name: made once, so that what is sent again is one message. Only https and this machine have `randomUUID`. */
+// Made once, so that what is sent again is one message. Only https and this machine have `randomUUID`.
 const newId = () => crypto.randomUUID?.() ?? crypto.getRandomValues(new Uint32Array(4)).join("-");
 
-/** Events after which the session itself is another: its state, what it asks, what it has cost. */
+// Events that change the session itself: its state, what it asks, what it has cost.
 const SESSION_NEWS = ["session_resumed", "turn_started", "turn_finished", "waiting", "user_message", "approval_asked", "approval_given", "finished", "failed"];
 
 export class Store {
@@ -37,9 +37,8 @@ export class Store {
   answered = new Map(); // call → the answer given here; null: somebody else's
   approvals = [];
   at = null; // index of the tick that is looked at; null: now
-  now = null; // the state now
+  now = null; // the state
   past = new Map(); // point → state
-  listeners = new Set();
 
   constructor(id, isSpeechOnly) {
     this.id = id;
@@ -52,21 +51,14 @@ export class Store {
     this.forget();
   }
 
-  /** All that follows from events. */
   forget() {
     Object.assign(this, { talk: new Talk(this.isSpeechOnly), ticks: [], tickOf: [], lastPoint: null, turn: null, isCaughtUp: false });
   }
 
-  listen(hear) {
-    this.listeners.add(hear);
-    return () => this.listeners.delete(hear);
-  }
-
-  /** Shows what has changed, once per frame. */
   changed() {
     this.frame ??= requestAnimationFrame(() => {
       this.frame = null;
-      this.listeners.forEach((hear) => hear());
+      if (!this.isClosed) this.hear();
     });
   }
 
@@ -84,14 +76,14 @@ export class Store {
   }
 
   async open() {
-    for (let pause = 500; !this.session && !this.isClosed && !this.problem; pause = Math.min(10_000, 2 * pause)) {
+    for (let pause = 500; ; pause = Math.min(10_000, 2 * pause)) {
       await this.attempt(() => this.loadSession());
-      if (this.session || this.problem) break;
-      if (this.trouble) this.problem = this.trouble;
+      this.problem ??= this.trouble;
+      if (this.isClosed || this.problem) return;
+      if (this.session) break;
       this.link = "lost";
       await sleep(pause);
     }
-    if (this.isClosed || this.problem) return;
     this.goal = markOrder(this.session.mark);
     this.pending = keep("sessionStorage", this.path) ?? [];
     this.pending.forEach((message) => this.post(message));
@@ -151,12 +143,12 @@ export class Store {
     this.session = await api("GET", this.path);
   }
 
-  /** The point that is looked at; undefined: now. */
+  // The point that is looked at; undefined: now.
   get point() {
     return this.ticks[this.at]?.point;
   }
 
-  /** What the interpreter knows, then or now; what has not come yet is what was shown before. */
+  // What the interpreter knows, then or now; what has not come yet is what was shown before.
   get state() {
     this.shown = this.point ? this.past.get(this.point) ?? this.shown : this.now;
     return this.shown;
@@ -181,7 +173,7 @@ export class Store {
     }
   }
 
-  /** A tick per line that was reached; what else happened counts to the line before. */
+  // A tick per line that was reached; what else happened counts to the line before.
   step({ point, time, event }) {
     this.lastPoint = point;
     // A piece of speech is no event of its own: it does not count in marks.
@@ -196,20 +188,18 @@ export class Store {
     this.tickOf.push(this.ticks.length - 1);
   }
 
-  /** Looks at a tick; beyond the last one, at now. */
+  // Looks at a tick; beyond the last one, at now.
   go(index) {
     this.at = index === null || index >= this.ticks.length ? null : Math.max(0, index);
     this.askState();
     this.changed();
   }
 
-  /** Looks at the moment of a mark. */
   goTo(mark) {
     const tick = this.tickOf[Math.floor(markOrder(mark) / 1e9) - 1];
     if (tick >= 0) this.go(tick);
   }
 
-  // What the user does.
 
   save() {
     const kept = this.pending.map(({ id, text, after }) => ({ id, text, after }));
@@ -224,7 +214,6 @@ export class Store {
     this.post(message);
   }
 
-  /** Sends a message until the server has it, or refuses it. */
   async post(message) {
     for (let pause = 1000; this.pending.includes(message) && !this.isClosed; pause = Math.min(15_000, 2 * pause)) {
       message.problem = null;
@@ -249,7 +238,7 @@ export class Store {
     this.attempt(() => api("POST", `${this.path}/interrupt`, {}));
   }
 
-  /** Answers a question; answers the problem, if there is one. */
+  // Answers a question; answers the problem, if there is one.
   async answer(call, answer) {
     let refusal = null;
     try {

@@ -1,11 +1,11 @@
 // What is said and done, made of the events of a session. It only lists what the interpreter tells, in the order told.
 
-/** Waits in which the program is still at work. */
+// Waits in which the program is still at work.
 const AT_WORK = ["reply", "call"];
 
 const CUT = /^trigger (\S+) matched$/;
 
-/** Events that are told in a sentence; the first word is how much they matter. */
+// Events that are told in a sentence; the first word is how much they matter.
 const NOTES = {
   degraded: (e) => ["warning", e.cause],
   retry: (e) => ["", `The model is asked again: ${e.cause}`],
@@ -34,12 +34,12 @@ export class Talk {
     return this.items.push({ key: this.items.length, ...item }) - 1;
   }
 
-  /** Items are replaced, not changed: whoever shows them sees by identity what is new. */
+  // Items are replaced, not changed: whoever shows them sees by identity what is new.
   change(index, change) {
     if (this.items[index]) this.items[index] = { ...this.items[index], ...change };
   }
 
-  /** Takes an event; answers the text that was said to its end, if it ends one. */
+  // Takes an event; answers the text that was said to its end, if it ends one.
   take(e, mark) {
     const at = { kind: e.type, mark, line: e.line, playbook: e.playbook ?? e.plan };
     const call = this.calls.get(e.call);
@@ -79,7 +79,7 @@ export class Talk {
         this.calls.set(e.call, this.push({ ...at, kind: "call", name: e.name, args: e.args, state: "queued" }));
         break;
       case "call_started":
-        this.change(call, { state: "running", attempt: e.attempt });
+        this.change(call, { state: "running" });
         this.isBusy = true;
         break;
       case "call_progress":

@@ -1,13 +1,12 @@
 // The past: a tick per line that was reached; back, forward, by turn; a fork from there, and how two sessions differ.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Time, Trouble, Value, brief, count, enc, gist, html, place, sessionLink } from "./bits.js";
 import { api } from "./net.js";
-import { useStore } from "./speech.js";
 
 const MARKS = ["user_message", "trigger_matched", "approval_asked", "failed"];
 
-/** The ticks as one picture, as there may be thousands. */
-function Ticks({ ticks }) {
+// The ticks as one picture, as there may be thousands.
+function picture(ticks) {
   const paths = { line: "", turn: "" };
   ticks.forEach(({ isTurn, marks }, n) => {
     paths[isTurn ? "turn" : "line"] += `M${n} ${isTurn ? 8 : 13}V24`;
@@ -16,7 +15,7 @@ function Ticks({ ticks }) {
   return html`<svg viewBox=${`0 0 ${ticks.length || 1} 24`} preserveAspectRatio="none" aria-hidden="true">${Object.entries(paths).map(([name, d]) => html`<path class=${name} d=${d} />`)}</svg>`;
 }
 
-/** Keys that move: the sign, the words, whether only the past can, by how much, whether to the next turn. */
+// Keys that move: the sign, the words, whether only the past can, by how much, whether to the next turn.
 const MOVES = {
   "<": ["«", "Back one turn", false, -1, true],
   ",": ["‹", "Back one line", false, -1],
@@ -26,7 +25,6 @@ const MOVES = {
 };
 
 export function Timeline({ store, mayFork }) {
-  useStore(store);
   const [isForking, setForking] = useState(false);
   const { ticks, at } = store;
   const now = at ?? ticks.length;
@@ -53,7 +51,7 @@ export function Timeline({ store, mayFork }) {
     </div>`}
     <div class="bar">
       ${Object.entries(MOVES).map(([key, [sign, words, isOfPast]]) => sign && html`<button class="move" title=${`${words} (${key})`} aria-label=${words} disabled=${isOfPast ? at === null : now === 0} onClick=${() => move(key)}>${sign}</button>`)}
-      <div class="track"><${Ticks} ticks=${ticks} />
+      <div class="track">${useMemo(() => picture(ticks), [store.lastPoint])}
         <input type="range" min="0" max=${ticks.length} value=${now} disabled=${!ticks.length} aria-label="Moment" aria-valuetext=${tick ? `${tick.name}, point ${tick.point}` : "now"} onInput=${(event) => store.go(Number(event.target.value))} /></div>
       <button class="live" aria-pressed=${at === null} title="Now (l)" onClick=${() => move("l")}>${store.isOver ? "End" : "Live"}</button>
     </div>
@@ -71,7 +69,7 @@ function Dialog({ title, onClose, children }) {
 
 const show = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
-/** Another value, as somebody has written it: what was text stays text, anything else is JSON. */
+// Another value, as somebody has written it: what was text stays text, anything else is JSON.
 function read({ name, value }, text) {
   if (typeof value === "string") return text;
   try {
@@ -82,7 +80,7 @@ function read({ name, value }, text) {
   }
 }
 
-/** Another session with the same past up to here, and with other values if somebody wants so. */
+// Another session with the same past up to here, and with other values if somebody wants so.
 function Fork({ store, tick, onClose }) {
   const { stack, others } = store.state;
   // A fork sets variables as the running frame finds them, or those of a frame below it, counted from the lowest.
@@ -116,7 +114,6 @@ function Fork({ store, tick, onClose }) {
 
 const DIFFS_SHOWN = 60;
 
-/** How this session and the one it was forked from differ. */
 export function Diff({ store, from, onClose }) {
   const [diff, setDiff] = useState(null);
   const [problem, setProblem] = useState(null);
