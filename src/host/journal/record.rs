@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::host::journal::wire::{EntryWire, FileWire, ToolWire};
+use crate::host::journal::wire::{EntryWire, FileWire, ForkedFrom, ToolWire};
 use crate::host::settings::SettingsWire;
 use crate::lang::program::{PlaybookId, TriggerId};
 use crate::value::{Map, Value};
@@ -210,17 +210,6 @@ impl GivenFiles {
     fn is_empty(&self) -> bool {
         *self == GivenFiles::default()
     }
-}
-
-/// The point of another session that this one goes on from: the records up to there are that one's.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ForkedFrom {
-    /// The other session's id.
-    pub session: Arc<str>,
-    /// The last of its records before the fork.
-    pub seq: u64,
-    /// How often the machine had moved since.
-    pub directive: u32,
 }
 
 /// Bytes of a reply: JSON text where they are UTF-8, else `{"hex": "e282"}` (a chunk may end inside a character).

@@ -216,3 +216,14 @@ pub struct EntryWire {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_plan: bool,
 }
+
+/// The point of another session that this one goes on from: the records up to there are that one's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkedFrom {
+    /// The other session's id.
+    pub session: Arc<str>,
+    /// The last of its records before the fork.
+    pub seq: u64,
+    /// How often the machine had moved since.
+    pub directive: u32,
+}

@@ -7,8 +7,9 @@
 
 use std::sync::Arc;
 
-use crate::host::journal::record::{EndWire, ForkedFrom, Record, RecordBody};
+use crate::host::journal::record::{EndWire, Record, RecordBody};
 use crate::host::journal::secrets;
+use crate::host::journal::wire::ForkedFrom;
 use crate::host::replay::error::SessionError;
 use crate::host::replay::{Follower, Outstanding, Stop};
 use crate::host::travel::point::Point;

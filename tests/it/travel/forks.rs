@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use playhouse::host::journal::memory::MemoryJournal;
-use playhouse::host::journal::record::{EndWire, ForkedFrom, Record, RecordBody};
+use playhouse::host::journal::record::{EndWire, Record, RecordBody};
+use playhouse::host::journal::wire::ForkedFrom;
 use playhouse::host::llm::script::{Repeat, Script, ScriptEntry};
 use playhouse::host::replay::{Stop, replay};
 use playhouse::host::travel::{Changes, Edit, Fork, Point, Timeline, fork};
