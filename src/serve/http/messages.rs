@@ -134,12 +134,12 @@ pub(super) async fn send(
         if event.mark.is_none_or(|mark| mark <= receipt.mark) {
             continue;
         }
-        match &event.body {
-            PublicBody::Said { text } => said.push(text.to_string()),
-            PublicBody::Waiting { on: Wait::User | Wait::Approval(_) }
-            | PublicBody::Finished { .. }
-            | PublicBody::Failed { .. } => break,
-            _ => {}
+        if let PublicBody::Said { text } = &event.body {
+            said.push(text.to_string());
+        }
+        let is_over = matches!(event.body, PublicBody::Finished { .. } | PublicBody::Failed { .. });
+        if is_over || matches!(event.body, PublicBody::Waiting { on: Wait::User | Wait::Approval(_) }) {
+            break;
         }
     }
     let session = server.wire(&caller, server.find(&caller, &id).await?).await?;

@@ -41,4 +41,5 @@ mod sessions;
 
 mod wire;
 
+pub use crate::serve::http::routes::as_markdown as routes_as_markdown;
 pub use crate::serve::http::server::Server;

@@ -185,7 +185,14 @@ impl From<JournalError> for Problem {
             JournalErrorKind::NoSession(_) => Problem::not_found(text),
             JournalErrorKind::SessionId(_) => Problem::unprocessable(text),
             JournalErrorKind::Held(_) | JournalErrorKind::Exists | JournalErrorKind::Fenced => Problem::conflict(text),
-            _ => Problem::internal(text),
+            JournalErrorKind::Corrupt { .. }
+            | JournalErrorKind::Full { .. }
+            | JournalErrorKind::Unavailable { .. }
+            | JournalErrorKind::Format { .. }
+            | JournalErrorKind::SecretsMissing { .. }
+            | JournalErrorKind::Foreign(_)
+            | JournalErrorKind::Unsupported(_)
+            | JournalErrorKind::OtherSession { .. } => Problem::internal(text),
         }
     }
 }

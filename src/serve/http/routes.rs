@@ -88,6 +88,16 @@ async fn document() -> Response {
     Typed(openapi::make(&table())).into_response()
 }
 
+/// The table as Markdown, for `docs/serving.md`.
+pub fn as_markdown() -> String {
+    let row = |Route { method, path, role, summary, .. }: &Route| {
+        let who = role.map_or("anybody", Into::into);
+        format!("| `{method} {path}` | {who} | {summary} |\n")
+    };
+    let rows: String = table().iter().map(row).collect();
+    format!("| route | who | does |\n| --- | --- | --- |\n{rows}")
+}
+
 /// The router.
 pub(super) fn router(server: Arc<Server>) -> Router {
     let mut router = Router::new();

@@ -182,6 +182,21 @@ pub(crate) async fn ask(
     Answer { status, headers, body: answer.text().await.unwrap() }
 }
 
+#[test]
+fn the_guide_has_all_routes() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/serving.md");
+    let text = fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once("<!-- routes -->\n").unwrap();
+    let (_, after) = rest.split_once("<!-- end of routes -->").unwrap();
+    let table = playhouse::serve::http::routes_as_markdown();
+    let right = format!("{before}<!-- routes -->\n{table}<!-- end of routes -->{after}");
+    if crate::golden::is_blessing() {
+        fs::write(&path, right).unwrap();
+    } else {
+        assert!(text == right, "docs/serving.md and the table of routes differ; BLESS=1 cargo test writes it");
+    }
+}
+
 /// A client without proxies, that follows nothing.
 pub(crate) fn client() -> reqwest::Client {
     let _ = rustls::crypto::ring::default_provider().install_default();

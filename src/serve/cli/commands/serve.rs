@@ -168,10 +168,14 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
     let first = programs.first().and_then(|(_, files)| files.first());
     let config = FileConfig::find(arguments.world.config.as_deref(), first.map(PathBuf::as_path));
     let options = config.map_err(|error| Failure::wrong(error.to_string()))?.serve;
-    let failed = |error: ResidentError| match error {
-        ResidentError::Launch(error) => launch_failure(console, error),
-        ResidentError::Journal(error) => journal_failure(error),
-        error => Failure::failed(error.to_string()),
+    let failed = |error: ResidentError| {
+        if let ResidentError::Launch(error) = error {
+            return launch_failure(console, error);
+        }
+        if let ResidentError::Journal(error) = error {
+            return journal_failure(error);
+        }
+        Failure::failed(error.to_string())
     };
     let residents = Residents::open(launch, &place, options.max_live).await.map_err(failed)?;
     for (name, files) in &programs {
