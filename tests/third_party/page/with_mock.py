@@ -47,7 +47,7 @@ def test_a_reload_in_mid_sentence(site):
     expect(log(page).locator(".speech").last).to_contain_text("Here is how the tea is made.")
     site.world.pace = 0
     expect(log(page)).to_contain_text("the water turns green.")
-    site.wait(id, "waiting")
+    expect(page.get_by_role("button", name="Stop")).to_have_count(0)
     whole = log(page).locator(".speech").last.inner_text()
     assert whole.count("Here is how") == 1 and whole.count("Slowly the leaves") == 8, whole
 
@@ -65,7 +65,7 @@ def test_a_lost_connection(site):
     expect(page.locator(".lost")).to_have_count(0)
     site.world.pace = 0
     expect(log(page)).to_contain_text("the water turns green.")
-    site.wait(id, "waiting")
+    expect(page.get_by_role("button", name="Stop")).to_have_count(0)
     whole = log(page).locator(".speech").last.inner_text()
     assert whole.count("Here is how") == 1 and whole.count("Slowly the leaves") == 8, whole
 

@@ -44,7 +44,7 @@ function Login({ onDone }) {
   };
   return html`<main class="login"><form class="card" onSubmit=${submit}>
     <h1>Playhouse</h1>
-    <p>This server asks for a token. <code>playhouse serve token new NAME --role operator</code> prints one.</p>
+    <p><code>playhouse serve token new NAME --role operator</code> prints a token.</p>
     <label>Token<input name="token" type="password" autocomplete="current-password" required autofocus /></label>
     <${Trouble} of=${problem} />
     <button class="primary">Sign in</button>

@@ -4,7 +4,7 @@ import { Dot, ORIGINS, Time, Trouble, Value, args, brief, cls, count, enc, html,
 import { api } from "./net.js";
 
 export function Inspector({ store, why }) {
-  const { state, source, session, trouble } = store;
+  const { view: state, source, session, trouble } = store;
   // Speech draws the page many times a second; what is the same here stays as it is.
   return useMemo(() => html`
     <section class="source" aria-label="Source"><${Source} store=${store} stack=${state?.stack ?? []} /></section>
@@ -33,8 +33,7 @@ function Source({ store, stack }) {
     const { offsetTop, offsetHeight } = line.current;
     // With some lines around it in sight, the text stands still.
     if (offsetTop > box.scrollTop + 40 && offsetTop + offsetHeight < box.scrollTop + box.clientHeight - 40) return;
-    const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    box.scrollTo({ top: offsetTop - box.clientHeight * 0.4, behavior: isCalm ? "instant" : "smooth" });
+    box.scrollTop = offsetTop - box.clientHeight * 0.4;
   }, [shown, top?.from, files.length]);
   if (!files.length) return html`<p class="empty">One moment…</p>`;
   return html`
@@ -113,12 +112,11 @@ function Trigger({ store, one, why }) {
   </details></li>`;
 }
 
-function Cost({ store, state }) {
+function Cost({ store }) {
   const { turns, prompt, cached, completion, discarded } = store.talk.totals;
   const rows = { turns, "prompt tokens": prompt, "of them cached": cached, "reply tokens": completion, "of them not used": discarded, cost: store.session.cost };
   return html`<${Part} name="Cost">
     <dl class="cost">${Object.entries(rows).map(([name, n]) => n > 0 && html`<div><dt>${name}</dt><dd>${number(n)}</dd></div>`)}</dl>
     ${!turns && html`<p class="empty">No turn of a model yet.</p>`}
-    ${state.skipped.map(({ line, reason }) => html`<p>Line ${line} left out${reason && `: ${reason}`}</p>`)}
   </${Part}>`;
 }

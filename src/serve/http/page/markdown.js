@@ -5,7 +5,7 @@ const INLINE =
   /`([^`\n]{1,2000})`|\*\*([^*\n]{1,2000})\*\*|\*([^\s*][^*\n]{0,2000})\*|(?<!\w)_([^\s_][^_\n]{0,2000})_(?!\w)|\[([^\]\n]{1,500})\]\((https?:\/\/[^)\s]{1,2000})\)|(https?:\/\/[^\s<>"'`]{1,2000}[^\s<>"'`.,;:!?)\]])/g;
 
 // The pattern lets only http and https through.
-const link = (text, to) => html`<a href=${to} target="_blank" rel="noopener noreferrer nofollow">${text}</a>`;
+const link = (text, to) => html`<a href=${to} target="_blank" rel="noopener noreferrer">${text}</a>`;
 
 function inline(text) {
   const nodes = [];

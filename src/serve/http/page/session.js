@@ -14,8 +14,7 @@ export function Session({ id, role, approvals = [], onSession, onProblem }) {
   const [why, setWhy] = useState(null);
   const [isComparing, setComparing] = useState(false);
   store.approvals = approvals.filter((one) => one.session === id);
-  const { session, problem, talk } = store;
-  const state = session && (talk.isBusy && !store.isOver ? "speaking" : session.state);
+  const { session, state, problem, talk } = store;
   useEffect(() => session && onSession({ ...session, state }), [session, state]);
   useEffect(() => problem && onProblem(problem), [problem]);
   if (problem) return html`<main class="home"><div class="width"><h1>${problem.title}</h1><p>${problem.detail}</p><p><a href="#/">All sessions</a></p></div></main>`;
@@ -40,7 +39,7 @@ export function Session({ id, role, approvals = [], onSession, onProblem }) {
     <div class="columns">
       <section class="talk" aria-label="Talk">
         <${Conversation} store=${store} onJump=${isFull && ((mark) => store.goTo(mark))} onWhy=${isFull && ask} mayAnswer=${isOperator || role === "user"} />
-        <${Composer} store=${store} isOff=${isPast} hint=${isPast ? "Messages go to the present" : undefined} over=${html`<p>This session has ${session?.state}.</p><a class="button" href="#/">New session</a>`} />
+        <${Composer} store=${store} isOff=${isPast} hint=${isPast ? "Messages go to the present" : undefined} over=${html`<p>This session has ${state}.</p><a class="button" href="#/">New session</a>`} />
       </section>
       ${isFull && html`<${Inspector} store=${store} why=${why} />`}
     </div>

@@ -108,22 +108,22 @@ export function Conversation({ store, onJump, onWhy, mayAnswer }) {
   const [isAway, setAway] = useState(false);
   const { talk, session, pending } = store;
   const isPast = store.at !== null;
-  const horizon = isPast && store.state ? markOrder(store.state.mark) : Infinity;
-  const [n, later] = [talk.items.length, talk.items.findIndex((item) => markOrder(item.mark) > horizon)];
+  const horizon = isPast && store.view && markOrder(store.view.mark);
+  const [n, later] = [talk.items.length, horizon ? talk.items.findIndex((item) => markOrder(item.mark) > horizon) : -1];
   const from = Math.max(0, (later < 0 ? n : later) - ITEMS_SHOWN - more);
+  const stick = () => {
+    const { current: el } = box;
+    if (el && stuck.current) el.scrollTop = el.scrollHeight;
+  };
+  useLayoutEffect(stick);
   useEffect(() => {
     // Back from the past, and in a window of another size, the end is in sight again.
     stuck.current = !isPast;
-    const stick = () => stuck.current && box.current?.scrollTo({ top: box.current.scrollHeight, behavior: "instant" });
     stick();
     const observer = new ResizeObserver(stick);
     observer.observe(box.current);
     return () => observer.disconnect();
   }, [isPast]);
-  useLayoutEffect(() => {
-    const { current: el } = box;
-    if (stuck.current && !isPast) el.scrollTop = el.scrollHeight;
-  });
   useLayoutEffect(() => {
     const last = isPast && [...box.current.querySelectorAll(".item:not(.future)")].at(-1);
     if (last) box.current.scrollTop = last.offsetTop + last.offsetHeight - box.current.clientHeight * 0.7;

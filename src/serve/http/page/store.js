@@ -127,7 +127,10 @@ export class Store {
       const heard = this.pending.find((one) => one.text === text.trim() && markOrder(mark) > markOrder(one.after));
       if (heard) this.drop(heard);
     }
-    if (type === "finished" || type === "failed") this.stream.close();
+    if (this.talk.over) {
+      this.stream.close();
+      setTimeout(this.askSession, 1500);
+    }
     if (this.isCaughtUp) {
       if (SESSION_NEWS.includes(type)) this.askSession();
       if (!this.isSpeechOnly && type !== "said_delta" && type !== "call_progress") this.askState(), this.askSteps();
@@ -135,8 +138,13 @@ export class Store {
     this.changed();
   }
 
+  // The event may be sooner than the session's new state.
+  get state() {
+    return this.talk.over ?? (this.talk.isBusy ? "speaking" : this.session?.state);
+  }
+
   get isOver() {
-    return this.session?.state === "finished" || this.session?.state === "failed";
+    return ["finished", "failed"].includes(this.state);
   }
 
   async loadSession() {
@@ -149,7 +157,7 @@ export class Store {
   }
 
   // What the interpreter knows, then or now; what has not come yet is what was shown before.
-  get state() {
+  get view() {
     this.shown = this.point ? this.past.get(this.point) ?? this.shown : this.now;
     return this.shown;
   }
@@ -165,9 +173,11 @@ export class Store {
   }
 
   async loadSteps() {
+    const { talk } = this;
     for (let isMore = true; isMore; this.changed()) {
       const after = this.lastPoint ? `&after=${enc(this.lastPoint)}` : "";
       const { steps, next } = await api("GET", `${this.path}/steps?limit=1000${after}`);
+      if (talk !== this.talk) return;
       steps.forEach((step) => this.step(step));
       isMore = next && steps.length;
     }

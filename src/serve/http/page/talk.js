@@ -27,6 +27,7 @@ export class Talk {
   asking = []; // indices of questions that nobody has answered
   open = -1; // index of the utterance that is being said
   isBusy = false;
+  over = null; // how it ended
   totals = { turns: 0, prompt: 0, cached: 0, completion: 0, discarded: 0 };
   model = null;
 
@@ -124,6 +125,7 @@ export class Talk {
       case "failed":
         this.close();
         this.isBusy = false;
+        this.over = e.type;
         if (!this.isSpeechOnly || e.type === "failed") this.push({ ...at, value: e.value, fault: e.fault, message: e.message });
         break;
       default:

@@ -46,7 +46,7 @@ export function Timeline({ store, mayFork }) {
   return html`<footer class="timeline" aria-label="Timeline">
     ${tick && html`<div class="banner" role="status">
       <p><strong>The past</strong><code>${tick.name}</code><span class="wide">${tick.turn && `turn ${tick.turn}, `}<${Time} at=${tick.time} seconds /></span><span class="wide">point ${tick.point}</span></p>
-      ${mayFork && html`<button disabled=${!store.state} onClick=${() => setForking(true)}>Fork here…</button>`}
+      ${mayFork && html`<button disabled=${!store.view} onClick=${() => setForking(true)}>Fork here…</button>`}
       <button class="primary" onClick=${() => move("l")}>Back to now</button>
     </div>`}
     <div class="bar">
@@ -82,7 +82,7 @@ function read({ name, value }, text) {
 
 // Another session with the same past up to here, and with other values if somebody wants so.
 function Fork({ store, tick, onClose }) {
-  const { stack, others } = store.state;
+  const { stack, others } = store.view;
   // A fork sets variables as the running frame finds them, or those of a frame below it, counted from the lowest.
   const scopes = stack.map((frame, n) => [`${frame.playbook ?? frame.plan}${n ? "" : " (running)"}`, frame.variables, n ? stack.length - 1 - n : undefined]);
   scopes.push(["others", others]);
