@@ -27,9 +27,9 @@ impl Offered {
         Offered { name: name.into(), files: files.to_vec(), version: version(&opened.text), opened }
     }
 
-    /// What people call it: its first agent's name.
+    /// What people call it: its first agent's heading.
     pub fn title(&self) -> &str {
-        self.opened.program.agents.first().map_or(&self.name, |agent| &agent.name)
+        self.opened.program.agents.first().map_or(&self.name, |agent| &agent.title)
     }
 }
 

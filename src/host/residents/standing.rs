@@ -64,8 +64,8 @@ pub struct Asked {
     pub tool: Arc<str>,
     /// In words.
     pub question: Arc<str>,
-    /// The call's arguments.
-    pub args: Vec<(Arc<str>, Value)>,
+    /// The call's arguments: name, value, and where that comes from.
+    pub args: Vec<(Arc<str>, Value, String)>,
     /// Whether the tool asks in the middle of its work: then it is the user who is asked.
     pub by_tool: bool,
 }
@@ -146,7 +146,10 @@ fn asked(view: &View, id: CallId) -> Option<Asked> {
         call: id.0,
         tool: name.clone(),
         question: question.clone()?,
-        args: arguments.iter().map(|(name, value)| (name.clone(), value.shown())).collect(),
+        args: arguments
+            .iter()
+            .map(|(name, value)| (name.clone(), value.shown(), value.origin().name().to_owned()))
+            .collect(),
         by_tool: *is_asked_by_tool,
     })
 }

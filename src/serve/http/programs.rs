@@ -21,7 +21,7 @@ use crate::span::Span;
 pub(crate) struct ProgramWire {
     name: String,
     version: String,
-    /// Its first agent's name.
+    /// Its first agent's heading.
     title: String,
     description: String,
     /// The playbook or plan that a session begins with.

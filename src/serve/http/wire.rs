@@ -59,8 +59,8 @@ pub(crate) struct ApprovalWire {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<String>,
     question: String,
-    /// Names and values, in order; not for those who may not answer.
-    args: Vec<(String, Json)>,
+    /// Names, values and where those come from, in order; not for those who may not answer.
+    args: Vec<(String, Json, String)>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -131,7 +131,8 @@ impl Server {
     pub(super) fn approval_wire(&self, caller: &Caller, asked: Question) -> ApprovalWire {
         let may = self.may_answer(caller, &asked);
         let Question { call, tool, question, args, by_tool: _ } = asked;
-        let args = args.into_iter().filter(|_| may).map(|(name, value)| (name.to_string(), json_of(&value)));
+        let args = args.into_iter().filter(|_| may);
+        let args = args.map(|(name, value, origin)| (name.to_string(), json_of(&value), origin));
         ApprovalWire {
             call,
             tool: may.then(|| tool.to_string()),

@@ -64,7 +64,7 @@ async fn a_message_that_is_sent_twice_is_taken_once() {
     refused(&handle).await;
     let second = handle.deliver(message("two", "m2")).await.unwrap();
     assert!(!second.is_repeated && second.mark > first.mark);
-    assert_eq!(done(&*handle.outcome().await.unwrap()), Some("2".into()));
+    assert_eq!(done(&handle.outcome().await.unwrap()), Some("2".into()));
     let records = journal.snapshot();
     assert_eq!(records.iter().filter(|record| matches!(record.body, RecordBody::Message { .. })).count(), 2);
 }
@@ -76,7 +76,6 @@ async fn a_program_that_was_read_is_not_read_again() {
     let session = setup.start(journal.clone()).unwrap();
     let (ending, _) = converse(session, &[]).await;
     assert_eq!(ending.outcome, None);
-    let text = ProgramText::default();
     let programs = setup.options.programs.clone();
     let read = |journal: &MemoryJournal| {
         let world = setup.world();
@@ -85,10 +84,9 @@ async fn a_program_that_was_read_is_not_read_again() {
     };
     let first = read(&journal).await;
     let signatures: Vec<_> = setup.world().tools.signatures().iter().map(|tool| tool.signature.clone()).collect();
-    let begun = match &journal.snapshot()[0].body {
-        RecordBody::Begun(begun) => ProgramText { roots: begun.roots.clone(), files: begun.files.clone() },
-        _ => text,
-    };
+    let records = journal.snapshot();
+    let RecordBody::Begun(begun) = &records[0].body else { panic!("it does not begin") };
+    let begun = ProgramText { roots: begun.roots.clone(), files: begun.files.clone() };
     let one = programs.load(&begun, signatures.clone()).unwrap();
     drop(first);
     assert_eq!(Arc::strong_count(&one), 1, "what nobody has is let go");
