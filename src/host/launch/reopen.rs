@@ -93,7 +93,7 @@ impl Launch {
     ///
     /// # Errors
     /// As for [`Launch::reopen`].
-    pub(crate) async fn open_for(&self, records: &[Record]) -> Result<Opened, LaunchError> {
+    pub async fn open_for(&self, records: &[Record]) -> Result<Opened, LaunchError> {
         let begun = begun_of(records)?;
         let (text, known) = last_text(records).ok_or_else(|| SessionError::NoSession("it has no text".to_owned()))?;
         let signatures: Vec<Signature> = known.iter().map(|tool| tool.to_tool().signature).collect();
@@ -111,7 +111,7 @@ impl Launch {
 
 /// What sessions have in common that can share what is open: the text, and what it was begun with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Setting {
+pub struct Setting {
     text: String,
     model: Arc<str>,
     classifier: Option<Arc<str>>,
@@ -120,14 +120,17 @@ pub(crate) struct Setting {
 
 impl Setting {
     /// Of a kept session.
-    pub(crate) fn of_records(records: &[Record]) -> Result<Setting, LaunchError> {
+    ///
+    /// # Errors
+    /// The records hold no session.
+    pub fn of_records(records: &[Record]) -> Result<Setting, LaunchError> {
         let Begun { model, classifier, given, .. } = begun_of(records)?.clone();
         let text = last_text(records).map(|(text, _)| text.hash()).unwrap_or_default();
         Ok(Setting { text, model, classifier, given })
     }
 
     /// Of sessions that begin with what is open.
-    pub(crate) fn of_opened(opened: &Opened) -> Setting {
+    pub fn of_opened(opened: &Opened) -> Setting {
         let (model, classifier) = (opened.world.llm.id(), Some(opened.world.classifier.id()));
         Setting { text: opened.text.hash(), model, classifier, given: opened.given.clone() }
     }
