@@ -19,6 +19,7 @@ from playwright.sync_api import sync_playwright
 
 import anywhere
 import with_mock
+import with_server
 from site_under_test import Site
 
 HERE = Path(__file__).resolve().parent
@@ -34,7 +35,7 @@ def main():
     options = parser.parse_args()
     if options.screenshots:
         options.screenshots.mkdir(parents=True, exist_ok=True)
-    rooms = [anywhere] if options.server else [anywhere, with_mock]
+    rooms = [anywhere, with_server if options.server else with_mock]
     tests = [(name, test) for room in rooms for name, test in vars(room).items() if name.startswith("test_") and options.only in name]
     passed = failed = 0
     with sync_playwright() as playwright:
