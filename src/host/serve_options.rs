@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ipnet::IpNet;
 use serde::Deserialize;
 
 /// `[serve]`.
@@ -12,6 +13,8 @@ pub struct Options {
     pub hosts: Vec<String>,
     /// Sites whose pages may use the interface.
     pub origins: Vec<String>,
+    /// Networks of proxies that say in `X-Forwarded-For` who asks.
+    pub trusted_proxies: Vec<IpNet>,
     /// Sites that may show `/chat/NAME` in a frame.
     pub frame_ancestors: Vec<String>,
     /// Whether anybody may talk, without a token.
@@ -42,6 +45,7 @@ impl Default for Options {
         Options {
             hosts: Vec::new(),
             origins: Vec::new(),
+            trusted_proxies: Vec::new(),
             frame_ancestors: Vec::new(),
             visitors: false,
             approvals: Approvals::default(),

@@ -1,5 +1,7 @@
 //! What requests carry: JSON of a known shape, of which all mistakes are told at once.
 
+use std::time::Duration;
+
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::{Response, StatusCode, header, request};
@@ -8,11 +10,15 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
+use tokio::time::timeout;
 
 use crate::serve::http::problem::{Pointed, Problem};
 
 /// The most bytes of a body.
 pub(crate) const MAX_BODY: usize = 256 << 10;
+
+/// So long a body may take.
+const ARRIVES_WITHIN: Duration = Duration::from_secs(30);
 
 /// A body that was read, or an answer.
 pub(crate) struct Typed<T>(pub(crate) T);
@@ -29,7 +35,9 @@ impl<T: DeserializeOwned + JsonSchema, S: Send + Sync> FromRequest<S> for Typed<
         if !essence.eq_ignore_ascii_case("application/json") {
             return Err(Problem::unsupported("send the body as JSON, with `Content-Type: application/json`"));
         }
-        let bytes = Bytes::from_request(request, state).await.map_err(|error| match error.status() {
+        let arrived = timeout(ARRIVES_WITHIN, Bytes::from_request(request, state)).await;
+        let late = |_| Problem::bad("the body has not arrived within 30 s; send it again", Vec::new());
+        let bytes = arrived.map_err(late)?.map_err(|error| match error.status() {
             StatusCode::PAYLOAD_TOO_LARGE => Problem::too_large(format!("a body has at most {MAX_BODY} bytes")),
             _ => Problem::bad(format!("the body did not arrive: {error}"), Vec::new()),
         })?;

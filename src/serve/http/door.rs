@@ -1,9 +1,10 @@
 //! Coming in: tokens and cookies, visitors, health; and what is said where there is no route, or where one has panicked.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use axum::extract::{Request, State};
-use axum::http::{Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
@@ -11,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::host::text::panic_text;
-use crate::serve::http::access::caller::{Caller, Role};
+use crate::serve::http::access::caller::{Caller, Peer, Role};
 use crate::serve::http::access::tokens;
 use crate::serve::http::body::Typed;
 use crate::serve::http::problem::Problem;
@@ -57,12 +58,14 @@ pub(crate) struct Visit {
 
 pub(super) async fn login(
     State(server): State<Arc<Server>>,
+    peer: Peer,
+    headers: HeaderMap,
     Typed(Login { token }): Typed<Login>,
 ) -> Result<Response, Problem> {
     let hash = tokens::hash(token.trim());
     let found = server.residents.ledger().token(hash).await?;
     if found.is_none_or(|token| token.expires.is_some_and(|expires| expires <= server.residents.now())) {
-        server.limits.wrong_token()?;
+        server.limits.wrong_token(peer.of(&headers, &server.options.trusted_proxies))?;
         return Err(Problem::unauthorized("this token is not known here, or its time is over; ask for another one"));
     }
     let cookie = server.cookies.make(&hash, server.residents.now());
@@ -79,12 +82,14 @@ pub(super) async fn me(State(server): State<Arc<Server>>, caller: Caller) -> Typ
         role: role.to_owned(),
         name: caller.name.to_string(),
         program: caller.program.map(|program| program.to_string()),
-        auth: server.needs_tokens,
+        auth: server.needs_tokens.load(Ordering::Relaxed),
     })
 }
 
 pub(super) async fn visit(
     State(server): State<Arc<Server>>,
+    peer: Peer,
+    headers: HeaderMap,
     Typed(NewVisitor { program }): Typed<NewVisitor>,
 ) -> Result<Response, Problem> {
     server.check_open()?;
@@ -95,7 +100,7 @@ pub(super) async fn visit(
         ));
     }
     server.residents.program(&program)?;
-    server.limits.visitor()?;
+    server.limits.visitor(peer.of(&headers, &server.options.trusted_proxies))?;
     let now = server.residents.now();
     let expires = Timestamp(now.0.saturating_add(VISIT));
     let no_random = |error: getrandom::Error| Problem::internal(format!("there are no random numbers: {error}"));

@@ -1,12 +1,13 @@
 //! How often (spec `serving.md`, section 6).
 
+use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dashmap::DashMap;
 use governor::clock::{Clock as _, DefaultClock};
-use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota, RateLimiter};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 
 use crate::serve::http::access::caller::{Caller, Role};
 use crate::serve::http::problem::Problem;
@@ -19,15 +20,15 @@ const MESSAGES: [u32; 2] = [300, 30];
 const STREAMS: [usize; 2] = [32, 2];
 /// Sessions of a visitor.
 pub(crate) const VISITOR_SESSIONS: usize = 20;
-/// New visitors, and wrong tokens, in a minute.
+/// New visitors, and wrong tokens, of an address in a minute.
 const STRANGERS: u32 = 10;
 
 /// What is counted. It is forgotten with the process.
 pub(crate) struct Limits {
     requests: DefaultKeyedRateLimiter<Arc<str>>,
     messages: [DefaultKeyedRateLimiter<Arc<str>>; 2],
-    visitors: DefaultDirectRateLimiter,
-    wrong_tokens: DefaultDirectRateLimiter,
+    visitors: DefaultKeyedRateLimiter<IpAddr>,
+    wrong_tokens: DefaultKeyedRateLimiter<IpAddr>,
     streams: Arc<DashMap<Arc<str>, Arc<AtomicUsize>>>,
 }
 
@@ -49,8 +50,8 @@ impl Limits {
         Limits {
             requests: RateLimiter::keyed(per_minute(REQUESTS)),
             messages: MESSAGES.map(|n| RateLimiter::keyed(per_minute(n))),
-            visitors: RateLimiter::direct(per_minute(STRANGERS)),
-            wrong_tokens: RateLimiter::direct(per_minute(STRANGERS)),
+            visitors: RateLimiter::keyed(per_minute(STRANGERS)),
+            wrong_tokens: RateLimiter::keyed(per_minute(STRANGERS)),
             streams: Arc::default(),
         }
     }
@@ -73,16 +74,16 @@ impl Limits {
     }
 
     /// Somebody wants to be a visitor.
-    pub(super) fn visitor(&self) -> Result<(), Problem> {
-        let refused = self.visitors.check().err();
+    pub(super) fn visitor(&self, from: IpAddr) -> Result<(), Problem> {
+        let refused = self.visitors.check_key(&from).err();
         refused.map_or(Ok(()), |until| {
             Err(too_often("new visitors", STRANGERS, until.wait_time_from(DefaultClock::default().now())))
         })
     }
 
     /// Somebody has come with a token that is none.
-    pub(super) fn wrong_token(&self) -> Result<(), Problem> {
-        let refused = self.wrong_tokens.check().err();
+    pub(super) fn wrong_token(&self, from: IpAddr) -> Result<(), Problem> {
+        let refused = self.wrong_tokens.check_key(&from).err();
         refused.map_or(Ok(()), |until| {
             Err(too_often("wrong tokens", STRANGERS, until.wait_time_from(DefaultClock::default().now())))
         })
@@ -104,6 +105,8 @@ impl Limits {
     pub(super) fn tidy(&self) {
         self.requests.retain_recent();
         self.messages.iter().for_each(|messages| messages.retain_recent());
+        self.visitors.retain_recent();
+        self.wrong_tokens.retain_recent();
         self.streams.retain(|_, count| count.load(Ordering::Relaxed) > 0);
     }
 }

@@ -1,15 +1,21 @@
 //! Connections: taken, served, and brought to their end.
 
+use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use axum::http::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
+use tower_service::Service;
 
+use crate::serve::http::access::caller::Peer;
 use crate::serve::http::routes;
 use crate::serve::http::server::Server;
 
@@ -19,6 +25,9 @@ const CONNECTIONS: usize = 4_096;
 /// So long a request's head may take, and so large it may be.
 const HEAD: Duration = Duration::from_secs(10);
 const HEAD_BYTES: usize = 32 << 10;
+
+/// So often what is counted is tidied, and it is looked whether there are tokens now.
+const TIDY: Duration = Duration::from_secs(2);
 
 impl Server {
     /// Serves until `stop`, then lets replies come to their end, and all sessions go.
@@ -36,10 +45,10 @@ impl Server {
                 accepted = listener.accept() => accepted,
             };
             match (accepted, permit) {
-                (Ok((stream, _)), Ok(permit)) => {
+                (Ok((stream, peer)), Ok(permit)) => {
                     let (router, server) = (router.clone(), self.clone());
                     open.spawn(async move {
-                        server.connection(stream, router).await;
+                        server.connection(stream, peer.ip(), router).await;
                         drop(permit);
                     });
                 }
@@ -62,10 +71,13 @@ impl Server {
         let _ = tokio::time::timeout(Duration::from_secs(2), open.wait()).await;
     }
 
-    async fn connection(&self, stream: TcpStream, router: axum::Router) {
+    async fn connection(&self, stream: TcpStream, peer: IpAddr, router: axum::Router) {
         // Pieces of speech are small, and wanted at once.
         let _ = stream.set_nodelay(true);
-        let service = TowerToHyperService::new(router);
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(Peer(peer));
+            router.clone().call(request)
+        });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD)
@@ -86,8 +98,12 @@ impl Server {
 
     async fn tidy(self: Arc<Server>) {
         loop {
-            tokio::time::sleep(Duration::from_secs(60)).await;
+            tokio::time::sleep(TIDY).await;
             self.limits.tidy();
+            // Whoever makes the first token wants it to be asked for from now on.
+            if !self.is_open && self.residents.ledger().tokens().await.is_ok_and(|tokens| !tokens.is_empty()) {
+                self.needs_tokens.store(true, Ordering::Relaxed);
+            }
         }
     }
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::http::Method;
+use axum::http::{HeaderName, HeaderValue, Method, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on};
 use serde_json::Value as Json;
+use tower_http::cors::CorsLayer;
 
 use crate::serve::http::access::authorize;
 use crate::serve::http::access::caller::Role;
@@ -108,11 +109,18 @@ pub(super) fn router(server: Arc<Server>) -> Router {
         };
         router = router.route(path, handler);
     }
+    let origins = server.options.origins.iter().filter_map(|origin| origin.parse().ok());
+    let foreign_pages = CorsLayer::new()
+        .allow_origin(origins.collect::<Vec<HeaderValue>>())
+        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
+        .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE, HeaderName::from_static("last-event-id")])
+        .expose_headers([header::ETAG, header::LOCATION, header::RETRY_AFTER]);
     router
         .fallback(door::nowhere)
         .method_not_allowed_fallback(door::no_method)
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(from_fn(door::catch))
+        .layer(foreign_pages)
         .layer(from_fn_with_state(server.clone(), guard))
         .with_state(server)
 }

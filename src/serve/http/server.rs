@@ -2,11 +2,12 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use crate::host::journal::JournalError;
 use crate::host::residents::Residents;
 use crate::host::serve_options::Options;
 use crate::serve::http::access::cookie::Cookies;
@@ -22,7 +23,9 @@ pub struct Server {
     pub(super) residents: Arc<Residents>,
     pub(super) options: Options,
     /// Whether callers need a token; else everybody is admin, and the server serves this machine only.
-    pub(super) needs_tokens: bool,
+    pub(super) needs_tokens: AtomicBool,
+    /// Callers never need one: the operator says so.
+    pub(super) is_open: bool,
     pub(super) port: u16,
     pub(super) cookies: Cookies,
     pub(super) limits: Limits,
@@ -34,21 +37,25 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server at an address. `key` signs its cookies.
-    pub fn new(
+    /// A server at an address, for everybody or, where there are tokens, for those who have one. `key` signs its cookies.
+    ///
+    /// # Errors
+    /// The tokens cannot be read.
+    pub async fn new(
         residents: Arc<Residents>,
         options: Options,
-        (address, needs_tokens): (SocketAddr, bool),
+        (address, is_open): (SocketAddr, bool),
         key: [u8; 64],
-    ) -> Arc<Server> {
+    ) -> Result<Arc<Server>, JournalError> {
+        let has_tokens = !residents.ledger().tokens().await?.is_empty();
         let frame_ancestors = match options.frame_ancestors.as_slice() {
             [] => "'none'".to_owned(),
             sites => sites.join(" "),
         };
-        Arc::new(Server {
+        Ok(Arc::new(Server {
             residents,
-            options,
-            needs_tokens,
+            needs_tokens: AtomicBool::new(!is_open && (options.visitors || has_tokens)),
+            is_open,
             port: address.port(),
             cookies: Cookies::new(key),
             limits: Limits::new(),
@@ -57,7 +64,8 @@ impl Server {
             draining: CancellationToken::new(),
             frame_ancestors,
             import_map_hash: page::import_map_hash(),
-        })
+            options,
+        }))
     }
 
     /// A request was answered.

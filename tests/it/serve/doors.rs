@@ -89,3 +89,42 @@ fn a_session_rests_and_goes_on_when_it_is_wanted() {
     assert_eq!(said["session"]["value"], "4334", "{said}");
     assert_eq!(state()["state"], "finished");
 }
+
+#[test]
+fn pages_of_named_sites_may_use_the_interface_and_others_may_not() {
+    let mut files = talk();
+    files.push(("playhouse.toml".to_owned(), "[serve]\norigins = [\"https://www.example\"]\n".to_owned()));
+    let running = Running::start(&files, &[("ida", Role::User)]);
+    let allowed = |origin: &str, method: &str, headers: &[(&str, &str)], body| {
+        let headers: Vec<(&str, &str)> = headers.iter().copied().chain([("origin", origin)]).collect();
+        let answer = running.ask(method, "/api/sessions", &headers, body);
+        let allowed = answer.headers.iter().find(|(name, _)| name == "access-control-allow-origin");
+        (answer.status, allowed.map(|(_, value)| value.clone()))
+    };
+    let (own, foreign) = ("https://www.example", "https://evil.example");
+    let token = ("authorization", "Bearer ph_ida");
+    let preflight = [("access-control-request-method", "POST"), ("access-control-request-headers", "authorization")];
+    assert_eq!(allowed(own, "OPTIONS", &preflight, None), (200, Some(own.to_owned())));
+    assert_eq!(allowed(foreign, "OPTIONS", &preflight, None), (200, None));
+    assert_eq!(allowed(own, "GET", &[token], None), (200, Some(own.to_owned())));
+    let begin = Some(r#"{"program":"desk"}"#);
+    assert_eq!(allowed(own, "POST", &[token, JSON], begin), (201, Some(own.to_owned())));
+    assert_eq!(allowed(foreign, "POST", &[token, JSON], begin), (403, None));
+}
+
+#[test]
+fn what_a_trusted_proxy_says_of_who_asks_counts_and_nobody_elses_word() {
+    let mut files = talk();
+    files.push(("playhouse.toml".to_owned(), "[serve]\ntrusted_proxies = [\"127.0.0.1/32\"]\n".to_owned()));
+    let ask = |running: &Running, from: &str| {
+        let headers = [("authorization", "Bearer ph_nobody"), ("x-forwarded-for", from)];
+        running.ask("GET", "/api/me", &headers, None).status
+    };
+    let running = Running::start(&files, &[("ida", Role::User)]);
+    let one: Vec<u16> = (0..11).map(|_| ask(&running, "10.0.0.1, 192.0.2.1")).collect();
+    assert_eq!(one.last(), Some(&429));
+    assert_eq!(ask(&running, "10.0.0.1, 192.0.2.2"), 401, "another one");
+    let running = Running::start(&talk(), &[("ida", Role::User)]);
+    let many: Vec<u16> = (0..11).map(|n| ask(&running, &format!("192.0.2.{n}"))).collect();
+    assert_eq!(many.last(), Some(&429), "it is one who says to be many");
+}

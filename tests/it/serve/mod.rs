@@ -93,12 +93,12 @@ impl Running {
             let address = listener.local_addr().unwrap();
             (residents, listener, address)
         });
-        let needs_tokens = !tokens.is_empty() || options.visitors;
         let ledger = residents.ledger().clone();
         for (name, role) in tokens {
             runtime.block_on(add_token(&ledger, name, *role));
         }
-        let server = Server::new(residents.clone(), options, (address, needs_tokens), [7; 64]);
+        let server = Server::new(residents.clone(), options, (address, false), [7; 64]);
+        let server = runtime.block_on(server).unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
         let handle = runtime.handle().clone();
         let thread = std::thread::spawn(move || {

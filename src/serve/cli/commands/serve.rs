@@ -189,8 +189,9 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
         tell(console, &offered.opened.remarks);
     }
     let tokens = residents.ledger().tokens().await.map_err(journal_failure)?;
-    let needs_tokens = !arguments.no_auth_i_know && (options.visitors || !tokens.is_empty());
-    if !needs_tokens && !arguments.no_auth_i_know && !arguments.listen.ip().is_loopback() {
+    let is_open = arguments.no_auth_i_know;
+    let needs_tokens = !is_open && (options.visitors || !tokens.is_empty());
+    if !needs_tokens && !is_open && !arguments.listen.ip().is_loopback() {
         return Err(Failure::wrong(format!(
             "--listen {}: others could reach this, and there are no tokens; make one with `playhouse serve token new NAME \
              --role admin`, or listen on 127.0.0.1",
@@ -203,7 +204,7 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
     })?;
     let address = listener.local_addr().map_err(|cause| Failure::failed(format!("--listen: {cause}")))?;
     let key = key(&place)?;
-    let server = Server::new(residents.clone(), options, (address, needs_tokens), key);
+    let server = Server::new(residents.clone(), options, (address, is_open), key).await.map_err(journal_failure)?;
     // Before anybody is told that it is there.
     let stop = ended()?;
     let n_recovered = residents.recover().await.map_err(failed)?;

@@ -1,9 +1,12 @@
 //! Who asks, and what they may do.
 
+use std::convert::Infallible;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
-use axum::http::request;
+use axum::http::{HeaderMap, request};
+use ipnet::IpNet;
 
 use crate::host::ledger::Served;
 use crate::serve::http::problem::Problem;
@@ -33,6 +36,36 @@ pub(crate) struct Caller {
     pub(crate) program: Option<Arc<str>>,
     /// Whether it came by a cookie, which a browser sends by itself.
     pub(crate) by_cookie: bool,
+}
+
+/// Where a connection comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) IpAddr);
+
+impl Peer {
+    /// Nobody knows.
+    pub(crate) const NOBODY: Peer = Peer(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+
+    /// Who asks: of a proxy that is trusted whom it names, from the last one on the first that is no such proxy.
+    pub(crate) fn of(self, headers: &HeaderMap, proxies: &[IpNet]) -> IpAddr {
+        let is_proxy = |address: &IpAddr| proxies.iter().any(|network| network.contains(address));
+        if !is_proxy(&self.0) {
+            return self.0;
+        }
+        let named = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
+        let mut named: Vec<&str> = named.flat_map(|value| value.split(',')).collect();
+        named.reverse();
+        let addresses = named.into_iter().map_while(|address| address.trim().parse().ok());
+        addresses.into_iter().find(|address| !is_proxy(address)).unwrap_or(self.0)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Peer {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut request::Parts, _: &S) -> Result<Peer, Infallible> {
+        Ok(parts.extensions.get::<Peer>().copied().unwrap_or(Peer::NOBODY))
+    }
 }
 
 impl Caller {

@@ -7,13 +7,14 @@ pub(crate) mod cookie;
 pub mod tokens;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::serve::http::access::caller::Caller;
+use crate::serve::http::access::caller::{Caller, Peer};
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
 
@@ -25,7 +26,8 @@ pub(super) async fn authorize(
     mut request: Request,
     next: Next,
 ) -> Response {
-    match identify(&server, request.headers()).await {
+    let peer = request.extensions().get::<Peer>().copied().unwrap_or(Peer::NOBODY);
+    match identify(&server, peer, request.headers()).await {
         // What a browser sends by itself is no sign that somebody wants it.
         Ok(caller) if caller.by_cookie && changes(request.method()) && !is_same_origin(request.headers()) => {
             let detail = "with a cookie only the server's own page changes something; send a token";
@@ -59,8 +61,8 @@ pub(super) fn is_same_origin(headers: &HeaderMap) -> bool {
 }
 
 /// Whose token it is.
-pub(super) async fn identify(server: &Server, headers: &HeaderMap) -> Result<Caller, Problem> {
-    if !server.needs_tokens {
+pub(super) async fn identify(server: &Server, peer: Peer, headers: &HeaderMap) -> Result<Caller, Problem> {
+    if !server.needs_tokens.load(Ordering::Relaxed) {
         return Ok(Caller::anybody());
     }
     let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
@@ -79,7 +81,7 @@ pub(super) async fn identify(server: &Server, headers: &HeaderMap) -> Result<Cal
     let found = server.residents.ledger().token(hash).await?;
     let found = found.filter(|token| token.expires.is_none_or(|expires| expires > server.residents.now()));
     let Some(token) = found else {
-        server.limits.wrong_token()?;
+        server.limits.wrong_token(peer.of(headers, &server.options.trusted_proxies))?;
         return Err(Problem::unauthorized("this token is not known here, or its time is over; ask for another one"));
     };
     let role = token.role.parse().map_err(|_| Problem::internal("the token's role is not known to this version"))?;
