@@ -45,6 +45,9 @@ const DRAIN_TIMEOUT: Duration = Duration::from_millis(250);
 /// nobody reads as fast. Those of a slower server wait for nothing.
 const PACE: Duration = Duration::from_millis(1);
 
+/// So many pieces in a row may come too early: a reply that comes in a few large parts waits for nothing.
+const N_FREE: u32 = 4;
+
 /// Sends requests.
 #[derive(Clone)]
 pub(super) struct Transport {
@@ -132,8 +135,8 @@ struct Lines<S> {
     is_over: bool,
     /// Before this nothing more is handed on.
     due: Instant,
-    /// The pieces come more quickly than [`PACE`]: the next ones are not looked at before it is time.
-    is_quick: bool,
+    /// So often in a row something came before that.
+    n_early: u32,
 }
 
 impl<S, B> Lines<S>
@@ -143,23 +146,24 @@ where
 {
     fn new(server: Arc<Server>, bytes: S) -> Lines<S> {
         let due = Instant::now();
-        Lines { server, bytes, partial: Vec::new(), n_bytes: 0, is_over: false, due, is_quick: false }
+        Lines { server, bytes, partial: Vec::new(), n_bytes: 0, is_over: false, due, n_early: 0 }
     }
 
     async fn next(mut self) -> Option<(Vec<u8>, Self)> {
         while !self.is_over {
-            let was_quick = self.is_quick;
-            if was_quick {
+            // Of a quick server the next pieces are not looked at before it is time.
+            let is_quick = self.n_early > N_FREE;
+            if is_quick {
                 sleep_until(self.due).await;
             }
             let first = self.bytes.next().await;
             let is_early = self.due > Instant::now();
-            if is_early {
+            if is_early && self.n_early >= N_FREE {
                 sleep_until(self.due).await;
             }
-            let lines = self.take_all(first).await;
-            // Some servers send every piece in two.
-            self.is_quick &= was_quick || is_early;
+            let (lines, n_pieces) = self.take_all(first).await;
+            let is_early = is_early || is_quick && n_pieces > 1;
+            self.n_early = if is_early { self.n_early.saturating_add(1) } else { 0 };
             if let Some(done) = done_position(&lines) {
                 self.drain().await;
                 return Some((lines[..done].to_vec(), self));
@@ -171,21 +175,20 @@ where
         None
     }
 
-    /// What has come by now, beginning with a first piece.
-    async fn take_all(&mut self, first: Option<reqwest::Result<B>>) -> Vec<u8> {
+    /// What has come by now, beginning with a first piece, and how many pieces that is.
+    async fn take_all(&mut self, first: Option<reqwest::Result<B>>) -> (Vec<u8>, usize) {
         let mut lines = self.take(first);
-        self.is_quick = false;
+        let mut n_pieces = 1;
         while lines.len() < MAX_LINES_BYTES {
             let next = if self.is_over { None } else { self.arrived().await };
             let Some(next) = next else {
                 self.due = Instant::now() + PACE;
-                return lines;
+                break;
             };
             lines.extend(self.take(next));
-            self.is_quick = true;
+            n_pieces += 1;
         }
-        self.is_quick = false;
-        lines
+        (lines, n_pieces)
     }
 
     /// What comes next, if it is here. The connection is some other task's, which hands on one piece each time it runs.
