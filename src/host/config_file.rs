@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::host::equipment::declaration::{self, Source, Written};
 use crate::host::keys::{ConfigError, read, unknown_key};
-use crate::host::serve_options::Options;
+use crate::host::serve_options::ServeOptions;
 use crate::host::settings::SettingsWire;
 use crate::span::LineIndex;
 use crate::value::Value;
@@ -79,7 +79,7 @@ pub struct FileConfig {
     /// `[limits]`: the fields of the machine's settings, by name; checked.
     pub limits: Vec<(String, serde_json::Value)>,
     /// `[serve]`.
-    pub serve: Options,
+    pub serve: ServeOptions,
     /// `plugins`, `mcp`, `resources` and `tools`, one entry of them each.
     pub declared: Vec<Written>,
 }

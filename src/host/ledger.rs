@@ -45,7 +45,7 @@ pub struct Served {
 
 /// Which sessions are wanted; the newest come first.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct Filter {
     /// Of this program.
     pub program: Option<Arc<str>>,
     /// Of this owner.
@@ -89,7 +89,8 @@ impl Ledger {
         Ok(Ledger { path, connection: Arc::new(Mutex::new(connection)) })
     }
 
-    /// Notes a session that is about to begin; false: one with this id is there.
+    /// Notes a session that is about to begin; false: one with this id is there. It goes with the session
+    /// ([`crate::host::journal::store::Store::delete`]).
     ///
     /// # Errors
     /// It cannot be written.
@@ -131,6 +132,18 @@ impl Ledger {
         self.write(move |connection| {
             let update = "UPDATE served SET standing = ?, wake = ? WHERE session = ? AND opened = ?";
             connection.execute(update, params![standing, wake.map(|wake| wake.0), &*session, opened]).map(|_| ())
+        })
+        .await
+    }
+
+    /// The session is opened again only when somebody wants it.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub async fn let_sleep(&self, session: Arc<str>) -> Result<(), JournalError> {
+        self.write(move |connection| {
+            let update = "UPDATE served SET wake = NULL WHERE session = ?";
+            connection.execute(update, [&*session]).map(|_| ())
         })
         .await
     }
@@ -179,14 +192,14 @@ impl Ledger {
     ///
     /// # Errors
     /// They cannot be read.
-    pub async fn list(&self, wanted: Wanted) -> Result<Vec<Served>, JournalError> {
+    pub async fn list(&self, filter: Filter) -> Result<Vec<Served>, JournalError> {
         self.with(move |connection| {
             let select = format!(
                 "SELECT {COLUMNS} FROM served WHERE (?1 IS NULL OR program = ?1) AND (?2 IS NULL OR owner = ?2) \
                  AND (?3 IS NULL OR number < (SELECT number FROM served WHERE session = ?3)) \
                  ORDER BY number DESC LIMIT ?4"
             );
-            let Wanted { program, owner, before, limit } = &wanted;
+            let Filter { program, owner, before, limit } = &filter;
             let limit = i64::try_from(*limit).unwrap_or(i64::MAX);
             let mut statement = connection.prepare(&select)?;
             let rows =
@@ -210,7 +223,7 @@ impl Ledger {
         .await
     }
 
-    /// Keeps a token; false: there is one with this name.
+    /// Keeps a token; false: there is one with this name. Those whose time is over go.
     ///
     /// # Errors
     /// It cannot be written.
@@ -220,6 +233,7 @@ impl Ledger {
                           VALUES (?, ?, ?, ?, ?, ?)";
             let TokenRow { hash, name, role, program, created, expires } = &token;
             let expires = expires.map(|expires| expires.0);
+            connection.execute("DELETE FROM token WHERE expires <= ?", [created.0])?;
             Ok(connection.execute(insert, params![hash, &**name, role, program.as_deref(), created.0, expires])? > 0)
         })
         .await

@@ -5,10 +5,12 @@ use std::time::Duration;
 use ipnet::IpNet;
 use serde::Deserialize;
 
+use crate::host::keys::seconds;
+
 /// `[serve]`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Options {
+pub struct ServeOptions {
     /// Names, with or without a port, by which this server is asked for, beside those of this machine.
     pub hosts: Vec<String>,
     /// Sites whose pages may use the interface.
@@ -21,12 +23,16 @@ pub struct Options {
     pub visitors: bool,
     /// Who answers what is asked before a call.
     pub approvals: Approvals,
-    /// After so many seconds in which nobody needs it a session rests.
-    pub idle: u64,
+    /// After so long in which nobody needs it a session rests.
+    #[serde(deserialize_with = "seconds")]
+    pub idle: Duration,
     /// So many sessions are in memory at most.
     pub max_live: usize,
-    /// So many seconds replies have to come to their end when the server ends.
-    pub grace: u64,
+    /// So many sessions may do something at the same time.
+    pub max_busy: usize,
+    /// So long replies have to come to their end when the server ends.
+    #[serde(deserialize_with = "seconds")]
+    pub grace: Duration,
 }
 
 /// Who answers what is asked before a call.
@@ -40,30 +46,19 @@ pub enum Approvals {
     User,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for ServeOptions {
+    fn default() -> ServeOptions {
+        ServeOptions {
             hosts: Vec::new(),
             origins: Vec::new(),
             trusted_proxies: Vec::new(),
             frame_ancestors: Vec::new(),
             visitors: false,
             approvals: Approvals::default(),
-            idle: 60,
+            idle: Duration::from_secs(60),
             max_live: 2_000,
-            grace: 30,
+            max_busy: 256,
+            grace: Duration::from_secs(30),
         }
-    }
-}
-
-impl Options {
-    /// [`Options::idle`] as a duration.
-    pub fn idle_time(&self) -> Duration {
-        Duration::from_secs(self.idle)
-    }
-
-    /// [`Options::grace`] as a duration.
-    pub fn grace_time(&self) -> Duration {
-        Duration::from_secs(self.grace)
     }
 }

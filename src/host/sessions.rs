@@ -147,6 +147,11 @@ impl Sessions {
         ids
     }
 
+    /// How many do something ([`SessionHandle::is_busy`]).
+    pub fn n_busy(&self) -> usize {
+        self.live.iter().filter(|entry| entry.value().as_ref().is_none_or(SessionHandle::is_busy)).count()
+    }
+
     /// How many places are taken.
     pub fn len(&self) -> usize {
         self.live.len()

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use crate::host::journal::JournalError;
 use crate::host::journal::address::{Address, Place};
-use crate::host::journal::record::{Begun, Record, RecordBody};
+use crate::host::journal::record::{Begun, Record};
 use crate::host::journal::store::{Found, Known, Listed, Standing};
 use crate::host::replay::error::SessionError;
-use crate::host::replay::{Replayed, Stop, on_thread, replay};
+use crate::host::replay::{Replayed, Stop, begun_of, on_thread, replay};
 use crate::vm::protocol::{Outcome, Timestamp, Wait};
 
 /// One line of `sessions list`.
@@ -147,10 +147,8 @@ pub async fn open(address: &Address) -> Result<Opened, SessionError> {
     let records = address.read().await?;
     on_thread(move || {
         let replayed = replay(&records, None)?;
-        match records.first().map(|record| record.body.clone()) {
-            Some(RecordBody::Begun(begun)) => Ok(Opened { begun: *begun, records, replayed }),
-            _ => Err(SessionError::NoSession("it does not begin with `begun`".to_owned())),
-        }
+        let begun = begun_of(&records)?.clone();
+        Ok(Opened { begun, records, replayed })
     })
     .await
 }

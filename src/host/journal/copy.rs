@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 
+use crate::host::journal::private::private;
 use crate::host::journal::record::Record;
 use crate::host::journal::{JournalError, secrets};
 
@@ -42,11 +43,7 @@ pub fn keep_secrets(path: &Path, records: &[Record]) -> Result<(), JournalError>
 /// # Errors
 /// It is there already, or cannot be made.
 pub fn make(path: &Path) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(|_| ())
+    private(OpenOptions::new().write(true).create_new(true)).open(path).map(|_| ())
 }
 
 /// Writes all of a file that was made; it is on disk when this returns.

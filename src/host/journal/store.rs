@@ -121,7 +121,7 @@ pub fn is_session_id(text: &str) -> bool {
 
 /// # Errors
 /// The text cannot be a session's id.
-pub(super) fn check_session_id(session: &str) -> Result<(), JournalError> {
+pub(crate) fn check_session_id(session: &str) -> Result<(), JournalError> {
     if is_session_id(session) {
         return Ok(());
     }

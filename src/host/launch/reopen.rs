@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::host::journal::address::Address;
-use crate::host::journal::record::{Begun, GivenFiles, Record, RecordBody};
+use crate::host::journal::record::{Begun, GivenFiles, Record};
 use crate::host::launch::error::LaunchError;
 use crate::host::launch::models::BegunWith;
 use crate::host::launch::open::{Opened, Source};
 use crate::host::launch::workshop::{Choices, Launch, Remark};
 use crate::host::program::{ProgramText, load_files};
-use crate::host::replay::{Stop, last_text, replay};
+use crate::host::replay::{Stop, begun_of, last_text, replay};
 use crate::host::session::{Kept, Session, SessionError};
 use crate::host::tool::registry::Registry;
 use crate::lang::diff::changes::ProgramChanges;
@@ -52,10 +52,7 @@ impl Launch {
         // Opened first: whoever else holds it is more important than anything that could be wrong here.
         let kept = Kept::read(wanted.address.open().await?).await?;
         let records = kept.records();
-        let Some(RecordBody::Begun(begun)) = records.first().map(|record| &record.body) else {
-            let none = format!("{}: it is empty", wanted.address.location());
-            return Err(SessionError::NoSession(none).into());
-        };
+        let begun = begun_of(records)?;
         wanted.address.check(records)?;
         let own_text = || ProgramText { roots: begun.roots.clone(), files: begun.files.clone() };
         let (text, known) = last_text(records).unwrap_or_else(|| (own_text(), &begun.tools));
@@ -76,7 +73,7 @@ impl Launch {
                  a new session for that",
             ));
         }
-        let begun = (**begun).clone();
+        let begun = begun.clone();
         Ok(Reopened { opened, changes, begun, migrates, kept })
     }
 }
@@ -133,13 +130,6 @@ impl Setting {
     pub fn of_opened(opened: &Opened) -> Setting {
         let (model, classifier) = (opened.world.llm.id(), Some(opened.world.classifier.id()));
         Setting { text: opened.text.hash(), model, classifier, given: opened.given.clone() }
-    }
-}
-
-fn begun_of(records: &[Record]) -> Result<&Begun, LaunchError> {
-    match records.first().map(|record| &record.body) {
-        Some(RecordBody::Begun(begun)) => Ok(begun),
-        _ => Err(SessionError::NoSession("it does not begin with `begun`".to_owned()).into()),
     }
 }
 

@@ -69,6 +69,18 @@ pub struct Witnesses<'a> {
     pub programs: &'a ProgramCache,
 }
 
+/// How a session began.
+///
+/// # Errors
+/// The records hold none.
+pub fn begun_of(records: &[Record]) -> Result<&Begun, SessionError> {
+    match records.first().map(|first| &first.body) {
+        Some(RecordBody::Begun(begun)) => Ok(begun),
+        Some(_) => Err(SessionError::NoSession("it does not begin with `begun`".to_owned())),
+        None => Err(SessionError::NoSession("it is empty".to_owned())),
+    }
+}
+
 /// The text that a session has at the end of its records, and the tools it was read with. None: they hold no session.
 pub fn last_text(records: &[Record]) -> Option<(ProgramText, &[ToolWire])> {
     records.iter().rev().find_map(|record| {
@@ -99,11 +111,9 @@ pub fn replay_watched(
     witnesses: Option<Witnesses<'_>>,
     watch: &mut dyn FnMut(Timestamp, &Progress),
 ) -> Result<Replayed, SessionError> {
-    let Some((first, events)) = records.split_first() else {
-        return Err(SessionError::NoSession("it is empty".to_owned()));
-    };
-    let mut follower = Follower::begin(first, witnesses)?;
-    follower.follow_watched(events, witnesses, watch)?;
+    let mut follower = Follower::begin(records, witnesses)?;
+    let began = follower.time;
+    follower.follow_watched(&records[1..], witnesses, watch)?;
     let mut n_directives = 0;
     let stop = loop {
         let (progress, stop) = follower.advance();
@@ -115,7 +125,7 @@ pub fn replay_watched(
         n_directives += 1;
     };
     let Follower { session, machine, tools, time, maker, messages, .. } = follower;
-    Ok(Replayed { session, machine, stop, n_directives, tools, began: first.timestamp(), time, maker, messages })
+    Ok(Replayed { session, machine, stop, n_directives, tools, began, time, maker, messages })
 }
 
 /// Does what takes as long as a machine needs for all events of a session, on a thread for that.
@@ -189,18 +199,17 @@ impl Outstanding {
 
 impl Follower {
     /// The machine after the journal's first record, before it has moved.
-    pub(crate) fn begin(first: &Record, witnesses: Option<Witnesses<'_>>) -> Result<Follower, SessionError> {
-        let RecordBody::Begun(begun) = &first.body else {
-            return Err(SessionError::NoSession("it does not begin with `begun`".to_owned()));
-        };
-        let begin = to_begin(begun, first.timestamp(), witnesses)?;
+    pub(crate) fn begin(records: &[Record], witnesses: Option<Witnesses<'_>>) -> Result<Follower, SessionError> {
+        let begun = begun_of(records)?;
+        let time = records.first().map(Record::timestamp).unwrap_or_default();
+        let begin = to_begin(begun, time, witnesses)?;
         let maker = EventMaker::new(begun.session.clone(), begin.program.clone());
         Ok(Follower {
             session: begun.session.clone(),
             tools: begin.tools.clone(),
             machine: Machine::begin(begin),
             maker,
-            time: first.timestamp(),
+            time,
             messages: MessageIds::default(),
             asked: Vec::new(),
             started: Vec::new(),

@@ -20,6 +20,11 @@ pub enum ResidentError {
     /// No session has this id.
     #[error("there is no session {0} here; ids are given when a session begins, and it may have been deleted since")]
     NoSession(Arc<str>),
+    /// No more may do something at the same time.
+    #[error(
+        "{0} sessions do something at this moment, as many as may (`max_busy` under [serve]); try again in a moment"
+    )]
+    TooBusy(usize),
     /// The id is another session's.
     #[error("the id {0} is taken by another session; choose another one, or let the server choose")]
     Taken(Arc<str>),

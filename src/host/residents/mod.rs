@@ -3,7 +3,13 @@
 
 pub mod error;
 
+pub mod feed;
+
+pub mod fork;
+
 pub mod offered;
+
+mod opening;
 
 pub mod standing;
 
@@ -13,21 +19,25 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use dashmap::DashMap;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
+use crate::host::journal::Durability;
 use crate::host::journal::address::{Address, Place};
 use crate::host::journal::record::Record;
-use crate::host::journal::store::{Store, is_session_id};
-use crate::host::journal::{Durability, JournalError, JournalErrorKind};
-use crate::host::launch::{Launch, LaunchError, Opened, Setting, Source, StartOptions, find_entry};
+use crate::host::journal::store::{Store, check_session_id};
+use crate::host::launch::{Launch, Opened, Setting, Source, StartOptions, find_entry};
 use crate::host::ledger::{Ledger, Served};
-use crate::host::llm::ModelKind;
-use crate::host::program::{ProgramCache, ProgramText};
+use crate::host::program::ProgramCache;
+use crate::host::replay::on_thread;
 use crate::host::residents::error::ResidentError;
 use crate::host::residents::offered::Offered;
 use crate::host::residents::standing::Standing;
-use crate::host::session::{Kept, Session, SessionError, SessionHandle};
+use crate::host::serve_options::ServeOptions;
+use crate::host::session::{SessionError, SessionHandle};
 use crate::host::sessions::{Sessions, new_id};
+use crate::host::travel::Timeline;
 use crate::value::Map;
 use crate::vm::protocol::Timestamp;
 
@@ -42,7 +52,16 @@ pub struct Residents {
     programs: RwLock<BTreeMap<Arc<str>, Arc<Offered>>>,
     /// What is open for sessions that share it.
     open: Mutex<HashMap<Setting, Arc<Opened>>>,
+    /// Those who write how a session stands that has ended.
+    keepers: TaskTracker,
+    /// Pasts that are walked at one time: each takes a processor.
+    walks: Semaphore,
+    max_busy: usize,
+    draining: CancellationToken,
 }
+
+/// Pasts that are walked at one time.
+const WALKS: usize = 4;
 
 /// A session that is to begin.
 #[derive(Clone, Debug)]
@@ -61,20 +80,14 @@ pub struct Beginning {
     pub labels: String,
 }
 
-/// What a live session goes on with.
-struct Held {
-    opened: Arc<Opened>,
-    /// Nobody else has it: it is closed with the session.
-    is_own: bool,
-}
-
 impl Residents {
     /// No programs yet; sessions are kept in `place`, which must be a store in SQLite.
     ///
     /// # Errors
     /// The store cannot be opened.
-    pub async fn open(launch: Launch, place: &Place, max_live: usize) -> Result<Arc<Residents>, ResidentError> {
+    pub async fn open(launch: Launch, place: &Place, options: &ServeOptions) -> Result<Arc<Residents>, ResidentError> {
         let ledger = Ledger::open(place.path()).await?;
+        let max_live = options.max_live.min(most_by_files());
         Ok(Arc::new(Residents {
             launch,
             store: place.store(),
@@ -83,6 +96,10 @@ impl Residents {
             doors: DashMap::new(),
             programs: RwLock::default(),
             open: Mutex::default(),
+            keepers: TaskTracker::new(),
+            max_busy: options.max_busy,
+            walks: Semaphore::new(WALKS),
+            draining: CancellationToken::new(),
         }))
     }
 
@@ -156,12 +173,11 @@ impl Residents {
     /// There is no such program or playbook, the id is taken by a session of another program, there is no room, or it
     /// cannot be written.
     pub async fn begin(self: &Arc<Self>, beginning: Beginning) -> Result<(Served, bool), ResidentError> {
+        self.check_room()?;
         let offered = self.program(&beginning.program)?;
         let entry = beginning.playbook.as_deref().map(|name| find_entry(&offered.opened.program, name)).transpose()?;
         let id = beginning.id.clone().unwrap_or_else(|| new_id(&*self.launch.workshop.clock));
-        if !is_session_id(&id) {
-            return Err(JournalError::new("", JournalErrorKind::SessionId(id)).into());
-        }
+        check_session_id(&id)?;
         let served = Served {
             session: id.clone(),
             program: offered.name.clone(),
@@ -184,9 +200,16 @@ impl Residents {
         let begun = self.sessions.open_or_resume(&id, async || {
             let journal = self.store.open(&id).await?;
             let held = self.held(offered.opened.clone()).await?;
-            let session = held.opened.start(journal, options)?;
-            self.keep(&session, held, 1);
-            Ok::<_, ResidentError>(session)
+            match held.opened.start(journal, options) {
+                Ok(session) => {
+                    self.keep(&session, held, 1);
+                    Ok::<_, ResidentError>(session)
+                }
+                Err(error) => {
+                    held.close().await;
+                    Err(error.into())
+                }
+            }
         });
         if let Err(error) = begun.await {
             self.ledger.forget(id).await?;
@@ -199,7 +222,7 @@ impl Residents {
     ///
     /// # Errors
     /// It cannot be written.
-    pub async fn add(&self, served: Served, records: &[Record]) -> Result<(), ResidentError> {
+    async fn add(&self, served: Served, records: &[Record]) -> Result<(), ResidentError> {
         let mut journal = self.store.open(&served.session).await?;
         let session = served.session.clone();
         if !self.ledger.begin(served).await? {
@@ -221,30 +244,6 @@ impl Residents {
     /// There is none.
     pub async fn find(&self, id: &Arc<str>) -> Result<Served, ResidentError> {
         self.ledger.find(id.clone()).await?.ok_or_else(|| ResidentError::NoSession(id.clone()))
-    }
-
-    /// The door to a session, which is opened for it where it rests.
-    ///
-    /// # Errors
-    /// There is none, another process has it, there is no room, or what it was begun with is gone.
-    pub async fn handle(self: &Arc<Self>, id: &Arc<str>) -> Result<SessionHandle, ResidentError> {
-        self.sessions.open_or_resume(id, async || self.resume(id, None).await).await
-    }
-
-    /// Goes on with a session with the text of a program that is offered now.
-    ///
-    /// # Errors
-    /// As for [`Residents::handle`]; the text has an error.
-    pub async fn migrate(self: &Arc<Self>, id: &Arc<str>, program: &str) -> Result<SessionHandle, ResidentError> {
-        let offered = self.program(program)?;
-        if let Some(live) = self.sessions.get(id) {
-            live.stop().await;
-            // How it ended is seen when it is read again.
-            let _ = live.outcome().await;
-        }
-        let handle = self.sessions.open_or_resume(id, async || self.resume(id, Some(&offered)).await).await?;
-        self.ledger.change_program(id.clone(), offered.name.clone(), offered.version.clone()).await?;
-        Ok(handle)
     }
 
     /// How a session stands, without opening it.
@@ -290,134 +289,73 @@ impl Residents {
             live.stop().await;
             let _ = live.outcome().await;
         }
-        match self.store.delete(id).await {
-            Ok(()) => {}
-            // It never came to a first record.
-            Err(error) if matches!(error.kind, JournalErrorKind::NoSession(_)) => {}
-            Err(error) => return Err(error.into()),
-        }
-        Ok(self.ledger.forget(id.clone()).await?)
+        Ok(self.store.delete(id).await?)
     }
 
-    /// Goes on with the sessions that a process had when it died.
+    /// The past of a session, built on a thread for that; few at a time.
     ///
     /// # Errors
-    /// The store cannot be read.
-    pub async fn recover(self: &Arc<Self>) -> Result<usize, ResidentError> {
-        self.wake(true).await
+    /// It cannot be read, or `work` fails.
+    pub async fn past<T: Send + 'static>(
+        &self,
+        id: &Arc<str>,
+        work: impl FnOnce(Timeline) -> Result<T, SessionError> + Send + 'static,
+    ) -> Result<T, ResidentError> {
+        let records = self.records(id).await?;
+        let _walk = self.walk().await?;
+        Ok(on_thread(move || work(Timeline::new(records)?)).await?)
     }
 
-    /// Lets sessions rest that nobody needs for so long, wakes those whose time has come, and closes what no session
-    /// needs any more. Never ends.
-    pub async fn tend(self: Arc<Self>, idle: Duration) {
-        loop {
-            tokio::time::sleep(Duration::from_secs(1)).await;
-            self.sessions.rest(idle);
-            if let Err(error) = self.wake(false).await {
-                tracing::warn!(%error, "sessions whose time has come cannot be looked for");
-            }
-            let unused: Vec<Arc<Opened>> = {
-                let mut open = self.open.lock().await;
-                let programs = self.programs();
-                let is_used = |opened: &Arc<Opened>| {
-                    Arc::strong_count(opened) > 1 || programs.iter().any(|offered| Arc::ptr_eq(&offered.opened, opened))
-                };
-                open.extract_if(|_, opened| !is_used(opened)).map(|(_, opened)| opened).collect()
-            };
-            for opened in unused {
-                opened.close().await;
-            }
+    /// Waits for its turn to walk a past.
+    async fn walk(&self) -> Result<SemaphorePermit<'_>, ResidentError> {
+        Ok(self.walks.acquire().await.map_err(|_| SessionError::Draining)?)
+    }
+
+    /// Comes when the process is about to end.
+    pub fn draining(&self) -> &CancellationToken {
+        &self.draining
+    }
+
+    /// Whether something new may begin.
+    ///
+    /// # Errors
+    /// The process is about to end.
+    pub fn check_open(&self) -> Result<(), ResidentError> {
+        match self.draining.is_cancelled() {
+            true => Err(SessionError::Draining.into()),
+            false => Ok(()),
         }
     }
 
-    /// Closes what sessions were opened with; they must have ended.
-    pub async fn close(&self) {
+    /// Whether one more session may do something.
+    ///
+    /// # Errors
+    /// The process is about to end, or as many do something as may.
+    fn check_room(&self) -> Result<(), ResidentError> {
+        self.check_open()?;
+        match self.sessions.len() >= self.max_busy && self.sessions.n_busy() >= self.max_busy {
+            true => Err(ResidentError::TooBusy(self.max_busy)),
+            false => Ok(()),
+        }
+    }
+
+    /// Brings all to its end: nothing new begins, replies have so long to come to their end, and all sessions go to rest.
+    pub async fn drain(&self, grace: Duration) {
+        self.draining.cancel();
+        self.sessions.drain(grace).await;
+        // How each stands is written now.
+        self.keepers.close();
+        self.keepers.wait().await;
         let open: Vec<Arc<Opened>> = self.open.lock().await.drain().map(|(_, opened)| opened).collect();
         for opened in open {
             opened.close().await;
         }
     }
-
-    async fn wake(self: &Arc<Self>, also_held: bool) -> Result<usize, ResidentError> {
-        let mut n_woken = 0;
-        for id in self.ledger.wanted_back(self.now(), also_held).await? {
-            match self.handle(&id).await {
-                Ok(_) => n_woken += 1,
-                Err(ResidentError::Journal(error)) if matches!(error.kind, JournalErrorKind::Held(_)) => {}
-                // It never came to a first record, so nobody has heard of it.
-                Err(ResidentError::Launch(LaunchError::Session(SessionError::NoSession(_)))) => {
-                    self.ledger.forget(id).await?;
-                }
-                Err(error) => tracing::warn!(session = &*id, %error, "the session cannot go on"),
-            }
-        }
-        Ok(n_woken)
-    }
-
-    async fn resume(self: &Arc<Self>, id: &Arc<str>, migrate: Option<&Offered>) -> Result<Session, ResidentError> {
-        let journal = self.store.open(id).await?;
-        let Some(opened) = self.ledger.take_up(id.clone()).await? else {
-            return Err(ResidentError::NoSession(id.clone()));
-        };
-        let kept = Kept::read(journal).await?;
-        let (held, text) = match migrate {
-            Some(offered) => (self.held(offered.opened.clone()).await?, Some(offered.opened.text.clone())),
-            None => (self.held_for(kept.records()).await?, None::<ProgramText>),
-        };
-        let session = kept.take_up(held.opened.world.clone(), text).await?;
-        self.keep(&session, held, opened);
-        Ok(session)
-    }
-
-    /// What a session goes on with.
-    async fn held_for(&self, records: &[Record]) -> Result<Held, ResidentError> {
-        let setting = Setting::of_records(records)?;
-        // Held while it is opened: what many sessions want at once is opened once.
-        let mut open = self.open.lock().await;
-        if let Some(opened) = open.get(&setting).cloned() {
-            drop(open);
-            return self.held(opened).await;
-        }
-        let opened = Arc::new(self.launch.open_for(records).await?);
-        match is_scripted(&opened) {
-            true => Ok(Held { opened, is_own: true }),
-            false => {
-                open.insert(setting, opened.clone());
-                Ok(Held { opened, is_own: false })
-            }
-        }
-    }
-
-    /// What is open, for one session: what is scripted begins anew for each.
-    async fn held(&self, opened: Arc<Opened>) -> Result<Held, ResidentError> {
-        match is_scripted(&opened) {
-            true => Ok(Held { opened: Arc::new(opened.again().await?), is_own: true }),
-            false => Ok(Held { opened, is_own: false }),
-        }
-    }
-
-    /// Notes how the session stands when it ends, and closes what was opened for it alone.
-    fn keep(self: &Arc<Self>, session: &Session, held: Held, opened: i64) {
-        let (residents, handle) = (self.clone(), session.handle());
-        self.doors.insert(handle.id().clone(), (opened, handle.clone()));
-        tokio::spawn(async move {
-            // A session whose task has failed is interrupted: whoever wants it hears why.
-            if let Ok(ending) = handle.outcome().await {
-                let standing = Standing::of(&ending.present(), false);
-                let row = (handle.id().clone(), opened);
-                let standing = serde_json::to_string(&standing).unwrap_or_default();
-                if let Err(error) = residents.ledger.let_go(row, standing, ending.due).await {
-                    tracing::warn!(session = &**handle.id(), %error, "how the session stands is not kept");
-                }
-            }
-            residents.doors.remove_if(handle.id(), |_, (number, _)| *number == opened);
-            if held.is_own {
-                held.opened.close().await;
-            }
-        });
-    }
 }
 
-fn is_scripted(opened: &Opened) -> bool {
-    opened.world.llm.kind() == ModelKind::Recorded
+/// So many sessions can be live with the files that a process may open: one takes three files and a connection.
+fn most_by_files() -> usize {
+    let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let files = files.and_then(|files| usize::try_from(files).ok()).unwrap_or(usize::MAX);
+    (files.saturating_sub(256) / 4).max(1)
 }

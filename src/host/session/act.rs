@@ -1,5 +1,8 @@
 //! What people do to a session: messages, answers, interrupts, edits.
 
+use std::sync::Arc;
+
+use crate::host::events::Mark;
 use crate::host::journal::record::RecordBody;
 use crate::host::replay::error::SessionError;
 use crate::host::session::input::{Act, Deed, Receipt, Refusal};
@@ -11,48 +14,56 @@ impl Task {
     pub(crate) async fn act(&mut self, act: Act) -> Result<(), SessionError> {
         let Act { deed, by, receipt } = act;
         let mark = self.maker.mark();
-        let mut body = None;
+        let answer = match self.refused_or_repeated(&deed, mark, receipt.is_some()) {
+            Some(answer) => answer,
+            None => {
+                self.take_in(deed, by);
+                Ok(Receipt { mark, is_repeated: false })
+            }
+        };
+        if let Some(receipt) = receipt {
+            if answer.is_ok() {
+                self.flush().await?;
+            }
+            // Whoever did it may have gone.
+            let _ = receipt.send(answer);
+        }
+        Ok(())
+    }
+
+    /// What is said of a deed that changes nothing.
+    fn refused_or_repeated(&mut self, deed: &Deed, mark: Mark, is_awaited: bool) -> Option<Result<Receipt, Refusal>> {
+        if let Deed::Message { text, id: Some(id) } = deed {
+            let sent = self.messages.note(id, text, mark)?;
+            let sent = sent.map(|mark| Receipt { mark, is_repeated: true });
+            return Some(sent.ok_or_else(|| Refusal::AnotherText(id.clone())));
+        }
+        if let Deed::Approve(call, _) = deed
+            && is_awaited
+            && self.machine.view().question_about(*call).is_none()
+        {
+            return Some(Err(Refusal::NotAsked(*call)));
+        }
+        None
+    }
+
+    fn take_in(&mut self, deed: Deed, by: Option<Arc<str>>) {
         let event = match deed {
             Deed::Message { text, id } => {
-                if let Some(id) = &id {
-                    match self.messages.note(id, &text, mark) {
-                        None => {}
-                        Some(sent) => {
-                            let sent = sent.map(|mark| Receipt { mark, is_repeated: true });
-                            let answer = sent.ok_or_else(|| Refusal::AnotherText(id.clone()));
-                            receipt.map(|receipt| receipt.send(answer));
-                            return Ok(());
-                        }
-                    }
-                }
                 self.turns.forget_last_bytes();
-                body = Some(RecordBody::Message { text: text.clone(), id, by: by.clone() });
-                Event::Message { text }
+                let body = RecordBody::Message { text: text.clone(), id, by };
+                return self.recorded(body, Event::Message { text });
             }
+            Deed::Edit(frame, name, value) => return self.edit(by, frame, name, value),
             Deed::Signal(signal) => Event::Signal(signal),
             Deed::Interrupt => {
                 self.turns.forget_last_bytes();
                 Event::Interrupted
             }
-            Deed::Approve(call, _) if receipt.is_some() && self.machine.view().question_about(call).is_none() => {
-                receipt.map(|receipt| receipt.send(Err(Refusal::NotAsked(call))));
-                return Ok(());
-            }
             Deed::Approve(call, answer) => Event::Approved { call, answer },
-            Deed::Edit(frame, name, value) => {
-                self.edit(by, frame, name, value);
-                return Ok(());
-            }
         };
-        let body = body.or_else(|| RecordBody::from_event(&event).map(|body| body.done_by(by)));
-        if let Some(body) = body {
-            self.recorded(body, event);
+        if let Some(body) = RecordBody::from_event(&event) {
+            self.recorded(body.done_by(by), event);
         }
-        if let Some(receipt) = receipt {
-            self.flush().await?;
-            // Whoever did it may have gone.
-            let _ = receipt.send(Ok(Receipt { mark, is_repeated: false }));
-        }
-        Ok(())
     }
 }

@@ -68,11 +68,8 @@ impl Session {
 fn follow(world: &World, fork: &Fork) -> Result<(Follower, Outstanding), SessionError> {
     let witnesses = Some(world.witnesses());
     let (kept, answers) = fork.records.split_at(fork.n_kept.min(fork.records.len()));
-    let Some((first, events)) = kept.split_first() else {
-        return Err(SessionError::NoSession("it is empty".to_owned()));
-    };
-    let mut follower = Follower::begin(first, witnesses)?;
-    follower.follow(events, witnesses)?;
+    let mut follower = Follower::begin(kept, witnesses)?;
+    follower.follow(&kept[1..], witnesses)?;
     for _ in 0..fork.point.directive {
         follower.advance();
     }

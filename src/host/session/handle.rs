@@ -1,8 +1,10 @@
 //! The door to a running session: a cheap handle that can be cloned and sent anywhere.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tokio::sync::mpsc::error::SendTimeoutError;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::host::debug::control::Command;
@@ -14,6 +16,7 @@ use crate::host::replay::error::SessionError;
 use crate::host::session::input::{Act, Deed, Input, Receipt, Refusal};
 use crate::host::session::listeners::{Interest, Publisher, Subscription};
 use crate::host::session::present::Present;
+use crate::lang::program::Program;
 use crate::value::Value;
 use crate::vm::protocol::view::View;
 use crate::vm::protocol::{CallId, FrameId, Outcome, Signal, Timestamp, ToolSignature};
@@ -37,6 +40,9 @@ pub enum SendError {
         /// The most that are taken.
         limit: usize,
     },
+    /// Its inbox is full, and stays so: it reads slower than it is written to.
+    #[error("the session is busy and has not taken it; try again in a moment")]
+    Busy,
     /// It does not fit what has been done before.
     #[error(transparent)]
     Refused(#[from] Refusal),
@@ -49,6 +55,8 @@ pub struct Ending {
     pub outcome: Option<Outcome>,
     /// The machine's last state.
     pub view: Arc<View>,
+    /// The text that it has.
+    pub program: Arc<Program>,
     /// Of the last event.
     pub mark: Mark,
     /// The time of the last record.
@@ -64,12 +72,13 @@ pub struct Ending {
 impl Ending {
     /// The session's last state, and when that is.
     pub fn present(&self) -> Present {
-        Present { view: self.view.clone(), mark: self.mark, time: self.time, cost: self.summary.cost }
+        let Ending { view, program, mark, time, summary, .. } = self.clone();
+        Present { view, program, mark, time, cost: summary.cost }
     }
 }
 
-/// Who waits for a receipt.
-type Receiver = oneshot::Sender<Result<Receipt, Refusal>>;
+/// So long an inbox may stay full.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What [`SessionHandle::outcome`] gives; the error is shared by all who ask.
 pub type EndResult = Result<Arc<Ending>, Arc<SessionError>>;
@@ -83,6 +92,7 @@ pub struct SessionHandle {
     pub(crate) end: watch::Receiver<Option<EndResult>>,
     /// [`crate::host::session::SessionOptions::message_bytes`].
     pub(crate) message_bytes: usize,
+    pub(crate) is_busy: Arc<AtomicBool>,
     /// Who does what is done through this handle.
     pub(crate) by: Option<Arc<str>>,
 }
@@ -102,10 +112,16 @@ impl SessionHandle {
     /// Does something, and waits until that is in the journal.
     ///
     /// # Errors
-    /// Nothing has happened: the session has ended, a message is too large, or it does not fit what was done before.
+    /// Nothing has happened: the session has ended, its inbox is full for two seconds, a message is too large, or it does
+    /// not fit what was done before.
     pub async fn deliver(&self, deed: Deed) -> Result<Receipt, SendError> {
+        self.check(&deed)?;
         let (sender, receipt) = oneshot::channel();
-        self.act(deed, Some(sender)).await?;
+        let put = self.inbox.send_timeout(self.letter(deed, Some(sender)), PATIENCE).await;
+        put.map_err(|refused| match refused {
+            SendTimeoutError::Timeout(_) => SendError::Busy,
+            SendTimeoutError::Closed(_) => SendError::Gone(SessionGone),
+        })?;
         Ok(receipt.await.map_err(|_| SessionGone)??)
     }
 
@@ -114,7 +130,9 @@ impl SessionHandle {
     /// # Errors
     /// The session has ended, or the message is too large; nothing has happened then.
     pub async fn send(&self, text: impl Into<Arc<str>>) -> Result<(), SendError> {
-        self.act(Deed::Message { text: text.into(), id: None }, None).await
+        let deed = Deed::Message { text: text.into(), id: None };
+        self.check(&deed)?;
+        Ok(self.put(self.letter(deed, None)).await?)
     }
 
     /// An event from outside comes, for triggers that wait for its name. A session that has come to its end takes none.
@@ -236,6 +254,11 @@ impl SessionHandle {
         let _ = self.inbox.try_send(Input::Rest(idle));
     }
 
+    /// Whether a reply, a tool or a verdict is waited for, or about to be.
+    pub fn is_busy(&self) -> bool {
+        !self.has_ended() && self.is_busy.load(Ordering::Relaxed)
+    }
+
     /// Whether the session has ended.
     pub fn has_ended(&self) -> bool {
         self.end.borrow().is_some() || self.inbox.is_closed()
@@ -248,16 +271,16 @@ impl SessionHandle {
         let _ = self.inbox.send(Input::Stop).await;
     }
 
-    async fn act(&self, deed: Deed, receipt: Option<Receiver>) -> Result<(), SendError> {
-        if let Deed::Message { text, .. } = &deed
+    fn check(&self, deed: &Deed) -> Result<(), SendError> {
+        if let Deed::Message { text, .. } = deed
             && text.len() > self.message_bytes
         {
             return Err(SendError::TooLarge { found: text.len(), limit: self.message_bytes });
         }
-        Ok(self.put(self.letter(deed, receipt)).await?)
+        Ok(())
     }
 
-    fn letter(&self, deed: Deed, receipt: Option<Receiver>) -> Input {
+    fn letter(&self, deed: Deed, receipt: Option<oneshot::Sender<Result<Receipt, Refusal>>>) -> Input {
         Input::Act(Box::new(Act { deed, by: self.by.clone(), receipt }))
     }
 

@@ -30,6 +30,7 @@ mod world;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use tokio::sync::{mpsc, watch};
 
@@ -178,6 +179,7 @@ impl Session {
         let mut tool_changes = world.tools.changes();
         // What has changed since the signatures were read is seen at once.
         tool_changes.mark_changed();
+        let is_busy = Arc::new(AtomicBool::new(true));
         let task = Box::new(Task {
             id: id.clone(),
             machine,
@@ -204,11 +206,12 @@ impl Session {
             is_blocked: false,
             stands: Vec::new(),
             idle_since: None,
+            is_busy: is_busy.clone(),
             messages: MessageIds::default(),
             deferred: VecDeque::new(),
             sleep: None,
         });
-        Session { task, handle: SessionHandle { id, inbox: inbox_sender, end, message_bytes, by: None } }
+        Session { task, handle: SessionHandle { id, inbox: inbox_sender, end, message_bytes, is_busy, by: None } }
     }
 
     /// The door to the session.

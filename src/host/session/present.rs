@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::host::events::Mark;
+use crate::lang::program::Program;
 use crate::vm::protocol::Timestamp;
 use crate::vm::protocol::view::View;
 
@@ -11,6 +12,8 @@ use crate::vm::protocol::view::View;
 pub struct Present {
     /// The state.
     pub view: Arc<View>,
+    /// The text that it has.
+    pub program: Arc<Program>,
     /// Of the last event.
     pub mark: Mark,
     /// The time of the last record.

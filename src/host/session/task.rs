@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -75,6 +76,8 @@ pub(crate) struct Task {
     pub(crate) stands: Vec<Reason>,
     /// Since when it has waited for a person and nothing else.
     pub(crate) idle_since: Option<Instant>,
+    /// Told to whoever has a handle ([`SessionHandle::is_busy`]).
+    pub(crate) is_busy: Arc<AtomicBool>,
     /// The messages that were sent with an id.
     pub(crate) messages: MessageIds,
     /// What came while the program stood still.
@@ -175,6 +178,9 @@ impl Task {
             if self.journal.holds_events() {
                 self.flush().await?;
             }
+            let is_busy =
+                matches!(stop, Stop::Blocked(Wait::Reply(_) | Wait::Call(_) | Wait::Verdict(_) | Wait::Budget));
+            self.is_busy.store(is_busy, Ordering::Relaxed);
             let input = if stop == Stop::Blocked(Wait::Budget) {
                 // Other sessions have their turn before this one uses another budget.
                 tokio::task::yield_now().await;
@@ -514,7 +520,8 @@ impl Task {
             completion_tokens: counters.completion_tokens,
         };
         let cost = self.world.options.prices.cost(&self.world.llm.id(), &usage);
-        Present { view, mark: self.maker.mark(), time: self.time, cost }
+        let program = self.machine.program().clone();
+        Present { view, program, mark: self.maker.mark(), time: self.time, cost }
     }
 
     fn ending(&mut self, outcome: Option<Outcome>) -> Ending {
@@ -545,7 +552,7 @@ impl Task {
             let ms = due.saturating_duration_since(Instant::now()).as_millis();
             Timestamp(self.world.clock.now().0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
         });
-        let Present { view, mark, time, cost: _ } = present;
-        Ending { outcome, view, mark, time, summary, left_over, due }
+        let Present { view, program, mark, time, cost: _ } = present;
+        Ending { outcome, view, program, mark, time, summary, left_over, due }
     }
 }

@@ -13,9 +13,30 @@ pub struct Point {
     pub directive: u32,
 }
 
+/// A point as people write it: `41.3`, or `41`, after all that the record set off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct At {
+    pub(super) seq: u64,
+    pub(super) directive: Option<u32>,
+}
+
+impl FromStr for At {
+    type Err = PointFault;
+
+    fn from_str(text: &str) -> Result<At, PointFault> {
+        if text.contains('.') {
+            return text.parse().map(|Point { seq, directive }| At { seq, directive: Some(directive) });
+        }
+        let seq = text.parse().ok().filter(|seq| *seq > 0 && text.bytes().all(|byte| byte.is_ascii_digit()));
+        seq.map(|seq| At { seq, directive: None }).ok_or_else(|| PointFault { text: text.to_owned() })
+    }
+}
+
 /// Text that is no point.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is no point of a session; write the number of a record and of a directive behind it, as in 41.3")]
+#[error(
+    "{text:?} is no point of a session; write the number of a record, as in 41, or with that of a move after it, as in 41.3"
+)]
 pub struct PointFault {
     text: String,
 }

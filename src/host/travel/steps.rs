@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::host::events::PublicEvent;
 use crate::host::events::make::EventMaker;
-use crate::host::journal::record::{Record, RecordBody};
+use crate::host::journal::record::Record;
 use crate::host::replay::Stop;
 use crate::host::replay::error::SessionError;
 use crate::host::travel::point::Point;
@@ -36,9 +36,7 @@ pub fn steps(timeline: &Timeline, from: Point, to: Point) -> Result<Vec<Step>, S
 /// # Errors
 /// There is no such point.
 pub fn history(timeline: &Timeline, to: Point) -> Result<Vec<Step>, SessionError> {
-    let Some(RecordBody::Begun(begun)) = timeline.records().first().map(|record| &record.body) else {
-        return Err(SessionError::NoSession("it does not begin with `begun`".to_owned()));
-    };
+    let begun = timeline.begun()?;
     // From the beginning: plans that were written meanwhile and changed programs have names, too.
     let start = timeline.start();
     let mut maker = EventMaker::new(begun.session.clone(), timeline.at(start)?.machine.program().clone());

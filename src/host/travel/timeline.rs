@@ -7,10 +7,11 @@
 
 use std::ops::ControlFlow;
 
-use crate::host::journal::record::{Record, RecordBody};
+use crate::host::events::Mark;
+use crate::host::journal::record::{Begun, Record, RecordBody};
 use crate::host::replay::error::SessionError;
-use crate::host::replay::{Advanced, Follower, Stop};
-use crate::host::travel::point::Point;
+use crate::host::replay::{Advanced, Follower, Stop, begun_of};
+use crate::host::travel::point::{At, Point};
 use crate::vm::Machine;
 use crate::vm::protocol::{Progress, Timestamp};
 
@@ -66,6 +67,8 @@ pub struct Moment {
     pub point: Point,
     /// The time of the point's record.
     pub time: Timestamp,
+    /// Of the last event.
+    pub mark: Mark,
     /// What the last move before the point did; none right after a record.
     pub progress: Option<Progress>,
     /// Where the machine stopped, if this is the last point after its record. None there, too, where it was paused
@@ -113,6 +116,14 @@ impl Timeline {
         &self.records
     }
 
+    /// How the session began.
+    ///
+    /// # Errors
+    /// The records hold no session.
+    pub fn begun(&self) -> Result<&Begun, SessionError> {
+        begun_of(&self.records)
+    }
+
     /// The point before everything.
     pub fn start(&self) -> Point {
         Point::START
@@ -122,6 +133,12 @@ impl Timeline {
     pub fn end(&self) -> Point {
         let seq = self.records.len() as u64;
         Point::new(seq, self.last_directive(seq).unwrap_or(0))
+    }
+
+    /// The point that is meant. Whether there is one is said by whoever uses it.
+    pub fn point_at(&self, at: At) -> Point {
+        let last = || self.last_directive(at.seq).unwrap_or(0);
+        Point::new(at.seq, at.directive.unwrap_or_else(last))
     }
 
     /// The number of the last point after a record; none: there is no such record.
@@ -140,7 +157,8 @@ impl Timeline {
     /// There is no such point; the message names those there are.
     pub fn at(&self, point: Point) -> Result<Moment, SessionError> {
         let Cursor { follower, point, progress, stop } = self.cursor_at(point)?;
-        Ok(Moment { machine: follower.machine, point, time: follower.time, progress, stop })
+        let (time, mark) = (follower.time, follower.maker.mark());
+        Ok(Moment { machine: follower.machine, point, time, mark, progress, stop })
     }
 
     /// The same, with what has been asked of the world.
@@ -238,10 +256,8 @@ impl Timeline {
     /// Follows the records from the last keyframe to their end.
     fn follow(&mut self) -> Result<(), SessionError> {
         if self.keyframes.is_empty() {
-            let first = self.records.first();
-            let first = first.ok_or_else(|| SessionError::NoSession("it is empty".to_owned()))?;
-            let cursor =
-                Cursor { follower: Follower::begin(first, None)?, point: Point::START, progress: None, stop: None };
+            let follower = Follower::begin(&self.records, None)?;
+            let cursor = Cursor { follower, point: Point::START, progress: None, stop: None };
             self.keyframes.push(Keyframe { n_records: 0, work: 0, cursor });
         }
         let Some(Keyframe { n_records, mut work, mut cursor }) = self.keyframes.last().cloned() else { return Ok(()) };

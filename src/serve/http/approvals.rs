@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::host::ledger::Wanted;
-use crate::host::session::Deed;
-use crate::serve::http::access::caller::{Caller, Role};
+use crate::host::ledger::Filter;
+use crate::host::session::{Deed, Refusal, SendError};
+use crate::serve::http::access::caller::Caller;
 use crate::serve::http::body::Typed;
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
@@ -50,8 +50,7 @@ pub(crate) struct Answered {
 }
 
 pub(super) async fn list(State(server): State<Arc<Server>>, caller: Caller) -> Result<Typed<Approvals>, Problem> {
-    let owner = (caller.role < Role::Operator).then(|| caller.name.clone());
-    let rows = server.residents.ledger().list(Wanted { owner, limit: LOOK, ..Wanted::default() }).await?;
+    let rows = server.residents.ledger().list(Filter { limit: LOOK, ..caller.own() }).await?;
     let mut approvals = Vec::new();
     for served in rows {
         let (standing, _) = server.residents.standing(&served).await?;
@@ -79,18 +78,13 @@ pub(super) async fn answer(
     let served = server.find(&caller, &id).await?;
     let (standing, _) = server.residents.standing(&served).await?;
     match standing.asked.filter(|asked| asked.call == call) {
-        None => {
-            return Err(crate::host::session::SendError::Refused(crate::host::session::Refusal::NotAsked(CallId(
-                call,
-            )))
-            .into());
-        }
+        None => return Err(SendError::Refused(Refusal::NotAsked(CallId(call))).into()),
         Some(asked) if !server.may_answer(&caller, &asked) => {
             return Err(Problem::forbidden("this is asked of operators: a token with the role operator answers it"));
         }
         Some(_) => {}
     }
     let value = serde_json::from_value(answer.clone()).map_err(|error| Problem::bad(error.to_string(), Vec::new()))?;
-    server.deliver(&caller, &served, Deed::Approve(CallId(call), value)).await?;
+    server.residents.deliver(&served, &caller.name, Deed::Approve(CallId(call), value)).await?;
     Ok(Typed(Answered { answer, by: caller.name.to_string() }))
 }

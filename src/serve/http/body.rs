@@ -24,7 +24,7 @@ const ARRIVES_WITHIN: Duration = Duration::from_secs(30);
 pub(crate) struct Typed<T>(pub(crate) T);
 
 /// A query that was read.
-pub(crate) struct Asked<T>(pub(crate) T);
+pub(crate) struct Queried<T>(pub(crate) T);
 
 impl<T: DeserializeOwned + JsonSchema, S: Send + Sync> FromRequest<S> for Typed<T> {
     type Rejection = Problem;
@@ -45,12 +45,12 @@ impl<T: DeserializeOwned + JsonSchema, S: Send + Sync> FromRequest<S> for Typed<
     }
 }
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Queried<T> {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut request::Parts, state: &S) -> Result<Asked<T>, Problem> {
+    async fn from_request_parts(parts: &mut request::Parts, state: &S) -> Result<Queried<T>, Problem> {
         let query = Query::<T>::from_request_parts(parts, state).await;
-        query.map(|Query(query)| Asked(query)).map_err(|error| Problem::bad(error.body_text(), Vec::new()))
+        query.map(|Query(query)| Queried(query)).map_err(|error| Problem::bad(error.body_text(), Vec::new()))
     }
 }
 
@@ -68,6 +68,9 @@ impl<T: Serialize> IntoResponse for Typed<T> {
 
 /// Reads JSON of this shape.
 fn read<T: DeserializeOwned + JsonSchema>(bytes: &[u8]) -> Result<T, Problem> {
+    if let Ok(read) = serde_json::from_slice(bytes) {
+        return Ok(read);
+    }
     let json: Json =
         serde_json::from_slice(bytes).map_err(|error| Problem::bad(format!("this is no JSON: {error}"), Vec::new()))?;
     let mut generator = SchemaGenerator::default();

@@ -1,10 +1,9 @@
 //! Coming in: tokens and cookies, visitors, health; and what is said where there is no route, or where one has panicked.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
+use axum::http::{Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
@@ -59,13 +58,12 @@ pub(crate) struct Visit {
 pub(super) async fn login(
     State(server): State<Arc<Server>>,
     peer: Peer,
-    headers: HeaderMap,
     Typed(Login { token }): Typed<Login>,
 ) -> Result<Response, Problem> {
     let hash = tokens::hash(token.trim());
     let found = server.residents.ledger().token(hash).await?;
     if found.is_none_or(|token| token.expires.is_some_and(|expires| expires <= server.residents.now())) {
-        server.limits.wrong_token(peer.of(&headers, &server.options.trusted_proxies))?;
+        server.limits.wrong_token(peer.0)?;
         return Err(Problem::unauthorized("this token is not known here, or its time is over; ask for another one"));
     }
     let cookie = server.cookies.make(&hash, server.residents.now());
@@ -82,17 +80,16 @@ pub(super) async fn me(State(server): State<Arc<Server>>, caller: Caller) -> Typ
         role: role.to_owned(),
         name: caller.name.to_string(),
         program: caller.program.map(|program| program.to_string()),
-        auth: server.needs_tokens.load(Ordering::Relaxed),
+        auth: server.access.needs_tokens(),
     })
 }
 
 pub(super) async fn visit(
     State(server): State<Arc<Server>>,
     peer: Peer,
-    headers: HeaderMap,
     Typed(NewVisitor { program }): Typed<NewVisitor>,
 ) -> Result<Response, Problem> {
-    server.check_open()?;
+    server.residents.check_open()?;
     if !server.options.visitors {
         return Err(Problem::forbidden(
             "this server has no visitors; whoever runs it can allow them with `visitors = true` under [serve] in \
@@ -100,7 +97,7 @@ pub(super) async fn visit(
         ));
     }
     server.residents.program(&program)?;
-    server.limits.visitor(peer.of(&headers, &server.options.trusted_proxies))?;
+    server.limits.visitor(peer.0)?;
     let now = server.residents.now();
     let expires = Timestamp(now.0.saturating_add(VISIT));
     let no_random = |error: getrandom::Error| Problem::internal(format!("there are no random numbers: {error}"));
@@ -118,7 +115,7 @@ pub(super) async fn healthy() -> &'static str {
 }
 
 pub(super) async fn ready(State(server): State<Arc<Server>>) -> Result<&'static str, Problem> {
-    server.check_open()?;
+    server.residents.check_open()?;
     let writable = server.residents.ledger().is_writable().await;
     writable.map_err(|error| Problem::unavailable(error.to_string(), 5))?;
     Ok("ready\n")

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use crate::serve::http::access::caller::{OfOwnPage, Peer};
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
 
@@ -15,11 +16,16 @@ use crate::serve::http::server::Server;
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// Lets a request in that is meant for this server, and that no foreign page has made.
-pub(super) async fn guard(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
-    let path = request.uri().path();
-    let is_frame = path.starts_with("/chat/");
-    let mut response = match check(&server, request.method(), request.headers(), request.uri().authority()) {
-        Ok(()) => next.run(request).await,
+pub(super) async fn guard(State(server): State<Arc<Server>>, mut request: Request, next: Next) -> Response {
+    let is_frame = request.uri().path().starts_with("/chat/");
+    let peer = request.extensions().get::<Peer>().copied().unwrap_or(Peer::NOBODY);
+    let peer = peer.behind(request.headers(), &server.options.trusted_proxies);
+    request.extensions_mut().insert(peer);
+    let mut response = match check(&server, &request) {
+        Ok(own_page) => {
+            own_page.map(|own_page| request.extensions_mut().insert(own_page));
+            next.run(request).await
+        }
         Err(problem) => problem.into_response(),
     };
     server.count(response.status().as_u16());
@@ -27,26 +33,26 @@ pub(super) async fn guard(State(server): State<Arc<Server>>, request: Request, n
     response
 }
 
-fn check(server: &Server, method: &Method, headers: &HeaderMap, of_uri: Option<&Authority>) -> Result<(), Problem> {
-    let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+fn check(server: &Server, request: &Request) -> Result<Option<OfOwnPage>, Problem> {
+    let text = |name: HeaderName| request.headers().get(name).map(|value| value.to_str().unwrap_or("?"));
     // After DNS rebinding the browser sends the foreign name, and no `Origin` with a GET.
-    let host = text(header::HOST).or_else(|| of_uri.map(Authority::as_str)).unwrap_or_default();
+    let host = text(header::HOST).or_else(|| request.uri().authority().map(Authority::as_str)).unwrap_or_default();
     if !server.is_own_host(host) {
         return Err(Problem::misdirected(format!(
             "this server is not {host:?}; ask for it by a name it has, or add that name to `hosts` under [serve] in \
              playhouse.toml"
         )));
     }
-    if *method == Method::GET || *method == Method::HEAD || *method == Method::OPTIONS {
-        return Ok(());
-    }
     let origin = text(header::ORIGIN);
     let is_same = origin.and_then(|origin| origin.split_once("://")).is_some_and(|(_, authority)| authority == host);
+    if request.method().is_safe() {
+        return Ok(is_same.then_some(OfOwnPage));
+    }
     let is_allowed = origin.is_none_or(|origin| is_same || server.options.origins.iter().any(|own| own == origin));
     let site = text(HeaderName::from_static("sec-fetch-site"));
     let is_foreign = !is_same && matches!(site, Some("cross-site" | "same-site")) && !(origin.is_some() && is_allowed);
     match is_allowed && !is_foreign {
-        true => Ok(()),
+        true => Ok(is_same.then_some(OfOwnPage)),
         false => Err(Problem::forbidden(
             "another site has made this request; add it to `origins` under [serve] in playhouse.toml if it may",
         )),
@@ -68,18 +74,11 @@ impl Server {
 
 /// What browsers are told of every answer.
 fn protect(server: &Server, headers: &mut HeaderMap, is_frame: bool) {
-    let ancestors = if is_frame { &*server.frame_ancestors } else { "'none'" };
-    let policy = format!(
-        "default-src 'none'; script-src 'self' '{}'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
-         base-uri 'none'; form-action 'self'; frame-ancestors {ancestors}; require-trusted-types-for 'script'",
-        server.import_map_hash
-    );
-    let mut put = |name: &'static str, value: &str| {
-        if let Ok(value) = HeaderValue::from_str(value) {
-            headers.insert(HeaderName::from_static(name), value);
-        }
+    let policy = if is_frame { &server.policies.in_frames } else { &server.policies.elsewhere };
+    headers.insert(header::CONTENT_SECURITY_POLICY, policy.clone());
+    let mut put = |name: &'static str, value: &'static str| {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     };
-    put("content-security-policy", &policy);
     put("x-content-type-options", "nosniff");
     put("referrer-policy", "no-referrer");
     if !is_frame {

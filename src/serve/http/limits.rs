@@ -1,9 +1,9 @@
 //! How often (spec `serving.md`, section 6).
 
+use std::hash::Hash;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dashmap::DashMap;
 use governor::clock::{Clock as _, DefaultClock};
@@ -25,93 +25,97 @@ const STRANGERS: u32 = 10;
 
 /// What is counted. It is forgotten with the process.
 pub(crate) struct Limits {
-    requests: DefaultKeyedRateLimiter<Arc<str>>,
-    messages: [DefaultKeyedRateLimiter<Arc<str>>; 2],
-    visitors: DefaultKeyedRateLimiter<IpAddr>,
-    wrong_tokens: DefaultKeyedRateLimiter<IpAddr>,
-    streams: Arc<DashMap<Arc<str>, Arc<AtomicUsize>>>,
+    requests: PerMinute<Arc<str>>,
+    messages: [PerMinute<Arc<str>>; 2],
+    visitors: PerMinute<IpAddr>,
+    wrong_tokens: PerMinute<IpAddr>,
+    streams: Arc<DashMap<Arc<str>, usize>>,
 }
 
-/// A stream that is counted as long as this lives.
-pub(crate) struct Counted(Arc<AtomicUsize>);
+/// So many in a minute for each key.
+struct PerMinute<K: Clone + Eq + Hash> {
+    limit: u32,
+    what: &'static str,
+    limiter: DefaultKeyedRateLimiter<K>,
+}
 
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+impl<K: Clone + Eq + Hash> PerMinute<K> {
+    fn new(limit: u32, what: &'static str) -> PerMinute<K> {
+        let quota = Quota::per_minute(NonZeroU32::new(limit).unwrap_or(NonZeroU32::MIN));
+        PerMinute { limit, what, limiter: RateLimiter::keyed(quota) }
+    }
+
+    fn count(&self, key: &K) -> Result<(), Problem> {
+        self.limiter.check_key(key).map_err(|until| {
+            let seconds = until.wait_time_from(DefaultClock::default().now()).as_secs() + 1;
+            let PerMinute { limit, what, .. } = self;
+            Problem::too_many(format!("{limit} {what} are taken in a minute; try again in {seconds} s"), seconds)
+        })
     }
 }
 
-fn per_minute(n: u32) -> Quota {
-    Quota::per_minute(NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN))
+/// A stream that is counted as long as this lives.
+pub(crate) struct Counted {
+    streams: Arc<DashMap<Arc<str>, usize>>,
+    name: Arc<str>,
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.streams.remove_if_mut(&self.name, |_, count| {
+            *count -= 1;
+            *count == 0
+        });
+    }
 }
 
 impl Limits {
     pub(super) fn new() -> Limits {
         Limits {
-            requests: RateLimiter::keyed(per_minute(REQUESTS)),
-            messages: MESSAGES.map(|n| RateLimiter::keyed(per_minute(n))),
-            visitors: RateLimiter::keyed(per_minute(STRANGERS)),
-            wrong_tokens: RateLimiter::keyed(per_minute(STRANGERS)),
+            requests: PerMinute::new(REQUESTS, "requests"),
+            messages: MESSAGES.map(|n| PerMinute::new(n, "messages")),
+            visitors: PerMinute::new(STRANGERS, "new visitors"),
+            wrong_tokens: PerMinute::new(STRANGERS, "wrong tokens"),
             streams: Arc::default(),
         }
     }
 
     /// Somebody asks for something.
     pub(super) fn request(&self, caller: &Caller) -> Result<(), Problem> {
-        let refused = self.requests.check_key(&caller.name).err();
-        refused.map_or(Ok(()), |until| {
-            Err(too_often("requests", REQUESTS, until.wait_time_from(DefaultClock::default().now())))
-        })
+        self.requests.count(&caller.name)
     }
 
     /// Somebody says something.
     pub(super) fn message(&self, caller: &Caller) -> Result<(), Problem> {
-        let index = usize::from(caller.role == Role::Visitor);
-        let refused = self.messages[index].check_key(&caller.name).err();
-        refused.map_or(Ok(()), |until| {
-            Err(too_often("messages", MESSAGES[index], until.wait_time_from(DefaultClock::default().now())))
-        })
+        self.messages[usize::from(caller.role == Role::Visitor)].count(&caller.name)
     }
 
     /// Somebody wants to be a visitor.
     pub(super) fn visitor(&self, from: IpAddr) -> Result<(), Problem> {
-        let refused = self.visitors.check_key(&from).err();
-        refused.map_or(Ok(()), |until| {
-            Err(too_often("new visitors", STRANGERS, until.wait_time_from(DefaultClock::default().now())))
-        })
+        self.visitors.count(&from)
     }
 
     /// Somebody has come with a token that is none.
     pub(super) fn wrong_token(&self, from: IpAddr) -> Result<(), Problem> {
-        let refused = self.wrong_tokens.check_key(&from).err();
-        refused.map_or(Ok(()), |until| {
-            Err(too_often("wrong tokens", STRANGERS, until.wait_time_from(DefaultClock::default().now())))
-        })
+        self.wrong_tokens.count(&from)
     }
 
     /// Somebody listens.
     pub(super) fn stream(&self, caller: &Caller) -> Result<Counted, Problem> {
         let limit = STREAMS[usize::from(caller.role == Role::Visitor)];
-        let count = self.streams.entry(caller.name.clone()).or_default().clone();
-        let counted = Counted(count.clone());
-        match count.fetch_add(1, Ordering::Relaxed) < limit {
-            true => Ok(counted),
-            // `counted` takes it back.
-            false => Err(Problem::too_many(format!("{limit} streams are open with this token; close one"), 1)),
+        let mut count = self.streams.entry(caller.name.clone()).or_default();
+        if *count >= limit {
+            return Err(Problem::too_many(format!("{limit} streams are open with this token; close one"), 1));
         }
+        *count += 1;
+        Ok(Counted { streams: self.streams.clone(), name: caller.name.clone() })
     }
 
     /// Forgets those of whom nothing is to be counted any more.
     pub(super) fn tidy(&self) {
-        self.requests.retain_recent();
-        self.messages.iter().for_each(|messages| messages.retain_recent());
-        self.visitors.retain_recent();
-        self.wrong_tokens.retain_recent();
-        self.streams.retain(|_, count| count.load(Ordering::Relaxed) > 0);
+        self.requests.limiter.retain_recent();
+        self.messages.iter().for_each(|messages| messages.limiter.retain_recent());
+        self.visitors.limiter.retain_recent();
+        self.wrong_tokens.limiter.retain_recent();
     }
-}
-
-fn too_often(what: &str, limit: u32, wait: std::time::Duration) -> Problem {
-    let seconds = wait.as_secs() + 1;
-    Problem::too_many(format!("{limit} {what} are taken in a minute; try again in {seconds} s"), seconds)
 }

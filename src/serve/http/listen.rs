@@ -2,7 +2,6 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::http::Request;
@@ -33,16 +32,19 @@ impl Server {
     /// Serves until `stop`, then lets replies come to their end, and all sessions go.
     pub async fn serve(self: Arc<Server>, listener: TcpListener, stop: impl Future<Output = ()>) {
         let router = routes::router(self.clone());
-        let tending = tokio::spawn(self.residents.clone().tend(self.options.idle_time()));
+        let tending = tokio::spawn(self.residents.clone().tend(self.options.idle));
         let tidying = tokio::spawn(self.clone().tidy());
         let connections = Arc::new(Semaphore::new(CONNECTIONS));
         let open = TaskTracker::new();
         let mut stop = std::pin::pin!(stop);
         loop {
-            let permit = connections.clone().acquire_owned().await;
-            let accepted = tokio::select! {
+            let accepted = async {
+                let permit = connections.clone().acquire_owned().await;
+                (listener.accept().await, permit)
+            };
+            let (accepted, permit) = tokio::select! {
                 () = &mut stop => break,
-                accepted = listener.accept() => accepted,
+                accepted = accepted => accepted,
             };
             match (accepted, permit) {
                 (Ok((stream, peer)), Ok(permit)) => {
@@ -61,11 +63,9 @@ impl Server {
             }
         }
         drop(listener);
-        self.draining.cancel();
         tending.abort();
         tidying.abort();
-        self.residents.sessions().drain(self.options.grace_time()).await;
-        self.residents.close().await;
+        self.residents.drain(self.options.grace).await;
         open.close();
         // What is still being sent has been said already.
         let _ = tokio::time::timeout(Duration::from_secs(2), open.wait()).await;
@@ -86,7 +86,7 @@ impl Server {
         let mut connection = std::pin::pin!(connection);
         let ended = tokio::select! {
             ended = connection.as_mut() => ended,
-            () = self.draining.cancelled() => {
+            () = self.residents.draining().cancelled() => {
                 connection.as_mut().graceful_shutdown();
                 connection.await
             }
@@ -100,9 +100,8 @@ impl Server {
         loop {
             tokio::time::sleep(TIDY).await;
             self.limits.tidy();
-            // Whoever makes the first token wants it to be asked for from now on.
-            if !self.is_open && self.residents.ledger().tokens().await.is_ok_and(|tokens| !tokens.is_empty()) {
-                self.needs_tokens.store(true, Ordering::Relaxed);
+            if let Err(error) = self.access.look(self.residents.ledger()).await {
+                tracing::warn!(%error, "tokens cannot be looked for");
             }
         }
     }

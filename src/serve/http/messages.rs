@@ -12,18 +12,15 @@ use serde_json::Value as Json;
 use tokio::time::{Instant, timeout_at};
 
 use crate::host::events::PublicBody;
-use crate::host::ledger::Served;
-use crate::host::session::{Deed, Interest, Notice, Receipt, SendError, SessionHandle};
+use crate::host::residents::feed::Heard;
+use crate::host::session::{Deed, Receipt};
 use crate::serve::http::access::caller::Caller;
-use crate::serve::http::body::{Asked, Typed};
-use crate::serve::http::events::{self, Show};
+use crate::serve::http::body::{Queried, Typed};
+use crate::serve::http::events::Show;
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
 use crate::serve::http::wire::{SessionWire, check_text};
-use crate::vm::protocol::{Signal, Wait};
-
-/// So long an inbox may stay full.
-const PATIENCE: Duration = Duration::from_secs(2);
+use crate::vm::protocol::Signal;
 
 /// What the user says.
 #[derive(Deserialize, JsonSchema)]
@@ -75,39 +72,11 @@ pub(crate) struct OutsideEvent {
     id: Option<String>,
 }
 
-impl Server {
-    /// The door to a session that is not over, for this caller.
-    pub(super) async fn door(&self, caller: &Caller, served: &Served) -> Result<SessionHandle, Problem> {
-        self.check_open()?;
-        let (standing, is_live) = self.residents.standing(served).await?;
-        if standing.state.is_over() && !is_live {
-            return Err(SendError::from(crate::host::session::SessionGone).into());
-        }
-        Ok(self.residents.handle(&served.session).await?.on_behalf_of(caller.name.clone()))
-    }
-
-    /// Does something to a session, which is opened for it where it rests.
-    pub(super) async fn deliver(&self, caller: &Caller, served: &Served, deed: Deed) -> Result<Receipt, Problem> {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let handle = self.door(caller, served).await?;
-            match timeout_at(deadline, handle.deliver(deed.clone())).await {
-                // It went to rest just then.
-                Ok(Err(SendError::Gone(_))) if Instant::now() < deadline => {}
-                Ok(done) => return Ok(done?),
-                Err(_) => {
-                    return Err(Problem::unavailable("the session is busy and has not taken it; try again", 2));
-                }
-            }
-        }
-    }
-}
-
 pub(super) async fn send(
     State(server): State<Arc<Server>>,
     caller: Caller,
     Path(id): Path<String>,
-    Asked(Waits { wait }): Asked<Waits>,
+    Queried(Waits { wait }): Queried<Waits>,
     headers: HeaderMap,
     Typed(Message { text, id: message }): Typed<Message>,
 ) -> Result<Response, Problem> {
@@ -117,29 +86,20 @@ pub(super) async fn send(
     let deed = Deed::Message { text: text.into(), id: message.map(Arc::from) };
     let wants_events = headers.get(header::ACCEPT).is_some_and(|accept| accept.as_bytes() == b"text/event-stream");
     if wants_events {
-        let receipt = server.deliver(&caller, &served, deed).await?;
-        return events::stream(&server, &caller, served, Some(receipt.mark), Show::Speech, true);
+        let counted = server.limits.stream(&caller)?;
+        let (_, heard) = server.residents.say(&served, &caller.name, deed).await?;
+        return Ok(server.stream(&caller, heard, Show::Speech, counted));
     }
     let Some(seconds) = wait else {
-        let receipt = server.deliver(&caller, &served, deed).await?;
+        let receipt = server.residents.deliver(&served, &caller.name, deed).await?;
         return Ok((StatusCode::ACCEPTED, Typed(Taken::of(receipt))).into_response());
     };
     let deadline = Instant::now() + Duration::from_secs(seconds.clamp(1, 60));
-    // From before the message on, so that nothing is missed.
-    let mut heard = server.door(&caller, &served).await?.subscribe(Interest::Speech).await.map_err(SendError::from)?;
-    let receipt = server.deliver(&caller, &served, deed).await?;
+    let (receipt, mut heard) = server.residents.say(&served, &caller.name, deed).await?;
     let mut said = Vec::new();
-    while let Ok(Some(Notice::Event(event))) = timeout_at(deadline, heard.next()).await {
-        // What was told before the message is not its answer; of a repeated one nothing comes any more.
-        if event.mark.is_none_or(|mark| mark <= receipt.mark) {
-            continue;
-        }
+    while let Ok(Some(Heard::Event(event))) = timeout_at(deadline, heard.recv()).await {
         if let PublicBody::Said { text } = &event.body {
             said.push(text.to_string());
-        }
-        let is_over = matches!(event.body, PublicBody::Finished { .. } | PublicBody::Failed { .. });
-        if is_over || matches!(event.body, PublicBody::Waiting { on: Wait::User | Wait::Approval(_) }) {
-            break;
         }
     }
     let session = server.wire(&caller, server.find(&caller, &id).await?).await?;
@@ -162,7 +122,7 @@ pub(super) async fn event(
     let served = server.find(&caller, &id).await?;
     let data = serde_json::from_value(data).map_err(|error| Problem::bad(error.to_string(), Vec::new()))?;
     let signal = Signal::new(&name, data, event.map(Arc::from)).map_err(Problem::unprocessable)?;
-    let receipt = server.deliver(&caller, &served, Deed::Signal(signal)).await?;
+    let receipt = server.residents.deliver(&served, &caller.name, Deed::Signal(signal)).await?;
     Ok((StatusCode::ACCEPTED, Typed(Taken::of(receipt))))
 }
 
@@ -172,6 +132,6 @@ pub(super) async fn interrupt(
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Typed<Taken>), Problem> {
     let served = server.find(&caller, &id).await?;
-    let receipt = server.deliver(&caller, &served, Deed::Interrupt).await?;
+    let receipt = server.residents.deliver(&served, &caller.name, Deed::Interrupt).await?;
     Ok((StatusCode::ACCEPTED, Typed(Taken::of(receipt))))
 }

@@ -9,27 +9,30 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use jiff::tz::TimeZone;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use crate::host::events::PublicEvent;
-use crate::host::journal::record::{Record, RecordBody};
-use crate::host::ledger::Served;
-use crate::host::program::ProgramText;
-use crate::host::replay::start::program_changed;
+use crate::host::events::Mark;
+use crate::host::journal::copy;
 use crate::host::replay::{last_text, on_thread};
-use crate::host::session::SessionError;
-use crate::host::sessions::new_id;
-use crate::host::travel::{self, Changes, Edit, Point, PointFault, Timeline, VariableDifference, can_go_on};
+use crate::host::residents::error::ResidentError;
+use crate::host::residents::fork::{Forking, MakeEdits};
+use crate::host::residents::standing::State as Stands;
+use crate::host::session::{Present, SessionError};
+use crate::host::travel::{self, At, Moment, Point, PointFault, Timeline};
 use crate::host::why;
+use crate::lang::program::Program;
 use crate::serve::http::access::caller::Caller;
-use crate::serve::http::body::{Asked, Typed};
+use crate::serve::http::body::{Queried, Typed};
 use crate::serve::http::problem::Problem;
-use crate::serve::http::programs::SourceWire;
+use crate::serve::http::programs::{SourceWire, place_of};
 use crate::serve::http::server::Server;
-use crate::serve::http::wire::{SessionWire, etag, json_of, text_of};
+use crate::serve::http::wire::{SessionWire, etag, text_of};
 use crate::serve::show;
-use crate::serve::show::variables::keeper;
+use crate::serve::show::past::{difference_json, step_json};
+use crate::serve::show::variables::{NoPlace, edits};
+use crate::value::Value;
+use crate::vm::protocol::Timestamp;
 use crate::vm::protocol::view::View;
 
 /// The most steps of a page.
@@ -84,84 +87,54 @@ pub(crate) struct Migration {
     program: String,
 }
 
-impl Server {
-    /// The past of a session, built on a thread for that; few at a time.
-    async fn past<T: Send + 'static>(
-        &self,
-        served: &Served,
-        work: impl FnOnce(Timeline) -> Result<T, SessionError> + Send + 'static,
-    ) -> Result<T, Problem> {
-        let records = self.residents.records(&served.session).await?;
-        let _walk = self.walks.acquire().await.map_err(|_| Problem::internal("the walks are closed"))?;
-        Ok(on_thread(move || work(Timeline::new(records)?)).await?)
-    }
-
-    /// The text a session has.
-    async fn source_of(&self, records: Vec<Record>) -> Result<SourceWire, Problem> {
-        let programs = self.residents.program_cache();
-        let found = on_thread(move || {
-            let none = || SessionError::NoSession("it has no text".to_owned());
-            let (text, tools) = last_text(&records).ok_or_else(none)?;
-            let signatures = tools.iter().map(|tool| tool.to_tool().signature).collect();
-            let program = programs.load(&text, signatures).map_err(SessionError::Program)?;
-            Ok(SourceWire::of(&text, &program))
-        });
-        Ok(found.await?)
-    }
+fn point_of(text: &str, timeline: &Timeline) -> Result<Point, SessionError> {
+    Ok(timeline.point_at(at_of(text)?))
 }
 
-fn point_of(text: &str, timeline: &Timeline) -> Result<Point, SessionError> {
-    let wrong = |error: &dyn std::fmt::Display| SessionError::NoPoint(error.to_string());
-    // A number alone means all that the record set off.
-    match text.parse::<u64>() {
-        Ok(seq) => Ok(Point::new(seq, timeline.last_directive(seq).unwrap_or(0))),
-        Err(_) => text.parse().map_err(|error: PointFault| wrong(&error)),
-    }
+fn at_of(text: &str) -> Result<At, SessionError> {
+    text.parse().map_err(|error: PointFault| SessionError::NoPoint(error.to_string()))
 }
 
 pub(super) async fn state(
     State(server): State<Arc<Server>>,
     caller: Caller,
     Path(id): Path<String>,
-    Asked(When { at }): Asked<When>,
+    Queried(When { at }): Queried<When>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let served = server.find(&caller, &id).await?;
-    let source = server.source_of(server.residents.records(&served.session).await?).await?;
-    let Some(at) = at else {
-        let (view, mark, time) = match server.residents.sessions().get(&served.session) {
-            Some(handle) => {
-                let present = handle.present().await.map_err(crate::host::residents::error::ResidentError::from)?;
-                (present.view, present.mark, present.time)
-            }
-            None => {
-                let records = server.residents.records(&served.session).await?;
-                let replayed = on_thread(move || crate::host::replay::replay(&records, None)).await?;
-                (Arc::new(replayed.machine.view()), replayed.maker.mark(), replayed.time)
-            }
-        };
-        let tag = etag(mark);
-        if headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes()) {
-            return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response());
+    if let Some(at) = at {
+        let json = server.residents.past(&served.session, move |timeline| {
+            let point = point_of(&at, &timeline)?;
+            let Moment { machine, mark, time, .. } = timeline.at(point)?;
+            let mut json = json_of_view(&machine.view(), machine.program(), mark, time);
+            put(&mut json, "point", point.to_string().into());
+            put(&mut json, "end", timeline.end().to_string().into());
+            Ok(json)
+        });
+        return Ok(Typed(json.await?).into_response());
+    }
+    // Asked for again and again: what nothing has changed is not built.
+    let (standing, _) = server.residents.standing(&served).await?;
+    let tag = etag(standing.mark);
+    let is_known = headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());
+    if is_known && standing.state != Stands::Interrupted {
+        return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response());
+    }
+    let (json, mark) = match server.residents.sessions().get(&served.session) {
+        Some(handle) => {
+            let Present { view, program, mark, time, .. } = handle.present().await.map_err(ResidentError::from)?;
+            (json_of_view(&view, &program, mark, time), mark)
         }
-        let mut json = json_of_view(&view, &source);
-        put(&mut json, "mark", mark.to_string().into());
-        put(&mut json, "time", text_of(time).into());
-        return Ok(([(header::ETAG, tag)], Typed(json)).into_response());
+        None => {
+            let past = server.residents.past(&served.session, |timeline| {
+                let Moment { machine, mark, time, .. } = timeline.at(timeline.end())?;
+                Ok((json_of_view(&machine.view(), machine.program(), mark, time), mark))
+            });
+            past.await?
+        }
     };
-    let json = server.past(&served, move |timeline| {
-        let point = point_of(&at, &timeline)?;
-        let moment = timeline.at(point)?;
-        let steps = travel::history(&timeline, point)?;
-        let mark = steps.iter().rev().find_map(|step| step.event.mark);
-        let mut json = json_of_view(&moment.machine.view(), &source);
-        put(&mut json, "point", point.to_string().into());
-        put(&mut json, "end", timeline.end().to_string().into());
-        put(&mut json, "time", text_of(moment.time).into());
-        put(&mut json, "mark", mark.map(|mark| mark.to_string()).into());
-        Ok(json)
-    });
-    Ok(Typed(json.await?).into_response())
+    Ok(([(header::ETAG, etag(mark))], Typed(json)).into_response())
 }
 
 fn put(json: &mut Json, name: &str, value: Json) {
@@ -170,14 +143,16 @@ fn put(json: &mut Json, name: &str, value: Json) {
     }
 }
 
-/// `show`'s JSON, and where each frame stands in the text.
-fn json_of_view(view: &View, source: &SourceWire) -> Json {
+/// `show`'s JSON, where each frame stands in the text, and when that is.
+fn json_of_view(view: &View, program: &Program, mark: Mark, time: Timestamp) -> Json {
     let mut json = show::to_json(view, &show::state(view));
     for frame in json.get_mut("stack").and_then(Json::as_array_mut).into_iter().flatten() {
         let text = |name: &str| frame.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
-        let place = source.place(&format!("{}.{}", text("agent"), text("playbook")), &text("line"));
+        let place = place_of(program, (&text("agent"), &text("playbook")), &text("line"));
         put(frame, "place", place.map_or(Json::Null, |(file, from, to)| json!({"file": file, "from": from, "to": to})));
     }
+    put(&mut json, "mark", mark.to_string().into());
+    put(&mut json, "time", text_of(time).into());
     json
 }
 
@@ -187,53 +162,51 @@ pub(super) async fn source(
     Path(id): Path<String>,
 ) -> Result<Typed<SourceWire>, Problem> {
     let served = server.find(&caller, &id).await?;
-    Ok(Typed(server.source_of(server.residents.records(&served.session).await?).await?))
-}
-
-#[derive(Serialize)]
-struct StepWire {
-    point: String,
-    time: String,
-    event: PublicEvent,
+    let (records, programs) = (server.residents.records(&served.session).await?, server.residents.program_cache());
+    let source = on_thread(move || {
+        let none = || SessionError::NoSession("it has no text".to_owned());
+        let (text, tools) = last_text(&records).ok_or_else(none)?;
+        let signatures = tools.iter().map(|tool| tool.to_tool().signature).collect();
+        let program = programs.load(&text, signatures).map_err(SessionError::Program)?;
+        Ok(SourceWire::of(&text, &program))
+    });
+    Ok(Typed(source.await?))
 }
 
 pub(super) async fn steps(
     State(server): State<Arc<Server>>,
     caller: Caller,
     Path(id): Path<String>,
-    Asked(Steps { after, limit }): Asked<Steps>,
+    Queried(Steps { after, limit }): Queried<Steps>,
 ) -> Result<Typed<Json>, Problem> {
     let served = server.find(&caller, &id).await?;
     let limit = limit.unwrap_or(STEPS).clamp(1, STEPS);
-    let (steps, has_more) = server
-        .past(&served, move |timeline| {
-            let steps = match after {
-                None => travel::history(&timeline, timeline.end())?,
-                Some(after) => travel::steps(&timeline, point_of(&after, &timeline)?, timeline.end())?,
-            };
-            // Of the events of a point all or none are in a page: the next one begins after a point.
-            let mut end = limit.min(steps.len());
-            while end < steps.len() && steps[end].point == steps[end - 1].point {
-                end += 1;
-            }
-            let has_more = end < steps.len();
-            let wires = steps.into_iter().take(end).map(|step| StepWire {
-                point: step.point.to_string(),
-                time: text_of(step.event.time),
-                event: step.event,
-            });
-            Ok((wires.collect::<Vec<_>>(), has_more))
-        })
-        .await?;
-    let next = steps.last().filter(|_| has_more).map(|step| step.point.clone());
-    Ok(Typed(json!({ "steps": steps, "next": next })))
+    let page = server.residents.past(&served.session, move |timeline| {
+        let steps = match after {
+            None => travel::history(&timeline, timeline.end())?,
+            Some(after) => travel::steps(&timeline, point_of(&after, &timeline)?, timeline.end())?,
+        };
+        // Of the events of a point all or none are in a page: the next one begins after a point.
+        let mut end = limit.min(steps.len());
+        while end < steps.len() && steps[end].point == steps[end - 1].point {
+            end += 1;
+        }
+        let next = steps[..end].last().filter(|_| end < steps.len());
+        let shown = steps[..end].iter().map(|step| {
+            let mut json = step_json(step);
+            put(&mut json, "time", text_of(step.event.time).into());
+            json
+        });
+        Ok(json!({ "steps": shown.collect::<Vec<_>>(), "next": next.map(|step| step.point.to_string()) }))
+    });
+    Ok(Typed(page.await?))
 }
 
 pub(super) async fn reasons(
     State(server): State<Arc<Server>>,
     caller: Caller,
     Path(id): Path<String>,
-    Asked(Trigger { trigger }): Asked<Trigger>,
+    Queried(Trigger { trigger }): Queried<Trigger>,
 ) -> Result<Response, Problem> {
     let served = server.find(&caller, &id).await?;
     let records = server.residents.records(&served.session).await?;
@@ -248,24 +221,12 @@ pub(super) async fn diff(
     caller: Caller,
     Path((id, other)): Path<(String, String)>,
 ) -> Result<Typed<Json>, Problem> {
-    let [a, b] = [server.find(&caller, &id).await?, server.find(&caller, &other).await?];
-    let timeline = server.past(&b, Ok).await?;
-    let ids = [a.session.to_string(), b.session.to_string()];
-    let json = server.past(&a, move |a| {
-        let sides = [a, timeline];
+    let ids = [server.find(&caller, &id).await?.session, server.find(&caller, &other).await?.session];
+    let (one, other) = (ids[0].clone(), server.residents.past(&ids[1], Ok).await?);
+    let json = server.residents.past(&one, move |one| {
+        let sides = [one, other];
         let difference = travel::diff(&sides[0], &sides[1])?;
-        let side = |index: usize| {
-            let steps = difference.then[index].iter();
-            let then: Vec<Json> = steps.map(|step| json!({"point": step.point.to_string(), "event": step.event})).collect();
-            let same_up_to = difference.same_up_to[index].to_string();
-            json!({"session": ids[index], "same_up_to": same_up_to, "end": sides[index].end().to_string(), "then": then})
-        };
-        let variables = difference.variables.iter().map(|VariableDifference { place, name, values: [a, b] }| {
-            json!({"place": place, "name": name, "a": a.as_ref().map(json_of), "b": b.as_ref().map(json_of)})
-        });
-        Ok(json!({
-            "same": difference.n_same, "a": side(0), "b": side(1), "variables": variables.collect::<Vec<_>>(),
-        }))
+        Ok(difference_json([&ids[0], &ids[1]], &sides, &difference))
     });
     Ok(Typed(json.await?))
 }
@@ -277,10 +238,8 @@ pub(super) async fn export(
 ) -> Result<Response, Problem> {
     let served = server.find(&caller, &id).await?;
     let records = server.residents.records(&served.session).await?;
-    let secrets = crate::host::journal::secrets::names_of(&records);
-    let lines = records.iter().map(|record| serde_json::to_string(&record.shown(&secrets)).unwrap_or_default() + "\n");
     let headers = [(header::CONTENT_TYPE, "application/jsonl"), (header::CACHE_CONTROL, "no-store")];
-    Ok((headers, lines.collect::<String>()).into_response())
+    Ok((headers, copy::lines(&records)).into_response())
 }
 
 pub(super) async fn fork(
@@ -289,65 +248,32 @@ pub(super) async fn fork(
     Path(id): Path<String>,
     Typed(NewFork { at, set, frame, id: new, program }): Typed<NewFork>,
 ) -> Result<Response, Problem> {
-    server.check_open()?;
     let served = server.find(&caller, &id).await?;
-    let id: Arc<str> = new.map_or_else(|| new_id(&crate::host::clock::SystemClock), Arc::from);
-    let offered = program.as_deref().map(|name| server.residents.program(name)).transpose()?;
-    let (programs, of_fork) = (server.residents.program_cache(), id.clone());
-    let text: Option<ProgramText> = offered.as_ref().map(|offered| offered.opened.text.clone());
-    let (records, point) = server
-        .past(&served, move |timeline| {
-            let wrong = |text: String| SessionError::NoPoint(text);
-            let point = point_of(&at, &timeline)?;
-            let moment = timeline.at(point)?;
-            if !can_go_on(&moment, text.is_some()) {
-                return Err(wrong(format!("the session was over at {point}: a fork would have nothing to do")));
-            }
-            let view = moment.machine.view();
-            let edit = |(name, value): (String, Json)| {
-                let frame = match frame {
-                    Some(depth) => Some(view.stack.get(depth).map(|frame| frame.id).ok_or_else(|| {
-                        wrong(format!("there is no frame {depth} at {point}; there are {}", view.stack.len()))
-                    })?),
-                    None => {
-                        let keeper = keeper(&view, None, &name).filter(|_| !view.stack.is_empty());
-                        let none = || wrong(format!("the program sees no variable ${name} at {point}; name a `frame`"));
-                        keeper.ok_or_else(none)?.frame
-                    }
-                };
-                let value = serde_json::from_value(value).map_err(|error| wrong(format!("${name}: {error}")))?;
-                Ok(Edit { frame, name: name.into(), value })
-            };
-            let edits = set.into_iter().map(edit).collect::<Result<Vec<_>, SessionError>>()?;
-            let mut records = Vec::new();
-            if let Some(text) = text {
-                let tools = moment.machine.tools();
-                let signatures = tools.iter().map(|tool| tool.signature.clone()).collect();
-                let program = programs.load(&text, signatures).map_err(SessionError::Change)?;
-                records.push(RecordBody::ProgramChanged(Box::new(program_changed(&text, &program, tools, false))));
-            }
-            let fork = travel::fork(&timeline, point, &Changes { edits, records }, of_fork)?;
-            Ok((fork.records, point))
+    if let Some(program) = &program {
+        server.offered(&caller, program)?;
+    }
+    let value = |(name, value): (String, Json)| match serde_json::from_value(value) {
+        Ok(value) => Ok((Arc::from(name), value)),
+        Err(error) => Err(Problem::unprocessable(format!("${name}: {error}"))),
+    };
+    let set: Vec<(Arc<str>, Value)> = set.into_iter().map(value).collect::<Result<_, _>>()?;
+    let edits: MakeEdits = Box::new(move |view, point| {
+        edits((view, point), &set, frame).map_err(|fault| {
+            SessionError::NoPoint(match fault {
+                NoPlace::Frame(text) => text,
+                NoPlace::Variable(text) => format!("{text}; name a `frame`"),
+            })
         })
-        .await?;
-    let (program, version) = match &offered {
-        Some(offered) => (offered.name.clone(), offered.version.clone()),
-        None => (served.program, served.version),
-    };
-    let forked = Served {
-        session: id,
+    });
+    let forking = Forking {
+        at: at_of(&at).map_err(ResidentError::from)?,
+        edits,
+        id: new.map(Arc::from),
         program,
-        version,
         owner: caller.name.clone(),
-        labels: served.labels,
-        created: server.residents.now(),
-        forked: Some(format!("{}@{point}", served.session)),
-        standing: None,
-        wake: None,
+        labels: served.labels.clone(),
     };
-    server.residents.add(forked.clone(), &records).await?;
-    // It goes on at once: whoever forks wants to see what comes of it.
-    server.residents.handle(&forked.session).await?;
+    let forked = server.residents.fork(&served, forking).await?;
     let place = format!("/api/sessions/{}", forked.session);
     let wire: SessionWire = server.wire(&caller, forked).await?;
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Typed(wire)).into_response())
@@ -359,8 +285,9 @@ pub(super) async fn migrate(
     Path(id): Path<String>,
     Typed(Migration { program }): Typed<Migration>,
 ) -> Result<Typed<SessionWire>, Problem> {
-    server.check_open()?;
+    server.residents.check_open()?;
     let served = server.find(&caller, &id).await?;
-    server.residents.migrate(&served.session, &program).await?;
+    server.offered(&caller, &program)?;
+    server.residents.migrate(&served, &program).await?;
     Ok(Typed(server.wire(&caller, server.find(&caller, &id).await?).await?))
 }

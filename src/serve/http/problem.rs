@@ -31,94 +31,86 @@ pub(crate) struct Pointed {
     pub(crate) detail: String,
 }
 
-/// The kinds, with their status and their title.
-const KINDS: &[(&str, u16, &str)] = &[
-    ("bad_request", 400, "The request cannot be understood"),
-    ("unauthorized", 401, "This needs a token"),
-    ("forbidden", 403, "This is not allowed"),
-    ("not_found", 404, "There is no such thing here"),
-    ("method_not_allowed", 405, "This cannot be done here"),
-    ("conflict", 409, "This does not fit what is there"),
-    ("too_large", 413, "This is too large"),
-    ("unsupported_media_type", 415, "This is not JSON"),
-    ("misdirected", 421, "This server has another name"),
-    ("unprocessable", 422, "This cannot be done"),
-    ("too_many_requests", 429, "Too many requests"),
-    ("internal", 500, "Something went wrong here"),
-    ("unavailable", 503, "Not now"),
-];
+/// A kind: the end of its type, its status and its title.
+type Kind = (&'static str, StatusCode, &'static str);
 
 impl Problem {
-    fn new(kind: &'static str, detail: impl Into<String>) -> Problem {
-        let known = KINDS.iter().find(|(name, ..)| *name == kind);
-        let (kind, status, title) = known.copied().unwrap_or(("internal", 500, "Something went wrong here"));
-        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    fn new((kind, status, title): Kind, detail: impl Into<String>) -> Problem {
         Problem { kind, status, title, detail: detail.into(), errors: Vec::new(), retry_after: None }
     }
 
     /// The body or the query is wrong, at these places.
     pub(crate) fn bad(detail: impl Into<String>, errors: Vec<Pointed>) -> Problem {
-        Problem { errors, ..Problem::new("bad_request", detail) }
+        Problem {
+            errors,
+            ..Problem::new(("bad_request", StatusCode::BAD_REQUEST, "The request cannot be understood"), detail)
+        }
     }
 
     /// No token, or a wrong one.
     pub(crate) fn unauthorized(detail: impl Into<String>) -> Problem {
-        Problem::new("unauthorized", detail)
+        Problem::new(("unauthorized", StatusCode::UNAUTHORIZED, "This needs a token"), detail)
     }
 
     /// The token is not for this.
     pub(crate) fn forbidden(detail: impl Into<String>) -> Problem {
-        Problem::new("forbidden", detail)
+        Problem::new(("forbidden", StatusCode::FORBIDDEN, "This is not allowed"), detail)
     }
 
     /// It is not there, or not for this caller to know of.
     pub(crate) fn not_found(detail: impl Into<String>) -> Problem {
-        Problem::new("not_found", detail)
+        Problem::new(("not_found", StatusCode::NOT_FOUND, "There is no such thing here"), detail)
     }
 
     /// The path is there, for another method.
     pub(crate) fn no_method(detail: impl Into<String>) -> Problem {
-        Problem::new("method_not_allowed", detail)
+        Problem::new(("method_not_allowed", StatusCode::METHOD_NOT_ALLOWED, "This cannot be done here"), detail)
     }
 
     /// Something else is there.
     pub(crate) fn conflict(detail: impl Into<String>) -> Problem {
-        Problem::new("conflict", detail)
+        Problem::new(("conflict", StatusCode::CONFLICT, "This does not fit what is there"), detail)
     }
 
     /// More bytes than are taken.
     pub(crate) fn too_large(detail: impl Into<String>) -> Problem {
-        Problem::new("too_large", detail)
+        Problem::new(("too_large", StatusCode::PAYLOAD_TOO_LARGE, "This is too large"), detail)
     }
 
     /// Another type than JSON.
     pub(crate) fn unsupported(detail: impl Into<String>) -> Problem {
-        Problem::new("unsupported_media_type", detail)
+        Problem::new(("unsupported_media_type", StatusCode::UNSUPPORTED_MEDIA_TYPE, "This is not JSON"), detail)
     }
 
     /// The request is for another server.
     pub(crate) fn misdirected(detail: impl Into<String>) -> Problem {
-        Problem::new("misdirected", detail)
+        Problem::new(("misdirected", StatusCode::MISDIRECTED_REQUEST, "This server has another name"), detail)
     }
 
     /// It is understood, and cannot be done.
     pub(crate) fn unprocessable(detail: impl Into<String>) -> Problem {
-        Problem::new("unprocessable", detail)
+        Problem::new(("unprocessable", StatusCode::UNPROCESSABLE_ENTITY, "This cannot be done"), detail)
     }
 
     /// More often than is allowed.
     pub(crate) fn too_many(detail: impl Into<String>, seconds: u64) -> Problem {
-        Problem { retry_after: Some(seconds.max(1)), ..Problem::new("too_many_requests", detail) }
+        Problem {
+            retry_after: Some(seconds.max(1)),
+            ..Problem::new(("too_many_requests", StatusCode::TOO_MANY_REQUESTS, "Too many requests"), detail)
+        }
     }
 
     /// A mistake of ours, or of the machine.
     pub(crate) fn internal(detail: impl Into<String>) -> Problem {
-        Problem::new("internal", detail)
+        Problem::new(("internal", StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong here"), detail)
     }
 
     /// There is no room, or the server is about to end.
     pub(crate) fn unavailable(detail: impl Into<String>, seconds: u64) -> Problem {
-        Problem { retry_after: Some(seconds.max(1)), ..Problem::new("unavailable", detail) }
+        Problem {
+            retry_after: Some(seconds.max(1)),
+            ..Problem::new(("unavailable", StatusCode::SERVICE_UNAVAILABLE, "Not now"), detail)
+        }
     }
 }
 
@@ -161,6 +153,7 @@ impl From<ResidentError> for Problem {
         match error {
             ResidentError::NoProgram { .. } | ResidentError::NoSession(_) => Problem::not_found(text),
             ResidentError::Taken(_) => Problem::conflict(text),
+            ResidentError::TooBusy(_) => Problem::unavailable(text, 1),
             ResidentError::Launch(LaunchError::NoEntry { .. }) => Problem::not_found(text),
             ResidentError::Launch(LaunchError::Journal(error)) | ResidentError::Journal(error) => error.into(),
             ResidentError::Launch(LaunchError::Session(error)) | ResidentError::Session(error) => error.into(),
@@ -218,6 +211,7 @@ impl From<SendError> for Problem {
                 Problem::conflict("the session is over and takes nothing more; begin a new one, or fork it")
             }
             SendError::TooLarge { .. } => Problem::too_large(error.to_string()),
+            SendError::Busy => Problem::unavailable(error.to_string(), 2),
             SendError::Refused(Refusal::AnotherText(_)) => Problem::conflict(error.to_string()),
             SendError::Refused(Refusal::NotAsked(_)) => {
                 Problem::conflict(format!("{error}, or it has been answered; GET the session to see what is asked"))

@@ -1,6 +1,5 @@
 //! The programs that are offered, and their texts.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
@@ -9,7 +8,7 @@ use serde::Serialize;
 
 use crate::host::program::ProgramText;
 use crate::host::residents::offered::{Offered, version};
-use crate::lang::program::{Entry, Program};
+use crate::lang::program::{Entry, Playbook, Program};
 use crate::serve::http::access::caller::Caller;
 use crate::serve::http::body::Typed;
 use crate::serve::http::problem::Problem;
@@ -54,9 +53,6 @@ pub(crate) struct SourceWire {
     version: String,
     files: Vec<FileWire>,
     lines: Vec<LineWire>,
-    /// By playbook and line: the line's index.
-    #[serde(skip)]
-    by_line: HashMap<(String, String), usize>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -86,12 +82,7 @@ impl SourceWire {
             .sources
             .iter()
             .map(|(_, file)| FileWire { name: file.name.to_string(), text: file.text.to_string() });
-        let mut source = SourceWire {
-            version: version(text).to_string(),
-            files: files.collect(),
-            lines: Vec::new(),
-            by_line: HashMap::new(),
-        };
+        let mut source = SourceWire { version: version(text).to_string(), files: files.collect(), lines: Vec::new() };
         for playbook in &program.playbooks {
             let name = format!("{}.{}", program.agent(playbook.agent).name, playbook.name);
             source.add(program, &name, "", playbook.title_span);
@@ -103,19 +94,27 @@ impl SourceWire {
     }
 
     fn add(&mut self, program: &Program, playbook: &str, line: &str, span: Span) {
-        let Some(index) = program.sources.iter().position(|(id, _)| id == span.file) else { return };
-        let Some(file) = program.sources.get(span.file) else { return };
-        let line_of = |offset: u32| file.lines.line_column(offset as usize).0;
-        let (from, to) = (line_of(span.start), line_of(span.end.saturating_sub(1).max(span.start)));
-        self.by_line.insert((playbook.to_owned(), line.to_owned()), self.lines.len());
-        self.lines.push(LineWire { playbook: playbook.to_owned(), line: line.to_owned(), file: index, from, to });
+        let Some((file, from, to)) = place_of_span(program, span) else { return };
+        self.lines.push(LineWire { playbook: playbook.to_owned(), line: line.to_owned(), file, from, to });
     }
+}
 
-    /// Where a line of a playbook stands: its file, its first line and its last.
-    pub(super) fn place(&self, playbook: &str, line: &str) -> Option<(usize, usize, usize)> {
-        let line = self.lines.get(*self.by_line.get(&(playbook.to_owned(), line.to_owned()))?)?;
-        Some((line.file, line.from, line.to))
-    }
+/// Where a line of an agent's playbook stands: which file, its first line and its last; without a line, its heading.
+pub(super) fn place_of(program: &Program, (agent, name): (&str, &str), line: &str) -> Option<(usize, usize, usize)> {
+    let is_it = |playbook: &&Playbook| *playbook.name == *name && *program.agent(playbook.agent).name == *agent;
+    let playbook = program.playbooks.iter().find(is_it)?;
+    let span = match line {
+        "" => playbook.title_span,
+        line => playbook.steps.iter().find(|step| *step.label == *line)?.span,
+    };
+    place_of_span(program, span)
+}
+
+fn place_of_span(program: &Program, span: Span) -> Option<(usize, usize, usize)> {
+    let index = program.sources.iter().position(|(id, _)| id == span.file)?;
+    let file = program.sources.get(span.file)?;
+    let line_of = |offset: u32| file.lines.line_column(offset as usize).0;
+    Some((index, line_of(span.start), line_of(span.end.saturating_sub(1).max(span.start))))
 }
 
 impl ProgramWire {
@@ -194,7 +193,8 @@ pub(super) async fn reload(
 }
 
 impl Server {
-    fn offered(&self, caller: &Caller, name: &str) -> Result<Arc<Offered>, Problem> {
+    /// A program that this caller may have.
+    pub(super) fn offered(&self, caller: &Caller, name: &str) -> Result<Arc<Offered>, Problem> {
         match caller.may_have(name) {
             true => Ok(self.residents.program(name)?),
             false => Err(Problem::not_found(format!("there is no program {name:?} for this token"))),

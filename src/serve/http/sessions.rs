@@ -10,12 +10,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::host::ledger::Wanted;
+use crate::host::ledger::Filter;
 use crate::host::residents::Beginning;
 use crate::host::residents::standing::State as Stands;
 use crate::host::session::Deed;
 use crate::serve::http::access::caller::{Caller, Role};
-use crate::serve::http::body::{Asked, Typed};
+use crate::serve::http::body::{Queried, Typed};
 use crate::serve::http::limits::VISITOR_SESSIONS;
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
@@ -74,13 +74,12 @@ async fn begin(
     id: Option<Arc<str>>,
     new: NewSession,
 ) -> Result<Response, Problem> {
-    server.check_open()?;
     let NewSession { program, playbook, arguments, message, labels } = new;
     if !caller.may_have(&program) {
         return Err(Problem::forbidden(format!("{}'s token is for another program", caller.name)));
     }
     if caller.role == Role::Visitor {
-        let own = Wanted { owner: Some(caller.name.clone()), limit: VISITOR_SESSIONS, ..Wanted::default() };
+        let own = Filter { limit: VISITOR_SESSIONS, ..caller.own() };
         if server.residents.ledger().list(own).await?.len() >= VISITOR_SESSIONS {
             return Err(Problem::too_many(format!("a visitor has at most {VISITOR_SESSIONS} sessions"), 3600));
         }
@@ -103,8 +102,8 @@ async fn begin(
     };
     let (served, is_new) = server.residents.begin(beginning).await?;
     if let (Some(text), true) = (message, is_new) {
-        let handle = server.residents.handle(&served.session).await?.on_behalf_of(caller.name.clone());
-        handle.deliver(Deed::Message { text: text.into(), id: None }).await?;
+        let deed = Deed::Message { text: text.into(), id: None };
+        server.residents.deliver(&served, &caller.name, deed).await?;
     }
     let place = format!("/api/sessions/{}", served.session);
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
@@ -115,7 +114,7 @@ async fn begin(
 pub(super) async fn list(
     State(server): State<Arc<Server>>,
     caller: Caller,
-    Asked(which): Asked<BTreeMap<String, String>>,
+    Queried(which): Queried<BTreeMap<String, String>>,
 ) -> Result<Typed<Sessions>, Problem> {
     let (mut program, mut state, mut before, mut limit, mut wanted_labels) = (None, None, None, 50, Vec::new());
     for (key, value) in &which {
@@ -135,20 +134,18 @@ pub(super) async fn list(
             (_, None) => return Err(wrong("the fields are program, state, before, limit and label.KEY")),
         }
     }
-    let owner = (caller.role < Role::Operator).then(|| caller.name.clone());
     let mut sessions = Vec::new();
+    if program.as_deref().is_some_and(|program| !caller.may_have(program)) {
+        return Ok(Typed(Sessions { sessions, next: None }));
+    }
+    let mut filter = Filter { limit: PAGE, before, ..caller.own() };
+    filter.program = program.map(Arc::from).or(filter.program);
     // Those that do not fit are passed over, page by page.
     loop {
-        let wanted = Wanted {
-            program: program.as_deref().map(Arc::from),
-            owner: owner.clone(),
-            before: before.clone(),
-            limit: PAGE,
-        };
-        let rows = server.residents.ledger().list(wanted).await?;
+        let rows = server.residents.ledger().list(filter.clone()).await?;
         let is_last = rows.len() < PAGE;
         for served in rows {
-            before = Some(served.session.clone());
+            filter.before = Some(served.session.clone());
             let own: BTreeMap<String, String> = serde_json::from_str(&served.labels).unwrap_or_default();
             if !wanted_labels.iter().all(|(key, value)| own.get(*key) == Some(*value)) {
                 continue;
@@ -158,7 +155,7 @@ pub(super) async fn list(
                 sessions.push(server.wire_of(&caller, served, standing, live));
             }
             if sessions.len() == limit {
-                return Ok(Typed(Sessions { sessions, next: before.map(|id| id.to_string()) }));
+                return Ok(Typed(Sessions { sessions, next: filter.before.map(|id| id.to_string()) }));
             }
         }
         if is_last {

@@ -140,14 +140,6 @@ impl Server {
             args: args.collect(),
         }
     }
-
-    /// Nothing new begins while the server is about to end.
-    pub(super) fn check_open(&self) -> Result<(), Problem> {
-        match self.draining.is_cancelled() {
-            true => Err(Problem::unavailable("the server is about to end; ask again when it has been started", 2)),
-            false => Ok(()),
-        }
-    }
 }
 
 /// A value as JSON.

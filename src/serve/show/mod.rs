@@ -3,6 +3,8 @@
 
 pub(crate) mod commands;
 
+pub(crate) mod past;
+
 pub(crate) mod unjudged;
 
 pub(crate) mod variables;

@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use crate::host::travel::{Edit, Point};
 use crate::lang::plan::Plan;
 use crate::lang::program::Program;
 use crate::lang::spelling::nearest;
 use crate::serve::show::words::{frame_name, short};
+use crate::value::Value;
 use crate::vm::protocol::FrameId;
 use crate::vm::protocol::Tracked;
 use crate::vm::protocol::view::{VariableView, View, place_name};
@@ -68,6 +70,44 @@ pub(crate) fn groups(view: &View, reader: Option<FrameId>) -> Vec<Group<'_>> {
 pub(crate) fn keeper<'v>(view: &'v View, reader: Option<FrameId>, name: &str) -> Option<Group<'v>> {
     let is_kept = |group: &Group<'_>| group.variables.iter().any(|variable| &*variable.name == name);
     groups(view, reader).into_iter().find(|group| group.is_visible && is_kept(group))
+}
+
+/// Why a variable cannot have another value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NoPlace {
+    /// There is no such frame.
+    Frame(String),
+    /// There is no such variable, which one could be made in a frame.
+    Variable(String),
+}
+
+/// The edits that give variables these values at a point: in the frame with so many below it, or where the program finds
+/// the names.
+///
+/// # Errors
+/// There is no such frame, or the program finds no such variable.
+pub(crate) fn edits(
+    (view, point): (&View, Point),
+    set: &[(Arc<str>, Value)],
+    depth: Option<usize>,
+) -> Result<Vec<Edit>, NoPlace> {
+    let frame = |name: &str| match depth {
+        Some(depth) => match (view.stack.get(depth), view.stack.len()) {
+            (Some(frame), _) => Ok(Some(frame.id)),
+            (None, 0) => Err(NoPlace::Frame(format!("there is no frame at {point}"))),
+            (None, 1) => Err(NoPlace::Frame(format!("there is no frame {depth} at {point}; there is one, 0"))),
+            (None, n) => Err(NoPlace::Frame(format!(
+                "there is no frame {depth} at {point}; 0 is the lowest, {} the one on top",
+                n - 1
+            ))),
+        },
+        None => {
+            let keeper = keeper(view, None, name).filter(|_| !view.stack.is_empty());
+            let none = || NoPlace::Variable(format!("the program sees no variable ${name} at {point}"));
+            Ok(keeper.ok_or_else(none)?.frame)
+        }
+    };
+    set.iter().map(|(name, value)| Ok(Edit { frame: frame(name)?, name: name.clone(), value: value.clone() })).collect()
 }
 
 /// The variables of each frame, the one that is executed first, then the session's others:

@@ -101,8 +101,6 @@ fn killed_in_mid_sentence_it_goes_on_where_it_was() {
     assert_eq!(before.concat() + &after.concat(), all.concat());
     assert!(all.concat().ends_with("Which number?"), "{all:?}");
     // A message that is sent again by somebody who has heard nothing of it is one message.
-    let send = |address| ask(address, "POST", "/api/sessions/SESSION/messages", &[], None);
-    let _ = send;
     let path = format!("/api/sessions/{id}/messages");
     let body = Some(r#"{"text":"4334","id":"m1"}"#);
     let first = json(&runtime.block_on(ask(served.address, "POST", &path, &[], body)));

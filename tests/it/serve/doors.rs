@@ -65,23 +65,50 @@ fn wrong_tokens_are_taken_ten_times_in_a_minute() {
 }
 
 #[test]
+fn a_token_for_one_program_knows_of_no_other() {
+    let mut files = talk();
+    files.push(("shop.md".to_owned(), files[0].1.clone()));
+    let running = Running::start(&files, &[("ida", Role::Admin), ("olga@shop", Role::Operator)]);
+    let ask = |name: &str, method: &str, path: &str, body: Option<&str>| {
+        let token = format!("Bearer ph_{name}");
+        running.ask(method, path, &[("authorization", &token), JSON], body)
+    };
+    let begin = |program: &str| {
+        let begun = ask("ida", "POST", "/api/sessions", Some(&format!(r#"{{"program":"{program}"}}"#)));
+        let begun: serde_json::Value = serde_json::from_str(&begun.body).unwrap();
+        begun["id"].as_str().unwrap().to_owned()
+    };
+    let [desk, shop] = ["desk", "shop"].map(begin);
+    let listed = |path: &str| {
+        let listed: serde_json::Value = serde_json::from_str(&ask("olga", "GET", path, None).body).unwrap();
+        let sessions = listed["sessions"].as_array().unwrap().iter();
+        sessions.map(|session| session["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed("/api/sessions"), std::slice::from_ref(&shop));
+    assert!(listed("/api/sessions?program=desk").is_empty());
+    let of = |id: &str, rest: &str| format!("/api/sessions/{id}{rest}");
+    assert_eq!(ask("olga", "GET", &of(&shop, ""), None).status, 200);
+    for path in ["", "/events", "/state", "/export", "/source", "/steps", "/why"] {
+        assert_eq!(ask("olga", "GET", &of(&desk, path), None).status, 404, "{path}");
+    }
+    let fork = ask("olga", "POST", &of(&shop, "/fork"), Some(r#"{"at":"1","program":"desk"}"#));
+    assert_eq!(fork.status, 404, "{}", fork.body);
+    assert_eq!(ask("olga", "GET", &of(&shop, &format!("/diff/{desk}")), None).status, 404);
+}
+
+#[test]
 fn a_session_rests_and_goes_on_when_it_is_wanted() {
     let mut files = talk();
-    files.push(("playhouse.toml".to_owned(), "[serve]\nidle = 0\n".to_owned()));
+    files.push(("playhouse.toml".to_owned(), "[serve]\nidle = 0.001\n".to_owned()));
     let running = Running::start(&files, &[]);
     let id = running.begin("desk");
     let state = || running.json("GET", &format!("/api/sessions/{id}"), None);
-    let wait_for = |is_live: bool| {
-        for _ in 0..2_000 {
-            let session = state();
-            if session["live"] == is_live && session["state"] == "waiting" {
-                return session;
-            }
-            std::thread::park_timeout(std::time::Duration::from_millis(5));
-        }
-        panic!("it does not come to rest: {}", state());
-    };
-    let resting = wait_for(false);
+    // Its task ends when it goes to rest.
+    if let Some(handle) = running.residents.sessions().get(&id) {
+        running.runtime.block_on(handle.outcome()).unwrap();
+    }
+    let resting = state();
+    assert_eq!((&resting["live"], &resting["state"]), (&false.into(), &"waiting".into()), "{resting}");
     assert_eq!((&resting["mark"], &resting["approval"]), (&"1:11".into(), &serde_json::Value::Null), "{resting}");
     let listed = running.json("GET", "/api/sessions?state=waiting", None);
     assert_eq!(listed["sessions"][0], resting);

@@ -20,6 +20,7 @@ use playhouse::host::launch::{Choices, Launch, Workshop};
 use playhouse::host::ledger::Ledger;
 use playhouse::host::residents::Residents;
 use playhouse::serve::http::Server;
+use playhouse::serve::http::access::tokens::Access;
 use playhouse::serve::http::access::{Role, tokens};
 use playhouse::vm::protocol::Timestamp;
 use tempfile::TempDir;
@@ -83,7 +84,7 @@ impl Running {
         let choices = Choices { model: Some(model), tools, working_directory: directory, ..Choices::default() };
         let launch = Launch::new(Workshop::default(), choices);
         let (residents, listener, address) = runtime.block_on(async {
-            let residents = Residents::open(launch, &place, options.max_live).await.unwrap();
+            let residents = Residents::open(launch, &place, &options).await.unwrap();
             for program in &programs {
                 let name = program.file_stem().unwrap().to_str().unwrap();
                 residents.offer(name, std::slice::from_ref(program)).await.unwrap();
@@ -97,8 +98,8 @@ impl Running {
         for (name, role) in tokens {
             runtime.block_on(add_token(&ledger, name, *role));
         }
-        let server = Server::new(residents.clone(), options, (address, false), [7; 64]);
-        let server = runtime.block_on(server).unwrap();
+        let access = runtime.block_on(Access::new(&ledger, options.visitors, false)).unwrap();
+        let server = Server::new(residents.clone(), options, access, address, [7; 64]);
         let (stop, stopped) = oneshot::channel::<()>();
         let handle = runtime.handle().clone();
         let thread = std::thread::spawn(move || {
@@ -144,8 +145,10 @@ impl Drop for Running {
     }
 }
 
+/// `NAME`, or `NAME@PROGRAM`: a token that is for this program only.
 async fn add_token(ledger: &Ledger, name: &str, role: Role) {
-    let (_, row) = tokens::new_token(name, role, None, (Timestamp(0), None)).unwrap();
+    let (name, program) = name.split_once('@').map_or((name, None), |(name, program)| (name, Some(program)));
+    let (_, row) = tokens::new_token(name, role, program, (Timestamp(0), None)).unwrap();
     let row = playhouse::host::ledger::TokenRow { hash: sha256(&format!("ph_{name}")), ..row };
     assert!(ledger.add_token(row).await.unwrap());
 }

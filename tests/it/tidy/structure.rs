@@ -41,8 +41,8 @@ const ROOMS: [(&str, &[&[&str]]); 4] = [
     (
         "host",
         &[
-            &["clock", "keys", "library", "net", "patterns", "secrets", "serve_options", "settings", "summary", "text"],
-            &["child", "component", "events", "journal"],
+            &["clock", "keys", "library", "net", "patterns", "secrets", "settings", "summary", "text"],
+            &["child", "component", "events", "journal", "serve_options"],
             &["directory", "ledger", "llm", "program"],
             &["classify", "plan", "resource"],
             &["tool"],

@@ -163,13 +163,17 @@ fn remove(connection: &mut Connection, session: &str) -> rusqlite::Result<bool> 
     // What was secret is not left in pages that nobody uses.
     connection.pragma_update(None, "secure_delete", "ON")?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // What a server knows of it; it may never have come to a first record.
+    let n_served = transaction.execute("DELETE FROM served WHERE session = ?", [session])?;
     let number = transaction.query_row("SELECT number FROM session WHERE id = ?", [session], |row| row.get(0));
-    let Some(number) = number.optional()? else { return Ok(false) };
-    let number: i64 = number;
+    let number: Option<i64> = number.optional()?;
     for (table, key) in [("record", "session"), ("secret", "session"), ("standing", "session"), ("session", "number")] {
         transaction.execute(&format!("DELETE FROM {table} WHERE {key} = ?"), [number])?;
     }
     transaction.commit()?;
+    if number.is_none() {
+        return Ok(n_served > 0);
+    }
     // Each row that it gives is a page that it has given back. What another process is reading stays for now.
     for pragma in ["PRAGMA incremental_vacuum", "PRAGMA wal_checkpoint(TRUNCATE)"] {
         let mut statement = connection.prepare(pragma)?;

@@ -1,6 +1,5 @@
 //! `playhouse serve`: programs behind a door, and the tokens of those who may come in.
 
-use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,6 +19,8 @@ use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
 use crate::serve::cli::machinery::output::table;
 use crate::serve::cli::machinery::world::{WorldArguments, journal_failure, launch_failure, tell, workshop};
 use crate::serve::http::Server;
+use crate::serve::http::access::cookie::Cookies;
+use crate::serve::http::access::tokens::Access;
 use crate::serve::http::access::{Role, tokens};
 
 const EXAMPLES: &str = "\
@@ -177,7 +178,7 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
         }
         Failure::failed(error.to_string())
     };
-    let residents = Residents::open(launch, &place, options.max_live).await.map_err(failed)?;
+    let residents = Residents::open(launch, &place, &options).await.map_err(failed)?;
     for (name, files) in &programs {
         if residents.programs().iter().any(|offered| *offered.name == **name) {
             return Err(Failure::wrong(format!(
@@ -188,10 +189,10 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
         let offered = residents.offer(name, files).await.map_err(failed)?;
         tell(console, &offered.opened.remarks);
     }
-    let tokens = residents.ledger().tokens().await.map_err(journal_failure)?;
-    let is_open = arguments.no_auth_i_know;
-    let needs_tokens = !is_open && (options.visitors || !tokens.is_empty());
-    if !needs_tokens && !is_open && !arguments.listen.ip().is_loopback() {
+    let access = Access::new(residents.ledger(), options.visitors, arguments.no_auth_i_know).await;
+    let access = access.map_err(journal_failure)?;
+    let needs_tokens = access.needs_tokens();
+    if !needs_tokens && !access.is_open() && !arguments.listen.ip().is_loopback() {
         return Err(Failure::wrong(format!(
             "--listen {}: others could reach this, and there are no tokens; make one with `playhouse serve token new NAME \
              --role admin`, or listen on 127.0.0.1",
@@ -203,8 +204,14 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
         Failure::failed(format!("--listen {}: {cause}; choose another port, or 0 for any", arguments.listen))
     })?;
     let address = listener.local_addr().map_err(|cause| Failure::failed(format!("--listen: {cause}")))?;
-    let key = key(&place)?;
-    let server = Server::new(residents.clone(), options, (address, is_open), key).await.map_err(journal_failure)?;
+    let key_file = place.path().with_extension("key");
+    let key = Cookies::key_in(&key_file).map_err(|cause| {
+        Failure::failed(format!(
+            "{}: {cause}; it is the key of the server's cookies: remove it, and another is made",
+            key_file.display()
+        ))
+    })?;
+    let server = Server::new(residents.clone(), options, access, address, key);
     // Before anybody is told that it is there.
     let stop = ended()?;
     let n_recovered = residents.recover().await.map_err(failed)?;
@@ -233,31 +240,6 @@ fn ended() -> Result<impl Future<Output = ()>, Failure> {
             _ = interrupt.recv() => {}
         }
     })
-}
-
-/// The key of the server's cookies: a file beside the store, for its owner only. Made when it is first wanted.
-fn key(place: &Place) -> Result<[u8; 64], Failure> {
-    let path = place.path().with_extension("key");
-    let failed = |cause: std::io::Error| {
-        Failure::failed(format!(
-            "{}: {cause}; it is the key of the server's cookies: remove it, and another is made",
-            path.display()
-        ))
-    };
-    match std::fs::read(&path) {
-        Ok(bytes) => bytes.try_into().map_err(|_| failed(std::io::Error::other("it has not 64 bytes"))),
-        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
-            let mut key = [0; 64];
-            getrandom::fill(&mut key).map_err(|error| failed(std::io::Error::other(error)))?;
-            let mut options = std::fs::OpenOptions::new();
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            let mut file = options.write(true).create_new(true).open(&path).map_err(failed)?;
-            file.write_all(&key).and_then(|()| file.sync_all()).map_err(failed)?;
-            Ok(key)
-        }
-        Err(cause) => Err(failed(cause)),
-    }
 }
 
 async fn perform(console: &Console, command: &TokenCommand) -> Result<Exit, Failure> {

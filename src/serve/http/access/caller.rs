@@ -8,7 +8,7 @@ use axum::extract::FromRequestParts;
 use axum::http::{HeaderMap, request};
 use ipnet::IpNet;
 
-use crate::host::ledger::Served;
+use crate::host::ledger::{Filter, Served};
 use crate::serve::http::problem::Problem;
 
 /// What somebody may do; each may what those before it may.
@@ -38,25 +38,29 @@ pub(crate) struct Caller {
     pub(crate) by_cookie: bool,
 }
 
-/// Where a connection comes from.
+/// Who asks: at first where the connection comes from, then, of a proxy that is trusted, whom it names.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) IpAddr);
+
+/// A page of this server has made the request: its `Origin` says so, which no other page can send.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OfOwnPage;
 
 impl Peer {
     /// Nobody knows.
     pub(crate) const NOBODY: Peer = Peer(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
 
-    /// Who asks: of a proxy that is trusted whom it names, from the last one on the first that is no such proxy.
-    pub(crate) fn of(self, headers: &HeaderMap, proxies: &[IpNet]) -> IpAddr {
+    /// Of proxies that are trusted, from the last one on the first that is none.
+    pub(crate) fn behind(self, headers: &HeaderMap, proxies: &[IpNet]) -> Peer {
         let is_proxy = |address: &IpAddr| proxies.iter().any(|network| network.contains(address));
         if !is_proxy(&self.0) {
-            return self.0;
+            return self;
         }
         let named = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
         let mut named: Vec<&str> = named.flat_map(|value| value.split(',')).collect();
         named.reverse();
         let addresses = named.into_iter().map_while(|address| address.trim().parse().ok());
-        addresses.into_iter().find(|address| !is_proxy(address)).unwrap_or(self.0)
+        addresses.into_iter().find(|address| !is_proxy(address)).map_or(self, Peer)
     }
 }
 
@@ -76,7 +80,13 @@ impl Caller {
 
     /// Whether this caller may know of a session. Of one that they may not there is none.
     pub(crate) fn may_see(&self, served: &Served) -> bool {
-        self.role >= Role::Operator || served.owner == self.name
+        self.may_have(&served.program) && (self.role >= Role::Operator || served.owner == self.name)
+    }
+
+    /// The sessions that this caller may know of ([`Caller::may_see`]).
+    pub(crate) fn own(&self) -> Filter {
+        let owner = (self.role < Role::Operator).then(|| self.name.clone());
+        Filter { program: self.program.clone(), owner, ..Filter::default() }
     }
 
     /// Whether they may have a program.

@@ -1,11 +1,15 @@
 //! The page's cookie: the hash of the token it was made with, and its end, signed with a key of this server. It names no
 //! token, and it ends with the token that made it.
 
+use std::path::Path;
+use std::{fs, io};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
+use crate::host::journal::copy::{fill, make};
 use crate::vm::protocol::Timestamp;
 
 /// Its name.
@@ -15,11 +19,29 @@ pub(crate) const NAME: &str = "playhouse";
 const HOURS: i64 = 12;
 
 /// The cookies of a server.
-pub(crate) struct Cookies {
+pub struct Cookies {
     key: [u8; 64],
 }
 
 impl Cookies {
+    /// The key in a file, for its owner only; made when it is first wanted.
+    ///
+    /// # Errors
+    /// The file cannot be read or made, or holds something else.
+    pub fn key_in(path: &Path) -> io::Result<[u8; 64]> {
+        match fs::read(path) {
+            Ok(bytes) => bytes.try_into().map_err(|_| io::Error::other("it has not 64 bytes")),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+                let mut key = [0; 64];
+                getrandom::fill(&mut key).map_err(io::Error::other)?;
+                make(path)?;
+                fill(path, &key)?;
+                Ok(key)
+            }
+            Err(cause) => Err(cause),
+        }
+    }
+
     /// Signed with this key.
     pub(crate) fn new(key: [u8; 64]) -> Cookies {
         Cookies { key }
@@ -54,7 +76,6 @@ impl Cookies {
     }
 
     fn sign(&self, bytes: &[u8]) -> Hmac<Sha256> {
-        // A key of any length is taken: 32 bytes are no error.
         let mut signature = Hmac::<Sha256>::new(&self.key.into());
         signature.update(bytes);
         signature

@@ -2,19 +2,18 @@
 
 pub(crate) mod caller;
 
-pub(crate) mod cookie;
+pub mod cookie;
 
 pub mod tokens;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, Method, header};
+use axum::http::{HeaderMap, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::serve::http::access::caller::{Caller, Peer};
+use crate::serve::http::access::caller::{Caller, OfOwnPage, Peer};
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
 
@@ -27,9 +26,10 @@ pub(super) async fn authorize(
     next: Next,
 ) -> Response {
     let peer = request.extensions().get::<Peer>().copied().unwrap_or(Peer::NOBODY);
+    let is_own_page = request.extensions().get::<OfOwnPage>().is_some();
     match identify(&server, peer, request.headers()).await {
         // What a browser sends by itself is no sign that somebody wants it.
-        Ok(caller) if caller.by_cookie && changes(request.method()) && !is_same_origin(request.headers()) => {
+        Ok(caller) if caller.by_cookie && !request.method().is_safe() && !is_own_page => {
             let detail = "with a cookie only the server's own page changes something; send a token";
             Problem::forbidden(detail).into_response()
         }
@@ -49,20 +49,9 @@ pub(super) async fn authorize(
     }
 }
 
-fn changes(method: &Method) -> bool {
-    *method != Method::GET && *method != Method::HEAD
-}
-
-/// Whether a page of this server has made the request.
-pub(super) fn is_same_origin(headers: &HeaderMap) -> bool {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    let origin = text(header::ORIGIN).and_then(|origin| origin.split_once("://"));
-    origin.is_some_and(|(_, authority)| Some(authority) == text(header::HOST))
-}
-
 /// Whose token it is.
 pub(super) async fn identify(server: &Server, peer: Peer, headers: &HeaderMap) -> Result<Caller, Problem> {
-    if !server.needs_tokens.load(Ordering::Relaxed) {
+    if !server.access.needs_tokens() {
         return Ok(Caller::anybody());
     }
     let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
@@ -81,7 +70,7 @@ pub(super) async fn identify(server: &Server, peer: Peer, headers: &HeaderMap) -
     let found = server.residents.ledger().token(hash).await?;
     let found = found.filter(|token| token.expires.is_none_or(|expires| expires > server.residents.now()));
     let Some(token) = found else {
-        server.limits.wrong_token(peer.of(headers, &server.options.trusted_proxies))?;
+        server.limits.wrong_token(peer.0)?;
         return Err(Problem::unauthorized("this token is not known here, or its time is over; ask for another one"));
     };
     let role = token.role.parse().map_err(|_| Problem::internal("the token's role is not known to this version"))?;

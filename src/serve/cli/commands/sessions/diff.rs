@@ -2,17 +2,17 @@
 
 use std::fmt::Write as _;
 
-use clap::Args;
-use serde_json::{Value as Json, json};
-
-use crate::host::travel::{self, Difference, Timeline, VariableDifference};
+use crate::host::journal::record::Begun;
+use crate::host::travel::{self, Difference, VariableDifference};
 use crate::serve::cli::commands::sessions::kept::Kept;
-use crate::serve::cli::commands::sessions::travel::{begun, step_json, timeline};
+use crate::serve::cli::commands::sessions::travel::timeline;
 use crate::serve::cli::machinery::console::{Exit, Failure, count, put};
 use crate::serve::cli::machinery::output::Format;
 use crate::serve::cli::machinery::travel_text::step_text;
 use crate::serve::cli::machinery::world::session_failure;
+use crate::serve::show::past::difference_json;
 use crate::serve::show::short_value;
+use clap::Args;
 
 #[derive(Args)]
 pub(crate) struct DiffArguments {
@@ -29,15 +29,16 @@ pub(crate) struct DiffArguments {
 pub(crate) fn diff(kept: &Kept, arguments: &DiffArguments) -> Result<Exit, Failure> {
     let sides = [timeline(kept, &arguments.a)?, timeline(kept, &arguments.b)?];
     let difference = travel::diff(&sides[0], &sides[1]).map_err(session_failure)?;
+    let begun = |index: usize| sides[index].begun().map_err(session_failure);
+    let begun = [begun(0)?, begun(1)?];
     put(&match arguments.format {
-        Format::Text => difference_text(&sides, &difference)?,
-        Format::Json => difference_json(&sides, &difference)?,
+        Format::Text => difference_text(begun, &difference),
+        Format::Json => format!("{}\n", difference_json(begun.map(|begun| &*begun.session), &sides, &difference)),
     })?;
     Ok(Exit::Finished)
 }
 
-fn difference_text(sides: &[Timeline; 2], difference: &Difference) -> Result<String, Failure> {
-    let [a, b] = [begun(&sides[0])?, begun(&sides[1])?];
+fn difference_text([a, b]: [&Begun; 2], difference: &Difference) -> String {
     let mut text = String::new();
     for begun in [a, b] {
         if let Some(from) = &begun.forked_from {
@@ -72,23 +73,5 @@ fn difference_text(sides: &[Timeline; 2], difference: &Difference) -> Result<Str
         let [of_a, of_b] = values.each_ref().map(|value| value.as_ref().map_or("none".to_owned(), short_value));
         let _ = writeln!(text, "  ${name} in {place}: {of_a} | {of_b}");
     }
-    Ok(text)
-}
-
-/// A public interface: fields are added, never changed or removed.
-fn difference_json(sides: &[Timeline; 2], difference: &Difference) -> Result<String, Failure> {
-    let side = |index: usize| {
-        let then: Vec<Json> = difference.then[index].iter().map(step_json).collect();
-        // The points are those after the last step that is the same, and of the end.
-        let (same_up_to, end) = (difference.same_up_to[index].to_string(), sides[index].end().to_string());
-        let session = &begun(&sides[index])?.session;
-        Ok::<_, Failure>(json!({"session": session, "same_up_to": same_up_to, "end": end, "then": then}))
-    };
-    let variables = difference.variables.iter().map(|VariableDifference { place, name, values: [a, b] }| {
-        // Null: there is none.
-        json!({"place": place, "name": name, "a": a, "b": b})
-    });
-    let variables: Vec<Json> = variables.collect();
-    let told = json!({"same": difference.n_same, "a": side(0)?, "b": side(1)?, "variables": variables});
-    Ok(format!("{told}\n"))
+    text
 }

@@ -5,18 +5,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use crate::host::clock::SystemClock;
 use crate::host::journal::Durability;
 use crate::host::journal::address::{Address, Place};
-use crate::host::journal::record::{Begun, Record, RecordBody};
+use crate::host::journal::record::{Record, RecordBody};
 use crate::host::journal::secrets::names_of;
 use crate::host::program::ToolInventory;
 use crate::host::replay::start::program_changed;
-use crate::host::session::SessionError;
 use crate::host::sessions::new_id;
-use crate::host::travel::{self, Changes, Edit, Point, Step, Timeline, can_go_on};
+use crate::host::travel::{self, At, Changes, Point, Step, Timeline, can_go_on};
 use crate::lang::diff::changes::ProgramChanges;
 use crate::lang::program::Program;
 use crate::serve::cli::commands::run::{argument, load};
@@ -27,10 +26,10 @@ use crate::serve::cli::machinery::output::{Format, json_array};
 use crate::serve::cli::machinery::travel_text::{record_text, step_text};
 use crate::serve::cli::machinery::world::{journal_failure, session_failure};
 use crate::serve::show;
-use crate::serve::show::variables::keeper;
+use crate::serve::show::past::step_json;
+use crate::serve::show::variables::{NoPlace, edits};
 use crate::value::Value;
-use crate::vm::protocol::view::View;
-use crate::vm::protocol::{FrameId, ToolSignature};
+use crate::vm::protocol::ToolSignature;
 
 #[derive(Args)]
 pub(crate) struct ReplayArguments {
@@ -71,53 +70,20 @@ pub(crate) struct ForkArguments {
     output: Option<PathBuf>,
 }
 
-/// A point as people write it: without a directive, after all that the record set off.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct At {
-    seq: u64,
-    directive: Option<u32>,
-}
-
+/// A point as people write it.
 fn at(text: &str) -> Result<At, String> {
-    let point = match text.contains('.') {
-        true => text.parse().ok().map(|Point { seq, directive }| At { seq, directive: Some(directive) }),
-        false => text.parse().ok().map(|seq| At { seq, directive: None }),
-    };
-    point.ok_or_else(|| {
-        "write the number of a record, as in 41, or with that of a move behind it, as in 41.3".to_owned()
-    })
-}
-
-impl At {
-    fn point(self, timeline: &Timeline) -> Point {
-        // That there is no such record is said by whoever uses the point.
-        let last = || timeline.last_directive(self.seq).unwrap_or(0);
-        Point::new(self.seq, self.directive.unwrap_or_else(last))
-    }
+    text.parse()
+        .map_err(|_| "write the number of a record, as in 41, or with that of a move behind it, as in 41.3".to_owned())
 }
 
 pub(super) fn timeline(kept: &Kept, id: &str) -> Result<Timeline, Failure> {
     Timeline::new(records(&kept.find(id)?)?).map_err(session_failure)
 }
 
-pub(super) fn begun(timeline: &Timeline) -> Result<&Begun, Failure> {
-    match timeline.records().first().map(|record| &record.body) {
-        Some(RecordBody::Begun(begun)) => Ok(begun),
-        _ => Err(session_failure(SessionError::NoSession("it does not begin with `begun`".to_owned()))),
-    }
-}
-
-/// A step in `replay --format json`, where records have a `time` and a `record` in place of the `event`, which is as in
-/// `--events`. The point is what `--to` and `fork --at` take. A public interface: fields are added, never changed or
-/// removed.
-pub(super) fn step_json(step: &Step) -> Json {
-    json!({"point": step.point.to_string(), "event": step.event})
-}
-
 /// All that happened, or where the session stood.
 pub(crate) fn replay(kept: &Kept, arguments: &ReplayArguments) -> Result<Exit, Failure> {
     let timeline = timeline(kept, &arguments.id)?;
-    let to = arguments.to.map_or(timeline.end(), |to| to.point(&timeline));
+    let to = arguments.to.map_or(timeline.end(), |to| timeline.point_at(to));
     let text = match (arguments.to, arguments.from, arguments.format) {
         (Some(_), None, Format::Text) => moment_text(&timeline, to)?,
         (Some(_), None, Format::Json) => moment_json(&timeline, to)?,
@@ -172,7 +138,7 @@ fn last_step(timeline: &Timeline, point: Point) -> Result<Option<Step>, Failure>
 
 fn moment_text(timeline: &Timeline, point: Point) -> Result<String, Failure> {
     let moment = timeline.at(point).map_err(session_failure)?;
-    let (begun, view) = (begun(timeline)?, moment.machine.view());
+    let (begun, view) = (timeline.begun().map_err(session_failure)?, moment.machine.view());
     let last = timeline.last_directive(point.seq).unwrap_or(0);
     let stands = match &moment.stop {
         Some(_) => show::state(&view),
@@ -198,7 +164,7 @@ fn moment_json(timeline: &Timeline, point: Point) -> Result<String, Failure> {
     let stands = if moment.stop.is_none() { "in the middle".to_owned() } else { show::state(&view) };
     // A public interface: fields are added, never changed or removed.
     let mut told = json!({
-        "session": begun(timeline)?.session,
+        "session": timeline.begun().map_err(session_failure)?.session,
         "point": point.to_string(),
         // The last point of the session.
         "end": timeline.end().to_string(),
@@ -213,7 +179,7 @@ fn moment_json(timeline: &Timeline, point: Point) -> Result<String, Failure> {
 /// Makes a new session out of an earlier point of another one.
 pub(crate) fn fork(console: &Console, kept: &Kept, arguments: &ForkArguments) -> Result<Exit, Failure> {
     let timeline = timeline(kept, &arguments.id)?;
-    let point = arguments.at.point(&timeline);
+    let point = timeline.point_at(arguments.at);
     let moment = timeline.at(point).map_err(session_failure)?;
     if !can_go_on(&moment, !arguments.migrate.is_empty()) {
         return Err(Failure::wrong(format!(
@@ -223,24 +189,16 @@ pub(crate) fn fork(console: &Console, kept: &Kept, arguments: &ForkArguments) ->
         )));
     }
     let view = moment.machine.view();
-    let edit = |(name, value): &(Arc<str>, Value)| {
-        let frame = match arguments.frame {
-            Some(depth) => Some(frame_at(&view, depth, point)?),
-            None => {
-                let keeper = keeper(&view, None, name).filter(|_| !view.stack.is_empty());
-                let keeper = keeper.ok_or_else(|| {
-                    Failure::wrong(format!(
-                        "--set: the program sees no variable ${name} at {point}; `playhouse sessions replay {} --to \
-                         {point}` shows those there are, and with --frame a new one is made",
-                        arguments.id
-                    ))
-                })?;
-                keeper.frame
-            }
-        };
-        Ok(Edit { frame, name: name.clone(), value: value.clone() })
-    };
-    let edits = arguments.set.iter().map(edit).collect::<Result<Vec<Edit>, Failure>>()?;
+    let edits = edits((&view, point), &arguments.set, arguments.frame).map_err(|fault| {
+        Failure::wrong(match fault {
+            NoPlace::Frame(text) => format!("--frame: {text}"),
+            NoPlace::Variable(text) => format!(
+                "--set: {text}; `playhouse sessions replay {} --to {point}` shows those there are, and with --frame a new \
+                 one is made",
+                arguments.id
+            ),
+        })
+    })?;
     let id: Arc<str> = arguments.new.as_deref().map_or_else(|| new_id(&SystemClock), Arc::from);
     let place = match &arguments.output {
         Some(path) => Place::at(path),
@@ -286,17 +244,6 @@ fn migration(
         console.remark(&line);
     }
     Ok(vec![RecordBody::ProgramChanged(Box::new(program_changed(&text, &program, tools, false)))])
-}
-
-fn frame_at(view: &View, depth: usize, point: Point) -> Result<FrameId, Failure> {
-    let frame = view.stack.get(depth).map(|frame| frame.id);
-    frame.ok_or_else(|| {
-        Failure::wrong(match view.stack.len() {
-            0 => format!("--frame: there is no frame at {point}"),
-            1 => format!("--frame: there is no frame {depth} at {point}; there is one, 0"),
-            n => format!("--frame: there is no frame {depth} at {point}; 0 is the lowest, {} the one on top", n - 1),
-        })
-    })
 }
 
 /// Writes a new journal.

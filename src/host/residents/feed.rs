@@ -1,0 +1,286 @@
+//! A session's events from a mark on, to the byte (spec `serving.md`, section 4), and what comes of what somebody does.
+//!
+//! Who attaches is subscribed first; then the records are walked, which gives all events that follow from them with
+//! their marks; then comes what the subscription has, from the last mark on. So nothing is lost and nothing comes twice,
+//! whatever process tells of it and however the pieces of a reply were joined since.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use crate::host::events::{Mark, PublicBody, PublicEvent};
+use crate::host::ledger::Served;
+use crate::host::replay::on_thread;
+use crate::host::residents::Residents;
+use crate::host::residents::error::ResidentError;
+use crate::host::residents::standing::State;
+use crate::host::session::{Deed, Interest, Notice, Receipt, SendError, SessionGone, SessionHandle, Subscription};
+use crate::host::travel::{Timeline, history};
+use crate::vm::protocol::Wait;
+
+/// So many events of a session may wait for a slow reader; then nothing more comes, and the reader comes back with its
+/// mark.
+const QUEUE: usize = 1024;
+
+/// So often a session that has gone to rest just then is opened for what somebody does.
+const ATTEMPTS: usize = 8;
+
+/// What somebody hears of a session.
+#[derive(Clone, Debug)]
+pub enum Heard {
+    /// An event that lies after the mark; of a piece of speech the part that does.
+    Event(Arc<PublicEvent>),
+    /// The mark is not known here: all comes again.
+    Reset,
+    /// This process is about to end; another one may go on with the session.
+    Bye,
+}
+
+/// How long somebody listens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Until the program is over.
+    Over,
+    /// Until it waits for a person, too.
+    Waiting,
+}
+
+impl Residents {
+    /// All events after a mark, then those that come. Nothing more comes once that is over, and also where the reader is
+    /// too slow: it comes back with the last mark that it has.
+    pub fn listen(self: &Arc<Self>, served: Served, after: Option<Mark>, until: Until) -> mpsc::Receiver<Heard> {
+        self.follow(served, after, until, None)
+    }
+
+    /// Does something to a session on behalf of somebody; it is opened where it rests. What is done is in the journal
+    /// then.
+    ///
+    /// # Errors
+    /// Nothing was done: the session is over, its inbox stays full, what is done does not fit what was done before, or as
+    /// for [`Residents::handle`].
+    pub async fn deliver(
+        self: &Arc<Self>,
+        served: &Served,
+        by: &Arc<str>,
+        deed: Deed,
+    ) -> Result<Receipt, ResidentError> {
+        Ok(self.act(served, by, deed, false).await?.0)
+    }
+
+    /// The same, and what comes of it, until the session waits for a person. Of what was done before, the same comes as
+    /// came then.
+    ///
+    /// # Errors
+    /// As for [`Residents::deliver`].
+    pub async fn say(
+        self: &Arc<Self>,
+        served: &Served,
+        by: &Arc<str>,
+        deed: Deed,
+    ) -> Result<(Receipt, mpsc::Receiver<Heard>), ResidentError> {
+        let (receipt, subscription) = self.act(served, by, deed, true).await?;
+        let live = subscription.filter(|_| !receipt.is_repeated);
+        Ok((receipt, self.follow(served.clone(), Some(receipt.mark), Until::Waiting, live)))
+    }
+
+    /// `listens`: from before it is done, so that nothing is missed, and no past need be walked.
+    async fn act(
+        self: &Arc<Self>,
+        served: &Served,
+        by: &Arc<str>,
+        deed: Deed,
+        listens: bool,
+    ) -> Result<(Receipt, Option<Subscription>), ResidentError> {
+        let mut n = 0;
+        let goes_on = matches!(deed, Deed::Message { .. } | Deed::Signal(_));
+        if goes_on && !self.sessions().get(&served.session).is_some_and(|handle| handle.is_busy()) {
+            self.check_room()?;
+        }
+        loop {
+            n += 1;
+            let handle = self.door(served).await?.on_behalf_of(by.clone());
+            let interest = Interest::Everything { capacity: QUEUE };
+            let subscription = if listens { handle.subscribe(interest).await.ok() } else { None };
+            match handle.deliver(deed.clone()).await {
+                // It went to rest just then.
+                Err(SendError::Gone(_)) if n < ATTEMPTS => {}
+                done => return Ok((done?, subscription)),
+            }
+        }
+    }
+
+    /// The door to a session that is not over.
+    async fn door(self: &Arc<Self>, served: &Served) -> Result<SessionHandle, ResidentError> {
+        self.check_open()?;
+        if self.sessions().get(&served.session).is_none_or(|handle| handle.has_ended()) {
+            let (standing, is_live) = self.standing(served).await?;
+            if standing.state.is_over() && !is_live {
+                return Err(SendError::from(SessionGone).into());
+            }
+        }
+        self.handle(&served.session).await
+    }
+
+    fn follow(
+        self: &Arc<Self>,
+        served: Served,
+        heard: Option<Mark>,
+        until: Until,
+        live: Option<Subscription>,
+    ) -> mpsc::Receiver<Heard> {
+        let (sender, receiver) = mpsc::channel(16);
+        let feed = Feed { residents: self.clone(), served, until, sender, heard };
+        tokio::spawn(feed.run(live));
+        receiver
+    }
+}
+
+/// One reader's.
+struct Feed {
+    residents: Arc<Residents>,
+    served: Served,
+    until: Until,
+    sender: mpsc::Sender<Heard>,
+    /// The last mark that the reader knows.
+    heard: Option<Mark>,
+}
+
+/// Why nothing more comes.
+enum End {
+    /// All is told.
+    Done,
+    /// The reader has gone, or is too slow.
+    Gone,
+    /// The session's task has ended, and another may go on with it.
+    Task,
+}
+
+impl Feed {
+    async fn run(mut self, live: Option<Subscription>) {
+        let mut live = live;
+        loop {
+            let end = match live.take() {
+                Some(subscription) => Ok(self.tell_live(subscription).await),
+                None => self.attach().await,
+            };
+            match end {
+                Ok(End::Task) if !self.residents.draining.is_cancelled() => {}
+                Ok(End::Task) => {
+                    let _ = self.sender.send(Heard::Bye).await;
+                    return;
+                }
+                Ok(End::Done | End::Gone) => return,
+                Err(error) => {
+                    // Whoever reads comes back and is told.
+                    tracing::warn!(session = &*self.served.session, %error, "the session cannot be followed");
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Tells all events after `heard`, until the session's task ends.
+    async fn attach(&mut self) -> Result<End, ResidentError> {
+        let id = self.served.session.clone();
+        let residents = self.residents.clone();
+        let served = residents.find(&id).await?;
+        let (standing, is_live) = residents.standing(&served).await?;
+        let mut subscription = None;
+        let records = match standing.state.is_over() && !is_live {
+            true => residents.records(&id).await?,
+            false => {
+                let handle = residents.handle(&id).await?;
+                let Ok(subscribed) = handle.subscribe(Interest::Everything { capacity: QUEUE }).await else {
+                    return Ok(End::Task);
+                };
+                subscription = Some(subscribed);
+                match handle.records().await {
+                    Ok(records) => records?,
+                    Err(_) => return Ok(End::Task),
+                }
+            }
+        };
+        let walk = residents.walk().await?;
+        let past = on_thread(move || {
+            let timeline = Timeline::new(records)?;
+            history(&timeline, timeline.end())
+        });
+        let past = past.await?;
+        drop(walk);
+        let last = past.iter().rev().find_map(|step| step.event.mark).unwrap_or(Mark { n: 0, bytes: 0 });
+        if self.heard.is_some_and(|mark| mark > last) {
+            self.heard = None;
+            if self.sender.send(Heard::Reset).await.is_err() {
+                return Ok(End::Gone);
+            }
+        }
+        for step in past {
+            if let Some(end) = self.tell(Arc::new(step.event)).await {
+                return Ok(end);
+            }
+        }
+        self.heard = Some(self.heard.map_or(last, |mark| mark.max(last)));
+        match subscription {
+            Some(subscription) => Ok(self.tell_live(subscription).await),
+            None => Ok(End::Done),
+        }
+    }
+
+    async fn tell_live(&mut self, mut subscription: Subscription) -> End {
+        let residents = self.residents.clone();
+        let draining = &residents.draining;
+        loop {
+            // A reply may come to its end before the process does.
+            if draining.is_cancelled() && !self.is_speaking().await {
+                return End::Task;
+            }
+            let notice = tokio::select! {
+                biased;
+                () = self.sender.closed() => return End::Gone,
+                notice = subscription.next() => notice,
+                () = draining.cancelled(), if !draining.is_cancelled() => continue,
+            };
+            match notice {
+                None => return End::Task,
+                Some(Notice::Missed(_)) => return End::Gone,
+                Some(Notice::Event(event)) => {
+                    if let Some(end) = self.tell(event).await {
+                        return end;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn is_speaking(&self) -> bool {
+        let standing = self.residents.standing(&self.served).await;
+        standing.is_ok_and(|(standing, _)| standing.state == State::Speaking)
+    }
+
+    /// Tells an event, if the reader does not know it; of a piece of speech the part that it does not.
+    async fn tell(&mut self, mut event: Arc<PublicEvent>) -> Option<End> {
+        if let (Some(mark), Some(after)) = (event.mark, self.heard) {
+            if mark <= after {
+                return None;
+            }
+            if mark.n == after.n
+                && let PublicBody::SaidDelta { text, .. } = &mut Arc::make_mut(&mut event).body
+            {
+                let begins = mark.bytes.saturating_sub(text.len() as u64);
+                let known = usize::try_from(after.bytes.saturating_sub(begins)).unwrap_or(usize::MAX);
+                if let Some(rest) = text.get(known..) {
+                    *text = rest.to_owned();
+                }
+            }
+        }
+        if let Some(mark) = event.mark {
+            self.heard = Some(mark);
+        }
+        let is_over = matches!(event.body, PublicBody::Finished { .. } | PublicBody::Failed { .. });
+        let is_waiting = matches!(event.body, PublicBody::Waiting { on: Wait::User | Wait::Approval(_) });
+        if self.sender.send(Heard::Event(event)).await.is_err() {
+            return Some(End::Gone);
+        }
+        (is_over || (is_waiting && self.until == Until::Waiting)).then_some(End::Done)
+    }
+}
