@@ -5,6 +5,7 @@
 mod binary;
 mod cases;
 mod doors;
+mod faults;
 mod streams;
 
 use std::fs;
