@@ -31,6 +31,8 @@ mod problem;
 
 mod programs;
 
+mod relay;
+
 mod route;
 
 mod routes;

@@ -16,6 +16,7 @@ use crate::serve::http::access::authorize;
 use crate::serve::http::access::caller::Role;
 use crate::serve::http::body::{MAX_BODY, Typed};
 use crate::serve::http::guard::guard;
+use crate::serve::http::relay::relay;
 use crate::serve::http::route::{Answer, Route, shape};
 use crate::serve::http::server::Server;
 use crate::serve::http::{approvals, door, events, messages, openapi, page, past, programs, sessions, wire};
@@ -103,6 +104,10 @@ pub fn as_markdown() -> String {
 pub(super) fn router(server: Arc<Server>) -> Router {
     let mut router = Router::new();
     for Route { path, role, handler, .. } in table() {
+        let handler = match path.starts_with("/api/sessions/{id}") {
+            true => handler.layer(from_fn_with_state(server.clone(), relay)),
+            false => handler,
+        };
         let handler = match role {
             Some(role) => handler.layer(from_fn_with_state((server.clone(), role), authorize)),
             None => handler,
