@@ -20,11 +20,20 @@ const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 pub(super) async fn guard(State(server): State<Arc<Server>>, mut request: Request, next: Next) -> Response {
     let is_frame = request.uri().path().starts_with("/chat/");
     let connected = request.extensions().get::<Peer>().copied().unwrap_or(Peer::NOBODY);
+    let proxies = &server.options.trusted_proxies;
     let is_relayed = request.extensions().get::<Relayed>().is_some();
     let (peer, checked) = match is_relayed {
         // Another server of ours has looked at it already.
         true => (relay::peer_of(request.headers()).map_or(connected, Peer), Ok(Some(OfOwnPage))),
-        false => (connected.behind(request.headers(), &server.options.trusted_proxies), check(&server, &request)),
+        false => {
+            let (peer, checked) = (connected.behind(request.headers(), proxies), check(&server, &request));
+            if let Some(name) = &server.options.user_header
+                && !connected.is_proxy(proxies)
+            {
+                request.headers_mut().remove(name);
+            }
+            (peer, checked)
+        }
     };
     request.extensions_mut().insert(peer);
     let mut response = match checked {

@@ -13,6 +13,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 use tower_service::Service;
 
@@ -49,8 +50,18 @@ async fn next(socket: Option<&Socket>) -> io::Result<UnixStream> {
 
 impl Server {
     /// Serves until `stop`, then lets replies come to their end, and all sessions go.
-    pub async fn serve(self: Arc<Server>, listener: TcpListener, stop: impl Future<Output = ()>) {
+    /// `metrics`: where figures are told to whoever asks.
+    pub async fn serve(
+        self: Arc<Server>,
+        listener: TcpListener,
+        metrics: Option<TcpListener>,
+        stop: impl Future<Output = ()>,
+    ) {
         let router = routes::router(self.clone());
+        let telling = metrics.map(|listener| {
+            let router = routes::router_of_figures(self.clone());
+            tokio::spawn(axum::serve(listener, router).into_future())
+        });
         let tending = tokio::spawn(self.residents.clone().tend(self.options.idle));
         let tidying = tokio::spawn(self.clone().tidy());
         let connections = Arc::new(Semaphore::new(CONNECTIONS));
@@ -101,6 +112,7 @@ impl Server {
         drop(listener);
         tending.abort();
         tidying.abort();
+        telling.inspect(JoinHandle::abort);
         self.residents.drain(self.options.grace).await;
         open.close();
         // What is still being sent has been said already.

@@ -100,6 +100,11 @@ pub fn as_markdown() -> String {
     format!("| route | who | does |\n| --- | --- | --- |\n{rows}")
 }
 
+/// `/metrics` alone.
+pub(super) fn router_of_figures(server: Arc<Server>) -> Router {
+    Router::new().route("/metrics", on(MethodFilter::GET, door::metrics)).with_state(server)
+}
+
 /// The router.
 pub(super) fn router(server: Arc<Server>) -> Router {
     let mut router = Router::new();
