@@ -24,7 +24,7 @@ use crate::serve::http::routes;
 use crate::serve::http::server::Server;
 
 /// Connections at one time.
-const CONNECTIONS: usize = 4_096;
+const CONNECTIONS: usize = 8_192;
 
 /// So long a request's head may take, and so large it may be.
 const HEAD: Duration = Duration::from_secs(10);
