@@ -1,5 +1,6 @@
 //! A request is answered: from what it has set going until the session stops for somebody, or the client would give up.
 
+use std::mem::take;
 use std::time::Duration;
 
 use rmcp::RoleServer;
@@ -13,7 +14,7 @@ use crate::host::events::{Mark, PublicBody, PublicEvent};
 use crate::host::ledger::Served;
 use crate::host::residents::error::ResidentError;
 use crate::host::residents::feed::{Heard, Until};
-use crate::host::residents::standing::{Asked, Standing};
+use crate::host::residents::standing::{Asked, Standing, State};
 use crate::host::session::{Deed, Refusal, SendError};
 use crate::serve::http::access::caller::{Caller, Role};
 use crate::serve::mcp::ask::{Means, Question, Sealed};
@@ -50,8 +51,10 @@ pub(super) struct Turn {
     heard: Option<Mark>,
     /// A stop counts from this mark on.
     goal: Option<Mark>,
-    /// The next message of the user ends no turn: it has begun this session.
-    is_opening: bool,
+    /// What the user has begun the session with: said when the program first waits for them.
+    opening: Option<String>,
+    /// That is said: what the program has said before belongs to its first answer.
+    is_opened: bool,
 }
 
 impl Turn {
@@ -60,9 +63,9 @@ impl Turn {
         Turn { goal: Some(goal), ..Turn::default() }
     }
 
-    /// From the beginning of a session that this message has begun.
-    pub(super) fn opened_by(message: Mark) -> Turn {
-        Turn { is_opening: true, ..Turn::from(message) }
+    /// From the beginning of a session that the user has begun with these words, if any.
+    pub(super) fn begun_with(opening: Option<String>) -> Turn {
+        Turn { opening, ..Turn::default() }
     }
 
     fn hear(&mut self, event: &PublicEvent) {
@@ -73,7 +76,7 @@ impl Turn {
             PublicBody::Said { text } => self.said.push(text.to_string()),
             PublicBody::UserMessage { .. } => {
                 self.has_stopped = false;
-                if !std::mem::take(&mut self.is_opening) {
+                if !take(&mut self.is_opened) {
                     self.said.clear();
                 }
             }
@@ -121,6 +124,15 @@ impl Request<'_> {
         after: Option<Mark>,
         mut turn: Turn,
     ) -> Result<CallToolResponse, Wrong> {
+        let answer = self.listen(served, after, &mut turn).await;
+        if let Some(text) = turn.opening.take() {
+            // The program has not waited for the user so far; it hears them when it does. One that is over never will.
+            let _ = self.deliver(served, Deed::Message { text: text.into(), id: None }).await;
+        }
+        answer
+    }
+
+    async fn listen(&self, served: &Served, after: Option<Mark>, turn: &mut Turn) -> Result<CallToolResponse, Wrong> {
         let residents = &self.server.residents;
         let mut heard = residents.listen(served.clone(), after, Until::Over);
         let began = Instant::now();
@@ -136,17 +148,22 @@ impl Request<'_> {
                     Some(Heard::Event(event)) => turn.hear(&event),
                     Some(Heard::Reset) => turn.said.clear(),
                     // The server ends; or something is wrong, and whoever asks again is told what.
-                    Some(Heard::Bye) | None => return Ok(Told::running(&served.session, turn.said).answer().into()),
+                    Some(Heard::Bye) | None => return Ok(running(served, turn)),
                 },
                 filled = filled(&mut asking) => {
                     let Some(asked) = asking.take() else { continue };
                     let Asking { question, standing, .. } = *asked;
                     let deed = filled.and_then(|filled| question.deed(&filled, standing.mark));
-                    let Some(deed) = deed else { return Ok(self.stopped(served, standing, turn.said)) };
+                    let Some(deed) = deed else { return Ok(self.stopped(served, standing, take(&mut turn.said))) };
                     let mark = self.deliver(served, deed).await?.unwrap_or(standing.mark);
                     turn.go_on(mark);
                     deadline = Instant::now() + AT_WORK;
                     continue;
+                }
+                () = sleep_until(deadline) => {
+                    let Some(asked) = asking else { return Ok(running(served, turn)) };
+                    let _ = asked.request.cancel(Some("nobody has answered".to_owned())).await;
+                    return Ok(self.stopped(served, asked.standing, take(&mut turn.said)));
                 }
                 _ = progress.tick(), if token.is_some() => {
                     let Some(token) = token.clone() else { continue };
@@ -157,16 +174,9 @@ impl Request<'_> {
                     let _ = self.context.peer.notify_progress(news).await;
                     continue;
                 }
-                () = sleep_until(deadline) => {
-                    let Some(asked) = asking else {
-                        return Ok(Told::running(&served.session, turn.said).answer().into());
-                    };
-                    let _ = asked.request.cancel(Some("nobody has answered".to_owned())).await;
-                    return Ok(self.stopped(served, asked.standing, turn.said));
-                }
             }
             match (turn.is_done(), asking.take()) {
-                (true, None) => match self.at_stop(served, &mut turn).await? {
+                (true, None) => match self.at_stop(served, turn).await? {
                     Next::Answer(answer) => return Ok(*answer),
                     Next::Ask(asked) => {
                         asking = Some(asked);
@@ -186,11 +196,21 @@ impl Request<'_> {
 
     /// The session waits for a person, or is over.
     async fn at_stop(&self, served: &Served, turn: &mut Turn) -> Result<Next, Wrong> {
-        let (standing, _) = self.server.residents.standing(served).await?;
+        // The row may be another one since this request began.
+        let row = self.server.residents.find(&served.session).await?;
+        let (standing, _) = self.server.residents.standing(&row).await?;
         let is_over = standing.state.is_over();
         if !is_over && !standing.state.is_for_person() {
             // It has gone on since.
             turn.has_stopped = false;
+            return Ok(Next::Listen);
+        }
+        if standing.state == State::Waiting
+            && let Some(text) = turn.opening.take()
+        {
+            let mark = self.deliver(served, Deed::Message { text: text.into(), id: None }).await?;
+            turn.is_opened = true;
+            turn.go_on(mark.unwrap_or(standing.mark));
             return Ok(Next::Listen);
         }
         let asked = standing.asked.as_ref();
@@ -199,7 +219,7 @@ impl Request<'_> {
             if self.is_patient && !is_over && !self.model_may(asked) {
                 return Ok(Next::Listen);
             }
-            let answer = self.stopped(served, standing, std::mem::take(&mut turn.said));
+            let answer = self.stopped(served, standing, take(&mut turn.said));
             return Ok(Next::Answer(Box::new(answer)));
         }
         let question = Question::of(&standing, &turn.said);
@@ -214,7 +234,7 @@ impl Request<'_> {
             Ok(request) => Next::Ask(Box::new(Asking { question, standing, request })),
             Err(error) => {
                 tracing::debug!(%error, "a question does not reach the client");
-                Next::Answer(Box::new(self.stopped(served, standing, std::mem::take(&mut turn.said))))
+                Next::Answer(Box::new(self.stopped(served, standing, take(&mut turn.said))))
             }
         })
     }
@@ -261,6 +281,10 @@ impl Request<'_> {
     pub(super) fn whom(&self) -> String {
         format!("{} {}", self.tool, self.caller.name)
     }
+}
+
+fn running(served: &Served, turn: &mut Turn) -> CallToolResponse {
+    Told::running(&served.session, take(&mut turn.said)).answer().into()
 }
 
 /// Comes when the person has filled in the form, or has not; none: it cannot be known.

@@ -10,9 +10,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::CancellationToken;
 
-use crate::host::events::Mark;
 use crate::host::ledger::Served;
-use crate::host::residents::standing::State;
 use crate::host::residents::{Beginning, Residents};
 use crate::host::serve_options::Approvals;
 use crate::host::session::Deed;
@@ -79,17 +77,14 @@ impl McpServer {
     }
 
     async fn perform(&self, wanted: Wanted, request: Request<'_>) -> Result<CallToolResponse, Wrong> {
-        let nothing_yet = Mark { n: 0, bytes: 0 };
         match wanted {
             Wanted::Call { program, playbook, arguments } => {
                 let served = self.begin(request.caller, program, Some(playbook), arguments).await?;
-                request.follow(&served, None, Turn::from(nothing_yet)).await
+                request.follow(&served, None, Turn::begun_with(None)).await
             }
             Wanted::Begin { program, message } => {
                 let served = self.begin(request.caller, program, None, Map::new()).await?;
-                let deed = Deed::Message { text: message.into(), id: None };
-                let mark = request.deliver(&served, deed).await?.unwrap_or(nothing_yet);
-                request.follow(&served, None, Turn::opened_by(mark)).await
+                request.follow(&served, None, Turn::begun_with(Some(message))).await
             }
             Wanted::Say { session, message } => {
                 let served = request.caller.find(&self.residents, &session).await?;
@@ -97,15 +92,14 @@ impl McpServer {
                 if standing.state.is_over() {
                     return Err(Wrong(format!("the session {session} is over; begin another one")));
                 }
+                if !request.model_may(standing.asked.as_ref()) {
+                    return Err(Wrong(format!(
+                        "{A_COLLEAGUE} To hear what has come of it, call `wait` with the session {session}"
+                    )));
+                }
                 let deed = match &standing.asked {
-                    Some(_) if standing.state != State::Approval => Deed::Message { text: message.into(), id: None },
-                    None => Deed::Message { text: message.into(), id: None },
-                    asked if !request.model_may(asked.as_ref()) => {
-                        return Err(Wrong(format!(
-                            "{A_COLLEAGUE} To hear what has come of it, call `wait` with the session {session}"
-                        )));
-                    }
                     Some(asked) => Deed::Approve(CallId(asked.call), approval(&message)),
+                    None => Deed::Message { text: message.into(), id: None },
                 };
                 let mark = request.deliver(&served, deed).await?.unwrap_or(standing.mark);
                 request.follow(&served, Some(mark), Turn::from(mark)).await

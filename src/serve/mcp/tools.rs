@@ -165,12 +165,14 @@ impl Tools {
             return say(session, message);
         }
         let program = match (program, self.programs.as_slice()) {
-            (Some(program), _) => program.into(),
+            (Some(program), all) if all.iter().any(|offered| *offered.name == program) => program.into(),
             (None, [only]) => only.name.clone(),
-            (None, all) => {
+            (program, all) => {
+                let wrong =
+                    program.map_or("`program` is missing".to_owned(), |name| format!("there is no program `{name}`"));
                 let names: Vec<&str> = all.iter().map(|offered| &*offered.name).collect();
                 return Err(Wrong(format!(
-                    "`program` is missing: say with which you want to talk, of {}; or give `session` to go on with one",
+                    "{wrong}: say with which you want to talk, of {}; or give `session` to go on with one",
                     names.join(", ")
                 )));
             }

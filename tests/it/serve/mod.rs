@@ -5,6 +5,8 @@
 mod binary;
 mod cases;
 mod doors;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod streams;
 
 use std::fs;
