@@ -89,11 +89,13 @@ pub(crate) async fn offer(
 
 /// What is said where a server can do nothing.
 pub(crate) fn resident_failure(console: &Console, error: ResidentError) -> Failure {
-    match error {
-        ResidentError::Launch(error) => launch_failure(console, error),
-        ResidentError::Journal(error) => journal_failure(error),
-        error => Failure::failed(error.to_string()),
+    if let ResidentError::Launch(error) = error {
+        return launch_failure(console, error);
     }
+    if let ResidentError::Journal(error) = error {
+        return journal_failure(error);
+    }
+    Failure::failed(error.to_string())
 }
 
 /// The key with which a server signs what others hold for it.
