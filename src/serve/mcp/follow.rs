@@ -1,25 +1,29 @@
 //! A request is answered: from what it has set going until the session stops for somebody, or the client would give up.
 
 use std::mem::take;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    CallToolResponse, ClientResult, ElicitRequest, ElicitResult, ProgressNotificationParam, ServerRequest,
+    CallToolResponse, ClientResult, ElicitRequest, ElicitResult, ProgressNotificationParam, RequestStateCodec,
+    ServerRequest,
 };
 use rmcp::service::{PeerRequestOptions, RequestContext, RequestHandle};
 use tokio::time::{Instant, interval_at, sleep_until};
+use tokio_util::sync::CancellationToken;
 
 use crate::host::events::{Mark, PublicBody, PublicEvent};
 use crate::host::ledger::Served;
+use crate::host::residents::Residents;
 use crate::host::residents::error::ResidentError;
 use crate::host::residents::feed::{Heard, Until};
 use crate::host::residents::standing::{Asked, Standing, State};
+use crate::host::serve_options::Approvals;
 use crate::host::session::{Deed, Refusal, SendError};
 use crate::serve::http::access::caller::{Caller, Role};
 use crate::serve::mcp::ask::{Means, Question, Sealed};
 use crate::serve::mcp::result::{Told, Wrong};
-use crate::serve::mcp::server::McpServer;
 use crate::vm::protocol::Wait;
 
 /// So long a program may be at work before the client is told to come back: clients give up at 60 s.
@@ -31,9 +35,19 @@ const FORM_STANDS: Duration = Duration::from_secs(600);
 /// So often a client that wants it hears that something is done.
 const PROGRESS: Duration = Duration::from_secs(10);
 
+/// What all requests of a server share.
+pub(super) struct Shared {
+    pub(super) residents: Arc<Residents>,
+    pub(super) approvals: Approvals,
+    /// What clients hold for us between rounds is sealed with the server's key.
+    pub(super) seal: RequestStateCodec,
+    /// Clients are going away, and none means it when its requests end.
+    pub(super) ending: CancellationToken,
+}
+
 /// A request that is being answered.
 pub(super) struct Request<'a> {
-    pub(super) server: &'a McpServer,
+    pub(super) shared: &'a Shared,
     pub(super) caller: &'a Caller,
     pub(super) context: &'a RequestContext<RoleServer>,
     /// The tool that was called.
@@ -133,7 +147,7 @@ impl Request<'_> {
     }
 
     async fn listen(&self, served: &Served, after: Option<Mark>, turn: &mut Turn) -> Result<CallToolResponse, Wrong> {
-        let residents = &self.server.residents;
+        let residents = &self.shared.residents;
         let mut heard = residents.listen(served.clone(), after, Until::Over);
         let began = Instant::now();
         let mut deadline = began + AT_WORK;
@@ -197,8 +211,8 @@ impl Request<'_> {
     /// The session waits for a person, or is over.
     async fn at_stop(&self, served: &Served, turn: &mut Turn) -> Result<Next, Wrong> {
         // The row may be another one since this request began.
-        let row = self.server.residents.find(&served.session).await?;
-        let (standing, _) = self.server.residents.standing(&row).await?;
+        let row = self.shared.residents.find(&served.session).await?;
+        let (standing, _) = self.shared.residents.standing(&row).await?;
         let is_over = standing.state.is_over();
         if !is_over && !standing.state.is_for_person() {
             // It has gone on since.
@@ -225,7 +239,7 @@ impl Request<'_> {
         let question = Question::of(&standing, &turn.said);
         if means == Means::Rounds {
             let sealed = Sealed::of(&served.session, &standing);
-            let round = sealed.ask(&self.server.seal, &self.whom(), &question);
+            let round = sealed.ask(&self.shared.seal, &self.whom(), &question);
             return Ok(Next::Answer(Box::new(round.into())));
         }
         let request = ServerRequest::ElicitRequest(ElicitRequest::new(question.form()));
@@ -242,7 +256,7 @@ impl Request<'_> {
     /// Does something to the session: the mark after which what comes of it stands; none if the question was answered
     /// already.
     pub(super) async fn deliver(&self, served: &Served, deed: Deed) -> Result<Option<Mark>, Wrong> {
-        match self.server.residents.deliver(served, &self.caller.name, deed).await {
+        match self.shared.residents.deliver(served, &self.caller.name, deed).await {
             Ok(receipt) => Ok(Some(receipt.mark)),
             Err(ResidentError::Send(SendError::Refused(Refusal::NotAsked(_)))) => Ok(None),
             Err(error) => Err(error.into()),
@@ -252,8 +266,8 @@ impl Request<'_> {
     /// The client does not want the answer any more: what is going on is cancelled. Where it has only gone away, its
     /// sessions go on.
     async fn interrupt(&self, served: &Served) -> Wrong {
-        if !self.server.ending.is_cancelled()
-            && let Err(error) = self.server.residents.deliver(served, &self.caller.name, Deed::Interrupt).await
+        if !self.shared.ending.is_cancelled()
+            && let Err(error) = self.shared.residents.deliver(served, &self.caller.name, Deed::Interrupt).await
         {
             tracing::warn!(session = &*served.session, %error, "a cancelled request leaves its session at work");
         }
@@ -274,7 +288,7 @@ impl Request<'_> {
     /// Whether the client's model may hand on the answer. What the operator has put before a call no model answers, also
     /// with an operator's token.
     pub(super) fn model_may(&self, asked: Option<&Asked>) -> bool {
-        asked.is_none_or(|asked| asked.is_for_user(self.server.approvals))
+        asked.is_none_or(|asked| asked.is_for_user(self.shared.approvals))
     }
 
     /// For whom a state is sealed.

@@ -17,7 +17,7 @@ use crate::host::session::Deed;
 use crate::serve::http::access::caller::Caller;
 use crate::serve::http::wire::A_COLLEAGUE;
 use crate::serve::mcp::ask::{Sealed, filled};
-use crate::serve::mcp::follow::{Request, Turn};
+use crate::serve::mcp::follow::{Request, Shared, Turn};
 use crate::serve::mcp::result::Wrong;
 use crate::serve::mcp::tools::{Tools, Wanted};
 use crate::serve::show::commands::approval;
@@ -30,14 +30,9 @@ const INSTRUCTIONS: &str = "Each tool that is not `talk`, `reply` or `wait` runs
 
 /// What clients talk with.
 pub(crate) struct McpServer {
-    pub(super) residents: Arc<Residents>,
-    pub(super) approvals: Approvals,
-    /// What clients hold for us between rounds is sealed with the server's key.
-    pub(super) seal: RequestStateCodec,
+    shared: Shared,
     /// Who asks where nobody says it.
     local: Option<Caller>,
-    /// Clients are going away, and none means it when its requests end.
-    pub(super) ending: CancellationToken,
 }
 
 impl McpServer {
@@ -50,7 +45,12 @@ impl McpServer {
     ) -> McpServer {
         // 64 bytes are never too few.
         let seal = RequestStateCodec::new_unchecked(key.to_vec());
-        McpServer { residents, approvals, seal, local, ending: CancellationToken::new() }
+        McpServer { shared: Shared { residents, approvals, seal, ending: CancellationToken::new() }, local }
+    }
+
+    /// To be cancelled before requests end that nobody has cancelled.
+    pub(super) fn ending(&self) -> CancellationToken {
+        self.shared.ending.clone()
     }
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
@@ -60,7 +60,7 @@ impl McpServer {
     }
 
     fn tools(&self, caller: &Caller) -> Tools {
-        let programs = self.residents.programs();
+        let programs = self.shared.residents.programs();
         Tools::of(programs.into_iter().filter(|offered| caller.may_have(&offered.name)).collect())
     }
 
@@ -73,7 +73,7 @@ impl McpServer {
     ) -> Result<Served, Wrong> {
         let owner = caller.name.clone();
         let beginning = Beginning { program, id: None, playbook, arguments, owner, labels: "{}".to_owned() };
-        Ok(self.residents.begin(beginning).await?.0)
+        Ok(self.shared.residents.begin(beginning).await?.0)
     }
 
     async fn perform(&self, wanted: Wanted, request: Request<'_>) -> Result<CallToolResponse, Wrong> {
@@ -87,8 +87,8 @@ impl McpServer {
                 request.follow(&served, None, Turn::begun_with(Some(message))).await
             }
             Wanted::Say { session, message } => {
-                let served = request.caller.find(&self.residents, &session).await?;
-                let (standing, _) = self.residents.standing(&served).await?;
+                let served = request.caller.find(&self.shared.residents, &session).await?;
+                let (standing, _) = self.shared.residents.standing(&served).await?;
                 if standing.state.is_over() {
                     return Err(Wrong(format!("the session {session} is over; begin another one")));
                 }
@@ -105,8 +105,8 @@ impl McpServer {
                 request.follow(&served, Some(mark), Turn::from(mark)).await
             }
             Wanted::Wait { session } => {
-                let served = request.caller.find(&self.residents, &session).await?;
-                let (standing, _) = self.residents.standing(&served).await?;
+                let served = request.caller.find(&self.shared.residents, &session).await?;
+                let (standing, _) = self.shared.residents.standing(&served).await?;
                 let request = Request { is_patient: true, ..request };
                 request.follow(&served, None, Turn::from(standing.mark)).await
             }
@@ -116,10 +116,10 @@ impl McpServer {
     /// Another round of a request: its answer goes to the session that has asked.
     async fn go_on(&self, params: CallToolRequestParams, request: Request<'_>) -> Result<CallToolResponse, Wrong> {
         let state = params.request_state.unwrap_or_default();
-        let sealed = Sealed::open(&self.seal, &request.whom(), &state)?;
+        let sealed = Sealed::open(&self.shared.seal, &request.whom(), &state)?;
         let filled = filled(params.input_responses)?;
-        let served = request.caller.find(&self.residents, &sealed.session).await?;
-        let (standing, _) = self.residents.standing(&served).await?;
+        let served = request.caller.find(&self.shared.residents, &sealed.session).await?;
+        let (standing, _) = self.shared.residents.standing(&served).await?;
         let before = sealed.mark().unwrap_or(standing.mark);
         let mark = match sealed.question(standing.clone()) {
             // It was answered before: here is what has come of it.
@@ -163,7 +163,8 @@ impl ServerHandler for McpServer {
         let wanted = tools.read(&name, params.arguments.take().unwrap_or_default()).ok_or_else(|| {
             ErrorData::invalid_params(format!("there is no tool `{name}`; there are {}", tools.names()), None)
         })?;
-        let request = Request { server: self, caller: &caller, context: &context, tool: &name, is_patient: false };
+        let request =
+            Request { shared: &self.shared, caller: &caller, context: &context, tool: &name, is_patient: false };
         let done = match (params.request_state.is_some(), wanted) {
             (true, _) => self.go_on(params, request).await,
             (false, Ok(wanted)) => self.perform(wanted, request).await,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use rmcp::service::serve_server_with_ct;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::io::InspectReader;
@@ -23,7 +24,7 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
 ) {
     let server = McpServer::new(residents.clone(), options.approvals, key, Some(Caller::anybody()));
-    let (ending, over) = (server.ending.clone(), CancellationToken::new());
+    let (ending, over) = (server.ending(), CancellationToken::new());
     let at_end = ending.clone();
     // Requests that are cut off by the end are not cancelled: their sessions go on another time.
     let input = InspectReader::new(input, move |bytes: &[u8]| {
@@ -38,7 +39,8 @@ pub async fn serve(
             Err(error) => tracing::info!(%error, "the client has gone before it began"),
         }
     };
-    let mut serving = std::pin::pin!(serving);
+    // Boxed: the compiler looks no deeper when somebody spawns this.
+    let mut serving = serving.boxed();
     tokio::select! {
         () = &mut serving => {}
         () = stop => {
@@ -48,5 +50,5 @@ pub async fn serve(
         }
     }
     tending.abort();
-    residents.drain(options.grace).await;
+    residents.drain(options.grace).boxed().await;
 }

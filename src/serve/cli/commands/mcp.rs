@@ -9,11 +9,10 @@ use crate::serve::cli::machinery::offer::{busy_runtime, ended, key, offer, resid
 use crate::serve::cli::machinery::world::WorldArguments;
 use crate::serve::mcp::stdio;
 
-const EXAMPLES: &str = "\
-Examples:
+const EXAMPLES: &str = r#"Examples:
   playhouse mcp examples/order-status.md --tools examples/order-status.tools.json
   playhouse mcp desk=desk.md,notes.md shop.md --model openai:gpt-4.1-mini
-  claude mcp add desk -- playhouse mcp /home/ida/desk.md";
+  claude mcp add desk -- playhouse mcp "$PWD/desk.md""#;
 
 /// Offers programs to an MCP client on standard input and output: public playbooks are tools
 #[derive(Args)]

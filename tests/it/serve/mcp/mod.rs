@@ -1,16 +1,15 @@
-//! Programs as tools: a client in memory, over HTTP, and beside the real binary.
+//! Programs as tools: a client in this process; over HTTP; beside the real binary.
+
+mod binary;
+mod http;
 
 use std::collections::VecDeque;
-use std::fs;
-use std::path::Path;
-use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
 use playhouse::host::config::FileConfig;
 use playhouse::host::journal::address::Place;
 use playhouse::host::launch::{Choices, Launch, Workshop};
 use playhouse::host::residents::Residents;
-use playhouse::serve::http::access::Role;
 use playhouse::serve::mcp::stdio;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ClientRequest,
@@ -20,14 +19,10 @@ use rmcp::service::{
     ClientLifecycleMode, ClientServiceExt, NotificationContext, PeerRequestOptions, RequestContext, RoleClient,
     RunningService, ServiceError,
 };
-use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientHandler, ErrorData};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
-
-use super::{Running, client};
 
 const DESK: &str = "# Desk
 Helps with orders.
@@ -135,6 +130,10 @@ impl ClientHandler for Person {
     }
 }
 
+/// `initialize`, as a client sends it.
+const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
+const LIST: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
+
 type Client = RunningService<RoleClient, Person>;
 
 /// Programs of a folder, for a client in this process.
@@ -156,7 +155,7 @@ fn new() -> ClientLifecycleMode {
 impl Door {
     async fn open(files: &[(String, String)], person: &Person, mode: ClientLifecycleMode) -> Door {
         let folder = tempfile::tempdir().unwrap();
-        super::write(folder.path(), files);
+        crate::serve::write(folder.path(), files);
         let path = |name: &str| folder.path().join(name);
         let choices = Choices {
             model: Some(format!("script:{}", path("model.jsonl").display())),
@@ -469,191 +468,4 @@ async fn a_long_call_tells_how_it_goes_and_is_waited_for() {
     };
     assert_eq!((&result["status"], &result["value"]), (&json!("finished"), &json!("fine")), "{result}");
     door.close().await;
-}
-
-/// A client at `/mcp`.
-async fn connect(running: &Running, token: &str, person: &Person, mode: ClientLifecycleMode) -> Client {
-    let config = StreamableHttpClientTransportConfig::with_uri(format!("http://{}/mcp", running.address));
-    let config = config.auth_header(format!("ph_{token}"));
-    let transport = StreamableHttpClientTransport::with_client(client(), config);
-    person.clone().serve_with_lifecycle(transport, mode).await.unwrap()
-}
-
-#[test]
-fn over_http_a_token_says_whose_the_sessions_are() {
-    let running = Running::start(&desk(MOOD, ""), &[("ida", Role::User), ("eve", Role::User)]);
-    running.runtime.block_on(async {
-        for mode in [old(), new()] {
-            let ida = connect(&running, "ida", &Person::default(), mode.clone()).await;
-            let eve = connect(&running, "eve", &Person::default(), mode.clone()).await;
-            let result = told(&call(&ida, "Mood", json!({"name": "Ida"})).await);
-            assert_eq!(result["status"], "waiting", "{result}");
-            let session = result["session"].as_str().unwrap();
-            assert_eq!(&*running.residents.find(&session.into()).await.unwrap().owner, "ida");
-            let answer = json!({"session": session, "message": "fine"});
-            for (tool, arguments) in
-                [("wait", json!({"session": session})), ("reply", answer.clone()), ("talk", answer.clone())]
-            {
-                let said = wrong(&call(&eve, tool, arguments).await);
-                assert!(said.starts_with(&format!("there is no session {session} here")), "{tool}: {said}");
-            }
-            let result = told(&call(&ida, "reply", answer).await);
-            assert_eq!((&result["status"], &result["value"]), (&json!("finished"), &json!("fine")), "{result}");
-            // Asked by form.
-            let person = Person::who_says([json!({"answer": "fine"})]);
-            let ida = connect(&running, "ida", &person, mode).await;
-            let result = told(&call(&ida, "Mood", json!({"name": "Ida"})).await);
-            assert_eq!((&result["status"], person.asked().len()), (&json!("finished"), 1), "{result}");
-        }
-    });
-}
-
-/// `initialize`, as a client sends it.
-const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
-const LIST: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
-
-#[test]
-fn the_guard_and_the_tokens_stand_before_the_protocol() {
-    let config = "[serve]\nhosts = [\"desk.example\"]\norigins = [\"https://www.example\"]\n";
-    let tokens = [("ida", Role::User), ("eve", Role::User), ("guest", Role::Visitor)];
-    let running = Running::start(&desk("", config), &tokens);
-    let accept = ("accept", "application/json, text/event-stream");
-    let post = |headers: &[(&str, &str)], body: &str| {
-        let headers: Vec<(&str, &str)> = headers.iter().copied().chain([accept]).collect();
-        running.ask("POST", "/mcp", &headers, Some(body))
-    };
-    let (ida, eve) = (("authorization", "Bearer ph_ida"), ("authorization", "Bearer ph_eve"));
-    assert_eq!(post(&[], HELLO).status, 401);
-    assert_eq!(post(&[("authorization", "Bearer ph_nobody")], HELLO).status, 401);
-    assert_eq!(post(&[("authorization", "Bearer ph_guest")], HELLO).status, 403);
-    assert_eq!(post(&[ida, ("origin", "https://evil.example")], HELLO).status, 403);
-    assert_eq!(post(&[ida, ("host", "evil.example")], HELLO).status, 421);
-    // What our guard lets in, the protocol's own does, too.
-    assert_eq!(post(&[ida, ("origin", "https://www.example")], HELLO).status, 200);
-    assert_eq!(post(&[ida, ("host", "desk.example")], HELLO).status, 200);
-    let answer = post(&[ida], HELLO);
-    assert!(answer.body.contains(r#""protocolVersion":"2025-11-25""#), "{}", answer.body);
-    let id = answer.headers.iter().find(|(name, _)| name == "mcp-session-id").unwrap().1.clone();
-    let session = ("mcp-session-id", id.as_str());
-    let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-    assert_eq!(post(&[ida, session], ready).status, 202);
-    assert!(post(&[ida, session], LIST).body.contains(r#""name":"Twice""#));
-    // The connection of one is not there for another.
-    assert_eq!(post(&[eve, session], LIST).status, 404);
-    assert_eq!(running.ask("DELETE", "/mcp", &[eve, session], None).status, 202);
-    assert_eq!(post(&[ida, session], LIST).status, 200, "and they cannot end it");
-    assert_eq!(running.ask("PUT", "/mcp", &[ida], Some("{}")).status, 405);
-    assert_eq!(post(&[ida], &" ".repeat(300 << 10)).status, 413);
-}
-
-#[test]
-fn whoever_hangs_up_interrupts_the_session() {
-    let running = Running::start(&desk(HANGS, ""), &[]);
-    let meta = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
-    let params = json!({"name": "Mood", "arguments": {"name": "Ida"}, "_meta": meta});
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
-    running.runtime.block_on(async {
-        let request = client()
-            .post(format!("http://{}/mcp", running.address))
-            .header("content-type", "application/json")
-            .header("accept", "application/json, text/event-stream")
-            .header("mcp-protocol-version", "2026-07-28")
-            .header("mcp-method", "tools/call")
-            .header("mcp-name", "Mood")
-            .body(body);
-        let calling = tokio::spawn(request.send());
-        let id = loop {
-            match running.residents.sessions().ids().pop() {
-                Some(id) => break id,
-                None => tokio::task::yield_now().await,
-            }
-        };
-        calling.abort();
-        let client = connect(&running, "", &Person::default(), new()).await;
-        let result = told(&call(&client, "wait", json!({"session": &*id})).await);
-        assert_eq!(result["status"], "waiting", "{result}");
-    });
-}
-
-fn binary(folder: &Path) -> std::process::Command {
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_playhouse"));
-    let arguments = ["mcp", "desk.md", "--model", "script:model.jsonl", "--tools", "tools.json"];
-    command.current_dir(folder).env_clear().env("XDG_STATE_HOME", folder.join("state")).args(arguments);
-    command
-}
-
-#[test]
-fn standard_output_carries_the_protocol_and_nothing_else() {
-    let folder = tempfile::tempdir().unwrap();
-    super::write(folder.path(), &desk("", ""));
-    let calls = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"Twice","arguments":{"word":"ho"}}}"#;
-    fs::write(folder.path().join("input"), format!("{HELLO}\n{LIST}\n{calls}\n")).unwrap();
-    let input = fs::File::open(folder.path().join("input")).unwrap();
-    let mut command = binary(folder.path());
-    let output = command.env("RUST_LOG", "debug").stdin(input).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("an MCP client may talk with desk on standard input and output"), "{said}");
-    let lines = String::from_utf8(output.stdout).unwrap();
-    let answers: Vec<Json> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(answers.iter().all(|answer| answer["jsonrpc"] == "2.0"), "{lines}");
-    let result = answers.iter().find(|answer| answer["id"] == 3).unwrap_or_else(|| panic!("{lines}"));
-    assert_eq!(result["result"]["structuredContent"]["value"], "ho", "{lines}");
-    let store = folder.path().join("state/playhouse/mcp.sqlite");
-    assert!(store.is_file(), "sessions are kept");
-}
-
-#[test]
-fn a_program_with_an_error_is_no_server() {
-    let folder = tempfile::tempdir().unwrap();
-    super::write(folder.path(), &desk("", ""));
-    fs::write(folder.path().join("desk.md"), "# Desk\n\n## Main\n### Steps\n- $x = GetOrder(1)\n").unwrap();
-    let output = binary(folder.path()).stdin(Stdio::null()).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("nothing is called `GetOrder`") && output.stdout.is_empty(), "{said}");
-}
-
-/// The real server, with a client in this process.
-async fn start(folder: &Path) -> (Client, tokio::process::Child) {
-    let mut command = tokio::process::Command::from(binary(folder));
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
-    let mut child = command.spawn().unwrap();
-    let streams = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
-    (Person::default().serve_with_lifecycle(streams, new()).await.unwrap(), child)
-}
-
-#[tokio::test]
-async fn sessions_rest_when_the_input_ends_and_go_on_another_time() {
-    let folder = tempfile::tempdir().unwrap();
-    super::write(folder.path(), &desk(MOOD, ""));
-    let (client, mut child) = start(folder.path()).await;
-    let result = told(&call(&client, "Mood", json!({"name": "Ida"})).await);
-    let session = result["session"].clone();
-    assert_eq!(result["status"], "waiting", "{result}");
-    // Another client with the same store sees it, and does not get it from under the first.
-    let (other, mut beside) = start(folder.path()).await;
-    let held = wrong(&call(&other, "reply", json!({"session": session, "message": "I am fine"})).await);
-    assert!(held.contains("another process"), "{held}");
-    client.cancel().await.unwrap();
-    assert!(child.wait().await.unwrap().success());
-    let result = told(&call(&other, "reply", json!({"session": session, "message": "I am fine"})).await);
-    assert_eq!((&result["status"], &result["value"]), (&json!("finished"), &json!("fine")), "{result}");
-    other.cancel().await.unwrap();
-    assert!(beside.wait().await.unwrap().success());
-}
-
-#[tokio::test]
-async fn a_signal_ends_it_though_the_input_stays() {
-    let folder = tempfile::tempdir().unwrap();
-    super::write(folder.path(), &desk("", ""));
-    let (client, mut child) = start(folder.path()).await;
-    let pid = rustix::process::Pid::from_raw(child.id().unwrap().cast_signed()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    assert!(child.wait().await.unwrap().success());
-    drop(client);
 }
