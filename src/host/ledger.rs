@@ -89,6 +89,11 @@ impl Ledger {
         Ok(Ledger { path, connection: Arc::new(Mutex::new(connection)) })
     }
 
+    /// The store's file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Notes a session that is about to begin; false: one with this id is there. It goes with the session
     /// ([`crate::host::journal::store::Store::delete`]).
     ///

@@ -17,6 +17,9 @@ pub struct ServeOptions {
     pub origins: Vec<String>,
     /// Networks of proxies that say in `X-Forwarded-For` who asks.
     pub trusted_proxies: Vec<IpNet>,
+    /// What those say who asks, after they have asked for a password themselves: a header with the user's name. Nobody else
+    /// can send it.
+    pub user_header: Option<String>,
     /// Sites that may show `/chat/NAME` in a frame.
     pub frame_ancestors: Vec<String>,
     /// Whether anybody may talk, without a token.
@@ -46,12 +49,20 @@ pub enum Approvals {
     User,
 }
 
+impl ServeOptions {
+    /// Whether somebody may come in without a token of this machine: then everybody has to say who they are.
+    pub fn has_strangers(&self) -> bool {
+        self.visitors || self.user_header.is_some()
+    }
+}
+
 impl Default for ServeOptions {
     fn default() -> ServeOptions {
         ServeOptions {
             hosts: Vec::new(),
             origins: Vec::new(),
             trusted_proxies: Vec::new(),
+            user_header: None,
             frame_ancestors: Vec::new(),
             visitors: false,
             approvals: Approvals::default(),

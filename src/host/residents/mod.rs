@@ -14,7 +14,7 @@ mod opening;
 pub mod standing;
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -111,6 +111,20 @@ impl Residents {
     /// The live sessions.
     pub fn sessions(&self) -> &Arc<Sessions> {
         &self.sessions
+    }
+
+    /// The store's file.
+    pub fn path(&self) -> &Path {
+        self.ledger.path()
+    }
+
+    /// The number of another process that has a session, if one has.
+    pub async fn other_holder(&self, id: &Arc<str>) -> Option<String> {
+        if self.sessions.get(id).is_some() {
+            return None;
+        }
+        let holder = self.store.holder(id).await?;
+        (holder != std::process::id().to_string()).then_some(holder)
     }
 
     /// Programs that were read.

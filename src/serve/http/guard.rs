@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::serve::http::access::caller::{OfOwnPage, Peer};
 use crate::serve::http::problem::Problem;
+use crate::serve::http::relay::{self, Relayed};
 use crate::serve::http::server::Server;
 
 /// Names of this machine, whatever its network is.
@@ -18,10 +19,24 @@ const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 /// Lets a request in that is meant for this server, and that no foreign page has made.
 pub(super) async fn guard(State(server): State<Arc<Server>>, mut request: Request, next: Next) -> Response {
     let is_frame = request.uri().path().starts_with("/chat/");
-    let peer = request.extensions().get::<Peer>().copied().unwrap_or(Peer::NOBODY);
-    let peer = peer.behind(request.headers(), &server.options.trusted_proxies);
+    let connected = request.extensions().get::<Peer>().copied().unwrap_or(Peer::NOBODY);
+    let proxies = &server.options.trusted_proxies;
+    let is_relayed = request.extensions().get::<Relayed>().is_some();
+    let (peer, checked) = match is_relayed {
+        // Another server of ours has looked at it already.
+        true => (relay::peer_of(request.headers()).map_or(connected, Peer), Ok(Some(OfOwnPage))),
+        false => {
+            let (peer, checked) = (connected.behind(request.headers(), proxies), check(&server, &request));
+            if let Some(name) = &server.options.user_header
+                && !connected.is_proxy(proxies)
+            {
+                request.headers_mut().remove(name);
+            }
+            (peer, checked)
+        }
+    };
     request.extensions_mut().insert(peer);
-    let mut response = match check(&server, &request) {
+    let mut response = match checked {
         Ok(own_page) => {
             own_page.map(|own_page| request.extensions_mut().insert(own_page));
             next.run(request).await

@@ -1,5 +1,6 @@
 //! Connections: taken, served, and brought to their end.
 
+use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,12 +10,15 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 use tower_service::Service;
 
 use crate::serve::http::access::caller::Peer;
+use crate::serve::http::relay::{Relayed, Socket};
 use crate::serve::http::routes;
 use crate::serve::http::server::Server;
 
@@ -28,29 +32,72 @@ const HEAD_BYTES: usize = 32 << 10;
 /// So often what is counted is tidied, and it is looked whether there are tokens now.
 const TIDY: Duration = Duration::from_secs(2);
 
+/// Who has connected.
+enum Connected {
+    /// Somebody, from there.
+    Outside(TcpStream, IpAddr),
+    /// A server that passes requests on.
+    Server(UnixStream),
+}
+
+/// The next one on the socket; without a socket nobody ever comes.
+async fn next(socket: Option<&Socket>) -> io::Result<UnixStream> {
+    match socket {
+        Some(socket) => socket.listener.accept().await.map(|(stream, _)| stream),
+        None => std::future::pending().await,
+    }
+}
+
 impl Server {
     /// Serves until `stop`, then lets replies come to their end, and all sessions go.
-    pub async fn serve(self: Arc<Server>, listener: TcpListener, stop: impl Future<Output = ()>) {
+    /// `metrics`: where figures are told to whoever asks.
+    pub async fn serve(
+        self: Arc<Server>,
+        listener: TcpListener,
+        metrics: Option<TcpListener>,
+        stop: impl Future<Output = ()>,
+    ) {
         let router = routes::router(self.clone());
+        let telling = metrics.map(|listener| {
+            let router = routes::router_of_figures(self.clone());
+            tokio::spawn(axum::serve(listener, router).into_future())
+        });
         let tending = tokio::spawn(self.residents.clone().tend(self.options.idle));
         let tidying = tokio::spawn(self.clone().tidy());
         let connections = Arc::new(Semaphore::new(CONNECTIONS));
         let open = TaskTracker::new();
+        let socket = Socket::beside(self.residents.path());
+        if let Err(error) = &socket {
+            tracing::warn!(%error, "other servers on this store cannot pass requests on to this one");
+        }
         let mut stop = std::pin::pin!(stop);
         loop {
             let accepted = async {
                 let permit = connections.clone().acquire_owned().await;
-                (listener.accept().await, permit)
+                let accepted = tokio::select! {
+                    accepted = listener.accept() => accepted.map(|(stream, peer)| Connected::Outside(stream, peer.ip())),
+                    accepted = next(socket.as_ref().ok()) => accepted.map(Connected::Server),
+                };
+                (accepted, permit)
             };
             let (accepted, permit) = tokio::select! {
                 () = &mut stop => break,
                 accepted = accepted => accepted,
             };
             match (accepted, permit) {
-                (Ok((stream, peer)), Ok(permit)) => {
+                (Ok(connected), Ok(permit)) => {
                     let (router, server) = (router.clone(), self.clone());
                     open.spawn(async move {
-                        server.connection(stream, peer.ip(), router).await;
+                        match connected {
+                            Connected::Outside(stream, peer) => {
+                                // Pieces of speech are small, and wanted at once.
+                                let _ = stream.set_nodelay(true);
+                                server.connection(stream, Peer(peer), router).await;
+                            }
+                            Connected::Server(stream) => {
+                                server.connection(stream, Relayed, router).await;
+                            }
+                        }
                         drop(permit);
                     });
                 }
@@ -65,17 +112,22 @@ impl Server {
         drop(listener);
         tending.abort();
         tidying.abort();
+        telling.inspect(JoinHandle::abort);
         self.residents.drain(self.options.grace).await;
         open.close();
         // What is still being sent has been said already.
         let _ = tokio::time::timeout(Duration::from_secs(2), open.wait()).await;
     }
 
-    async fn connection(&self, stream: TcpStream, peer: IpAddr, router: axum::Router) {
-        // Pieces of speech are small, and wanted at once.
-        let _ = stream.set_nodelay(true);
+    /// `from` is known of all its requests.
+    async fn connection(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin,
+        from: impl Clone + Send + Sync + 'static,
+        router: axum::Router,
+    ) {
         let service = service_fn(move |mut request: Request<Incoming>| {
-            request.extensions_mut().insert(Peer(peer));
+            request.extensions_mut().insert(from.clone());
             router.clone().call(request)
         });
         let connection = http1::Builder::new()

@@ -34,6 +34,8 @@ mod problem;
 
 mod programs;
 
+mod relay;
+
 mod route;
 
 mod routes;

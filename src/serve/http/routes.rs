@@ -20,6 +20,7 @@ use crate::serve::http::body::{MAX_BODY, Typed};
 use crate::serve::http::guard::guard;
 #[cfg(feature = "mcp")]
 use crate::serve::http::mcp;
+use crate::serve::http::relay::relay;
 use crate::serve::http::route::{Answer, Route, shape};
 use crate::serve::http::server::Server;
 use crate::serve::http::{approvals, door, events, messages, openapi, page, past, programs, sessions, wire};
@@ -114,10 +115,19 @@ pub fn as_markdown() -> String {
 /// What pages of named sites may send beside what every page sends.
 const ALLOWED: [&str; 5] = ["last-event-id", "mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id"];
 
+/// `/metrics` alone.
+pub(super) fn router_of_figures(server: Arc<Server>) -> Router {
+    Router::new().route("/metrics", on(MethodFilter::GET, door::metrics)).with_state(server)
+}
+
 /// The router.
 pub(super) fn router(server: Arc<Server>) -> Router {
     let mut router = Router::new();
     for Route { path, role, handler, .. } in table() {
+        let handler = match path.starts_with("/api/sessions/{id}") {
+            true => handler.layer(from_fn_with_state(server.clone(), relay)),
+            false => handler,
+        };
         let handler = match role {
             Some(role) => handler.layer(from_fn_with_state((server.clone(), role), authorize)),
             None => handler,

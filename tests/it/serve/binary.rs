@@ -124,6 +124,38 @@ fn killed_in_mid_sentence_it_goes_on_where_it_was() {
     assert_eq!(messages.count(), 1);
 }
 
+#[test]
+fn of_two_servers_on_one_store_each_answers_for_all_sessions() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("desk.md"), TALK).unwrap();
+    let reply = r#"{"reply": "{\"at\":\"02\",\"say\":\"One ant.\"}\n{\"at\":\"03\",\"say\":\"Which number?\"}\n{\"at\":\"03\",\"wait\":\"user\"}\n"}"#;
+    let end = r#"{"reply": "{\"at\":\"03\",\"set\":{\"order_id\":\"4334\"}}\n{\"at\":\"04\"}\n", "when": "4334"}"#;
+    fs::write(folder.path().join("model.jsonl"), format!("{reply}\n{end}\n")).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut one = Served::start(folder.path());
+    let begun = runtime.block_on(ask(one.address, "POST", "/api/sessions", &[], Some(r#"{"program":"desk"}"#)));
+    let id = json(&begun)["id"].as_str().unwrap().to_owned();
+    let path = format!("/api/sessions/{id}");
+    let heard = runtime.block_on(hear(one.address, &id, None, usize::MAX));
+    let other = Served::start(folder.path());
+    let of_other = |method: &str, rest: &str, body: Option<&str>| {
+        json(&runtime.block_on(ask(other.address, method, &format!("{path}{rest}"), &[], body)))
+    };
+    let session = of_other("GET", "", None);
+    assert_eq!((&session["state"], &session["live"]), (&"waiting".into(), &true.into()), "{session}");
+    assert_eq!(runtime.block_on(hear(other.address, &id, None, usize::MAX)), heard);
+    assert_eq!(of_other("GET", "/state", None)["stack"][0]["line"], "03");
+    let taken = of_other("POST", "/messages", Some(r#"{"text":" ","id":"m1"}"#));
+    assert_eq!(taken["type"], "urn:playhouse:unprocessable");
+    // The one that has it dies: the other one goes on with it.
+    one.kill();
+    let said = of_other("POST", "/messages?wait=60", Some(r#"{"text":"4334","id":"m1"}"#));
+    assert_eq!((&said["session"]["state"], &said["session"]["value"]), (&"finished".into(), &"4334".into()), "{said}");
+    let socket =
+        |served: &Served| folder.path().join(format!("state/playhouse/serve.sqlite.{}.sock", served.child.id()));
+    assert!(socket(&other).exists());
+}
+
 fn fails(folder: &Path, arguments: &[&str]) -> (i32, String) {
     let Output { status, stderr, .. } = playhouse(folder).args(arguments).output().unwrap();
     (status.code().unwrap(), String::from_utf8(stderr).unwrap())

@@ -140,6 +140,26 @@ fn pages_of_named_sites_may_use_the_interface_and_others_may_not() {
 }
 
 #[test]
+fn whom_a_trusted_proxy_names_is_a_user_and_nobody_else_can_name_one() {
+    let mut files = talk();
+    let config = "[serve]\ntrusted_proxies = [\"127.0.0.1/32\"]\nuser_header = \"Remote-User\"\n";
+    files.push(("playhouse.toml".to_owned(), config.to_owned()));
+    let ida = ("remote-user", "ida");
+    let running = Running::start(&files, &[("ida", Role::Admin)]);
+    let me = |headers: &[(&str, &str)]| running.ask("GET", "/api/me", headers, None);
+    assert!(me(&[ida]).body.contains(r#""role":"user","name":"sso:ida""#), "{}", me(&[ida]).body);
+    assert_eq!(me(&[]).status, 401);
+    // It is sent without anybody's doing, as a cookie is.
+    let begin =
+        |headers: &[(&str, &str)]| running.ask("POST", "/api/sessions", headers, Some(r#"{"program":"desk"}"#)).status;
+    let own = format!("http://{}", running.address);
+    assert_eq!([begin(&[ida, JSON]), begin(&[ida, JSON, ("origin", &own)])], [403, 201]);
+    files.last_mut().unwrap().1 = config.replace("127.0.0.1/32", "192.0.2.0/24");
+    let running = Running::start(&files, &[]);
+    assert_eq!(running.ask("GET", "/api/me", &[ida], None).status, 401, "it does not come from a proxy");
+}
+
+#[test]
 fn what_a_trusted_proxy_says_of_who_asks_counts_and_nobody_elses_word() {
     let mut files = talk();
     files.push(("playhouse.toml".to_owned(), "[serve]\ntrusted_proxies = [\"127.0.0.1/32\"]\n".to_owned()));

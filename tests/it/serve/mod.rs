@@ -5,6 +5,7 @@
 mod binary;
 mod cases;
 mod doors;
+mod faults;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod streams;
@@ -100,12 +101,12 @@ impl Running {
         for (name, role) in tokens {
             runtime.block_on(add_token(&ledger, name, *role));
         }
-        let access = runtime.block_on(Access::new(&ledger, options.visitors, false)).unwrap();
+        let access = runtime.block_on(Access::new(&ledger, options.has_strangers(), false)).unwrap();
         let server = Server::new(residents.clone(), options, access, address, [7; 64]);
         let (stop, stopped) = oneshot::channel::<()>();
         let handle = runtime.handle().clone();
         let thread = std::thread::spawn(move || {
-            handle.block_on(server.serve(listener, async {
+            handle.block_on(server.serve(listener, None, async {
                 // Dropped: the test is over.
                 let _ = stopped.await;
             }));

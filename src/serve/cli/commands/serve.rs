@@ -5,14 +5,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
-use tokio::net::TcpListener;
+use futures_util::future::join_all;
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::task::JoinHandle;
 
 use crate::host::clock::{Clock, SystemClock, iso_text};
+use crate::host::launch::inventory;
 use crate::host::ledger::{Ledger, TokenRow};
+use crate::host::residents::Residents;
+use crate::host::residents::offered::Offered;
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
 use crate::serve::cli::machinery::offer::{busy_runtime, ended, key, offer, resident_failure, store};
 use crate::serve::cli::machinery::output::table;
+use crate::serve::cli::machinery::terminal::watch::{Reloaded, Watch};
 use crate::serve::cli::machinery::world::{WorldArguments, journal_failure};
 use crate::serve::http::Server;
 use crate::serve::http::access::tokens::Access;
@@ -39,6 +45,15 @@ pub(crate) struct ServeArguments {
     /// $XDG_STATE_HOME/playhouse/serve.sqlite]
     #[arg(long, value_name = "STORE")]
     journal: Option<PathBuf>,
+    /// Load a program anew when one of its files is saved: new sessions have the new text
+    #[arg(long)]
+    watch: bool,
+    /// Let another process listen on the same address, so that the next one can begin before this one ends
+    #[arg(long)]
+    reuse_port: bool,
+    /// Tell figures for Prometheus at this address, too, to whoever asks
+    #[arg(long, value_name = "ADDRESS")]
+    metrics: Option<SocketAddr>,
     /// Serve everybody who reaches the address, without a token and as an admin
     #[arg(long)]
     no_auth_i_know: bool,
@@ -114,7 +129,7 @@ pub(crate) fn serve(console: &Console, arguments: &ServeArguments) -> Result<Exi
 async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result<Exit, Failure> {
     let place = store(console, arguments.journal.as_deref(), "serve")?;
     let (residents, options) = offer(console, &arguments.world, &arguments.programs, &place).await?;
-    let access = Access::new(residents.ledger(), options.visitors, arguments.no_auth_i_know).await;
+    let access = Access::new(residents.ledger(), options.has_strangers(), arguments.no_auth_i_know).await;
     let access = access.map_err(journal_failure)?;
     let needs_tokens = access.needs_tokens();
     if !needs_tokens && !access.is_open() && !arguments.listen.ip().is_loopback() {
@@ -124,10 +139,8 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
             arguments.listen
         )));
     }
-    let bound = TcpListener::bind(arguments.listen).await;
-    let listener = bound.map_err(|cause| {
-        Failure::failed(format!("--listen {}: {cause}; choose another port, or 0 for any", arguments.listen))
-    })?;
+    let listener = listen("--listen", arguments.listen, arguments.reuse_port)?;
+    let metrics = arguments.metrics.map(|address| listen("--metrics", address, arguments.reuse_port)).transpose()?;
     let address = listener.local_addr().map_err(|cause| Failure::failed(format!("--listen: {cause}")))?;
     let key = key(&place)?;
     let server = Server::new(residents.clone(), options, access, address, key);
@@ -144,9 +157,54 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
     if n_recovered > 0 {
         console.remark(&format!("{n_recovered} sessions go on that were under way"));
     }
-    server.serve(listener, stop).await;
+    let watching = arguments.watch.then(|| {
+        let each = residents.programs().into_iter().map(|offered| watch(console, &residents, offered));
+        tokio::spawn(join_all(each.collect::<Vec<_>>()))
+    });
+    server.serve(listener, metrics, stop).await;
+    watching.inspect(JoinHandle::abort);
     console.remark("all sessions rest; they go on when the server is started again");
     Ok(Exit::Finished)
+}
+
+/// Listens at an address.
+fn listen(option: &str, address: SocketAddr, is_shared: bool) -> Result<TcpListener, Failure> {
+    let listen = || {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        // Those of a server that has just ended are in nobody's way.
+        socket.set_reuseaddr(true)?;
+        socket.set_reuseport(is_shared)?;
+        socket.bind(address)?;
+        socket.listen(1024)
+    };
+    listen().map_err(|cause| Failure::failed(format!("{option} {address}: {cause}; choose another port, or 0 for any")))
+}
+
+/// Offers a program anew whenever one of its files is saved. Never ends.
+fn watch(
+    console: &Console,
+    residents: &Arc<Residents>,
+    offered: Arc<Offered>,
+) -> impl Future<Output = ()> + Send + 'static {
+    let (console, residents) = (console.clone(), residents.clone());
+    async move {
+        let mut watch = Watch::new(&offered.files, console.color);
+        // What is wrong with it now was told when it was offered.
+        let _ = watch.load(&inventory(&offered.opened.world.tools));
+        loop {
+            watch.saved().await;
+            match watch.reload() {
+                Reloaded::Same => {}
+                Reloaded::Bad(findings) => {
+                    console.remark(&format!("{} stays as it is:\n{findings}", offered.name));
+                }
+                Reloaded::Good => match residents.offer(&offered.name, &offered.files).await {
+                    Ok(_) => console.remark(&format!("{} is reloaded for new sessions", offered.name)),
+                    Err(error) => console.remark(&format!("{} stays as it is: {error}", offered.name)),
+                },
+            }
+        }
+    }
 }
 
 async fn perform(console: &Console, command: &TokenCommand) -> Result<Exit, Failure> {

@@ -54,15 +54,19 @@ impl Peer {
 
     /// Of proxies that are trusted, from the last one on the first that is none.
     pub(crate) fn behind(self, headers: &HeaderMap, proxies: &[IpNet]) -> Peer {
-        let is_proxy = |address: &IpAddr| proxies.iter().any(|network| network.contains(address));
-        if !is_proxy(&self.0) {
+        if !self.is_proxy(proxies) {
             return self;
         }
         let named = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
         let mut named: Vec<&str> = named.flat_map(|value| value.split(',')).collect();
         named.reverse();
-        let addresses = named.into_iter().map_while(|address| address.trim().parse().ok());
-        addresses.into_iter().find(|address| !is_proxy(address)).map_or(self, Peer)
+        let mut named = named.into_iter().map_while(|address| address.trim().parse().ok().map(Peer));
+        named.find(|peer| !peer.is_proxy(proxies)).unwrap_or(self)
+    }
+
+    /// Whether it is one of these proxies.
+    pub(crate) fn is_proxy(self, proxies: &[IpNet]) -> bool {
+        proxies.iter().any(|network| network.contains(&self.0))
     }
 }
 

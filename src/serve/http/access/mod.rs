@@ -49,6 +49,14 @@ pub(super) async fn authorize(
     }
 }
 
+/// Whom a proxy names that has asked for a password itself; the guard has taken the header from all others. What a browser
+/// shows the proxy it sends by itself, as a cookie.
+fn named_by_proxy(headers: &HeaderMap, name: &str) -> Option<Caller> {
+    let user = headers.get(name)?.to_str().ok().map(str::trim).filter(|user| !user.is_empty())?;
+    // Not to be taken for somebody with a token.
+    Some(Caller { name: format!("sso:{user}").into(), role: Role::User, program: None, by_cookie: true })
+}
+
 /// Whose token it is.
 pub(super) async fn identify(server: &Server, peer: Peer, headers: &HeaderMap) -> Result<Caller, Problem> {
     if !server.access.needs_tokens() {
@@ -56,6 +64,11 @@ pub(super) async fn identify(server: &Server, peer: Peer, headers: &HeaderMap) -
     }
     let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let bearer = bearer.and_then(|value| value.split_once(' ')).filter(|(kind, _)| kind.eq_ignore_ascii_case("bearer"));
+    if bearer.is_none()
+        && let Some(caller) = server.options.user_header.as_ref().and_then(|name| named_by_proxy(headers, name))
+    {
+        return Ok(caller);
+    }
     let by_cookie = bearer.is_none();
     let hash = match bearer {
         Some((_, token)) => Some(tokens::hash(token.trim())),

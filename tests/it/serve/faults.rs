@@ -1,0 +1,123 @@
+//! Rows of the table of faults (spec `serving.md`, section 5) that need more than a request and its answer: too many at
+//! the same time, a store that is slow, a journal that is damaged.
+
+use playhouse::serve::http::access::Role;
+use rusqlite::Connection;
+use serde_json::Value as Json;
+use tokio::task::JoinSet;
+
+use super::streams::TALK;
+use super::{Running, ask};
+
+/// A reply that never comes to its end.
+const ENDLESS: &str = r#"{"reply": "{\"at\":\"02\",\"say\":\"One ant\"}\n", "chunks": 1, "delay_ms": 100000000}
+"#;
+
+/// Nobody waits for its end.
+const GRACE: &str = "[serve]\ngrace = 0.01\n";
+
+fn files(model: &str, config: &str) -> Vec<(String, String)> {
+    let file = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+    vec![file("desk.md", TALK), file("model.jsonl", model), file("playhouse.toml", config)]
+}
+
+fn seconds(answer: &super::Answer) -> u64 {
+    let header = answer.headers.iter().find(|(name, _)| name == "retry-after");
+    header.unwrap_or_else(|| panic!("{}", answer.body)).1.parse().unwrap()
+}
+
+#[test]
+fn no_more_do_something_at_the_same_time_than_may() {
+    let running = Running::start(&files(ENDLESS, &format!("{GRACE}max_busy = 1\n")), &[]);
+    let id = running.begin("desk");
+    let begin = || running.ask("POST", "/api/sessions", &[], Some(r#"{"program":"desk"}"#));
+    let refused = begin();
+    assert_eq!((refused.status, seconds(&refused)), (503, 1), "{}", refused.body);
+    assert!(refused.body.contains("`max_busy` under [serve]"), "{}", refused.body);
+    let listed = running.json("GET", "/api/sessions", None);
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 1, "of what was refused nothing is left");
+    // The one that speaks can still be told something, and stopped.
+    let message = running.ask("POST", &format!("/api/sessions/{id}/messages"), &[], Some(r#"{"text":"Stop"}"#));
+    assert_eq!(message.status, 202, "{}", message.body);
+    let deleted = running.ask("DELETE", &format!("/api/sessions/{id}"), &[], None);
+    assert_eq!(deleted.status, 204, "{}", deleted.body);
+    assert_eq!(begin().status, 201);
+}
+
+#[test]
+fn messages_and_streams_of_a_token_are_counted() {
+    let running = Running::start(&files(ENDLESS, "[serve]\nvisitors = true\n"), &[("ida", Role::User)]);
+    let visit = running.json("POST", "/api/visitors", Some(r#"{"program":"desk"}"#));
+    let visitor = format!("Bearer {}", visit["token"].as_str().unwrap());
+    let say = |token: &str| {
+        let headers = [("authorization", token)];
+        running.ask("POST", "/api/sessions/none/messages", &headers, Some(r#"{"text":"Hello"}"#))
+    };
+    let answers: Vec<_> = (0..31).map(|_| say(&visitor)).collect();
+    assert!(answers[..30].iter().all(|answer| answer.status == 404));
+    assert_eq!(answers[30].status, 429);
+    assert!((1..=60).contains(&seconds(&answers[30])));
+    assert_eq!(say("Bearer ph_ida").status, 404, "somebody else is not kept out");
+}
+
+#[test]
+fn what_a_busy_session_cannot_take_is_not_taken() {
+    let running = Running::start(&files(ENDLESS, GRACE), &[]);
+    let id = running.begin("desk");
+    let path = format!("/api/sessions/{id}/messages");
+    // Somebody else writes to the store: nothing comes into the journal meanwhile.
+    let other = Connection::open(running.folder.path().join("serve.sqlite")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let n = 64;
+    let statuses: Vec<u16> = running.runtime.block_on(async {
+        let mut asked = JoinSet::new();
+        for index in 0..n {
+            let (address, path) = (running.address, path.clone());
+            asked.spawn(async move {
+                let body = format!(r#"{{"text":"message {index}"}}"#);
+                ask(address, "POST", &path, &[], Some(&body)).await
+            });
+        }
+        let mut statuses = Vec::new();
+        let mut other = Some(other);
+        while let Some(answer) = asked.join_next().await {
+            let answer = answer.unwrap();
+            if answer.status == 503 {
+                assert!(seconds(&answer) > 0);
+                // The store is free again: all that was taken comes into the journal.
+                other.take().map(|other| other.execute_batch("ROLLBACK"));
+            }
+            statuses.push(answer.status);
+        }
+        statuses
+    });
+    assert!(statuses.contains(&503), "{statuses:?}");
+    let n_taken = statuses.iter().filter(|status| **status == 202).count();
+    assert_eq!(n_taken + statuses.iter().filter(|status| **status == 503).count(), n);
+    let journal = running.ask("GET", &format!("/api/sessions/{id}/export"), &[], None).body;
+    assert_eq!(journal.matches("\"text\":\"message ").count(), n_taken, "{journal}");
+}
+
+#[test]
+fn a_damaged_journal_keeps_no_other_session_back() {
+    let running = Running::start(&files(super::streams::MODEL, ""), &[]);
+    let [damaged, sound] = [(); 2].map(|()| {
+        let id = running.begin("desk");
+        let message = running.json("POST", &format!("/api/sessions/{id}/messages?wait=30"), Some(r#"{"text":"4334"}"#));
+        assert_eq!(message["session"]["state"], "finished", "{message}");
+        id
+    });
+    let store = Connection::open(running.folder.path().join("serve.sqlite")).unwrap();
+    let update = "UPDATE record SET body = '{\"type\":\"chu' WHERE seq = 3 \
+                  AND session = (SELECT number FROM session WHERE id = ?)";
+    assert_eq!(store.execute(update, [&damaged]).unwrap(), 1);
+    for path in ["state", "steps", "export", "why"] {
+        let answer = running.ask("GET", &format!("/api/sessions/{damaged}/{path}"), &[], None);
+        assert_eq!(answer.status, 500, "{path}: {}", answer.body);
+        let problem: Json = serde_json::from_str(&answer.body).unwrap();
+        assert_eq!(problem["type"], "urn:playhouse:internal");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains("record 3"), "{path}: {detail}");
+        assert_eq!(running.ask("GET", &format!("/api/sessions/{sound}/{path}"), &[], None).status, 200);
+    }
+}
