@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::Method;
+use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use dashmap::DashMap;
 use futures_util::StreamExt;
@@ -19,10 +19,14 @@ use crate::serve::mcp::server::McpServer;
 
 type Service = StreamableHttpService<Arc<McpServer>, LocalSessionManager>;
 
+/// From so many owners on those without connections are forgotten.
+const OWNERS: usize = 1_000;
+
 /// The connections of all clients. Those of one owner are not there for another.
 pub(super) struct Clients {
     server: Arc<McpServer>,
-    services: DashMap<Arc<str>, Service>,
+    /// Those of an owner, and what answers them.
+    services: DashMap<Arc<str>, (Arc<LocalSessionManager>, Service)>,
 }
 
 impl Clients {
@@ -40,9 +44,15 @@ impl Clients {
                 .disable_allowed_hosts()
                 .disable_allowed_origins()
                 .with_max_request_body_bytes(MAX_BODY);
-            StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config)
+            let connections = Arc::<LocalSessionManager>::default();
+            (connections.clone(), StreamableHttpService::new(move || Ok(server.clone()), connections, config))
         };
-        self.services.entry(owner.clone()).or_insert_with(make).clone()
+        if self.services.len() >= OWNERS {
+            let has_none =
+                |connections: &LocalSessionManager| connections.sessions.try_read().is_ok_and(|all| all.is_empty());
+            self.services.retain(|_, (connections, _)| !has_none(connections));
+        }
+        self.services.entry(owner.clone()).or_insert_with(make).1.clone()
     }
 }
 
@@ -61,7 +71,12 @@ pub(super) async fn serve(
         Ok(counted) => counted,
         Err(problem) => return problem.into_response(),
     };
-    let response = clients.service(&caller.name).handle(request).await.map(Body::new);
+    let is_end = request.method() == Method::DELETE;
+    let mut response = clients.service(&caller.name).handle(request).await.map(Body::new);
+    if is_end && response.status() == StatusCode::ACCEPTED {
+        // There is nothing that comes later; some clients report anything else as a failure.
+        *response.status_mut() = StatusCode::NO_CONTENT;
+    }
     let Some(counted) = counted else { return response };
     // What a client hears beside its requests ends with the server; answers come to their own end.
     let draining = server.residents.draining().clone().cancelled_owned();

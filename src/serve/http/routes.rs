@@ -92,7 +92,7 @@ pub(super) fn table() -> Vec<Route> {
     routes.extend([
         route!(POST "/mcp", Some(User), mcp::serve, 200 EVENTS, "MCP: a client says something, and hears what comes of it"),
         route!(GET "/mcp", Some(User), mcp::serve, 200 EVENTS, "MCP: what an older client hears beside its requests"),
-        route!(DELETE "/mcp", Some(User), mcp::serve, 202 Nothing, "MCP: an older client goes"),
+        route!(DELETE "/mcp", Some(User), mcp::serve, 204 Nothing, "MCP: an older client goes"),
     ]);
     routes
 }

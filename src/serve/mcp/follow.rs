@@ -139,7 +139,7 @@ impl Request<'_> {
         mut turn: Turn,
     ) -> Result<CallToolResponse, Wrong> {
         let answer = self.listen(served, after, &mut turn).await;
-        if let Some(text) = turn.opening.take() {
+        if let (Ok(_), Some(text)) = (&answer, turn.opening.take()) {
             // The program has not waited for the user so far; it hears them when it does. One that is over never will.
             let _ = self.deliver(served, Deed::Message { text: text.into(), id: None }).await;
         }
@@ -175,9 +175,15 @@ impl Request<'_> {
                     continue;
                 }
                 () = sleep_until(deadline) => {
-                    let Some(asked) = asking else { return Ok(running(served, turn)) };
-                    let _ = asked.request.cancel(Some("nobody has answered".to_owned())).await;
-                    return Ok(self.stopped(served, asked.standing, take(&mut turn.said)));
+                    if let Some(asked) = asking {
+                        let _ = asked.request.cancel(Some("nobody has answered".to_owned())).await;
+                        return Ok(self.stopped(served, asked.standing, take(&mut turn.said)));
+                    }
+                    // Who is patient may have waited for somebody else.
+                    return match turn.is_done() {
+                        true => Ok(self.stopped(served, self.stands(served).await?, take(&mut turn.said))),
+                        false => Ok(running(served, turn)),
+                    };
                 }
                 _ = progress.tick(), if token.is_some() => {
                     let Some(token) = token.clone() else { continue };
@@ -210,9 +216,7 @@ impl Request<'_> {
 
     /// The session waits for a person, or is over.
     async fn at_stop(&self, served: &Served, turn: &mut Turn) -> Result<Next, Wrong> {
-        // The row may be another one since this request began.
-        let row = self.shared.residents.find(&served.session).await?;
-        let (standing, _) = self.shared.residents.standing(&row).await?;
+        let standing = self.stands(served).await?;
         let is_over = standing.state.is_over();
         if !is_over && !standing.state.is_for_person() {
             // It has gone on since.
@@ -251,6 +255,13 @@ impl Request<'_> {
                 Next::Answer(Box::new(self.stopped(served, standing, take(&mut turn.said))))
             }
         })
+    }
+
+    /// How the session stands now.
+    async fn stands(&self, served: &Served) -> Result<Standing, Wrong> {
+        // The row may be another one since this request began.
+        let row = self.shared.residents.find(&served.session).await?;
+        Ok(self.shared.residents.standing(&row).await?.0)
     }
 
     /// Does something to the session: the mark after which what comes of it stands; none if the question was answered

@@ -20,6 +20,9 @@ const TALK: &str = "talk";
 const REPLY: &str = "reply";
 const WAIT: &str = "wait";
 
+/// Letters of a tool's name: some take 64, and a number may come after it.
+const MAX_NAME: usize = 60;
+
 /// All tools of a client.
 pub(super) struct Tools {
     programs: Vec<Arc<Offered>>,
@@ -79,14 +82,12 @@ impl Tools {
             let program = &offered.opened.program;
             for (index, playbook) in program.playbooks.iter().enumerate().filter(|(_, playbook)| is_offered(playbook)) {
                 let agent = &program.agent(playbook.agent).name;
-                let plain = (programs.len() == 1).then(|| playbook.name.to_string());
-                let longer = [
-                    format!("{}_{}", offered.name, playbook.name),
-                    format!("{}_{agent}_{}", offered.name, playbook.name),
-                ];
+                let plain = (programs.len() == 1).then(|| tool_name(&playbook.name));
+                let longer = tool_name(&format!("{}_{}", offered.name, playbook.name));
+                let longest = tool_name(&format!("{}_{agent}_{}", offered.name, playbook.name));
                 // Whatever is called alike, the name stays the same as long as the programs do.
-                let numbered = (2..).map(|n: usize| format!("{}_{agent}_{}_{n}", offered.name, playbook.name));
-                let mut names = plain.into_iter().chain(longer).chain(numbered);
+                let numbered = (2..).map(|n: usize| format!("{longest}_{n}"));
+                let mut names = plain.into_iter().chain([longer, longest.clone()]).chain(numbered);
                 if let Some(name) = names.find(|name| taken.insert(name.clone())) {
                     calls.push((name, at, index));
                 }
@@ -106,8 +107,8 @@ impl Tools {
         let mut talk = schema_of::<Talk>();
         let names: Vec<&str> = self.programs.iter().map(|offered| &*offered.name).collect();
         match (names.as_slice(), talk.get_mut("properties").and_then(Json::as_object_mut)) {
-            ([_], Some(properties)) => _ = properties.remove("program"),
-            (names, Some(properties)) => properties["program"]["enum"] = names.iter().copied().chain([]).collect(),
+            ([] | [_], Some(properties)) => _ = properties.remove("program"),
+            (names, Some(properties)) => properties["program"]["enum"] = names.iter().copied().collect(),
             (_, None) => {}
         }
         let titles: Vec<String> =
@@ -179,6 +180,12 @@ impl Tools {
         };
         Ok(Wanted::Begin { program, message: said(message)? })
     }
+}
+
+/// A name as clients and their models' servers take it.
+fn tool_name(text: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    text.chars().map(plain).take(MAX_NAME).collect()
 }
 
 /// Playbooks that a door may call, and that can be called.

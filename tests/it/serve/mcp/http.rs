@@ -74,7 +74,7 @@ fn the_guard_and_the_tokens_stand_before_the_protocol() {
     assert!(post(&[ida, session], LIST).body.contains(r#""name":"Twice""#));
     // The connection of one is not there for another.
     assert_eq!(post(&[eve, session], LIST).status, 404);
-    assert_eq!(running.ask("DELETE", "/mcp", &[eve, session], None).status, 202);
+    assert_eq!(running.ask("DELETE", "/mcp", &[eve, session], None).status, 204);
     assert_eq!(post(&[ida, session], LIST).status, 200, "and they cannot end it");
     assert_eq!(running.ask("PUT", "/mcp", &[ida], Some("{}")).status, 405);
     assert_eq!(post(&[ida], &" ".repeat(300 << 10)).status, 413);

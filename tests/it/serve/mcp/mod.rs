@@ -259,6 +259,43 @@ async fn of_several_programs_tools_have_the_programs_name() {
 }
 
 #[tokio::test]
+async fn names_are_such_as_every_client_takes() {
+    let program = "# Gruß
+
+## Schöne_Grüße
+public: true
+### Steps
+- Return 1
+
+## talk
+public: true
+### Steps
+- Return 2
+
+# Post
+
+## talk
+public: true
+### Steps
+- Return 3
+
+## Hidden
+### Steps
+- Return 4
+";
+    let files: Vec<_> = desk("", "").into_iter().filter(|(name, _)| name != "desk.md").collect();
+    let files = [files, vec![("desk.md".to_owned(), program.to_owned())]].concat();
+    let door = Door::open(&files, &Person::default(), old()).await;
+    let tools = door.client.list_all_tools().await.unwrap();
+    let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
+    assert_eq!(names, ["Sch_ne_Gr__e", "desk_talk", "desk_Post_talk", "talk", "reply", "wait"]);
+    for (tool, value) in [("Sch_ne_Gr__e", 1), ("desk_talk", 2), ("desk_Post_talk", 3)] {
+        assert_eq!(told(&call(&door.client, tool, json!({})).await)["value"], value);
+    }
+    door.close().await;
+}
+
+#[tokio::test]
 async fn a_call_is_a_session_that_gives_back_a_value() {
     for mode in [old(), new()] {
         let door = Door::open(&desk("", ""), &Person::default(), mode).await;
@@ -373,7 +410,7 @@ async fn refund(door: &Door) -> Json {
     told(&call(&door.client, "Refund", json!({})).await)
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_an_operator_put_before_a_call_no_model_answers() {
     let door = Door::open(&desk("", ASK), &Person::default(), old()).await;
     let result = refund(&door).await;
@@ -382,6 +419,8 @@ async fn what_an_operator_put_before_a_call_no_model_answers() {
     let session = result["session"].as_str().unwrap();
     let refused = wrong(&call(&door.client, "reply", json!({"session": session, "message": "yes"})).await);
     assert!(refused.starts_with("A colleague has to confirm this."), "{refused}");
+    // Nobody does, for as long as the client has patience.
+    assert_eq!(told(&call(&door.client, "wait", json!({"session": session})).await), result);
     door.close().await;
 }
 
