@@ -157,7 +157,12 @@ impl Request<'_> {
         loop {
             tokio::select! {
                 biased;
-                () = self.context.ct.cancelled() => return Err(self.interrupt(served).await),
+                () = self.context.ct.cancelled() => {
+                    if let Some(asked) = asking {
+                        let _ = asked.request.cancel(Some("the request was cancelled".to_owned())).await;
+                    }
+                    return Err(self.interrupt(served).await);
+                }
                 event = heard.recv() => match event {
                     Some(Heard::Event(event)) => turn.hear(&event),
                     Some(Heard::Reset) => turn.said.clear(),
