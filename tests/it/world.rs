@@ -358,7 +358,11 @@ impl World {
             Fact::TriggerMatched { trigger, updates } => {
                 format!("match {} on {}", self.machine.program().trigger_name(*trigger), write_updates(updates))
             }
-            Fact::StreamCancelled { reason, .. } => format!("cancelled: {reason}"),
+            Fact::StreamCancelled { reason, withdrawn, .. } if withdrawn.is_empty() => format!("cancelled: {reason}"),
+            Fact::StreamCancelled { reason, withdrawn, .. } => {
+                let utterances: Vec<String> = withdrawn.iter().map(|utterance| utterance.0.to_string()).collect();
+                format!("cancelled: {reason} (utterances {})", utterances.join(", "))
+            }
             Fact::VariableSet { name, value, old, local } => {
                 let old = old.as_ref().map(|old| format!(" was {old}")).unwrap_or_default();
                 let scope = if *local { "" } else { " (other)" };

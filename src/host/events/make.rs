@@ -246,8 +246,9 @@ fn fact_body(program: &Program, fact: &Fact) -> PublicBody {
         Fact::TriggerMatched { trigger, updates } => {
             PublicBody::TriggerMatched { trigger: program.trigger_name(*trigger), update: UpdateWire::of(updates) }
         }
-        Fact::StreamCancelled { reason, discarded_bytes } => {
-            PublicBody::StreamCancelled { reason: reason.clone(), discarded_bytes: *discarded_bytes }
+        Fact::StreamCancelled { reason, discarded_bytes, withdrawn } => {
+            let withdrawn = withdrawn.iter().map(|utterance| utterance.0).collect();
+            PublicBody::StreamCancelled { reason: reason.clone(), discarded_bytes: *discarded_bytes, withdrawn }
         }
         Fact::FramePushed { origin } => PublicBody::FramePushed { origin: *origin },
         Fact::FrameElided { playbook } => PublicBody::FrameElided { left: program.playbook(*playbook).name.clone() },

@@ -229,6 +229,9 @@ pub enum PublicBody {
     StreamCancelled {
         reason: Arc<str>,
         discarded_bytes: u64,
+        /// What `utterance` says of the pieces that are taken back.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        withdrawn: Vec<u64>,
     },
     FramePushed {
         #[serde(serialize_with = "wire::word")]

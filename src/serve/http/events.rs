@@ -170,8 +170,8 @@ fn for_visitor(event: &PublicEvent, members: &mut serde_json::Map<String, Json>)
         PublicBody::SessionStarted { .. }
         | PublicBody::SessionResumed { .. }
         | PublicBody::Finished { .. }
-        | PublicBody::Failed { .. }
-        | PublicBody::StreamCancelled { .. } => &[],
+        | PublicBody::Failed { .. } => &[],
+        PublicBody::StreamCancelled { .. } => &["withdrawn"],
         _ => return None,
     };
     members

@@ -14,6 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
+use tokio_io_timeout::TimeoutWriter;
 use tokio_util::task::TaskTracker;
 use tower_service::Service;
 
@@ -28,6 +29,9 @@ const CONNECTIONS: usize = 4_096;
 /// So long a request's head may take, and so large it may be.
 const HEAD: Duration = Duration::from_secs(10);
 const HEAD_BYTES: usize = 32 << 10;
+
+/// So long a reader may take nothing of an answer.
+const WRITE: Duration = Duration::from_secs(30);
 
 /// So often what is counted is tidied, and it is looked whether there are tokens now.
 const TIDY: Duration = Duration::from_secs(2);
@@ -126,6 +130,9 @@ impl Server {
         from: impl Clone + Send + Sync + 'static,
         router: axum::Router,
     ) {
+        let mut stream = TimeoutWriter::new(stream);
+        stream.set_timeout(Some(WRITE));
+        let stream = Box::pin(stream);
         let service = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(from.clone());
             router.clone().call(request)

@@ -66,7 +66,7 @@ pub(super) enum Question {
 
 impl Question {
     /// What this session waits for, whose program has said this.
-    pub(super) fn of(standing: &Standing, said: &[String]) -> Question {
+    pub(super) fn of(standing: &Standing, said: Vec<String>) -> Question {
         match &standing.asked {
             Some(asked) => Question::Call(asked.clone()),
             None => Question::Message { after: said.join("\n\n") },

@@ -59,7 +59,10 @@ pub(super) struct Request<'a> {
 /// What has been heard of a session since the user last spoke.
 #[derive(Default)]
 pub(super) struct Turn {
-    said: Vec<String>,
+    /// What the program has said, by the number of the utterance.
+    said: Vec<(u64, String)>,
+    /// The utterance that is being said.
+    utterance: u64,
     /// It waits for a person, or is over.
     has_stopped: bool,
     heard: Option<Mark>,
@@ -87,7 +90,9 @@ impl Turn {
         self.heard = Some(mark);
         #[expect(clippy::wildcard_enum_match_arm, reason = "what is neither said nor waited for changes nothing here")]
         match &event.body {
-            PublicBody::Said { text } => self.said.push(text.to_string()),
+            PublicBody::SaidDelta { utterance, .. } => self.utterance = *utterance,
+            PublicBody::Said { text } => self.said.push((self.utterance, text.to_string())),
+            PublicBody::StreamCancelled { withdrawn, .. } => self.said.retain(|(n, _)| !withdrawn.contains(n)),
             PublicBody::UserMessage { .. } => {
                 self.has_stopped = false;
                 if !take(&mut self.is_opened) {
@@ -105,6 +110,11 @@ impl Turn {
     /// Whether the session has stopped after what this request has set going.
     fn is_done(&self) -> bool {
         self.has_stopped && self.heard >= self.goal
+    }
+
+    /// What was said, to be told.
+    fn said(&self) -> Vec<String> {
+        self.said.iter().map(|(_, text)| text.clone()).collect()
     }
 
     /// The user has answered.
@@ -173,7 +183,7 @@ impl Request<'_> {
                     let Some(asked) = asking.take() else { continue };
                     let Asking { question, standing, .. } = *asked;
                     let deed = filled.and_then(|filled| question.deed(&filled, standing.mark));
-                    let Some(deed) = deed else { return Ok(self.stopped(served, standing, take(&mut turn.said))) };
+                    let Some(deed) = deed else { return Ok(self.stopped(served, standing, turn.said())) };
                     let mark = self.deliver(served, deed).await?.unwrap_or(standing.mark);
                     turn.go_on(mark);
                     deadline = Instant::now() + AT_WORK;
@@ -182,11 +192,11 @@ impl Request<'_> {
                 () = sleep_until(deadline) => {
                     if let Some(asked) = asking {
                         let _ = asked.request.cancel(Some("nobody has answered".to_owned())).await;
-                        return Ok(self.stopped(served, asked.standing, take(&mut turn.said)));
+                        return Ok(self.stopped(served, asked.standing, turn.said()));
                     }
                     // Who is patient may have waited for somebody else.
                     return match turn.is_done() {
-                        true => Ok(self.stopped(served, self.stands(served).await?, take(&mut turn.said))),
+                        true => Ok(self.stopped(served, self.stands(served).await?, turn.said())),
                         false => Ok(running(served, turn)),
                     };
                 }
@@ -242,10 +252,10 @@ impl Request<'_> {
             if self.is_patient && !is_over && !self.model_may(asked) {
                 return Ok(Next::Listen);
             }
-            let answer = self.stopped(served, standing, take(&mut turn.said));
+            let answer = self.stopped(served, standing, turn.said());
             return Ok(Next::Answer(Box::new(answer)));
         }
-        let question = Question::of(&standing, &turn.said);
+        let question = Question::of(&standing, turn.said());
         if means == Means::Rounds {
             let sealed = Sealed::of(&served.session, &standing);
             let round = sealed.ask(&self.shared.seal, &self.whom(), &question);
@@ -257,7 +267,7 @@ impl Request<'_> {
             Ok(request) => Next::Ask(Box::new(Asking { question, standing, request })),
             Err(error) => {
                 tracing::debug!(%error, "a question does not reach the client");
-                Next::Answer(Box::new(self.stopped(served, standing, take(&mut turn.said))))
+                Next::Answer(Box::new(self.stopped(served, standing, turn.said())))
             }
         })
     }
@@ -313,8 +323,8 @@ impl Request<'_> {
     }
 }
 
-fn running(served: &Served, turn: &mut Turn) -> CallToolResponse {
-    Told::running(&served.session, take(&mut turn.said)).answer().into()
+fn running(served: &Served, turn: &Turn) -> CallToolResponse {
+    Told::running(&served.session, turn.said()).answer().into()
 }
 
 /// Comes when the person has filled in the form, or has not; none: it cannot be known.

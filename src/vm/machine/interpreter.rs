@@ -82,6 +82,10 @@ impl Ids {
         UtteranceId(self.utterance)
     }
 
+    pub(crate) fn last_utterance(&self) -> UtteranceId {
+        UtteranceId(self.utterance)
+    }
+
     pub(crate) fn last_timer(&self) -> TimerId {
         TimerId(self.timer)
     }

@@ -7,7 +7,7 @@ use playhouse_lang::plan::{NodeId, Plan, PlanId};
 use playhouse_lang::program::{PlaybookId, Program, TriggerId};
 use playhouse_lang::value::Value;
 
-use crate::protocol::ids::{CallId, CallKind, FrameOrigin, Place, TurnEnd, TurnId, TurnKind, Usage, Wait};
+use crate::protocol::ids::{CallId, CallKind, FrameOrigin, Place, TurnEnd, TurnId, TurnKind, Usage, UtteranceId, Wait};
 use crate::protocol::tracked::Tracked;
 use crate::protocol::trigger::{Evaluation, Update};
 
@@ -103,6 +103,8 @@ pub enum Fact {
         reason: Arc<str>,
         /// Bytes received after the cut.
         discarded_bytes: u64,
+        /// Utterances that are taken back with it.
+        withdrawn: Vec<UtteranceId>,
     },
     /// A trigger was evaluated.
     TriggerEvaluated(Box<Evaluation>),

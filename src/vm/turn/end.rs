@@ -162,13 +162,15 @@ impl Machine {
         };
         let spent = turn.prompt_tokens + estimate_tokens(n_bytes);
         self.interpreter.stack.spend_tokens(spent);
+        let withdrawn = turn.withdrawn;
+        // One that has come to its end, too, may be taken back.
+        if (turn.ended.is_none() && close == Close::Now) || !withdrawn.is_empty() {
+            let discarded_bytes = closing.n_bytes - closing.n_used;
+            self.interpreter.report(Fact::StreamCancelled { reason: reason.into(), discarded_bytes, withdrawn });
+        }
         match turn.ended {
             Some((_, usage)) => self.report_finished(&closing, usage),
             None => {
-                if close == Close::Now {
-                    let discarded_bytes = closing.n_bytes - closing.n_used;
-                    self.interpreter.report(Fact::StreamCancelled { reason: reason.into(), discarded_bytes });
-                }
                 self.interpreter.emit(Effect::CloseReply { turn: turn.id, close });
                 self.closing.push(closing);
             }

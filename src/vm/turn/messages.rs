@@ -10,7 +10,7 @@ use crate::machine::frame_core::{Phase, Then};
 use crate::machine::interpreter::Interpreter;
 use crate::machine::state::Machine;
 use crate::protocol::settings::OnUserMessage;
-use crate::protocol::{Fact, Origin, Tracked, USER_MESSAGE};
+use crate::protocol::{Fact, Origin, Tracked, USER_MESSAGE, UtteranceId};
 use crate::turn::state::BeforeTurn;
 
 impl Machine {
@@ -39,6 +39,7 @@ impl Machine {
                 globals: self.interpreter.stack.globals.clone(),
                 watcher: self.interpreter.watcher.mark(),
                 last_call: self.interpreter.ids.last_call(),
+                last_utterance: self.interpreter.ids.last_utterance(),
                 n_calls: self.n_calls(),
             })
         })
@@ -53,10 +54,15 @@ impl Machine {
     /// Takes back what the turn in progress has set and said. Calls it has made cannot be undone: then the lines it
     /// has done stay done.
     fn roll_back(&mut self) {
-        let before = self.turn.as_mut().and_then(|turn| turn.before.take());
+        let last = self.interpreter.ids.last_utterance();
+        let before = self.turn.as_mut().and_then(|turn| {
+            let before = turn.before.take()?;
+            turn.withdrawn = (before.last_utterance.0 + 1..=last.0).map(UtteranceId).collect();
+            Some(before)
+        });
         self.cut_turn("the user spoke; what the reply has set and said is taken back");
         let Some(before) = before else { return };
-        let BeforeTurn { frames, globals, watcher: mark, last_call, n_calls } = *before;
+        let BeforeTurn { frames, globals, watcher: mark, last_call, n_calls, .. } = *before;
         self.interpreter.stack.core_mut().watch.roll_back(mark.n_updates);
         self.interpreter.tell_watcher(|watcher, _| watcher.roll_back(mark));
         let has_called = self.n_calls() > n_calls;

@@ -8,7 +8,7 @@ use playhouse_lang::value::Value;
 
 use crate::machine::frame::{Chat, Frame, OpenUtterance};
 use crate::machine::told::Told;
-use crate::protocol::{CallId, Place, ReplyEnd, Timestamp, TurnEnd, TurnId, Usage, estimate_tokens};
+use crate::protocol::{CallId, Place, ReplyEnd, Timestamp, TurnEnd, TurnId, Usage, UtteranceId, estimate_tokens};
 use crate::reply::{Action, Reading, ReplyReader};
 use crate::triggers::watcher::WatcherMark;
 use crate::variables::scope::Scope;
@@ -64,6 +64,8 @@ pub(crate) struct Turn {
     pub(super) undo: Option<Box<(Chat, Told)>>,
     /// For taking the turn back.
     pub(super) before: Option<Box<BeforeTurn>>,
+    /// It is taken back, and with it these utterances.
+    pub(super) withdrawn: Vec<UtteranceId>,
     /// A trigger has matched: what follows is not wanted.
     pub(super) is_matched: bool,
 }
@@ -141,6 +143,7 @@ impl Turn {
             horizon: 0,
             undo: None,
             before: None,
+            withdrawn: Vec::new(),
             is_matched: false,
         }
     }
@@ -190,6 +193,8 @@ pub(super) struct BeforeTurn {
     pub(super) watcher: WatcherMark,
     /// The last call that had been queued.
     pub(super) last_call: CallId,
+    /// The last utterance that had begun.
+    pub(super) last_utterance: UtteranceId,
     pub(super) n_calls: u64,
 }
 
