@@ -9,6 +9,9 @@ pub mod dap;
 #[cfg(feature = "serve")]
 pub mod http;
 
+#[cfg(all(feature = "mcp", feature = "serve"))]
+pub mod mcp;
+
 #[cfg(any(feature = "cli", feature = "dap", feature = "serve"))]
 #[cfg_attr(
     not(all(feature = "cli", feature = "dap", feature = "serve")),

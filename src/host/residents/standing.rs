@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::host::events::Mark;
+use crate::host::serve_options::Approvals;
 use crate::host::session::Present;
 use crate::value::Value;
 use crate::vm::protocol::view::{CallView, View};
@@ -70,6 +71,14 @@ pub struct Asked {
     pub by_tool: bool,
 }
 
+impl Asked {
+    /// Whether whoever talks may answer: what a tool asks in the middle of its work, always; what the operator has put
+    /// before a call, where the operator lets them.
+    pub fn is_for_user(&self, approvals: Approvals) -> bool {
+        self.by_tool || approvals == Approvals::User
+    }
+}
+
 /// Why a session failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
@@ -122,6 +131,11 @@ impl State {
     /// Whether nothing more comes.
     pub fn is_over(self) -> bool {
         matches!(self, State::Finished | State::Failed)
+    }
+
+    /// Whether a person is waited for.
+    pub fn is_for_person(self) -> bool {
+        matches!(self, State::Waiting | State::Approval)
     }
 }
 

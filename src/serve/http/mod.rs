@@ -17,6 +17,9 @@ mod limits;
 
 mod listen;
 
+#[cfg(feature = "mcp")]
+mod mcp;
+
 mod messages;
 
 mod metrics;
@@ -41,7 +44,7 @@ mod server;
 
 mod sessions;
 
-mod wire;
+pub(crate) mod wire;
 
 pub use crate::serve::http::routes::as_markdown as routes_as_markdown;
 pub use crate::serve::http::server::Server;

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+#[cfg(feature = "mcp")]
+use axum::Extension;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderName, HeaderValue, Method, header};
@@ -16,6 +18,8 @@ use crate::serve::http::access::authorize;
 use crate::serve::http::access::caller::Role;
 use crate::serve::http::body::{MAX_BODY, Typed};
 use crate::serve::http::guard::guard;
+#[cfg(feature = "mcp")]
+use crate::serve::http::mcp;
 use crate::serve::http::relay::relay;
 use crate::serve::http::route::{Answer, Route, shape};
 use crate::serve::http::server::Server;
@@ -47,7 +51,8 @@ pub(super) fn table() -> Vec<Route> {
     use Answer::{Json as J, Nothing, Other};
     use Role::{Admin, Operator, User, Visitor};
     const EVENTS: Answer = Other("text/event-stream");
-    vec![
+    #[allow(unused_mut, reason = "there may be no MCP")]
+    let mut routes = vec![
         route!(GET "/", None, page::index, 200 Other("text/html"), "The page"),
         route!(GET "/chat/{name}", None, page::chat, 200 Other("text/html"), "The page for those who only talk"),
         route!(GET "/page/{*path}", None, page::asset, 200 Other("text/plain"), "A file of the page"),
@@ -82,7 +87,14 @@ pub(super) fn table() -> Vec<Route> {
         route!(POST "/api/sessions/{id}/migrate", Some(Admin), past::migrate, 200 J(shape::<wire::SessionWire>), "Goes on with the text of a program as it is now", body: past::Migration),
         route!(GET "/api/approvals", Some(User), approvals::list, 200 J(shape::<approvals::Approvals>), "What is asked about calls, in all sessions"),
         route!(POST "/api/sessions/{id}/approvals/{call}", Some(Visitor), approvals::answer, 200 J(shape::<approvals::Answered>), "Answers what is asked about a call", body: approvals::Answer),
-    ]
+    ];
+    #[cfg(feature = "mcp")]
+    routes.extend([
+        route!(POST "/mcp", Some(User), mcp::serve, 200 EVENTS, "MCP: a client says something, and hears what comes of it"),
+        route!(GET "/mcp", Some(User), mcp::serve, 200 EVENTS, "MCP: what an older client hears beside its requests"),
+        route!(DELETE "/mcp", Some(User), mcp::serve, 204 Nothing, "MCP: an older client goes"),
+    ]);
+    routes
 }
 
 /// `/openapi.json`.
@@ -99,6 +111,9 @@ pub fn as_markdown() -> String {
     let rows: String = table().iter().map(row).collect();
     format!("| route | who | does |\n| --- | --- | --- |\n{rows}")
 }
+
+/// What pages of named sites may send beside what every page sends.
+const ALLOWED: [&str; 5] = ["last-event-id", "mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id"];
 
 /// `/metrics` alone.
 pub(super) fn router_of_figures(server: Arc<Server>) -> Router {
@@ -123,8 +138,20 @@ pub(super) fn router(server: Arc<Server>) -> Router {
     let foreign_pages = CorsLayer::new()
         .allow_origin(origins.collect::<Vec<HeaderValue>>())
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
-        .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE, HeaderName::from_static("last-event-id")])
-        .expose_headers([header::ETAG, header::LOCATION, header::RETRY_AFTER]);
+        .allow_headers(
+            [header::AUTHORIZATION, header::CONTENT_TYPE]
+                .into_iter()
+                .chain(ALLOWED.map(HeaderName::from_static))
+                .collect::<Vec<_>>(),
+        )
+        .expose_headers([
+            header::ETAG,
+            header::LOCATION,
+            header::RETRY_AFTER,
+            HeaderName::from_static("mcp-session-id"),
+        ]);
+    #[cfg(feature = "mcp")]
+    let router = router.layer(Extension(mcp::Clients::new(&server)));
     router
         .fallback(door::nowhere)
         .method_not_allowed_fallback(door::no_method)

@@ -1,7 +1,5 @@
 //! Sessions as callers see them, and what several routes have in common.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -9,9 +7,7 @@ use serde_json::Value as Json;
 use crate::host::clock::iso_text;
 use crate::host::events::Mark;
 use crate::host::ledger::Served;
-use crate::host::residents::error::ResidentError;
 use crate::host::residents::standing::{Asked as Question, Fault, Standing};
-use crate::host::serve_options::Approvals;
 use crate::serve::http::access::caller::{Caller, Role};
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
@@ -79,18 +75,12 @@ impl Server {
     /// Whether this caller answers this question: what the operator has put before a call is for operators, what a tool
     /// asks in the middle of its work is for whoever talks.
     pub(super) fn may_answer(&self, caller: &Caller, question: &Question) -> bool {
-        caller.role >= Role::Operator || question.by_tool || self.options.approvals == Approvals::User
+        caller.role >= Role::Operator || question.is_for_user(self.options.approvals)
     }
 
     /// A session that this caller may know of.
     pub(super) async fn find(&self, caller: &Caller, id: &str) -> Result<Served, Problem> {
-        let id: Arc<str> = id.into();
-        let served = self.residents.find(&id).await?;
-        match caller.may_see(&served) {
-            true => Ok(served),
-            // As if it were not there.
-            false => Err(ResidentError::NoSession(id).into()),
-        }
+        Ok(caller.find(&self.residents, &id.into()).await?)
     }
 
     /// A session as this caller sees it.

@@ -145,7 +145,7 @@ impl Wanted {
 }
 
 /// A person's answer to a tool's question: yes, no, or text for the tool.
-fn approval(line: &str) -> Value {
+pub(crate) fn approval(line: &str) -> Value {
     match line.trim().to_lowercase().as_str() {
         "y" | "yes" => Value::Bool(true),
         "n" | "no" => Value::Bool(false),

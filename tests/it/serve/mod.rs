@@ -6,6 +6,8 @@ mod binary;
 mod cases;
 mod doors;
 mod faults;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod streams;
 
 use std::fs;

@@ -4,11 +4,10 @@ use crate::lang::spelling::nearest;
 use crate::serve::cli::machinery::console::Failure;
 
 /// Commands to come, and what can be done until then.
-const COMMANDS: [(&str, &str); 4] = [
+const COMMANDS: [(&str, &str); 3] = [
     ("fmt", "format the program by hand; `playhouse check` shows how it is read"),
     ("index", "give the program its texts as files: `LoadFile` reads what lies in the working directory"),
     ("lsp", "use `playhouse check --format json` from the editor"),
-    ("mcp", "run the program with `playhouse run`"),
 ];
 
 /// Options to come, and what can be done until then.
@@ -30,6 +29,11 @@ pub(crate) fn unknown_command(name: &str) -> Failure {
     if cfg!(not(feature = "serve")) && name == "serve" {
         return Failure::wrong(
             "`playhouse serve`: this program was built without its server; build it with `--features serve`",
+        );
+    }
+    if cfg!(not(all(feature = "mcp", feature = "serve"))) && name == "mcp" {
+        return Failure::wrong(
+            "`playhouse mcp`: this program was built without its MCP server; build it with `--features mcp,serve`",
         );
     }
     let known = super::command();

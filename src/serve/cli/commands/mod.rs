@@ -6,6 +6,8 @@ mod completions;
 mod debug;
 pub(super) mod later;
 mod library;
+#[cfg(all(feature = "mcp", feature = "serve"))]
+mod mcp;
 mod model;
 mod new;
 mod plan;
@@ -50,6 +52,8 @@ pub(super) enum Command {
     Test(test::TestArguments),
     #[cfg(feature = "serve")]
     Serve(Box<serve::ServeArguments>),
+    #[cfg(all(feature = "mcp", feature = "serve"))]
+    Mcp(Box<mcp::McpArguments>),
     Sessions(sessions::SessionsArguments),
     Model(model::ModelArguments),
     Plan(plan::PlanArguments),
@@ -72,6 +76,8 @@ pub(super) fn perform(console: &Console, command: Command) -> Result<Exit, Failu
         Command::Debug(arguments) => debug::debug(console, &arguments),
         #[cfg(feature = "serve")]
         Command::Serve(arguments) => serve::serve(console, &arguments),
+        #[cfg(all(feature = "mcp", feature = "serve"))]
+        Command::Mcp(arguments) => mcp::mcp(console, &arguments),
         Command::Sessions(arguments) => sessions::sessions(console, &arguments),
         Command::Model(arguments) => model::model(console, &arguments),
         Command::Plan(arguments) => plan::plan(console, &arguments),

@@ -1,30 +1,26 @@
 //! `playhouse serve`: programs behind a door, and the tokens of those who may come in.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
 use futures_util::future::join_all;
 use tokio::net::{TcpListener, TcpSocket};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 
 use crate::host::clock::{Clock, SystemClock, iso_text};
-use crate::host::config::{ConfigError, FileConfig};
-use crate::host::journal::address::Place;
 use crate::host::launch::inventory;
 use crate::host::ledger::{Ledger, TokenRow};
 use crate::host::residents::Residents;
-use crate::host::residents::error::ResidentError;
 use crate::host::residents::offered::Offered;
 use crate::serve::cli::commands::run::runtime;
 use crate::serve::cli::machinery::console::{Console, Exit, Failure, put};
+use crate::serve::cli::machinery::offer::{busy_runtime, ended, key, offer, resident_failure, store};
 use crate::serve::cli::machinery::output::table;
 use crate::serve::cli::machinery::terminal::watch::{Reloaded, Watch};
-use crate::serve::cli::machinery::world::{WorldArguments, journal_failure, launch_failure, tell, workshop};
+use crate::serve::cli::machinery::world::{WorldArguments, journal_failure};
 use crate::serve::http::Server;
-use crate::serve::http::access::cookie::Cookies;
 use crate::serve::http::access::tokens::Access;
 use crate::serve::http::access::{Role, tokens};
 
@@ -125,84 +121,14 @@ enum RoleName {
 /// Performs the command.
 pub(crate) fn serve(console: &Console, arguments: &ServeArguments) -> Result<Exit, Failure> {
     match &arguments.command {
-        None => {
-            let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-            let runtime = runtime.map_err(|cause| {
-                Failure::failed(format!("cannot start: {cause}; close some programs and try again"))
-            })?;
-            runtime.block_on(serve_programs(console, arguments))
-        }
+        None => busy_runtime()?.block_on(serve_programs(console, arguments)),
         Some(ServeCommand::Token(TokenArguments { command })) => runtime()?.block_on(perform(console, command)),
     }
 }
 
-/// The store's place.
-fn place(console: &Console, given: Option<&Path>) -> Result<Place, Failure> {
-    let place = match given {
-        Some(path) => Place::at(path),
-        None => {
-            let none = |error: ConfigError| Failure::wrong(error.to_string());
-            let sessions = workshop(console).sessions_place().map_err(none)?;
-            Place::at(&sessions.path().with_file_name("serve.sqlite"))
-        }
-    };
-    match place.is_for_one() || !place.has_ending() {
-        true => Err(Failure::wrong(format!(
-            "--journal: {} is no store for a server; name a `.sqlite` or `.db` file",
-            place.path().display()
-        ))),
-        false => Ok(place),
-    }
-}
-
-/// `FILE`, or `NAME=FILE,FILE`.
-fn program_of(text: &str) -> Result<(String, Vec<PathBuf>), Failure> {
-    let named = text.split_once('=').filter(|(name, _)| !name.is_empty() && !name.contains(['/', '.']));
-    let (name, files) = match named {
-        Some((name, files)) => (name.to_owned(), files.split(',').map(PathBuf::from).collect()),
-        None => {
-            let path = PathBuf::from(text);
-            let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-            (stem, vec![path])
-        }
-    };
-    let is_good = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-    match !name.is_empty() && name.chars().all(is_good) {
-        true => Ok((name, files)),
-        false => Err(Failure::wrong(format!(
-            "{text}: `{name}` is no name for a program in addresses; give it one of letters, digits, `-` and `_`, as in \
-             desk={text}"
-        ))),
-    }
-}
-
 async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result<Exit, Failure> {
-    let place = place(console, arguments.journal.as_deref())?;
-    let programs: Vec<_> = arguments.programs.iter().map(|text| program_of(text)).collect::<Result<_, _>>()?;
-    let launch = arguments.world.launch(console);
-    let first = programs.first().and_then(|(_, files)| files.first());
-    let config = FileConfig::find(arguments.world.config.as_deref(), first.map(PathBuf::as_path));
-    let options = config.map_err(|error| Failure::wrong(error.to_string()))?.serve;
-    let failed = |error: ResidentError| {
-        if let ResidentError::Launch(error) = error {
-            return launch_failure(console, error);
-        }
-        if let ResidentError::Journal(error) = error {
-            return journal_failure(error);
-        }
-        Failure::failed(error.to_string())
-    };
-    let residents = Residents::open(launch, &place, &options).await.map_err(failed)?;
-    for (name, files) in &programs {
-        if residents.programs().iter().any(|offered| *offered.name == **name) {
-            return Err(Failure::wrong(format!(
-                "two programs are called {name}; name one, as in other={}",
-                files[0].display()
-            )));
-        }
-        let offered = residents.offer(name, files).await.map_err(failed)?;
-        tell(console, &offered.opened.remarks);
-    }
+    let place = store(console, arguments.journal.as_deref(), "serve")?;
+    let (residents, options) = offer(console, &arguments.world, &arguments.programs, &place).await?;
     let access = Access::new(residents.ledger(), options.has_strangers(), arguments.no_auth_i_know).await;
     let access = access.map_err(journal_failure)?;
     let needs_tokens = access.needs_tokens();
@@ -216,17 +142,11 @@ async fn serve_programs(console: &Console, arguments: &ServeArguments) -> Result
     let listener = listen("--listen", arguments.listen, arguments.reuse_port)?;
     let metrics = arguments.metrics.map(|address| listen("--metrics", address, arguments.reuse_port)).transpose()?;
     let address = listener.local_addr().map_err(|cause| Failure::failed(format!("--listen: {cause}")))?;
-    let key_file = place.path().with_extension("key");
-    let key = Cookies::key_in(&key_file).map_err(|cause| {
-        Failure::failed(format!(
-            "{}: {cause}; it is the key of the server's cookies: remove it, and another is made",
-            key_file.display()
-        ))
-    })?;
+    let key = key(&place)?;
     let server = Server::new(residents.clone(), options, access, address, key);
     // Before anybody is told that it is there.
     let stop = ended()?;
-    let n_recovered = residents.recover().await.map_err(failed)?;
+    let n_recovered = residents.recover().await.map_err(|error| resident_failure(console, error))?;
     put(&format!("http://{address}/\n"))?;
     let names: Vec<String> = residents.programs().iter().map(|offered| offered.name.to_string()).collect();
     let who = match needs_tokens {
@@ -287,22 +207,10 @@ fn watch(
     }
 }
 
-/// Comes when the process is to end.
-fn ended() -> Result<impl Future<Output = ()>, Failure> {
-    let listen = |kind| signal(kind).map_err(|cause| Failure::failed(format!("signals: {cause}")));
-    let (mut terminate, mut interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    })
-}
-
 async fn perform(console: &Console, command: &TokenCommand) -> Result<Exit, Failure> {
     let (TokenCommand::New { journal, .. } | TokenCommand::List { journal } | TokenCommand::Revoke { journal, .. }) =
         command;
-    let place = place(console, journal.as_deref())?;
+    let place = store(console, journal.as_deref(), "serve")?;
     let ledger = Ledger::open(place.path()).await.map_err(journal_failure)?;
     match command {
         TokenCommand::New { name, role, program, .. } => {

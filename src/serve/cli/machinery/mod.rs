@@ -10,6 +10,8 @@ pub(crate) mod debug_listen;
 pub(crate) mod debug_listen;
 pub(crate) mod ending;
 mod events_file;
+#[cfg(feature = "serve")]
+pub(crate) mod offer;
 pub(crate) mod output;
 pub(crate) mod terminal;
 pub mod test_file;

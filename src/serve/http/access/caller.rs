@@ -9,6 +9,8 @@ use axum::http::{HeaderMap, request};
 use ipnet::IpNet;
 
 use crate::host::ledger::{Filter, Served};
+use crate::host::residents::Residents;
+use crate::host::residents::error::ResidentError;
 use crate::serve::http::problem::Problem;
 
 /// What somebody may do; each may what those before it may.
@@ -78,11 +80,23 @@ impl<S: Send + Sync> FromRequestParts<S> for Peer {
 
 impl Caller {
     /// Whoever can reach a server without tokens: it serves this machine only.
-    pub(super) fn anybody() -> Caller {
+    pub(crate) fn anybody() -> Caller {
         Caller { name: "local".into(), role: Role::Admin, program: None, by_cookie: false }
     }
 
-    /// Whether this caller may know of a session. Of one that they may not there is none.
+    /// A session that this caller may know of. Of one that they may not it is as if it were not there.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(crate) async fn find(&self, residents: &Residents, id: &Arc<str>) -> Result<Served, ResidentError> {
+        let served = residents.find(id).await?;
+        match self.may_see(&served) {
+            true => Ok(served),
+            false => Err(ResidentError::NoSession(id.clone())),
+        }
+    }
+
+    /// Whether this caller may know of a session.
     pub(crate) fn may_see(&self, served: &Served) -> bool {
         self.may_have(&served.program) && (self.role >= Role::Operator || served.owner == self.name)
     }

@@ -47,6 +47,12 @@ impl Cookies {
         Cookies { key }
     }
 
+    /// What they are signed with.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn key(&self) -> &[u8; 64] {
+        &self.key
+    }
+
     /// The header that sets one for a token.
     pub(crate) fn make(&self, hash: &[u8; 32], now: Timestamp) -> String {
         let expires = now.0 + HOURS * 3_600_000;

@@ -1,0 +1,119 @@
+//! What commands have in common that offer programs: names, the store of the sessions, its key, and the end.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::host::config::{ConfigError, FileConfig};
+use crate::host::journal::address::Place;
+use crate::host::residents::Residents;
+use crate::host::residents::error::ResidentError;
+use crate::host::serve_options::ServeOptions;
+use crate::serve::cli::machinery::console::{Console, Failure};
+use crate::serve::cli::machinery::world::{WorldArguments, journal_failure, launch_failure, tell, workshop};
+use crate::serve::http::access::cookie::Cookies;
+
+/// A runtime for many sessions.
+pub(crate) fn busy_runtime() -> Result<Runtime, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(|cause| Failure::failed(format!("cannot start: {cause}; close some programs and try again")))
+}
+
+/// The store's place: `given`, else a file with this name beside the sessions of `run`.
+pub(crate) fn store(console: &Console, given: Option<&Path>, name: &str) -> Result<Place, Failure> {
+    let place = match given {
+        Some(path) => Place::at(path),
+        None => {
+            let none = |error: ConfigError| Failure::wrong(error.to_string());
+            let sessions = workshop(console).sessions_place().map_err(none)?;
+            Place::at(&sessions.path().with_file_name(format!("{name}.sqlite")))
+        }
+    };
+    match place.is_for_one() || !place.has_ending() {
+        true => Err(Failure::wrong(format!(
+            "--journal: {} is no store for a server; name a `.sqlite` or `.db` file",
+            place.path().display()
+        ))),
+        false => Ok(place),
+    }
+}
+
+/// `FILE`, or `NAME=FILE,FILE`.
+fn program_of(text: &str) -> Result<(String, Vec<PathBuf>), Failure> {
+    let named = text.split_once('=').filter(|(name, _)| !name.is_empty() && !name.contains(['/', '.']));
+    let (name, files) = match named {
+        Some((name, files)) => (name.to_owned(), files.split(',').map(PathBuf::from).collect()),
+        None => {
+            let path = PathBuf::from(text);
+            let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+            (stem, vec![path])
+        }
+    };
+    let is_good = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    match !name.is_empty() && name.chars().all(is_good) {
+        true => Ok((name, files)),
+        false => Err(Failure::wrong(format!(
+            "{text}: `{name}` is no name for a program in addresses; give it one of letters, digits, `-` and `_`, as in \
+             desk={text}"
+        ))),
+    }
+}
+
+/// Offers programs, whose sessions are in this store; and what is configured beside the first.
+pub(crate) async fn offer(
+    console: &Console,
+    world: &WorldArguments,
+    programs: &[String],
+    place: &Place,
+) -> Result<(Arc<Residents>, ServeOptions), Failure> {
+    let programs: Vec<_> = programs.iter().map(|text| program_of(text)).collect::<Result<_, _>>()?;
+    let first = programs.first().and_then(|(_, files)| files.first());
+    let config = FileConfig::find(world.config.as_deref(), first.map(PathBuf::as_path));
+    let options = config.map_err(|error| Failure::wrong(error.to_string()))?.serve;
+    let failed = |error| resident_failure(console, error);
+    let residents = Residents::open(world.launch(console), place, &options).await.map_err(failed)?;
+    for (name, files) in &programs {
+        if residents.programs().iter().any(|offered| *offered.name == **name) {
+            return Err(Failure::wrong(format!(
+                "two programs are called {name}; name one, as in other={}",
+                files[0].display()
+            )));
+        }
+        let offered = residents.offer(name, files).await.map_err(failed)?;
+        tell(console, &offered.opened.remarks);
+    }
+    Ok((residents, options))
+}
+
+/// What is said where a server can do nothing.
+pub(crate) fn resident_failure(console: &Console, error: ResidentError) -> Failure {
+    if let ResidentError::Launch(error) = error {
+        return launch_failure(console, error);
+    }
+    if let ResidentError::Journal(error) = error {
+        return journal_failure(error);
+    }
+    Failure::failed(error.to_string())
+}
+
+/// The key with which a server signs what others hold for it.
+pub(crate) fn key(place: &Place) -> Result<[u8; 64], Failure> {
+    let path = place.path().with_extension("key");
+    Cookies::key_in(&path).map_err(|cause| {
+        Failure::failed(format!("{}: {cause}; it is the server's key: remove it, and another is made", path.display()))
+    })
+}
+
+/// Comes when the process is to end.
+pub(crate) fn ended() -> Result<impl Future<Output = ()>, Failure> {
+    let listen = |kind| signal(kind).map_err(|cause| Failure::failed(format!("signals: {cause}")));
+    let (mut terminate, mut interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
