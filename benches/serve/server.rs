@@ -78,6 +78,7 @@ pub(crate) async fn make_tokens(folder: &Path, n: usize) {
             name: format!("caller-{n}").into(),
             role: "operator".to_owned(),
             program: None,
+            forwards: false,
             created: Timestamp(0),
             expires: None,
         };

@@ -36,6 +36,70 @@ pub struct ServeOptions {
     /// So long replies have to come to their end when the server ends.
     #[serde(deserialize_with = "seconds")]
     pub grace: Duration,
+    /// Clients of OpenAI's interface.
+    pub openai: OpenAiOptions,
+}
+
+/// `[serve.openai]` (spec `serving.md`, section 8).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OpenAiOptions {
+    /// Whether a conversation that a client takes up at an earlier place goes another way from there.
+    pub branch: Branch,
+    /// Who answers what a user interface wants for itself: titles, tags.
+    pub tasks: Tasks,
+    /// Whether clients are told of lines that are reached, as reasoning.
+    pub steps: bool,
+    /// What a conversation's first message does.
+    pub first_message: FirstMessage,
+    /// What a client that goes away does to the answer it has asked for.
+    pub on_disconnect: OnDisconnect,
+}
+
+/// Whether a conversation goes another way from an earlier place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Branch {
+    /// Unless a call was made since that would be made a second time.
+    #[default]
+    Safe,
+    /// In any case.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Who answers what a user interface wants for itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tasks {
+    /// Nobody: the answer is made of what was asked.
+    #[default]
+    Fixed,
+    /// The program's model, outside of any session.
+    Model,
+}
+
+/// What a conversation's first message does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FirstMessage {
+    /// It is said to the program, when that waits for it.
+    #[default]
+    Answer,
+    /// It only begins the session.
+    Open,
+}
+
+/// What becomes of an answer that nobody waits for any more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnDisconnect {
+    /// It comes to its end.
+    #[default]
+    Finish,
+    /// It is cancelled.
+    Interrupt,
 }
 
 /// Who answers what is asked before a call.
@@ -47,6 +111,14 @@ pub enum Approvals {
     Operator,
     /// Whoever talks.
     User,
+}
+
+impl Approvals {
+    /// Whether whoever talks may answer: what a tool asks in the middle of its work, always; what the operator has put
+    /// before a call, where the operator lets them.
+    pub fn let_user(self, by_tool: bool) -> bool {
+        by_tool || self == Approvals::User
+    }
 }
 
 impl ServeOptions {
@@ -70,6 +142,7 @@ impl Default for ServeOptions {
             max_live: 2_000,
             max_busy: 256,
             grace: Duration::from_secs(30),
+            openai: OpenAiOptions::default(),
         }
     }
 }

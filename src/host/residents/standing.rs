@@ -72,10 +72,9 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Whether whoever talks may answer: what a tool asks in the middle of its work, always; what the operator has put
-    /// before a call, where the operator lets them.
+    /// Whether whoever talks may answer ([`Approvals::let_user`]).
     pub fn is_for_user(&self, approvals: Approvals) -> bool {
-        self.by_tool || approvals == Approvals::User
+        approvals.let_user(self.by_tool)
     }
 }
 

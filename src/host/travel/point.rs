@@ -20,12 +20,18 @@ pub struct At {
     pub(super) directive: Option<u32>,
 }
 
+impl From<Point> for At {
+    fn from(Point { seq, directive }: Point) -> At {
+        At { seq, directive: Some(directive) }
+    }
+}
+
 impl FromStr for At {
     type Err = PointFault;
 
     fn from_str(text: &str) -> Result<At, PointFault> {
         if text.contains('.') {
-            return text.parse().map(|Point { seq, directive }| At { seq, directive: Some(directive) });
+            return text.parse().map(|point: Point| point.into());
         }
         let seq = text.parse().ok().filter(|seq| *seq > 0 && text.bytes().all(|byte| byte.is_ascii_digit()));
         seq.map(|seq| At { seq, directive: None }).ok_or_else(|| PointFault { text: text.to_owned() })

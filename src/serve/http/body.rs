@@ -1,11 +1,13 @@
 //! What requests carry: JSON of a known shape, of which all mistakes are told at once.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
-use axum::http::{Response, StatusCode, header, request};
+use axum::http::{HeaderName, Response, StatusCode, header, request};
 use axum::response::IntoResponse;
+use futures_util::{Stream, StreamExt};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -14,11 +16,18 @@ use tokio::time::timeout;
 
 use crate::serve::http::problem::{Pointed, Problem};
 
-/// The most bytes of a body.
+/// The most bytes of a body, where its route does not take more.
 pub(crate) const MAX_BODY: usize = 256 << 10;
+
+/// The most bytes that a route takes.
+#[derive(Clone, Copy)]
+pub(crate) struct MaxBody(pub(crate) usize);
 
 /// So long a body may take.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(30);
+
+/// So often something is sent on a stream of which nothing is to be told.
+pub(crate) const PING: Duration = Duration::from_secs(15);
 
 /// A body that was read, or an answer.
 pub(crate) struct Typed<T>(pub(crate) T);
@@ -35,10 +44,11 @@ impl<T: DeserializeOwned + JsonSchema, S: Send + Sync> FromRequest<S> for Typed<
         if !essence.eq_ignore_ascii_case("application/json") {
             return Err(Problem::unsupported("send the body as JSON, with `Content-Type: application/json`"));
         }
+        let most = request.extensions().get::<MaxBody>().map_or(MAX_BODY, |most| most.0);
         let arrived = timeout(ARRIVES_WITHIN, Bytes::from_request(request, state)).await;
         let late = |_| Problem::bad("the body has not arrived within 30 s; send it again", Vec::new());
         let bytes = arrived.map_err(late)?.map_err(|error| match error.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => Problem::too_large(format!("a body has at most {MAX_BODY} bytes")),
+            StatusCode::PAYLOAD_TOO_LARGE => Problem::too_large(format!("a body has at most {most} bytes")),
             _ => Problem::bad(format!("the body did not arrive: {error}"), Vec::new()),
         })?;
         read(&bytes).map(Typed)
@@ -64,6 +74,21 @@ impl<T: Serialize> IntoResponse for Typed<T> {
             Err(error) => Problem::internal(format!("the answer cannot be written: {error}")).into_response(),
         }
     }
+}
+
+/// Server-sent events as they come.
+pub(crate) fn event_stream(events: impl Stream<Item = Bytes> + Send + 'static) -> Response<Body> {
+    let headers = [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-store, no-transform"),
+        (HeaderName::from_static("x-accel-buffering"), "no"),
+    ];
+    (headers, Body::from_stream(events.map(Ok::<_, Infallible>))).into_response()
+}
+
+/// An event that says nothing.
+pub(crate) fn ping() -> Bytes {
+    Bytes::from_static(b": ping\n\n")
 }
 
 /// Reads JSON of this shape.

@@ -1,13 +1,11 @@
 //! A session's events as server-sent events (spec `serving.md`, section 4).
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::HeaderMap;
 use axum::response::Response;
 use futures_util::stream;
 use schemars::JsonSchema;
@@ -18,16 +16,12 @@ use tokio::time::timeout;
 
 use crate::host::events::{Category, Mark, PublicBody, PublicEvent};
 use crate::host::residents::feed::{Heard, Until};
-use crate::host::serve_options::Approvals;
 use crate::serve::http::access::caller::{Caller, Role};
-use crate::serve::http::body::Queried;
+use crate::serve::http::body::{PING, Queried, event_stream, ping};
 use crate::serve::http::limits::Counted;
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
 use crate::serve::http::wire::{A_COLLEAGUE, text_of};
-
-/// So often something is sent on a stream of which nothing is to be told.
-const PING: Duration = Duration::from_secs(15);
 
 /// Some proxies and browsers hold back the first bytes of an answer.
 const PADDING: usize = 2 << 10;
@@ -90,14 +84,9 @@ impl Server {
                 Some(first) => first,
                 None => telling.next().await?,
             };
-            Some((Ok::<_, Infallible>(piece), (None, telling)))
+            Some((piece, (None, telling)))
         });
-        let mut response = Response::new(Body::from_stream(pieces));
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store, no-transform"));
-        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-        response
+        event_stream(pieces)
     }
 }
 
@@ -114,7 +103,7 @@ impl Telling {
     /// What is sent next.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
-            let Ok(heard) = timeout(PING, self.heard.recv()).await else { return Some(": ping\n\n".into()) };
+            let Ok(heard) = timeout(PING, self.heard.recv()).await else { return Some(ping()) };
             match heard? {
                 Heard::Reset => return Some("event: reset\ndata: {}\n\n".into()),
                 Heard::Bye => return Some("event: bye\ndata: {}\n\n".into()),
@@ -144,9 +133,8 @@ impl Telling {
             members.shift_insert(0, "n".to_owned(), mark.n.into());
         }
         members.insert("time".to_owned(), text_of(event.time).into());
-        if let PublicBody::ApprovalAsked { by_tool: false, .. } = &event.body
-            && self.caller.role < Role::Operator
-            && self.server.options.approvals == Approvals::Operator
+        if let PublicBody::ApprovalAsked { by_tool, .. } = &event.body
+            && !self.server.is_for(&self.caller, *by_tool)
         {
             members.insert("question".to_owned(), A_COLLEAGUE.into());
         }

@@ -9,6 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::serve::http::access::caller::{OfOwnPage, Peer};
+use crate::serve::http::openai::wire::in_openai_form;
 use crate::serve::http::problem::Problem;
 use crate::serve::http::relay::{self, Relayed};
 use crate::serve::http::server::Server;
@@ -18,7 +19,8 @@ const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// Lets a request in that is meant for this server, and that no foreign page has made.
 pub(super) async fn guard(State(server): State<Arc<Server>>, mut request: Request, next: Next) -> Response {
-    let is_frame = request.uri().path().starts_with("/chat/");
+    let path = request.uri().path();
+    let (is_frame, is_openai) = (path.starts_with("/chat/"), path.starts_with("/v1/"));
     let connected = request.extensions().get::<Peer>().copied().unwrap_or(Peer::NOBODY);
     let proxies = &server.options.trusted_proxies;
     let is_relayed = request.extensions().get::<Relayed>().is_some();
@@ -43,6 +45,9 @@ pub(super) async fn guard(State(server): State<Arc<Server>>, mut request: Reques
         }
         Err(problem) => problem.into_response(),
     };
+    if is_openai {
+        response = in_openai_form(response);
+    }
     server.count(response.status().as_u16());
     protect(&server, response.headers_mut(), is_frame);
     response

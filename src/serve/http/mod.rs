@@ -24,6 +24,8 @@ mod messages;
 
 mod metrics;
 
+mod openai;
+
 mod openapi;
 
 mod page;

@@ -35,6 +35,32 @@ pub(crate) struct Pointed {
 type Kind = (&'static str, StatusCode, &'static str);
 
 impl Problem {
+    /// The end of its type.
+    pub(crate) fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    /// The answer's status.
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// What is wrong, and what to do about it.
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    /// The mistakes in the body.
+    pub(crate) fn errors(&self) -> &[Pointed] {
+        &self.errors
+    }
+
+    /// It is about these places of the body.
+    #[must_use]
+    pub(crate) fn at(self, errors: Vec<Pointed>) -> Problem {
+        Problem { errors, ..self }
+    }
+
     fn new((kind, status, title): Kind, detail: impl Into<String>) -> Problem {
         Problem { kind, status, title, detail: detail.into(), errors: Vec::new(), retry_after: None }
     }
@@ -143,6 +169,8 @@ impl IntoResponse for Problem {
         if *status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
+        // An interface with a form of its own for faults makes it of this.
+        response.extensions_mut().insert(self);
         response
     }
 }

@@ -11,7 +11,7 @@ use std::{fs, io, process};
 
 use axum::body::Body;
 use axum::extract::{RawPathParams, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use hyper::client::conn::http1;
@@ -79,22 +79,59 @@ pub(super) async fn relay(
     request: Request,
     next: Next,
 ) -> Response {
-    let id = parameters.iter().find(|(name, _)| *name == "id").map(|(_, id)| Arc::from(id));
+    let id = parameters.iter().find(|(name, _)| *name == "id").map(|(_, id)| session_of(id));
     let is_relayed = request.extensions().get::<Relayed>().is_some();
     let Some(id) = id.filter(|_| !is_relayed) else { return next.run(request).await };
-    let Some(holder) = server.residents.other_holder(&id).await else { return next.run(request).await };
-    // What is no server, or cannot be reached, is told as what holds the session.
-    let Ok(stream) = UnixStream::connect(path_of(server.residents.path(), &holder)).await else {
-        return next.run(request).await;
-    };
-    match pass_on(stream, request).await {
-        Ok(answer) => answer,
-        Err(error) => {
-            let detail =
-                format!("process {holder} has session {id} and does not answer: {error}; try again in a moment");
-            Problem::conflict(detail).into_response()
-        }
+    match holder_of(&server, &id).await {
+        None => next.run(request).await,
+        Some((holder, stream)) => pass_on_to(&holder, stream, &id, request).await,
     }
+}
+
+/// The session that a route's `{id}` means: itself, or the one of a response.
+fn session_of(id: &str) -> Arc<str> {
+    let of_response = id.strip_prefix("resp_").and_then(|rest| rest.rsplit_once('.'));
+    of_response.map_or(id, |(session, _)| session).into()
+}
+
+/// A request of which only its handler finds out which session it is about.
+pub(super) struct Found {
+    pub(super) peer: Peer,
+    pub(super) path: &'static str,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Vec<u8>,
+}
+
+/// Passes such a request on.
+pub(super) async fn pass_on_found(server: &Server, id: &Arc<str>, found: Found) -> Response {
+    let Found { peer, path, headers, body } = found;
+    let Some((holder, stream)) = holder_of(server, id).await else {
+        return Problem::unavailable(format!("another process had session {id} just then; ask again"), 1)
+            .into_response();
+    };
+    let mut request = Request::new(Body::from(body));
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() = Uri::from_static(path);
+    *request.headers_mut() = headers;
+    // It is another text of the same body.
+    request.headers_mut().remove(header::CONTENT_LENGTH);
+    request.extensions_mut().insert(peer);
+    pass_on_to(&holder, stream, id, request).await
+}
+
+/// The process that has a session, if another server is that. What is no server, or cannot be reached, is told as what
+/// holds the session.
+async fn holder_of(server: &Server, id: &Arc<str>) -> Option<(String, UnixStream)> {
+    let holder = server.residents.other_holder(id).await?;
+    let stream = UnixStream::connect(path_of(server.residents.path(), &holder)).await.ok()?;
+    Some((holder, stream))
+}
+
+async fn pass_on_to(holder: &str, stream: UnixStream, id: &str, request: Request) -> Response {
+    pass_on(stream, request).await.unwrap_or_else(|error| {
+        let detail = format!("process {holder} has session {id} and does not answer: {error}; try again in a moment");
+        Problem::conflict(detail).into_response()
+    })
 }
 
 async fn pass_on(stream: UnixStream, mut request: Request) -> Result<Response, hyper::Error> {

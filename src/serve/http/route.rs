@@ -22,6 +22,8 @@ pub(super) struct Route {
     pub(super) summary: &'static str,
     /// What it takes.
     pub(super) body: Option<Shape>,
+    /// The most bytes of that.
+    pub(super) limit: usize,
     /// What its address says after `?`.
     pub(super) query: Option<Shape>,
     /// The status where all went well, and what comes then: JSON of a shape, or another type.

@@ -3,23 +3,23 @@
 
 use std::sync::Arc;
 
-#[cfg(feature = "mcp")]
-use axum::Extension;
-use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderName, HeaderValue, Method, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodFilter, on};
+use axum::routing::{MethodFilter, MethodRouter, on};
+use axum::{Extension, Router};
 use serde_json::Value as Json;
-use tower_http::cors::CorsLayer;
+use tower_http::cors::{AllowHeaders, CorsLayer};
 
 use crate::serve::http::access::authorize;
 use crate::serve::http::access::caller::Role;
-use crate::serve::http::body::{MAX_BODY, Typed};
+use crate::serve::http::body::{MAX_BODY, MaxBody, Typed};
 use crate::serve::http::guard::guard;
 #[cfg(feature = "mcp")]
 use crate::serve::http::mcp;
+use crate::serve::http::openai::wire::{IGNORED, MAX_BODY as MAX_CONVERSATION};
+use crate::serve::http::openai::{chat, models, responses};
 use crate::serve::http::relay::relay;
 use crate::serve::http::route::{Answer, Route, shape};
 use crate::serve::http::server::Server;
@@ -27,7 +27,7 @@ use crate::serve::http::{approvals, door, events, messages, openapi, page, past,
 
 macro_rules! route {
     ($method:ident $path:literal, $role:expr, $handler:path, $status:literal $answer:expr, $summary:literal
-     $(, body: $body:ty)? $(, query: $query:ty)?) => {{
+     $(, body: $body:ty)? $(, query: $query:ty)? $(, limit: $limit:expr)?) => {{
         #[allow(unused_mut, reason = "not every route takes something")]
         let mut route = Route {
             method: Method::$method,
@@ -36,11 +36,13 @@ macro_rules! route {
             summary: $summary,
             body: None,
             query: None,
+            limit: MAX_BODY,
             answer: ($status, $answer),
             handler: on(MethodFilter::$method, $handler),
         };
         $(route.body = Some(shape::<$body>);)?
         $(route.query = Some(shape::<$query>);)?
+        $(route.limit = $limit;)?
         route
     }};
 }
@@ -86,6 +88,12 @@ pub(super) fn table() -> Vec<Route> {
         route!(POST "/api/sessions/{id}/fork", Some(Operator), past::fork, 201 J(shape::<wire::SessionWire>), "A session that goes its own way from a point of this one", body: past::NewFork),
         route!(POST "/api/sessions/{id}/migrate", Some(Admin), past::migrate, 200 J(shape::<wire::SessionWire>), "Goes on with the text of a program as it is now", body: past::Migration),
         route!(GET "/api/approvals", Some(User), approvals::list, 200 J(shape::<approvals::Approvals>), "What is asked about calls, in all sessions"),
+        route!(GET "/v1/models", Some(User), models::list, 200 J(shape::<models::Models>), "OpenAI: the programs, each a model"),
+        route!(GET "/v1/models/{id}", Some(User), models::show, 200 J(shape::<models::Model>), "OpenAI: a program"),
+        route!(POST "/v1/chat/completions", Some(User), chat::complete, 200 J(shape::<Json>), "OpenAI: the next answer of a conversation, or its pieces", body: chat::ChatRequest, limit: MAX_CONVERSATION),
+        route!(POST "/v1/responses", Some(User), responses::create, 200 J(shape::<Json>), "OpenAI: the same as a response, or its events", body: responses::ResponseRequest, limit: MAX_CONVERSATION),
+        route!(GET "/v1/responses/{id}", Some(User), responses::show, 200 J(shape::<Json>), "OpenAI: a response again, or its events after a number", query: responses::Wanted),
+        route!(POST "/v1/responses/{id}/cancel", Some(User), responses::cancel, 200 J(shape::<Json>), "OpenAI: cancels a response"),
         route!(POST "/api/sessions/{id}/approvals/{call}", Some(Visitor), approvals::answer, 200 J(shape::<approvals::Answered>), "Answers what is asked about a call", body: approvals::Answer),
     ];
     #[cfg(feature = "mcp")]
@@ -112,9 +120,6 @@ pub fn as_markdown() -> String {
     format!("| route | who | does |\n| --- | --- | --- |\n{rows}")
 }
 
-/// What pages of named sites may send beside what every page sends.
-const ALLOWED: [&str; 5] = ["last-event-id", "mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id"];
-
 /// `/metrics` alone.
 pub(super) fn router_of_figures(server: Arc<Server>) -> Router {
     Router::new().route("/metrics", on(MethodFilter::GET, door::metrics)).with_state(server)
@@ -123,8 +128,11 @@ pub(super) fn router_of_figures(server: Arc<Server>) -> Router {
 /// The router.
 pub(super) fn router(server: Arc<Server>) -> Router {
     let mut router = Router::new();
-    for Route { path, role, handler, .. } in table() {
-        let handler = match path.starts_with("/api/sessions/{id}") {
+    for Route { path, role, handler, limit, .. } in table() {
+        let handler: MethodRouter<Arc<Server>> =
+            handler.layer((DefaultBodyLimit::max(limit), Extension(MaxBody(limit))));
+        let is_about_one = path.starts_with("/api/sessions/{id}") || path.starts_with("/v1/responses/{id}");
+        let handler = match is_about_one {
             true => handler.layer(from_fn_with_state(server.clone(), relay)),
             false => handler,
         };
@@ -138,24 +146,20 @@ pub(super) fn router(server: Arc<Server>) -> Router {
     let foreign_pages = CorsLayer::new()
         .allow_origin(origins.collect::<Vec<HeaderValue>>())
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
-        .allow_headers(
-            [header::AUTHORIZATION, header::CONTENT_TYPE]
-                .into_iter()
-                .chain(ALLOWED.map(HeaderName::from_static))
-                .collect::<Vec<_>>(),
-        )
+        // Clients of other protocols send headers of many names.
+        .allow_headers(AllowHeaders::mirror_request())
         .expose_headers([
             header::ETAG,
             header::LOCATION,
             header::RETRY_AFTER,
             HeaderName::from_static("mcp-session-id"),
+            IGNORED,
         ]);
     #[cfg(feature = "mcp")]
     let router = router.layer(Extension(mcp::Clients::new(&server)));
     router
         .fallback(door::nowhere)
         .method_not_allowed_fallback(door::no_method)
-        .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(from_fn(door::catch))
         .layer(foreign_pages)
         .layer(from_fn_with_state(server.clone(), guard))

@@ -10,7 +10,9 @@ use crate::serve::http::access::cookie::Cookies;
 use crate::serve::http::access::tokens::Access;
 use crate::serve::http::limits::Limits;
 use crate::serve::http::metrics::Metrics;
+use crate::serve::http::openai::live::Answers;
 use crate::serve::http::page::Policies;
+use crate::vm::protocol::Timestamp;
 
 /// A server, as its routes see it.
 pub struct Server {
@@ -21,7 +23,10 @@ pub struct Server {
     pub(super) cookies: Cookies,
     pub(super) limits: Limits,
     pub(super) metrics: Metrics,
+    pub(super) answers: Answers,
     pub(super) policies: Policies,
+    /// When it began to serve.
+    pub(super) began: Timestamp,
 }
 
 impl Server {
@@ -34,13 +39,15 @@ impl Server {
         key: [u8; 64],
     ) -> Arc<Server> {
         Arc::new(Server {
-            residents,
             access,
             port: address.port(),
             cookies: Cookies::new(key),
             limits: Limits::new(),
             metrics: Metrics::default(),
+            answers: Answers::default(),
             policies: Policies::new(&options.frame_ancestors),
+            began: residents.now(),
+            residents,
             options,
         })
     }

@@ -75,7 +75,12 @@ impl Server {
     /// Whether this caller answers this question: what the operator has put before a call is for operators, what a tool
     /// asks in the middle of its work is for whoever talks.
     pub(super) fn may_answer(&self, caller: &Caller, question: &Question) -> bool {
-        caller.role >= Role::Operator || question.is_for_user(self.options.approvals)
+        self.is_for(caller, question.by_tool)
+    }
+
+    /// The same of a question that a tool asks, or that is asked about it.
+    pub(super) fn is_for(&self, caller: &Caller, by_tool: bool) -> bool {
+        caller.role >= Role::Operator || self.options.approvals.let_user(by_tool)
     }
 
     /// A session that this caller may know of.

@@ -13,12 +13,11 @@ use crate::machine::frame::{Frame, caller_of};
 use crate::machine::frame_core::{Phase, ReturnValue, Then};
 use crate::machine::interpreter::Interpreter;
 use crate::machine::stack::Stack;
-use crate::protocol::{CallId, CallKind, CallOutcome, EffectClass, Fact, FrameOrigin, Origin, Tracked, Usage};
+use crate::protocol::{
+    CallId, CallKind, CallOutcome, EffectClass, Fact, FrameOrigin, INTERRUPTED, Origin, Tracked, Usage,
+};
 use crate::variables::bounds::bound_outcome;
 use crate::variables::display::shorten;
-
-/// What the program is told of a call that the user has interrupted.
-const INTERRUPTED: &str = "interrupted by the user";
 
 /// What the program is told of a call that a person did not want.
 const REFUSED: &str = "the person who was asked refused this call";

@@ -10,7 +10,7 @@ use crate::machine::frame_core::{FrameCore, Phase, Then};
 use crate::machine::interpreter::Interpreter;
 use crate::machine::state::{AfterUnwinding, Machine, Unwinding};
 use crate::protocol::fault::FaultKind;
-use crate::protocol::{Effect, Fact, Origin, Outcome, TimerId, Tracked, Wait};
+use crate::protocol::{Effect, Fact, INTERRUPTED, Origin, Outcome, TimerId, Tracked, Wait};
 use crate::turn::state::Turn;
 
 impl Machine {
@@ -124,7 +124,7 @@ impl Machine {
         }
         let frames = &mut self.interpreter.stack.frames;
         if let Some(Frame::Plan(plan)) = frames.last_mut() {
-            plan.stop("interrupted by the user".into());
+            plan.stop(INTERRUPTED.into());
             // The playbook that called it waits to be told how to go on, too.
             let caller = frames.iter_mut().rev().find_map(Frame::playbook_mut);
             if let Some(caller) = caller
@@ -134,7 +134,7 @@ impl Machine {
             }
             return;
         }
-        self.cut_turn("interrupted by the user");
+        self.cut_turn(INTERRUPTED);
         match self.interpreter.stack.core().phase {
             Phase::Turn
             | Phase::Ready

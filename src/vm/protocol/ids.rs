@@ -5,6 +5,9 @@ use playhouse_lang::program::{AgentId, PlaybookId, StepId, TriggerId};
 
 pub use playhouse_lang::program::USER_MESSAGE;
 
+/// Why a reply or a call has ended that the user has interrupted.
+pub const INTERRUPTED: &str = "interrupted by the user";
+
 /// The argument that holds a question to the session's model.
 pub const PROMPT: &str = "prompt";
 

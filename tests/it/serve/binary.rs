@@ -125,6 +125,47 @@ fn killed_in_mid_sentence_it_goes_on_where_it_was() {
 }
 
 #[test]
+fn an_answer_of_openais_interface_that_a_kill_has_cut_is_joined_by_the_retry() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("desk.md"), TALK).unwrap();
+    fs::write(folder.path().join("model.jsonl"), super::openai::MODEL.replace("\\\"01\\\"", "\\\"02\\\"")).unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let mut served = Served::start(folder.path());
+    let (path, body) = ("/v1/chat/completions", super::openai::request(&["pears"], serde_json::json!({})));
+    let cut = {
+        let (address, body) = (served.address, body.clone());
+        runtime.spawn(async move {
+            let request = client().post(format!("http://{address}{path}")).header("content-type", "application/json");
+            request.body(body).send().await
+        })
+    };
+    let id = loop {
+        let list = runtime.block_on(ask(served.address, "GET", "/api/sessions", &[], None));
+        if let Some(id) = json(&list)["sessions"][0]["id"].as_str() {
+            break id.to_owned();
+        }
+    };
+    // The message is taken, and its answer has begun.
+    loop {
+        let steps = runtime.block_on(ask(served.address, "GET", &format!("/api/sessions/{id}/steps"), &[], None));
+        if steps.body.contains("Pears") {
+            break;
+        }
+    }
+    served.kill();
+    let _ = runtime.block_on(cut).unwrap();
+    let served = Served::start(folder.path());
+    let answer = runtime.block_on(ask(served.address, "POST", path, &[("x-stainless-retry-count", "1")], Some(&body)));
+    let answer = json(&answer);
+    assert_eq!(answer["playhouse"]["session"], *id, "{answer}");
+    let said = answer["choices"][0]["message"]["content"].as_str().unwrap();
+    assert!(said.starts_with("Welcome to the desk.") && said.ends_with("a while to tell."), "{said}");
+    let steps = json(&runtime.block_on(ask(served.address, "GET", &format!("/api/sessions/{id}/steps"), &[], None)));
+    let messages = steps["steps"].as_array().unwrap().iter().filter(|step| step["event"]["type"] == "user_message");
+    assert_eq!(messages.count(), 1);
+}
+
+#[test]
 fn of_two_servers_on_one_store_each_answers_for_all_sessions() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("desk.md"), TALK).unwrap();
@@ -154,6 +195,30 @@ fn of_two_servers_on_one_store_each_answers_for_all_sessions() {
     let socket =
         |served: &Served| folder.path().join(format!("state/playhouse/serve.sqlite.{}.sock", served.child.id()));
     assert!(socket(&other).exists());
+}
+
+#[test]
+fn of_two_servers_on_one_store_each_goes_on_with_conversations_of_openais_interface() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("desk.md"), TALK).unwrap();
+    fs::write(folder.path().join("model.jsonl"), super::openai::MODEL.replace("\\\"01\\\"", "\\\"02\\\"")).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut one = Served::start(folder.path());
+    let other = Served::start(folder.path());
+    let chat = |served: &Served, texts: &[&str]| {
+        let body = super::openai::request(texts, serde_json::json!({}));
+        json(&runtime.block_on(ask(served.address, "POST", "/v1/chat/completions", &[], Some(&body))))
+    };
+    let first = chat(&one, &["apples"]);
+    let id = &first["playhouse"]["session"];
+    let second = chat(&other, &["apples", "pears"]);
+    assert_eq!(&second["playhouse"]["session"], id, "{second}");
+    let response = format!("/v1/responses/{}", second["id"].as_str().unwrap().replace("chatcmpl-", "resp_"));
+    let again = json(&runtime.block_on(ask(other.address, "GET", &response, &[], None)));
+    assert_eq!(again["output"][0]["content"][0]["text"], second["choices"][0]["message"]["content"], "{again}");
+    one.kill();
+    let third = chat(&other, &["apples", "pears", "apples"]);
+    assert_eq!(&third["playhouse"]["session"], id, "{third}");
 }
 
 fn fails(folder: &Path, arguments: &[&str]) -> (i32, String) {

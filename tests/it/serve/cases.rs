@@ -14,7 +14,8 @@ use super::{Answer, Running, ask, client};
 use crate::golden;
 
 /// Headers that say something.
-const SHOWN: [&str; 5] = ["allow", "location", "retry-after", "set-cookie", "www-authenticate"];
+const SHOWN: [&str; 7] =
+    ["allow", "location", "retry-after", "set-cookie", "www-authenticate", "x-playhouse-ignored", "x-should-retry"];
 
 #[test]
 fn cases() {
@@ -69,8 +70,12 @@ fn perform(running: &Running, paragraph: &str, sessions: &mut Vec<String>) -> St
         (Some("until"), Some(kind)) => running.runtime.block_on(until(running, &target, &headers, kind)),
         _ => running.ask(method, &target, &headers, body),
     };
-    if let Ok(json) = serde_json::from_str::<serde_json::Value>(&answer.body)
-        && let Some(id) = json["id"].as_str()
+    let json: serde_json::Value = serde_json::from_str(&answer.body).unwrap_or_default();
+    let of_session = if json["object"].is_null() { json["id"].as_str() } else { None };
+    // Of OpenAI's interface each answer names it.
+    let named = Regex::new(r#""playhouse":\{"session":"([^"]+)""#).unwrap();
+    let named = named.captures(&answer.body).map(|found| found.get(1).unwrap().as_str());
+    if let Some(id) = of_session.or(named)
         && !sessions.iter().any(|known| known == id)
     {
         sessions.push(id.to_owned());
@@ -104,6 +109,13 @@ fn masked(text: String, sessions: &[String], running: &Running) -> String {
     for (index, id) in sessions.iter().enumerate() {
         text = text.replace(id, &format!("${}", index + 1));
     }
+    if !running.folder.path().join("model.jsonl").exists() {
+        // How much of a reply is counted that was not needed to its end is a matter of moments.
+        text = Regex::new(r#""usage":\{"prompt[^{}]*\{[^{}]*\}\}"#)
+            .unwrap()
+            .replace_all(&text, r#""usage":"$$now""#)
+            .into_owned();
+    }
     for (pattern, name) in [
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "$time"),
         (r"sha256:[0-9a-f]{64}", "sha256:$$hash"),
@@ -113,6 +125,7 @@ fn masked(text: String, sessions: &[String], running: &Running) -> String {
         (r"playhouse=[A-Za-z0-9_-]{20,}", "playhouse=$$cookie"),
         (r"ph_[A-Za-z0-9_-]{40,}", "ph_$$token"),
         (r"visitor-[0-9a-f]{16}", "visitor-$$n"),
+        (r#""created(_at)?":\d+"#, r#""created$1":0"#),
     ] {
         let name = if name == "$time" { "$$time" } else { name };
         text = Regex::new(pattern).unwrap().replace_all(&text, name).into_owned();

@@ -8,6 +8,7 @@ mod doors;
 mod faults;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod openai;
 mod streams;
 
 use std::fs;

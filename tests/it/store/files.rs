@@ -92,12 +92,12 @@ fn what_is_no_store_is_left_alone() {
 #[test]
 fn a_newer_store_is_left_alone() {
     let place = written();
-    place.sql().execute_batch("PRAGMA user_version = 5").unwrap();
-    let said = "our.sqlite: the journal has format 5, this program reads up to 4; use a newer playhouse";
+    place.sql().execute_batch("PRAGMA user_version = 6").unwrap();
+    let said = "our.sqlite: the journal has format 6, this program reads up to 5; use a newer playhouse";
     assert_eq!(fault(&place, "s"), said);
 
     // A newer session in a store whose tables are known: the others can be used.
-    place.sql().execute_batch("PRAGMA user_version = 4").unwrap();
+    place.sql().execute_batch("PRAGMA user_version = 5").unwrap();
     write(&mut place.open("t"), bodies());
     place.sql().execute("UPDATE session SET format = 9 WHERE id = 's'", []).unwrap();
     let said = "our.sqlite: the journal has format 9, this program reads up to 3; use a newer playhouse";
@@ -139,7 +139,7 @@ fn an_older_store_becomes_a_new_one() {
     sql.execute_batch("DROP TABLE standing").unwrap();
 
     let mut journal = place.open("old");
-    assert_eq!(version(), 4);
+    assert_eq!(version(), 5);
     assert_eq!(journal.records().unwrap().len(), 2);
     write(&mut journal, vec![chunk(1, "!"), message("so")]);
     assert_eq!(journal.records().unwrap()[1].body, chunk(1, "well!"));

@@ -37,7 +37,7 @@ const MIN_PAGE: u64 = 512;
 static OPENING: Mutex<()> = Mutex::new(());
 
 /// The steps from one version of the tables to the next; the first begins at an empty database.
-const STEPS: [&str; 4] = [
+const STEPS: [&str; 5] = [
     // Bodies are the JSON of `.jsonl` lines without number and time. `tail` had the chunks of the reply in progress,
     // `secret` has whole the bodies that are masked in `record`.
     "CREATE TABLE session (
@@ -82,7 +82,7 @@ const STEPS: [&str; 4] = [
     "INSERT INTO record SELECT session, seq, time, body FROM tail;
     DROP TABLE tail;
     ALTER TABLE session ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;",
-    // What a server keeps of the sessions that it serves, and who may talk with them (`host/ledger.rs`). `standing` is
+    // What a server keeps of the sessions that it serves, and who may talk with them (`host/ledger/`). `standing` is
     // nothing while a process has the session, `opened` counts those.
     "CREATE TABLE served (
         number INTEGER PRIMARY KEY,
@@ -105,6 +105,21 @@ const STEPS: [&str; 4] = [
         created INTEGER NOT NULL,
         expires INTEGER
     ) STRICT, WITHOUT ROWID;",
+    // Which session has answered a history, for clients that send one with each message (`host/ledger/answers.rs`), and
+    // tokens whose owner says for whom it asks. `mark` and `reply` are nothing until the answer has come to its end.
+    "CREATE TABLE answers (
+        number INTEGER PRIMARY KEY,
+        key BLOB NOT NULL,
+        session TEXT NOT NULL,
+        began TEXT NOT NULL,
+        asked TEXT NOT NULL,
+        mark TEXT,
+        reply TEXT,
+        created INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX answers_of_key ON answers (key);
+    CREATE INDEX answers_of_session ON answers (session);
+    ALTER TABLE token ADD COLUMN forwards INTEGER NOT NULL DEFAULT 0;",
 ];
 
 /// The version that this program makes.

@@ -164,6 +164,7 @@ fn remove(connection: &mut Connection, session: &str) -> rusqlite::Result<bool> 
     connection.pragma_update(None, "secure_delete", "ON")?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // What a server knows of it; it may never have come to a first record.
+    transaction.execute("DELETE FROM answers WHERE session = ?", [session])?;
     let n_served = transaction.execute("DELETE FROM served WHERE session = ?", [session])?;
     let number = transaction.query_row("SELECT number FROM session WHERE id = ?", [session], |row| row.get(0));
     let number: Option<i64> = number.optional()?;

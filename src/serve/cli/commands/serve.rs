@@ -87,6 +87,9 @@ enum TokenCommand {
         /// The only program that it is for
         #[arg(long, value_name = "NAME")]
         program: Option<String>,
+        /// It is a service's (Open WebUI), which says in X-OpenWebUI-User-Id for whom it asks
+        #[arg(long)]
+        forwards: bool,
         /// The store, as for `serve`
         #[arg(long, value_name = "STORE")]
         journal: Option<PathBuf>,
@@ -213,7 +216,7 @@ async fn perform(console: &Console, command: &TokenCommand) -> Result<Exit, Fail
     let place = store(console, journal.as_deref(), "serve")?;
     let ledger = Ledger::open(place.path()).await.map_err(journal_failure)?;
     match command {
-        TokenCommand::New { name, role, program, .. } => {
+        TokenCommand::New { name, role, program, forwards, .. } => {
             let role = match role {
                 RoleName::User => Role::User,
                 RoleName::Operator => Role::Operator,
@@ -222,6 +225,7 @@ async fn perform(console: &Console, command: &TokenCommand) -> Result<Exit, Fail
             let made = tokens::new_token(name, role, program.as_deref(), (SystemClock.now(), None));
             let (token, row) =
                 made.map_err(|error| Failure::failed(format!("there are no random numbers: {error}")))?;
+            let row = TokenRow { forwards: *forwards, ..row };
             if !ledger.add_token(row).await.map_err(journal_failure)? {
                 return Err(Failure::wrong(format!(
                     "there is a token for {name}; choose another name, or take that one away with `playhouse serve token \

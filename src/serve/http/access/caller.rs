@@ -38,6 +38,8 @@ pub(crate) struct Caller {
     pub(crate) program: Option<Arc<str>>,
     /// Whether it came by a cookie, which a browser sends by itself.
     pub(crate) by_cookie: bool,
+    /// Whether it is a service, which says for which of its users it asks.
+    pub(crate) forwards: bool,
 }
 
 /// Who asks: at first where the connection comes from, then, of a proxy that is trusted, whom it names.
@@ -81,7 +83,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Peer {
 impl Caller {
     /// Whoever can reach a server without tokens: it serves this machine only.
     pub(crate) fn anybody() -> Caller {
-        Caller { name: "local".into(), role: Role::Admin, program: None, by_cookie: false }
+        Caller { name: "local".into(), role: Role::Admin, program: None, by_cookie: false, forwards: false }
     }
 
     /// A session that this caller may know of. Of one that they may not it is as if it were not there.

@@ -54,7 +54,13 @@ pub(super) async fn authorize(
 fn named_by_proxy(headers: &HeaderMap, name: &str) -> Option<Caller> {
     let user = headers.get(name)?.to_str().ok().map(str::trim).filter(|user| !user.is_empty())?;
     // Not to be taken for somebody with a token.
-    Some(Caller { name: format!("sso:{user}").into(), role: Role::User, program: None, by_cookie: true })
+    Some(Caller {
+        name: format!("sso:{user}").into(),
+        role: Role::User,
+        program: None,
+        by_cookie: true,
+        forwards: false,
+    })
 }
 
 /// Whose token it is.
@@ -87,5 +93,5 @@ pub(super) async fn identify(server: &Server, peer: Peer, headers: &HeaderMap) -
         return Err(Problem::unauthorized("this token is not known here, or its time is over; ask for another one"));
     };
     let role = token.role.parse().map_err(|_| Problem::internal("the token's role is not known to this version"))?;
-    Ok(Caller { name: token.name, role, program: token.program, by_cookie })
+    Ok(Caller { name: token.name, role, program: token.program, by_cookie, forwards: token.forwards })
 }

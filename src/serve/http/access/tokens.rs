@@ -33,6 +33,7 @@ pub fn new_token(
         program: program.map(Into::into),
         created,
         expires,
+        forwards: false,
     };
     Ok((token, row))
 }

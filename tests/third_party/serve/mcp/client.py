@@ -1,6 +1,6 @@
 """The client `mcp` of the protocol's Python SDK, with `playhouse mcp` and with `/mcp` of `playhouse serve`.
 
-    mcp_client.py PLAYHOUSE URL TOKEN OTHER_TOKEN
+    client.py PLAYHOUSE URL TOKEN OTHER_TOKEN
 
 The current folder has the program; TOKEN and OTHER_TOKEN are those of two owners. Ends with `N passed, N failed`.
 """

@@ -1,6 +1,8 @@
 //! What a server keeps beside the journals of its store: which sessions it serves and for whom, how they stood when no
 //! process had them any more, and the tokens of those who may talk with them (spec `serving.md`, sections 2, 7 and 11).
 
+pub mod answers;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -71,9 +73,13 @@ pub struct TokenRow {
     pub created: Timestamp,
     /// When it ends.
     pub expires: Option<Timestamp>,
+    /// Whether it is a service's, which says for which of its users it asks.
+    pub forwards: bool,
 }
 
 const COLUMNS: &str = "session, program, version, owner, labels, created, forked, standing, wake";
+
+const TOKENS: &str = "SELECT hash, name, role, program, created, expires, forwards FROM token";
 
 impl Ledger {
     /// Opens the store, which is made if it is not there.
@@ -234,12 +240,13 @@ impl Ledger {
     /// It cannot be written.
     pub async fn add_token(&self, token: TokenRow) -> Result<bool, JournalError> {
         self.write(move |connection| {
-            let insert = "INSERT OR IGNORE INTO token (hash, name, role, program, created, expires) \
-                          VALUES (?, ?, ?, ?, ?, ?)";
-            let TokenRow { hash, name, role, program, created, expires } = &token;
+            let insert = "INSERT OR IGNORE INTO token (hash, name, role, program, created, expires, forwards) \
+                          VALUES (?, ?, ?, ?, ?, ?, ?)";
+            let TokenRow { hash, name, role, program, created, expires, forwards } = &token;
             let expires = expires.map(|expires| expires.0);
             connection.execute("DELETE FROM token WHERE expires <= ?", [created.0])?;
-            Ok(connection.execute(insert, params![hash, &**name, role, program.as_deref(), created.0, expires])? > 0)
+            let values = params![hash, &**name, role, program.as_deref(), created.0, expires, forwards];
+            Ok(connection.execute(insert, values)? > 0)
         })
         .await
     }
@@ -250,8 +257,7 @@ impl Ledger {
     /// They cannot be read.
     pub async fn tokens(&self) -> Result<Vec<TokenRow>, JournalError> {
         self.with(|connection| {
-            let select = "SELECT hash, name, role, program, created, expires FROM token ORDER BY name";
-            let mut statement = connection.prepare(select)?;
+            let mut statement = connection.prepare(&format!("{TOKENS} ORDER BY name"))?;
             let rows = statement.query_map([], token)?;
             rows.collect()
         })
@@ -263,11 +269,8 @@ impl Ledger {
     /// # Errors
     /// It cannot be read.
     pub async fn token(&self, hash: [u8; 32]) -> Result<Option<TokenRow>, JournalError> {
-        self.with(move |connection| {
-            let select = "SELECT hash, name, role, program, created, expires FROM token WHERE hash = ?";
-            connection.query_row(select, [hash], token).optional()
-        })
-        .await
+        self.with(move |connection| connection.query_row(&format!("{TOKENS} WHERE hash = ?"), [hash], token).optional())
+            .await
     }
 
     /// Takes a token away; false: there is none of this name.
@@ -333,5 +336,6 @@ fn token(row: &Row<'_>) -> rusqlite::Result<TokenRow> {
         program: row.get::<_, Option<String>>(3)?.map(Arc::from),
         created: Timestamp(row.get(4)?),
         expires: row.get::<_, Option<i64>>(5)?.map(Timestamp),
+        forwards: row.get(6)?,
     })
 }
