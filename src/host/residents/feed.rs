@@ -164,12 +164,13 @@ impl Feed {
                 None => self.attach().await,
             };
             match end {
-                Ok(End::Task) if !self.residents.draining.is_cancelled() => {}
-                Ok(End::Task) => {
+                Ok(End::Done | End::Gone) => return,
+                // No more sessions are opened: another process may go on with it.
+                Ok(End::Task) | Err(_) if self.residents.draining.is_cancelled() => {
                     let _ = self.sender.send(Heard::Bye).await;
                     return;
                 }
-                Ok(End::Done | End::Gone) => return,
+                Ok(End::Task) => {}
                 Err(error) => {
                     // Whoever reads comes back and is told.
                     tracing::warn!(session = &*self.served.session, %error, "the session cannot be followed");
