@@ -9,6 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::serve::http::access::caller::{OfOwnPage, Peer};
+use crate::serve::http::access::cookie::PROTOCOL;
 use crate::serve::http::openai::wire::{in_openai_form, is_openai};
 use crate::serve::http::problem::Problem;
 use crate::serve::http::relay::{self, Relayed};
@@ -29,10 +30,10 @@ pub(super) async fn guard(State(server): State<Arc<Server>>, mut request: Reques
         true => (relay::peer_of(request.headers()).map_or(connected, Peer), Ok(Some(OfOwnPage))),
         false => {
             let (peer, checked) = (connected.behind(request.headers(), proxies), check(&server, &request));
-            if let Some(name) = &server.options.user_header
-                && !connected.is_proxy(proxies)
-            {
-                request.headers_mut().remove(name);
+            if !connected.is_proxy(proxies) {
+                let headers = request.headers_mut();
+                headers.remove(PROTOCOL);
+                server.options.user_header.as_ref().map(|name| headers.remove(name));
             }
             (peer, checked)
         }
