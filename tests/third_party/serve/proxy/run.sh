@@ -46,7 +46,7 @@ mkdir nginx
 for kind in body proxy fastcgi uwsgi scgi; do
     paths+="${kind/body/client_body}_temp_path $scratch/nginx/$kind; "
 done
-echo "pid $scratch/nginx/pid; error_log stderr; events {} http { access_log off; $paths include $scratch/desk.conf; }" >nginx.conf
+echo "user $(id -un) $(id -gn); pid $scratch/nginx/pid; error_log stderr; events {} http { access_log off; $paths include $scratch/desk.conf; }" >nginx.conf
 before nginx nginx -p "$scratch/nginx" -c "$scratch/nginx.conf" -g 'daemon off;'
 
 serve desk.md --model script:desk.jsonl
