@@ -231,7 +231,7 @@ async fn opened() {
     for (n, id) in ids.iter().enumerate() {
         let caller = stage.caller.with_token(n);
         let begun = Instant::now();
-        let body = serde_json::json!({"name": "nothing waits for this"});
+        let body = serde_json::json!({"name": "nothing_waits_for_this"});
         caller.ask("POST", &format!("/api/sessions/{id}/events"), Some(body)).await;
         times.push(begun.elapsed());
     }
