@@ -209,6 +209,12 @@ pub fn child_environment() -> Vec<(String, String)> {
     found.chain([(DEPTH.to_owned(), depth.saturating_add(1).to_string())]).collect()
 }
 
+/// Where a service manager hears how a service is (`sd_notify(3)`).
+#[allow(clippy::disallowed_methods)]
+pub fn notify_socket() -> Option<PathBuf> {
+    std::env::var_os("NOTIFY_SOCKET").map(PathBuf::from)
+}
+
 /// The environment variable that a declaration names (`{from_env: NAME}`).
 #[allow(clippy::disallowed_methods)]
 pub fn named_variable(name: &str) -> Option<String> {
