@@ -33,7 +33,9 @@ pub(super) async fn guard(State(server): State<Arc<Server>>, mut request: Reques
             if !connected.is_proxy(proxies) {
                 let headers = request.headers_mut();
                 headers.remove(PROTOCOL);
-                server.options.user_header.as_ref().map(|name| headers.remove(name));
+                if let Some(name) = &server.options.user_header {
+                    headers.remove(name);
+                }
             }
             (peer, checked)
         }
