@@ -110,16 +110,15 @@ fn killed_in_mid_sentence_it_goes_on_where_it_was() {
     served.kill();
     let served = Served::start(folder.path());
     let path_of = format!("/api/sessions/{id}");
-    for _ in 0..600 {
+    for _ in 0..2_000 {
         let session = json(&runtime.block_on(ask(served.address, "GET", &path_of, &[], None)));
         if session["state"] == "finished" {
             assert_eq!(session["value"], "4334");
             break;
         }
         let again = runtime.block_on(ask(served.address, "POST", &path, &[], body));
-        assert!(again.status == 409 || json(&again)["duplicate"] == true, "{}", again.body);
-        // Too many messages would be refused, where the machine is busy.
-        std::thread::sleep(Duration::from_millis(100));
+        // Where the machine is busy, it is sent more often than messages are taken.
+        assert!([409, 429].contains(&again.status) || json(&again)["duplicate"] == true, "{}", again.body);
     }
     let (all, _) = runtime.block_on(hear(served.address, &id, None, usize::MAX));
     assert_eq!(all.concat().matches("Welcome").count(), 1);
