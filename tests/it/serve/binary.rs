@@ -117,7 +117,8 @@ fn killed_in_mid_sentence_it_goes_on_where_it_was() {
             break;
         }
         let again = runtime.block_on(ask(served.address, "POST", &path, &[], body));
-        assert!(again.status == 409 || json(&again)["duplicate"] == true, "{}", again.body);
+        // Where the machine is busy, it is sent more often than messages are taken.
+        assert!([409, 429].contains(&again.status) || json(&again)["duplicate"] == true, "{}", again.body);
     }
     let (all, _) = runtime.block_on(hear(served.address, &id, None, usize::MAX));
     assert_eq!(all.concat().matches("Welcome").count(), 1);

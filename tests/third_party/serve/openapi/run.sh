@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # `/openapi.json` of a server that runs, and whether it answers as that says, whatever is sent: openapi-spec-validator,
 # and schemathesis, once without tokens (everybody is admin) and once with the token of a user.
-#     [SECONDS_OF_SCHEMATHESIS=60] tests/third_party/serve/openapi/run.sh PLAYHOUSE CACHE
+#     [SECONDS_OF_SCHEMATHESIS=50] tests/third_party/serve/openapi/run.sh PLAYHOUSE CACHE
 set -euo pipefail
 . "$(dirname "$0")/../common.sh"
-seconds=${SECONDS_OF_SCHEMATHESIS:-60}
+seconds=${SECONDS_OF_SCHEMATHESIS:-50}
 bin="$cache/venv/bin"
 export PYTHONPATH="$scratch" SCHEMATHESIS_HOOKS=hooks
 
