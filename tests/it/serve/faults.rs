@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use playhouse::host::clock::{Clock, SystemClock};
@@ -17,9 +18,12 @@ use playhouse::serve::http::access::tokens::Access;
 use playhouse::vm::protocol::Timestamp;
 use rusqlite::Connection;
 use serde_json::Value as Json;
+use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
+use tokio::sync::oneshot;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::Instant;
 
 use super::streams::TALK;
 use super::{Running, ask};
@@ -153,38 +157,92 @@ impl Clock for Fragile {
     }
 }
 
-async fn get(address: SocketAddr, path: &str) -> String {
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nCookie: playhouse=a\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    answer
+/// A server in this process, so that its clocks can be set.
+struct Here {
+    _folder: TempDir,
+    address: SocketAddr,
+    serving: JoinHandle<()>,
+    stop: oneshot::Sender<()>,
+}
+
+impl Here {
+    async fn start(clock: Arc<dyn Clock>, options: ServeOptions) -> Here {
+        let folder = tempfile::tempdir().unwrap();
+        let launch = Launch::new(Workshop { clock, ..Workshop::default() }, Choices::default());
+        let place = Place::at(&folder.path().join("serve.sqlite"));
+        let residents = Residents::open(launch, &place, &options).await.unwrap();
+        let access = Access::new(residents.ledger(), options.has_strangers(), false).await.unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = Server::new(residents, options, access, address, [7; 64]);
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serving = tokio::spawn(server.serve(listener, None, async {
+            let _ = stopped.await;
+        }));
+        Here { _folder: folder, address, serving, stop }
+    }
+
+    async fn send(&self, text: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        stream.write_all(text.as_bytes()).await.unwrap();
+        stream
+    }
+
+    async fn get(&self, path: &str) -> String {
+        let headers = format!("Host: {}\r\nCookie: playhouse=a\r\nConnection: close", self.address);
+        let mut stream = self.send(&format!("GET {path} HTTP/1.1\r\n{headers}\r\n\r\n")).await;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+
+    async fn stop(self) {
+        self.stop.send(()).unwrap();
+        self.serving.await.unwrap();
+    }
 }
 
 /// Nothing outside of the process makes a request panic; so a part of it does.
 #[tokio::test]
 async fn a_panic_ends_one_request_and_no_other() {
-    let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(Fragile::default());
-    let workshop = Workshop { clock: clock.clone(), ..Workshop::default() };
-    let options = ServeOptions { visitors: true, ..ServeOptions::default() };
-    let place = Place::at(&folder.path().join("serve.sqlite"));
-    let residents = Residents::open(Launch::new(workshop, Choices::default()), &place, &options).await.unwrap();
-    let access = Access::new(residents.ledger(), options.has_strangers(), false).await.unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let server = Server::new(residents, options, access, address, [7; 64]);
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let serving = tokio::spawn(server.serve(listener, None, async {
-        let _ = stopped.await;
-    }));
+    let here = Here::start(clock.clone(), ServeOptions { visitors: true, ..ServeOptions::default() }).await;
     clock.0.store(true, Ordering::Relaxed);
-    let answer = get(address, "/api/me").await;
+    let answer = here.get("/api/me").await;
     clock.0.store(false, Ordering::Relaxed);
     assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");
     assert!(answer.contains("urn:playhouse:internal") && answer.contains("the clock is broken"), "{answer}");
-    assert!(get(address, "/api/me").await.starts_with("HTTP/1.1 401 "));
-    stop.send(()).unwrap();
-    serving.await.unwrap();
+    assert!(here.get("/api/me").await.starts_with("HTTP/1.1 401 "));
+    here.stop().await;
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_end_is_not_waited_for() {
+    let here = Here::start(Arc::new(SystemClock), ServeOptions::default()).await;
+    let mut stream = here.send("GET /healthz HTTP/1.1\r\nHost: ").await;
+    // From here on the clock goes as fast as it can.
+    tokio::time::pause();
+    let begun = Instant::now();
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    assert!((9..=11).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
+    tokio::time::resume();
+    here.stop().await;
+}
+
+#[tokio::test]
+async fn who_takes_nothing_is_cut_off() {
+    const N: usize = 200;
+    let here = Here::start(Arc::new(SystemClock), ServeOptions::default()).await;
+    let whole = here.get("/openapi.json").await.len();
+    let request = format!("GET /openapi.json HTTP/1.1\r\nHost: {}\r\n\r\n", here.address);
+    let mut stream = here.send(&request.repeat(N)).await;
+    tokio::time::pause();
+    tokio::time::sleep(Duration::from_secs(40)).await;
+    tokio::time::resume();
+    // What lay in the sockets is still there.
+    let mut answers = Vec::new();
+    let _ = stream.read_to_end(&mut answers).await;
+    assert!(answers.len() < N * whole / 2, "{} of {}", answers.len(), N * whole);
+    here.stop().await;
 }
