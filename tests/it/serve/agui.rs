@@ -11,7 +11,7 @@ fn fruit() -> Vec<(String, String)> {
     vec![("desk.md".to_owned(), FRUIT.to_owned()), ("model.jsonl".to_owned(), MODEL.to_owned())]
 }
 
-fn input(run: &str, messages: &[(&str, &str)]) -> String {
+pub(super) fn input(run: &str, messages: &[(&str, &str)]) -> String {
     let messages: Vec<Value> =
         messages.iter().map(|(id, text)| json!({"id": id, "role": "user", "content": text})).collect();
     json!({"threadId": "T1", "runId": run, "messages": messages}).to_string()
@@ -24,13 +24,13 @@ fn run(running: &Running, body: &str) -> Vec<Value> {
     events(&answer.body)
 }
 
-fn events(body: &str) -> Vec<Value> {
+pub(super) fn events(body: &str) -> Vec<Value> {
     let data = body.lines().filter_map(|line| line.strip_prefix("data: "));
     data.map(|data| serde_json::from_str(data).unwrap()).collect()
 }
 
 /// What is said, with its messages' ids.
-fn said(events: &[Value]) -> Vec<(String, String)> {
+pub(super) fn said(events: &[Value]) -> Vec<(String, String)> {
     let mut said: Vec<(String, String)> = Vec::new();
     for event in events {
         let text = |field: &str| event[field].as_str().unwrap().to_owned();
@@ -95,7 +95,8 @@ fn the_same_run_at_the_same_time_is_one() {
     };
     let answers = running.runtime.block_on(async { futures_util::future::join_all((0..4).map(again)).await });
     let runs: Vec<Vec<Value>> = answers.iter().map(|answer| events(&answer.body)).collect();
-    assert!(runs.iter().all(|run| *run == runs[0]), "{runs:?}");
+    // Pieces of speech may be joined.
+    assert!(runs.iter().all(|run| said(run) == said(&runs[0]) && last(run) == last(&runs[0])), "{runs:?}");
     assert_eq!(said(&runs[0]).len(), 1);
 }
 
@@ -129,13 +130,12 @@ fn a_user_hears_what_a_colleague_has_allowed() {
         "messages": [],
         "resume": [{"interruptId": interrupt["id"], "status": "resolved", "payload": true}],
     });
-    let (address, resume) = (running.address, resume.to_string());
-    let waiting = running.runtime.spawn(async move { ask(address, "POST", "/agui/desk", &ida, Some(&resume)).await });
-    std::thread::sleep(std::time::Duration::from_millis(100));
-    assert!(!waiting.is_finished());
+    let request = client().post(format!("http://{}/agui/desk", running.address)).header(ida[0].0, ida[0].1);
+    let request = request.header("content-type", "application/json").body(resume.to_string());
+    let begun = running.runtime.block_on(request.send()).unwrap();
     let answer = running.ask("POST", "/api/sessions/T1/approvals/1", &otto, Some(r#"{"answer": true}"#));
     assert_eq!(answer.status, 200, "{}", answer.body);
-    let heard = events(&running.runtime.block_on(waiting).unwrap().body);
+    let heard = events(&running.runtime.block_on(begun.text()).unwrap());
     let texts: Vec<String> = said(&heard).into_iter().map(|(_, text)| text).collect();
     assert_eq!(texts, ["It is refunded.", "Please tell me the rating."]);
 }

@@ -50,7 +50,7 @@ pub(super) async fn run(
     server.residents.check_open()?;
     server.limits.message(&caller)?;
     let counted = server.limits.stream(&caller)?;
-    let (served, is_new) = server.thread(&caller, &program, &wanted.thread).await?;
+    let (served, is_new) = server.thread(&caller, &program, &wanted).await?;
     if relayed.is_none() && server.residents.other_holder(&served.session).await.is_some() {
         let found = Found { peer, path: uri, headers, body: bytes_of(&input)? };
         return Ok(pass_on_found(&server, &served.session, found).await);

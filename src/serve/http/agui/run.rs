@@ -143,13 +143,13 @@ impl Run {
             vec![Pointed { pointer: format!("/resume/0/{field}"), detail: detail.to_owned() }]
         };
         let (was_asked, is_answered) = found.await?;
-        if !was_asked {
+        let (standing, _) = server.residents.standing(served).await?;
+        if !was_asked || mark > standing.mark {
             let detail = "it stands in `outcome.interrupts` of the last RUN_FINISHED";
             return Err(
                 Problem::unprocessable("the session has asked nothing under this id").at(at("interruptId", detail))
             );
         }
-        let (standing, _) = server.residents.standing(served).await?;
         let open = standing.asked.filter(|asked| !is_answered && asked.call == call.0);
         if open.is_none_or(|asked| !server.may_answer(caller, &asked)) {
             // It hears what comes of somebody else's answer.
@@ -172,14 +172,15 @@ impl Run {
         let mut follow = Follow::new((&self.server, &self.caller), &self.served, began, None).telling(events);
         if is_before_messages {
             let stopped = follow.go_on(asked, None).await?;
-            if stopped.state.is_over() {
-                return Ok(stopped);
+            let (standing, _) = self.server.residents.standing(&self.served).await?;
+            if !stopped.state.is_over() {
+                asked = self.deliver().await?.mark;
             }
-            let waits_for_answer = self.server.residents.standing(&self.served).await?.0.asked.is_some();
-            asked = self.deliver().await?.mark;
-            let until = waits_for_answer.then_some(stopped.mark);
+            // What is asked about a call comes before all messages; and they may have been taken long ago.
+            let is_end = stopped.state.is_over() || standing.asked.is_some() || asked < stopped.mark;
+            let until = is_end.then_some(stopped.mark);
             row = self.keep(Begun { began, asked, until, row, is_before_messages: false }).await?.row;
-            if waits_for_answer {
+            if is_end {
                 return Ok(stopped);
             }
         }

@@ -132,11 +132,7 @@ impl Telling {
                 self.state.insert(variable.to_string(), value.clone());
                 self.tell("STATE_DELTA", json!({"delta": [{"op": op, "path": pointer(variable), "value": value}]}));
             }
-            PublicBody::VariableRemoved { variable, .. } => {
-                if self.state.shift_remove(&**variable).is_some() {
-                    self.tell("STATE_DELTA", json!({"delta": [{"op": "remove", "path": pointer(variable)}]}));
-                }
-            }
+            PublicBody::VariableRemoved { variable, .. } => self.forget(variable),
             PublicBody::FramePushed { .. } => {
                 self.end_steps(depth);
                 if let Some(name) = event.playbook.as_ref().or(event.plan.as_ref()) {
@@ -169,6 +165,12 @@ impl Telling {
             PublicBody::ApprovalGiven { .. } => self.asked = None,
             PublicBody::Finished { value } => self.result = Some(json_of(value)),
             _ => {}
+        }
+    }
+
+    fn forget(&mut self, variable: &str) {
+        if self.state.shift_remove(variable).is_some() {
+            self.tell("STATE_DELTA", json!({"delta": [{"op": "remove", "path": pointer(variable)}]}));
         }
     }
 

@@ -9,6 +9,7 @@ use crate::host::ledger::Served;
 use crate::host::residents::Beginning;
 use crate::host::residents::error::ResidentError;
 use crate::serve::http::access::caller::Caller;
+use crate::serve::http::agui::input::Wanted;
 use crate::serve::http::openai::history::Key;
 use crate::serve::http::problem::Problem;
 use crate::serve::http::server::Server;
@@ -19,13 +20,15 @@ const THREAD_LABEL: &str = "thread";
 
 impl Server {
     /// The session of a thread, and whether it begins just now. Its id is the thread's; where that cannot be a session's,
-    /// or is a session's that the caller may not know of, it follows from caller, program and thread.
+    /// or is a session's that the caller may not know of, it follows from caller, program and thread. One begins where the
+    /// run can be its first.
     pub(super) async fn thread(
         self: &Arc<Self>,
         caller: &Caller,
         program: &str,
-        thread: &str,
+        wanted: &Wanted,
     ) -> Result<(Served, bool), Problem> {
+        let thread = &*wanted.thread;
         let program = self.offered(caller, program)?.name.clone();
         let plain: Option<Arc<str>> = is_session_id(thread).then(|| thread.into());
         let key = ["agui", &caller.name, &program, thread].into_iter().fold(Key([0; 32]), Key::then);
@@ -41,6 +44,9 @@ impl Server {
                 Err(ResidentError::NoSession(_)) => {}
                 Err(error) => return Err(error.into()),
             }
+        }
+        if !wanted.is_whole || wanted.resume.is_some() {
+            return Err(ResidentError::NoSession(thread.into()).into());
         }
         let begin = |id: Arc<str>| {
             let is_own = id == own;
