@@ -47,8 +47,8 @@ fn last(events: &[Value]) -> &Value {
     events.last().unwrap()
 }
 
-/// Asks for a run, and goes away after some pieces of speech.
-fn leave(running: &Running, body: &str) {
+/// Asks for a run, and goes away after so many events of a kind.
+fn leave(running: &Running, body: &str, kind: &str, n: usize) {
     running.runtime.block_on(async {
         let request = client().post(format!("http://{}/agui/desk", running.address));
         let request = request.header("content-type", "application/json").body(body.to_owned());
@@ -56,7 +56,7 @@ fn leave(running: &Running, body: &str) {
         let mut text = String::new();
         while let Some(chunk) = answer.chunk().await.unwrap() {
             text.push_str(&String::from_utf8_lossy(&chunk));
-            if text.matches("TEXT_MESSAGE_CONTENT").count() > 2 {
+            if text.matches(kind).count() >= n {
                 return;
             }
         }
@@ -69,7 +69,7 @@ fn a_run_that_was_cut_is_heard_whole() {
     let running = Running::start(&fruit(), &[]);
     run(&running, &input("r1", &[]));
     let body = input("r2", &[("m1", "pears")]);
-    leave(&running, &body);
+    leave(&running, &body, "TEXT_MESSAGE_CONTENT", 3);
     let again = run(&running, &body);
     let texts = said(&again);
     assert_eq!(texts.len(), 1, "{texts:?}");
@@ -132,10 +132,31 @@ fn a_user_hears_what_a_colleague_has_allowed() {
     });
     let request = client().post(format!("http://{}/agui/desk", running.address)).header(ida[0].0, ida[0].1);
     let request = request.header("content-type", "application/json").body(resume.to_string());
-    let begun = running.runtime.block_on(request.send()).unwrap();
+    let begun = running.runtime.block_on(async { request.send().await }).unwrap();
     let answer = running.ask("POST", "/api/sessions/T1/approvals/1", &otto, Some(r#"{"answer": true}"#));
     assert_eq!(answer.status, 200, "{}", answer.body);
     let heard = events(&running.runtime.block_on(begun.text()).unwrap());
     let texts: Vec<String> = said(&heard).into_iter().map(|(_, text)| text).collect();
     assert_eq!(texts, ["It is refunded.", "Please tell me the rating."]);
+}
+
+#[test]
+fn a_message_that_comes_before_a_question_is_answered_after_it() {
+    let desk = "# Desk\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- Ask the user for $order:str\n\
+                - $found = Find($order)\n- $done = Refund($found)\n- Ask the user for $rating:str\n- Return $rating\n";
+    let tools = r#"{"Find": {"args": {"order": "str"}, "effect": "write", "delay_ms": 300, "responses": [{"return": "there"}]},
+        "Refund": {"args": {"order": "str"}, "effect": "write", "responses": [{"return": "refunded"}]}}"#;
+    let config = "[tools]\nRefund = { approval = \"ask\" }\n";
+    let files = [("desk.md", desk), ("desk.json", tools), ("playhouse.toml", config)];
+    let running = Running::start(&files.map(|(name, text)| (name.to_owned(), text.to_owned())), &[]);
+    run(&running, &input("r1", &[]));
+    let first = input("r2", &[("m1", "4334")]);
+    leave(&running, &first, "TOOL_CALL_END", 1);
+    let second = run(&running, &input("r3", &[("m2", "five")]));
+    let outcome = &last(&second)["outcome"];
+    assert_eq!(outcome["type"], "interrupt", "{second:?}");
+    assert_eq!(last(&run(&running, &first))["outcome"], *outcome);
+    let resume = json!([{"interruptId": outcome["interrupts"][0]["id"], "status": "resolved", "payload": "yes"}]);
+    let body = json!({"threadId": "T1", "runId": "r4", "messages": [], "resume": resume}).to_string();
+    assert_eq!(last(&run(&running, &body))["result"], "five");
 }

@@ -164,7 +164,9 @@ impl<'a> Follow<'a> {
                     // The answer goes on, also if nobody hears it.
                     let _ = events.send(event.clone());
                 }
-                match self.hear(&event, was_taken) {
+                // What is asked about a call comes before a message that is not taken yet.
+                let is_asked = matches!(event.body, PublicBody::Waiting { on: Wait::Approval(_) });
+                match self.hear(&event, was_taken || (self.events.is_some() && is_later && is_asked)) {
                     Next::Hear => {}
                     Next::Within(time) => deadline = Some(Instant::now() + time),
                     Next::End => return Ok(self.end(self.state, failure)),
